@@ -223,8 +223,10 @@ pub struct MessageSubscriptionValue {
     pub message_name: Arc<str>,
     pub correlation_key: Arc<str>,
     pub interrupting: bool,
-    /// While correlating.
+    /// While correlating: the message and its variables, so that the correlation can be sent again after the message
+    /// itself has expired.
     pub message_key: Key,
+    pub variables: Vec<(Arc<str>, JsonText)>,
 }
 
 /// The process side of a subscription; it lives with its instance.
