@@ -1,0 +1,61 @@
+//! Error event definitions: thrown by end events, caught by boundary events.
+
+use std::sync::Arc;
+
+use crate::context::Context;
+use crate::graph::TextValue;
+use crate::value;
+use crate::xml::Node;
+
+/// The code that an error end event throws: constant or an expression, not empty.
+pub(crate) fn thrown<'x>(definition: Node<'x>, context: &mut Context<'_, 'x>) -> Option<TextValue> {
+    let Some(error) = referenced(definition, context)? else {
+        context.add(
+            definition,
+            "The error event throws no error. Reference an error with a code",
+        );
+        return None;
+    };
+    let code = error.attribute("errorCode").unwrap_or_default();
+    if code.trim().is_empty() {
+        let id = error.attribute("id").unwrap_or_default();
+        context.add(
+            definition,
+            format!("The error '{id}' has no errorCode. Give it a code"),
+        );
+        return None;
+    }
+    value::text_value(definition, "The error code", code, context.findings)
+}
+
+/// The code that is caught; `Some(None)` catches all: no reference, or an error without code.
+pub(crate) fn caught<'x>(
+    definition: Node<'x>,
+    context: &mut Context<'_, 'x>,
+) -> Option<Option<Arc<str>>> {
+    let Some(error) = referenced(definition, context)? else {
+        return Some(None);
+    };
+    let code = error.attribute("errorCode").filter(|code| !code.is_empty());
+    if code.is_some_and(|code| code.starts_with('=')) {
+        context.add(definition, "The code of a caught error cannot be an expression. Use a constant code, or no error to catch all");
+        return None;
+    }
+    Some(code.map(Arc::from))
+}
+
+fn referenced<'x>(definition: Node<'x>, context: &mut Context<'_, 'x>) -> Option<Option<Node<'x>>> {
+    let Some(reference) = definition.attribute("errorRef").filter(|r| !r.is_empty()) else {
+        return Some(None);
+    };
+    let error = context.definitions.error(reference);
+    if error.is_none() {
+        context.add(
+            definition,
+            format!(
+                "The attribute 'errorRef' names '{reference}', which is not an error of this file"
+            ),
+        );
+    }
+    error.map(Some)
+}
