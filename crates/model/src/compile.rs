@@ -71,12 +71,13 @@ pub(crate) fn compile<'x>(
 ) -> Option<Process> {
     let met = meet(node, context);
     let places = assign_indices(&met, context, pinned)?;
-    context.indices = met
+    for (met, place) in met
         .iter()
         .zip(&places)
-        .filter(|(m, _)| !m.id.is_empty())
-        .map(|(m, place)| (m.id, *place))
-        .collect();
+        .filter(|(met, _)| !met.id.is_empty())
+    {
+        context.indices.entry(met.id).or_insert(*place);
+    }
     let mut compiled = Vec::with_capacity(met.len());
     for (met, place) in met.iter().zip(&places) {
         let before = context.findings.count();

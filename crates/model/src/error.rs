@@ -61,7 +61,7 @@ impl Invalid {
 /// The block of this resource in a rejection: its name, then per element the findings.
 impl Display for Invalid {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "'{}':", self.resource_name)?;
+        write!(f, "'{}':", abbreviate(&self.resource_name))?;
         let mut shown: Option<(&Option<String>, &Option<String>, &Option<String>)> = None;
         for finding in &self.findings {
             let subject = (

@@ -53,6 +53,8 @@ pub struct Bpmn {
     definitions: Vec<String>,
     /// The sub-process that is being filled.
     scope: Option<usize>,
+    /// The element that modifiers describe.
+    last: usize,
     /// The element that the next one is joined to.
     before: Option<String>,
     next_flow: NextFlow,
@@ -104,6 +106,7 @@ impl Bpmn {
             flows: Vec::new(),
             definitions: Vec::new(),
             scope: None,
+            last: 0,
             before: None,
             next_flow: NextFlow::default(),
         }
@@ -204,9 +207,10 @@ impl Bpmn {
     pub fn sub_process(self, id: impl Into<String>, content: impl FnOnce(Self) -> Self) -> Self {
         let mut this = self.element("subProcess", id);
         let outer = this.scope;
-        this.scope = Some(this.items.len() - 1);
-        let before = this.before.take();
+        this.scope = Some(this.last);
+        let (sub_process, before) = (this.last, this.before.take());
         let mut this = content(this);
+        this.last = sub_process;
         this.scope = outer;
         this.before = before;
         this
@@ -282,29 +286,38 @@ impl Bpmn {
     }
 
     /// Any element of BPMN, by the name of its tag.
-    pub fn element(mut self, tag: &'static str, id: impl Into<String>) -> Self {
-        let id = id.into();
-        self.items.push(Item {
+    pub fn element(self, tag: &'static str, id: impl Into<String>) -> Self {
+        let (id, scope) = (id.into(), self.scope);
+        let ends = tag == "endEvent";
+        let mut this = self.add(Item {
             tag,
-            id: id.clone(),
-            scope: self.scope,
+            id,
+            scope,
             ..Item::default()
         });
-        self.join(&id);
-        self.before = (tag != "endEvent").then_some(id);
-        self
+        if ends {
+            this.before = None;
+        }
+        this
     }
 
     /// An element given as XML (prefix `bpmn`), joined like others by the id it has.
-    pub fn raw(mut self, id: &str, xml: &str) -> Self {
-        self.items.push(Item {
-            id: id.into(),
-            scope: self.scope,
+    pub fn raw(self, id: &str, xml: &str) -> Self {
+        let (id, scope) = (id.into(), self.scope);
+        self.add(Item {
+            id,
+            scope,
             raw: Some(xml.into()),
             ..Item::default()
-        });
-        self.join(id);
-        self.before = Some(id.into());
+        })
+    }
+
+    fn add(mut self, item: Item) -> Self {
+        let id = item.id.clone();
+        self.join(&id);
+        self.last = self.items.len();
+        self.items.push(item);
+        self.before = Some(id);
         self
     }
 }
@@ -514,7 +527,7 @@ impl Bpmn {
 
     fn last(&mut self) -> &mut Item {
         self.items
-            .last_mut()
+            .get_mut(self.last)
             .expect("a modifier follows an element")
     }
 }

@@ -151,11 +151,11 @@ pub(crate) fn check_content(
         let name = bpmn_name(child).unwrap_or_default();
         match name {
             "multiInstanceLoopCharacteristics" => {
-                context.add(child, not_supported_yet("The multi-instance marker"))
+                context.add(node, not_supported_yet("The multi-instance marker"))
             }
             "standardLoopCharacteristics" => {
                 context.add(
-                    child,
+                    node,
                     never_supported(
                         "The loop marker",
                         "Use a sequential multi-instance marker, or a gateway with a flow back",

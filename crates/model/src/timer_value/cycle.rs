@@ -148,9 +148,17 @@ fn parse_cron(text: &str) -> Result<Cron, InvalidTimerValue> {
         .dom_and_dow(true)
         .sloppy_ranges(true)
         .build();
-    parser
+    let cron = parser
         .parse(pattern)
-        .map_err(|error| InvalidTimerValue::new(format!("{EXPECTED}: {error}")))
+        .map_err(|error| InvalidTimerValue::new(format!("{EXPECTED}: {error}")))?;
+    // The search for a time that never comes walks through millennia: once here, so that it is never tried again.
+    let start = Timestamp::UNIX_EPOCH.to_zoned(TimeZone::UTC);
+    match cron.find_next_occurrence(&start, true) {
+        Ok(_) => Ok(cron),
+        Err(_) => Err(InvalidTimerValue::new(format!(
+            "'{text}' names no day that exists"
+        ))),
+    }
 }
 
 #[cfg(test)]
@@ -278,9 +286,9 @@ mod tests {
     }
 
     #[test]
-    fn a_cron_without_further_times_ends() {
-        let never = Cycle::parse("0 0 0 30 2 *");
-        assert!(never.is_err() || never.is_ok_and(|cycle| cycle.next(0).is_none()));
+    fn a_cron_without_any_time_is_refused() {
+        let error = Cycle::parse("0 0 0 30 2 *").expect_err("no 30th of February");
+        assert!(error.to_string().contains("no day that exists"), "{error}");
     }
 
     #[test]

@@ -18,19 +18,28 @@ pub(crate) fn required<'x>(
 ) -> Option<(TextValue, TextValue)> {
     let definition = super::exactly_one(node, "taskDefinition", of, context)?;
     let job_type = value::required_text(definition, "type", context.findings);
-    let retries = match definition.attribute("retries") {
-        None => Some(TextValue::Static(Arc::from(DEFAULT_RETRIES))),
-        Some(_) => value::required_text(definition, "retries", context.findings),
-    };
-    if let Some(TextValue::Static(text)) = &retries
-        && text.trim().parse::<i32>().is_ok_and(|number| number >= 0) == false
-    {
-        let message = format!(
-            "The retries must be a whole number from 0, or an expression, but are '{}'",
-            abbreviate(text)
-        );
-        context.add(definition, message);
-        return None;
-    }
+    let retries = retries(definition, context);
     Some((job_type?, retries?))
+}
+
+/// An expression, or the text of a whole number.
+fn retries(definition: Node<'_>, context: &mut Context<'_, '_>) -> Option<TextValue> {
+    if definition.attribute("retries").is_none() {
+        return Some(TextValue::Static(Arc::from(DEFAULT_RETRIES)));
+    }
+    let retries = value::required_text(definition, "retries", context.findings)?;
+    let TextValue::Static(text) = &retries else {
+        return Some(retries);
+    };
+    match text.trim().parse::<i32>() {
+        Ok(number) if number >= 0 => Some(TextValue::Static(Arc::from(number.to_string()))),
+        _ => {
+            let shown = abbreviate(text);
+            let message = format!(
+                "The retries must be a whole number from 0, or an expression, but are '{shown}'"
+            );
+            context.add(definition, message);
+            None
+        }
+    }
 }
