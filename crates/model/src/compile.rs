@@ -23,6 +23,7 @@ pub(crate) struct Draft<'x> {
     pub nodes: Vec<Node<'x>>,
     /// By element index: not parsed, because it was refused.
     pub broken: Vec<bool>,
+    start_events: HashMap<ElementIndex, Vec<ElementIndex>>,
 }
 
 impl<'x> Draft<'x> {
@@ -42,11 +43,9 @@ impl<'x> Draft<'x> {
         (0..self.process.elements.len()).map(index)
     }
 
-    /// The elements whose flow scope is `scope`.
-    pub(crate) fn children(&self, scope: ElementIndex) -> impl Iterator<Item = ElementIndex> + '_ {
-        self.indices()
-            .skip(1)
-            .filter(move |i| self.element(*i).parent == scope)
+    /// The start events of a scope in document order.
+    pub(crate) fn start_events(&self, scope: ElementIndex) -> &[ElementIndex] {
+        self.start_events.get(&scope).map_or(&[], Vec::as_slice)
     }
 }
 
@@ -94,8 +93,16 @@ pub(crate) fn compile<'x>(
         process: empty_process(node),
         nodes: Vec::new(),
         broken: Vec::new(),
+        start_events: HashMap::new(),
     };
-    for (_, element, node, broken) in compiled {
+    for (place, element, node, broken) in compiled {
+        if element.element_type == ElementType::StartEvent {
+            draft
+                .start_events
+                .entry(element.parent)
+                .or_default()
+                .push(place);
+        }
         draft.process.elements.push(element);
         draft.nodes.push(node);
         draft.broken.push(broken);

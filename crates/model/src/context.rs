@@ -1,47 +1,79 @@
 //! What the parts of the parser share: the file's definitions, the indices of the process's elements, the findings.
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
+use std::sync::Arc;
+
+use skep_feel::Expression;
 
 use crate::error::Findings;
-use crate::graph::ElementIndex;
+use crate::graph::{ElementIndex, TextValue};
 use crate::xml::{Node, bpmn_name, local_reference};
 
 /// What processes refer to in the file around them, by id.
 #[derive(Default)]
 pub(crate) struct Definitions<'x> {
-    messages: HashMap<&'x str, Node<'x>>,
-    errors: HashMap<&'x str, Node<'x>>,
+    messages: HashMap<&'x str, Message<'x>>,
+    errors: HashMap<&'x str, Error<'x>>,
+}
+
+/// A message. Its values are parsed once and shared, however many elements refer to it.
+pub(crate) struct Message<'x> {
+    pub node: Node<'x>,
+    /// Name and correlation key; `None` after findings.
+    pub values: OnceCell<Option<(TextValue, Expression)>>,
+}
+
+/// An error.
+pub(crate) struct Error<'x> {
+    pub node: Node<'x>,
+    /// The code as a constant, not empty.
+    pub code: Option<Arc<str>>,
+    /// The code as it is thrown; `None` after findings.
+    pub thrown: OnceCell<Option<TextValue>>,
 }
 
 impl<'x> Definitions<'x> {
     pub(crate) fn new(root: Node<'x>) -> Self {
         let mut definitions = Definitions::default();
         for node in root.children() {
-            let map = match bpmn_name(node) {
-                Some("message") => &mut definitions.messages,
-                Some("error") => &mut definitions.errors,
-                _ => continue,
+            let Some(id) = node.attribute("id") else {
+                continue;
             };
-            if let Some(id) = node.attribute("id") {
-                map.entry(id).or_insert(node);
+            match bpmn_name(node) {
+                Some("message") => {
+                    let values = OnceCell::new();
+                    definitions
+                        .messages
+                        .entry(id)
+                        .or_insert(Message { node, values });
+                }
+                Some("error") => {
+                    let code = node.attribute("errorCode").filter(|code| !code.is_empty());
+                    let (code, thrown) = (code.map(Arc::from), OnceCell::new());
+                    definitions
+                        .errors
+                        .entry(id)
+                        .or_insert(Error { node, code, thrown });
+                }
+                _ => {}
             }
         }
         definitions
     }
 
-    pub(crate) fn message(&self, reference: &str) -> Option<Node<'x>> {
+    pub(crate) fn message(&self, reference: &str) -> Option<&Message<'x>> {
         resolve(&self.messages, reference)
     }
 
-    pub(crate) fn error(&self, reference: &str) -> Option<Node<'x>> {
+    pub(crate) fn error(&self, reference: &str) -> Option<&Error<'x>> {
         resolve(&self.errors, reference)
     }
 }
 
-fn resolve<'x>(map: &HashMap<&'x str, Node<'x>>, reference: &str) -> Option<Node<'x>> {
+fn resolve<'d, T>(map: &'d HashMap<&str, T>, reference: &str) -> Option<&'d T> {
     map.get(reference)
         .or_else(|| map.get(local_reference(reference)))
-        .copied()
 }
 
 /// The surroundings in which the elements of one process are parsed.

@@ -10,6 +10,9 @@ pub const MAX_REJECTION_BYTES: usize = 12_288;
 /// Findings beyond this number are counted, not kept.
 const MAX_FINDINGS: usize = 100;
 
+/// Messages repeat ids and texts of the file, which may be long.
+const MAX_MESSAGE_CHARS: usize = 2000;
+
 /// A resource that cannot be deployed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct Invalid {
@@ -145,7 +148,7 @@ impl Findings {
             process_id: process.and_then(id),
             element_id: id(owner),
             element_type: Some(owner.tag_name().name().to_string()),
-            message: message.into(),
+            message: cut(message.into(), MAX_MESSAGE_CHARS),
             line: Some(node.document().text_pos_at(node.range().start).row),
         });
     }
@@ -189,10 +192,15 @@ fn owner<'x>(node: Node<'x>) -> Node<'x> {
 /// User text that is repeated in messages, kept short.
 pub(crate) fn abbreviate(text: &str) -> String {
     const MAX_CHARS: usize = 200;
-    match text.char_indices().nth(MAX_CHARS) {
-        None => text.to_string(),
-        Some((end, _)) => format!("{}…", &text[..end]),
+    cut(text.to_string(), MAX_CHARS)
+}
+
+fn cut(mut text: String, max_chars: usize) -> String {
+    if let Some((end, _)) = text.char_indices().nth(max_chars) {
+        text.truncate(end);
+        text.push('…');
     }
+    text
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::context::Context;
+use crate::context::{Context, Error};
 use crate::graph::TextValue;
 use crate::value;
 use crate::xml::Node;
@@ -16,16 +16,39 @@ pub(crate) fn thrown<'x>(definition: Node<'x>, context: &mut Context<'_, 'x>) ->
         );
         return None;
     };
-    let code = error.attribute("errorCode").unwrap_or_default();
-    if code.trim().is_empty() {
-        let id = error.attribute("id").unwrap_or_default();
+    let before = context.findings.count();
+    let code = error
+        .thrown
+        .get_or_init(|| parse(definition, error, context))
+        .clone();
+    if code.is_none() && context.findings.count() == before {
         context.add(
             definition,
-            format!("The error '{id}' has no errorCode. Give it a code"),
+            "The error is not valid, see the first element that references it",
         );
-        return None;
     }
-    value::text_value(definition, "The error code", code, context.findings)
+    code
+}
+
+fn parse<'x>(
+    definition: Node<'x>,
+    error: &Error<'x>,
+    context: &mut Context<'_, 'x>,
+) -> Option<TextValue> {
+    match &error.code {
+        Some(code) if code.starts_with('=') => {
+            value::text_value(definition, "The error code", code, context.findings)
+        }
+        Some(code) if !code.trim().is_empty() => Some(TextValue::Static(code.clone())),
+        _ => {
+            let id = error.node.attribute("id").unwrap_or_default();
+            context.add(
+                definition,
+                format!("The error '{id}' has no errorCode. Give it a code"),
+            );
+            None
+        }
+    }
 }
 
 /// The code that is caught; `Some(None)` catches all: no reference, or an error without code.
@@ -36,15 +59,22 @@ pub(crate) fn caught<'x>(
     let Some(error) = referenced(definition, context)? else {
         return Some(None);
     };
-    let code = error.attribute("errorCode").filter(|code| !code.is_empty());
-    if code.is_some_and(|code| code.starts_with('=')) {
+    if error
+        .code
+        .as_ref()
+        .is_some_and(|code| code.starts_with('='))
+    {
         context.add(definition, "The code of a caught error cannot be an expression. Use a constant code, or no error to catch all");
         return None;
     }
-    Some(code.map(Arc::from))
+    Some(error.code.clone())
 }
 
-fn referenced<'x>(definition: Node<'x>, context: &mut Context<'_, 'x>) -> Option<Option<Node<'x>>> {
+/// The error that is referenced, or `Some(None)` without reference; `None` after a finding.
+fn referenced<'c, 'x>(
+    definition: Node<'x>,
+    context: &mut Context<'c, 'x>,
+) -> Option<Option<&'c Error<'x>>> {
     let Some(reference) = definition.attribute("errorRef").filter(|r| !r.is_empty()) else {
         return Some(None);
     };

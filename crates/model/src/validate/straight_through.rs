@@ -10,6 +10,9 @@ use crate::graph::{ElementIndex, ElementKind, ElementType};
 /// The longest accepted chain.
 const MAX_CHAIN: u32 = 1000;
 
+/// Loops that are reported; further ones would only lengthen the text.
+const MAX_LOOPS: usize = 10;
+
 #[derive(Clone, Copy, PartialEq)]
 enum Visit {
     Not,
@@ -22,7 +25,7 @@ pub(crate) fn check(draft: &Draft<'_>, findings: &mut Findings) {
     let mut visits = vec![Visit::Not; count];
     // Length of the longest chain that starts at an element.
     let mut chains = vec![0u32; count];
-    let mut too_long = None;
+    let (mut too_long, mut loops) = (None, 0);
     for root in draft.indices().filter(|index| never_waits(draft, *index)) {
         if visits[root.get()] != Visit::Not {
             continue;
@@ -42,7 +45,11 @@ pub(crate) fn check(draft: &Draft<'_>, findings: &mut Findings) {
                             visits[successor.get()] = Visit::Open;
                             stack.push((successor, 0));
                         }
-                        Visit::Open => report_loop(draft, &stack, successor, findings),
+                        Visit::Open if loops < MAX_LOOPS => {
+                            loops += 1;
+                            report_loop(draft, &stack, successor, findings);
+                        }
+                        Visit::Open => {}
                         Visit::Done => {}
                     }
                 }

@@ -411,3 +411,21 @@ fn shared_event_definitions_are_refused() {
     });
     refused(bpmn, "c", "not executed by engines with this API");
 }
+
+#[test]
+fn every_element_that_refers_to_an_invalid_message_or_error_is_named() {
+    let xml = definitions(
+        "<message id='m'/><error id='x' errorCode='=1 +'/><process id='p' isExecutable='true'><startEvent id='s'/>\
+         <receiveTask id='r1' messageRef='m'/><receiveTask id='r2' messageRef='m'/>\
+         <endEvent id='e1'><errorEventDefinition errorRef='x'/></endEvent><endEvent id='e2'><errorEventDefinition errorRef='x'/></endEvent>\
+         </process>",
+    );
+    let findings = parse(&xml).expect_err("refused").findings;
+    let elements: Vec<_> = findings
+        .iter()
+        .filter_map(|f| f.element_id.as_deref())
+        .collect();
+    assert_eq!(elements, ["r1", "r1", "r2", "e1", "e2"]);
+    assert!(findings[2].message.contains("see the first element"));
+    assert!(findings[4].message.contains("see the first element"));
+}
