@@ -35,9 +35,12 @@
 //!
 //! Nothing is checked: invalid models are as easy to write as valid ones, for tests of the checks. What has no method
 //! is added as XML by `raw`, `content`, `extension`, `attribute` and `definition`. Misuse (a modifier before any
-//! element) panics.
+//! element) panics. [`random`] makes random valid processes.
 
+mod random;
 mod write;
+
+pub use random::random;
 
 use crate::graph::Process;
 

@@ -4,13 +4,13 @@ use std::collections::HashSet;
 
 use crate::compile::Draft;
 use crate::error::Findings;
-use crate::graph::{BoundaryTrigger, ElementIndex, ElementKind, MessageCatch, TextValue};
+use crate::graph::{BoundaryTrigger, ElementIndex, ElementKind};
 
 pub(crate) fn check(draft: &Draft<'_>, activity: ElementIndex, findings: &mut Findings) {
     let element = draft.element(activity);
     let (mut messages, mut errors) = (HashSet::new(), HashSet::new());
     if let ElementKind::ReceiveTask(message) = &element.kind {
-        messages.extend(constant_name(message));
+        messages.extend(message.name.as_static());
     }
     for index in element.boundary_events.iter().copied() {
         let ElementKind::BoundaryEvent(boundary) = &draft.element(index).kind else {
@@ -18,7 +18,7 @@ pub(crate) fn check(draft: &Draft<'_>, activity: ElementIndex, findings: &mut Fi
         };
         match &boundary.event {
             BoundaryTrigger::Message(message) => {
-                if let Some(name) = constant_name(message)
+                if let Some(name) = message.name.as_static()
                     && !messages.insert(name)
                 {
                     let message = format!(
@@ -42,12 +42,5 @@ pub(crate) fn check(draft: &Draft<'_>, activity: ElementIndex, findings: &mut Fi
             }
             BoundaryTrigger::Timer(_) => {}
         }
-    }
-}
-
-fn constant_name(message: &MessageCatch) -> Option<&str> {
-    match &message.name {
-        TextValue::Static(name) => Some(name),
-        TextValue::Expression(_) => None,
     }
 }

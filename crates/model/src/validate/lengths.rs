@@ -2,7 +2,7 @@
 
 use crate::compile::Draft;
 use crate::error::Findings;
-use crate::graph::{ElementIndex, ElementKind, TextValue};
+use crate::graph::{ElementIndex, ElementKind};
 use crate::resource::Options;
 
 pub(crate) fn check(
@@ -26,7 +26,7 @@ pub(crate) fn check(
         limit("name", name, options.max_name_length);
     }
     if let ElementKind::ServiceTask(job) = &element.kind
-        && let TextValue::Static(job_type) = &job.job_type
+        && let Some(job_type) = job.job_type.as_static()
     {
         limit("job type", job_type, options.max_job_type_length);
     }

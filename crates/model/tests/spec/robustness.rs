@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use proptest::prelude::*;
-use skep_model::builder::Bpmn;
+use skep_model::builder::{Bpmn, random};
 use skep_model::timer_value::{Cycle, parse_date, parse_duration};
 use skep_model::{ElementIndex, ElementKind, ElementType, Options, Process, parse, parse_pinned};
 
@@ -216,6 +216,26 @@ fn the_corpus_is_accepted() {
             String::from_utf8_lossy(xml)
         );
     }
+}
+
+#[test]
+fn random_processes_are_valid_and_the_same_for_the_same_seed() {
+    let mut kinds = HashSet::new();
+    for seed in 0..300 {
+        let xml = random("p", seed, 40).xml();
+        assert_eq!(xml, random("p", seed, 40).xml());
+        let resource = parse("random.bpmn", xml.as_bytes(), &Options::default())
+            .unwrap_or_else(|invalid| panic!("{seed}: {invalid}\n{xml}"));
+        assert_sound(&resource.processes[0]);
+        kinds.extend(
+            resource.processes[0]
+                .elements
+                .iter()
+                .map(|element| element.element_type),
+        );
+        check(xml.as_bytes());
+    }
+    assert_eq!(kinds.len(), 14, "every type of element occurs: {kinds:?}");
 }
 
 proptest! {
