@@ -1,13 +1,12 @@
 //! The engine of one partition.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use skep_protocol::batch::{BatchReader, BatchWriter};
 use skep_protocol::command::{Command, Request, UpdateJobKind};
 use skep_protocol::intent::*;
 use skep_protocol::record::DecodeError;
-use skep_protocol::{Key, Rejection, RejectionType, ValueType};
+use skep_protocol::{Key, ValueType};
 
 use crate::appliers;
 use crate::effects::{Effects, JobStreams, RequestId};
@@ -15,7 +14,7 @@ use crate::processing::bpmn::{Step, step};
 use crate::processing::deployment::{create as deploy, delete_resource, distribution};
 use crate::processing::message::{correlate, expire, message_side, process_side, publish};
 use crate::processing::{
-    Context, Outcome, Volatile, clock, expression, incident, job, process_instance, reject, timer, variable,
+    Context, Outcome, Volatile, clock, expression, incident, job, process_instance, timer, variable,
 };
 use crate::remote::RemoteCommand;
 use crate::state::{State, StoreError};
@@ -27,8 +26,6 @@ pub struct EngineConfig {
     pub partitions: u32,
     /// Nesting of call activities (`engine.max-process-depth`).
     pub max_process_depth: u32,
-    /// Bytes of a rejected deployment's reason (`engine.validators.results-output-max-size`).
-    pub max_rejection_bytes: usize,
     /// Milliseconds after which an unanswered command to another partition is sent again.
     pub retry_interval: i64,
     /// Timers, time-outs, back-offs and messages handled in one call of [`Engine::run_due`].
@@ -41,7 +38,6 @@ impl Default for EngineConfig {
             partition: 1,
             partitions: 1,
             max_process_depth: 1000,
-            max_rejection_bytes: 12_288,
             retry_interval: 10_000,
             max_due: 500,
         }
@@ -429,20 +425,7 @@ fn header_of_remote(command: &RemoteCommand) -> (Key, ValueType, u8) {
     }
 }
 
-/// A refusal before any partition thread looks at the command: the key cannot be one of this cluster.
-pub fn unknown_key(command: &Command) -> Option<Rejection> {
-    let (key, value_type, intent) = header_of(command);
-    let addressed = !key.is_none() || matches!(command, Command::CompleteJob { .. });
-    (addressed && key.partition().is_none()).then(|| {
-        reject(
-            RejectionType::NotFound,
-            value_type.intent_name(intent),
-            format!("Expected to find something with key '{key}', but no such key was ever given"),
-        )
-    })
-}
-
 /// The partition that owns the messages with this correlation key.
-pub fn message_partition(correlation_key: &Arc<str>, partitions: u32) -> u32 {
+pub fn message_partition(correlation_key: &str, partitions: u32) -> u32 {
     crate::processing::context::message_partition(correlation_key, partitions)
 }

@@ -52,6 +52,11 @@ impl Finding {
 }
 
 impl Invalid {
+    /// A resource that is refused as a whole.
+    pub fn of_resource(resource_name: &str, message: impl Into<String>) -> Self {
+        Invalid::single(resource_name, Finding::of_file(message, None))
+    }
+
     pub(crate) fn single(resource_name: &str, finding: Finding) -> Self {
         Invalid {
             resource_name: resource_name.to_string(),

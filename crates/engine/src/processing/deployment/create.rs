@@ -17,9 +17,9 @@ use crate::processing::{Context, Outcome, reject};
 use crate::remote::Distributed;
 
 pub(crate) fn process(cx: &mut Context<'_>, command: &Deploy) -> Outcome {
-    let parsed = parse_all(cx, &command.resources)?;
+    let parsed = parse_all(&command.resources)?;
     let deployment_key = cx.next_key();
-    let metadata = plan(cx, command, &parsed, deployment_key);
+    let metadata = plan(cx, &parsed, deployment_key);
 
     let processes: Vec<ProcessMetadata> = metadata.iter().map(|p| p.metadata.clone()).collect();
     let deployment = DeploymentValue { deployment_key, processes };
@@ -73,7 +73,7 @@ struct Planned {
 
 type Parsed<'a> = (&'a Resource, skep_model::Resource);
 
-fn parse_all<'a>(cx: &Context<'_>, resources: &'a [Resource]) -> Result<Vec<Parsed<'a>>, Rejection> {
+fn parse_all(resources: &[Resource]) -> Result<Vec<Parsed<'_>>, Rejection> {
     let refuse = |text: String| reject(RejectionType::InvalidArgument, "CREATE", text);
     if resources.is_empty() {
         return Err(refuse(
@@ -99,7 +99,7 @@ fn parse_all<'a>(cx: &Context<'_>, resources: &'a [Resource]) -> Result<Vec<Pars
         }
     }
     if !invalid.is_empty() {
-        return Err(refuse(rejection_text(&invalid, cx.config.max_rejection_bytes)));
+        return Err(refuse(rejection_text(&invalid)));
     }
     Ok(parsed)
 }
@@ -115,8 +115,7 @@ fn unsupported(name: &str) -> String {
 
 /// Decides keys and versions. A process whose latest version has the same content and name is not deployed again; if every
 /// process of a resource is unchanged the resource is a duplicate.
-fn plan(cx: &Context<'_>, command: &Deploy, parsed: &[Parsed<'_>], deployment_key: Key) -> Vec<Planned> {
-    let _ = command;
+fn plan(cx: &Context<'_>, parsed: &[Parsed<'_>], deployment_key: Key) -> Vec<Planned> {
     let mut planned = Vec::new();
     for (resource, model) in parsed {
         let checksum = Bytes::copy_from_slice(&Sha256::digest(&resource.content));
