@@ -56,6 +56,16 @@ impl Index {
         self.last
     }
 
+    /// True once the position of the log is known from an entry or a base.
+    pub(super) fn is_started(&self) -> bool {
+        self.started
+    }
+
+    /// True if nothing is missing after `index`.
+    pub(super) fn knows(&self, index: u64) -> bool {
+        self.started && index >= self.base.index
+    }
+
     /// True if entries before the first one are missing without a base frame that accounts for them.
     pub(super) fn is_headless(&self) -> bool {
         self.tentative && self.base.index > 0
@@ -134,12 +144,6 @@ impl Index {
     /// The oldest generation that still holds a live entry.
     pub(super) fn oldest_generation(&self) -> Option<u64> {
         self.points.front().map(|point| point.segment.generation)
-    }
-
-    /// Points held, for the bound on memory.
-    #[cfg(test)]
-    pub(super) fn points(&self) -> usize {
-        self.points.len()
     }
 
     /// The run that holds `index`; `None` if it is not in the log.

@@ -62,18 +62,11 @@ pub(super) fn open(
         }
         opened.push_back(segment);
     }
-    if replay.index.is_headless() {
-        return Err(StorageError::corrupt(
-            opened
-                .front()
-                .map_or(directory, |segment| segment.path.as_path()),
-            SEGMENT_HEADER,
-            format!(
-                "the entries before {} are missing and no frame says that they were compacted",
-                replay.index.base().index + 1
-            ),
-        ));
-    }
+    replay.finish().map_err(|reason| {
+        let first = opened.front();
+        let path = first.map_or(directory, |segment| segment.path.as_path());
+        StorageError::corrupt(path, SEGMENT_HEADER, reason)
+    })?;
     if opened.is_empty() {
         let header = SegmentHeader {
             generation: 1,
@@ -193,6 +186,8 @@ struct Replay {
     index: Index,
     state: Option<bytes::Bytes>,
     terms: VecDeque<EntryId>,
+    /// A base frame that settled nothing yet.
+    declared: Option<EntryId>,
 }
 
 impl Replay {
@@ -283,14 +278,39 @@ impl Replay {
     fn other(&mut self, frame: Frame) {
         match frame {
             Frame::State(state) => self.state = Some(bytes::Bytes::copy_from_slice(&state)),
-            Frame::Base { index, term, reset } => {
-                if reset || index >= self.index.last().index {
-                    self.terms.clear();
-                }
-                self.index.rebase(EntryId { index, term }, reset);
-            }
+            Frame::Base { index, term, reset } => self.base(EntryId { index, term }, reset),
             Frame::Entry { .. } | Frame::Mark => {}
         }
+    }
+
+    /// A base frame. The first segments of a log may be gone, so this one may speak of entries that were in them: then it
+    /// settles nothing, and a later one must.
+    fn base(&mut self, id: EntryId, reset: bool) {
+        if reset || self.index.knows(id.index) {
+            self.index.rebase(id, reset);
+            self.declared = None;
+            if self.index.last() == id {
+                self.terms.clear();
+            }
+        } else {
+            self.declared = Some(id);
+        }
+    }
+
+    /// All frames were read. An error text if entries are missing at the beginning.
+    fn finish(&mut self) -> Result<(), String> {
+        if let Some(declared) = self.declared.take()
+            && (!self.index.is_started() || self.index.base().index == declared.index)
+        {
+            self.index.rebase(declared, false);
+        }
+        if self.index.is_headless() {
+            return Err(format!(
+                "the entries before {} are missing and no frame says that they were compacted",
+                self.index.base().index + 1
+            ));
+        }
+        Ok(())
     }
 
     /// The first index of each term above the base.

@@ -1,11 +1,16 @@
 //! The narrow view of a file system through which the log reads and writes.
 //!
-//! Production uses [`RealDisk`]. Tests implement the two traits to tear writes, to run out of space and to fail flushes.
+//! Production uses [`RealDisk`]. [`MemoryDisk`] is a disk in memory with the failures of real ones: it forgets or tears
+//! what was not flushed, runs out of space and fails to flush.
+
+mod memory;
 
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+
+pub use memory::MemoryDisk;
 
 /// A file system, as far as a log needs one.
 pub trait Disk: Send + Sync + 'static {
