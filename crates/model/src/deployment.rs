@@ -5,7 +5,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::error::{Finding, Invalid};
-use crate::graph::{Binding, ElementKind, TextValue};
+use crate::graph::{Binding, ElementKind};
 use crate::resource::Resource;
 
 /// A call activity that binds to the version deployed together with its process.
@@ -21,22 +21,19 @@ impl Resource {
     /// All calls with `bindingType="deployment"` whose process id is constant.
     pub fn deployment_bindings(&self) -> impl Iterator<Item = DeploymentBinding<'_>> {
         self.processes.iter().flat_map(|process| {
-            process
-                .elements
-                .iter()
-                .filter_map(|element| match &element.kind {
-                    ElementKind::CallActivity(called) if called.binding == Binding::Deployment => {
-                        match &called.process_id {
-                            TextValue::Static(id) => Some(DeploymentBinding {
-                                process_id: &process.id,
-                                element_id: &element.id,
-                                called_process_id: id,
-                            }),
-                            TextValue::Expression(_) => None,
-                        }
-                    }
-                    _ => None,
+            process.elements.iter().filter_map(|element| {
+                let ElementKind::CallActivity(called) = &element.kind else {
+                    return None;
+                };
+                if called.binding != Binding::Deployment {
+                    return None;
+                }
+                Some(DeploymentBinding {
+                    process_id: &process.id,
+                    element_id: &element.id,
+                    called_process_id: called.process_id.as_static()?,
                 })
+            })
         })
     }
 }

@@ -266,6 +266,14 @@ mod tests {
     }
 
     #[test]
+    fn cron_steps_may_start_at_a_number() {
+        assert_eq!(
+            times("0 5/20 * * * *", "2026-01-01T00:00:00Z", 2),
+            ["2026-01-01T00:05:00Z", "2026-01-01T00:25:00Z"]
+        );
+    }
+
+    #[test]
     fn cron_needs_day_of_month_and_day_of_week_to_match() {
         assert_eq!(
             times("0 0 0 13 * FRI", "2026-01-01T00:00:00Z", 2),

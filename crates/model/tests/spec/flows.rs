@@ -273,3 +273,12 @@ fn an_extremely_long_chain_of_elements_that_never_wait_is_refused() {
     });
     accepted(broken_up);
 }
+
+#[test]
+fn findings_say_where_an_expression_is_wrong() {
+    refused(
+        choice().flow("f").when("=a +\n  ) b").end("e"),
+        "f",
+        "line 2, column 3",
+    );
+}
