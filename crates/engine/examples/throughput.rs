@@ -12,7 +12,9 @@ use skep_engine::state::State;
 use skep_engine::state::table::EmptyStore;
 use skep_engine::{Engine, EngineConfig, JobStreams, Reservation};
 use skep_model::builder::Bpmn;
-use skep_protocol::command::{Command, CreateProcessInstance, Deploy, ProcessRef, Request, Resource};
+use skep_protocol::command::{
+    Command, CreateProcessInstance, Deploy, ProcessRef, Request, Resource,
+};
 use skep_protocol::{Document, Key};
 
 struct Counting;
@@ -55,12 +57,27 @@ fn engine() -> Engine {
 }
 
 fn main() {
-    let instances: usize = std::env::args().nth(1).and_then(|n| n.parse().ok()).unwrap_or(300_000);
-    let xml = Bpmn::process("one-task").start("start").service_task("task", "work").end("end").xml();
-    let mut worker = Worker { name: "bench".into(), none: Arc::new([]) };
+    let instances: usize = std::env::args()
+        .nth(1)
+        .and_then(|n| n.parse().ok())
+        .unwrap_or(300_000);
+    let xml = Bpmn::process("one-task")
+        .start("start")
+        .service_task("task", "work")
+        .end("end")
+        .xml();
+    let mut worker = Worker {
+        name: "bench".into(),
+        none: Arc::new([]),
+    };
     let mut engine = engine();
-    let resource = Resource { name: "one-task.bpmn".into(), content: xml.into() };
-    let deploy = Command::Deploy(Deploy { resources: vec![resource] });
+    let resource = Resource {
+        name: "one-task.bpmn".into(),
+        content: xml.into(),
+    };
+    let deploy = Command::Deploy(Deploy {
+        resources: vec![resource],
+    });
     engine.process(0, Some(0), &deploy.into(), &mut worker);
     let mut log = Vec::new();
     let (batch, effects) = engine.take_batch();
@@ -69,7 +86,10 @@ fn main() {
 
     let create = |variables| {
         Request::from(Command::CreateProcessInstance(CreateProcessInstance {
-            process: ProcessRef::Id { bpmn_process_id: "one-task".into(), version: -1 },
+            process: ProcessRef::Id {
+                bpmn_process_id: "one-task".into(),
+                version: -1,
+            },
             variables,
             start_instructions: vec![],
             terminate_after: vec![],
@@ -86,7 +106,10 @@ fn main() {
     let mut waiting: Vec<Key> = Vec::new();
     while done < instances {
         for key in waiting.drain(..) {
-            let complete = Command::CompleteJob { job_key: key, variables: Document::new() };
+            let complete = Command::CompleteJob {
+                job_key: key,
+                variables: Document::new(),
+            };
             engine.process(1, Some(1), &complete.into(), &mut worker);
             done += 1;
         }
@@ -110,14 +133,32 @@ fn main() {
         follower.apply(batch).expect("the log replays");
     }
     let replay = started.elapsed();
-    assert!(follower.state.dump() == engine.state.dump(), "replay gives the same state");
+    assert!(
+        follower.state.dump() == engine.state.dump(),
+        "replay gives the same state"
+    );
 
     let per = |n: f64| n / done as f64;
     println!("instances             {done}");
-    println!("processing            {:.0} instances/s", done as f64 / processing.as_secs_f64());
-    println!("replay                {:.0} instances/s", done as f64 / replay.as_secs_f64());
-    println!("replay / processing   {:.1}", processing.as_secs_f64() / replay.as_secs_f64());
+    println!(
+        "processing            {:.0} instances/s",
+        done as f64 / processing.as_secs_f64()
+    );
+    println!(
+        "replay                {:.0} instances/s",
+        done as f64 / replay.as_secs_f64()
+    );
+    println!(
+        "replay / processing   {:.1}",
+        processing.as_secs_f64() / replay.as_secs_f64()
+    );
     println!("records per instance  {:.1}", per(records as f64));
-    println!("log bytes             {:.0} per instance", per(bytes as f64));
-    println!("allocations           {:.1} per instance", per(allocated as f64));
+    println!(
+        "log bytes             {:.0} per instance",
+        per(bytes as f64)
+    );
+    println!(
+        "allocations           {:.1} per instance",
+        per(allocated as f64)
+    );
 }

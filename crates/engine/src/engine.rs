@@ -93,7 +93,8 @@ impl Engine {
     ) {
         let (key, value_type, intent) = header_of(&request.command);
         let mut cx = self.context(now, request_id, streams);
-        cx.out.command(key, value_type, intent, request.operation_reference);
+        cx.out
+            .command(key, value_type, intent, request.operation_reference);
         let outcome = dispatch(&mut cx, &request.command);
         match outcome {
             Ok(Some(response)) => {
@@ -113,7 +114,12 @@ impl Engine {
     }
 
     /// Carries out a command from another partition.
-    pub fn process_remote(&mut self, now: i64, command: &RemoteCommand, streams: &mut dyn JobStreams) {
+    pub fn process_remote(
+        &mut self,
+        now: i64,
+        command: &RemoteCommand,
+        streams: &mut dyn JobStreams,
+    ) {
         let (key, value_type, intent) = header_of_remote(command);
         let mut cx = self.context(now, None, streams);
         cx.out.command(key, value_type, intent, None);
@@ -124,7 +130,8 @@ impl Engine {
     /// Gives a pushed job back that did not reach its worker. `deadline` is the one it was pushed with.
     pub fn yield_job(&mut self, now: i64, key: Key, deadline: i64, streams: &mut dyn JobStreams) {
         let mut cx = self.context(now, None, streams);
-        cx.out.command(key, ValueType::Job, JobIntent::Yield.id(), None);
+        cx.out
+            .command(key, ValueType::Job, JobIntent::Yield.id(), None);
         job::r#yield::process(&mut cx, key, deadline);
         finish(&mut cx);
     }
@@ -160,27 +167,31 @@ impl Engine {
         let timers: Vec<Key> = cx.state.timers.due(at).take(limit).collect();
         for key in timers {
             handled += 1;
-            cx.out.command(key, ValueType::Timer, TimerIntent::Trigger.id(), None);
+            cx.out
+                .command(key, ValueType::Timer, TimerIntent::Trigger.id(), None);
             timer::trigger(&mut cx, key);
             step::run(&mut cx);
         }
         let backed_off: Vec<Key> = cx.state.jobs.backed_off(at).take(limit).collect();
         for key in backed_off {
             handled += 1;
-            cx.out.command(key, ValueType::Job, JobIntent::RecurAfterBackoff.id(), None);
+            cx.out
+                .command(key, ValueType::Job, JobIntent::RecurAfterBackoff.id(), None);
             job::fail::recur(&mut cx, key);
         }
         let expired: Vec<Key> = cx.state.messages.expired(at).take(limit).collect();
         for key in expired {
             handled += 1;
-            cx.out.command(key, ValueType::Message, MessageIntent::Expire.id(), None);
+            cx.out
+                .command(key, ValueType::Message, MessageIntent::Expire.id(), None);
             expire::process(&mut cx, key);
         }
         if !under_pressure {
             let timed_out: Vec<Key> = cx.state.jobs.timed_out(at).take(limit).collect();
             for key in timed_out {
                 handled += 1;
-                cx.out.command(key, ValueType::Job, JobIntent::TimeOut.id(), None);
+                cx.out
+                    .command(key, ValueType::Job, JobIntent::TimeOut.id(), None);
                 job::time_out::process(&mut cx, key);
             }
         }
@@ -190,7 +201,10 @@ impl Engine {
             distribution::retry(&mut cx);
         }
         finish(&mut cx);
-        Due { more: handled >= limit, next: self.next_due() }
+        Due {
+            more: handled >= limit,
+            next: self.next_due(),
+        }
     }
 
     /// When [`Engine::run_due`] has something to do next, epoch milliseconds. Unanswered commands are looked after every
@@ -200,7 +214,11 @@ impl Engine {
             return None;
         }
         let state = &self.state;
-        let due = [state.timers.next_due(), state.jobs.next_due(), state.messages.next_due()];
+        let due = [
+            state.timers.next_due(),
+            state.jobs.next_due(),
+            state.messages.next_due(),
+        ];
         due.into_iter().flatten().min()
     }
 
@@ -251,8 +269,12 @@ impl Engine {
     /// The client no longer waits.
     pub fn forget_request(&mut self, request: RequestId) {
         let volatile = &mut self.volatile;
-        volatile.awaiting_results.retain(|_, (id, _)| *id != request);
-        volatile.awaiting_distribution.retain(|_, (id, _)| *id != request);
+        volatile
+            .awaiting_results
+            .retain(|_, (id, _)| *id != request);
+        volatile
+            .awaiting_distribution
+            .retain(|_, (id, _)| *id != request);
         volatile.awaiting_correlation.retain(|_, id| *id != request);
     }
 
@@ -265,7 +287,11 @@ impl Engine {
         let now = self.state.counters.pinned_clock.unwrap_or(now);
         self.out.begin(now);
         Context {
-            now: if self.out.is_empty() { now } else { self.out.timestamp() },
+            now: if self.out.is_empty() {
+                now
+            } else {
+                self.out.timestamp()
+            },
             state: &mut self.state,
             out: &mut self.out,
             effects: &mut self.effects,
@@ -292,53 +318,87 @@ fn dispatch(cx: &mut Context<'_>, command: &Command) -> Outcome {
         Command::Deploy(command) => deploy::process(cx, command),
         Command::DeleteResource { resource_key } => delete_resource::process(cx, *resource_key),
         Command::CreateProcessInstance(command) => process_instance::create::process(cx, command),
-        Command::CancelProcessInstance { process_instance_key } => {
-            process_instance::cancel::process(cx, *process_instance_key)
-        }
+        Command::CancelProcessInstance {
+            process_instance_key,
+        } => process_instance::cancel::process(cx, *process_instance_key),
         Command::ActivateJobs(command) => job::activate::process(cx, command),
-        Command::CompleteJob { job_key, variables } => job::complete::process(cx, *job_key, variables),
+        Command::CompleteJob { job_key, variables } => {
+            job::complete::process(cx, *job_key, variables)
+        }
         Command::FailJob(command) => job::fail::process(cx, command),
         Command::ThrowError(command) => job::throw_error::process(cx, command),
-        Command::UpdateJob { job_key, retries, timeout, kind } => {
-            job::update::process(cx, *job_key, *retries, *timeout, *kind)
-        }
+        Command::UpdateJob {
+            job_key,
+            retries,
+            timeout,
+            kind,
+        } => job::update::process(cx, *job_key, *retries, *timeout, *kind),
         Command::PublishMessage(command) => publish::process(cx, command),
         Command::CorrelateMessage(command) => correlate::process(cx, command),
         Command::ResolveIncident { incident_key } => incident::resolve(cx, *incident_key),
-        Command::SetVariables { element_instance_key, variables, local } => {
-            variable::update(cx, *element_instance_key, variables, *local)
-        }
+        Command::SetVariables {
+            element_instance_key,
+            variables,
+            local,
+        } => variable::update(cx, *element_instance_key, variables, *local),
         Command::PinClock { timestamp } => clock::pin(cx, *timestamp),
         Command::ResetClock => clock::reset(cx),
-        Command::EvaluateExpression { expression, variables } => {
-            expression::evaluate_for_client(cx, expression, variables)
-        }
+        Command::EvaluateExpression {
+            expression,
+            variables,
+        } => expression::evaluate_for_client(cx, expression, variables),
     }
 }
 
 fn dispatch_remote(cx: &mut Context<'_>, command: &RemoteCommand) {
     match command {
         RemoteCommand::OpenMessageSubscription(value) => message_side::open(cx, value),
-        RemoteCommand::MessageSubscriptionOpened { element_instance_key, message_name } => {
+        RemoteCommand::MessageSubscriptionOpened {
+            element_instance_key,
+            message_name,
+        } => {
             process_side::opened(cx, *element_instance_key, message_name);
         }
         RemoteCommand::CorrelateSubscription(command) => process_side::correlate(cx, command),
-        RemoteCommand::MessageCorrelated { element_instance_key, message_name, message_key } => {
+        RemoteCommand::MessageCorrelated {
+            element_instance_key,
+            message_name,
+            message_key,
+        } => {
             message_side::correlated(cx, *element_instance_key, message_name, *message_key);
         }
-        RemoteCommand::RejectCorrelation { element_instance_key, message_name, message_key, .. } => {
+        RemoteCommand::RejectCorrelation {
+            element_instance_key,
+            message_name,
+            message_key,
+            ..
+        } => {
             message_side::rejected(cx, *element_instance_key, message_name, *message_key);
         }
-        RemoteCommand::CloseMessageSubscription { element_instance_key, message_name, reply_to } => {
+        RemoteCommand::CloseMessageSubscription {
+            element_instance_key,
+            message_name,
+            reply_to,
+        } => {
             message_side::close(cx, *element_instance_key, message_name, *reply_to);
         }
-        RemoteCommand::MessageSubscriptionClosed { element_instance_key, message_name } => {
+        RemoteCommand::MessageSubscriptionClosed {
+            element_instance_key,
+            message_name,
+        } => {
             process_side::closed(cx, *element_instance_key, message_name);
         }
-        RemoteCommand::Distribute { distribution_key, origin, command } => {
+        RemoteCommand::Distribute {
+            distribution_key,
+            origin,
+            command,
+        } => {
             distribution::receive(cx, *distribution_key, *origin, command);
         }
-        RemoteCommand::AcknowledgeDistribution { distribution_key, partition } => {
+        RemoteCommand::AcknowledgeDistribution {
+            distribution_key,
+            partition,
+        } => {
             distribution::acknowledge(cx, *distribution_key, *partition);
         }
     }
@@ -347,10 +407,16 @@ fn dispatch_remote(cx: &mut Context<'_>, command: &RemoteCommand) {
 /// Key, value type and intent of the command record.
 fn header_of(command: &Command) -> (Key, ValueType, u8) {
     match command {
-        Command::Deploy(_) => (Key::NONE, ValueType::Deployment, DeploymentIntent::Create.id()),
-        Command::DeleteResource { resource_key } => {
-            (*resource_key, ValueType::ResourceDeletion, ResourceDeletionIntent::Delete.id())
-        }
+        Command::Deploy(_) => (
+            Key::NONE,
+            ValueType::Deployment,
+            DeploymentIntent::Create.id(),
+        ),
+        Command::DeleteResource { resource_key } => (
+            *resource_key,
+            ValueType::ResourceDeletion,
+            ResourceDeletionIntent::Delete.id(),
+        ),
         Command::CreateProcessInstance(command) => {
             let intent = match command.await_result {
                 Some(_) => ProcessInstanceCreationIntent::CreateWithAwaitingResult,
@@ -358,13 +424,25 @@ fn header_of(command: &Command) -> (Key, ValueType, u8) {
             };
             (Key::NONE, ValueType::ProcessInstanceCreation, intent.id())
         }
-        Command::CancelProcessInstance { process_instance_key } => {
-            (*process_instance_key, ValueType::ProcessInstance, ProcessInstanceIntent::Cancel.id())
+        Command::CancelProcessInstance {
+            process_instance_key,
+        } => (
+            *process_instance_key,
+            ValueType::ProcessInstance,
+            ProcessInstanceIntent::Cancel.id(),
+        ),
+        Command::ActivateJobs(_) => (
+            Key::NONE,
+            ValueType::JobBatch,
+            JobBatchIntent::Activate.id(),
+        ),
+        Command::CompleteJob { job_key, .. } => {
+            (*job_key, ValueType::Job, JobIntent::Complete.id())
         }
-        Command::ActivateJobs(_) => (Key::NONE, ValueType::JobBatch, JobBatchIntent::Activate.id()),
-        Command::CompleteJob { job_key, .. } => (*job_key, ValueType::Job, JobIntent::Complete.id()),
         Command::FailJob(command) => (command.job_key, ValueType::Job, JobIntent::Fail.id()),
-        Command::ThrowError(command) => (command.job_key, ValueType::Job, JobIntent::ThrowError.id()),
+        Command::ThrowError(command) => {
+            (command.job_key, ValueType::Job, JobIntent::ThrowError.id())
+        }
         Command::UpdateJob { job_key, kind, .. } => {
             let intent = match kind {
                 UpdateJobKind::Retries => JobIntent::UpdateRetries,
@@ -374,20 +452,31 @@ fn header_of(command: &Command) -> (Key, ValueType, u8) {
             (*job_key, ValueType::Job, intent.id())
         }
         Command::PublishMessage(_) => (Key::NONE, ValueType::Message, MessageIntent::Publish.id()),
-        Command::CorrelateMessage(_) => {
-            (Key::NONE, ValueType::MessageCorrelation, MessageCorrelationIntent::Correlate.id())
-        }
-        Command::ResolveIncident { incident_key } => {
-            (*incident_key, ValueType::Incident, IncidentIntent::Resolve.id())
-        }
-        Command::SetVariables { element_instance_key, .. } => {
-            (*element_instance_key, ValueType::VariableDocument, VariableDocumentIntent::Update.id())
-        }
+        Command::CorrelateMessage(_) => (
+            Key::NONE,
+            ValueType::MessageCorrelation,
+            MessageCorrelationIntent::Correlate.id(),
+        ),
+        Command::ResolveIncident { incident_key } => (
+            *incident_key,
+            ValueType::Incident,
+            IncidentIntent::Resolve.id(),
+        ),
+        Command::SetVariables {
+            element_instance_key,
+            ..
+        } => (
+            *element_instance_key,
+            ValueType::VariableDocument,
+            VariableDocumentIntent::Update.id(),
+        ),
         Command::PinClock { .. } => (Key::NONE, ValueType::Clock, ClockIntent::Pin.id()),
         Command::ResetClock => (Key::NONE, ValueType::Clock, ClockIntent::Reset.id()),
-        Command::EvaluateExpression { .. } => {
-            (Key::NONE, ValueType::Expression, ExpressionIntent::Evaluate.id())
-        }
+        Command::EvaluateExpression { .. } => (
+            Key::NONE,
+            ValueType::Expression,
+            ExpressionIntent::Evaluate.id(),
+        ),
     }
 }
 
@@ -395,33 +484,49 @@ fn header_of_remote(command: &RemoteCommand) -> (Key, ValueType, u8) {
     use MessageSubscriptionIntent as Message;
     use ProcessMessageSubscriptionIntent as Process;
     let message = |key: &Key, intent: Message| (*key, ValueType::MessageSubscription, intent.id());
-    let process = |key: &Key, intent: Process| (*key, ValueType::ProcessMessageSubscription, intent.id());
+    let process =
+        |key: &Key, intent: Process| (*key, ValueType::ProcessMessageSubscription, intent.id());
     match command {
         RemoteCommand::OpenMessageSubscription(value) => {
             message(&value.element_instance_key, Message::Create)
         }
-        RemoteCommand::MessageSubscriptionOpened { element_instance_key, .. } => {
-            process(element_instance_key, Process::Create)
+        RemoteCommand::MessageSubscriptionOpened {
+            element_instance_key,
+            ..
+        } => process(element_instance_key, Process::Create),
+        RemoteCommand::CorrelateSubscription(c) => {
+            process(&c.element_instance_key, Process::Correlate)
         }
-        RemoteCommand::CorrelateSubscription(c) => process(&c.element_instance_key, Process::Correlate),
-        RemoteCommand::MessageCorrelated { element_instance_key, .. } => {
-            message(element_instance_key, Message::Correlate)
-        }
-        RemoteCommand::RejectCorrelation { element_instance_key, .. } => {
-            message(element_instance_key, Message::Reject)
-        }
-        RemoteCommand::CloseMessageSubscription { element_instance_key, .. } => {
-            message(element_instance_key, Message::Delete)
-        }
-        RemoteCommand::MessageSubscriptionClosed { element_instance_key, .. } => {
-            process(element_instance_key, Process::Delete)
-        }
-        RemoteCommand::Distribute { distribution_key, .. } => {
-            (*distribution_key, ValueType::CommandDistribution, CommandDistributionIntent::Distributing.id())
-        }
-        RemoteCommand::AcknowledgeDistribution { distribution_key, .. } => {
-            (*distribution_key, ValueType::CommandDistribution, CommandDistributionIntent::Acknowledge.id())
-        }
+        RemoteCommand::MessageCorrelated {
+            element_instance_key,
+            ..
+        } => message(element_instance_key, Message::Correlate),
+        RemoteCommand::RejectCorrelation {
+            element_instance_key,
+            ..
+        } => message(element_instance_key, Message::Reject),
+        RemoteCommand::CloseMessageSubscription {
+            element_instance_key,
+            ..
+        } => message(element_instance_key, Message::Delete),
+        RemoteCommand::MessageSubscriptionClosed {
+            element_instance_key,
+            ..
+        } => process(element_instance_key, Process::Delete),
+        RemoteCommand::Distribute {
+            distribution_key, ..
+        } => (
+            *distribution_key,
+            ValueType::CommandDistribution,
+            CommandDistributionIntent::Distributing.id(),
+        ),
+        RemoteCommand::AcknowledgeDistribution {
+            distribution_key, ..
+        } => (
+            *distribution_key,
+            ValueType::CommandDistribution,
+            CommandDistributionIntent::Acknowledge.id(),
+        ),
     }
 }
 

@@ -16,11 +16,18 @@ pub enum RemoteCommand {
     /// MESSAGE_SUBSCRIPTION CREATE, to the partition of the correlation key.
     OpenMessageSubscription(MessageSubscriptionValue),
     /// PROCESS_MESSAGE_SUBSCRIPTION CREATE: it is open.
-    MessageSubscriptionOpened { element_instance_key: Key, message_name: Arc<str> },
+    MessageSubscriptionOpened {
+        element_instance_key: Key,
+        message_name: Arc<str>,
+    },
     /// PROCESS_MESSAGE_SUBSCRIPTION CORRELATE, to the partition of the instance.
     CorrelateSubscription(CorrelateSubscription),
     /// MESSAGE_SUBSCRIPTION CORRELATE: the instance took the message.
-    MessageCorrelated { element_instance_key: Key, message_name: Arc<str>, message_key: Key },
+    MessageCorrelated {
+        element_instance_key: Key,
+        message_name: Arc<str>,
+        message_key: Key,
+    },
     /// MESSAGE_SUBSCRIPTION REJECT: the instance did not take it.
     RejectCorrelation {
         element_instance_key: Key,
@@ -29,13 +36,27 @@ pub enum RemoteCommand {
         message_key: Key,
     },
     /// MESSAGE_SUBSCRIPTION DELETE.
-    CloseMessageSubscription { element_instance_key: Key, message_name: Arc<str>, reply_to: u32 },
+    CloseMessageSubscription {
+        element_instance_key: Key,
+        message_name: Arc<str>,
+        reply_to: u32,
+    },
     /// PROCESS_MESSAGE_SUBSCRIPTION DELETE: it is closed.
-    MessageSubscriptionClosed { element_instance_key: Key, message_name: Arc<str> },
+    MessageSubscriptionClosed {
+        element_instance_key: Key,
+        message_name: Arc<str>,
+    },
     /// A command that all partitions carry out.
-    Distribute { distribution_key: Key, origin: u32, command: Distributed },
+    Distribute {
+        distribution_key: Key,
+        origin: u32,
+        command: Distributed,
+    },
     /// COMMAND_DISTRIBUTION ACKNOWLEDGE.
-    AcknowledgeDistribution { distribution_key: Key, partition: u32 },
+    AcknowledgeDistribution {
+        distribution_key: Key,
+        partition: u32,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -52,7 +73,11 @@ pub struct CorrelateSubscription {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Distributed {
     /// DEPLOYMENT DISTRIBUTE.
-    Deployment { deployment_key: Key, resources: Vec<Resource>, processes: Vec<ProcessValue> },
+    Deployment {
+        deployment_key: Key,
+        resources: Vec<Resource>,
+        processes: Vec<ProcessValue>,
+    },
     /// RESOURCE_DELETION DELETE.
     ResourceDeletion { resource_key: Key },
 }

@@ -8,13 +8,20 @@ use super::Apply;
 use crate::state::State;
 
 impl Apply<MessageSubscriptionValue> for State {
-    fn apply(&mut self, key: Key, intent: Intent, value: &MessageSubscriptionValue, timestamp: i64) {
+    fn apply(
+        &mut self,
+        key: Key,
+        intent: Intent,
+        value: &MessageSubscriptionValue,
+        timestamp: i64,
+    ) {
         match intent {
             Intent::Created => self.message_subscriptions.insert(key, value.clone()),
             Intent::Correlating => {
                 let message_key = value.message_key;
                 let variables = value.variables.clone();
-                self.message_subscriptions.set_correlating(key, message_key, variables, timestamp);
+                self.message_subscriptions
+                    .set_correlating(key, message_key, variables, timestamp);
                 if let Some(message) = self.messages.table.get_mut(message_key) {
                     message.correlated.push(value.bpmn_process_id.clone());
                 }
@@ -23,7 +30,12 @@ impl Apply<MessageSubscriptionValue> for State {
                 if value.interrupting {
                     self.message_subscriptions.remove(key);
                 } else {
-                    self.message_subscriptions.set_correlating(key, Key::NONE, Vec::new(), timestamp);
+                    self.message_subscriptions.set_correlating(
+                        key,
+                        Key::NONE,
+                        Vec::new(),
+                        timestamp,
+                    );
                 }
             }
             Intent::Rejected => {

@@ -18,11 +18,11 @@ mod process_message_subscription;
 mod timer;
 mod variable;
 
+use skep_protocol::ValueType;
+use skep_protocol::intent::Intent;
 use skep_protocol::key::Key;
 use skep_protocol::record::{DecodeError, Record, RecordType};
 use skep_protocol::value::*;
-use skep_protocol::ValueType;
-use skep_protocol::intent::Intent;
 
 use crate::state::State;
 
@@ -82,7 +82,9 @@ pub(crate) fn apply_record(state: &mut State, record: &Record<'_>) -> Result<(),
         ValueType::Incident => go::<IncidentValue>(state, record),
         ValueType::Message => go::<MessageValue>(state, record),
         ValueType::MessageSubscription => go::<MessageSubscriptionValue>(state, record),
-        ValueType::ProcessMessageSubscription => go::<ProcessMessageSubscriptionValue>(state, record),
+        ValueType::ProcessMessageSubscription => {
+            go::<ProcessMessageSubscriptionValue>(state, record)
+        }
         ValueType::JobBatch => go::<JobBatchValue>(state, record),
         ValueType::Timer => go::<TimerValue>(state, record),
         ValueType::Variable => go::<VariableValue>(state, record),

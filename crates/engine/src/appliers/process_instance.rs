@@ -93,7 +93,10 @@ fn flow_taken(state: &mut State, value: &ProcessInstanceValue) {
     scope.active_flows += 1;
     if let Some(gateway) = join {
         let joins = &mut scope.extra().joins;
-        match joins.iter_mut().find(|(g, f, _)| (*g, *f) == (gateway, value.element)) {
+        match joins
+            .iter_mut()
+            .find(|(g, f, _)| (*g, *f) == (gateway, value.element))
+        {
             Some(join) => join.2 += 1,
             None => joins.push((gateway, value.element, 1)),
         }

@@ -17,9 +17,12 @@ impl Apply<ProcessMessageSubscriptionValue> for State {
                     element.extra().subscriptions.push(key);
                 }
             }
-            Intent::Created => self.process_subscriptions.set_state(key, SubscriptionState::Opened),
+            Intent::Created => self
+                .process_subscriptions
+                .set_state(key, SubscriptionState::Opened),
             Intent::Correlated => {
-                self.process_subscriptions.set_last_message(key, value.message_key);
+                self.process_subscriptions
+                    .set_last_message(key, value.message_key);
                 if value.interrupting {
                     self.process_subscriptions.remove(key);
                     if let Some(element) = self.elements.get_mut(value.element_instance_key) {
@@ -28,7 +31,8 @@ impl Apply<ProcessMessageSubscriptionValue> for State {
                 }
             }
             Intent::Deleting => {
-                self.process_subscriptions.set_state(key, SubscriptionState::Closing);
+                self.process_subscriptions
+                    .set_state(key, SubscriptionState::Closing);
                 if let Some(element) = self.elements.get_mut(value.element_instance_key) {
                     element.extra().subscriptions.retain(|k| *k != key);
                 }

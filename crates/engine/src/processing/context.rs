@@ -76,8 +76,8 @@ impl Context<'_> {
 }
 
 pub(crate) fn message_partition(correlation_key: &str, partitions: u32) -> u32 {
-    let hash = correlation_key
-        .bytes()
-        .fold(0i32, |h, b| h.wrapping_mul(31).wrapping_add(i32::from(b as i8)));
+    let hash = correlation_key.bytes().fold(0i32, |h, b| {
+        h.wrapping_mul(31).wrapping_add(i32::from(b as i8))
+    });
     (hash % partitions.max(1) as i32).unsigned_abs() + 1
 }

@@ -50,7 +50,10 @@ pub(crate) fn evaluate(
         }
     }
     let Evaluation { value, warnings } = expression.evaluate(&Named(named), &eval_context(cx));
-    match warnings.into_iter().find(|w| w.code == WarningCode::AssertFailure) {
+    match warnings
+        .into_iter()
+        .find(|w| w.code == WarningCode::AssertFailure)
+    {
         Some(failed) => Err(format!(
             "Assertion failure on evaluate the expression '{}': {}",
             expression.text(),
@@ -81,7 +84,11 @@ pub(crate) fn text(
             format!(
                 "Expected result of the expression '{}' to be {}, but was '{}'.",
                 expression.text(),
-                if numbers { "'STRING' or 'NUMBER'" } else { "'STRING'" },
+                if numbers {
+                    "'STRING' or 'NUMBER'"
+                } else {
+                    "'STRING'"
+                },
                 type_name(other)
             ),
         )),
@@ -93,7 +100,9 @@ pub(crate) fn integer(cx: &mut Context<'_>, value: &TextValue, scope: Key) -> Re
     let wrong = |text: &str, found: &str| {
         Problem::new(
             ErrorType::ExtractValueError,
-            format!("Expected result of the expression '{text}' to be a whole number, but was '{found}'."),
+            format!(
+                "Expected result of the expression '{text}' to be a whole number, but was '{found}'."
+            ),
         )
     };
     match value {
@@ -163,9 +172,8 @@ pub(crate) fn evaluate_for_client(
             "Expected an expression that starts with '=', but found '{expression}'. Put '=' before the FEEL text."
         )));
     };
-    let parsed = Expression::parse(text).map_err(|e| {
-        invalid(format!("Failed to parse expression '{expression}': {e}"))
-    })?;
+    let parsed = Expression::parse(text)
+        .map_err(|e| invalid(format!("Failed to parse expression '{expression}': {e}")))?;
     let named = Named(variables.entries().iter().cloned().collect());
     let Evaluation { value, warnings } = parsed.evaluate(&named, &eval_context(cx));
     Ok(Some(Response::ExpressionEvaluated {

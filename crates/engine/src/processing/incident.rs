@@ -13,12 +13,18 @@ pub(crate) fn resolve(cx: &mut Context<'_>, key: Key) -> Outcome {
         return Err(reject(
             RejectionType::NotFound,
             "RESOLVE",
-            format!("Expected to resolve incident with key '{key}', but no such incident was found"),
+            format!(
+                "Expected to resolve incident with key '{key}', but no such incident was found"
+            ),
         ));
     };
     let job_key = incident.job_key.some();
     if let Some(job_key) = job_key
-        && cx.state.jobs.get(job_key).is_some_and(|job| job.retries <= 0)
+        && cx
+            .state
+            .jobs
+            .get(job_key)
+            .is_some_and(|job| job.retries <= 0)
     {
         return Err(reject(
             RejectionType::InvalidState,

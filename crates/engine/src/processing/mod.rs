@@ -26,5 +26,9 @@ pub(crate) fn reject(
     intent: &'static str,
     reason: impl Into<Cow<'static, str>>,
 ) -> Rejection {
-    Rejection { kind, intent, reason: reason.into() }
+    Rejection {
+        kind,
+        intent,
+        reason: reason.into(),
+    }
 }

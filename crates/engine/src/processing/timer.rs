@@ -29,7 +29,11 @@ pub(crate) fn trigger(cx: &mut Context<'_>, key: Key) {
 
 /// The timer of a cycle that follows one that has fired. Its text is evaluated again, as the log holds no expression.
 fn next_of_cycle(cx: &mut Context<'_>, el: &Subject, fired: &TimerValue) -> Option<TimerValue> {
-    let element = el.process.graph.elements.get(fired.target_element as usize)?;
+    let element = el
+        .process
+        .graph
+        .elements
+        .get(fired.target_element as usize)?;
     let ElementKind::BoundaryEvent(event) = &element.kind else {
         return None;
     };
@@ -38,6 +42,14 @@ fn next_of_cycle(cx: &mut Context<'_>, el: &Subject, fired: &TimerValue) -> Opti
     };
     let text = expression::temporal_text(cx, text, el.key).ok()?;
     let due_date = Cycle::parse(&text).ok()?.next(fired.due_date)?;
-    let repetitions = if fired.repetitions > 0 { fired.repetitions - 1 } else { -1 };
-    Some(TimerValue { due_date, repetitions, ..fired.clone() })
+    let repetitions = if fired.repetitions > 0 {
+        fired.repetitions - 1
+    } else {
+        -1
+    };
+    Some(TimerValue {
+        due_date,
+        repetitions,
+        ..fired.clone()
+    })
 }

@@ -35,7 +35,10 @@ pub(crate) fn update(
         propagate(cx, element_instance_key, variables.entries());
     }
     let key = cx.next_key();
-    let value = VariableDocumentValue { scope_key: element_instance_key, local };
+    let value = VariableDocumentValue {
+        scope_key: element_instance_key,
+        local,
+    };
     cx.event(key, VariableDocumentIntent::Updated, &value);
     Ok(Some(Response::VariablesSet { key }))
 }
@@ -80,7 +83,12 @@ pub(crate) fn propagate(cx: &mut Context<'_>, scope: Key, variables: &[(Arc<str>
 
 fn outermost(cx: &mut Context<'_>, scope: Key) -> Key {
     let mut scope = scope;
-    while let Some(outer) = cx.state.elements.get(scope).and_then(|row| row.flow_scope_key.some()) {
+    while let Some(outer) = cx
+        .state
+        .elements
+        .get(scope)
+        .and_then(|row| row.flow_scope_key.some())
+    {
         scope = outer;
     }
     scope

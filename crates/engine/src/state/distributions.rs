@@ -44,7 +44,13 @@ impl Distributions {
 
     pub fn start(&mut self, key: Key, command: Vec<u8>) {
         self.open.insert(key, ());
-        self.table.insert(key, Distribution { command, pending: Vec::new() });
+        self.table.insert(
+            key,
+            Distribution {
+                command,
+                pending: Vec::new(),
+            },
+        );
     }
 
     pub fn add_pending(&mut self, key: Key, partition: u32) {

@@ -108,7 +108,9 @@ pub struct ElementInstances {
 
 impl ElementInstances {
     pub fn open(tables: &Arc<Tables>) -> Result<Self, StoreError> {
-        Ok(ElementInstances { table: Table::open(tables)? })
+        Ok(ElementInstances {
+            table: Table::open(tables)?,
+        })
     }
 
     pub fn get(&mut self, key: Key) -> Option<&ElementInstance> {
@@ -144,10 +146,14 @@ impl ElementInstances {
                 scope.first_child = next;
             }
         }
-        if previous.some().is_some() && let Some(row) = self.table.get_mut(previous) {
+        if previous.some().is_some()
+            && let Some(row) = self.table.get_mut(previous)
+        {
             row.next_sibling = next;
         }
-        if next.some().is_some() && let Some(row) = self.table.get_mut(next) {
+        if next.some().is_some()
+            && let Some(row) = self.table.get_mut(next)
+        {
             row.previous_sibling = previous;
         }
         Some(instance)

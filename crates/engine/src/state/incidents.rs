@@ -21,7 +21,9 @@ pub struct Incidents {
 
 impl Incidents {
     pub fn open(tables: &Arc<Tables>) -> Result<Incidents, StoreError> {
-        Ok(Incidents { table: Table::open(tables)? })
+        Ok(Incidents {
+            table: Table::open(tables)?,
+        })
     }
 
     pub fn get(&mut self, key: Key) -> Option<&IncidentValue> {

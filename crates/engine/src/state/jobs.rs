@@ -60,7 +60,12 @@ impl Jobs {
         };
         tables.scan::<Job>(&mut |key, job| {
             if let Ok(key) = <[u8; 8]>::try_from(key) {
-                indices.index(Key(i64::from_be_bytes(key)), job.state, &job.job_type, job.due);
+                indices.index(
+                    Key(i64::from_be_bytes(key)),
+                    job.state,
+                    &job.job_type,
+                    job.due,
+                );
             }
         })?;
         Ok(indices)
@@ -73,7 +78,8 @@ impl Jobs {
                     waiting.insert(key);
                 }
                 None => {
-                    self.activatable.insert(job_type.clone(), BTreeSet::from([key]));
+                    self.activatable
+                        .insert(job_type.clone(), BTreeSet::from([key]));
                 }
             },
             JobState::Activated => {
@@ -137,7 +143,11 @@ impl Jobs {
 
     /// Waiting jobs of a type, oldest first.
     pub fn activatable(&self, job_type: &str) -> impl Iterator<Item = Key> + '_ {
-        self.activatable.get(job_type).into_iter().flatten().copied()
+        self.activatable
+            .get(job_type)
+            .into_iter()
+            .flatten()
+            .copied()
     }
 
     pub fn activatable_types(&self) -> impl Iterator<Item = &Arc<str>> {
@@ -146,12 +156,16 @@ impl Jobs {
 
     /// Jobs whose deadline has passed, the most overdue first.
     pub fn timed_out(&self, now: i64) -> impl Iterator<Item = Key> + '_ {
-        self.deadlines.range(..(now, Key(i64::MAX))).map(|(_, key)| *key)
+        self.deadlines
+            .range(..(now, Key(i64::MAX)))
+            .map(|(_, key)| *key)
     }
 
     /// Failed jobs whose back-off has ended.
     pub fn backed_off(&self, now: i64) -> impl Iterator<Item = Key> + '_ {
-        self.back_offs.range(..=(now, Key(i64::MAX))).map(|(_, key)| *key)
+        self.back_offs
+            .range(..=(now, Key(i64::MAX)))
+            .map(|(_, key)| *key)
     }
 
     /// When the next deadline or back-off ends, epoch milliseconds.

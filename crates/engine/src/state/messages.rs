@@ -56,7 +56,13 @@ impl Messages {
 
     pub fn insert(&mut self, key: Key, value: MessageValue) {
         self.index(key, &value);
-        self.table.insert(key, Message { value, correlated: Vec::new() });
+        self.table.insert(
+            key,
+            Message {
+                value,
+                correlated: Vec::new(),
+            },
+        );
     }
 
     pub fn remove(&mut self, key: Key) {
@@ -81,7 +87,12 @@ impl Messages {
     }
 
     /// A buffered message with the same name, correlation key and message id.
-    pub fn with_id(&self, name: &Arc<str>, correlation_key: &Arc<str>, id: &Arc<str>) -> Option<Key> {
+    pub fn with_id(
+        &self,
+        name: &Arc<str>,
+        correlation_key: &Arc<str>,
+        id: &Arc<str>,
+    ) -> Option<Key> {
         self.by_id
             .get(&(name.clone(), correlation_key.clone(), id.clone()))
             .copied()
@@ -96,7 +107,9 @@ impl Messages {
     }
 
     pub fn expired(&self, now: i64) -> impl Iterator<Item = Key> + '_ {
-        self.deadlines.range(..=(now, Key(i64::MAX))).map(|(_, key)| *key)
+        self.deadlines
+            .range(..=(now, Key(i64::MAX)))
+            .map(|(_, key)| *key)
     }
 
     pub fn next_due(&self) -> Option<i64> {
@@ -121,5 +134,9 @@ impl Messages {
 }
 
 fn id_of(message: &MessageValue) -> (Arc<str>, Arc<str>, Arc<str>) {
-    (message.name.clone(), message.correlation_key.clone(), message.message_id.clone())
+    (
+        message.name.clone(),
+        message.correlation_key.clone(),
+        message.message_id.clone(),
+    )
 }

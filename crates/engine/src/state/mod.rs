@@ -94,7 +94,11 @@ impl State {
 
     /// Hands every changed row to `out` and marks it clean.
     pub fn checkpoint(&mut self, out: &mut dyn CheckpointWriter) {
-        out.put(Counters::TABLE, &[], skep_protocol::record::encode(&self.counters));
+        out.put(
+            Counters::TABLE,
+            &[],
+            skep_protocol::record::encode(&self.counters),
+        );
         self.processes.checkpoint(out);
         self.elements.table.checkpoint(out);
         self.jobs.table.checkpoint(out);
@@ -140,7 +144,10 @@ impl State {
     /// Everything, as bytes per row: two states are equal if and only if their dumps are.
     pub fn dump(&self) -> std::collections::BTreeMap<(u8, Vec<u8>), Vec<u8>> {
         let mut all = self.tables.dump();
-        all.insert((Counters::TABLE, Vec::new()), skep_protocol::record::encode(&self.counters));
+        all.insert(
+            (Counters::TABLE, Vec::new()),
+            skep_protocol::record::encode(&self.counters),
+        );
         self.processes.dump(&mut all);
         self.elements.table.dump(&mut all);
         self.jobs.table.dump(&mut all);

@@ -60,7 +60,9 @@ impl Processes {
             }
         }
         tables.scan::<LastVersion>(&mut |_, row| {
-            processes.last_versions.insert(row.bpmn_process_id, row.version);
+            processes
+                .last_versions
+                .insert(row.bpmn_process_id, row.version);
         })?;
         processes.changed.clear();
         Ok(processes)
@@ -69,13 +71,12 @@ impl Processes {
     /// Compiles and adds a definition. The text was validated before its PROCESS record was written.
     pub fn insert(&mut self, value: &ProcessValue) -> Result<(), String> {
         let elements: Vec<String> = value.elements.iter().map(|e| e.to_string()).collect();
-        let graph = skep_model::parse_pinned(&value.resource, &elements)
-            .map_err(|e| {
-                format!(
-                    "process definition {} ({} version {}) in the log cannot be compiled: {e}",
-                    value.process_definition_key, value.bpmn_process_id, value.version
-                )
-            })?;
+        let graph = skep_model::parse_pinned(&value.resource, &elements).map_err(|e| {
+            format!(
+                "process definition {} ({} version {}) in the log cannot be compiled: {e}",
+                value.process_definition_key, value.bpmn_process_id, value.version
+            )
+        })?;
         let key = value.process_definition_key;
         let process = DeployedProcess {
             key,
@@ -90,9 +91,18 @@ impl Processes {
         self.by_key.insert(key, Arc::new(process));
         let versions = self.by_id.entry(value.bpmn_process_id.clone()).or_default();
         versions.insert(value.version, key);
-        let last = self.last_versions.entry(value.bpmn_process_id.clone()).or_default();
+        let last = self
+            .last_versions
+            .entry(value.bpmn_process_id.clone())
+            .or_default();
         *last = (*last).max(value.version);
-        self.rows.insert(key, Definition { value: value.clone(), deleted: false });
+        self.rows.insert(
+            key,
+            Definition {
+                value: value.clone(),
+                deleted: false,
+            },
+        );
         self.changed.push(key);
         Ok(())
     }
@@ -141,7 +151,11 @@ impl Processes {
     }
 
     /// The version that was deployed together with `deployment`.
-    pub fn deployed_with(&self, bpmn_process_id: &str, deployment: Key) -> Option<&Arc<DeployedProcess>> {
+    pub fn deployed_with(
+        &self,
+        bpmn_process_id: &str,
+        deployment: Key,
+    ) -> Option<&Arc<DeployedProcess>> {
         let versions = self.by_id.get(bpmn_process_id)?;
         versions
             .values()
@@ -170,19 +184,36 @@ impl Processes {
             if let Some(row) = self.rows.get(&key) {
                 out.put(Definition::TABLE, &key.0.to_be_bytes(), encode(row));
                 let id = row.value.bpmn_process_id.clone();
-                let version = self.last_versions.get(&id).copied().unwrap_or(row.value.version);
-                let last = LastVersion { bpmn_process_id: id, version };
-                out.put(LastVersion::TABLE, last.bpmn_process_id.as_bytes(), encode(&last));
+                let version = self
+                    .last_versions
+                    .get(&id)
+                    .copied()
+                    .unwrap_or(row.value.version);
+                let last = LastVersion {
+                    bpmn_process_id: id,
+                    version,
+                };
+                out.put(
+                    LastVersion::TABLE,
+                    last.bpmn_process_id.as_bytes(),
+                    encode(&last),
+                );
             }
         }
     }
 
     pub(crate) fn dump(&self, all: &mut BTreeMap<(u8, Vec<u8>), Vec<u8>>) {
         for (key, row) in &self.rows {
-            all.insert((Definition::TABLE, key.0.to_be_bytes().to_vec()), encode(row));
+            all.insert(
+                (Definition::TABLE, key.0.to_be_bytes().to_vec()),
+                encode(row),
+            );
         }
         for (id, version) in &self.last_versions {
-            let last = LastVersion { bpmn_process_id: id.clone(), version: *version };
+            let last = LastVersion {
+                bpmn_process_id: id.clone(),
+                version: *version,
+            };
             all.insert((LastVersion::TABLE, id.as_bytes().to_vec()), encode(&last));
         }
     }

@@ -59,7 +59,11 @@ impl MessageSubscriptions {
     }
 
     pub fn insert(&mut self, key: Key, value: MessageSubscriptionValue) {
-        let row = MessageSubscription { value, correlating: false, sent_at: 0 };
+        let row = MessageSubscription {
+            value,
+            correlating: false,
+            sent_at: 0,
+        };
         self.index(key, &row);
         self.table.insert(key, row);
     }
@@ -68,14 +72,18 @@ impl MessageSubscriptions {
         let Some(row) = self.table.remove(key) else {
             return;
         };
-        let name = (row.value.message_name.clone(), row.value.correlation_key.clone());
+        let name = (
+            row.value.message_name.clone(),
+            row.value.correlation_key.clone(),
+        );
         if let Some(keys) = self.by_name.get_mut(&name) {
             keys.remove(&key);
             if keys.is_empty() {
                 self.by_name.remove(&name);
             }
         }
-        self.by_element.remove(&(row.value.element_instance_key, row.value.message_name));
+        self.by_element
+            .remove(&(row.value.element_instance_key, row.value.message_name));
         self.correlating.remove(&key);
     }
 
@@ -160,7 +168,10 @@ impl ProcessMessageSubscriptions {
     }
 
     fn index(&mut self, key: Key, row: &ProcessMessageSubscription) {
-        let element = (row.value.element_instance_key, row.value.message_name.clone());
+        let element = (
+            row.value.element_instance_key,
+            row.value.message_name.clone(),
+        );
         self.by_element.insert(element, key);
         if row.state != SubscriptionState::Opened {
             self.pending.insert(key);
@@ -196,7 +207,8 @@ impl ProcessMessageSubscriptions {
 
     pub fn remove(&mut self, key: Key) {
         if let Some(row) = self.table.remove(key) {
-            self.by_element.remove(&(row.value.element_instance_key, row.value.message_name));
+            self.by_element
+                .remove(&(row.value.element_instance_key, row.value.message_name));
             self.pending.remove(&key);
         }
     }

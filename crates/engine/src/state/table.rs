@@ -67,7 +67,10 @@ pub struct Tables {
 
 impl Tables {
     pub fn new(store: Arc<dyn RowStore>) -> Tables {
-        Tables { store, fault: Default::default() }
+        Tables {
+            store,
+            fault: Default::default(),
+        }
     }
 
     pub fn fault(&self) -> Option<StoreError> {
@@ -91,12 +94,15 @@ impl Tables {
 
     fn read<V: Row>(&self, key: Key) -> Option<V> {
         let key = key.0.to_be_bytes();
-        let found = self.store.get(V::TABLE, &key).and_then(|bytes| match bytes {
-            None => Ok(None),
-            Some(bytes) => decode(&bytes)
-                .map(Some)
-                .map_err(|e| unreadable(V::TABLE, &key, &e)),
-        });
+        let found = self
+            .store
+            .get(V::TABLE, &key)
+            .and_then(|bytes| match bytes {
+                None => Ok(None),
+                Some(bytes) => decode(&bytes)
+                    .map(Some)
+                    .map_err(|e| unreadable(V::TABLE, &key, &e)),
+            });
         found.unwrap_or_else(|error| {
             self.fail(error);
             None
@@ -119,7 +125,9 @@ impl Tables {
 }
 
 fn unreadable(table: u8, key: &[u8], reason: &str) -> StoreError {
-    StoreError(format!("row {key:02x?} of table {table} cannot be read: {reason}"))
+    StoreError(format!(
+        "row {key:02x?} of table {table} cannot be read: {reason}"
+    ))
 }
 
 struct Slot<V> {
@@ -157,7 +165,13 @@ impl<V: Row> Table<V> {
                 visit(Key(i64::from_be_bytes(key)), row);
             }
         })?;
-        Ok(Table { rows: FxHashMap::default(), tables: tables.clone(), stored, len: stored, weight: 0 })
+        Ok(Table {
+            rows: FxHashMap::default(),
+            tables: tables.clone(),
+            stored,
+            len: stored,
+            weight: 0,
+        })
     }
 
     /// Number of rows, cold ones included.
@@ -174,9 +188,17 @@ impl<V: Row> Table<V> {
     }
 
     fn load(&mut self, key: Key) {
-        if self.stored > 0 && !self.rows.contains_key(&key) && let Some(row) = self.tables.read::<V>(key) {
+        if self.stored > 0
+            && !self.rows.contains_key(&key)
+            && let Some(row) = self.tables.read::<V>(key)
+        {
             self.weight += row.weight();
-            let slot = Slot { row: Some(row), dirty: false, stored: true, used: true };
+            let slot = Slot {
+                row: Some(row),
+                dirty: false,
+                stored: true,
+                used: true,
+            };
             self.rows.insert(key, slot);
         }
     }
@@ -214,7 +236,12 @@ impl<V: Row> Table<V> {
             }
             None => {
                 self.len += 1;
-                let slot = Slot { row: Some(row), dirty: true, stored: false, used: true };
+                let slot = Slot {
+                    row: Some(row),
+                    dirty: true,
+                    stored: false,
+                    used: true,
+                };
                 self.rows.insert(key, slot);
             }
         }

@@ -18,11 +18,20 @@ impl Value {
     /// Reads JSON. Numbers keep their digits (34 significant ones), objects become contexts with the order of their keys;
     /// of equal keys the first one is read. At most 200 levels deep.
     pub fn from_json(text: &str) -> Result<Value, JsonError> {
-        let mut reader = Reader { text, at: 0, keys: Vec::new(), next_key: 0 };
+        let mut reader = Reader {
+            text,
+            at: 0,
+            keys: Vec::new(),
+            next_key: 0,
+        };
         reader.space();
         let value = reader.value(0)?;
         reader.space();
-        if reader.at < text.len() { Err(reader.error("expected the end of the text")) } else { Ok(value) }
+        if reader.at < text.len() {
+            Err(reader.error("expected the end of the text"))
+        } else {
+            Ok(value)
+        }
     }
 }
 
@@ -38,7 +47,10 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn error(&self, message: &'static str) -> JsonError {
-        JsonError { offset: self.at, message }
+        JsonError {
+            offset: self.at,
+            message,
+        }
     }
 
     #[inline]
@@ -57,7 +69,11 @@ impl<'a> Reader<'a> {
         match self.peek() {
             Some(b'"') => {
                 let (raw, escaped) = self.raw_string()?;
-                Ok(Value::String(if escaped { Arc::from(self.unescape(raw)?) } else { Arc::from(raw) }))
+                Ok(Value::String(if escaped {
+                    Arc::from(self.unescape(raw)?)
+                } else {
+                    Arc::from(raw)
+                }))
             }
             Some(b'-' | b'0'..=b'9') => self.number(),
             Some(b'{') => self.object(depth),
@@ -110,8 +126,13 @@ impl<'a> Reader<'a> {
             }
             self.digits()?;
         }
-        let number: Option<Number> = self.text.get(start..self.at).and_then(|text| text.parse().ok());
-        number.map(Value::Number).ok_or_else(|| self.error("the number is too large"))
+        let number: Option<Number> = self
+            .text
+            .get(start..self.at)
+            .and_then(|text| text.parse().ok());
+        number
+            .map(Value::Number)
+            .ok_or_else(|| self.error("the number is too large"))
     }
 
     fn digits(&mut self) -> Result<(), JsonError> {
@@ -119,7 +140,11 @@ impl<'a> Reader<'a> {
         while matches!(self.peek(), Some(b'0'..=b'9')) {
             self.at += 1;
         }
-        if self.at == start { Err(self.error("expected a digit")) } else { Ok(()) }
+        if self.at == start {
+            Err(self.error("expected a digit"))
+        } else {
+            Ok(())
+        }
     }
 
     /// The text between the quotes, and whether it holds escapes.
@@ -138,7 +163,10 @@ impl<'a> Reader<'a> {
                 Some(_) => self.at += 1,
             }
         }
-        let raw = self.text.get(start..self.at).ok_or_else(|| self.error("broken escape"))?;
+        let raw = self
+            .text
+            .get(start..self.at)
+            .ok_or_else(|| self.error("broken escape"))?;
         self.at += 1;
         Ok((raw, escaped))
     }
@@ -222,7 +250,11 @@ impl<'a> Reader<'a> {
         }
         if let Some(position) = self.keys.iter().position(|key| **key == *raw) {
             self.next_key = position + 1;
-            return self.keys.get(position).map(Arc::clone).ok_or_else(|| self.error("expected a key"));
+            return self
+                .keys
+                .get(position)
+                .map(Arc::clone)
+                .ok_or_else(|| self.error("expected a key"));
         }
         let key: Arc<str> = Arc::from(raw);
         if self.keys.len() < KEPT_KEYS {

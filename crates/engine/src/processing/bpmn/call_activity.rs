@@ -55,7 +55,11 @@ impl ElementBehavior for CallActivity {
         for (name, value) in &variables {
             variable::set_local(cx, key, name, value);
         }
-        let child = Subject { key, process, value };
+        let child = Subject {
+            key,
+            process,
+            value,
+        };
         lifecycle::activate(cx, &child, Vec::new());
         Ok(Next::Wait)
     }
@@ -102,7 +106,10 @@ fn find_called(
     let id = expression::text(cx, &called.process_id, el.key, false)?;
     let found = match &called.binding {
         Binding::Latest => cx.state.processes.latest(&id),
-        Binding::Deployment => cx.state.processes.deployed_with(&id, el.process.deployment_key),
+        Binding::Deployment => cx
+            .state
+            .processes
+            .deployed_with(&id, el.process.deployment_key),
         Binding::VersionTag(tag) => cx.state.processes.tagged(&id, tag),
     };
     let wanted = match &called.binding {
@@ -111,7 +118,9 @@ fn find_called(
             "in the same deployment {} as the calling process, but not found",
             el.process.deployment_key
         ),
-        Binding::VersionTag(tag) => format!("with version tag '{tag}' to be deployed, but not found"),
+        Binding::VersionTag(tag) => {
+            format!("with version tag '{tag}' to be deployed, but not found")
+        }
     };
     found.cloned().ok_or_else(|| {
         Problem::new(
@@ -135,7 +144,11 @@ pub(super) fn take_child_variables(cx: &mut Context<'_>, child: &Subject) {
     let Some(row) = cx.state.elements.get(child.key) else {
         return;
     };
-    let variables: Vec<_> = row.variables.iter().map(|v| (v.name.clone(), v.value.clone())).collect();
+    let variables: Vec<_> = row
+        .variables
+        .iter()
+        .map(|v| (v.name.clone(), v.value.clone()))
+        .collect();
     variable::accept(cx, &parent, &variables);
 }
 

@@ -55,7 +55,10 @@ fn terminate_scope(cx: &mut Context<'_>, el: &Subject) {
         .unwrap_or_default();
     for (_, flow, count) in waiting {
         for _ in 0..count {
-            let value = ProcessInstanceValue { element: flow, ..el.value.clone() };
+            let value = ProcessInstanceValue {
+                element: flow,
+                ..el.value.clone()
+            };
             let key = cx.next_key();
             cx.event(key, ProcessInstanceIntent::SequenceFlowDeleted, &value);
         }
@@ -70,7 +73,10 @@ fn terminate_scope(cx: &mut Context<'_>, el: &Subject) {
         _ => true,
     });
     for flow in dropped {
-        let value = ProcessInstanceValue { element: flow.0, ..el.value.clone() };
+        let value = ProcessInstanceValue {
+            element: flow.0,
+            ..el.value.clone()
+        };
         let key = cx.next_key();
         cx.event(key, ProcessInstanceIntent::SequenceFlowDeleted, &value);
     }

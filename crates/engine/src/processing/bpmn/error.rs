@@ -21,7 +21,10 @@ pub(crate) fn find_catcher(cx: &mut Context<'_>, from: Key, code: &str) -> Optio
     loop {
         let activity = Subject::load(cx, key)?;
         if let Some(boundary_event) = catching_boundary_event(&activity, code) {
-            return Some(Catcher { activity, boundary_event });
+            return Some(Catcher {
+                activity,
+                boundary_event,
+            });
         }
         key = outer(&activity);
     }
@@ -37,7 +40,9 @@ fn outer(el: &Subject) -> Key {
 
 fn catching_boundary_event(activity: &Subject, code: &str) -> Option<ElementIndex> {
     let codes = error_boundary_events(activity);
-    let exact = codes.iter().find(|(_, caught)| caught.as_deref() == Some(code));
+    let exact = codes
+        .iter()
+        .find(|(_, caught)| caught.as_deref() == Some(code));
     let any = codes.iter().find(|(_, caught)| caught.is_none());
     exact.or(any).map(|(index, _)| *index)
 }

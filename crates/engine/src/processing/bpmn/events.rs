@@ -9,7 +9,8 @@ use skep_model::{BoundaryTrigger, ElementIndex, ElementKind, MessageCatch, Timer
 use skep_protocol::Key;
 use skep_protocol::intent::{ProcessEventIntent, ProcessMessageSubscriptionIntent, TimerIntent};
 use skep_protocol::value::{
-    ErrorType, MessageSubscriptionValue, ProcessEventValue, ProcessMessageSubscriptionValue, TimerValue,
+    ErrorType, MessageSubscriptionValue, ProcessEventValue, ProcessMessageSubscriptionValue,
+    TimerValue,
 };
 use smallvec::SmallVec;
 
@@ -44,7 +45,8 @@ pub(crate) fn timer(
         }
         Timer::Duration(value) => {
             let text = expression::temporal_text(cx, value, el.key)?;
-            let duration = parse_duration(&text).map_err(|e| invalid("duration", &text, e.to_string()))?;
+            let duration =
+                parse_duration(&text).map_err(|e| invalid("duration", &text, e.to_string()))?;
             let due = duration
                 .add_to(cx.now)
                 .ok_or_else(|| invalid("duration", &text, out_of_range()))?;
@@ -56,7 +58,9 @@ pub(crate) fn timer(
             let due = cycle
                 .next(cx.now)
                 .ok_or_else(|| invalid("cycle", &text, out_of_range()))?;
-            let repetitions = cycle.repetitions.map_or(-1, |n| i32::try_from(n).unwrap_or(i32::MAX));
+            let repetitions = cycle
+                .repetitions
+                .map_or(-1, |n| i32::try_from(n).unwrap_or(i32::MAX));
             (due, repetitions)
         }
     };
@@ -78,7 +82,11 @@ pub(crate) fn message(
     interrupting: bool,
 ) -> Result<ProcessMessageSubscriptionValue, Problem> {
     // A boundary event's expressions see the scope around its activity, a catch event's own inputs are inside.
-    let scope = if target == el.index() { el.key } else { el.flow_scope() };
+    let scope = if target == el.index() {
+        el.key
+    } else {
+        el.flow_scope()
+    };
     let message_name = expression::text(cx, &definition.name, scope, false)?;
     let key = &definition.correlation_key;
     let value = expression::evaluate(cx, key, scope, &[])
@@ -145,7 +153,11 @@ pub(crate) fn open(cx: &mut Context<'_>, wait: Wait) {
     match wait {
         Wait::Timer(timer) => cx.event(key, TimerIntent::Created, &timer),
         Wait::Message(subscription) => {
-            cx.event(key, ProcessMessageSubscriptionIntent::Creating, &subscription);
+            cx.event(
+                key,
+                ProcessMessageSubscriptionIntent::Creating,
+                &subscription,
+            );
             send_open(cx, &subscription);
         }
     }
@@ -165,7 +177,9 @@ pub(crate) fn send_open(cx: &mut Context<'_>, subscription: &ProcessMessageSubsc
         variables: Vec::new(),
     };
     let command = RemoteCommand::OpenMessageSubscription(value);
-    cx.effects.sends.push((subscription.subscription_partition, command));
+    cx.effects
+        .sends
+        .push((subscription.subscription_partition, command));
 }
 
 /// Asks the message's partition to close its side. Repeated until it answers.
@@ -175,7 +189,9 @@ pub(crate) fn send_close(cx: &mut Context<'_>, subscription: &ProcessMessageSubs
         message_name: subscription.message_name.clone(),
         reply_to: cx.state.partition,
     };
-    cx.effects.sends.push((subscription.subscription_partition, command));
+    cx.effects
+        .sends
+        .push((subscription.subscription_partition, command));
 }
 
 /// The element ends: nothing it waits for is needed any more.
@@ -195,15 +211,29 @@ pub(crate) fn unsubscribe(cx: &mut Context<'_>, element_instance_key: Key) {
         }
     }
     for key in subscriptions {
-        if let Some(subscription) = cx.state.process_subscriptions.get(key).map(|s| s.value.clone()) {
-            cx.event(key, ProcessMessageSubscriptionIntent::Deleting, &subscription);
+        if let Some(subscription) = cx
+            .state
+            .process_subscriptions
+            .get(key)
+            .map(|s| s.value.clone())
+        {
+            cx.event(
+                key,
+                ProcessMessageSubscriptionIntent::Deleting,
+                &subscription,
+            );
             send_close(cx, &subscription);
         }
     }
 }
 
 /// An event has happened for `el`: at the element itself, or at one of its boundary events.
-pub(crate) fn trigger(cx: &mut Context<'_>, el: &Subject, target: ElementIndex, variables: Variables) {
+pub(crate) fn trigger(
+    cx: &mut Context<'_>,
+    el: &Subject,
+    target: ElementIndex,
+    variables: Variables,
+) {
     if target == el.index() {
         if !variables.is_empty() {
             crate::processing::variable::accept(cx, el, &variables);
@@ -219,7 +249,10 @@ pub(crate) fn trigger(cx: &mut Context<'_>, el: &Subject, target: ElementIndex, 
         cx.steps.push_back(Step::Terminate(el.key));
     } else {
         let activation = Activation::new(el.process.clone(), target, el.flow_scope());
-        cx.steps.push_back(Step::Activate(Activation { variables, ..activation }));
+        cx.steps.push_back(Step::Activate(Activation {
+            variables,
+            ..activation
+        }));
     }
 }
 

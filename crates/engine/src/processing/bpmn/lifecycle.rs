@@ -29,7 +29,11 @@ pub(crate) fn activating(cx: &mut Context<'_>, activation: &Activation) -> Optio
         consumed_flows: activation.consumed_flows,
     };
     let key = cx.next_key();
-    let mut el = Subject { key, process: activation.process.clone(), value };
+    let mut el = Subject {
+        key,
+        process: activation.process.clone(),
+        value,
+    };
     cx.event(key, Intent::ElementActivating, &el.value);
     el.value.consumed_flows = 0;
     Some(el)
@@ -88,7 +92,8 @@ pub(crate) fn finish(cx: &mut Context<'_>, el: &Subject, into: Option<ElementInd
     cx.event(el.key, Intent::ElementCompleted, &el.value);
     behavior.completed(cx, el);
     if ends_instance(cx, el) {
-        cx.steps.push_back(Step::Terminate(el.value.process_instance_key));
+        cx.steps
+            .push_back(Step::Terminate(el.value.process_instance_key));
         return;
     }
     match into {
@@ -119,7 +124,10 @@ fn take_flow(cx: &mut Context<'_>, el: &Subject, flow: ElementIndex) {
         return;
     };
     let scope = el.flow_scope();
-    let value = ProcessInstanceValue { element: flow.0, ..el.value.clone() };
+    let value = ProcessInstanceValue {
+        element: flow.0,
+        ..el.value.clone()
+    };
     let key = cx.next_key();
     cx.event(key, Intent::SequenceFlowTaken, &value);
 
@@ -131,7 +139,10 @@ fn take_flow(cx: &mut Context<'_>, el: &Subject, flow: ElementIndex) {
         let Some(row) = cx.state.elements.get(scope) else {
             return;
         };
-        if incoming.iter().any(|flow| row.waiting_tokens(target.0, flow.0) == 0) {
+        if incoming
+            .iter()
+            .any(|flow| row.waiting_tokens(target.0, flow.0) == 0)
+        {
             return;
         }
         (via, consumed_flows) = (None, incoming.len() as u32);
@@ -193,7 +204,12 @@ pub(crate) fn terminated(cx: &mut Context<'_>, key: Key) {
     let Some(el) = Subject::load(cx, key) else {
         return;
     };
-    if cx.state.elements.get(key).is_some_and(|row| row.active_children > 0) {
+    if cx
+        .state
+        .elements
+        .get(key)
+        .is_some_and(|row| row.active_children > 0)
+    {
         return;
     }
     let interrupted_by = cx
@@ -209,7 +225,10 @@ pub(crate) fn terminated(cx: &mut Context<'_>, key: Key) {
     if let Some((boundary_event, variables)) = interrupted_by {
         let element = ElementIndex(boundary_event);
         let activation = Activation::new(el.process.clone(), element, scope);
-        cx.steps.push_back(Step::Activate(Activation { variables, ..activation }));
+        cx.steps.push_back(Step::Activate(Activation {
+            variables,
+            ..activation
+        }));
     }
     // A scope that still runs waits for the boundary event, which is its next child.
     let scope_state = cx.state.elements.get(scope).map(|row| row.state);

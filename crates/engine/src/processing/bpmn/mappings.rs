@@ -58,7 +58,10 @@ fn evaluate(
         let value = if path.is_empty() {
             value
         } else {
-            let base = results.iter().find(|(n, _)| n == name).map(|(_, v)| v.clone());
+            let base = results
+                .iter()
+                .find(|(n, _)| n == name)
+                .map(|(_, v)| v.clone());
             let base = match base {
                 None if merge_existing => cx.state.elements.visible_variable(scope, name),
                 base => base,
@@ -86,10 +89,20 @@ fn nested(base: Option<&str>, path: &[Arc<str>], value: &str) -> String {
     let Some((name, rest)) = path.split_first() else {
         return value.to_string();
     };
-    let old = members.iter().find(|(n, _)| **n == **name).map(|(_, v)| v.get());
-    let new = if rest.is_empty() { value.to_string() } else { nested(old, rest, value) };
+    let old = members
+        .iter()
+        .find(|(n, _)| **n == **name)
+        .map(|(_, v)| v.get());
+    let new = if rest.is_empty() {
+        value.to_string()
+    } else {
+        nested(old, rest, value)
+    };
     let mut out = String::new();
-    let others = members.iter().filter(|(n, _)| **n != **name).map(|(n, v)| (n.as_str(), v.get()));
+    let others = members
+        .iter()
+        .filter(|(n, _)| **n != **name)
+        .map(|(n, v)| (n.as_str(), v.get()));
     let pairs = others.chain(std::iter::once((&**name, new.as_str())));
     skep_protocol::document::write_json_object(pairs, &mut out);
     out

@@ -5,16 +5,16 @@
 
 pub(crate) mod boundary_event;
 pub(crate) mod call_activity;
+pub(crate) mod end_event;
 pub(crate) mod error;
 pub(crate) mod events;
+pub(crate) mod exclusive_gateway;
 pub(crate) mod incidents;
 pub(crate) mod intermediate_catch_event;
 pub(crate) mod lifecycle;
 pub(crate) mod mappings;
 pub(crate) mod pass_through;
 pub(crate) mod process;
-pub(crate) mod exclusive_gateway;
-pub(crate) mod end_event;
 pub(crate) mod service_task;
 pub(crate) mod start_instructions;
 pub(crate) mod step;
@@ -38,7 +38,10 @@ pub(crate) struct Problem {
 
 impl Problem {
     pub fn new(error_type: ErrorType, message: impl Into<String>) -> Problem {
-        Problem { error_type, message: message.into() }
+        Problem {
+            error_type,
+            message: message.into(),
+        }
     }
 }
 
@@ -88,9 +91,10 @@ pub(crate) fn behavior_of(kind: &ElementKind) -> &'static dyn ElementBehavior {
     match kind {
         ElementKind::Process => &process::Process,
         ElementKind::SubProcess => &sub_process::SubProcess,
-        ElementKind::StartEvent | ElementKind::ManualTask | ElementKind::Task | ElementKind::ParallelGateway => {
-            &pass_through::PassThrough
-        }
+        ElementKind::StartEvent
+        | ElementKind::ManualTask
+        | ElementKind::Task
+        | ElementKind::ParallelGateway => &pass_through::PassThrough,
         ElementKind::EndEvent(_) => &end_event::EndEvent,
         ElementKind::IntermediateCatchEvent(_) | ElementKind::ReceiveTask(_) => {
             &intermediate_catch_event::CatchEvent

@@ -23,7 +23,11 @@ impl ElementBehavior for Process {
             ));
         };
         lifecycle::activated(cx, el);
-        cx.steps.push_back(Step::Activate(Activation::new(el.process.clone(), start, el.key)));
+        cx.steps.push_back(Step::Activate(Activation::new(
+            el.process.clone(),
+            start,
+            el.key,
+        )));
         Ok(Next::Wait)
     }
 
@@ -86,7 +90,8 @@ fn answer_result(cx: &mut Context<'_>, el: &Subject) {
         .variables
         .iter()
         .filter(|v| {
-            wanted.fetch_variables.is_empty() || wanted.fetch_variables.iter().any(|n| **n == *v.name)
+            wanted.fetch_variables.is_empty()
+                || wanted.fetch_variables.iter().any(|n| **n == *v.name)
         })
         .map(|v| (&*v.name, &*v.value));
     write_json_object(pairs, &mut variables);
@@ -106,5 +111,8 @@ fn answer_result(cx: &mut Context<'_>, el: &Subject) {
         tags: extra.tags.into(),
         business_id: extra.business_id,
     };
-    cx.respond(request, Ok(Response::ProcessInstanceResult { created, variables }));
+    cx.respond(
+        request,
+        Ok(Response::ProcessInstanceResult { created, variables }),
+    );
 }

@@ -35,11 +35,7 @@ pub(crate) fn check(process: &Process, id: &str) -> Result<ElementIndex, String>
 }
 
 /// Activates the process and queues the chosen elements.
-pub(crate) fn activate_at(
-    cx: &mut Context<'_>,
-    root: &Subject,
-    elements: &[ElementIndex],
-) {
+pub(crate) fn activate_at(cx: &mut Context<'_>, root: &Subject, elements: &[ElementIndex]) {
     lifecycle::activated(cx, root);
     let mut scopes = BTreeMap::from([(ElementIndex::PROCESS, root.key)]);
     for element in elements {

@@ -40,7 +40,14 @@ pub(crate) struct Activation {
 impl Activation {
     /// An activation that no sequence flow leads to.
     pub fn new(process: Arc<DeployedProcess>, element: ElementIndex, scope: Key) -> Activation {
-        Activation { process, element, scope, via: None, consumed_flows: 0, variables: Variables::new() }
+        Activation {
+            process,
+            element,
+            scope,
+            via: None,
+            consumed_flows: 0,
+            variables: Variables::new(),
+        }
     }
 }
 

@@ -22,7 +22,11 @@ impl Subject {
     pub fn load(cx: &mut Context<'_>, key: Key) -> Option<Subject> {
         let value = value_of(cx.state.elements.get(key)?);
         let process = cx.process(value.process_definition_key)?;
-        Some(Subject { key, process, value })
+        Some(Subject {
+            key,
+            process,
+            value,
+        })
     }
 
     pub fn index(&self) -> ElementIndex {

@@ -22,7 +22,10 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &Deploy) -> Outcome {
     let metadata = plan(cx, &parsed, deployment_key);
 
     let processes: Vec<ProcessMetadata> = metadata.iter().map(|p| p.metadata.clone()).collect();
-    let deployment = DeploymentValue { deployment_key, processes };
+    let deployment = DeploymentValue {
+        deployment_key,
+        processes,
+    };
     cx.event(deployment_key, DeploymentIntent::Created, &deployment);
     let mut created = Vec::new();
     let mut keys: HashMap<Arc<str>, Key> = HashMap::new();
@@ -50,18 +53,30 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &Deploy) -> Outcome {
             })
             .collect(),
     });
-    let command = Distributed::Deployment { deployment_key, resources: Vec::new(), processes: created };
+    let command = Distributed::Deployment {
+        deployment_key,
+        resources: Vec::new(),
+        processes: created,
+    };
     Ok(distribution::start(cx, deployment_key, command, answer))
 }
 
 /// DEPLOYMENT DISTRIBUTE: what another partition has deployed.
 pub(crate) fn distributed(cx: &mut Context<'_>, deployment_key: Key, processes: &[ProcessValue]) {
     for value in processes {
-        if cx.state.processes.get(value.process_definition_key).is_none() {
+        if cx
+            .state
+            .processes
+            .get(value.process_definition_key)
+            .is_none()
+        {
             cx.event(value.process_definition_key, ProcessIntent::Created, value);
         }
     }
-    let value = DeploymentValue { deployment_key, processes: Vec::new() };
+    let value = DeploymentValue {
+        deployment_key,
+        processes: Vec::new(),
+    };
     cx.event(deployment_key, DeploymentIntent::Distributed, &value);
 }
 
@@ -84,7 +99,10 @@ fn parse_all(resources: &[Resource]) -> Result<Vec<Parsed<'_>>, Rejection> {
     let mut invalid: Vec<Invalid> = Vec::new();
     for resource in resources {
         if !(resource.name.ends_with(".bpmn") || resource.name.ends_with(".xml")) {
-            invalid.push(Invalid::of_resource(&resource.name, unsupported(&resource.name)));
+            invalid.push(Invalid::of_resource(
+                &resource.name,
+                unsupported(&resource.name),
+            ));
             continue;
         }
         match skep_model::parse(&resource.name, &resource.content, &Options::default()) {
@@ -121,9 +139,12 @@ fn plan(cx: &Context<'_>, parsed: &[Parsed<'_>], deployment_key: Key) -> Vec<Pla
         let checksum = Bytes::copy_from_slice(&Sha256::digest(&resource.content));
         let resource_name: Arc<str> = resource.name.as_str().into();
         let unchanged = model.processes.iter().all(|process| {
-            cx.state.processes.latest(&process.id).is_some_and(|latest| {
-                latest.checksum == checksum && latest.resource_name == resource_name
-            })
+            cx.state
+                .processes
+                .latest(&process.id)
+                .is_some_and(|latest| {
+                    latest.checksum == checksum && latest.resource_name == resource_name
+                })
         });
         for process in &model.processes {
             let latest = cx.state.processes.latest(&process.id);

@@ -19,7 +19,12 @@ pub(crate) fn process(cx: &mut Context<'_>, resource_key: Key) -> Outcome {
     delete(cx, resource_key);
     let command = Distributed::ResourceDeletion { resource_key };
     let distribution_key = cx.next_key();
-    Ok(distribution::start(cx, distribution_key, command, Response::Empty))
+    Ok(distribution::start(
+        cx,
+        distribution_key,
+        command,
+        Response::Empty,
+    ))
 }
 
 pub(crate) fn delete(cx: &mut Context<'_>, resource_key: Key) {

@@ -40,7 +40,9 @@ pub(crate) fn start(
     }
     match cx.request {
         Some(request) => {
-            cx.volatile.awaiting_distribution.insert(key, (request, answer));
+            cx.volatile
+                .awaiting_distribution
+                .insert(key, (request, answer));
             None
         }
         None => Some(answer),
@@ -56,20 +58,33 @@ fn value_type_of(command: &Distributed) -> ValueType {
 
 fn send(cx: &mut Context<'_>, key: Key, partition: u32, command: Distributed) {
     let origin = cx.state.partition;
-    let command = RemoteCommand::Distribute { distribution_key: key, origin, command };
+    let command = RemoteCommand::Distribute {
+        distribution_key: key,
+        origin,
+        command,
+    };
     cx.effects.sends.push((partition, command));
 }
 
 /// Another partition's command arrives here; possibly again.
 pub(crate) fn receive(cx: &mut Context<'_>, key: Key, origin: u32, command: &Distributed) {
     match command {
-        Distributed::Deployment { deployment_key, processes, .. } => {
+        Distributed::Deployment {
+            deployment_key,
+            processes,
+            ..
+        } => {
             create::distributed(cx, *deployment_key, processes);
         }
-        Distributed::ResourceDeletion { resource_key } => delete_resource::delete(cx, *resource_key),
+        Distributed::ResourceDeletion { resource_key } => {
+            delete_resource::delete(cx, *resource_key)
+        }
     }
     let partition = cx.state.partition;
-    let answer = RemoteCommand::AcknowledgeDistribution { distribution_key: key, partition };
+    let answer = RemoteCommand::AcknowledgeDistribution {
+        distribution_key: key,
+        partition,
+    };
     cx.effects.sends.push((origin, answer));
 }
 
@@ -81,7 +96,10 @@ pub(crate) fn acknowledge(cx: &mut Context<'_>, key: Key, partition: u32) {
     if !row.pending.contains(&partition) {
         return;
     }
-    let value_type = row.command().as_ref().map_or(ValueType::Deployment, value_type_of);
+    let value_type = row
+        .command()
+        .as_ref()
+        .map_or(ValueType::Deployment, value_type_of);
     let value = CommandDistributionValue {
         partition_id: partition,
         value_type: value_type as u8,

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use skep_model::ElementKind;
 use skep_protocol::command::ActivateJobs;
 use skep_protocol::document::write_json_object;
 use skep_protocol::intent::JobBatchIntent;
 use skep_protocol::value::JobBatchValue;
 use skep_protocol::{ActivatedJob, Key, RejectionType, Response};
-use skep_model::ElementKind;
 
 use crate::effects::Reservation;
 use crate::processing::{Context, Outcome, reject};
@@ -35,7 +35,10 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &ActivateJobs) -> Outcome {
         ));
     }
     if command.max_jobs < 1 {
-        return Err(invalid("max jobs to activate to be greater than zero", "it was '0'".to_string()));
+        return Err(invalid(
+            "max jobs to activate to be greater than zero",
+            "it was '0'".to_string(),
+        ));
     }
     let keys: Vec<Key> = cx
         .state
@@ -47,7 +50,8 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &ActivateJobs) -> Outcome {
     let mut jobs = Vec::with_capacity(keys.len());
     let (mut bytes, mut truncated) = (0, false);
     for key in keys {
-        let Some(job) = activated(cx, key, &command.worker, deadline, &command.fetch_variables) else {
+        let Some(job) = activated(cx, key, &command.worker, deadline, &command.fetch_variables)
+        else {
             continue;
         };
         bytes += job.variables.len() + job.custom_headers.len() + 256;
@@ -155,8 +159,12 @@ fn activated(
         .state
         .elements
         .visible_variables(job.element_instance_key, fetch_variables);
-    let mut variables =
-        String::with_capacity(2 + found.iter().map(|(n, v)| n.len() + v.len() + 4).sum::<usize>());
+    let mut variables = String::with_capacity(
+        2 + found
+            .iter()
+            .map(|(n, v)| n.len() + v.len() + 4)
+            .sum::<usize>(),
+    );
     write_json_object(found.iter().map(|(n, v)| (&**n, &**v)), &mut variables);
     let tags = cx
         .state

@@ -18,7 +18,11 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &FailJob) -> Outcome {
         retries: command.retries,
         deadline: -1,
         retry_backoff: back_off,
-        recurring_time: if back_off > 0 { cx.now.saturating_add(back_off) } else { -1 },
+        recurring_time: if back_off > 0 {
+            cx.now.saturating_add(back_off)
+        } else {
+            -1
+        },
         error_message: command.error_message.as_str().into(),
         ..job
     };

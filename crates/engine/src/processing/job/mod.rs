@@ -3,8 +3,8 @@
 pub(crate) mod activate;
 pub(crate) mod complete;
 pub(crate) mod fail;
-pub(crate) mod time_out;
 pub(crate) mod throw_error;
+pub(crate) mod time_out;
 pub(crate) mod update;
 pub(crate) mod r#yield;
 
@@ -28,7 +28,11 @@ pub(crate) fn value_of(job: &Job) -> JobValue {
         element_instance_key: job.element_instance_key,
         retries: job.retries,
         worker: job.worker.clone(),
-        deadline: if job.state == JobState::Activated { job.due } else { -1 },
+        deadline: if job.state == JobState::Activated {
+            job.due
+        } else {
+            -1
+        },
         retry_backoff: 0,
         recurring_time: -1,
         error_code: Arc::default(),
@@ -60,7 +64,11 @@ fn finishable<'a>(
     verb: &str,
     key: Key,
 ) -> Result<&'a Job, Rejection> {
-    let job = cx.state.jobs.get(key).ok_or_else(|| not_found(intent, verb, key))?;
+    let job = cx
+        .state
+        .jobs
+        .get(key)
+        .ok_or_else(|| not_found(intent, verb, key))?;
     match job.state {
         JobState::Activated | JobState::Activatable => Ok(job),
         JobState::BackingOff => Err(wrong_state(

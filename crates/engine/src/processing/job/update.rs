@@ -21,7 +21,11 @@ pub(crate) fn process(
         UpdateJobKind::Timeout => ("UPDATE_TIMEOUT", "update the timeout of"),
         UpdateJobKind::Both => ("UPDATE", "update"),
     };
-    let job = cx.state.jobs.get(key).ok_or_else(|| not_found(intent, verb, key))?;
+    let job = cx
+        .state
+        .jobs
+        .get(key)
+        .ok_or_else(|| not_found(intent, verb, key))?;
     let (activated, old) = (job.state == JobState::Activated, value_of(job));
     if let Some(retries) = retries
         && retries < 1
@@ -29,14 +33,18 @@ pub(crate) fn process(
         return Err(reject(
             RejectionType::InvalidArgument,
             intent,
-            format!("Expected to update retries for job with key '{key}' with a positive amount of retries, but the amount given was '{retries}'"),
+            format!(
+                "Expected to update retries for job with key '{key}' with a positive amount of retries, but the amount given was '{retries}'"
+            ),
         ));
     }
     if timeout.is_some() && !activated {
         return Err(reject(
             RejectionType::InvalidState,
             intent,
-            format!("Expected to update the timeout of job with key '{key}', but it is not active: no worker has it"),
+            format!(
+                "Expected to update the timeout of job with key '{key}', but it is not active: no worker has it"
+            ),
         ));
     }
     let value = JobValue {

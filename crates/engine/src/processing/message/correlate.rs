@@ -11,8 +11,17 @@ use super::message_side;
 use crate::processing::{Context, Outcome, reject};
 
 pub(crate) fn process(cx: &mut Context<'_>, command: &CorrelateMessage) -> Outcome {
-    let CorrelateMessage { name, correlation_key, variables } = command;
-    if cx.state.message_subscriptions.matching(name, correlation_key).is_empty() {
+    let CorrelateMessage {
+        name,
+        correlation_key,
+        variables,
+    } = command;
+    if cx
+        .state
+        .message_subscriptions
+        .matching(name, correlation_key)
+        .is_empty()
+    {
         return Err(not_found(name, correlation_key));
     }
     let key = cx.next_key();
@@ -59,13 +68,21 @@ fn not_found(name: &str, correlation_key: &str) -> skep_protocol::Rejection {
 /// The instance took the message: the first one is the client's answer.
 pub(crate) fn answer(cx: &mut Context<'_>, message_key: Key, process_instance_key: Key) {
     if let Some(request) = cx.volatile.awaiting_correlation.remove(&message_key) {
-        let answer = Response::MessageCorrelated { message_key, process_instance_key };
+        let answer = Response::MessageCorrelated {
+            message_key,
+            process_instance_key,
+        };
         cx.respond(request, Ok(answer));
     }
 }
 
 /// No instance takes the message.
-pub(crate) fn answer_none(cx: &mut Context<'_>, message_key: Key, name: &str, correlation_key: &str) {
+pub(crate) fn answer_none(
+    cx: &mut Context<'_>,
+    message_key: Key,
+    name: &str,
+    correlation_key: &str,
+) {
     if let Some(request) = cx.volatile.awaiting_correlation.remove(&message_key) {
         cx.respond(request, Err(not_found(name, correlation_key)));
     }

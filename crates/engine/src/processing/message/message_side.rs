@@ -11,7 +11,11 @@ use crate::processing::Context;
 use crate::remote::{CorrelateSubscription, RemoteCommand, Variables};
 
 /// Gives a new message to waiting subscriptions: one instance of each process at most. Returns how many.
-pub(crate) fn correlate_to_waiting(cx: &mut Context<'_>, message_key: Key, message: &MessageValue) -> usize {
+pub(crate) fn correlate_to_waiting(
+    cx: &mut Context<'_>,
+    message_key: Key,
+    message: &MessageValue,
+) -> usize {
     let mut taken: Vec<Arc<str>> = Vec::new();
     let matching = cx
         .state
@@ -68,7 +72,10 @@ fn correlate_buffered(cx: &mut Context<'_>, key: Key) {
         return;
     }
     let value = subscription.value.clone();
-    let waiting = cx.state.messages.waiting(&value.message_name, &value.correlation_key);
+    let waiting = cx
+        .state
+        .messages
+        .waiting(&value.message_name, &value.correlation_key);
     for message_key in waiting {
         let Some(message) = cx.state.messages.get(message_key) else {
             continue;
@@ -119,7 +126,8 @@ pub(crate) fn correlated(
     message_name: &Arc<str>,
     message_key: Key,
 ) {
-    let Some((key, value)) = correlating(cx, element_instance_key, message_name, message_key) else {
+    let Some((key, value)) = correlating(cx, element_instance_key, message_name, message_key)
+    else {
         return;
     };
     correlate::answer(cx, message_key, value.process_instance_key);
@@ -137,22 +145,27 @@ pub(crate) fn rejected(
     message_name: &Arc<str>,
     message_key: Key,
 ) {
-    let Some((key, value)) = correlating(cx, element_instance_key, message_name, message_key) else {
+    let Some((key, value)) = correlating(cx, element_instance_key, message_name, message_key)
+    else {
         return;
     };
     cx.event(key, Intent::Rejected, &value);
-    let next = cx
-        .state
-        .message_subscriptions
-        .matching(&value.message_name, &value.correlation_key)
-        .into_iter()
-        .find(|key| {
-            cx.state.message_subscriptions.get(*key).is_some_and(|s| {
-                !s.correlating && s.value.bpmn_process_id == value.bpmn_process_id
-            })
-        });
+    let next =
+        cx.state
+            .message_subscriptions
+            .matching(&value.message_name, &value.correlation_key)
+            .into_iter()
+            .find(|key| {
+                cx.state.message_subscriptions.get(*key).is_some_and(|s| {
+                    !s.correlating && s.value.bpmn_process_id == value.bpmn_process_id
+                })
+            });
     if let Some(next) = next
-        && let Some(other) = cx.state.message_subscriptions.get(next).map(|s| s.value.clone())
+        && let Some(other) = cx
+            .state
+            .message_subscriptions
+            .get(next)
+            .map(|s| s.value.clone())
     {
         start_correlation(cx, next, other, message_key, value.variables);
         return;
@@ -186,7 +199,11 @@ pub(crate) fn close(
         .message_subscriptions
         .of_element(element_instance_key, message_name);
     if let Some(key) = key
-        && let Some(value) = cx.state.message_subscriptions.get(key).map(|s| s.value.clone())
+        && let Some(value) = cx
+            .state
+            .message_subscriptions
+            .get(key)
+            .map(|s| s.value.clone())
     {
         cx.event(key, Intent::Deleted, &value);
     }

@@ -65,7 +65,11 @@ pub(crate) fn correlate(cx: &mut Context<'_>, command: &CorrelateSubscription) {
 
 fn cx_state(
     row: Option<&crate::state::subscriptions::ProcessMessageSubscription>,
-) -> Option<(SubscriptionState, Key, skep_protocol::value::ProcessMessageSubscriptionValue)> {
+) -> Option<(
+    SubscriptionState,
+    Key,
+    skep_protocol::value::ProcessMessageSubscriptionValue,
+)> {
     row.map(|row| (row.state, row.last_message, row.value.clone()))
 }
 

@@ -9,9 +9,18 @@ use super::message_side;
 use crate::processing::{Context, Outcome, reject};
 
 pub(crate) fn process(cx: &mut Context<'_>, command: &PublishMessage) -> Outcome {
-    let PublishMessage { name, correlation_key, message_id, .. } = command;
+    let PublishMessage {
+        name,
+        correlation_key,
+        message_id,
+        ..
+    } = command;
     if !message_id.is_empty()
-        && cx.state.messages.with_id(name, correlation_key, message_id).is_some()
+        && cx
+            .state
+            .messages
+            .with_id(name, correlation_key, message_id)
+            .is_some()
     {
         return Err(reject(
             RejectionType::AlreadyExists,

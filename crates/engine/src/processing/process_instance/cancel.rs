@@ -13,7 +13,9 @@ pub(crate) fn process(cx: &mut Context<'_>, key: Key) -> Outcome {
         return Err(reject(
             RejectionType::NotFound,
             "CANCEL",
-            format!("Expected to cancel a process instance with key '{key}', but no such process was found"),
+            format!(
+                "Expected to cancel a process instance with key '{key}', but no such process was found"
+            ),
         ));
     };
     if el.value.parent_process_instance_key.some().is_some() {

@@ -49,7 +49,11 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &CreateProcessInstance) -> 
         business_id: command.business_id.clone(),
     };
     let creation_key = cx.next_key();
-    cx.event(creation_key, ProcessInstanceCreationIntent::Created, &creation);
+    cx.event(
+        creation_key,
+        ProcessInstanceCreationIntent::Created,
+        &creation,
+    );
 
     let created = ProcessInstanceCreated {
         process_definition_key: process.key,
@@ -61,12 +65,18 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &CreateProcessInstance) -> 
     };
     let answer = match (&command.await_result, cx.request) {
         (Some(wanted), Some(request)) => {
-            cx.volatile.awaiting_results.insert(key, (request, wanted.clone()));
+            cx.volatile
+                .awaiting_results
+                .insert(key, (request, wanted.clone()));
             None
         }
         _ => Some(Response::ProcessInstanceCreated(created)),
     };
-    let root = Subject { key, process, value };
+    let root = Subject {
+        key,
+        process,
+        value,
+    };
     if start_at.is_empty() {
         lifecycle::activate(cx, &root, Vec::new());
     } else {
@@ -90,10 +100,17 @@ fn find(
     let processes = &cx.state.processes;
     let (found, what) = match wanted {
         ProcessRef::Key(key) => (processes.startable(*key), format!("key '{key}'")),
-        ProcessRef::Id { bpmn_process_id, version } if *version < 0 => {
-            (processes.latest(bpmn_process_id), format!("process ID '{bpmn_process_id}'"))
-        }
-        ProcessRef::Id { bpmn_process_id, version } => (
+        ProcessRef::Id {
+            bpmn_process_id,
+            version,
+        } if *version < 0 => (
+            processes.latest(bpmn_process_id),
+            format!("process ID '{bpmn_process_id}'"),
+        ),
+        ProcessRef::Id {
+            bpmn_process_id,
+            version,
+        } => (
             processes.version(bpmn_process_id, *version),
             format!("process ID '{bpmn_process_id}' and version '{version}'"),
         ),
