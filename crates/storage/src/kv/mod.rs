@@ -9,7 +9,7 @@ mod stream;
 
 use crate::StorageError;
 
-pub use fjall_kv::{FjallConfig, FjallKv};
+pub use fjall_kv::{FjallConfig, FjallKv, FjallReader};
 pub use memory::MemoryKv;
 pub use stream::{StreamReader, StreamWriter};
 
