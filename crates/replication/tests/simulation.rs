@@ -76,7 +76,7 @@ fn groups_of_three_stay_correct_whatever_happens_and_make_progress_when_it_ends(
         println!("{tally:?}");
         return;
     }
-    let seeds = number("SKEP_SIM_SEEDS").unwrap_or(200);
+    let seeds = number("SKEP_SIM_SEEDS").unwrap_or(120);
     if let Some((seed, reason)) = search(1, seeds, Mutation::None, &tally) {
         panic!("seed {seed} failed (repeat it with SKEP_SIM_SEED={seed}): {reason}");
     }

@@ -282,9 +282,9 @@ impl World {
         self.network.heal();
         self.flush = 500;
         self.restart_all();
-        self.run_until(self.now + 1_500_000);
+        self.run_until(self.now + 900_000);
         let before = self.oracle.acknowledged.len();
-        self.run_until(self.now + 300_000);
+        self.run_until(self.now + 200_000);
         assert!(
             self.oracle.acknowledged.len() > before,
             "no progress after the network healed"
@@ -298,7 +298,7 @@ impl World {
         self.next_command = u64::MAX / 2;
         self.happenings
             .retain(|_, happening| !matches!(happening, Happening::Client));
-        self.run_until(self.now + 600_000);
+        self.run_until(self.now + 400_000);
         let commit = self.oracle.commit_index();
         for node in self.nodes.values() {
             assert_eq!(node.reported(), commit, "node {} did not catch up", node.id);
