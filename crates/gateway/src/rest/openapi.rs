@@ -196,14 +196,23 @@ mod tests {
         fn of(root: &Value, schema: Value) -> Shape {
             let schema = merged(root, &schema);
             let texts = |name: &str| -> Vec<String> {
-                let list = schema[name].as_array().into_iter().flatten();
+                let list = schema
+                    .get(name)
+                    .and_then(Value::as_array)
+                    .into_iter()
+                    .flatten();
                 let mut texts: Vec<_> =
                     list.filter_map(Value::as_str).map(str::to_string).collect();
                 texts.sort();
                 texts
             };
             let mut properties = BTreeMap::new();
-            for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+            for (name, property) in schema
+                .get("properties")
+                .and_then(Value::as_object)
+                .into_iter()
+                .flatten()
+            {
                 let shape = match LEFT_OUT.contains(&name.as_str()) {
                     true => Shape::default(),
                     false => Shape::of(root, property.clone()),
@@ -211,7 +220,11 @@ mod tests {
                 properties.insert(name.clone(), shape);
             }
             Shape {
-                kind: schema["type"].as_str().unwrap_or_default().to_string(),
+                kind: schema
+                    .get("type")
+                    .and_then(Value::as_str)
+                    .unwrap_or_default()
+                    .to_string(),
                 required: texts("required"),
                 values: texts("enum"),
                 properties,

@@ -99,12 +99,12 @@ impl FakeBroker {
 }
 
 pub const TIMINGS: Timings = Timings {
-    route: 100,
-    inbox_wait: 200,
-    evaluation: 300,
-    append: 400,
-    fsync: 500,
-    commit: 600,
+    route: 100_000,
+    inbox_wait: 200_000,
+    evaluation: 300_000,
+    append: 400_000,
+    fsync: 500_000,
+    commit: 600_000,
 };
 
 impl Broker for FakeBroker {

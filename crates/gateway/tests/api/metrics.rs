@@ -53,7 +53,7 @@ async fn a_request_is_seen_with_its_stages_over_both_protocols() {
         has(
             &text,
             &format!(
-                "skep_request_stage_seconds_sum{{protocol=\"{protocol}\",stage=\"fsync\"}} 0.0000005"
+                "skep_request_stage_seconds_sum{{protocol=\"{protocol}\",stage=\"fsync\"}} 0.0005"
             ),
         );
     }

@@ -55,8 +55,7 @@ fn check(root: &Value, schema: &Value, value: &Value, at: &str, found: &mut Vec<
     {
         found.push(format!("{at} is shorter than {min}"));
     }
-    if schema["pattern"] == "^-?[0-9]+$"
-        && !value.as_str().is_some_and(|t| t.parse::<i64>().is_ok())
+    if schema["pattern"] == "^-?[0-9]+$" && value.as_str().is_none_or(|t| t.parse::<i64>().is_err())
     {
         found.push(format!("{at} is {value}, not a key"));
     }
