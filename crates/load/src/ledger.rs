@@ -76,7 +76,8 @@ pub struct Counts {
     pub lost: u64,
     /// Jobs of instances that this run did not start.
     pub foreign_jobs: u64,
-    /// Starts that were due but never sent, because the run ended first.
+    /// Starts that were due but never sent, because the run ended first. They count in the
+    /// latencies with the time they had waited.
     pub unsent: u64,
     /// Instances not tracked for lack of room.
     pub untracked: u64,
@@ -240,6 +241,15 @@ impl Ledger {
             self.instance.record(due, now);
         }
         self.interval.1.record(due, now);
+    }
+
+    /// A start was due but never sent. Its latency is at least the time it has waited.
+    pub fn unsent(&mut self, due: Instant, now: Instant) {
+        if self.measured(due) {
+            self.counts.unsent += 1;
+            self.create.record(due, now);
+            self.instance.record(due, now);
+        }
     }
 
     /// A creation failed.

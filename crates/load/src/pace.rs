@@ -98,12 +98,18 @@ impl Pacer {
         Some(self.schedule.due(number))
     }
 
-    /// Ends the schedule; returns how many starts were due and not yet taken.
-    pub fn stop(&self) -> u64 {
+    /// Ends the schedule; returns when those starts were due that nobody has taken.
+    pub fn stop(&self) -> impl ExactSizeIterator<Item = Instant> {
         self.stopped.store(true, Ordering::Relaxed);
         self.due.close();
         let released = self.released.load(Ordering::Relaxed);
-        released.saturating_sub(self.taken.load(Ordering::Relaxed))
+        let taken = self.taken.load(Ordering::Relaxed);
+        // as many as a usize counts, for an exact size
+        let left = usize::try_from(released.saturating_sub(taken)).unwrap_or(usize::MAX);
+        let schedule = self.schedule;
+        (0..left).map(move |number| {
+            schedule.due(taken.saturating_add(u64::try_from(number).unwrap_or(u64::MAX)))
+        })
     }
 }
 
@@ -138,7 +144,7 @@ mod tests {
             let expected = begin + Duration::from_millis(1) * number;
             assert!(due.max(expected) - due.min(expected) < Duration::from_micros(1));
         }
-        assert!(pacer.stop() <= 1);
+        assert!(pacer.stop().len() <= 1);
         assert_eq!(pacer.next().await, None);
     }
 
@@ -149,6 +155,8 @@ mod tests {
         for _ in 0..3 {
             pacer.release(begin + Duration::from_millis(450));
         }
-        assert_eq!(pacer.stop(), 5);
+        let left: Vec<_> = pacer.stop().collect();
+        assert_eq!(left.len(), 5);
+        assert_eq!(left.first(), Some(&begin));
     }
 }

@@ -54,9 +54,10 @@ async fn start(
     due: Instant,
     lane: u32,
 ) -> bool {
+    let collector = &shared.collector;
+    let creating = collector.creating();
     let result = client.create_prepared(create).await;
     let now = Instant::now();
-    let collector = &shared.collector;
     let waits = shared.pacer.is_none().then_some(lane);
     let goes_on = {
         let mut ledger = collector.ledger();
@@ -72,6 +73,7 @@ async fn start(
             Ok(created) => ledger.started(due, now, created.instance.process_instance_key, waits),
         }
     };
+    drop(creating);
     if waits.is_some()
         && goes_on.is_none()
         && shared.plan.args.workers > 0

@@ -85,12 +85,11 @@ impl Measurement {
         self.collector.ledger().begin_window(first.at);
         let last = self.sample(length, &first, run_begin, progress).await;
         self.collector.ledger().end_window(last.at);
-        let unsent = slice.stop_starting();
+        slice.stop_starting();
         progress.phase("waiting for open instances");
         self.drain().await;
         slice.end().await?;
         let abandoned = self.collector.ledger().abandon_open();
-        self.collector.ledger().counts.unsent += unsent;
         self.open_at_end += abandoned;
         if let (Some(before), Some(after)) = (counters, server::counters(&management).await) {
             let all = self.counters.get_or_insert_default();
@@ -183,7 +182,7 @@ impl Measurement {
         if self.plan.args.workers == 0 {
             return;
         }
-        while Instant::now() < end && self.collector.ledger().open() > 0 {
+        while Instant::now() < end && !self.collector.is_quiet() {
             tokio::time::sleep(DRAIN_STEP).await;
             self.sweep();
         }

@@ -3,7 +3,7 @@
 use std::{
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread::JoinHandle,
     time::{Duration, Instant},
@@ -34,6 +34,8 @@ pub(super) struct Plan {
 pub(super) struct Collector {
     ledger: Mutex<Ledger>,
     lanes: Box<[Notify]>,
+    /// Creations sent and not answered.
+    creating: AtomicUsize,
 }
 
 impl Collector {
@@ -42,11 +44,23 @@ impl Collector {
         Self {
             ledger: Mutex::new(Ledger::new(jobs)),
             lanes: (0..plan.args.lanes()).map(|_| Notify::new()).collect(),
+            creating: AtomicUsize::new(0),
         }
     }
 
     pub(super) fn ledger(&self) -> MutexGuard<'_, Ledger> {
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts a creation until the guard is dropped.
+    pub(super) fn creating(&self) -> Creating<'_> {
+        self.creating.fetch_add(1, Ordering::Relaxed);
+        Creating(self)
+    }
+
+    /// Nothing is under way any more.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.creating.load(Ordering::Relaxed) == 0 && self.ledger().open() == 0
     }
 
     pub(super) fn lane(&self, lane: u32) -> Option<&Notify> {
@@ -57,6 +71,15 @@ impl Collector {
         if let Some(notify) = lane.and_then(|lane| self.lane(lane)) {
             notify.notify_one();
         }
+    }
+}
+
+/// A creation under way.
+pub(super) struct Creating<'a>(&'a Collector);
+
+impl Drop for Creating<'_> {
+    fn drop(&mut self) {
+        self.0.creating.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -125,10 +148,16 @@ impl Slice {
         Ok(Self { shared, threads })
     }
 
-    /// Starts no more instances; returns how many starts were due and not sent.
-    pub(super) fn stop_starting(&self) -> u64 {
+    /// Starts no more instances; notes the starts that were due and not sent.
+    pub(super) fn stop_starting(&self) {
         self.shared.starting.store(false, Ordering::Relaxed);
-        self.shared.pacer.as_ref().map_or(0, |pacer| pacer.stop())
+        if let Some(pacer) = &self.shared.pacer {
+            let now = Instant::now();
+            let mut ledger = self.shared.collector.ledger();
+            for due in pacer.stop() {
+                ledger.unsent(due, now);
+            }
+        }
     }
 
     /// Stops the workers and ends the threads.

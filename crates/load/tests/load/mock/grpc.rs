@@ -17,7 +17,12 @@ struct Mock(Arc<Engine>);
 pub fn serve(listener: TcpListener, engine: Arc<Engine>) {
     let server = tonic::transport::Server::builder()
         .add_service(GatewayServer::new(Mock(engine)))
-        .serve_with_incoming(TcpListenerStream::new(listener));
+        .serve_with_incoming(TcpListenerStream::new(listener).map(|stream| {
+            if let Ok(stream) = &stream {
+                let _ = stream.set_nodelay(true);
+            }
+            stream
+        }));
     tokio::spawn(server);
 }
 

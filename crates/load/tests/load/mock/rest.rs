@@ -9,6 +9,7 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
     routing::post,
+    serve::ListenerExt as _,
 };
 use tokio::net::TcpListener;
 use tokio_stream::StreamExt as _;
@@ -25,6 +26,9 @@ pub fn serve(listener: TcpListener, engine: Arc<Engine>) {
         .route("/v2/jobs/stream", post(stream))
         .route("/v2/jobs/{key}/completion", post(complete))
         .with_state(engine);
+    let listener = listener.tap_io(|stream| {
+        let _ = stream.set_nodelay(true);
+    });
     tokio::spawn(async move { axum::serve(listener, router).await });
 }
 
