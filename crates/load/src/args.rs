@@ -4,7 +4,7 @@ use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, ValueEnum};
 use serde::{Serialize, Serializer};
-use skep_client::{ClientConfig, Delivery, HttpVersion, Transport};
+use skep_client::{Authorization, ClientConfig, Delivery, HttpVersion, Transport};
 
 /// Start process instances, work their jobs, and report what a user would have seen.
 #[derive(Debug, Clone, Args, Serialize)]
@@ -44,7 +44,7 @@ pub struct LoadArgs {
     /// Value of the authorization header, for instance "Bearer TOKEN".
     #[arg(long, env = "SKEP_AUTHORIZATION", hide_env_values = true)]
     #[serde(skip)]
-    pub authorization: Option<String>,
+    pub authorization: Option<Authorization>,
 
     /// Open loop: start this many instances per second, on schedule whatever the server does.
     #[arg(long, value_name = "PER_SECOND", conflicts_with = "concurrency")]
@@ -251,6 +251,12 @@ impl LoadArgs {
             self.duration >= Duration::from_millis(100),
             "--duration must be at least 100ms"
         );
+        if let Some(pid) = self.pid {
+            anyhow::ensure!(
+                crate::server::usage(&pid.to_string()).is_some(),
+                "--pid {pid}: no such process in /proc; give the process id of the server"
+            );
+        }
         Ok(())
     }
 }

@@ -7,7 +7,7 @@ use std::{
 
 use skep_client::Transport;
 
-use super::{Collector, Plan, Slice};
+use super::{Collector, Interrupt, Plan, Slice};
 use crate::{
     progress::Progress,
     report::{MachineUse, Sample, SliceResult, TransportResult, millis},
@@ -73,17 +73,20 @@ impl Measurement {
         length: Duration,
         run_begin: Instant,
         progress: &Progress,
+        interrupt: &Interrupt,
     ) -> anyhow::Result<SliceResult> {
         let plan = Arc::clone(&self.plan);
         let slice = Slice::start(&plan, &self.collector, self.transport)?;
         progress.phase("warming up");
-        self.idle(plan.args.warmup).await;
+        self.idle(plan.args.warmup, interrupt).await;
         let management = plan.args.management();
         let counters = server::counters(&management).await;
         self.collector.ledger().take_interval();
         let first = self.read();
         self.collector.ledger().begin_window(first.at);
-        let last = self.sample(length, &first, run_begin, progress).await;
+        let last = self
+            .sample(length, &first, run_begin, progress, interrupt)
+            .await;
         self.collector.ledger().end_window(last.at);
         slice.stop_starting();
         progress.phase("waiting for open instances");
@@ -101,14 +104,15 @@ impl Measurement {
     }
 
     /// Lets time pass, with lost instances swept away.
-    async fn idle(&self, length: Duration) {
+    async fn idle(&self, length: Duration, interrupt: &Interrupt) {
         let end = Instant::now() + length;
         loop {
             let left = end.saturating_duration_since(Instant::now());
-            if left.is_zero() {
+            if left.is_zero() || interrupt.came() {
                 return;
             }
-            tokio::time::sleep(left.min(Duration::from_secs(1))).await;
+            let step = left.min(Duration::from_secs(1));
+            interrupt.sleep_until(Instant::now() + step).await;
             self.sweep();
         }
     }
@@ -131,6 +135,7 @@ impl Measurement {
         first: &Reading,
         run_begin: Instant,
         progress: &Progress,
+        interrupt: &Interrupt,
     ) -> Reading {
         let step = (self.plan.args.duration / MAX_SAMPLES)
             .max(Duration::from_secs(1))
@@ -141,7 +146,7 @@ impl Measurement {
         let mut cpu = first.server;
         loop {
             due = (due + step).min(end);
-            tokio::time::sleep_until(due.into()).await;
+            interrupt.sleep_until(due).await;
             let waiting = self.sweep();
             let now = self.read();
             let seconds = now.at.saturating_duration_since(at).as_secs_f64();
@@ -171,7 +176,7 @@ impl Measurement {
             }
             self.samples.push(sample);
             (at, totals, cpu) = (now.at, now.totals, now.server);
-            if now.at >= end {
+            if now.at >= end || interrupt.came() {
                 return now;
             }
         }

@@ -9,6 +9,7 @@ use std::{sync::Arc, time::Duration};
 
 use anyhow::Context as _;
 use skep_client::{Client, RetryPolicy, Transport};
+use tokio::sync::watch;
 
 use crate::{
     args::LoadArgs,
@@ -55,15 +56,54 @@ pub async fn run(args: &LoadArgs) -> anyhow::Result<Report> {
     };
     let progress = Progress::new((args.warmup + per_slice) * rounds);
     let begin = std::time::Instant::now();
+    let interrupt = Interrupt::listen();
     let mut slices: Vec<SliceResult> = Vec::new();
     for index in order {
+        if interrupt.came() {
+            break;
+        }
         if let Some(measurement) = measurements.get_mut(index) {
-            slices.push(measurement.slice(per_slice, begin, &progress).await?);
+            let slice = measurement.slice(per_slice, begin, &progress, &interrupt);
+            slices.push(slice.await?);
         }
     }
     progress.end();
     let results = measurements.into_iter().map(Measurement::result).collect();
     Ok(Report::new(args, &plan.process, results, slices))
+}
+
+/// Ctrl-C: measuring ends early, and what was measured is reported. A second one kills.
+struct Interrupt(watch::Receiver<bool>);
+
+impl Interrupt {
+    fn listen() -> Self {
+        let (sender, receiver) = watch::channel(false);
+        tokio::spawn(async move {
+            if tokio::signal::ctrl_c().await.is_ok() {
+                sender.send_replace(true);
+                if tokio::signal::ctrl_c().await.is_ok() {
+                    std::process::exit(130);
+                }
+            }
+        });
+        Self(receiver)
+    }
+
+    fn came(&self) -> bool {
+        *self.0.borrow()
+    }
+
+    /// Sleeps, but not on after an interrupt.
+    async fn sleep_until(&self, due: std::time::Instant) {
+        let mut receiver = self.0.clone();
+        let interrupted = async {
+            if receiver.wait_for(|came| *came).await.is_err() {
+                // no signals on this machine
+                std::future::pending::<()>().await;
+            }
+        };
+        let _ = tokio::time::timeout_at(due.into(), interrupted).await;
+    }
 }
 
 /// Which transport each slice uses: 0 1 1 0 0 1 …, so that a drift of the machine meets both alike.

@@ -17,6 +17,17 @@ pub(super) struct Line {
     pub(super) dashed: bool,
 }
 
+impl Line {
+    /// Points further apart are not joined: between them the other transport had its turn.
+    fn gap(&self) -> f64 {
+        let steps = self.points.windows(2).filter_map(|pair| match pair {
+            [a, b] => Some(b.0 - a.0),
+            _ => None,
+        });
+        2.5 * steps.fold(f64::INFINITY, f64::min)
+    }
+}
+
 /// What a plot shows.
 pub(super) struct Plot<'a> {
     pub(super) title: &'a str,
@@ -97,9 +108,11 @@ impl Plot<'_> {
         )?;
         for line in &self.lines {
             let mut path = String::new();
-            for (index, point) in line.points.iter().enumerate() {
-                let letter = if index == 0 { 'M' } else { 'L' };
+            let (gap, mut before) = (line.gap(), f64::NEG_INFINITY);
+            for point in &line.points {
+                let letter = if point.0 - before > gap { 'M' } else { 'L' };
                 write!(path, "{letter}{:.1} {:.1}", x(point.0), y(point.1))?;
+                before = point.0;
             }
             let dash = if line.dashed {
                 " stroke-dasharray=\"5 4\""
@@ -185,6 +198,27 @@ mod tests {
         assert_eq!(steps(0.0, 10.0, 5.0).collect::<Vec<_>>(), [0.0, 5.0, 10.0]);
         assert_eq!(number(0.25), "0.25");
         assert_eq!(number(15000.0), "15000");
+    }
+
+    #[test]
+    fn a_line_is_interrupted_where_nothing_was_measured() {
+        let plot = Plot {
+            title: "t",
+            x_name: "s",
+            y_name: "ms",
+            lines: vec![Line {
+                name: "x".into(),
+                color: "#000",
+                points: [0.0, 1.0, 2.0, 8.0, 9.0, 10.0].map(|x| (x, 1.0)).into(),
+                dashed: false,
+            }],
+            x_ticks: Vec::new(),
+        };
+        let html = plot.to_html();
+        let (_, path) = html.split_once("<path d=\"").unwrap();
+        let (path, _) = path.split_once('"').unwrap();
+        assert_eq!(path.matches('M').count(), 2, "{path}");
+        assert_eq!(path.matches('L').count(), 4, "{path}");
     }
 
     #[test]

@@ -138,7 +138,13 @@ async fn a_comparison_gives_ratios_and_both_reports() {
     assert!(json["results"][0]["counts"]["completed"].as_u64() > Some(0));
     assert!(json["results"][0]["server"]["rss_bytes"].as_u64() > Some(0));
     let html = std::fs::read_to_string(html).unwrap();
-    assert!(html.matches("<svg").count() >= 6, "plots are inline");
+    let plots: Vec<_> = html.split("<svg").skip(1).collect();
+    assert!(plots.len() >= 6, "plots are inline");
+    for plot in plots {
+        let svg = format!("<svg{}", &plot[..plot.find("</svg>").unwrap() + 6]);
+        roxmltree::Document::parse(&svg).unwrap();
+        assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+    }
     assert!(
         !html.contains("http://") && !html.contains("<script"),
         "self-contained"

@@ -1,14 +1,18 @@
 //! What happened: open instances, latencies, failures.
 
+mod counts;
+mod latency;
+
 use std::{
     collections::{BTreeMap, VecDeque},
     time::Instant,
 };
 
-use hdrhistogram::Histogram;
 use rustc_hash::{FxHashMap, FxHashSet};
-use serde::Serialize;
 use skep_client::{Code, Error};
+
+pub use counts::Counts;
+pub use latency::{IntervalLatency, Latency};
 
 /// Instances tracked at once; beyond that starts are only counted.
 pub const MAX_OPEN: usize = 4_000_000;
@@ -16,72 +20,6 @@ pub const MAX_OPEN: usize = 4_000_000;
 pub const MAX_SEEN: usize = 1 << 20;
 /// Different error messages kept.
 const MAX_MESSAGES: usize = 20;
-/// Latencies are kept from 1 µs to 1 h.
-const LONGEST: u64 = 3_600_000_000;
-
-/// A latency distribution in microseconds, three significant digits.
-#[derive(Debug, Clone)]
-pub struct Latency(Histogram<u64>);
-
-impl Default for Latency {
-    fn default() -> Self {
-        // the bounds are constants that the histogram takes
-        Self(Histogram::new_with_bounds(1, LONGEST, 3).unwrap_or_else(|_| unreachable!()))
-    }
-}
-
-impl Latency {
-    fn record(&mut self, from: Instant, to: Instant) {
-        let micros = to.saturating_duration_since(from).as_micros();
-        let micros = u64::try_from(micros).unwrap_or(LONGEST);
-        self.0.saturating_record(micros.clamp(1, LONGEST));
-    }
-
-    /// The distribution.
-    pub fn histogram(&self) -> &Histogram<u64> {
-        &self.0
-    }
-}
-
-/// Counts of events; the failures count in the measured time only.
-#[derive(Debug, Clone, Default, Serialize)]
-pub struct Counts {
-    /// Instances whose creation was acknowledged.
-    pub started: u64,
-    /// Instances that completed.
-    pub completed: u64,
-    /// Creations refused for back-pressure.
-    pub start_rejections: u64,
-    /// Creations that timed out, at the client or at the server.
-    pub start_timeouts: u64,
-    /// Creations that failed otherwise.
-    pub start_failures: u64,
-    /// Jobs received.
-    pub jobs_received: u64,
-    /// Job completions acknowledged.
-    pub jobs_completed: u64,
-    /// Jobs received more than once.
-    pub duplicates: u64,
-    /// Completions that were sent again, for back-pressure or lost answers.
-    pub completion_retries: u64,
-    /// Completions given up for time-outs or back-pressure.
-    pub completion_timeouts: u64,
-    /// Completions answered with NOT_FOUND: the job timed out or was cancelled meanwhile.
-    pub jobs_gone: u64,
-    /// Completions that failed otherwise.
-    pub completion_failures: u64,
-    /// Times that a job stream or a poll broke.
-    pub interruptions: u64,
-    /// Instances that took longer than the instance time-out.
-    pub lost: u64,
-    /// Jobs of instances that this run did not start.
-    pub foreign_jobs: u64,
-    /// Starts that were due but never sent, because the run ended first. They count in the
-    /// latencies with the time they had waited.
-    pub unsent: u64,
-    /// Instances not tracked for lack of room.
-    pub untracked: u64,
-}
 
 #[derive(Debug)]
 struct Open {
@@ -115,7 +53,8 @@ pub struct Ledger {
     pub create: Latency,
     /// Start due until last job completed (or the awaited result came).
     pub instance: Latency,
-    /// Job may run (instance created or previous job completed) until received by a worker.
+    /// Job may run (creation acknowledged or previous job completed) until received by a worker;
+    /// next to nothing for a job that comes before its creation is acknowledged.
     pub delivery: Latency,
     /// Completion sent until acknowledged.
     pub completion: Latency,
@@ -422,31 +361,11 @@ impl Ledger {
 
     /// The latencies since the last call.
     pub fn take_interval(&mut self) -> IntervalLatency {
-        let at = |latency: &Latency, q| latency.0.value_at_quantile(q);
-        let (create, instance) = &self.interval;
-        let taken = IntervalLatency {
-            create_p50: at(create, 0.5),
-            create_p99: at(create, 0.99),
-            instance_p50: at(instance, 0.5),
-            instance_p99: at(instance, 0.99),
-        };
-        self.interval.0.0.reset();
-        self.interval.1.0.reset();
+        let taken = IntervalLatency::of(&self.interval.0, &self.interval.1);
+        self.interval.0.reset();
+        self.interval.1.reset();
         taken
     }
-}
-
-/// Percentiles of one interval, in microseconds.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct IntervalLatency {
-    /// Median of creation.
-    pub create_p50: u64,
-    /// 99th percentile of creation.
-    pub create_p99: u64,
-    /// Median of the whole instance.
-    pub instance_p50: u64,
-    /// 99th percentile of the whole instance.
-    pub instance_p99: u64,
 }
 
 enum Kind {
