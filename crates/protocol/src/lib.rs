@@ -1,1 +1,29 @@
-//! See ARCHITECTURE.md, section "The rooms".
+//! What the rooms of Skep say to each other: records (the log), commands and answers (the edge), keys and encodings.
+//!
+//! - [`record`], [`value`], [`intent`]: the events, rejections and command headers that make up the log, with their on-disk
+//!   encoding (version byte per value type; golden files in the tests).
+//! - [`command`], [`response`], [`failure`]: one client request on its way in and its answer on the way out. They live in
+//!   memory only.
+//! - [`service`]: the door between the gateways and the broker.
+
+pub mod batch;
+pub mod command;
+pub mod document;
+pub mod failure;
+pub mod intent;
+pub mod json;
+pub mod key;
+pub mod record;
+pub mod response;
+pub mod service;
+pub mod value;
+
+pub use command::Command;
+pub use document::Document;
+pub use failure::{Failure, Rejection, RejectionType};
+pub use intent::ValueType;
+pub use key::Key;
+pub use response::{ActivatedJob, Response};
+
+/// The only tenant while multi-tenancy is off.
+pub const DEFAULT_TENANT: &str = "<default>";

@@ -1,0 +1,238 @@
+//! The executable graph of a process: what the engine walks.
+
+use std::sync::Arc;
+
+use skep_feel::Expression;
+
+/// Names an element (flow node, sequence flow or the process itself) within one process definition.
+///
+/// Index 0 is the process. Indices are part of the log: a definition keeps them for ever (see [`Process::element_ids`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ElementIndex(pub u32);
+
+impl ElementIndex {
+    pub const PROCESS: ElementIndex = ElementIndex(0);
+    pub fn get(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// One executable process of a BPMN resource.
+#[derive(Debug)]
+pub struct Process {
+    /// The `id` attribute: the BPMN process id.
+    pub id: Arc<str>,
+    pub version_tag: Option<Arc<str>>,
+    /// All elements; `elements[0]` is the process, sequence flows are elements too.
+    pub elements: Vec<Element>,
+}
+
+impl Process {
+    pub fn element(&self, index: ElementIndex) -> &Element {
+        &self.elements[index.get()]
+    }
+    /// The element with this BPMN id.
+    pub fn find(&self, id: &str) -> Option<ElementIndex> {
+        self.elements
+            .iter()
+            .position(|e| &*e.id == id)
+            .map(|i| ElementIndex(i as u32))
+    }
+    /// Element ids in index order, as they are kept in the PROCESS record so that indices in old logs stay readable.
+    pub fn element_ids(&self) -> impl Iterator<Item = &str> {
+        self.elements.iter().map(|e| &*e.id)
+    }
+    /// The none start event of the process itself, if it has one.
+    pub fn none_start_event(&self) -> Option<ElementIndex> {
+        self.elements[0].none_start
+    }
+}
+
+/// Element types of the record model (`bpmnElementType`), as far as they can be deployed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ElementType {
+    Process,
+    SubProcess,
+    StartEvent,
+    IntermediateCatchEvent,
+    BoundaryEvent,
+    EndEvent,
+    ServiceTask,
+    ReceiveTask,
+    ManualTask,
+    Task,
+    ExclusiveGateway,
+    ParallelGateway,
+    SequenceFlow,
+    CallActivity,
+}
+
+impl ElementType {
+    /// The name in records, for instance `SERVICE_TASK`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ElementType::Process => "PROCESS",
+            ElementType::SubProcess => "SUB_PROCESS",
+            ElementType::StartEvent => "START_EVENT",
+            ElementType::IntermediateCatchEvent => "INTERMEDIATE_CATCH_EVENT",
+            ElementType::BoundaryEvent => "BOUNDARY_EVENT",
+            ElementType::EndEvent => "END_EVENT",
+            ElementType::ServiceTask => "SERVICE_TASK",
+            ElementType::ReceiveTask => "RECEIVE_TASK",
+            ElementType::ManualTask => "MANUAL_TASK",
+            ElementType::Task => "TASK",
+            ElementType::ExclusiveGateway => "EXCLUSIVE_GATEWAY",
+            ElementType::ParallelGateway => "PARALLEL_GATEWAY",
+            ElementType::SequenceFlow => "SEQUENCE_FLOW",
+            ElementType::CallActivity => "CALL_ACTIVITY",
+        }
+    }
+}
+
+/// One element of a process.
+#[derive(Debug)]
+pub struct Element {
+    pub id: Arc<str>,
+    pub name: Option<Arc<str>>,
+    pub element_type: ElementType,
+    /// The flow scope: the process or sub-process that contains this element. The process names itself.
+    pub parent: ElementIndex,
+    /// Sequence flows, in document order.
+    pub incoming: Vec<ElementIndex>,
+    pub outgoing: Vec<ElementIndex>,
+    /// Boundary events attached to this activity, in document order.
+    pub boundary_events: Vec<ElementIndex>,
+    /// For a process or embedded sub-process: its none start event.
+    pub none_start: Option<ElementIndex>,
+    pub inputs: Vec<Mapping>,
+    pub outputs: Vec<Mapping>,
+    pub kind: ElementKind,
+}
+
+/// What is particular to a kind of element.
+#[derive(Debug)]
+pub enum ElementKind {
+    Process,
+    SubProcess,
+    StartEvent,
+    EndEvent(EndEvent),
+    IntermediateCatchEvent(CatchEvent),
+    BoundaryEvent(BoundaryEvent),
+    ServiceTask(JobDefinition),
+    ReceiveTask(MessageCatch),
+    ManualTask,
+    Task,
+    CallActivity(CalledElement),
+    ExclusiveGateway {
+        /// The default sequence flow.
+        default: Option<ElementIndex>,
+    },
+    ParallelGateway,
+    SequenceFlow(SequenceFlow),
+}
+
+#[derive(Debug)]
+pub struct SequenceFlow {
+    pub source: ElementIndex,
+    pub target: ElementIndex,
+    /// Only on flows that leave an exclusive gateway.
+    pub condition: Option<Expression>,
+}
+
+#[derive(Debug)]
+pub enum EndEvent {
+    None,
+    Error { code: TextValue },
+    Terminate,
+}
+
+/// What a catching event (intermediate or boundary) waits for.
+#[derive(Debug)]
+pub enum CatchEvent {
+    Timer(Timer),
+    Message(MessageCatch),
+}
+
+#[derive(Debug)]
+pub struct BoundaryEvent {
+    pub attached_to: ElementIndex,
+    pub interrupting: bool,
+    pub event: BoundaryTrigger,
+}
+
+#[derive(Debug)]
+pub enum BoundaryTrigger {
+    Timer(Timer),
+    Message(MessageCatch),
+    /// `None` catches every error code.
+    Error {
+        code: Option<Arc<str>>,
+    },
+}
+
+#[derive(Debug)]
+pub enum Timer {
+    /// ISO 8601 date-time with zone.
+    Date(TextValue),
+    /// ISO 8601 duration.
+    Duration(TextValue),
+    /// `R[n]/duration`, `R[n]/start/duration` or cron; only on non-interrupting boundary events in this release.
+    Cycle(TextValue),
+}
+
+#[derive(Debug)]
+pub struct MessageCatch {
+    pub name: TextValue,
+    pub correlation_key: Expression,
+}
+
+#[derive(Debug)]
+pub struct JobDefinition {
+    pub job_type: TextValue,
+    /// Text of a whole number, or an expression that yields one.
+    pub retries: TextValue,
+    pub headers: Vec<(Arc<str>, Arc<str>)>,
+    /// `headers` as the text of a JSON object, made once.
+    pub headers_json: Arc<str>,
+}
+
+#[derive(Debug)]
+pub struct CalledElement {
+    pub process_id: TextValue,
+    pub binding: Binding,
+    pub propagate_all_parent_variables: bool,
+    pub propagate_all_child_variables: bool,
+}
+
+/// Which version of a called resource is meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Binding {
+    Latest,
+    Deployment,
+    VersionTag(Arc<str>),
+}
+
+/// A constant text, or a FEEL expression (an attribute that starts with `=`).
+#[derive(Clone, Debug)]
+pub enum TextValue {
+    Static(Arc<str>),
+    Expression(Expression),
+}
+
+impl TextValue {
+    /// The text, if it is constant.
+    pub fn as_static(&self) -> Option<&str> {
+        match self {
+            TextValue::Static(text) => Some(text),
+            TextValue::Expression(_) => None,
+        }
+    }
+}
+
+/// An input or output mapping.
+#[derive(Debug)]
+pub struct Mapping {
+    pub source: TextValue,
+    /// The target path, at least one name: `order.id` is `["order", "id"]`.
+    pub target: Vec<Arc<str>>,
+}

@@ -1,0 +1,185 @@
+//! Commands: what a client, another partition or the engine's own clock asks of a partition.
+//!
+//! Both gateways decode into these types and know nothing else of the engine.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::document::Document;
+use crate::key::Key;
+
+/// A client command with what travels beside it.
+#[derive(Clone, Debug)]
+pub struct Request {
+    pub command: Command,
+    /// Number given by the client; kept in the records that the command causes.
+    pub operation_reference: Option<u64>,
+}
+
+impl From<Command> for Request {
+    fn from(command: Command) -> Self {
+        Request {
+            command,
+            operation_reference: None,
+        }
+    }
+}
+
+/// Everything that a client can ask.
+#[derive(Clone, Debug)]
+pub enum Command {
+    Deploy(Deploy),
+    DeleteResource {
+        resource_key: Key,
+    },
+    CreateProcessInstance(CreateProcessInstance),
+    CancelProcessInstance {
+        process_instance_key: Key,
+    },
+    ActivateJobs(ActivateJobs),
+    CompleteJob {
+        job_key: Key,
+        variables: Document,
+    },
+    FailJob(FailJob),
+    ThrowError(ThrowError),
+    /// Any of the two; `None` leaves it as it is. `intent` is UPDATE_RETRIES, UPDATE_TIMEOUT or UPDATE for messages.
+    UpdateJob {
+        job_key: Key,
+        retries: Option<i32>,
+        timeout: Option<i64>,
+        kind: UpdateJobKind,
+    },
+    PublishMessage(PublishMessage),
+    CorrelateMessage(CorrelateMessage),
+    ResolveIncident {
+        incident_key: Key,
+    },
+    SetVariables {
+        element_instance_key: Key,
+        variables: Document,
+        local: bool,
+    },
+    PinClock {
+        timestamp: i64,
+    },
+    ResetClock,
+    EvaluateExpression {
+        expression: String,
+        variables: Document,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UpdateJobKind {
+    Retries,
+    Timeout,
+    Both,
+}
+
+#[derive(Clone, Debug)]
+pub struct Deploy {
+    pub resources: Vec<Resource>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
+pub struct Resource {
+    pub name: String,
+    pub content: Bytes,
+}
+
+/// Which process definition is meant.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ProcessRef {
+    Key(Key),
+    /// `version` -1 means the latest.
+    Id {
+        bpmn_process_id: Arc<str>,
+        version: i32,
+    },
+}
+
+#[derive(Clone, Debug)]
+pub struct CreateProcessInstance {
+    pub process: ProcessRef,
+    pub variables: Document,
+    /// Element ids to start at; empty means the none start event.
+    pub start_instructions: Vec<String>,
+    /// Ids of elements after whose end the instance is terminated (`TERMINATE_PROCESS_INSTANCE`).
+    pub terminate_after: Vec<String>,
+    pub tags: Vec<String>,
+    pub business_id: Option<String>,
+    /// Present when the answer shall wait for the end of the instance.
+    pub await_result: Option<AwaitResult>,
+}
+
+#[derive(Clone, Debug)]
+pub struct AwaitResult {
+    /// Names of the variables to return; empty means all.
+    pub fetch_variables: Vec<String>,
+}
+
+#[derive(Clone, Debug)]
+pub struct ActivateJobs {
+    pub job_type: Arc<str>,
+    pub worker: Arc<str>,
+    /// Milliseconds until an activated job is offered again; at least 1.
+    pub timeout: i64,
+    /// At least 1.
+    pub max_jobs: u32,
+    /// Empty means all.
+    pub fetch_variables: Vec<Arc<str>>,
+}
+
+#[derive(Clone, Debug)]
+pub struct FailJob {
+    pub job_key: Key,
+    pub retries: i32,
+    /// Milliseconds.
+    pub retry_back_off: i64,
+    pub error_message: String,
+    pub variables: Document,
+}
+
+#[derive(Clone, Debug)]
+pub struct ThrowError {
+    pub job_key: Key,
+    pub error_code: String,
+    pub error_message: String,
+    pub variables: Document,
+}
+
+#[derive(Clone, Debug)]
+pub struct PublishMessage {
+    pub name: Arc<str>,
+    pub correlation_key: Arc<str>,
+    /// Milliseconds; zero or less: the message is not buffered.
+    pub time_to_live: i64,
+    /// Empty means none: no uniqueness is asked for.
+    pub message_id: Arc<str>,
+    pub variables: Document,
+}
+
+#[derive(Clone, Debug)]
+pub struct CorrelateMessage {
+    pub name: Arc<str>,
+    pub correlation_key: Arc<str>,
+    pub variables: Document,
+}
+
+impl Command {
+    /// The command finishes work that is already in the system, so back-pressure never refuses it.
+    pub fn is_finishing(&self) -> bool {
+        matches!(
+            self,
+            Command::CompleteJob { .. }
+                | Command::FailJob(_)
+                | Command::ThrowError(_)
+                | Command::UpdateJob { .. }
+                | Command::CancelProcessInstance { .. }
+                | Command::ResolveIncident { .. }
+        )
+    }
+}

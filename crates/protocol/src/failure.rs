@@ -1,0 +1,71 @@
+//! Why a request failed. The gateways turn it into a problem body or a gRPC status (see `errors.md` of the API facts).
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+/// Why a command was refused by the engine. Ids are those of the record model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[repr(u8)]
+pub enum RejectionType {
+    InvalidArgument = 0,
+    NotFound = 1,
+    AlreadyExists = 2,
+    InvalidState = 3,
+    ProcessingError = 4,
+    ExceededBatchRecordSize = 5,
+    Unauthorized = 6,
+    Forbidden = 7,
+}
+
+impl RejectionType {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            RejectionType::InvalidArgument => "INVALID_ARGUMENT",
+            RejectionType::NotFound => "NOT_FOUND",
+            RejectionType::AlreadyExists => "ALREADY_EXISTS",
+            RejectionType::InvalidState => "INVALID_STATE",
+            RejectionType::ProcessingError => "PROCESSING_ERROR",
+            RejectionType::ExceededBatchRecordSize => "EXCEEDED_BATCH_RECORD_SIZE",
+            RejectionType::Unauthorized => "UNAUTHORIZED",
+            RejectionType::Forbidden => "FORBIDDEN",
+        }
+    }
+}
+
+/// A command that the engine refused; nothing has changed.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("Command '{intent}' rejected with code '{}': {reason}", kind.as_str())]
+pub struct Rejection {
+    pub kind: RejectionType,
+    /// Name of the refused intent, for instance `COMPLETE`.
+    pub intent: &'static str,
+    pub reason: Cow<'static, str>,
+}
+
+/// A request that got no positive answer.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Failure {
+    #[error(transparent)]
+    Rejected(#[from] Rejection),
+    /// The request itself cannot be understood.
+    #[error("{0}")]
+    InvalidArgument(String),
+    /// No such thing, found out before any partition was asked.
+    #[error("{0}")]
+    NotFound(String),
+    /// Back-pressure: the request was not accepted; sending it again later is safe. The text names partition and cause.
+    #[error("{0}")]
+    ResourceExhausted(String),
+    /// No leader, partition unknown or stopped; not accepted, sending it again is safe.
+    #[error("{0}")]
+    Unavailable(String),
+    /// No answer in time; the request may or may not have been carried out.
+    #[error("{0}")]
+    DeadlineExceeded(String),
+    /// The node lost its role or stopped after accepting the request; it may or may not be carried out.
+    #[error("{0}")]
+    Aborted(String),
+    #[error("{0}")]
+    Internal(String),
+}

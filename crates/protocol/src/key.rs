@@ -1,0 +1,119 @@
+//! Keys: 64 bits, the upper 13 name the partition, the lower 51 count.
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+const COUNTER_BITS: u32 = 51;
+const COUNTER_MASK: i64 = (1 << COUNTER_BITS) - 1;
+
+/// The highest partition id. The 13 partition bits reach 8191, but then the sign bit of the 64 is set and a key would read
+/// as a negative number; clients treat those as "none", so half of the range is left unused.
+pub const MAX_PARTITION: u32 = 4095;
+
+/// Identifies a thing in the cluster, for ever. Unique over all partitions; `-1` stands for "none".
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Key(pub i64);
+
+impl Key {
+    pub const NONE: Key = Key(-1);
+
+    pub fn new(partition: u32, counter: u64) -> Key {
+        Key((i64::from(partition) << COUNTER_BITS) | (counter as i64 & COUNTER_MASK))
+    }
+
+    /// The partition that made the key; `None` when no partition can have made it.
+    pub fn partition(self) -> Option<u32> {
+        let partition = (self.0 >> COUNTER_BITS) as u32;
+        (self.0 > 0 && partition > 0).then_some(partition)
+    }
+
+    pub fn counter(self) -> u64 {
+        (self.0 & COUNTER_MASK) as u64
+    }
+
+    pub fn is_none(self) -> bool {
+        self.0 < 0
+    }
+
+    /// The key, or `None` for [`Key::NONE`].
+    pub fn some(self) -> Option<Key> {
+        (!self.is_none()).then_some(self)
+    }
+}
+
+impl Default for Key {
+    fn default() -> Self {
+        Key::NONE
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Keys are written with the partition in the low bits, so that a variable-length integer needs 4 or 5 bytes and not 9.
+/// Zero stands for [`Key::NONE`].
+pub(crate) fn to_wire(key: Key) -> u64 {
+    if key.is_none() {
+        return 0;
+    }
+    let partition = (key.0 >> COUNTER_BITS) as u64;
+    ((key.counter() << 13) | partition) + 1
+}
+
+pub(crate) fn from_wire(wire: u64) -> Key {
+    match wire.checked_sub(1) {
+        None => Key::NONE,
+        Some(w) => Key((((w & 0x1fff) as i64) << COUNTER_BITS) | ((w >> 13) as i64)),
+    }
+}
+
+impl Serialize for Key {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        if s.is_human_readable() {
+            return s.serialize_i64(self.0);
+        }
+        s.serialize_u64(to_wire(*self))
+    }
+}
+
+impl<'de> Deserialize<'de> for Key {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        if d.is_human_readable() {
+            return i64::deserialize(d).map(Key);
+        }
+        u64::deserialize(d).map(from_wire)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_carries_its_partition_in_the_upper_13_bits() {
+        let key = Key::new(1, 1);
+        assert_eq!(key.0, 2251799813685249);
+        assert_eq!(key.partition(), Some(1));
+        assert_eq!(Key::new(MAX_PARTITION, 7).partition(), Some(MAX_PARTITION));
+        assert_eq!(Key(42).partition(), None);
+        assert_eq!(Key(-1).partition(), None);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn every_key_survives_the_wire(partition in 1..=MAX_PARTITION, counter in 0u64..(1 << 50)) {
+            let key = Key::new(partition, counter);
+            proptest::prop_assert_eq!(from_wire(to_wire(key)), key);
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Positive answers to commands.
+
+use std::sync::Arc;
+
+use crate::key::Key;
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Response {
+    /// Commands that answer nothing but "done".
+    Empty,
+    Deployed(Deployed),
+    ProcessInstanceCreated(ProcessInstanceCreated),
+    /// The end of an instance whose creation asked to wait for it.
+    ProcessInstanceResult {
+        created: ProcessInstanceCreated,
+        variables: String,
+    },
+    JobsActivated {
+        jobs: Vec<ActivatedJob>,
+        truncated: bool,
+    },
+    MessagePublished {
+        message_key: Key,
+    },
+    MessageCorrelated {
+        message_key: Key,
+        process_instance_key: Key,
+    },
+    VariablesSet {
+        key: Key,
+    },
+    ExpressionEvaluated {
+        result: String,
+        warnings: Vec<String>,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Deployed {
+    pub deployment_key: Key,
+    pub processes: Vec<DeployedProcess>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct DeployedProcess {
+    pub bpmn_process_id: Arc<str>,
+    pub version: i32,
+    pub process_definition_key: Key,
+    pub resource_name: Arc<str>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProcessInstanceCreated {
+    pub process_definition_key: Key,
+    pub bpmn_process_id: Arc<str>,
+    pub version: i32,
+    pub process_instance_key: Key,
+    pub tags: Arc<[String]>,
+    pub business_id: Option<String>,
+}
+
+/// A job handed to a worker.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ActivatedJob {
+    pub key: Key,
+    pub job_type: Arc<str>,
+    pub process_instance_key: Key,
+    pub root_process_instance_key: Key,
+    pub bpmn_process_id: Arc<str>,
+    pub process_definition_version: i32,
+    pub process_definition_key: Key,
+    pub element_id: Arc<str>,
+    pub element_instance_key: Key,
+    /// Text of a JSON object.
+    pub custom_headers: Arc<str>,
+    pub worker: Arc<str>,
+    pub retries: i32,
+    /// Epoch milliseconds.
+    pub deadline: i64,
+    /// Text of a JSON object.
+    pub variables: String,
+    pub tags: Arc<[String]>,
+}

@@ -1,0 +1,163 @@
+//! The door between the gateways (REST, gRPC) and the broker: requests go in, answers and jobs come out.
+//!
+//! The gateways know this trait and nothing of partitions; the broker implements it.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+
+use crate::command::{ActivateJobs, Request};
+use crate::failure::Failure;
+use crate::response::{ActivatedJob, Response};
+
+/// Where a request spent its time behind the gateway, in nanoseconds. Zero where a stage did not happen.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Timings {
+    /// Finding the partition.
+    pub route: u64,
+    /// From the inbox to the partition thread.
+    pub inbox_wait: u64,
+    /// The engine's evaluation of the command.
+    pub evaluation: u64,
+    /// From the end of the evaluation until the batch was written to the log file, without the fsync.
+    pub append: u64,
+    /// The fsync that made it durable.
+    pub fsync: u64,
+    /// From durable on this node until committed by the quorum and released.
+    pub commit: u64,
+}
+
+/// An answer with its timings.
+#[derive(Debug)]
+pub struct Answer {
+    pub result: Result<Response, Failure>,
+    pub timings: Timings,
+}
+
+/// The sending half of a [`Reply`].
+#[derive(Debug)]
+pub struct Responder(oneshot::Sender<Answer>);
+
+impl Responder {
+    pub fn send(self, answer: Answer) {
+        // A client that has gone away does not want its answer.
+        let _ = self.0.send(answer);
+    }
+
+    pub fn is_abandoned(&self) -> bool {
+        self.0.is_closed()
+    }
+}
+
+/// The answer to come. Resolves exactly once; dropping it abandons the answer, not the command.
+#[derive(Debug)]
+pub struct Reply(oneshot::Receiver<Answer>);
+
+pub fn reply_channel() -> (Responder, Reply) {
+    let (tx, rx) = oneshot::channel();
+    (Responder(tx), Reply(rx))
+}
+
+impl Reply {
+    /// An answer that is known at once.
+    pub fn ready(result: Result<Response, Failure>) -> Reply {
+        let (tx, reply) = reply_channel();
+        tx.send(Answer {
+            result,
+            timings: Timings::default(),
+        });
+        reply
+    }
+}
+
+impl Future for Reply {
+    type Output = Answer;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Answer> {
+        Pin::new(&mut self.0).poll(cx).map(|received| {
+            received.unwrap_or_else(|_| Answer {
+                result: Err(Failure::Aborted(
+                    "The partition stopped before it answered; the command may or may not have been carried out. \
+                     Read the state, then send the command again if it is not there."
+                        .to_string(),
+                )),
+                timings: Timings::default(),
+            })
+        })
+    }
+}
+
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// What a gateway can ask of the broker.
+pub trait Broker: Send + Sync + 'static {
+    /// Routes the request to its partition: by key, by message hash, round-robin over healthy partitions for creations,
+    /// partition 1 for deployments. Never blocks. `ActivateJobs` goes through [`Broker::activate_jobs`] instead.
+    fn execute(&self, request: Request) -> Reply;
+
+    /// Activates up to `max_jobs` over all partitions. Returns as soon as there is at least one job; with none it waits up
+    /// to `wait` (long polling; zero: answers at once) and then returns an empty list. Dropping the future while jobs are on
+    /// their way gives these jobs back.
+    fn activate_jobs(
+        &self,
+        command: ActivateJobs,
+        wait: Duration,
+    ) -> BoxFuture<'_, Result<Vec<ActivatedJob>, Failure>>;
+
+    /// Opens a job stream over all partitions. `spec.max_jobs` is the credit: at most so many jobs are on their way to the
+    /// receiver and not yet taken by [`JobReceiver::recv`] at any time.
+    fn open_job_stream(&self, spec: ActivateJobs) -> Box<dyn JobReceiver>;
+
+    fn topology(&self) -> Topology;
+}
+
+/// The receiving end of a job stream. Dropping it closes the stream; jobs pushed but not taken go back to their partition.
+pub trait JobReceiver: Send {
+    /// Takes the next job, which frees one credit. `None` when the broker closes the stream (shutdown).
+    fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<ActivatedJob>>;
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Topology {
+    pub cluster_id: String,
+    pub cluster_size: u32,
+    pub partitions_count: u32,
+    pub replication_factor: u32,
+    pub gateway_version: String,
+    pub last_completed_change_id: String,
+    pub brokers: Arc<[BrokerInfo]>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct BrokerInfo {
+    pub node_id: i32,
+    pub host: String,
+    pub port: u16,
+    pub version: String,
+    pub partitions: Vec<PartitionInfo>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct PartitionInfo {
+    pub partition_id: u32,
+    pub role: PartitionRole,
+    pub health: PartitionHealth,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PartitionRole {
+    Leader,
+    Follower,
+    Inactive,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PartitionHealth {
+    Healthy,
+    Unhealthy,
+    Dead,
+}
