@@ -3,6 +3,8 @@ use std::sync::Arc;
 use super::arguments::{at, text, whole, wrong};
 use super::{Failure, Outcome};
 use crate::eval::{Evaluator, quote};
+use crate::syntax::ast::Expr;
+use crate::syntax::{ParseOptions, parse_expression};
 use crate::temporal::parse_duration;
 use crate::{Context, Date, DateTime, Expression, Number, Rounding, Time, Value, YearMonthDuration, Zone};
 
@@ -221,13 +223,28 @@ pub(super) fn to_json(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Out
     Ok(if evaluator.is_stopped() { Value::Null } else { evaluator.text(value.to_json()) })
 }
 
-/// `range("[1..5]")`: the ends must be literals.
+/// `range("[1..5]")`: the ends are literals, or temporal builtins of literals, in ascending order.
 pub(super) fn range(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     let source = text(arguments, 0)?;
+    let simple = match parse_expression(source, &ParseOptions::default()) {
+        Ok(Expr::Range(range)) => is_simple(&range.start) && is_simple(&range.end),
+        Ok(Expr::Comparison(_, bound)) => is_simple(&bound),
+        _ => false,
+    };
     let constant = Expression::parse(source).ok().and_then(|expression| expression.constant().cloned());
     match constant {
-        Some(Value::Range(range)) => Ok(Value::Range(range)),
+        Some(Value::Range(range)) if simple && range.start().compare(range.end()).is_none_or(|o| o.is_le()) => {
+            Ok(Value::Range(range))
+        }
         _ => Err(not_a(source, "range")),
+    }
+}
+
+fn is_simple(tree: &Expr) -> bool {
+    let literal = |tree: &Expr| matches!(tree, Expr::Number(_) | Expr::String(_) | Expr::Temporal(..));
+    match tree {
+        Expr::Call(_, arguments) => arguments.iter().all(literal),
+        other => literal(other),
     }
 }
 

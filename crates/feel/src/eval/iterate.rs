@@ -146,31 +146,26 @@ impl<'a> Evaluator<'a> {
     /// The whole numbers or days inside of a range.
     fn range_items(&mut self, range: &crate::Range) -> Option<Items> {
         let (low, high) = (i64::from(!range.start_included()), i64::from(!range.end_included()));
-        let ends = |a: i64, b: i64| {
-            let (a, b) = if a <= b {
-                (a.saturating_add(low), b.saturating_sub(high))
-            } else {
-                (a.saturating_sub(low), b.saturating_add(high))
-            };
-            (a, b)
+        let bounds = match (range.start(), range.end()) {
+            (Value::Date(a), Value::Date(b)) => Some((a.epoch_day(), b.epoch_day())),
+            (a, b) => a.as_i64().zip(b.as_i64()),
         };
-        let empty = || Some(Items::List(List::new(Vec::new())));
-        match (range.start(), range.end()) {
-            (Value::Date(a), Value::Date(b)) => {
-                let (from, to) = ends(a.epoch_day(), b.epoch_day());
-                if (a <= b) == (from <= to) { Some(Items::Days(from, to)) } else { empty() }
+        match bounds {
+            Some((a, b)) if a <= b => {
+                let (first, last) = (a.saturating_add(low), b.saturating_sub(high));
+                Some(if first > last {
+                    Items::List(List::new(Vec::new()))
+                } else if matches!(range.start(), Value::Date(_)) {
+                    Items::Days(first, last)
+                } else {
+                    Items::Numbers(first, last)
+                })
             }
-            (a, b) => match (a.as_i64(), b.as_i64()) {
-                (Some(a), Some(b)) => {
-                    let (from, to) = ends(a, b);
-                    if (a <= b) == (from <= to) { Some(Items::Numbers(from, to)) } else { empty() }
-                }
-                _ => {
-                    let message = format!("Can't iterate over '{range}'");
-                    self.warn(WarningCode::InvalidType, message);
-                    None
-                }
-            },
+            _ => {
+                let message = format!("Can't iterate over '{range}'");
+                self.warn(WarningCode::InvalidType, message);
+                None
+            }
         }
     }
 }
