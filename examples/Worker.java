@@ -11,7 +11,7 @@ import java.util.concurrent.CountDownLatch;
 
 public class Worker {
   public static void main(String[] arguments) throws InterruptedException {
-    String address = System.getenv().getOrDefault("ZEEBE_GRPC_ADDRESS", "http://localhost:26500");
+    String address = System.getenv().getOrDefault("CAMUNDA_GRPC_ADDRESS", "http://localhost:26500");
     try (CamundaClient client = CamundaClient.newClientBuilder().grpcAddress(URI.create(address)).build()) {
       client.newWorker().jobType("charge-card").handler(Worker::chargeCard).streamEnabled(true).open();
       System.out.println("waiting for jobs; Ctrl+C ends");

@@ -3,7 +3,6 @@
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use http::HeaderValue;
 
 use crate::{
     ActivateJobs, ClientConfig, CorrelatedMessage, CreateInstance, Deployment, Error, FailJob,
@@ -255,16 +254,4 @@ impl Client {
 /// Milliseconds, as all durations of the interfaces.
 pub(crate) fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
-}
-
-/// The header value of the credentials.
-pub(crate) fn authorization(config: &ClientConfig) -> Result<Option<HeaderValue>, Error> {
-    let parse = |text: &String| {
-        let mut value = HeaderValue::from_str(text).map_err(|_| {
-            Error::Invalid("the authorization has characters that a header cannot hold".into())
-        })?;
-        value.set_sensitive(true);
-        Ok(value)
-    };
-    config.authorization.as_ref().map(parse).transpose()
 }

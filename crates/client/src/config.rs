@@ -1,6 +1,10 @@
 //! What a client needs to know to reach a server.
 
-use std::time::Duration;
+use std::{convert::Infallible, fmt, str::FromStr, time::Duration};
+
+use http::HeaderValue;
+
+use crate::Error;
 
 /// The HTTP version of the REST transport. gRPC always speaks HTTP/2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -12,6 +16,46 @@ pub enum HttpVersion {
     Http2,
 }
 
+/// The value of the `authorization` header, for instance `Bearer …` or `Basic …`.
+/// Its `Debug` form does not show it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Authorization(String);
+
+impl Authorization {
+    /// A header value as it is to be sent.
+    pub fn new(value: impl Into<String>) -> Self {
+        Self(value.into())
+    }
+
+    /// A bearer token (OAuth 2).
+    pub fn bearer(token: &str) -> Self {
+        Self(format!("Bearer {token}"))
+    }
+
+    /// The value as a header, which logs and header compression treat as secret.
+    pub(crate) fn header(&self) -> Result<HeaderValue, Error> {
+        let mut value = HeaderValue::from_str(&self.0).map_err(|_| {
+            Error::Invalid("the authorization has characters that a header cannot hold".into())
+        })?;
+        value.set_sensitive(true);
+        Ok(value)
+    }
+}
+
+impl fmt::Debug for Authorization {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Authorization(…)")
+    }
+}
+
+impl FromStr for Authorization {
+    type Err = Infallible;
+
+    fn from_str(value: &str) -> Result<Self, Infallible> {
+        Ok(Self::new(value))
+    }
+}
+
 /// Address, limits and credentials of a [`Client`](crate::Client).
 #[derive(Debug, Clone)]
 pub struct ClientConfig {
@@ -21,8 +65,8 @@ pub struct ClientConfig {
     pub http_version: HttpVersion,
     /// HTTP/2: connections over which requests are spread (1). HTTP/1.1: idle connections kept (at least 64).
     pub connections: usize,
-    /// The value of the `authorization` header, for instance `Bearer …` or `Basic …`.
-    pub authorization: Option<String>,
+    /// Credentials, if the server asks for any.
+    pub authorization: Option<Authorization>,
     /// How long to wait for a connection (5 s).
     pub connect_timeout: Duration,
     /// How long to wait for an answer (20 s). Long polls and awaited instances wait longer, by their own timeout.

@@ -43,7 +43,7 @@ mod types;
 mod worker;
 
 pub use client::{Client, PreparedCreate, Transport};
-pub use config::{ClientConfig, HttpVersion};
+pub use config::{Authorization, ClientConfig, HttpVersion};
 pub use error::{Code, Error, Problem};
 pub use job::{ActivateJobs, FailJob, Job, JobStream, StreamJobs, ThrowError};
 pub use retry::{Backoff, RetryPolicy};

@@ -23,7 +23,7 @@ pub struct GroupConfig {
     pub priority: i64,
     /// Payload bytes in one append message. Default 1 MiB.
     pub max_message_bytes: u64,
-    /// Append messages to one follower that may be unanswered. Default 64.
+    /// Append messages to one follower that may be unanswered. Default 256.
     pub max_inflight_messages: usize,
     /// Payload bytes that may be proposed and not committed. Default 64 MiB.
     pub max_uncommitted_bytes: usize,
@@ -50,7 +50,7 @@ impl GroupConfig {
             seed: node.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::from(group),
             priority: 0,
             max_message_bytes: 1 << 20,
-            max_inflight_messages: 64,
+            max_inflight_messages: 256,
             max_uncommitted_bytes: 64 << 20,
             max_cached_bytes: 8 << 20,
             max_unpersisted_appends: 64,

@@ -24,6 +24,16 @@ pub(crate) fn to_wire(group: u32, mut message: eraftpb::Message) -> Option<Messa
         MessageType::MsgTransferLeader => Kind::TransferLeader,
         _ => return None,
     };
+    // On the wire the indices follow on the message's. A message that breaks this would be wrong at the receiver; lost, it
+    // is merely repeated.
+    let mut next = message.index;
+    let continuous = message.entries.iter().all(|entry| {
+        next += 1;
+        entry.index == next
+    });
+    if !continuous {
+        return None;
+    }
     let mut wire = Message::new(kind, group, message.from, message.to, message.term);
     wire.log_term = message.log_term;
     wire.index = message.index;

@@ -202,7 +202,7 @@ impl Entries {
                 entries.push(entry);
                 next += 1;
             }
-            if next < self.cache_first() && bytes < max_bytes && next < to {
+            if entries.is_empty() {
                 return Err(StorageError::Invalid(format!(
                     "the log does not hold entry {next}"
                 )));

@@ -150,7 +150,8 @@ impl Group {
             max_inflight_msgs: config.max_inflight_messages,
             check_quorum: true,
             pre_vote: true,
-            batch_append: true,
+            // The library's own merging of appends can join entries to a message that ends before them; see `merge`.
+            batch_append: false,
             priority: config.priority,
             max_uncommitted_size: raft::NO_LIMIT,
             max_committed_size_per_ready: 1 << 20,
@@ -398,7 +399,8 @@ impl Group {
         let state = HardState {
             term: state.term,
             vote: state.vote,
-            commit: state.commit,
+            // Others may have committed what is not durable here yet; a crash would make that look like a loss.
+            commit: state.commit.min(self.raft.raft.raft_log.persisted),
         };
         let entries = ready.take_entries();
         let write = ready.must_sync();
@@ -587,8 +589,25 @@ impl Group {
             if message.get_msg_type() == eraftpb::MessageType::MsgSnapshot {
                 self.start_sending(message.to);
             } else if let Some(wire) = to_wire(self.config.group, message) {
-                self.messages.push(wire);
+                self.push_message(wire);
             }
+        }
+    }
+
+    /// Queues a message, merged into the one before it to the same node if it continues that: a burst of proposals
+    /// becomes one message.
+    fn push_message(&mut self, message: Message) {
+        let limit = usize::try_from(self.config.max_message_bytes).unwrap_or(usize::MAX);
+        let before = self
+            .messages
+            .iter_mut()
+            .rfind(|before| before.to == message.to);
+        match before {
+            Some(before) if before.payload_bytes() < limit && before.is_continued_by(&message) => {
+                before.commit = before.commit.max(message.commit);
+                before.entries.extend(message.entries);
+            }
+            _ => self.messages.push(message),
         }
     }
 

@@ -125,6 +125,21 @@ impl Message {
         self.to
     }
 
+    /// True if it carries a part of a snapshot. A transport may send such messages with less haste.
+    pub fn is_snapshot(&self) -> bool {
+        self.kind == Kind::SnapshotChunk
+    }
+
+    /// True if both carry entries of one term's leader, and the other's come directly after these.
+    pub(crate) fn is_continued_by(&self, other: &Self) -> bool {
+        let last = self.entries.last();
+        self.kind == Kind::Append
+            && other.kind == Kind::Append
+            && self.term == other.term
+            && last.is_some_and(|last| last.term == other.log_term)
+            && self.index + self.entries.len() as u64 == other.index
+    }
+
     /// Bytes of payload inside, for limits.
     pub fn payload_bytes(&self) -> usize {
         let entries: usize = self.entries.iter().map(|entry| entry.payload.len()).sum();

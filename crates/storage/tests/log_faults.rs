@@ -233,28 +233,36 @@ fn missing_files_and_unknown_versions_are_refused() {
 }
 
 #[test]
-fn an_interrupted_creation_of_a_segment_is_not_damage() {
+fn an_interrupted_creation_of_a_segment_is_not_damage_but_a_damaged_header_is() {
     let disk = MemoryDisk::new();
     let (mut log, _) = open(&disk);
     log.append(&[entry(1, 1, 10)]).unwrap();
     drop(log);
-    // A new file whose header never reached the disk; a recycled one that still shows an older header.
+    // What is left of a creation: a new file without header, or one that shows the header of another life.
+    let left_over = segment(2).with_extension("spare");
     let old = disk.content(&segment(1)).unwrap();
-    for (before, content) in [vec![], vec![0; 4096], old].into_iter().enumerate() {
-        disk.set_content(&segment(2), content);
+    for content in [vec![], vec![0; 4096], old] {
+        disk.set_content(&left_over, content);
         let (mut log, recovered) = open(&disk);
-        assert_eq!(recovered.last.index, if before == 0 { 1 } else { 2 });
-        log.append(&[entry(2, 1, 10)]).unwrap();
-        log.append(&[entry(2, 2, 10)]).unwrap();
+        let last = recovered.last.index;
+        for index in 1..=30 {
+            log.append(&[entry(last + index, 1, 200)]).unwrap();
+        }
+        drop(log);
+        assert!(disk.content(&left_over).is_none(), "it was used");
+        assert_eq!(open(&disk).1.last.index, last + 30);
     }
-    // But a damaged header in front of frames is.
-    let mut content = disk.content(&segment(1)).unwrap();
-    content[..64].fill(0);
-    disk.set_content(&segment(1), content);
-    assert!(matches!(
-        try_open(&disk, small()),
-        Err(StorageError::Corrupt { offset: 0, .. })
-    ));
+    let sound = disk.content(&segment(1)).unwrap();
+    for damage in [0, 1, 63] {
+        let mut content = sound.clone();
+        content[..64].fill(damage);
+        disk.set_content(&segment(1), content);
+        let error = try_open(&disk, small()).err().unwrap();
+        assert!(
+            matches!(error, StorageError::Corrupt { offset: 0, .. }),
+            "{error}"
+        );
+    }
 }
 
 #[test]

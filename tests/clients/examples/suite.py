@@ -21,7 +21,6 @@ EXAMPLES = ROOT / "examples"
 ENVIRONMENT = os.environ | {
     "ZEEBE_ADDRESS": os.environ["SKEP_GRPC"],
     "ZEEBE_REST_ADDRESS": os.environ["SKEP_REST"],
-    "ZEEBE_GRPC_ADDRESS": "http://" + os.environ["SKEP_GRPC"],
     "CAMUNDA_REST_ADDRESS": os.environ["SKEP_REST"],
     "CAMUNDA_GRPC_ADDRESS": "http://" + os.environ["SKEP_GRPC"],
 }

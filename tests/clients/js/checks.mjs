@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 export const DEADLINE_MS = 30_000 // what a check waits for something that must happen
 const only = process.env.SKEP_TEST_ONLY ?? ''
 let passed = 0
+console.error = () => {} // the clients report there that a stream they closed was cancelled
 let failed = 0
 
 export async function check(name, run) {
@@ -23,9 +24,15 @@ export async function check(name, run) {
 		console.log(`ok   ${name} ${took}`)
 	} else {
 		failed += 1
-		const text = [error?.stack ?? String(error), error?.detail ?? error?.details].filter(Boolean).join('\n')
-		console.log(`FAIL ${name} ${took}\n     ${text.replaceAll('\n', '\n     ')}`)
+		console.log(`FAIL ${name} ${took}\n     ${describe(error).replaceAll('\n', '\n     ')}`)
 	}
+}
+
+/** What the error says, and the lines of the suite that it passed through. */
+function describe(error) {
+	const places = (error?.stack ?? '').split('\n').filter((line) => /^\s*at .*tests\/clients\/js\/(suite|transports)/.test(line))
+	const more = [error?.detail, error?.details, error?.issues].flat().filter(Boolean)
+	return [error?.message ?? String(error), ...more, ...places.map((line) => '  ' + line.trim())].join('\n')
 }
 
 export function finish() {

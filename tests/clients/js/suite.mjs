@@ -1,8 +1,8 @@
-// @camunda8/sdk (npm), unchanged, against a running skep: its REST client, its gRPC client with polling and with
-// streaming workers, and the newest REST client that it brings. The same checks run over each.
+// @camunda8/sdk and @camunda8/orchestration-cluster-api (npm), unchanged, against a running skep: REST clients, and the
+// gRPC client with polling and with streaming workers. The same checks run over each.
 import assert from 'node:assert/strict'
 import { check, finish, fixture, invalidFixtures, until, validFixtures } from './checks.mjs'
-import { grpc, grpcStream, orchestration, rest } from './transports.mjs'
+import { grpc, grpcStream, rest, sdkOrchestration, strictOrchestration } from './transports.mjs'
 
 const refused = async (t, code, promise) => {
 	try {
@@ -294,7 +294,7 @@ const workers = {
 	},
 }
 
-for (const t of [rest(), grpc(), orchestration()]) {
+for (const t of [rest(), grpc(), sdkOrchestration(), strictOrchestration()]) {
 	await check(`${t.label}: topology shows one healthy leader per partition`, async () => {
 		const topology = await t.topology()
 		assert.deepEqual([topology.clusterSize, topology.replicationFactor, topology.brokers.length], [1, 1, 1])
@@ -324,7 +324,7 @@ await check('gRPC stream: a job that was there before the stream arrives too', a
 
 // REST alone.
 const r = rest()
-const o = orchestration()
+const o = strictOrchestration()
 
 await check('REST: a message is correlated, and the instance named', async () => {
 	const f = await deploy(r, 'message-catch')

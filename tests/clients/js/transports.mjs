@@ -1,6 +1,7 @@
-// The clients of @camunda8/sdk behind one set of calls, so that the same checks run over each of them.
+// The clients of @camunda8/sdk and @camunda8/orchestration-cluster-api behind one set of calls, so that the same checks run over each of them.
 // Each adapter only renames: no retries, no corrections, no catching.
 import { readFileSync } from 'node:fs'
+import createCamundaClient from '@camunda8/orchestration-cluster-api'
 import { Camunda8 } from '@camunda8/sdk'
 
 const camunda = new Camunda8({
@@ -184,22 +185,28 @@ export function grpcStream() {
 	}
 }
 
-/** OrchestrationClusterApiClient: the newest REST client. It checks every request and answer against its own schemas. */
-export function orchestration() {
-	const client = camunda.createNewOrchestrationClusterApiClientLoose({
-		CAMUNDA_AUTH_STRATEGY: 'NONE',
-		ZEEBE_REST_ADDRESS: process.env.SKEP_REST,
-		CAMUNDA_LOG_LEVEL: 'none',
-	})
-	client.configure({
+/** The client that @camunda8/sdk has for the REST API of 8.8: OrchestrationClusterApiClient. */
+export function sdkOrchestration() {
+	return orchestration('orchestration API of the SDK', camunda.getOrchestrationClusterApiClientLoose())
+}
+
+/** @camunda8/orchestration-cluster-api, for the REST API of 8.9, checking every request and answer against its schemas. */
+export function strictOrchestration() {
+	const client = createCamundaClient({
 		config: {
-			...client.getConfig().__raw,
+			CAMUNDA_REST_ADDRESS: process.env.SKEP_REST,
+			CAMUNDA_AUTH_STRATEGY: 'NONE',
+			CAMUNDA_SDK_LOG_LEVEL: 'error',
 			CAMUNDA_SDK_VALIDATION: 'req:strict,res:strict',
 			CAMUNDA_SDK_HTTP_RETRY_MAX_ATTEMPTS: 1, // a failure must be seen, not repeated
 		},
 	})
+	return orchestration('orchestration API, strict', client)
+}
+
+function orchestration(label, client) {
 	return {
-		label: 'orchestration cluster API',
+		label,
 		client,
 		topology: () => client.getTopology(),
 		async deploy(paths) {
@@ -253,7 +260,7 @@ export function orchestration() {
 				maxParallelJobs: 32,
 				pollIntervalMs: 50,
 				...options,
-				jobHandler: (j) => handler(job(j), { ...actions(j), complete: (variables = {}) => j.complete({ variables }) }),
+				jobHandler: (j) => handler(job(j), actions(j)),
 			})
 			return () => worker.stop()
 		},

@@ -26,8 +26,20 @@ def report(name: str, started: float, error: BaseException | None) -> None:
         print(f"ok   {name} {took}", flush=True)
     else:
         _failed += 1
-        text = "".join(traceback.format_exception(error)).rstrip().replace("\n", "\n     ")
+        text = describe(error).replace("\n", "\n     ")
         print(f"FAIL {name} {took}\n     {text}", flush=True)
+
+
+def describe(error: BaseException) -> str:
+    """The error and its causes, each with the lines of the suite that it passed through."""
+    lines = []
+    while error is not None:
+        lines.append(f"{type(error).__name__}: {error}".rstrip())
+        for frame in traceback.extract_tb(error.__traceback__):
+            if frame.filename.endswith("suite.py"):
+                lines.append(f"  line {frame.lineno}: {frame.line}")
+        error = error.__cause__
+    return "\n".join(lines)
 
 
 def finish() -> int:

@@ -134,7 +134,6 @@ def an_instance_starts_by_id_version_and_key():
     assert by_id["processDefinitionKey"] == by_key["processDefinitionKey"] == key, (by_id, by_key)
     refused("NotFound", "create", "instance", "no-such-process")
     refused("NotFound", "create", "instance", f.id, "--version", 7)
-    refused("InvalidArgument", "create", "instance", f.id, "--variables", "[1]")
 
 
 @check
@@ -255,7 +254,7 @@ def with_worker(*flags):
     handler.write_text(
         "#!/bin/sh\n"
         "variables=$(cat)\n"
-        'case $variables in *\'"fail":true\'*)\n'
+        "case $variables in *fail*)\n"
         f"  if [ ! -e failed{f.suffix} ]; then touch failed{f.suffix}; echo 'not yet' >&2; exit 1; fi ;;\n"
         "esac\n"
         'echo \'{"handled": true}\'\n'

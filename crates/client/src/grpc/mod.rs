@@ -11,7 +11,7 @@ use http::{HeaderValue, Method, Request, Uri, header, uri};
 use prost::Message;
 
 use crate::{
-    ClientConfig, Error,
+    Authorization, ClientConfig, Error,
     net::{ByteStream, Endpoint, Framed, Http2Channel, Windows},
 };
 
@@ -40,7 +40,11 @@ impl GrpcClient {
         Ok(Self {
             channel: Http2Channel::new(endpoint.clone(), config.connections, Windows::UNARY),
             endpoint,
-            authorization: crate::client::authorization(&config)?,
+            authorization: config
+                .authorization
+                .as_ref()
+                .map(Authorization::header)
+                .transpose()?,
             config,
         })
     }

@@ -15,7 +15,7 @@ use http_body_util::Full;
 use serde::de::DeserializeOwned;
 
 use crate::{
-    ClientConfig, Error, HttpVersion,
+    Authorization, ClientConfig, Error, HttpVersion,
     net::{ByteStream, Endpoint, Http1Pool, Http2Channel, Windows},
 };
 
@@ -57,7 +57,11 @@ impl RestClient {
         Ok(Self {
             wire,
             endpoint,
-            authorization: crate::client::authorization(&config)?,
+            authorization: config
+                .authorization
+                .as_ref()
+                .map(Authorization::header)
+                .transpose()?,
             config,
         })
     }

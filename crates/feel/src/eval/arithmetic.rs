@@ -123,10 +123,11 @@ pub(crate) fn subtract(left: &Value, right: &Value) -> Option<Value> {
         (Value::DateTime(a), Value::DateTime(b)) if a.zone().is_local() == b.zone().is_local() => {
             day_time_between(a.epoch_nanos(), b.epoch_nanos()).map(Value::DayTimeDuration)
         }
-        (Value::DateTime(a), Value::Date(b)) => {
+        // A date counts as its midnight in UTC; a local time cannot be set against that.
+        (Value::DateTime(a), Value::Date(b)) if !a.zone().is_local() => {
             day_time_between(a.epoch_nanos(), b.epoch_nanos()).map(Value::DayTimeDuration)
         }
-        (Value::Date(a), Value::DateTime(b)) => {
+        (Value::Date(a), Value::DateTime(b)) if !b.zone().is_local() => {
             day_time_between(a.epoch_nanos(), b.epoch_nanos()).map(Value::DayTimeDuration)
         }
         // A duration is subtracted by adding its opposite, but nothing is subtracted from a duration except another one.

@@ -132,7 +132,7 @@ impl Evaluator<'_> {
         match function.kind() {
             FunctionKind::Closure(closure) => self.run_closure(closure, arguments),
             FunctionKind::Host(host) => {
-                let Evaluation { value, warnings } = host.call(&arguments, self.cx);
+                let Evaluation { value, warnings } = host.call(&arguments, &self.remaining());
                 for warning in warnings {
                     self.warn(warning.code, warning.message);
                 }

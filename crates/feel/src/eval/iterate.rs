@@ -43,18 +43,11 @@ impl<'a> Evaluator<'a> {
             weight = weight.saturating_add(value.weight());
             values.push(value);
             if weight > this.cx.limits.max_values {
-                this.stop(format!(
-                    "A result holds more than {} values",
-                    this.cx.limits.max_values
-                ));
+                this.stop(format!("A result holds more than {} values", this.cx.limits.max_values));
             }
             this.flow()
         });
-        if failed {
-            Value::Null
-        } else {
-            self.list(values)
-        }
+        if failed { Value::Null } else { self.list(values) }
     }
 
     pub(super) fn quantified(&mut self, node: &QuantifiedNode) -> Value {
@@ -71,28 +64,15 @@ impl<'a> Evaluator<'a> {
             }
             this.flow()
         });
-        if failed {
-            Value::Null
-        } else {
-            Value::from(result)
-        }
+        if failed { Value::Null } else { Value::from(result) }
     }
 
     fn flow(&self) -> ControlFlow<()> {
-        if self.is_stopped() {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
+        if self.is_stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
     /// Runs through all combinations of the iterators, the last one fastest.
-    fn each(
-        &mut self,
-        iterators: &[IteratorNode],
-        failed: &mut bool,
-        visit: Visit<'_, 'a>,
-    ) -> ControlFlow<()> {
+    fn each(&mut self, iterators: &[IteratorNode], failed: &mut bool, visit: Visit<'_, 'a>) -> ControlFlow<()> {
         let Some((iterator, rest)) = iterators.split_first() else {
             return visit(self);
         };
@@ -155,11 +135,7 @@ impl<'a> Evaluator<'a> {
             _ => match (first.as_i64(), last.as_i64()) {
                 (Some(a), Some(b)) => Some(Items::Numbers(a, b)),
                 _ => {
-                    let message = format!(
-                        "Can't iterate from '{}' to '{}'",
-                        quote(&first),
-                        quote(&last)
-                    );
+                    let message = format!("Can't iterate from '{}' to '{}'", quote(&first), quote(&last));
                     self.warn(WarningCode::InvalidType, message);
                     None
                 }
@@ -169,52 +145,32 @@ impl<'a> Evaluator<'a> {
 
     /// The whole numbers or days inside of a range.
     fn range_items(&mut self, range: &crate::Range) -> Option<Items> {
-        let (low, high) = (
-            i64::from(!range.start_included()),
-            i64::from(!range.end_included()),
-        );
-        let ends = |a: i64, b: i64| {
-            let (a, b) = if a <= b {
-                (a.saturating_add(low), b.saturating_sub(high))
-            } else {
-                (a.saturating_sub(low), b.saturating_add(high))
-            };
-            (a, b)
+        let (low, high) = (i64::from(!range.start_included()), i64::from(!range.end_included()));
+        let bounds = match (range.start(), range.end()) {
+            (Value::Date(a), Value::Date(b)) => Some((a.epoch_day(), b.epoch_day())),
+            (a, b) => a.as_i64().zip(b.as_i64()),
         };
-        let empty = || Some(Items::List(List::new(Vec::new())));
-        match (range.start(), range.end()) {
-            (Value::Date(a), Value::Date(b)) => {
-                let (from, to) = ends(a.epoch_day(), b.epoch_day());
-                if (a <= b) == (from <= to) {
-                    Some(Items::Days(from, to))
+        match bounds {
+            Some((a, b)) if a <= b => {
+                let (first, last) = (a.saturating_add(low), b.saturating_sub(high));
+                Some(if first > last {
+                    Items::List(List::new(Vec::new()))
+                } else if matches!(range.start(), Value::Date(_)) {
+                    Items::Days(first, last)
                 } else {
-                    empty()
-                }
+                    Items::Numbers(first, last)
+                })
             }
-            (a, b) => match (a.as_i64(), b.as_i64()) {
-                (Some(a), Some(b)) => {
-                    let (from, to) = ends(a, b);
-                    if (a <= b) == (from <= to) {
-                        Some(Items::Numbers(from, to))
-                    } else {
-                        empty()
-                    }
-                }
-                _ => {
-                    let message = format!("Can't iterate over '{range}'");
-                    self.warn(WarningCode::InvalidType, message);
-                    None
-                }
-            },
+            _ => {
+                let message = format!("Can't iterate over '{range}'");
+                self.warn(WarningCode::InvalidType, message);
+                None
+            }
         }
     }
 }
 
 /// From the first to the last, up or down.
 fn between(first: i64, last: i64) -> Box<dyn Iterator<Item = i64>> {
-    if first <= last {
-        Box::new(first..=last)
-    } else {
-        Box::new((last..=first).rev())
-    }
+    if first <= last { Box::new(first..=last) } else { Box::new((last..=first).rev()) }
 }

@@ -2,7 +2,7 @@
 
 use super::Evaluator;
 use crate::Value;
-use crate::compile::Test;
+use crate::compile::{Node, Test};
 
 impl Evaluator<'_> {
     /// Whether one of the tests holds for the input.
@@ -30,6 +30,10 @@ impl Evaluator<'_> {
                 let value = self.eval(node);
                 if *condition && let Value::Boolean(holds) = value {
                     return Some(holds);
+                }
+                if value.is_null() && !input.is_null() && !matches!(node, Node::Const(_)) {
+                    // The test itself could not be evaluated.
+                    return None;
                 }
                 self.matches(input, &value)
             }

@@ -21,6 +21,17 @@ pub(super) struct Node {
     pub height: u32,
 }
 
+/// How tightly operators bind.
+mod precedence {
+    pub const NONE: u8 = 0;
+    pub const OR: u8 = 1;
+    pub const AND: u8 = 2;
+    pub const COMPARISON: u8 = 3;
+    pub const SUM: u8 = 4;
+    pub const PRODUCT: u8 = 5;
+    pub const POWER: u8 = 6;
+}
+
 pub(super) type Parsed = Result<Node, ParseError>;
 
 pub(crate) fn parse_expression(text: &str, options: &ParseOptions) -> Result<Expr, ParseError> {
@@ -30,10 +41,7 @@ pub(crate) fn parse_expression(text: &str, options: &ParseOptions) -> Result<Exp
     Ok(node.expr)
 }
 
-pub(crate) fn parse_unary_tests(
-    text: &str,
-    options: &ParseOptions,
-) -> Result<Vec<Test>, ParseError> {
+pub(crate) fn parse_unary_tests(text: &str, options: &ParseOptions) -> Result<Vec<Test>, ParseError> {
     let mut parser = Parser::new(text, options)?;
     let tests = parser.unary_tests()?;
     parser.expect_end()?;
@@ -53,21 +61,12 @@ pub(super) struct Parser<'a> {
 
 impl<'a> Parser<'a> {
     fn new(text: &'a str, options: &ParseOptions) -> Result<Parser<'a>, ParseError> {
-        Ok(Parser {
-            text,
-            tokens: tokens(text, &options.names)?,
-            at: 0,
-            depth: 0,
-            range_end: false,
-            pending: None,
-        })
+        Ok(Parser { text, tokens: tokens(text, &options.names)?, at: 0, depth: 0, range_end: false, pending: None })
     }
 
     pub(super) fn peek_at(&self, ahead: usize) -> &Kind {
         const END: &Kind = &Kind::End;
-        self.tokens
-            .get(self.at + ahead)
-            .map_or(END, |token| &token.kind)
+        self.tokens.get(self.at + ahead).map_or(END, |token| &token.kind)
     }
 
     pub(super) fn peek(&self) -> &Kind {
@@ -121,19 +120,11 @@ impl<'a> Parser<'a> {
     }
 
     pub(super) fn expect_symbol(&mut self, symbol: &str) -> Result<(), ParseError> {
-        if self.take_symbol(symbol) {
-            Ok(())
-        } else {
-            Err(self.unexpected(&format!("'{symbol}'")))
-        }
+        if self.take_symbol(symbol) { Ok(()) } else { Err(self.unexpected(&format!("'{symbol}'"))) }
     }
 
     pub(super) fn expect_word(&mut self, word: &str) -> Result<(), ParseError> {
-        if self.take_word(word) {
-            Ok(())
-        } else {
-            Err(self.unexpected(&format!("'{word}'")))
-        }
+        if self.take_word(word) { Ok(()) } else { Err(self.unexpected(&format!("'{word}'"))) }
     }
 
     fn expect_end(&self) -> Result<(), ParseError> {
@@ -145,11 +136,7 @@ impl<'a> Parser<'a> {
 
     pub(super) fn unexpected(&self, expected: &str) -> ParseError {
         let (found, offset) = match self.tokens.get(self.at) {
-            Some(Token {
-                kind: Kind::End,
-                start,
-                ..
-            }) => ("the end of the expression".to_owned(), *start),
+            Some(Token { kind: Kind::End, start, .. }) => ("the end of the expression".to_owned(), *start),
             Some(token) => {
                 let text = self.text.get(token.start..token.end).unwrap_or_default();
                 let short: String = text.chars().take(40).collect();
@@ -157,18 +144,11 @@ impl<'a> Parser<'a> {
             }
             None => ("the end of the expression".to_owned(), self.text.len()),
         };
-        ParseError::at(
-            self.text,
-            offset,
-            format!("expected {expected}, found {found}"),
-        )
+        ParseError::at(self.text, offset, format!("expected {expected}, found {found}"))
     }
 
     pub(super) fn error_here(&self, message: impl Into<String>) -> ParseError {
-        let offset = self
-            .tokens
-            .get(self.at)
-            .map_or(self.text.len(), |token| token.start);
+        let offset = self.tokens.get(self.at).map_or(self.text.len(), |token| token.start);
         ParseError::at(self.text, offset, message)
     }
 
@@ -177,59 +157,32 @@ impl<'a> Parser<'a> {
         if children >= 2 * MAX_NESTING {
             return Err(self.too_deep());
         }
-        Ok(Node {
-            expr,
-            height: children + 1,
-        })
+        Ok(Node { expr, height: children + 1 })
     }
 
     fn too_deep(&self) -> ParseError {
-        self.error_here(format!(
-            "the expression is nested too deeply; the limit is {MAX_NESTING} levels"
-        ))
+        self.error_here(format!("the expression is nested too deeply; the limit is {MAX_NESTING} levels"))
     }
 
     /// Any expression.
     pub(super) fn expression(&mut self) -> Parsed {
-        if self.depth >= MAX_NESTING {
-            return Err(self.too_deep());
-        }
-        self.depth += 1;
         let outer = std::mem::take(&mut self.range_end);
-        let result = self.disjunction();
+        let result = self.operators(precedence::OR);
         self.range_end = outer;
-        self.depth -= 1;
         result
     }
 
-    fn disjunction(&mut self) -> Parsed {
-        let first = self.conjunction()?;
-        if !self.is_word("or") {
-            return Ok(first);
+    /// One level deeper. Operators and operands both count.
+    pub(super) fn descend(&mut self) -> Result<(), ParseError> {
+        if self.depth >= 2 * MAX_NESTING {
+            return Err(self.too_deep());
         }
-        let mut height = first.height;
-        let mut terms = vec![first.expr];
-        while self.take_word("or") {
-            let term = self.conjunction()?;
-            height = height.max(term.height);
-            terms.push(term.expr);
-        }
-        self.node(Expr::Or(terms), height)
+        self.depth += 1;
+        Ok(())
     }
 
-    fn conjunction(&mut self) -> Parsed {
-        let first = self.comparison()?;
-        if !self.is_word("and") {
-            return Ok(first);
-        }
-        let mut height = first.height;
-        let mut terms = vec![first.expr];
-        while self.take_word("and") {
-            let term = self.comparison()?;
-            height = height.max(term.height);
-            terms.push(term.expr);
-        }
-        self.node(Expr::And(terms), height)
+    pub(super) fn ascend(&mut self) {
+        self.depth -= 1;
     }
 
     pub(super) fn compare_op(&self) -> Option<CompareOp> {
@@ -239,83 +192,112 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn comparison(&mut self) -> Parsed {
-        let mut left = self.sum()?;
+    /// One operand of a comparison.
+    pub(super) fn sum(&mut self) -> Parsed {
+        self.operators(precedence::SUM)
+    }
+
+    /// Operands joined by operators of at least this precedence.
+    fn operators(&mut self, least: u8) -> Parsed {
+        self.descend()?;
+        let result = self.operators_inside(least);
+        self.ascend();
+        result
+    }
+
+    fn operators_inside(&mut self, least: u8) -> Parsed {
+        let mut left = self.negation()?;
         loop {
-            if let Some(op) = self.compare_op() {
-                self.advance();
-                let right = self.sum()?;
-                let height = left.height.max(right.height);
-                left = self.node(
-                    Expr::Compare(op, Box::new(left.expr), Box::new(right.expr)),
-                    height,
-                )?;
-            } else if self.take_word("between") {
-                let low = self.sum()?;
-                self.expect_word("and")?;
-                let high = self.sum()?;
-                let height = left.height.max(low.height).max(high.height);
-                let parts = [left.expr, low.expr, high.expr].map(Box::new);
-                let [value, low, high] = parts;
-                left = self.node(Expr::Between(value, low, high), height)?;
-            } else if self.take_word("in") {
-                let (tests, height) = self.tests_after_in()?;
-                let height = height.max(left.height);
-                left = self.node(Expr::In(Box::new(left.expr), tests), height)?;
-            } else if self.is_word("instance") && self.is_word_at(1, "of") {
-                self.advance();
-                self.advance();
-                let (kind, height) = self.type_name(0)?;
-                let height = height.max(left.height);
-                left = self.node(Expr::InstanceOf(Box::new(left.expr), kind), height)?;
-            } else {
+            let found = self.precedence();
+            if found < least || found == precedence::NONE {
                 return Ok(left);
             }
+            left = match found {
+                precedence::OR => self.junction(left, "or", precedence::AND, Expr::Or)?,
+                precedence::AND => self.junction(left, "and", precedence::COMPARISON, Expr::And)?,
+                precedence::COMPARISON => self.comparison(left)?,
+                level => self.arithmetic(left, level)?,
+            };
         }
     }
 
-    /// One operand of a comparison.
-    pub(super) fn sum(&mut self) -> Parsed {
-        self.chain(Parser::product, |symbol| match symbol {
-            "+" => Some(ArithmeticOp::Add),
-            "-" => Some(ArithmeticOp::Subtract),
-            _ => None,
-        })
+    /// The precedence of the operator that stands here.
+    fn precedence(&self) -> u8 {
+        match self.peek() {
+            Kind::Word(word) => match &**word {
+                "or" => precedence::OR,
+                "and" => precedence::AND,
+                "between" | "in" => precedence::COMPARISON,
+                "instance" if self.is_word_at(1, "of") => precedence::COMPARISON,
+                _ => precedence::NONE,
+            },
+            Kind::Symbol(symbol) => match *symbol {
+                "+" | "-" => precedence::SUM,
+                "*" | "/" => precedence::PRODUCT,
+                "**" => precedence::POWER,
+                symbol if CompareOp::from_symbol(symbol).is_some() => precedence::COMPARISON,
+                _ => precedence::NONE,
+            },
+            _ => precedence::NONE,
+        }
     }
 
-    fn product(&mut self) -> Parsed {
-        self.chain(Parser::power, |symbol| match symbol {
-            "*" => Some(ArithmeticOp::Multiply),
-            "/" => Some(ArithmeticOp::Divide),
-            _ => None,
-        })
+    fn junction(&mut self, first: Node, word: &str, operand: u8, make: fn(Vec<Expr>) -> Expr) -> Parsed {
+        let mut height = first.height;
+        let mut terms = vec![first.expr];
+        while self.take_word(word) {
+            let term = self.operators(operand)?;
+            height = height.max(term.height);
+            terms.push(term.expr);
+        }
+        self.node(make(terms), height)
     }
 
-    fn power(&mut self) -> Parsed {
-        self.chain(Parser::negation, |symbol| {
-            (symbol == "**").then_some(ArithmeticOp::Power)
-        })
-    }
-
-    fn chain(
-        &mut self,
-        operand: fn(&mut Self) -> Parsed,
-        operator: fn(&str) -> Option<ArithmeticOp>,
-    ) -> Parsed {
-        let first = operand(self)?;
+    fn arithmetic(&mut self, first: Node, level: u8) -> Parsed {
         let mut height = first.height;
         let mut rest = Vec::new();
-        while let Kind::Symbol(symbol) = self.peek() {
-            let Some(op) = operator(symbol) else { break };
+        while self.precedence() == level {
+            let op = match self.peek() {
+                Kind::Symbol("+") => ArithmeticOp::Add,
+                Kind::Symbol("-") => ArithmeticOp::Subtract,
+                Kind::Symbol("*") => ArithmeticOp::Multiply,
+                Kind::Symbol("/") => ArithmeticOp::Divide,
+                _ => ArithmeticOp::Power,
+            };
             self.advance();
-            let right = operand(self)?;
+            let right = self.operators(level + 1)?;
             height = height.max(right.height);
             rest.push((op, right.expr));
         }
-        if rest.is_empty() {
-            return Ok(first);
-        }
         self.node(Expr::Arithmetic(Box::new(first.expr), rest), height)
+    }
+
+    fn comparison(&mut self, left: Node) -> Parsed {
+        if let Some(op) = self.compare_op() {
+            self.advance();
+            let right = self.sum()?;
+            let height = left.height.max(right.height);
+            return self.node(Expr::Compare(op, Box::new(left.expr), Box::new(right.expr)), height);
+        }
+        if self.take_word("between") {
+            return self.between(left);
+        }
+        if self.take_word("in") {
+            let (tests, height) = self.tests_after_in()?;
+            return self.node(Expr::In(Box::new(left.expr), tests), height.max(left.height));
+        }
+        self.expect_word("instance")?;
+        self.expect_word("of")?;
+        let (kind, height) = self.type_name(0)?;
+        self.node(Expr::InstanceOf(Box::new(left.expr), kind), height.max(left.height))
+    }
+
+    fn between(&mut self, value: Node) -> Parsed {
+        let low = self.sum()?;
+        self.expect_word("and")?;
+        let high = self.sum()?;
+        let height = value.height.max(low.height).max(high.height);
+        self.node(Expr::Between(Box::new(value.expr), Box::new(low.expr), Box::new(high.expr)), height)
     }
 
     fn negation(&mut self) -> Parsed {
@@ -330,10 +312,9 @@ impl<'a> Parser<'a> {
         for _ in 0..count {
             // A negative literal is a literal, so that ranges and tests see it as one.
             node = match node.expr {
-                Expr::Number(number) if !number.is_negative() && !number.is_zero() => Node {
-                    expr: Expr::Number(number.neg()),
-                    height: node.height,
-                },
+                Expr::Number(number) if !number.is_negative() && !number.is_zero() => {
+                    Node { expr: Expr::Number(number.neg()), height: node.height }
+                }
                 expr => self.node(Expr::Negate(Box::new(expr)), node.height)?,
             };
         }
@@ -370,10 +351,7 @@ impl<'a> Parser<'a> {
         Ok((tests, height))
     }
 
-    fn positive_test(
-        &mut self,
-        operand: fn(&mut Self) -> Parsed,
-    ) -> Result<(Test, u32), ParseError> {
+    fn positive_test(&mut self, operand: fn(&mut Self) -> Parsed) -> Result<(Test, u32), ParseError> {
         if let Some(op) = self.compare_op() {
             self.advance();
             let node = self.sum()?;

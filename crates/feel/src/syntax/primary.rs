@@ -20,7 +20,10 @@ const PROPERTIES: [(&str, &str, &str); 3] = [
 impl Parser<'_> {
     /// An operand with the paths, filters and calls behind it.
     pub(super) fn postfix(&mut self) -> Parsed {
-        let mut node = self.primary()?;
+        self.descend()?;
+        let node = self.primary();
+        self.ascend();
+        let mut node = node?;
         loop {
             if self.take_symbol(".") {
                 let name = self.property_name()?;
@@ -332,7 +335,8 @@ impl Parser<'_> {
                         height: 1,
                     });
                 }
-                if is_reserved(&word) {
+                let junction = matches!(&*word, "and" | "or") && self.is_symbol_at(1, "(");
+                if is_reserved(&word) && !junction {
                     return Err(self.unexpected("an expression"));
                 }
                 self.leaf(Expr::Name(word))

@@ -101,12 +101,13 @@ fn two_digits(text: &str) -> Option<i64> {
 fn seconds(text: &str) -> Option<(i64, i64)> {
     match text.split_once('.') {
         None => Some((two_digits(text)?, 0)),
+        Some((_, "")) => None,
         Some((whole, fraction)) => Some((two_digits(whole)?, fraction_nanos(fraction)?)),
     }
 }
 
 fn fraction_nanos(fraction: &str) -> Option<i64> {
-    if !all_digits(fraction) {
+    if !fraction.bytes().all(|b| b.is_ascii_digit()) {
         return None;
     }
     let mut nanos = 0;

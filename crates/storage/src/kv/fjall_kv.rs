@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable, Snapshot};
 
-use super::{KvBatch, KvStore, KvView, MAX_TABLES, Rows, Table, TableRows};
+use super::{Ascending, KvBatch, KvStore, KvView, MAX_TABLES, Rows, Table, TableRows};
 use crate::StorageError;
 
 const META_TABLE: u8 = 0xff;
@@ -103,6 +103,15 @@ impl FjallKv {
         self.open.database.disk_space().unwrap_or(0)
     }
 
+    /// A reader of the committed content for another thread, beside the commits of the owner. It stays with the
+    /// database that is open now: after [`KvStore::install`] ask for a new one.
+    pub fn reader(&self) -> FjallReader {
+        FjallReader {
+            directory: self.directory.clone(),
+            open: self.open.clone(),
+        }
+    }
+
     /// Writes the buffers to files and waits for it, so that the next opening is quick. Call it at a graceful stop.
     pub fn close(self) -> Result<(), StorageError> {
         self.open
@@ -110,6 +119,59 @@ impl FjallKv {
             .rotate_memtable_and_wait()
             .map_err(|error| failed(&self.directory, &error))
     }
+}
+
+/// Reads a [`FjallKv`] from another thread.
+#[derive(Clone)]
+pub struct FjallReader {
+    directory: PathBuf,
+    open: Open,
+}
+
+impl FjallReader {
+    /// The value of a key.
+    pub fn get(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StorageError> {
+        get(&self.open, &self.directory, table, key)
+    }
+
+    /// All rows of a table, in key order.
+    pub fn rows(&self, table: Table) -> Rows<'_> {
+        scan(&self.open, &self.directory, table, &[], None)
+    }
+}
+
+fn get(
+    open: &Open,
+    directory: &Path,
+    table: Table,
+    key: &[u8],
+) -> Result<Option<Vec<u8>>, StorageError> {
+    let value = open.tree.get(full_key(table, key));
+    let value = value.map_err(|error| failed(directory, &error))?;
+    Ok(value.map(|value| value.to_vec()))
+}
+
+fn scan<'a>(
+    open: &'a Open,
+    directory: &'a Path,
+    table: Table,
+    from: &[u8],
+    to: Option<&[u8]>,
+) -> Rows<'a> {
+    if to.is_some_and(|to| to <= from) {
+        return Box::new(std::iter::empty());
+    }
+    let end = match to {
+        Some(to) => full_key(table, to),
+        None => vec![table.saturating_add(1)],
+    };
+    let rows = open.tree.range(full_key(table, from)..end);
+    Box::new(rows.map(move |guard| {
+        let (key, value) = guard
+            .into_inner()
+            .map_err(|error| failed(directory, &error))?;
+        Ok((key.get(1..).unwrap_or_default().to_vec(), value.to_vec()))
+    }))
 }
 
 fn failed(directory: &Path, error: &fjall::Error) -> StorageError {
@@ -180,27 +242,11 @@ fn check_table(table: Table) -> Result<(), StorageError> {
 
 impl KvStore for FjallKv {
     fn get(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StorageError> {
-        let value = self.open.tree.get(full_key(table, key));
-        let value = value.map_err(|error| failed(&self.directory, &error))?;
-        Ok(value.map(|value| value.to_vec()))
+        get(&self.open, &self.directory, table, key)
     }
 
     fn scan(&self, table: Table, from: &[u8], to: Option<&[u8]>) -> Rows<'_> {
-        if to.is_some_and(|to| to <= from) {
-            return Box::new(std::iter::empty());
-        }
-        let end = match to {
-            Some(to) => full_key(table, to),
-            None => vec![table.saturating_add(1)],
-        };
-        let directory = self.directory.clone();
-        let rows = self.open.tree.range(full_key(table, from)..end);
-        Box::new(rows.map(move |guard| {
-            let (key, value) = guard
-                .into_inner()
-                .map_err(|error| failed(&directory, &error))?;
-            Ok((key.get(1..).unwrap_or_default().to_vec(), value.to_vec()))
-        }))
+        scan(&self.open, &self.directory, table, from, to)
     }
 
     fn meta(&self) -> Result<Option<Vec<u8>>, StorageError> {
@@ -267,9 +313,11 @@ impl KvStore for FjallKv {
         let open = open_database(&self.directory, number, &self.config)?;
         let fail = |error: fjall::Error| failed(&self.directory, &error);
         let mut ingestion = open.tree.start_ingestion().map_err(fail)?;
+        let mut ascending = Ascending::new();
         for row in rows {
             let (table, (key, value)) = row?;
-            check_table(table)?;
+            // The library panics at rows out of order.
+            ascending.check(table, &key)?;
             ingestion
                 .write(full_key(table, &key), value)
                 .map_err(fail)?;

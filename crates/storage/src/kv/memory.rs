@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
-use super::{KvBatch, KvStore, KvView, Rows, Table, TableRows};
+use super::{Ascending, KvBatch, KvStore, KvView, Rows, Table, TableRows};
 use crate::StorageError;
 
 type Content = BTreeMap<(Table, Vec<u8>), Vec<u8>>;
@@ -81,8 +81,10 @@ impl KvStore for MemoryKv {
 
     fn install(&mut self, rows: TableRows<'_>, meta: Option<Vec<u8>>) -> Result<(), StorageError> {
         let mut content = Content::new();
+        let mut ascending = Ascending::new();
         for row in rows {
             let (table, (key, value)) = row?;
+            ascending.check(table, &key)?;
             content.insert((table, key), value);
         }
         self.content = Arc::new(content);

@@ -9,7 +9,7 @@ mod stream;
 
 use crate::StorageError;
 
-pub use fjall_kv::{FjallConfig, FjallKv};
+pub use fjall_kv::{FjallConfig, FjallKv, FjallReader};
 pub use memory::MemoryKv;
 pub use stream::{StreamReader, StreamWriter};
 
@@ -100,6 +100,27 @@ pub trait KvView: Send {
     fn rows(&self) -> TableRows<'_>;
     /// The meta value.
     fn meta(&self) -> Option<&[u8]>;
+}
+
+/// Refuses rows that do not come in ascending order, which the contract of [`KvStore::install`] demands.
+pub(crate) struct Ascending(Option<(Table, Vec<u8>)>);
+
+impl Ascending {
+    pub(crate) fn new() -> Self {
+        Self(None)
+    }
+
+    pub(crate) fn check(&mut self, table: Table, key: &[u8]) -> Result<(), StorageError> {
+        let ascends = self
+            .0
+            .as_ref()
+            .is_none_or(|(last_table, last_key)| (*last_table, last_key.as_slice()) < (table, key));
+        if !ascends || table >= MAX_TABLES {
+            return Err(StorageError::Snapshot("its rows are not in order".into()));
+        }
+        self.0 = Some((table, key.to_vec()));
+        Ok(())
+    }
 }
 
 /// The least key above all keys with the prefix; `None` if there is none.

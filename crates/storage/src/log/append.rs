@@ -211,14 +211,15 @@ impl Log {
         };
         let spare = self.spares.pop();
         let reserve = size + SEGMENT_HEADER;
-        match create_segment(
+        let made = create_segment(
             &self.disk,
             &self.directory,
             &self.config,
             header,
             spare.as_deref(),
             reserve,
-        ) {
+        );
+        match made {
             Ok((segment, allocated)) => {
                 self.segments.push_back(Arc::new(segment));
                 self.end = SEGMENT_HEADER;
@@ -226,16 +227,16 @@ impl Log {
                 self.durable = Position::new(header.generation, SEGMENT_HEADER);
                 Ok(())
             }
-            // Nothing is known about a half-made file, except that it must not stay when the disk was merely full.
             Err(error) if error.is_disk_full() => {
-                let path = segment_path(&self.directory, header.generation);
-                let gone = self.disk.remove(&path);
-                match gone {
-                    Err(cause) if cause.kind() != std::io::ErrorKind::NotFound => {
-                        Err(self.poison(StorageError::io("removing", &path, cause)))
-                    }
-                    _ => Err(error),
+                match spare {
+                    Some(spare) => self.spares.push(spare),
+                    // The half-made file is no part of the log; if it cannot be removed, it is used next time.
+                    None => drop(
+                        self.disk
+                            .remove(&spare_path(&self.directory, header.generation)),
+                    ),
                 }
+                Err(error)
             }
             Err(error) => Err(self.poison(error)),
         }
@@ -295,9 +296,10 @@ impl Log {
             changed = true;
         }
         if changed {
-            self.disk
-                .sync_dir(&self.directory)
-                .map_err(|error| StorageError::io("flushing", &self.directory, error))?;
+            // A spare may be written only when it is certain that it has lost its old name.
+            if let Err(error) = self.disk.sync_dir(&self.directory) {
+                return Err(self.poison(StorageError::io("flushing", &self.directory, error)));
+            }
         }
         Ok(())
     }
@@ -316,7 +318,8 @@ pub(super) fn random_salt() -> u64 {
         .finish()
 }
 
-/// Makes a segment file with a durable header; returns it with its reserved length.
+/// Makes a segment file with a durable header; returns it with its reserved length. The file gets its name as part of the
+/// log last, so a file with such a name always has the header that belongs to it.
 pub(super) fn create_segment(
     disk: &Arc<dyn Disk>,
     directory: &Path,
@@ -326,14 +329,15 @@ pub(super) fn create_segment(
     reserve: u64,
 ) -> Result<(Segment, u64), StorageError> {
     let path = segment_path(directory, header.generation);
+    let spare = spare.map_or_else(
+        || spare_path(directory, header.generation),
+        Path::to_path_buf,
+    );
     let failed = |operation| {
-        let path = path.clone();
-        move |error| StorageError::io(operation, &path, error)
+        let spare = &spare;
+        move |error| StorageError::io(operation, spare, error)
     };
-    if let Some(spare) = spare {
-        disk.rename(spare, &path).map_err(failed("renaming"))?;
-    }
-    let file = disk.open(&path, true).map_err(failed("creating"))?;
+    let file = disk.open(&spare, true).map_err(failed("creating"))?;
     let mut length = file.len().map_err(failed("reading"))?;
     let wanted = reserve.next_multiple_of(config.grow_bytes.max(4096));
     if length < wanted {
@@ -344,6 +348,7 @@ pub(super) fn create_segment(
     file.write_at(&header.encode(), 0)
         .map_err(failed("writing"))?;
     file.sync_data().map_err(failed("flushing"))?;
+    disk.rename(&spare, &path).map_err(failed("renaming"))?;
     disk.sync_dir(directory)
         .map_err(failed("flushing the directory of"))?;
     let segment = Segment {

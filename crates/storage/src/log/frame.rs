@@ -250,11 +250,9 @@ pub(super) struct SegmentHeader {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum HeaderState {
     Valid(SegmentHeader),
-    /// Nothing was ever written here.
-    Zero,
     /// A format version of the future.
     UnknownVersion(u32),
-    Garbage,
+    Damaged,
 }
 
 impl SegmentHeader {
@@ -271,9 +269,6 @@ impl SegmentHeader {
     }
 
     pub(super) fn read(bytes: &[u8]) -> HeaderState {
-        if bytes.iter().all(|byte| *byte == 0) {
-            return HeaderState::Zero;
-        }
         let parse = || {
             let crc = u32_at(bytes, 12)?;
             let body = bytes.get(16..SEGMENT_HEADER as usize)?;
@@ -288,7 +283,7 @@ impl SegmentHeader {
             Some((u32_at(bytes, 8)?, header))
         };
         match parse() {
-            None => HeaderState::Garbage,
+            None => HeaderState::Damaged,
             Some((FORMAT_VERSION, header)) => HeaderState::Valid(header),
             Some((version, _)) => HeaderState::UnknownVersion(version),
         }

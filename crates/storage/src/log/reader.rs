@@ -41,7 +41,7 @@ impl LogReader {
     /// Reads entries from `from` to before `to`, stopping after about `max_bytes` of payload but never before the first
     /// entry. Fewer are returned where the log ends.
     ///
-    /// Memory: the payloads share read buffers of 128 KiB (or one frame, if larger), so keeping one small payload keeps
+    /// Memory: the payloads share read buffers of up to 128 KiB (or one frame, if larger), so keeping one small payload keeps
     /// its buffer.
     ///
     /// # Errors

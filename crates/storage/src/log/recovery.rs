@@ -12,9 +12,7 @@ use std::sync::Arc;
 use parking_lot::RwLock;
 
 use super::append::{create_segment, random_salt};
-use super::frame::{
-    FRAME_MAGIC, Frame, HeaderState, Position, SEGMENT_HEADER, Seed, SegmentHeader,
-};
+use super::frame::{Frame, HeaderState, Position, SEGMENT_HEADER, Seed, SegmentHeader};
 use super::index::{EntryId, Index};
 use super::segment::{SPARE_SUFFIX, Scanner, Segment, Step, parse_segment_name, segment_path};
 use super::{Log, LogConfig, Recovered};
@@ -103,7 +101,7 @@ pub(super) fn open(
     Ok((log, recovered))
 }
 
-/// Opens the segment files in order and reads their headers. A last file whose creation was interrupted is removed.
+/// Opens the segment files in order and reads their headers.
 fn find(disk: &Arc<dyn Disk>, directory: &Path) -> Result<Found, StorageError> {
     let names = disk
         .list(directory)
@@ -120,7 +118,6 @@ fn find(disk: &Arc<dyn Disk>, directory: &Path) -> Result<Found, StorageError> {
         .collect();
     spares.sort_unstable();
     let mut segments: Vec<(Segment, SegmentHeader)> = Vec::with_capacity(generations.len());
-    let newest = generations.last().copied();
     for generation in generations {
         let path = segment_path(directory, generation);
         if let Some((before, _)) = segments.last()
@@ -140,12 +137,10 @@ fn find(disk: &Arc<dyn Disk>, directory: &Path) -> Result<Found, StorageError> {
             move |error| StorageError::io(operation, &path, error)
         };
         let file = disk.open(&path, false).map_err(failed("opening"))?;
-        let mut head = vec![0; SEGMENT_HEADER as usize + FRAME_MAGIC.len()];
-        let read = file.read_at(&mut head, 0).map_err(failed("reading"))?;
-        head.truncate(read.max(SEGMENT_HEADER as usize));
-        let (head, first_frame) = head.split_at(SEGMENT_HEADER as usize);
+        let mut head = [0; SEGMENT_HEADER as usize];
+        file.read_at(&mut head, 0).map_err(failed("reading"))?;
         let bad = |reason: String| Err(StorageError::corrupt(&path, 0, reason));
-        match SegmentHeader::read(head) {
+        match SegmentHeader::read(&head) {
             HeaderState::Valid(header) if header.generation == generation => {
                 let segment = Segment {
                     generation,
@@ -155,15 +150,6 @@ fn find(disk: &Arc<dyn Disk>, directory: &Path) -> Result<Found, StorageError> {
                 };
                 segments.push((segment, header));
             }
-            // A new file, or a recycled one that still shows its former life: the crash came before its first frame.
-            HeaderState::Zero if Some(generation) == newest && first_frame != FRAME_MAGIC => {
-                disk.remove(&path).map_err(failed("removing"))?;
-            }
-            HeaderState::Valid(old)
-                if Some(generation) == newest && old.generation < generation =>
-            {
-                disk.remove(&path).map_err(failed("removing"))?;
-            }
             HeaderState::Valid(other) => {
                 return bad(format!("its header names generation {}", other.generation));
             }
@@ -172,9 +158,7 @@ fn find(disk: &Arc<dyn Disk>, directory: &Path) -> Result<Found, StorageError> {
                     "format version {version} is not known to this version of skep; use the version that wrote it"
                 ));
             }
-            HeaderState::Zero | HeaderState::Garbage => {
-                return bad("its header is damaged".into());
-            }
+            HeaderState::Damaged => return bad("its header is damaged".into()),
         }
     }
     Ok(Found { segments, spares })

@@ -48,24 +48,28 @@ pub(super) enum Step {
     End,
 }
 
+const FIRST_WINDOW: usize = 8 * 1024;
+
 /// Reads frame after frame from an offset up to a limit, through one buffer.
 pub(super) struct Scanner<'a> {
     segment: &'a Segment,
     offset: u64,
     limit: u64,
     window: usize,
+    max_window: usize,
     buffer: Bytes,
     buffer_start: u64,
 }
 
 impl<'a> Scanner<'a> {
-    /// `window` is how many bytes to read at once.
-    pub(super) fn new(segment: &'a Segment, offset: u64, limit: u64, window: usize) -> Self {
+    /// Reads a little at first, for whoever wants one entry, then more and more at once, up to `max_window` bytes.
+    pub(super) fn new(segment: &'a Segment, offset: u64, limit: u64, max_window: usize) -> Self {
         Self {
             segment,
             offset,
             limit,
-            window,
+            window: FIRST_WINDOW.min(max_window),
+            max_window,
             buffer: Bytes::new(),
             buffer_start: 0,
         }
@@ -85,6 +89,7 @@ impl<'a> Scanner<'a> {
         let want = length
             .max(self.window)
             .min(usize::try_from(self.limit.saturating_sub(offset)).unwrap_or(0));
+        self.window = self.max_window.min(self.window * 2);
         let mut buffer = vec![0; want];
         let read = self.segment.file.read_at(&mut buffer, offset)?;
         buffer.truncate(read);

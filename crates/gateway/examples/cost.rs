@@ -1,0 +1,269 @@
+//! What a request costs the gateway: server CPU and latency over REST and gRPC, side by side.
+//!
+//! `cargo run --release -p skep-gateway --example cost [SECONDS]`
+//!
+//! The broker answers at once, so that only the edge is measured. The client runs in a process of its own; both protocols
+//! complete jobs with the same variables, 32 requests in flight, in alternating slices.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use http_body_util::{BodyExt, Full};
+use hyper::body::Bytes;
+use hyper::client::conn::{http1, http2};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use skep_gateway::{Gateway, GatewayConfig, GatewayMetrics};
+use skep_proto::gateway_protocol as pb;
+use skep_protocol::command::{ActivateJobs, Request};
+use skep_protocol::response::Response;
+use skep_protocol::service::{BoxFuture, Broker, JobReceiver, Reply, Topology};
+use skep_protocol::{ActivatedJob, Failure};
+use tokio::net::TcpStream;
+
+const IN_FLIGHT: usize = 32;
+
+struct Instantly;
+
+struct NoJobs;
+
+impl JobReceiver for NoJobs {
+    fn poll_recv(&mut self, _: &mut Context<'_>) -> Poll<Option<ActivatedJob>> {
+        Poll::Pending
+    }
+}
+
+impl Broker for Instantly {
+    fn execute(&self, _: Request) -> Reply {
+        Reply::ready(Ok(Response::Empty))
+    }
+
+    fn activate_jobs(
+        &self,
+        _: ActivateJobs,
+        _: Duration,
+    ) -> BoxFuture<'_, Result<Vec<ActivatedJob>, Failure>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+
+    fn open_job_stream(&self, _: ActivateJobs) -> Box<dyn JobReceiver> {
+        Box::new(NoJobs)
+    }
+
+    fn topology(&self) -> Topology {
+        Topology {
+            cluster_id: String::new(),
+            cluster_size: 1,
+            partitions_count: 1,
+            replication_factor: 1,
+            gateway_version: String::new(),
+            last_completed_change_id: String::new(),
+            brokers: Arc::from([]),
+        }
+    }
+}
+
+fn main() {
+    let args: Vec<String> = std::env::args().collect();
+    match args.get(1).map(String::as_str) {
+        Some("client") => client(&args[2..]),
+        seconds => server(seconds.and_then(|s| s.parse().ok()).unwrap_or(3)),
+    }
+}
+
+fn server(seconds: u64) {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    let local = SocketAddr::from(([127, 0, 0, 1], 0));
+    let config = GatewayConfig {
+        rest_addr: local,
+        grpc_addr: local,
+        ..GatewayConfig::default()
+    };
+    let gateway = runtime
+        .block_on(Gateway::bind(
+            config,
+            Arc::new(Instantly),
+            Arc::new(GatewayMetrics::new()),
+        ))
+        .expect("ports");
+    let (rest, grpc) = (gateway.rest_addr(), gateway.grpc_addr());
+    runtime.spawn(gateway.serve(std::future::pending()));
+
+    println!(
+        "{:>9} {:>10} {:>10} {:>12} {:>10} {:>10}",
+        "variables", "protocol", "requests/s", "CPU us/req", "p50 us", "p99 us"
+    );
+    for bytes in [60, 1 << 10, 8 << 10, 32 << 10] {
+        for _round in 0..2 {
+            for (protocol, addr) in [("rest1", rest), ("rest2", rest), ("grpc", grpc)] {
+                let before = cpu();
+                let output = std::process::Command::new(std::env::current_exe().expect("my name"))
+                    .args([
+                        "client",
+                        protocol,
+                        &addr.to_string(),
+                        &bytes.to_string(),
+                        &seconds.to_string(),
+                    ])
+                    .output()
+                    .expect("the client runs");
+                let used = cpu() - before;
+                let text = String::from_utf8_lossy(&output.stdout);
+                let figures: Vec<f64> = text
+                    .split_whitespace()
+                    .filter_map(|w| w.parse().ok())
+                    .collect();
+                let [n, p50, p99] = figures[..] else {
+                    panic!("{text}{}", String::from_utf8_lossy(&output.stderr))
+                };
+                println!(
+                    "{bytes:>9} {protocol:>10} {:>10.0} {:>12.2} {p50:>10.0} {p99:>10.0}",
+                    n / seconds as f64,
+                    used.as_secs_f64() * 1e6 / n
+                );
+            }
+        }
+    }
+}
+
+/// User and system time of this process (Linux, 100 ticks a second).
+fn cpu() -> Duration {
+    let stat = std::fs::read_to_string("/proc/self/stat").expect("Linux");
+    let after_name = stat.rsplit(')').next().unwrap_or_default();
+    let ticks: u64 = after_name
+        .split_whitespace()
+        .skip(11)
+        .take(2)
+        .filter_map(|t| t.parse::<u64>().ok())
+        .sum();
+    Duration::from_millis(ticks * 10)
+}
+
+fn client(args: &[String]) {
+    let [protocol, addr, bytes, seconds] = args else {
+        panic!("client PROTOCOL ADDR BYTES SECONDS")
+    };
+    let addr: SocketAddr = addr.parse().expect("an address");
+    let bytes: usize = bytes.parse().expect("bytes");
+    let end = Instant::now() + Duration::from_secs(seconds.parse().expect("seconds"));
+    let variables = format!(
+        r#"{{"orderId":12345,"customer":"c","note":"{}"}}"#,
+        "x".repeat(bytes.saturating_sub(45))
+    );
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    let latencies = runtime.block_on(async {
+        match protocol.as_str() {
+            "rest1" => rest1(addr, &variables, end).await,
+            "rest2" => rest2(addr, &variables, end).await,
+            _ => grpc(addr, &variables, end).await,
+        }
+    });
+    let mut latencies = latencies;
+    latencies.sort_unstable();
+    let at =
+        |part: usize| latencies[(latencies.len() * part / 100).min(latencies.len() - 1)] / 1000;
+    println!("{} {} {}", latencies.len(), at(50), at(99));
+}
+
+fn rest_request(addr: SocketAddr, variables: &str) -> hyper::Request<Full<Bytes>> {
+    static KEY: AtomicU64 = AtomicU64::new(2251799813685249);
+    let key = KEY.fetch_add(1, Ordering::Relaxed);
+    hyper::Request::post(format!("http://{addr}/v2/jobs/{key}/completion"))
+        .header("host", addr.to_string())
+        .header("content-type", "application/json")
+        .body(Full::new(Bytes::from(format!(
+            r#"{{"variables":{variables}}}"#
+        ))))
+        .expect("a request")
+}
+
+async fn rest1(addr: SocketAddr, variables: &str, end: Instant) -> Vec<u64> {
+    let workers = (0..IN_FLIGHT).map(|_| {
+        let variables = variables.to_string();
+        tokio::spawn(async move {
+            let io = TokioIo::new(TcpStream::connect(addr).await.expect("connects"));
+            let (mut client, connection) = http1::handshake(io).await.expect("shakes hands");
+            tokio::spawn(connection);
+            let mut latencies = Vec::new();
+            while Instant::now() < end {
+                let sent = Instant::now();
+                let answer = client
+                    .send_request(rest_request(addr, &variables))
+                    .await
+                    .expect("answers");
+                assert_eq!(answer.status(), 204);
+                answer.into_body().collect().await.expect("ends");
+                latencies.push(sent.elapsed().as_nanos() as u64);
+                client.ready().await.expect("goes on");
+            }
+            latencies
+        })
+    });
+    gather(workers.collect()).await
+}
+
+async fn rest2(addr: SocketAddr, variables: &str, end: Instant) -> Vec<u64> {
+    let io = TokioIo::new(TcpStream::connect(addr).await.expect("connects"));
+    let (client, connection) = http2::handshake(TokioExecutor::new(), io)
+        .await
+        .expect("shakes hands");
+    tokio::spawn(connection);
+    let workers = (0..IN_FLIGHT).map(|_| {
+        let (mut client, variables) = (client.clone(), variables.to_string());
+        tokio::spawn(async move {
+            let mut latencies = Vec::new();
+            while Instant::now() < end {
+                let sent = Instant::now();
+                let answer = client
+                    .send_request(rest_request(addr, &variables))
+                    .await
+                    .expect("answers");
+                assert_eq!(answer.status(), 204);
+                latencies.push(sent.elapsed().as_nanos() as u64);
+            }
+            latencies
+        })
+    });
+    gather(workers.collect()).await
+}
+
+async fn grpc(addr: SocketAddr, variables: &str, end: Instant) -> Vec<u64> {
+    let client = pb::gateway_client::GatewayClient::connect(format!("http://{addr}"))
+        .await
+        .expect("connects");
+    let workers = (0..IN_FLIGHT).map(|_| {
+        let (mut client, variables) = (client.clone(), variables.to_string());
+        tokio::spawn(async move {
+            let mut latencies = Vec::new();
+            while Instant::now() < end {
+                let sent = Instant::now();
+                let request = pb::CompleteJobRequest {
+                    job_key: 2251799813685249,
+                    variables: variables.clone(),
+                    result: None,
+                };
+                client.complete_job(request).await.expect("answers");
+                latencies.push(sent.elapsed().as_nanos() as u64);
+            }
+            latencies
+        })
+    });
+    gather(workers.collect()).await
+}
+
+async fn gather(workers: Vec<tokio::task::JoinHandle<Vec<u64>>>) -> Vec<u64> {
+    let mut all = Vec::new();
+    for worker in workers {
+        all.extend(worker.await.expect("no panic"));
+    }
+    all
+}

@@ -1,0 +1,195 @@
+//! The part of a request's way that both front ends share: to the broker and back, with its time accounted for.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use skep_protocol::command::{ActivateJobs, Request};
+use skep_protocol::service::{Broker, JobReceiver, Timings};
+use skep_protocol::{ActivatedJob, Failure, Response};
+
+use crate::admission::Gate;
+use crate::config::GatewayConfig;
+use crate::metrics::broker_requests::RequestKind;
+use crate::metrics::{GatewayMetrics, Protocol};
+use crate::stop::Stop;
+
+/// One front end: what its connections share.
+pub struct FrontEnd {
+    pub protocol: Protocol,
+    pub config: Arc<GatewayConfig>,
+    pub broker: Arc<dyn Broker>,
+    pub metrics: Arc<GatewayMetrics>,
+    pub gate: Gate,
+    pub stop: Stop,
+}
+
+/// Where a request spends its time in the gateway.
+#[derive(Clone, Copy, Debug)]
+pub struct Stopwatch {
+    started: Instant,
+    mark: Instant,
+    queue_ns: u64,
+    decode_ns: u64,
+}
+
+fn ns(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+impl Stopwatch {
+    pub fn start() -> Stopwatch {
+        let now = Instant::now();
+        Stopwatch {
+            started: now,
+            mark: now,
+            queue_ns: 0,
+            decode_ns: 0,
+        }
+    }
+
+    /// The time since the last call was spent waiting for a slot or for budget.
+    pub fn queued(&mut self) {
+        let now = Instant::now();
+        self.queue_ns += ns(now - self.mark);
+        self.mark = now;
+    }
+
+    /// The time since the last call was spent receiving and decoding.
+    pub fn decoded(&mut self) {
+        let now = Instant::now();
+        self.decode_ns += ns(now - self.mark);
+        self.mark = now;
+    }
+
+    pub fn total_ns(&self) -> u64 {
+        ns(self.started.elapsed())
+    }
+}
+
+impl FrontEnd {
+    /// Hands the request to the broker and waits for its answer, at most `timeout`.
+    pub async fn execute(
+        &self,
+        request: Request,
+        timeout: Duration,
+    ) -> (Result<Response, Failure>, Timings) {
+        let kind = RequestKind::of(&request.command);
+        let sent = Instant::now();
+        let reply = self.broker.execute(request);
+        let (result, timings) = match tokio::time::timeout(timeout, reply).await {
+            Ok(answer) => (answer.result, answer.timings),
+            Err(_) => (Err(no_answer(timeout)), Timings::default()),
+        };
+        let metrics = &self.metrics.broker_requests;
+        metrics.observe(kind, &result, ns(sent.elapsed()));
+        (result, timings)
+    }
+
+    /// Books an answered command. Returns the nanoseconds that it took.
+    pub fn book(&self, watch: &Stopwatch, timings: &Timings) -> u64 {
+        let total = watch.total_ns();
+        let metrics = &self.metrics;
+        metrics.observe_stages(
+            self.protocol,
+            watch.queue_ns,
+            watch.decode_ns,
+            timings,
+            total,
+        );
+        total
+    }
+
+    /// Activates jobs, waiting up to `wait` for the first. Empty when there are none or when the gateway stops.
+    pub async fn activate(
+        &self,
+        command: ActivateJobs,
+        wait: Duration,
+    ) -> Result<Vec<ActivatedJob>, Failure> {
+        let kind = RequestKind::ACTIVATE_JOBS;
+        let sent = Instant::now();
+        let _queued = (!wait.is_zero()).then(|| {
+            self.metrics
+                .long_polls
+                .queue(command.job_type.clone(), self.protocol)
+        });
+        let result = tokio::select! {
+            biased;
+            result = self.broker.activate_jobs(command, wait) => result,
+            () = self.stop.clone().stopped() => Ok(Vec::new()),
+        };
+        let outcome = result
+            .as_ref()
+            .map(|_| Response::Empty)
+            .map_err(Clone::clone);
+        let metrics = &self.metrics.broker_requests;
+        metrics.observe(kind, &outcome, ns(sent.elapsed()));
+        result
+    }
+
+    /// How long an activation waits: 0 takes the default, less turns waiting off.
+    pub fn long_poll(&self, request_timeout_ms: i64) -> Duration {
+        let long_polling = &self.config.long_polling;
+        if !long_polling.enabled || request_timeout_ms < 0 {
+            return Duration::ZERO;
+        }
+        crate::check::millis(request_timeout_ms).unwrap_or(long_polling.timeout)
+    }
+
+    /// How long a creation waits for the end of its instance: the client's time, or the default for 0 and less.
+    pub fn await_timeout(&self, request_timeout_ms: i64) -> Duration {
+        crate::check::millis(request_timeout_ms).unwrap_or(self.config.request_timeout)
+    }
+
+    /// Opens a job stream that counts itself.
+    pub fn open_job_stream(&self, mut spec: ActivateJobs) -> JobStream {
+        spec.max_jobs = self.config.job_stream_credit.max(1);
+        let topology = self.broker.topology();
+        let streams = &self.metrics.job_streams;
+        streams.servers.set(topology.brokers.len() as i64);
+        streams.opened();
+        JobStream {
+            receiver: self.broker.open_job_stream(spec),
+            metrics: Arc::clone(&self.metrics),
+            stopped: Box::pin(self.stop.clone().stopped()),
+        }
+    }
+}
+
+fn no_answer(timeout: Duration) -> Failure {
+    Failure::DeadlineExceeded(format!(
+        "The broker did not answer within {} ms; the request may or may not have been carried out. Read the state before \
+         sending it again.",
+        timeout.as_millis()
+    ))
+}
+
+/// An open job stream of a client; ends when the broker closes it or the gateway stops.
+pub struct JobStream {
+    receiver: Box<dyn JobReceiver>,
+    metrics: Arc<GatewayMetrics>,
+    stopped: std::pin::Pin<Box<dyn Future<Output = ()> + Send>>,
+}
+
+impl JobStream {
+    /// Takes the next job; only called when the connection has room for it, as taking it asks for another.
+    pub fn poll_next(
+        &mut self,
+        cx: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<ActivatedJob>> {
+        use std::task::Poll;
+        match self.receiver.poll_recv(cx) {
+            Poll::Pending => self.stopped.as_mut().poll(cx).map(|()| None),
+            Poll::Ready(Some(job)) => {
+                self.metrics.job_streams.pushed(1);
+                Poll::Ready(Some(job))
+            }
+            Poll::Ready(None) => Poll::Ready(None),
+        }
+    }
+}
+
+impl Drop for JobStream {
+    fn drop(&mut self) {
+        self.metrics.job_streams.closed();
+    }
+}

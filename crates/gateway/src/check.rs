@@ -1,0 +1,140 @@
+//! What both front ends check before the broker sees a request.
+
+use std::time::Duration;
+
+use skep_protocol::{DEFAULT_TENANT, Failure};
+
+pub fn invalid<T>(detail: impl Into<String>) -> Result<T, Failure> {
+    Err(Failure::InvalidArgument(detail.into()))
+}
+
+/// Multi-tenancy is off: `<default>`, empty and absent mean the same, anything else is refused.
+pub fn tenant(field: &str, tenant_id: Option<&str>) -> Result<(), Failure> {
+    match tenant_id {
+        None | Some("") | Some(DEFAULT_TENANT) => Ok(()),
+        Some(other) => invalid(format!(
+            "The field '{field}' names the tenant '{other}', but multi-tenancy is off and the only tenant is \
+             '{DEFAULT_TENANT}'. Leave the field out."
+        )),
+    }
+}
+
+pub fn tenants<'a>(field: &str, ids: impl IntoIterator<Item = &'a str>) -> Result<(), Failure> {
+    ids.into_iter().try_for_each(|id| tenant(field, Some(id)))
+}
+
+pub fn not_blank(field: &str, text: &str, what: &str) -> Result<(), Failure> {
+    if text.trim().is_empty() {
+        return invalid(format!("The field '{field}' is missing or blank. {what}"));
+    }
+    Ok(())
+}
+
+pub fn at_least_one(field: &str, value: i64, what: &str) -> Result<(), Failure> {
+    if value < 1 {
+        return invalid(format!(
+            "The field '{field}' is {value}, but must be at least 1. {what}"
+        ));
+    }
+    Ok(())
+}
+
+pub fn operation_reference(reference: Option<i64>) -> Result<Option<u64>, Failure> {
+    match reference {
+        None => Ok(None),
+        Some(r) if r >= 1 => Ok(Some(r as u64)),
+        Some(r) => invalid(format!(
+            "The field 'operationReference' is {r}, but must be at least 1. Choose a positive number, or leave the field out."
+        )),
+    }
+}
+
+const MAX_TAGS: usize = 10;
+const MAX_TAG_LENGTH: usize = 100;
+
+/// Tags: at most 10, each once, a letter first, then letters, digits, `_`, `-`, `:`, `.`; 100 characters at most.
+pub fn tags(tags: &[String]) -> Result<(), Failure> {
+    if tags.len() > MAX_TAGS {
+        return invalid(format!(
+            "The field 'tags' holds {} tags, but at most {MAX_TAGS} are allowed.",
+            tags.len()
+        ));
+    }
+    for (i, tag) in tags.iter().enumerate() {
+        let mut bytes = tag.bytes();
+        let starts_well = bytes.next().is_some_and(|b| b.is_ascii_alphabetic());
+        let goes_on_well = bytes.all(|b| b.is_ascii_alphanumeric() || b"_-:.".contains(&b));
+        if !starts_well || !goes_on_well || tag.len() > MAX_TAG_LENGTH {
+            return invalid(format!(
+                "The field 'tags' holds '{tag}', which is no tag: a tag starts with a letter, goes on with letters, digits, \
+                 '_', '-', ':' or '.', and has at most {MAX_TAG_LENGTH} characters."
+            ));
+        }
+        if tags[..i].contains(tag) {
+            return invalid(format!(
+                "The field 'tags' holds '{tag}' twice. Name each tag once."
+            ));
+        }
+    }
+    Ok(())
+}
+
+const MAX_BUSINESS_ID: usize = 256;
+
+pub fn business_id(id: Option<&str>) -> Result<(), Failure> {
+    let length = id.map(|id| id.chars().count());
+    match length {
+        Some(0) => invalid("The field 'businessId' is empty. Give an id, or leave the field out."),
+        Some(n) if n > MAX_BUSINESS_ID => invalid(format!(
+            "The field 'businessId' has {n} characters, but at most {MAX_BUSINESS_ID} are allowed."
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// A time in milliseconds from the client; zero and less mean that the client names none.
+pub fn millis(ms: i64) -> Option<Duration> {
+    // A wait longer than a day is a day: the clock of the runtime has an end.
+    const DAY: u64 = 24 * 60 * 60 * 1000;
+    u64::try_from(ms)
+        .ok()
+        .filter(|ms| *ms > 0)
+        .map(|ms| Duration::from_millis(ms.min(DAY)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_default_tenant_exists() {
+        assert!(tenant("tenantId", None).is_ok());
+        assert!(tenant("tenantId", Some("<default>")).is_ok());
+        let refused = tenant("tenantId", Some("acme")).unwrap_err().to_string();
+        assert!(
+            refused.contains("'tenantId'") && refused.contains("'acme'"),
+            "{refused}"
+        );
+    }
+
+    #[test]
+    fn tags_have_a_form() {
+        let of = |list: &[&str]| tags(&list.iter().map(|t| t.to_string()).collect::<Vec<_>>());
+        assert!(of(&["a", "Region:eu-1.x_y"]).is_ok());
+        for bad in ["", "1a", "a b", "ä"] {
+            assert!(of(&[bad]).is_err(), "{bad}");
+        }
+        assert!(of(&["a", "a"]).is_err());
+        assert!(of(&["a"; 11]).is_err());
+        assert!(of(&["a".repeat(100).as_str()]).is_ok());
+        assert!(of(&["a".repeat(101).as_str()]).is_err());
+    }
+
+    #[test]
+    fn a_time_that_the_client_does_not_name_is_none() {
+        assert_eq!(millis(0), None);
+        assert_eq!(millis(-1), None);
+        assert_eq!(millis(5), Some(Duration::from_millis(5)));
+        assert_eq!(millis(i64::MAX), Some(Duration::from_secs(86_400)));
+    }
+}

@@ -1,0 +1,123 @@
+//! Settings of the gateways, with the defaults of the reference release where it has the setting.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+/// Everything that the gateways can be told. `Default` is what a fresh installation uses.
+#[derive(Clone, Debug)]
+pub struct GatewayConfig {
+    /// Address of REST (`server.address`, `server.port`). Port 0 takes a free one.
+    pub rest_addr: SocketAddr,
+    /// Address of gRPC (`camunda.api.grpc.address`, `.port`). Port 0 takes a free one.
+    pub grpc_addr: SocketAddr,
+    /// Largest request, in bytes: a REST body or a gRPC message (`camunda.api.grpc.max-message-size`).
+    pub max_message_size: usize,
+    pub multipart: MultipartLimits,
+    /// How long a request waits for the broker's answer where the client names no time.
+    pub request_timeout: Duration,
+    pub long_polling: LongPolling,
+    /// `camunda.api.rest.executor.*`; each front end has its own slots of this number.
+    pub executor: ExecutorConfig,
+    /// Bytes of request bodies above 16 KiB that one front end holds at a time. At the bound a body is not read further,
+    /// so that the client waits. At least the largest request.
+    pub max_buffered_bytes: usize,
+    /// Time for a request body to arrive once its head was read.
+    pub body_timeout: Duration,
+    /// Open connections of one front end.
+    pub max_connections: usize,
+    /// Jobs on their way to one stream and not yet taken by its connection.
+    pub job_stream_credit: u32,
+    /// A silent REST job stream gets a blank line, an idle gRPC connection a ping, after this time; who does not take it is
+    /// dropped, and his jobs go back.
+    pub stream_keep_alive: Duration,
+    /// Time for requests under way when the gateways stop.
+    pub shutdown_grace: Duration,
+}
+
+/// Limits of a deployment over REST (`spring.servlet.multipart.*`, `server.tomcat.max-part-count`).
+#[derive(Clone, Copy, Debug)]
+pub struct MultipartLimits {
+    /// Bytes of the whole body.
+    pub max_size: usize,
+    pub max_parts: usize,
+}
+
+/// `camunda.api.long-polling.*`
+#[derive(Clone, Copy, Debug)]
+pub struct LongPolling {
+    pub enabled: bool,
+    /// How long a job activation waits for a job when the client names no time.
+    pub timeout: Duration,
+}
+
+/// How many requests a front end works on at a time (`camunda.api.rest.executor.*`).
+///
+/// Decoding and writing happen on the threads of the runtime and never wait, so they need no limit of their own. What does
+/// need one are the requests handed to the broker and not yet answered: each costs its body's memory. They are small futures
+/// and not blocked threads, and group commit lives from having many of them, so a "thread" of the reference's pool counts
+/// for [`ExecutorConfig::requests_per_worker`] requests here.
+#[derive(Clone, Copy, Debug)]
+pub struct ExecutorConfig {
+    /// Times the available processors.
+    pub max_pool_size_multiplier: usize,
+    /// Requests that one worker carries while they wait for their commit. Skep's own setting.
+    pub requests_per_worker: usize,
+    /// Requests that may wait for a slot before [`OverloadPolicy::Abort`] refuses.
+    pub queue_capacity: usize,
+    pub policy: OverloadPolicy,
+}
+
+impl ExecutorConfig {
+    /// Requests of one front end in the broker's hands at a time.
+    pub fn slots(&self) -> usize {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        (cores * self.max_pool_size_multiplier * self.requests_per_worker).max(1)
+    }
+}
+
+/// What happens to a request when all slots are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OverloadPolicy {
+    /// It waits, and its connection with it: nothing is refused and no memory grows.
+    CallerRuns,
+    /// `queue_capacity` requests wait, further ones get 503 `RESOURCE_EXHAUSTED` at once. Requests that finish work that is
+    /// already in the system (completions, failures, cancellations …) wait in any case.
+    Abort,
+}
+
+impl Default for GatewayConfig {
+    fn default() -> Self {
+        GatewayConfig {
+            rest_addr: SocketAddr::from((Ipv4Addr::UNSPECIFIED, 8080)),
+            grpc_addr: SocketAddr::from((Ipv4Addr::UNSPECIFIED, 26500)),
+            max_message_size: 4 << 20,
+            multipart: MultipartLimits {
+                max_size: 10 << 20,
+                max_parts: 50,
+            },
+            request_timeout: Duration::from_secs(10),
+            long_polling: LongPolling {
+                enabled: true,
+                timeout: Duration::from_secs(10),
+            },
+            executor: ExecutorConfig::default(),
+            max_buffered_bytes: 64 << 20,
+            body_timeout: Duration::from_secs(30),
+            max_connections: 8192,
+            job_stream_credit: 32,
+            stream_keep_alive: Duration::from_secs(15),
+            shutdown_grace: Duration::from_secs(5),
+        }
+    }
+}
+
+impl Default for ExecutorConfig {
+    fn default() -> Self {
+        ExecutorConfig {
+            max_pool_size_multiplier: 2,
+            requests_per_worker: 128,
+            queue_capacity: 64,
+            policy: OverloadPolicy::CallerRuns,
+        }
+    }
+}

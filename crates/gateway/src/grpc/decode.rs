@@ -1,0 +1,307 @@
+//! gRPC messages as commands.
+
+use pb::process_instance_creation_runtime_instruction::Instruction;
+use skep_proto::gateway_protocol as pb;
+use skep_protocol::command::{
+    ActivateJobs, AwaitResult, Command, CreateProcessInstance, Deploy, FailJob, ProcessRef,
+    PublishMessage, Request, Resource, ThrowError, UpdateJobKind,
+};
+use skep_protocol::{Document, Failure, Key};
+
+use crate::check::{self, invalid};
+
+type Decoded = Result<Request, Failure>;
+
+fn variables(text: &str) -> Result<Document, Failure> {
+    Document::parse(text).or_else(|e| {
+        invalid(format!(
+            "The field 'variables' is not as this call takes it: {e}. Send a JSON object as text."
+        ))
+    })
+}
+
+fn referenced(command: Command, operation_reference: Option<u64>) -> Decoded {
+    Ok(Request {
+        command,
+        operation_reference,
+    })
+}
+
+pub fn create(
+    request: pb::CreateProcessInstanceRequest,
+    await_result: Option<AwaitResult>,
+) -> Decoded {
+    check::tenant("tenantId", Some(&request.tenant_id))?;
+    // The id goes first: clients that start by id may send any key.
+    let process = if !request.bpmn_process_id.is_empty() {
+        ProcessRef::Id {
+            bpmn_process_id: request.bpmn_process_id.into(),
+            version: request.version,
+        }
+    } else if request.process_definition_key > 0 {
+        ProcessRef::Key(Key(request.process_definition_key))
+    } else {
+        return invalid(
+            "Neither 'bpmnProcessId' nor 'processDefinitionKey' is given. Give one of them.",
+        );
+    };
+    let mut start_instructions = Vec::with_capacity(request.start_instructions.len());
+    for start in request.start_instructions {
+        check::not_blank(
+            "startInstructions.elementId",
+            &start.element_id,
+            "Name the element to start at.",
+        )?;
+        start_instructions.push(start.element_id);
+    }
+    let mut terminate_after = Vec::with_capacity(request.runtime_instructions.len());
+    for runtime in request.runtime_instructions {
+        let Some(Instruction::Terminate(terminate)) = runtime.instruction else {
+            return invalid(
+                "The field 'runtimeInstructions' holds an empty instruction. Name what it does.",
+            );
+        };
+        let what = "Name the element after whose end the instance is terminated.";
+        check::not_blank(
+            "runtimeInstructions.terminate.afterElementId",
+            &terminate.after_element_id,
+            what,
+        )?;
+        terminate_after.push(terminate.after_element_id);
+    }
+    check::tags(&request.tags)?;
+    check::business_id(request.business_id.as_deref())?;
+    let command = Command::CreateProcessInstance(CreateProcessInstance {
+        process,
+        variables: variables(&request.variables)?,
+        start_instructions,
+        terminate_after,
+        tags: request.tags,
+        business_id: request.business_id,
+        await_result,
+    });
+    referenced(command, request.operation_reference)
+}
+
+pub fn create_with_result(request: pb::CreateProcessInstanceWithResultRequest) -> Decoded {
+    let Some(creation) = request.request else {
+        return invalid("The field 'request' is missing. Say what to create.");
+    };
+    let fetch_variables = request.fetch_variables;
+    create(creation, Some(AwaitResult { fetch_variables }))
+}
+
+pub fn cancel(request: pb::CancelProcessInstanceRequest) -> Decoded {
+    let process_instance_key = Key(request.process_instance_key);
+    referenced(
+        Command::CancelProcessInstance {
+            process_instance_key,
+        },
+        request.operation_reference,
+    )
+}
+
+pub fn set_variables(request: pb::SetVariablesRequest) -> Decoded {
+    let command = Command::SetVariables {
+        element_instance_key: Key(request.element_instance_key),
+        variables: variables(&request.variables)?,
+        local: request.local,
+    };
+    referenced(command, request.operation_reference)
+}
+
+pub fn deploy(request: pb::DeployResourceRequest) -> Decoded {
+    check::tenant("tenantId", Some(&request.tenant_id))?;
+    let resources = request.resources.into_iter();
+    deployment(
+        resources
+            .map(|r| Resource {
+                name: r.name,
+                content: r.content,
+            })
+            .collect(),
+    )
+}
+
+pub fn deploy_process(request: pb::DeployProcessRequest) -> Decoded {
+    let processes = request.processes.into_iter();
+    deployment(
+        processes
+            .map(|p| Resource {
+                name: p.name,
+                content: p.definition,
+            })
+            .collect(),
+    )
+}
+
+fn deployment(resources: Vec<Resource>) -> Decoded {
+    if resources.is_empty() {
+        return invalid("The deployment has no resource. Send at least one.");
+    }
+    let what = "Give each resource its file name: it tells what the resource is.";
+    for resource in &resources {
+        check::not_blank("resources.name", &resource.name, what)?;
+    }
+    Ok(Command::Deploy(Deploy { resources }).into())
+}
+
+pub fn delete_resource(request: pb::DeleteResourceRequest) -> Decoded {
+    if request.delete_history == Some(true) {
+        return invalid(
+            "The field 'deleteHistory' is true, but this release keeps no history that could be deleted yet. Leave it out.",
+        );
+    }
+    let resource_key = Key(request.resource_key);
+    referenced(
+        Command::DeleteResource { resource_key },
+        request.operation_reference,
+    )
+}
+
+pub fn activate(request: pb::ActivateJobsRequest) -> Result<ActivateJobs, Failure> {
+    check::not_blank("worker", &request.worker, "Name the worker.")?;
+    let max_jobs = request.max_jobs_to_activate;
+    let what = "Say how many jobs to activate at most.";
+    check::at_least_one("maxJobsToActivate", i64::from(max_jobs), what)?;
+    activation(
+        request.r#type,
+        request.worker,
+        request.timeout,
+        u32::try_from(max_jobs).unwrap_or(1),
+        request.fetch_variable,
+        &request.tenant_ids,
+    )
+}
+
+pub fn stream(request: pb::StreamActivatedJobsRequest) -> Result<ActivateJobs, Failure> {
+    // The front end puts the stream's credit in.
+    let (fetch, tenants) = (request.fetch_variable, &request.tenant_ids);
+    activation(
+        request.r#type,
+        request.worker,
+        request.timeout,
+        1,
+        fetch,
+        tenants,
+    )
+}
+
+fn activation(
+    job_type: String,
+    worker: String,
+    timeout: i64,
+    max_jobs: u32,
+    fetch_variables: Vec<String>,
+    tenant_ids: &[String],
+) -> Result<ActivateJobs, Failure> {
+    check::not_blank("type", &job_type, "Name the job type to activate.")?;
+    check::at_least_one(
+        "timeout",
+        timeout,
+        "Give the milliseconds that a worker has for a job.",
+    )?;
+    check::tenants("tenantIds", tenant_ids.iter().map(String::as_str))?;
+    Ok(ActivateJobs {
+        job_type: job_type.into(),
+        worker: worker.into(),
+        timeout,
+        max_jobs,
+        fetch_variables: fetch_variables.into_iter().map(Into::into).collect(),
+    })
+}
+
+pub fn complete(request: pb::CompleteJobRequest) -> Decoded {
+    if request
+        .result
+        .is_some_and(|result| asks_for_something(&result))
+    {
+        return invalid(
+            "The field 'result' is for jobs of task listeners and ad-hoc sub-processes, which this release does not have \
+             yet. Leave it out.",
+        );
+    }
+    let command = Command::CompleteJob {
+        job_key: Key(request.job_key),
+        variables: variables(&request.variables)?,
+    };
+    Ok(command.into())
+}
+
+fn asks_for_something(result: &pb::JobResult) -> bool {
+    result.denied == Some(true)
+        || result
+            .denied_reason
+            .as_deref()
+            .is_some_and(|r| !r.is_empty())
+        || result
+            .corrections
+            .as_ref()
+            .is_some_and(|c| *c != pb::JobResultCorrections::default())
+        || !result.activate_elements.is_empty()
+        || result.is_completion_condition_fulfilled == Some(true)
+        || result.is_cancel_remaining_instances == Some(true)
+}
+
+pub fn fail(request: pb::FailJobRequest) -> Decoded {
+    Ok(Command::FailJob(FailJob {
+        job_key: Key(request.job_key),
+        retries: request.retries,
+        retry_back_off: request.retry_back_off,
+        error_message: request.error_message,
+        variables: variables(&request.variables)?,
+    })
+    .into())
+}
+
+pub fn throw_error(request: pb::ThrowErrorRequest) -> Decoded {
+    check::not_blank("errorCode", &request.error_code, "Name the error to throw.")?;
+    Ok(Command::ThrowError(ThrowError {
+        job_key: Key(request.job_key),
+        error_code: request.error_code,
+        error_message: request.error_message,
+        variables: variables(&request.variables)?,
+    })
+    .into())
+}
+
+pub fn update_retries(request: pb::UpdateJobRetriesRequest) -> Decoded {
+    let command = Command::UpdateJob {
+        job_key: Key(request.job_key),
+        retries: Some(request.retries),
+        timeout: None,
+        kind: UpdateJobKind::Retries,
+    };
+    referenced(command, request.operation_reference)
+}
+
+pub fn update_timeout(request: pb::UpdateJobTimeoutRequest) -> Decoded {
+    let command = Command::UpdateJob {
+        job_key: Key(request.job_key),
+        retries: None,
+        timeout: Some(request.timeout),
+        kind: UpdateJobKind::Timeout,
+    };
+    referenced(command, request.operation_reference)
+}
+
+pub fn publish(request: pb::PublishMessageRequest) -> Decoded {
+    check::tenant("tenantId", Some(&request.tenant_id))?;
+    check::not_blank("name", &request.name, "Name the message to publish.")?;
+    Ok(Command::PublishMessage(PublishMessage {
+        name: request.name.into(),
+        correlation_key: request.correlation_key.into(),
+        time_to_live: request.time_to_live,
+        message_id: request.message_id.into(),
+        variables: variables(&request.variables)?,
+    })
+    .into())
+}
+
+pub fn resolve_incident(request: pb::ResolveIncidentRequest) -> Decoded {
+    let incident_key = Key(request.incident_key);
+    referenced(
+        Command::ResolveIncident { incident_key },
+        request.operation_reference,
+    )
+}

@@ -1,0 +1,146 @@
+//! Answers as gRPC messages.
+
+use skep_proto::gateway_protocol as pb;
+use skep_protocol::response::{DeployedProcess, ProcessInstanceCreated};
+use skep_protocol::service::{BrokerInfo, PartitionHealth, PartitionInfo, PartitionRole, Topology};
+use skep_protocol::{ActivatedJob, DEFAULT_TENANT};
+
+pub fn tenant() -> String {
+    DEFAULT_TENANT.to_string()
+}
+
+pub fn created(created: ProcessInstanceCreated) -> pb::CreateProcessInstanceResponse {
+    pb::CreateProcessInstanceResponse {
+        process_definition_key: created.process_definition_key.0,
+        bpmn_process_id: created.bpmn_process_id.to_string(),
+        version: created.version,
+        process_instance_key: created.process_instance_key.0,
+        tenant_id: tenant(),
+        tags: created.tags.to_vec(),
+        business_id: created.business_id,
+    }
+}
+
+pub fn ended(
+    created: ProcessInstanceCreated,
+    variables: String,
+) -> pb::CreateProcessInstanceWithResultResponse {
+    pb::CreateProcessInstanceWithResultResponse {
+        process_definition_key: created.process_definition_key.0,
+        bpmn_process_id: created.bpmn_process_id.to_string(),
+        version: created.version,
+        process_instance_key: created.process_instance_key.0,
+        variables,
+        tenant_id: tenant(),
+        tags: created.tags.to_vec(),
+        business_id: created.business_id,
+    }
+}
+
+pub fn process(process: DeployedProcess) -> pb::ProcessMetadata {
+    pb::ProcessMetadata {
+        bpmn_process_id: process.bpmn_process_id.to_string(),
+        version: process.version,
+        process_definition_key: process.process_definition_key.0,
+        resource_name: process.resource_name.to_string(),
+        tenant_id: tenant(),
+    }
+}
+
+pub fn deployment(deployed: DeployedProcess) -> pb::Deployment {
+    pb::Deployment {
+        metadata: Some(pb::deployment::Metadata::Process(process(deployed))),
+    }
+}
+
+/// Bytes of jobs after which the next message begins: far below what clients accept in one.
+const MESSAGE_BYTES: usize = 1 << 20;
+
+/// Jobs as messages that each hold some of them.
+pub fn activated(jobs: Vec<ActivatedJob>) -> Vec<pb::ActivateJobsResponse> {
+    let mut messages = Vec::new();
+    let mut message = pb::ActivateJobsResponse::default();
+    let mut size = 0;
+    for job in jobs {
+        size += 512 + job.variables.len() + job.custom_headers.len();
+        message.jobs.push(activated_job(job));
+        if size >= MESSAGE_BYTES {
+            messages.push(std::mem::take(&mut message));
+            size = 0;
+        }
+    }
+    if !message.jobs.is_empty() {
+        messages.push(message);
+    }
+    messages
+}
+
+pub fn activated_job(job: ActivatedJob) -> pb::ActivatedJob {
+    pb::ActivatedJob {
+        key: job.key.0,
+        r#type: job.job_type.to_string(),
+        process_instance_key: job.process_instance_key.0,
+        bpmn_process_id: job.bpmn_process_id.to_string(),
+        process_definition_version: job.process_definition_version,
+        process_definition_key: job.process_definition_key.0,
+        element_id: job.element_id.to_string(),
+        element_instance_key: job.element_instance_key.0,
+        custom_headers: object_or_empty(job.custom_headers.to_string()),
+        worker: job.worker.to_string(),
+        retries: job.retries,
+        deadline: job.deadline,
+        variables: object_or_empty(job.variables),
+        tenant_id: tenant(),
+        user_task: None,
+        kind: pb::activated_job::JobKind::BpmnElement as i32,
+        listener_event_type: pb::activated_job::ListenerEventType::Unspecified as i32,
+        tags: job.tags.to_vec(),
+    }
+}
+
+fn object_or_empty(json: String) -> String {
+    if json.is_empty() {
+        "{}".to_string()
+    } else {
+        json
+    }
+}
+
+pub fn topology(topology: Topology) -> pb::TopologyResponse {
+    let int = |n: u32| i32::try_from(n).unwrap_or(i32::MAX);
+    pb::TopologyResponse {
+        brokers: topology.brokers.iter().map(broker).collect(),
+        cluster_size: int(topology.cluster_size),
+        partitions_count: int(topology.partitions_count),
+        replication_factor: int(topology.replication_factor),
+        gateway_version: topology.gateway_version,
+        cluster_id: topology.cluster_id,
+    }
+}
+
+fn broker(broker: &BrokerInfo) -> pb::BrokerInfo {
+    pb::BrokerInfo {
+        node_id: broker.node_id,
+        host: broker.host.clone(),
+        port: i32::from(broker.port),
+        partitions: broker.partitions.iter().map(partition).collect(),
+        version: broker.version.clone(),
+    }
+}
+
+fn partition(info: &PartitionInfo) -> pb::Partition {
+    use pb::partition::{PartitionBrokerHealth as Health, PartitionBrokerRole as Role};
+    pb::Partition {
+        partition_id: i32::try_from(info.partition_id).unwrap_or(i32::MAX),
+        role: match info.role {
+            PartitionRole::Leader => Role::Leader,
+            PartitionRole::Follower => Role::Follower,
+            PartitionRole::Inactive => Role::Inactive,
+        } as i32,
+        health: match info.health {
+            PartitionHealth::Healthy => Health::Healthy,
+            PartitionHealth::Unhealthy => Health::Unhealthy,
+            PartitionHealth::Dead => Health::Dead,
+        } as i32,
+    }
+}

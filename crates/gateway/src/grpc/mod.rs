@@ -1,0 +1,152 @@
+//! gRPC: the gateway service, health and reflection, on the same connections and the same way to the broker as REST.
+//!
+//! The services are called by path; tonic's own server, with its router and layers, is not in the way.
+
+mod body;
+mod decode;
+mod encode;
+pub mod rpcs;
+mod service;
+mod status;
+mod stream;
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use http::{Request, Response};
+use hyper::body::Incoming;
+use skep_proto::FILE_DESCRIPTOR_SET;
+use skep_proto::gateway_protocol::gateway_server::GatewayServer;
+use tonic::Status;
+use tonic_health::server::HealthReporter;
+use tower::util::BoxCloneSyncService;
+use tower::{Service, ServiceExt};
+
+use self::body::{CallContext, MessageBody};
+use self::service::GatewayService;
+use crate::call::FrontEnd;
+
+type GrpcResponse = Response<tonic::body::Body>;
+type Other = BoxCloneSyncService<Request<MessageBody>, GrpcResponse, Infallible>;
+
+/// Everything that the gRPC port serves. Cheap to clone.
+#[derive(Clone)]
+pub struct GrpcServices {
+    front: Arc<FrontEnd>,
+    gateway: GatewayServer<GatewayService>,
+    health: HealthReporter,
+    /// Services that are asked rarely, by the prefix of their paths.
+    others: Arc<[(&'static str, Other)]>,
+}
+
+impl GrpcServices {
+    pub fn new(front: Arc<FrontEnd>) -> GrpcServices {
+        // The limit holds for the message as it arrives (see `MessageBody`); compression is not offered.
+        let gateway = GatewayServer::new(GatewayService::new(Arc::clone(&front)))
+            .max_decoding_message_size(front.config.max_message_size);
+        let (health, health_server) = tonic_health::server::health_reporter();
+        let mut others: Vec<(&'static str, Other)> = vec![(
+            "/grpc.health.v1.Health/",
+            BoxCloneSyncService::new(health_server),
+        )];
+        let reflection = || {
+            tonic_reflection::server::Builder::configure()
+                .register_encoded_file_descriptor_set(FILE_DESCRIPTOR_SET)
+                .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+        };
+        match (reflection().build_v1(), reflection().build_v1alpha()) {
+            (Ok(v1), Ok(v1alpha)) => {
+                others.push((
+                    "/grpc.reflection.v1.ServerReflection/",
+                    BoxCloneSyncService::new(v1),
+                ));
+                others.push((
+                    "/grpc.reflection.v1alpha.ServerReflection/",
+                    BoxCloneSyncService::new(v1alpha),
+                ));
+            }
+            (Err(error), _) | (_, Err(error)) => {
+                tracing::error!(%error, "gRPC reflection is off: the built-in descriptors cannot be read");
+            }
+        }
+        GrpcServices {
+            front,
+            gateway,
+            health,
+            others: others.into(),
+        }
+    }
+
+    /// Tells health watchers that the gateway serves.
+    pub async fn serving(&self) {
+        self.health
+            .set_serving::<GatewayServer<GatewayService>>()
+            .await;
+    }
+
+    /// Tells health watchers that the gateway stops.
+    pub async fn stopping(&self) {
+        self.health
+            .set_not_serving::<GatewayServer<GatewayService>>()
+            .await;
+        self.health
+            .set_service_status("", tonic_health::ServingStatus::NotServing)
+            .await;
+    }
+
+    pub fn handle(
+        &self,
+        request: Request<Incoming>,
+    ) -> impl Future<Output = Result<GrpcResponse, Infallible>> + Send + use<> {
+        let context = Arc::new(CallContext::new());
+        let rpc = request
+            .uri()
+            .path()
+            .strip_prefix("/gateway_protocol.Gateway/")
+            .map(rpcs::position);
+        let (mut parts, body) = request.into_parts();
+        let body = MessageBody::new(body, Arc::clone(&self.front), Arc::clone(&context));
+        let front = Arc::clone(&self.front);
+        let call = match rpc {
+            Some(_) => {
+                parts.extensions.insert(Arc::clone(&context));
+                Ok(self.gateway.clone().call(Request::from_parts(parts, body)))
+            }
+            None => {
+                let path = parts.uri.path();
+                let known = self
+                    .others
+                    .iter()
+                    .find(|(prefix, _)| path.starts_with(prefix));
+                let service = known.map(|(_, service)| service.clone());
+                Err((service, Request::from_parts(parts, body)))
+            }
+        };
+        async move {
+            let call = match call {
+                Ok(call) => call,
+                Err((Some(service), request)) => return service.oneshot(request).await,
+                Err((None, request)) => return Ok(unknown_service(request.uri().path())),
+            };
+            let response = call.await?;
+            if let Some(Some(rpc)) = rpc {
+                let code =
+                    Status::from_header_map(response.headers()).map_or(0, |s| s.code() as i32);
+                let streaming = rpcs::RPCS.get(rpc).is_some_and(|rpc| rpc.streaming);
+                // A job stream is booked when it ends, and counts its messages itself.
+                if code != 0 || rpc != rpcs::STREAM_ACTIVATED_JOBS {
+                    let sent = u64::from(code == 0 && !streaming);
+                    front
+                        .metrics
+                        .grpc
+                        .observe(rpc, code, context.watch.total_ns(), sent);
+                }
+            }
+            Ok(response)
+        }
+    }
+}
+
+fn unknown_service(path: &str) -> GrpcResponse {
+    Status::unimplemented(format!("There is no service at '{path}'.")).into_http()
+}

@@ -1,0 +1,329 @@
+//! The rpcs.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use skep_proto::gateway_protocol as pb;
+use skep_proto::gateway_protocol::gateway_server::Gateway;
+use skep_protocol::command::Request as BrokerRequest;
+use skep_protocol::{Failure, Response as Answer};
+use tonic::{Request, Response, Status};
+
+use super::body::CallContext;
+use super::rpcs::ACTIVATE_JOBS;
+use super::status::{not_yet, status};
+use super::stream::GrpcJobStream;
+use super::{decode, encode};
+use crate::admission;
+use crate::call::{FrontEnd, Stopwatch};
+
+type Reply<T> = Result<Response<T>, Status>;
+
+pub struct GatewayService {
+    front: Arc<FrontEnd>,
+}
+
+/// A call whose message has arrived.
+struct Call<T> {
+    message: T,
+    watch: Stopwatch,
+    budget: Option<admission::Bytes>,
+}
+
+impl<T> Call<T> {
+    fn of(request: Request<T>) -> Call<T> {
+        let context = request.extensions().get::<Arc<CallContext>>();
+        let (mut watch, budget) = match context {
+            Some(context) => (context.watch, context.take_budget()),
+            None => (Stopwatch::start(), None),
+        };
+        watch.decoded();
+        Call {
+            message: request.into_inner(),
+            watch,
+            budget,
+        }
+    }
+}
+
+impl GatewayService {
+    pub fn new(front: Arc<FrontEnd>) -> GatewayService {
+        GatewayService { front }
+    }
+
+    /// The way of a command: a slot, the broker, the answer.
+    async fn command<T>(
+        &self,
+        request: Request<T>,
+        decode: impl FnOnce(T) -> Result<BrokerRequest, Failure>,
+    ) -> Result<Answer, Status> {
+        let Call {
+            message,
+            mut watch,
+            budget,
+        } = Call::of(request);
+        let front = &self.front;
+        let decoded = decode(message).map_err(status)?;
+        watch.decoded();
+        let finishing = decoded.command.is_finishing();
+        let slot = front.gate.enter(finishing).await.map_err(status)?;
+        watch.queued();
+        let (result, timings) = front.execute(decoded, front.config.request_timeout).await;
+        drop((slot, budget));
+        front.book(&watch, &timings);
+        result.map_err(status)
+    }
+
+    /// A command whose client asked to wait for more than its commit: it waits without a slot.
+    async fn waiting<T>(
+        &self,
+        request: Request<T>,
+        decode: impl FnOnce(T) -> Result<BrokerRequest, Failure>,
+        timeout: Duration,
+    ) -> Result<Answer, Status> {
+        let Call {
+            message, budget, ..
+        } = Call::of(request);
+        let front = &self.front;
+        let decoded = decode(message).map_err(status)?;
+        drop((front.gate.enter(false).await.map_err(status)?, budget));
+        let (result, _) = front.execute(decoded, timeout).await;
+        result.map_err(status)
+    }
+}
+
+fn unexpected<T>(rpc: &str) -> Reply<T> {
+    Err(Status::internal(format!(
+        "The broker answered '{rpc}' with something else."
+    )))
+}
+
+#[tonic::async_trait]
+impl Gateway for GatewayService {
+    type ActivateJobsStream =
+        tokio_stream::Iter<std::vec::IntoIter<Result<pb::ActivateJobsResponse, Status>>>;
+    type StreamActivatedJobsStream = GrpcJobStream;
+
+    async fn activate_jobs(
+        &self,
+        request: Request<pb::ActivateJobsRequest>,
+    ) -> Reply<Self::ActivateJobsStream> {
+        let Call { message, .. } = Call::of(request);
+        let front = &self.front;
+        let wait = front.long_poll(message.request_timeout);
+        let command = decode::activate(message).map_err(status)?;
+        drop(front.gate.enter(false).await.map_err(status)?);
+        let jobs = front.activate(command, wait).await.map_err(status)?;
+        let messages: Vec<_> = encode::activated(jobs).into_iter().map(Ok).collect();
+        front
+            .metrics
+            .grpc
+            .sent(ACTIVATE_JOBS, messages.len() as u64);
+        Ok(Response::new(tokio_stream::iter(messages)))
+    }
+
+    async fn stream_activated_jobs(
+        &self,
+        request: Request<pb::StreamActivatedJobsRequest>,
+    ) -> Reply<GrpcJobStream> {
+        let Call { message, watch, .. } = Call::of(request);
+        let spec = decode::stream(message).map_err(status)?;
+        let jobs = self.front.open_job_stream(spec);
+        let front = Arc::clone(&self.front);
+        Ok(Response::new(GrpcJobStream::new(jobs, front, watch)))
+    }
+
+    async fn complete_job(
+        &self,
+        request: Request<pb::CompleteJobRequest>,
+    ) -> Reply<pb::CompleteJobResponse> {
+        self.command(request, decode::complete).await?;
+        Ok(Response::new(pb::CompleteJobResponse {}))
+    }
+
+    async fn fail_job(&self, request: Request<pb::FailJobRequest>) -> Reply<pb::FailJobResponse> {
+        self.command(request, decode::fail).await?;
+        Ok(Response::new(pb::FailJobResponse {}))
+    }
+
+    async fn throw_error(
+        &self,
+        request: Request<pb::ThrowErrorRequest>,
+    ) -> Reply<pb::ThrowErrorResponse> {
+        self.command(request, decode::throw_error).await?;
+        Ok(Response::new(pb::ThrowErrorResponse {}))
+    }
+
+    async fn update_job_retries(
+        &self,
+        request: Request<pb::UpdateJobRetriesRequest>,
+    ) -> Reply<pb::UpdateJobRetriesResponse> {
+        self.command(request, decode::update_retries).await?;
+        Ok(Response::new(pb::UpdateJobRetriesResponse {}))
+    }
+
+    async fn update_job_timeout(
+        &self,
+        request: Request<pb::UpdateJobTimeoutRequest>,
+    ) -> Reply<pb::UpdateJobTimeoutResponse> {
+        self.command(request, decode::update_timeout).await?;
+        Ok(Response::new(pb::UpdateJobTimeoutResponse {}))
+    }
+
+    async fn create_process_instance(
+        &self,
+        request: Request<pb::CreateProcessInstanceRequest>,
+    ) -> Reply<pb::CreateProcessInstanceResponse> {
+        match self.command(request, |r| decode::create(r, None)).await? {
+            Answer::ProcessInstanceCreated(created) => Ok(Response::new(encode::created(created))),
+            _ => unexpected("CreateProcessInstance"),
+        }
+    }
+
+    async fn create_process_instance_with_result(
+        &self,
+        request: Request<pb::CreateProcessInstanceWithResultRequest>,
+    ) -> Reply<pb::CreateProcessInstanceWithResultResponse> {
+        let timeout = self.front.await_timeout(request.get_ref().request_timeout);
+        match self
+            .waiting(request, decode::create_with_result, timeout)
+            .await?
+        {
+            Answer::ProcessInstanceResult { created, variables } => {
+                Ok(Response::new(encode::ended(created, variables)))
+            }
+            _ => unexpected("CreateProcessInstanceWithResult"),
+        }
+    }
+
+    async fn cancel_process_instance(
+        &self,
+        request: Request<pb::CancelProcessInstanceRequest>,
+    ) -> Reply<pb::CancelProcessInstanceResponse> {
+        self.command(request, decode::cancel).await?;
+        Ok(Response::new(pb::CancelProcessInstanceResponse {}))
+    }
+
+    async fn set_variables(
+        &self,
+        request: Request<pb::SetVariablesRequest>,
+    ) -> Reply<pb::SetVariablesResponse> {
+        match self.command(request, decode::set_variables).await? {
+            Answer::VariablesSet { key } => {
+                Ok(Response::new(pb::SetVariablesResponse { key: key.0 }))
+            }
+            _ => unexpected("SetVariables"),
+        }
+    }
+
+    async fn deploy_resource(
+        &self,
+        request: Request<pb::DeployResourceRequest>,
+    ) -> Reply<pb::DeployResourceResponse> {
+        match self.command(request, decode::deploy).await? {
+            Answer::Deployed(deployed) => Ok(Response::new(pb::DeployResourceResponse {
+                key: deployed.deployment_key.0,
+                deployments: deployed
+                    .processes
+                    .into_iter()
+                    .map(encode::deployment)
+                    .collect(),
+                tenant_id: encode::tenant(),
+            })),
+            _ => unexpected("DeployResource"),
+        }
+    }
+
+    async fn deploy_process(
+        &self,
+        request: Request<pb::DeployProcessRequest>,
+    ) -> Reply<pb::DeployProcessResponse> {
+        match self.command(request, decode::deploy_process).await? {
+            Answer::Deployed(deployed) => Ok(Response::new(pb::DeployProcessResponse {
+                key: deployed.deployment_key.0,
+                processes: deployed
+                    .processes
+                    .into_iter()
+                    .map(encode::process)
+                    .collect(),
+            })),
+            _ => unexpected("DeployProcess"),
+        }
+    }
+
+    async fn delete_resource(
+        &self,
+        request: Request<pb::DeleteResourceRequest>,
+    ) -> Reply<pb::DeleteResourceResponse> {
+        let resource_key = request.get_ref().resource_key.to_string();
+        self.command(request, decode::delete_resource).await?;
+        Ok(Response::new(pb::DeleteResourceResponse {
+            resource_key,
+            batch_operation: None,
+        }))
+    }
+
+    async fn publish_message(
+        &self,
+        request: Request<pb::PublishMessageRequest>,
+    ) -> Reply<pb::PublishMessageResponse> {
+        match self.command(request, decode::publish).await? {
+            Answer::MessagePublished { message_key } => {
+                Ok(Response::new(pb::PublishMessageResponse {
+                    key: message_key.0,
+                    tenant_id: encode::tenant(),
+                }))
+            }
+            _ => unexpected("PublishMessage"),
+        }
+    }
+
+    async fn resolve_incident(
+        &self,
+        request: Request<pb::ResolveIncidentRequest>,
+    ) -> Reply<pb::ResolveIncidentResponse> {
+        self.command(request, decode::resolve_incident).await?;
+        Ok(Response::new(pb::ResolveIncidentResponse {}))
+    }
+
+    async fn topology(&self, _: Request<pb::TopologyRequest>) -> Reply<pb::TopologyResponse> {
+        Ok(Response::new(encode::topology(
+            self.front.broker.topology(),
+        )))
+    }
+
+    async fn evaluate_decision(
+        &self,
+        _: Request<pb::EvaluateDecisionRequest>,
+    ) -> Reply<pb::EvaluateDecisionResponse> {
+        not_yet("EvaluateDecision")
+    }
+
+    async fn modify_process_instance(
+        &self,
+        _: Request<pb::ModifyProcessInstanceRequest>,
+    ) -> Reply<pb::ModifyProcessInstanceResponse> {
+        not_yet("ModifyProcessInstance")
+    }
+
+    async fn migrate_process_instance(
+        &self,
+        _: Request<pb::MigrateProcessInstanceRequest>,
+    ) -> Reply<pb::MigrateProcessInstanceResponse> {
+        not_yet("MigrateProcessInstance")
+    }
+
+    async fn broadcast_signal(
+        &self,
+        _: Request<pb::BroadcastSignalRequest>,
+    ) -> Reply<pb::BroadcastSignalResponse> {
+        not_yet("BroadcastSignal")
+    }
+
+    async fn evaluate_conditional(
+        &self,
+        _: Request<pb::EvaluateConditionalRequest>,
+    ) -> Reply<pb::EvaluateConditionalResponse> {
+        not_yet("EvaluateConditional")
+    }
+}

@@ -1,0 +1,37 @@
+//! Failures as gRPC statuses.
+
+use skep_protocol::{Failure, Rejection, RejectionType};
+use tonic::{Code, Status};
+
+pub fn status(failure: Failure) -> Status {
+    let code = match &failure {
+        Failure::Rejected(Rejection { kind, .. }) => rejected(*kind),
+        Failure::InvalidArgument(_) => Code::InvalidArgument,
+        Failure::NotFound(_) => Code::NotFound,
+        Failure::ResourceExhausted(_) => Code::ResourceExhausted,
+        Failure::Unavailable(_) => Code::Unavailable,
+        Failure::DeadlineExceeded(_) => Code::DeadlineExceeded,
+        Failure::Aborted(_) => Code::Aborted,
+        Failure::Internal(_) => Code::Internal,
+    };
+    Status::new(code, failure.to_string())
+}
+
+fn rejected(kind: RejectionType) -> Code {
+    match kind {
+        RejectionType::InvalidArgument => Code::InvalidArgument,
+        RejectionType::NotFound => Code::NotFound,
+        RejectionType::AlreadyExists => Code::AlreadyExists,
+        RejectionType::InvalidState => Code::FailedPrecondition,
+        RejectionType::Unauthorized | RejectionType::Forbidden => Code::PermissionDenied,
+        RejectionType::ProcessingError => Code::Internal,
+        RejectionType::ExceededBatchRecordSize => Code::Unknown,
+    }
+}
+
+/// An rpc that the service knows and this release does not carry out.
+pub fn not_yet<T>(rpc: &str) -> Result<tonic::Response<T>, Status> {
+    Err(Status::unimplemented(format!(
+        "The rpc '{rpc}' is not supported by this release yet. Nothing was done."
+    )))
+}

@@ -1,0 +1,245 @@
+//! Requests to the broker: `zeebe_gateway_request_latency_seconds`, `zeebe_gateway_total_requests_total`,
+//! `zeebe_gateway_failed_requests_total`.
+
+use std::sync::OnceLock;
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::registry::Registry;
+use skep_protocol::{Command, Failure, Key, Response};
+
+use super::timer::{DEFAULT_BOUNDS, Timer, TimerWith};
+
+/// Partitions whose handles are kept; row 0 is for requests whose partition nobody knows (refused before routing).
+const KEPT_PARTITIONS: usize = 17;
+
+/// A command's type and the partition that its key names; taken before the command is handed over.
+#[derive(Clone, Copy, Debug)]
+pub struct RequestKind {
+    kind: usize,
+    partition: u32,
+}
+
+const KINDS: [&str; 17] = [
+    "DEPLOYMENT#CREATE",
+    "RESOURCE_DELETION#DELETE",
+    "PROCESS_INSTANCE_CREATION#CREATE",
+    "PROCESS_INSTANCE#CANCEL",
+    "JOB_BATCH#ACTIVATE",
+    "JOB#COMPLETE",
+    "JOB#FAIL",
+    "JOB#THROW_ERROR",
+    "JOB#UPDATE",
+    "MESSAGE#PUBLISH",
+    "MESSAGE_CORRELATION#CORRELATE",
+    "INCIDENT#RESOLVE",
+    "VARIABLE_DOCUMENT#UPDATE",
+    "CLOCK#PIN",
+    "CLOCK#RESET",
+    "EXPRESSION#EVALUATE",
+    "UNKNOWN",
+];
+
+impl RequestKind {
+    pub const ACTIVATE_JOBS: RequestKind = RequestKind {
+        kind: 4,
+        partition: 0,
+    };
+
+    pub fn of(command: &Command) -> RequestKind {
+        let (kind, key) = match command {
+            Command::Deploy(_) => (0, None),
+            Command::DeleteResource { resource_key } => (1, Some(resource_key)),
+            Command::CreateProcessInstance(_) => (2, None),
+            Command::CancelProcessInstance {
+                process_instance_key,
+            } => (3, Some(process_instance_key)),
+            Command::ActivateJobs(_) => (4, None),
+            Command::CompleteJob { job_key, .. } => (5, Some(job_key)),
+            Command::FailJob(c) => (6, Some(&c.job_key)),
+            Command::ThrowError(c) => (7, Some(&c.job_key)),
+            Command::UpdateJob { job_key, .. } => (8, Some(job_key)),
+            Command::PublishMessage(_) => (9, None),
+            Command::CorrelateMessage(_) => (10, None),
+            Command::ResolveIncident { incident_key } => (11, Some(incident_key)),
+            Command::SetVariables {
+                element_instance_key,
+                ..
+            } => (12, Some(element_instance_key)),
+            Command::PinClock { .. } => (13, None),
+            Command::ResetClock => (14, None),
+            Command::EvaluateExpression { .. } => (15, None),
+        };
+        RequestKind {
+            kind,
+            partition: key.and_then(|k| k.partition()).unwrap_or(0),
+        }
+    }
+
+    fn partition(self, result: &Result<Response, Failure>) -> u32 {
+        let key = match result {
+            Ok(Response::Deployed(d)) => d.deployment_key,
+            Ok(Response::ProcessInstanceCreated(c)) => c.process_instance_key,
+            Ok(Response::ProcessInstanceResult { created, .. }) => created.process_instance_key,
+            Ok(Response::MessagePublished { message_key }) => *message_key,
+            Ok(Response::MessageCorrelated { message_key, .. }) => *message_key,
+            _ => Key::NONE,
+        };
+        match self.partition {
+            0 => key.partition().unwrap_or(0),
+            known => known,
+        }
+    }
+}
+
+/// Requests to the broker by partition and type.
+#[derive(Debug)]
+pub struct BrokerRequests {
+    latency: Family<RequestLabels, Timer, TimerWith>,
+    total: Family<RequestLabels, Counter>,
+    failed: Family<FailureLabels, Counter>,
+    handles: Box<[OnceLock<Handles>]>,
+}
+
+#[derive(Clone, Debug)]
+struct Handles {
+    latency: Timer,
+    total: Counter,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+#[allow(non_snake_case)]
+struct RequestLabels {
+    partition: u32,
+    requestType: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+#[allow(non_snake_case)]
+struct FailureLabels {
+    partition: u32,
+    requestType: &'static str,
+    error: &'static str,
+}
+
+impl BrokerRequests {
+    pub(super) fn new() -> BrokerRequests {
+        BrokerRequests {
+            latency: Family::new_with_constructor(TimerWith(DEFAULT_BOUNDS)),
+            total: Family::default(),
+            failed: Family::default(),
+            handles: (0..KINDS.len() * KEPT_PARTITIONS)
+                .map(|_| OnceLock::new())
+                .collect(),
+        }
+    }
+
+    pub fn observe(&self, kind: RequestKind, result: &Result<Response, Failure>, ns: u64) {
+        let partition = kind.partition(result);
+        let row = partition as usize;
+        let kept = (row < KEPT_PARTITIONS).then(|| kind.kind * KEPT_PARTITIONS + row);
+        let labels = || RequestLabels {
+            partition,
+            requestType: KINDS.get(kind.kind).copied().unwrap_or("UNKNOWN"),
+        };
+        let make = || Handles {
+            latency: self.latency.get_or_create_owned(&labels()),
+            total: self.total.get_or_create_owned(&labels()),
+        };
+        let observe = |handles: &Handles| {
+            handles.latency.observe(ns);
+            handles.total.inc();
+        };
+        match kept.and_then(|i| self.handles.get(i)) {
+            Some(handle) => observe(handle.get_or_init(make)),
+            None => observe(&make()),
+        }
+        let Some(error) = result.as_ref().err().and_then(error_label) else {
+            return;
+        };
+        let RequestLabels {
+            partition,
+            requestType,
+        } = labels();
+        let labels = FailureLabels {
+            partition,
+            requestType,
+            error,
+        };
+        self.failed.get_or_create_owned(&labels).inc();
+    }
+
+    pub(super) fn register(&self, registry: &mut Registry) {
+        registry.register(
+            "zeebe_gateway_request_latency_seconds",
+            "From the gateway to the broker and back",
+            self.latency.clone(),
+        );
+        registry.register(
+            "zeebe_gateway_total_requests",
+            "Requests sent to the broker",
+            self.total.clone(),
+        );
+        registry.register(
+            "zeebe_gateway_failed_requests",
+            "Requests to the broker that got no answer of the engine",
+            self.failed.clone(),
+        );
+    }
+}
+
+/// A rejection is an answer and no failure.
+fn error_label(failure: &Failure) -> Option<&'static str> {
+    Some(match failure {
+        Failure::Rejected(_) => return None,
+        Failure::InvalidArgument(_) => "MALFORMED_REQUEST",
+        Failure::NotFound(_) => "PARTITION_NOT_FOUND",
+        Failure::ResourceExhausted(_) => "RESOURCE_EXHAUSTED",
+        Failure::Unavailable(_) => "PARTITION_UNAVAILABLE",
+        Failure::DeadlineExceeded(_) => "TIMEOUT",
+        Failure::Aborted(_) => "UNKNOWN",
+        Failure::Internal(_) => "INTERNAL_ERROR",
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_counts_for_the_partition_of_its_key_or_of_its_answer() {
+        let requests = BrokerRequests::new();
+        let complete = Command::CompleteJob {
+            job_key: Key::new(3, 1),
+            variables: Default::default(),
+        };
+        let busy = Err(Failure::ResourceExhausted("busy".into()));
+        requests.observe(RequestKind::of(&complete), &Ok(Response::Empty), 5);
+        requests.observe(RequestKind::of(&complete), &busy, 5);
+        let pinned = Command::ResetClock;
+        requests.observe(RequestKind::of(&pinned), &Ok(Response::Empty), 5);
+        let published = Response::MessagePublished {
+            message_key: Key::new(99, 1),
+        };
+        let publish = RequestKind {
+            kind: 9,
+            partition: 0,
+        };
+        requests.observe(publish, &Ok(published), 5);
+
+        let mut registry = Registry::default();
+        requests.register(&mut registry);
+        let mut text = String::new();
+        prometheus_client::encoding::text::encode(&mut text, &registry).unwrap();
+        for line in [
+            "zeebe_gateway_total_requests_total{partition=\"3\",requestType=\"JOB#COMPLETE\"} 2",
+            "zeebe_gateway_total_requests_total{partition=\"0\",requestType=\"CLOCK#RESET\"} 1",
+            "zeebe_gateway_total_requests_total{partition=\"99\",requestType=\"MESSAGE#PUBLISH\"} 1",
+            "zeebe_gateway_failed_requests_total{partition=\"3\",requestType=\"JOB#COMPLETE\",error=\"RESOURCE_EXHAUSTED\"} 1",
+            "zeebe_gateway_request_latency_seconds_count{partition=\"3\",requestType=\"JOB#COMPLETE\"} 2",
+        ] {
+            assert!(text.contains(line), "{line} not in\n{text}");
+        }
+    }
+}

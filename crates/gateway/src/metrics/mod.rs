@@ -1,0 +1,240 @@
+//! What the gateways tell about themselves, under the names of the reference (and `skep_request_stage_seconds`, ours).
+//!
+//! Handles are resolved once per route, rpc and request type; an observation then is a few atomic additions.
+
+pub(crate) mod broker_requests;
+mod long_polling;
+pub(crate) mod served;
+mod timer;
+
+use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
+use skep_protocol::service::Timings;
+
+pub use broker_requests::BrokerRequests;
+pub use long_polling::{LongPolls, QueuedPoll};
+pub use served::{GrpcCalls, HttpRequests};
+pub use timer::{Bounds, DEFAULT_BOUNDS, REQUEST_BOUNDS, STAGE_BOUNDS, Timer, TimerWith};
+
+/// The front end that a request came through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EncodeLabelValue)]
+#[allow(non_camel_case_types)]
+pub enum Protocol {
+    rest,
+    grpc,
+}
+
+/// Where a request can spend its time, in the order of its way. The sum over the stages is the request's latency from its
+/// head being read to its answer being written to the connection's buffer.
+pub const STAGES: [&str; 9] = [
+    "gateway_queue",
+    "decode",
+    "route",
+    "inbox_wait",
+    "evaluation",
+    "append",
+    "fsync",
+    "commit",
+    "response",
+];
+
+/// All metrics of the gateways. Make one, give it to the gateway, [`register`](GatewayMetrics::register) it once.
+#[derive(Debug)]
+pub struct GatewayMetrics {
+    pub http: HttpRequests,
+    pub grpc: GrpcCalls,
+    pub broker_requests: BrokerRequests,
+    pub long_polls: LongPolls,
+    pub job_streams: JobStreams,
+    stages: Family<StageLabels, Timer, TimerWith>,
+    stage_handles: [[Timer; STAGES.len()]; 2],
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct StageLabels {
+    protocol: Protocol,
+    stage: &'static str,
+}
+
+/// Jobs streams as the gateway sees them.
+#[derive(Debug, Default)]
+pub struct JobStreams {
+    /// Nodes known.
+    pub servers: Gauge,
+    /// Open streams of clients. Streams are not aggregated, so this is the number of streams as well.
+    pub clients: Gauge,
+    streams: Gauge,
+    pushes: Family<PushLabels, Counter>,
+    pushed: Counter,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct PushLabels {
+    status: &'static str,
+}
+
+impl JobStreams {
+    pub fn opened(&self) {
+        self.clients.inc();
+        self.streams.inc();
+    }
+
+    pub fn closed(&self) {
+        self.clients.dec();
+        self.streams.dec();
+    }
+
+    /// Jobs were written to the connection of a client.
+    pub fn pushed(&self, jobs: u64) {
+        self.pushed.inc_by(jobs);
+    }
+}
+
+impl Default for GatewayMetrics {
+    fn default() -> Self {
+        GatewayMetrics::new()
+    }
+}
+
+impl GatewayMetrics {
+    pub fn new() -> GatewayMetrics {
+        let stages = Family::new_with_constructor(TimerWith(STAGE_BOUNDS));
+        let handles = |protocol| {
+            STAGES.map(|stage| stages.get_or_create_owned(&StageLabels { protocol, stage }))
+        };
+        let stage_handles = [handles(Protocol::rest), handles(Protocol::grpc)];
+        let mut job_streams = JobStreams::default();
+        let success = PushLabels { status: "success" };
+        job_streams.pushed = job_streams.pushes.get_or_create_owned(&success);
+        GatewayMetrics {
+            http: HttpRequests::new(),
+            grpc: GrpcCalls::new(),
+            broker_requests: BrokerRequests::new(),
+            long_polls: LongPolls::default(),
+            job_streams,
+            stages,
+            stage_handles,
+        }
+    }
+
+    /// Makes the metrics part of what the registry exposes.
+    pub fn register(&self, registry: &mut Registry) {
+        self.http.register(registry);
+        self.grpc.register(registry);
+        self.broker_requests.register(registry);
+        registry.register(
+            "skep_request_stage_seconds",
+            "Where requests spend their time; the sum over the stages is the latency",
+            self.stages.clone(),
+        );
+        self.long_polls.register(registry);
+        let streams = &self.job_streams;
+        for (name, help, gauge) in [
+            (
+                "zeebe_gateway_job_stream_servers",
+                "Nodes known",
+                &streams.servers,
+            ),
+            (
+                "zeebe_gateway_job_stream_clients",
+                "Open job streams of clients",
+                &streams.clients,
+            ),
+            (
+                "zeebe_gateway_job_stream_streams",
+                "Open job streams",
+                &streams.streams,
+            ),
+        ] {
+            registry.register(name, help, gauge.clone());
+        }
+        registry.register(
+            "zeebe_gateway_job_stream_push",
+            "Jobs handed to the connections of clients",
+            streams.pushes.clone(),
+        );
+    }
+
+    /// One answered request. What `total_ns` holds beyond the stages before is the way back: waking the connection, writing
+    /// the answer.
+    pub fn observe_stages(
+        &self,
+        protocol: Protocol,
+        queue_ns: u64,
+        decode_ns: u64,
+        broker: &Timings,
+        total_ns: u64,
+    ) {
+        let Timings {
+            route,
+            inbox_wait,
+            evaluation,
+            append,
+            fsync,
+            commit,
+        } = *broker;
+        let before = [
+            queue_ns, decode_ns, route, inbox_wait, evaluation, append, fsync, commit,
+        ];
+        let sum: u64 = before.iter().fold(0, |sum, ns| sum.saturating_add(*ns));
+        let response = total_ns.saturating_sub(sum);
+        let timers = &self.stage_handles[protocol as usize];
+        for (timer, ns) in timers.iter().zip(before.into_iter().chain([response])) {
+            timer.observe(ns);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_stages_add_up_to_the_latency() {
+        let metrics = GatewayMetrics::new();
+        let broker = Timings {
+            route: 1,
+            inbox_wait: 20,
+            evaluation: 30,
+            append: 40,
+            fsync: 500,
+            commit: 60,
+        };
+        metrics.observe_stages(Protocol::rest, 7, 8, &broker, 1000);
+        let sums = metrics.stage_handles[0].iter().map(Timer::sum_ns);
+        assert_eq!(
+            sums.collect::<Vec<_>>(),
+            [7, 8, 1, 20, 30, 40, 500, 60, 334]
+        );
+    }
+
+    #[test]
+    fn every_metric_has_its_documented_name() {
+        let metrics = GatewayMetrics::new();
+        metrics.http.observe(0, 200, 1000);
+        metrics.grpc.observe(0, 0, 1000, 1);
+        metrics
+            .long_polls
+            .queue("t", Protocol::rest)
+            .keep_for_test();
+        let mut registry = Registry::default();
+        metrics.register(&mut registry);
+        let mut text = String::new();
+        prometheus_client::encoding::text::encode(&mut text, &registry).unwrap();
+        for name in [
+            "http_server_requests_seconds_count{method=\"GET\",uri=\"/v2/topology\"",
+            "grpc_server_processing_duration_seconds_count{service=\"gateway_protocol.Gateway\"",
+            "grpc_server_requests_received_messages_total{",
+            "grpc_server_responses_sent_messages_total{",
+            "zeebe_long_polling_queued_current{type=\"t\",protocol=\"rest\"} 1",
+            "zeebe_gateway_job_stream_clients 0",
+            "zeebe_gateway_job_stream_push_total{status=\"success\"} 0",
+            "skep_request_stage_seconds_count{protocol=\"grpc\",stage=\"fsync\"} 0",
+        ] {
+            assert!(text.contains(name), "{name} not in\n{text}");
+        }
+    }
+}

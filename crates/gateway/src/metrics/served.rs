@@ -1,0 +1,208 @@
+//! Served requests: `http_server_requests_seconds` and `grpc_server_*`.
+
+use std::sync::OnceLock;
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::registry::Registry;
+
+use super::timer::{REQUEST_BOUNDS, Timer, TimerWith};
+use crate::grpc::rpcs::{RPCS, SERVICE};
+use crate::rest::routes::ROUTES;
+
+/// Statuses whose handles are kept; another one is looked up when it occurs.
+const STATUSES: [u16; 16] = [
+    200, 204, 400, 401, 403, 404, 405, 408, 409, 413, 415, 500, 501, 502, 503, 504,
+];
+
+/// REST requests by route and status.
+#[derive(Debug)]
+pub struct HttpRequests {
+    family: Family<HttpLabels, Timer, TimerWith>,
+    /// By route, then by position in `STATUSES`. The last row is for requests that match no route.
+    handles: Box<[[OnceLock<Timer>; STATUSES.len()]]>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct HttpLabels {
+    method: &'static str,
+    uri: &'static str,
+    status: u16,
+    outcome: &'static str,
+    exception: &'static str,
+    error: &'static str,
+}
+
+/// The row of requests that match no route: one for all, whatever the client asked for.
+pub const NO_ROUTE: usize = ROUTES.len();
+
+impl HttpRequests {
+    pub(super) fn new() -> HttpRequests {
+        HttpRequests {
+            family: Family::new_with_constructor(TimerWith(REQUEST_BOUNDS)),
+            handles: (0..=ROUTES.len()).map(|_| Default::default()).collect(),
+        }
+    }
+
+    /// A request of the route at this position of the route table was answered.
+    pub fn observe(&self, route: usize, status: u16, ns: u64) {
+        let kept = STATUSES.iter().position(|s| *s == status);
+        match kept.and_then(|status| self.handles.get(route)?.get(status)) {
+            Some(handle) => handle.get_or_init(|| self.timer(route, status)).observe(ns),
+            None => self.timer(route, status).observe(ns),
+        }
+    }
+
+    fn timer(&self, route: usize, status: u16) -> Timer {
+        let (method, uri) = match ROUTES.get(route) {
+            Some(route) => (route.method, route.path),
+            None => ("UNKNOWN", "UNKNOWN"),
+        };
+        self.family.get_or_create_owned(&HttpLabels {
+            method,
+            uri,
+            status,
+            outcome: match status {
+                100..200 => "INFORMATIONAL",
+                200..300 => "SUCCESS",
+                300..400 => "REDIRECTION",
+                400..500 => "CLIENT_ERROR",
+                _ => "SERVER_ERROR",
+            },
+            exception: "none",
+            error: "none",
+        })
+    }
+
+    pub(super) fn register(&self, registry: &mut Registry) {
+        registry.register(
+            "http_server_requests_seconds",
+            "REST requests",
+            self.family.clone(),
+        );
+    }
+}
+
+/// gRPC status codes 0 to 16.
+const CODES: [&str; 17] = [
+    "OK",
+    "CANCELLED",
+    "UNKNOWN",
+    "INVALID_ARGUMENT",
+    "DEADLINE_EXCEEDED",
+    "NOT_FOUND",
+    "ALREADY_EXISTS",
+    "PERMISSION_DENIED",
+    "RESOURCE_EXHAUSTED",
+    "FAILED_PRECONDITION",
+    "ABORTED",
+    "OUT_OF_RANGE",
+    "UNIMPLEMENTED",
+    "INTERNAL",
+    "UNAVAILABLE",
+    "DATA_LOSS",
+    "UNAUTHENTICATED",
+];
+
+/// gRPC calls by rpc and status code.
+#[derive(Debug)]
+pub struct GrpcCalls {
+    durations: Family<GrpcLabels, Timer, TimerWith>,
+    received: Family<RpcLabels, Counter>,
+    sent: Family<RpcLabels, Counter>,
+    handles: Box<[RpcHandles]>,
+}
+
+#[derive(Debug)]
+struct RpcHandles {
+    received: Counter,
+    sent: Counter,
+    durations: [OnceLock<Timer>; CODES.len()],
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+#[allow(non_snake_case)]
+struct GrpcLabels {
+    service: &'static str,
+    method: &'static str,
+    methodType: &'static str,
+    statusCode: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+#[allow(non_snake_case)]
+struct RpcLabels {
+    service: &'static str,
+    method: &'static str,
+    methodType: &'static str,
+}
+
+impl GrpcCalls {
+    pub(super) fn new() -> GrpcCalls {
+        let received = Family::<RpcLabels, Counter>::default();
+        let sent = Family::<RpcLabels, Counter>::default();
+        let handles = RPCS.iter().map(|rpc| {
+            let labels = RpcLabels {
+                service: SERVICE,
+                method: rpc.name,
+                methodType: rpc.method_type(),
+            };
+            RpcHandles {
+                received: received.get_or_create_owned(&labels),
+                sent: sent.get_or_create_owned(&labels),
+                durations: Default::default(),
+            }
+        });
+        GrpcCalls {
+            durations: Family::new_with_constructor(TimerWith(REQUEST_BOUNDS)),
+            handles: handles.collect(),
+            received,
+            sent,
+        }
+    }
+
+    /// A call of the rpc at this position of the rpc table ended with `code` after sending `sent` messages.
+    pub fn observe(&self, rpc: usize, code: i32, ns: u64, sent: u64) {
+        let (Some(handles), Some(info)) = (self.handles.get(rpc), RPCS.get(rpc)) else {
+            return;
+        };
+        handles.received.inc();
+        handles.sent.inc_by(sent);
+        let code = usize::try_from(code).unwrap_or(2).min(CODES.len() - 1);
+        let timer = || {
+            self.durations.get_or_create_owned(&GrpcLabels {
+                service: SERVICE,
+                method: info.name,
+                methodType: info.method_type(),
+                statusCode: CODES[code],
+            })
+        };
+        handles.durations[code].get_or_init(timer).observe(ns);
+    }
+
+    /// Messages sent on a stream that goes on.
+    pub fn sent(&self, rpc: usize, messages: u64) {
+        if let Some(handles) = self.handles.get(rpc) {
+            handles.sent.inc_by(messages);
+        }
+    }
+
+    pub(super) fn register(&self, registry: &mut Registry) {
+        registry.register(
+            "grpc_server_processing_duration_seconds",
+            "gRPC calls",
+            self.durations.clone(),
+        );
+        registry.register(
+            "grpc_server_requests_received_messages",
+            "gRPC messages received",
+            self.received.clone(),
+        );
+        registry.register(
+            "grpc_server_responses_sent_messages",
+            "gRPC messages sent",
+            self.sent.clone(),
+        );
+    }
+}

@@ -1,0 +1,140 @@
+//! From a request's body and path to what the broker is asked.
+
+mod fields;
+mod jobs;
+mod messages;
+mod process_instances;
+mod system;
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde::Deserialize;
+use skep_protocol::command::{ActivateJobs, Command, Request};
+use skep_protocol::{Failure, Key};
+
+use super::encode::Echo;
+use super::routes::Op;
+use crate::call::FrontEnd;
+use crate::check::invalid;
+
+/// What a request asks of the broker.
+#[derive(Debug)]
+pub enum Decoded {
+    Command {
+        request: Request,
+        timeout: Duration,
+        /// The client asked to wait for something that takes its time, so that the wait holds no slot.
+        waits: bool,
+        echo: Echo,
+    },
+    Activate {
+        command: ActivateJobs,
+        wait: Duration,
+    },
+    Stream(ActivateJobs),
+}
+
+/// Decodes the body of an operation that takes JSON.
+pub fn decode(
+    op: Op,
+    parameter: Option<&str>,
+    body: &Bytes,
+    front: &FrontEnd,
+) -> Result<Decoded, Failure> {
+    let text = std::str::from_utf8(body);
+    let text =
+        text.or_else(|e| invalid(format!("The request body is not UTF-8: {e}. Send UTF-8.")))?;
+    match op {
+        Op::CreateProcessInstance => process_instances::create(text, front),
+        Op::CancelProcessInstance => {
+            process_instances::cancel(key("processInstanceKey", parameter)?, text, front)
+        }
+        Op::ActivateJobs => jobs::activate(text, front),
+        Op::StreamJobs => jobs::stream(text),
+        Op::CompleteJob => jobs::complete(key("jobKey", parameter)?, text, front),
+        Op::FailJob => jobs::fail(key("jobKey", parameter)?, text, front),
+        Op::ThrowError => jobs::throw_error(key("jobKey", parameter)?, text, front),
+        Op::UpdateJob => jobs::update(key("jobKey", parameter)?, text, front),
+        Op::PublishMessage => messages::publish(text, front),
+        Op::CorrelateMessage => messages::correlate(text, front),
+        Op::ResolveIncident => {
+            system::resolve_incident(key("incidentKey", parameter)?, text, front)
+        }
+        Op::SetVariables => {
+            process_instances::set_variables(key("elementInstanceKey", parameter)?, text, front)
+        }
+        Op::DeleteResource => system::delete_resource(key("resourceKey", parameter)?, text, front),
+        Op::PinClock => system::pin_clock(text, front),
+        Op::ResetClock => Ok(command(Command::ResetClock, front)),
+        Op::EvaluateExpression => system::evaluate_expression(text, front),
+        Op::Topology | Op::Status | Op::License | Op::OpenApi | Op::Deploy | Op::NotYet => Err(
+            Failure::Internal(format!("The operation {op:?} takes no JSON body.")),
+        ),
+    }
+}
+
+fn command(command: Command, front: &FrontEnd) -> Decoded {
+    referenced(command, None, front)
+}
+
+fn referenced(command: Command, operation_reference: Option<u64>, front: &FrontEnd) -> Decoded {
+    Decoded::Command {
+        request: Request {
+            command,
+            operation_reference,
+        },
+        timeout: front.config.request_timeout,
+        waits: false,
+        echo: Echo::Nothing,
+    }
+}
+
+/// Keys in the path are decimal digits.
+fn key(name: &str, text: Option<&str>) -> Result<Key, Failure> {
+    let text = text.unwrap_or_default();
+    fields::parse_key(text).map_or_else(
+        || {
+            invalid(format!(
+                "The path names '{text}' as {name}, which is no key: a key is a decimal number of 64 bits."
+            ))
+        },
+        Ok,
+    )
+}
+
+/// Reads a body that has to be there.
+fn required<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Failure> {
+    if text.trim_ascii().is_empty() {
+        return invalid("The request body is missing. Send a JSON object.");
+    }
+    parse(text)
+}
+
+/// Reads a body that may be absent, which means an empty object.
+fn optional<'a, T: Deserialize<'a> + Default>(text: &'a str) -> Result<T, Failure> {
+    if text.trim_ascii().is_empty() {
+        return Ok(T::default());
+    }
+    parse::<Option<T>>(text).map(Option::unwrap_or_default)
+}
+
+fn parse<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Failure> {
+    serde_json::from_str(text).or_else(|error| invalid(explain::<T>(text, &error)))
+}
+
+/// Says what is wrong and where. Reads the body a second time, as only a failing one pays for knowing the path.
+fn explain<'a, T: Deserialize<'a>>(text: &'a str, error: &serde_json::Error) -> String {
+    if !error.is_data() {
+        return format!("The request body is not valid JSON: {error}. Send one JSON object.");
+    }
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let path = match serde_path_to_error::deserialize::<_, T>(&mut reader) {
+        Err(e) => e.path().to_string(),
+        Ok(_) => String::new(),
+    };
+    match path.as_str() {
+        "" | "." => format!("The request body is not as this operation takes it: {error}."),
+        path => format!("The field '{path}' is not as this operation takes it: {error}."),
+    }
+}

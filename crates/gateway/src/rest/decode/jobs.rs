@@ -1,0 +1,248 @@
+//! Activating, completing, failing and updating jobs.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use skep_protocol::command::{ActivateJobs, Command, FailJob, ThrowError, UpdateJobKind};
+use skep_protocol::{Document, Failure, Key};
+
+use super::fields::{Text, present, said, shared};
+use super::{Decoded, command, optional, referenced, required};
+use crate::call::FrontEnd;
+use crate::check::{self, invalid};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Activation<'a> {
+    #[serde(borrow, rename = "type")]
+    job_type: Option<Text<'a>>,
+    #[serde(borrow)]
+    worker: Option<Text<'a>>,
+    timeout: Option<i64>,
+    max_jobs_to_activate: Option<i32>,
+    #[serde(borrow)]
+    fetch_variable: Option<Vec<Text<'a>>>,
+    request_timeout: Option<i64>,
+    #[serde(borrow)]
+    tenant_ids: Option<Vec<Text<'a>>>,
+    #[serde(borrow)]
+    tenant_filter: Option<Text<'a>>,
+}
+
+pub fn activate(text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
+    let mut body: Activation = required(text)?;
+    let what = "Say how many jobs to activate at most.";
+    let max_jobs = present(body.max_jobs_to_activate, "maxJobsToActivate", what)?;
+    check::at_least_one("maxJobsToActivate", i64::from(max_jobs), what)?;
+    let wait = front.long_poll(body.request_timeout.take().unwrap_or(0));
+    Ok(Decoded::Activate {
+        command: activation(body, u32::try_from(max_jobs).unwrap_or(1))?,
+        wait,
+    })
+}
+
+pub fn stream(text: &str) -> Result<Decoded, Failure> {
+    let body: Activation = required(text)?;
+    for (name, given) in [
+        ("maxJobsToActivate", body.max_jobs_to_activate.is_some()),
+        ("requestTimeout", body.request_timeout.is_some()),
+    ] {
+        if given {
+            return invalid(format!(
+                "The field '{name}' has no meaning for a stream, which goes on until the client closes it. Leave it out."
+            ));
+        }
+    }
+    // The front end puts the stream's credit in.
+    activation(body, 1).map(Decoded::Stream)
+}
+
+fn activation(body: Activation, max_jobs: u32) -> Result<ActivateJobs, Failure> {
+    let job_type = said(body.job_type, "type", "Name the job type to activate.")?;
+    let what = "Give the milliseconds that a worker has for a job.";
+    let timeout = present(body.timeout, "timeout", what)?;
+    check::at_least_one("timeout", timeout, what)?;
+    check::tenants("tenantIds", body.tenant_ids.iter().flatten().map(|t| &**t))?;
+    tenant_filter(body.tenant_filter.as_deref())?;
+    Ok(ActivateJobs {
+        job_type: job_type.shared(),
+        worker: body.worker.map_or_else(|| "".into(), |w| w.shared()),
+        timeout,
+        max_jobs,
+        fetch_variables: shared(body.fetch_variable),
+    })
+}
+
+/// With one tenant both filters mean the same.
+fn tenant_filter(filter: Option<&str>) -> Result<(), Failure> {
+    match filter {
+        Some(f)
+            if !["PROVIDED", "ASSIGNED"]
+                .iter()
+                .any(|known| f.eq_ignore_ascii_case(known)) =>
+        {
+            invalid(format!(
+                "The field 'tenantFilter' is '{f}', but must be PROVIDED or ASSIGNED."
+            ))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Completion<'a> {
+    variables: Option<Document>,
+    #[serde(borrow)]
+    result: Option<JobResult<'a>>,
+}
+
+/// Results of task listener and ad-hoc sub-process jobs. This release makes no such jobs, so only an empty result is taken.
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct JobResult<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Option<Text<'a>>,
+    denied: Option<bool>,
+    #[serde(borrow)]
+    denied_reason: Option<Text<'a>>,
+    #[serde(borrow)]
+    corrections: Option<&'a RawValue>,
+    #[serde(borrow)]
+    activate_elements: Option<Vec<&'a RawValue>>,
+    is_completion_condition_fulfilled: Option<bool>,
+    is_cancel_remaining_instances: Option<bool>,
+}
+
+pub fn complete(job_key: Key, text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
+    let body: Completion = optional(text)?;
+    if let Some(result) = body.result {
+        job_result(&result)?;
+    }
+    let variables = body.variables.unwrap_or_default();
+    Ok(command(Command::CompleteJob { job_key, variables }, front))
+}
+
+fn job_result(result: &JobResult) -> Result<(), Failure> {
+    let kind = result.kind.as_deref().unwrap_or("userTask");
+    if !["userTask", "adHocSubProcess"]
+        .iter()
+        .any(|k| kind.eq_ignore_ascii_case(k))
+    {
+        return invalid(format!(
+            "The field 'result.type' is '{kind}', but must be userTask or adHocSubProcess."
+        ));
+    }
+    let asks_for = [
+        ("denied", result.denied == Some(true)),
+        (
+            "deniedReason",
+            result
+                .denied_reason
+                .as_deref()
+                .is_some_and(|r| !r.is_empty()),
+        ),
+        (
+            "corrections",
+            result.corrections.is_some_and(|c| c.get() != "{}"),
+        ),
+        (
+            "activateElements",
+            result
+                .activate_elements
+                .as_ref()
+                .is_some_and(|e| !e.is_empty()),
+        ),
+        (
+            "isCompletionConditionFulfilled",
+            result.is_completion_condition_fulfilled == Some(true),
+        ),
+        (
+            "isCancelRemainingInstances",
+            result.is_cancel_remaining_instances == Some(true),
+        ),
+    ];
+    match asks_for.iter().find(|(_, given)| *given) {
+        Some((name, _)) => invalid(format!(
+            "The field 'result.{name}' is for jobs of task listeners and ad-hoc sub-processes, which this release does not \
+             have yet. Leave it out."
+        )),
+        None => Ok(()),
+    }
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Failing<'a> {
+    retries: Option<i32>,
+    #[serde(borrow)]
+    error_message: Option<Text<'a>>,
+    retry_back_off: Option<i64>,
+    variables: Option<Document>,
+}
+
+pub fn fail(job_key: Key, text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
+    let body: Failing = optional(text)?;
+    let fail = FailJob {
+        job_key,
+        retries: body.retries.unwrap_or(0),
+        retry_back_off: body.retry_back_off.unwrap_or(0),
+        error_message: body.error_message.map(Text::owned).unwrap_or_default(),
+        variables: body.variables.unwrap_or_default(),
+    };
+    Ok(command(Command::FailJob(fail), front))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Throwing<'a> {
+    #[serde(borrow)]
+    error_code: Option<Text<'a>>,
+    #[serde(borrow)]
+    error_message: Option<Text<'a>>,
+    variables: Option<Document>,
+}
+
+pub fn throw_error(job_key: Key, text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
+    let body: Throwing = required(text)?;
+    let throw = ThrowError {
+        job_key,
+        error_code: said(body.error_code, "errorCode", "Name the error to throw.")?.owned(),
+        error_message: body.error_message.map(Text::owned).unwrap_or_default(),
+        variables: body.variables.unwrap_or_default(),
+    };
+    Ok(command(Command::ThrowError(throw), front))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Update {
+    changeset: Option<Changeset>,
+    operation_reference: Option<i64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Changeset {
+    retries: Option<i32>,
+    timeout: Option<i64>,
+}
+
+pub fn update(job_key: Key, text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
+    let body: Update = required(text)?;
+    let what = "Give the retries, the timeout, or both.";
+    let Changeset { retries, timeout } = present(body.changeset, "changeset", what)?;
+    let kind = match (retries, timeout) {
+        (Some(_), None) => UpdateJobKind::Retries,
+        (None, Some(_)) => UpdateJobKind::Timeout,
+        (Some(_), Some(_)) => UpdateJobKind::Both,
+        (None, None) => return invalid(format!("The field 'changeset' changes nothing. {what}")),
+    };
+    let command = Command::UpdateJob {
+        job_key,
+        retries,
+        timeout,
+        kind,
+    };
+    let reference = check::operation_reference(body.operation_reference)?;
+    Ok(referenced(command, reference, front))
+}

@@ -1,0 +1,61 @@
+//! Publishing and correlating messages.
+
+use serde::Deserialize;
+use skep_protocol::command::{Command, CorrelateMessage, PublishMessage};
+use skep_protocol::{Document, Failure};
+
+use super::fields::{Text, said};
+use super::{Decoded, command, required};
+use crate::call::FrontEnd;
+use crate::check;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Publication<'a> {
+    #[serde(borrow)]
+    name: Option<Text<'a>>,
+    #[serde(borrow)]
+    correlation_key: Option<Text<'a>>,
+    time_to_live: Option<i64>,
+    #[serde(borrow)]
+    message_id: Option<Text<'a>>,
+    variables: Option<Document>,
+    #[serde(borrow)]
+    tenant_id: Option<Text<'a>>,
+}
+
+pub fn publish(text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
+    let body: Publication = required(text)?;
+    check::tenant("tenantId", body.tenant_id.as_deref())?;
+    let publish = PublishMessage {
+        name: said(body.name, "name", "Name the message to publish.")?.shared(),
+        correlation_key: body.correlation_key.as_deref().unwrap_or_default().into(),
+        time_to_live: body.time_to_live.unwrap_or(0),
+        message_id: body.message_id.as_deref().unwrap_or_default().into(),
+        variables: body.variables.unwrap_or_default(),
+    };
+    Ok(command(Command::PublishMessage(publish), front))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Correlation<'a> {
+    #[serde(borrow)]
+    name: Option<Text<'a>>,
+    #[serde(borrow)]
+    correlation_key: Option<Text<'a>>,
+    variables: Option<Document>,
+    #[serde(borrow)]
+    tenant_id: Option<Text<'a>>,
+}
+
+pub fn correlate(text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
+    let body: Correlation = required(text)?;
+    check::tenant("tenantId", body.tenant_id.as_deref())?;
+    let correlate = CorrelateMessage {
+        name: said(body.name, "name", "Name the message to correlate.")?.shared(),
+        correlation_key: body.correlation_key.as_deref().unwrap_or_default().into(),
+        variables: body.variables.unwrap_or_default(),
+    };
+    Ok(command(Command::CorrelateMessage(correlate), front))
+}

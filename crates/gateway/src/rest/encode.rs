@@ -1,0 +1,228 @@
+//! Answers as JSON bodies: every field that the API requires, `null` where there is nothing to say.
+
+use bytes::Bytes;
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, Response as HttpResponse, StatusCode};
+use skep_protocol::response::{Deployed, DeployedProcess, ProcessInstanceCreated};
+use skep_protocol::service::{BrokerInfo, PartitionHealth, PartitionInfo, PartitionRole, Topology};
+use skep_protocol::{ActivatedJob, DEFAULT_TENANT, Failure, Key, Response};
+
+use super::RestBody;
+use super::json::Object;
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+/// What an answer says beside what the broker answered.
+#[derive(Debug, PartialEq)]
+pub enum Echo {
+    Nothing,
+    Resource(Key),
+    Expression(String),
+}
+
+pub fn json(body: impl Into<Bytes>) -> HttpResponse<RestBody> {
+    let mut response = HttpResponse::new(RestBody::from(body.into()));
+    response.headers_mut().insert(CONTENT_TYPE, JSON);
+    response
+}
+
+pub fn status(status: StatusCode) -> HttpResponse<RestBody> {
+    let mut response = HttpResponse::new(RestBody::empty());
+    *response.status_mut() = status;
+    response
+}
+
+/// The answer to a command that succeeded.
+pub fn response(response: Response, echo: Echo) -> Result<HttpResponse<RestBody>, Failure> {
+    let mut body = String::with_capacity(320);
+    match response {
+        Response::Empty | Response::VariablesSet { .. } => match echo {
+            Echo::Resource(key) => resource_deleted(&mut body, key),
+            _ => return Ok(status(StatusCode::NO_CONTENT)),
+        },
+        Response::Deployed(deployed) => deployment(&mut body, &deployed),
+        Response::ProcessInstanceCreated(created) => {
+            process_instance(&mut body, &created, "{}");
+        }
+        Response::ProcessInstanceResult { created, variables } => {
+            body.reserve(variables.len());
+            process_instance(&mut body, &created, &variables);
+        }
+        Response::JobsActivated {
+            jobs: activated, ..
+        } => jobs(&mut body, &activated),
+        Response::MessagePublished { message_key } => Object::write(&mut body, |o| {
+            o.text("tenantId", DEFAULT_TENANT);
+            o.key("messageKey", message_key);
+        }),
+        Response::MessageCorrelated {
+            message_key,
+            process_instance_key,
+        } => {
+            Object::write(&mut body, |o| {
+                o.text("tenantId", DEFAULT_TENANT);
+                o.key("messageKey", message_key);
+                o.key("processInstanceKey", process_instance_key);
+            });
+        }
+        Response::ExpressionEvaluated { result, warnings } => {
+            let Echo::Expression(expression) = echo else {
+                return Err(Failure::Internal(
+                    "An expression was evaluated that nobody sent.".into(),
+                ));
+            };
+            Object::write(&mut body, |o| {
+                o.text("expression", &expression);
+                o.raw("result", &result);
+                o.array("warnings", &warnings, |out, warning| {
+                    Object::write(out, |o| o.text("message", warning));
+                });
+            });
+        }
+    }
+    Ok(json(body))
+}
+
+fn resource_deleted(out: &mut String, key: Key) {
+    Object::write(out, |o| {
+        o.key("resourceKey", key);
+        o.raw("batchOperation", "null");
+    });
+}
+
+fn process_instance(out: &mut String, created: &ProcessInstanceCreated, variables: &str) {
+    Object::write(out, |o| {
+        o.text("processDefinitionId", &created.bpmn_process_id);
+        o.number("processDefinitionVersion", i64::from(created.version));
+        o.text("tenantId", DEFAULT_TENANT);
+        o.raw("variables", variables);
+        o.key("processDefinitionKey", created.process_definition_key);
+        o.key("processInstanceKey", created.process_instance_key);
+        o.texts("tags", &created.tags);
+        o.optional_text("businessId", created.business_id.as_deref());
+    });
+}
+
+fn deployment(out: &mut String, deployed: &Deployed) {
+    Object::write(out, |o| {
+        o.key("deploymentKey", deployed.deployment_key);
+        o.text("tenantId", DEFAULT_TENANT);
+        o.array("deployments", &deployed.processes, |out, process| {
+            Object::write(out, |o| {
+                o.object("processDefinition", |o| deployed_process(o, process));
+                o.raw("decisionDefinition", "null");
+                o.raw("decisionRequirements", "null");
+                o.raw("form", "null");
+                o.raw("resource", "null");
+            });
+        });
+    });
+}
+
+fn deployed_process(o: &mut Object, process: &DeployedProcess) {
+    o.text("processDefinitionId", &process.bpmn_process_id);
+    o.number("processDefinitionVersion", i64::from(process.version));
+    o.text("resourceName", &process.resource_name);
+    o.key("processDefinitionKey", process.process_definition_key);
+    o.text("tenantId", DEFAULT_TENANT);
+}
+
+/// The answer to a job activation.
+pub fn jobs(out: &mut String, jobs: &[ActivatedJob]) {
+    Object::write(out, |o| o.array("jobs", jobs, activated_job));
+}
+
+pub fn activated_job(out: &mut String, job: &ActivatedJob) {
+    out.reserve(640 + job.variables.len() + job.custom_headers.len());
+    Object::write(out, |o| {
+        o.text("type", &job.job_type);
+        o.text("processDefinitionId", &job.bpmn_process_id);
+        o.number(
+            "processDefinitionVersion",
+            i64::from(job.process_definition_version),
+        );
+        o.text("elementId", &job.element_id);
+        o.raw("customHeaders", object_or_empty(&job.custom_headers));
+        o.text("worker", &job.worker);
+        o.number("retries", i64::from(job.retries));
+        o.number("deadline", job.deadline);
+        o.raw("variables", object_or_empty(&job.variables));
+        o.text("tenantId", DEFAULT_TENANT);
+        o.key("jobKey", job.key);
+        o.key("processInstanceKey", job.process_instance_key);
+        o.key("processDefinitionKey", job.process_definition_key);
+        o.key("elementInstanceKey", job.element_instance_key);
+        o.optional_key(
+            "rootProcessInstanceKey",
+            job.root_process_instance_key.some(),
+        );
+        o.raw("kind", "\"BPMN_ELEMENT\"");
+        o.raw("listenerEventType", "\"UNSPECIFIED\"");
+        o.raw("userTask", "null");
+        o.texts("tags", &job.tags);
+    });
+}
+
+fn object_or_empty(json: &str) -> &str {
+    if json.is_empty() { "{}" } else { json }
+}
+
+pub fn topology(topology: &Topology) -> HttpResponse<RestBody> {
+    let mut body = String::with_capacity(512);
+    Object::write(&mut body, |o| {
+        o.array("brokers", topology.brokers.iter(), broker);
+        o.text("clusterId", &topology.cluster_id);
+        o.number("clusterSize", i64::from(topology.cluster_size));
+        o.number("partitionsCount", i64::from(topology.partitions_count));
+        o.number("replicationFactor", i64::from(topology.replication_factor));
+        o.text("gatewayVersion", &topology.gateway_version);
+        o.text("lastCompletedChangeId", &topology.last_completed_change_id);
+    });
+    json(body)
+}
+
+fn broker(out: &mut String, broker: &BrokerInfo) {
+    Object::write(out, |o| {
+        o.number("nodeId", i64::from(broker.node_id));
+        o.text("host", &broker.host);
+        o.number("port", i64::from(broker.port));
+        o.array("partitions", &broker.partitions, partition);
+        o.text("version", &broker.version);
+    });
+}
+
+fn partition(out: &mut String, partition: &PartitionInfo) {
+    let role = match partition.role {
+        PartitionRole::Leader => "leader",
+        PartitionRole::Follower => "follower",
+        PartitionRole::Inactive => "inactive",
+    };
+    let health = match partition.health {
+        PartitionHealth::Healthy => "healthy",
+        PartitionHealth::Unhealthy => "unhealthy",
+        PartitionHealth::Dead => "dead",
+    };
+    Object::write(out, |o| {
+        o.number("partitionId", i64::from(partition.partition_id));
+        o.text("role", role);
+        o.text("health", health);
+    });
+}
+
+/// Skep needs no licence key: it is free software.
+pub fn license() -> HttpResponse<RestBody> {
+    json(
+        r#"{"validLicense":true,"licenseType":"Apache-2.0","isCommercial":false,"expiresAt":null}"#,
+    )
+}
+
+/// 204 when some partition has a healthy leader, 503 when none has.
+pub fn cluster_status(topology: &Topology) -> HttpResponse<RestBody> {
+    let partitions = || topology.brokers.iter().flat_map(|b| &b.partitions);
+    let works =
+        |p: &PartitionInfo| p.role == PartitionRole::Leader && p.health == PartitionHealth::Healthy;
+    status(match partitions().any(works) {
+        true => StatusCode::NO_CONTENT,
+        false => StatusCode::SERVICE_UNAVAILABLE,
+    })
+}

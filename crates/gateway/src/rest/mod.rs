@@ -1,0 +1,178 @@
+//! REST v2: one route match, one decode, one answer.
+
+mod body;
+mod decode;
+mod encode;
+mod json;
+mod multipart;
+pub mod openapi;
+mod problem;
+mod router;
+pub mod routes;
+mod stream;
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use http::header::{CONTENT_TYPE, HeaderMap};
+use http::request::Parts;
+use http::{HeaderValue, Request, Response};
+use hyper::body::Incoming;
+use skep_protocol::Command;
+use skep_protocol::service::Timings;
+
+pub use body::RestBody;
+
+use self::decode::Decoded;
+use self::encode::Echo;
+use self::problem::Problem;
+use self::router::{Found, ROUTER};
+use self::routes::{Op, ROUTES};
+use self::stream::JobLines;
+use crate::call::{FrontEnd, Stopwatch};
+use crate::metrics::served::NO_ROUTE;
+
+/// Answers one request; every failure is an answer as well.
+pub async fn handle(
+    front: Arc<FrontEnd>,
+    request: Request<Incoming>,
+) -> Result<Response<RestBody>, Infallible> {
+    let mut watch = Stopwatch::start();
+    let (parts, body) = request.into_parts();
+    let path = parts.uri.path();
+    let (route, answered) = match ROUTER.find(parts.method.as_str(), path) {
+        Found::Route { index, parameter } => {
+            let answered = answer(&front, index, parameter, &parts, body, &mut watch).await;
+            (index, answered)
+        }
+        Found::OtherMethods(methods) => {
+            let problem = Problem::wrong_method(parts.method.as_str(), path, &methods);
+            (NO_ROUTE, Err(problem))
+        }
+        Found::Nothing => (NO_ROUTE, Err(Problem::unknown_path(path))),
+    };
+    let response = answered.unwrap_or_else(|problem| problem.into_response(path));
+    let status = response.status().as_u16();
+    front.metrics.http.observe(route, status, watch.total_ns());
+    Ok(response)
+}
+
+async fn answer(
+    front: &Arc<FrontEnd>,
+    index: usize,
+    parameter: Option<&str>,
+    parts: &Parts,
+    body: Incoming,
+    watch: &mut Stopwatch,
+) -> Result<Response<RestBody>, Problem> {
+    let Some(route) = ROUTES.get(index) else {
+        return Err(Problem::unknown_path(parts.uri.path()));
+    };
+    match route.op {
+        Op::NotYet => Err(Problem::not_yet(route.operation)),
+        Op::Topology => Ok(encode::topology(&front.broker.topology())),
+        Op::Status => Ok(encode::cluster_status(&front.broker.topology())),
+        Op::License => Ok(encode::license()),
+        Op::OpenApi => Ok(openapi::document()),
+        op => ask_broker(front, op, parameter, &parts.headers, body, watch).await,
+    }
+}
+
+async fn ask_broker(
+    front: &Arc<FrontEnd>,
+    op: Op,
+    parameter: Option<&str>,
+    headers: &HeaderMap,
+    body: Incoming,
+    watch: &mut Stopwatch,
+) -> Result<Response<RestBody>, Problem> {
+    let config = &front.config;
+    let limit = match op {
+        Op::Deploy => config.multipart.max_size,
+        _ => config.max_message_size,
+    };
+    let content_type = headers.get(CONTENT_TYPE);
+    let expected = if op == Op::Deploy {
+        "multipart/form-data"
+    } else {
+        "application/json"
+    };
+    if !http_body::Body::is_end_stream(&body) {
+        check_content_type(content_type, expected)?;
+    }
+    let received = body::read(body, limit, &front.gate, config.body_timeout).await?;
+    watch.decoded();
+    let slot = front.gate.enter(op.is_finishing()).await?;
+    watch.queued();
+    let decoded = match op {
+        Op::Deploy => {
+            let content_type = check_content_type(content_type, expected)?;
+            let max_parts = config.multipart.max_parts;
+            let deploy = multipart::deployment(content_type, &received.bytes, max_parts)?;
+            Decoded::Command {
+                request: Command::Deploy(deploy).into(),
+                timeout: config.request_timeout,
+                waits: false,
+                echo: Echo::Nothing,
+            }
+        }
+        op => decode::decode(op, parameter, &received.bytes, front)?,
+    };
+    // What was decoded has its own copy; the budget goes on with the request.
+    let budget = received.budget;
+    drop(received.bytes);
+    watch.decoded();
+    match decoded {
+        Decoded::Command {
+            request,
+            timeout,
+            waits: false,
+            echo,
+        } => {
+            let (result, timings) = front.execute(request, timeout).await;
+            let response = encode::response(result?, echo)?;
+            drop((slot, budget));
+            front.book(watch, &timings);
+            Ok(response)
+        }
+        Decoded::Command {
+            request,
+            timeout,
+            waits: true,
+            echo,
+        } => {
+            drop((slot, budget));
+            let (result, Timings { .. }) = front.execute(request, timeout).await;
+            Ok(encode::response(result?, echo)?)
+        }
+        Decoded::Activate { command, wait } => {
+            drop((slot, budget));
+            let jobs = front.activate(command, wait).await?;
+            let mut body = String::new();
+            encode::jobs(&mut body, &jobs);
+            Ok(encode::json(body))
+        }
+        Decoded::Stream(spec) => {
+            drop((slot, budget));
+            let lines = JobLines::new(front.open_job_stream(spec), config.stream_keep_alive);
+            let mut response = Response::new(RestBody::Jobs(lines));
+            response.headers_mut().insert(CONTENT_TYPE, ND_JSON);
+            Ok(response)
+        }
+    }
+}
+
+const ND_JSON: HeaderValue = HeaderValue::from_static("application/x-ndjson");
+
+/// The header's text, when it is of the expected type (parameters aside).
+fn check_content_type<'h>(
+    header: Option<&'h HeaderValue>,
+    expected: &'static str,
+) -> Result<&'h str, Problem> {
+    let text = header.and_then(|h| h.to_str().ok());
+    let essence = text.map(|t| t.split_once(';').map_or(t, |(essence, _)| essence).trim());
+    match text {
+        Some(text) if essence.is_some_and(|e| e.eq_ignore_ascii_case(expected)) => Ok(text),
+        _ => Err(Problem::wrong_content_type(text, expected)),
+    }
+}

@@ -1,0 +1,302 @@
+//! Deployments over REST: `multipart/form-data`, sliced out of the body without copying.
+
+use bytes::Bytes;
+use memchr::memmem;
+use skep_protocol::Failure;
+use skep_protocol::command::{Deploy, Resource};
+
+use crate::check::{self, invalid};
+
+/// Reads a deployment: parts `resources`, each with a file name, and at most one part `tenantId`.
+///
+/// `content_type` is the whole header. More than `max_parts` parts are refused.
+pub fn deployment(content_type: &str, body: &Bytes, max_parts: usize) -> Result<Deploy, Failure> {
+    let Some(boundary) = boundary(content_type) else {
+        return invalid(
+            "The Content-Type of a multipart body has to name its boundary: multipart/form-data; boundary=…",
+        );
+    };
+    let mut resources = Vec::new();
+    for part in parts(body, &boundary, max_parts)? {
+        match part.name.as_str() {
+            "resources" => resources.push(resource(part)?),
+            "tenantId" => {
+                let tenant = String::from_utf8_lossy(&part.content).into_owned();
+                check::tenant("tenantId", Some(tenant.trim()))?;
+            }
+            other => {
+                return invalid(format!(
+                    "The deployment has a part '{other}', which it does not take; its parts are 'resources' (one per file) \
+                     and 'tenantId'."
+                ));
+            }
+        }
+    }
+    if resources.is_empty() {
+        return invalid("The deployment has no part 'resources'. Send at least one file.");
+    }
+    Ok(Deploy { resources })
+}
+
+fn resource(part: Part) -> Result<Resource, Failure> {
+    match part.file_name.filter(|name| !name.trim().is_empty()) {
+        Some(name) => Ok(Resource {
+            name,
+            content: part.content,
+        }),
+        None => invalid(
+            "A part 'resources' has no file name. Give each file its name: filename=\"process.bpmn\" tells what it is.",
+        ),
+    }
+}
+
+struct Part {
+    name: String,
+    file_name: Option<String>,
+    content: Bytes,
+}
+
+fn malformed<T>(what: &str) -> Result<T, Failure> {
+    invalid(format!(
+        "The multipart body is malformed: {what}. Send it as RFC 7578 says."
+    ))
+}
+
+fn parts(body: &Bytes, boundary: &str, max_parts: usize) -> Result<Vec<Part>, Failure> {
+    // A delimiter is a line of its own, so that the body is searched for the line break before it as well. The first one may
+    // stand at the very beginning.
+    let delimiter = format!("\r\n--{boundary}");
+    let finder = memmem::Finder::new(delimiter.as_bytes());
+    let first = &delimiter.as_bytes()[2..];
+    let mut at = if body.starts_with(first) {
+        first.len()
+    } else {
+        match finder.find(body) {
+            Some(found) => found + delimiter.len(),
+            None => return malformed("its boundary does not occur"),
+        }
+    };
+    let mut parts = Vec::new();
+    loop {
+        let rest = body.get(at..).unwrap_or_default();
+        if rest.starts_with(b"--") {
+            return Ok(parts);
+        }
+        let padding = rest
+            .iter()
+            .take_while(|b| matches!(b, b' ' | b'\t'))
+            .count();
+        let Some(start) = rest[padding..]
+            .starts_with(b"\r\n")
+            .then_some(at + padding + 2)
+        else {
+            return malformed("a boundary is not followed by a line break");
+        };
+        let Some(length) = body.get(start - 2..).and_then(|rest| finder.find(rest)) else {
+            return malformed("its last part is not closed");
+        };
+        // The search began at the line break before the part, so an empty part's delimiter is found as well.
+        let end = (start - 2 + length).max(start);
+        if parts.len() == max_parts {
+            return invalid(format!(
+                "The deployment has more than the {max_parts} parts that are allowed. Split it up."
+            ));
+        }
+        parts.push(part(body, start, end)?);
+        at = start - 2 + length + delimiter.len();
+    }
+}
+
+fn part(body: &Bytes, start: usize, end: usize) -> Result<Part, Failure> {
+    let all = body.get(start..end).unwrap_or_default();
+    let (head, content) = match memmem::find(all, b"\r\n\r\n") {
+        Some(blank) => (&all[..blank], start + blank + 4),
+        None => return malformed("a part has no head"),
+    };
+    let Ok(head) = std::str::from_utf8(head) else {
+        return malformed("the head of a part is not UTF-8");
+    };
+    let disposition = head.split("\r\n").find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        name.trim()
+            .eq_ignore_ascii_case("content-disposition")
+            .then_some(value)
+    });
+    let Some(disposition) = disposition else {
+        return malformed("a part has no Content-Disposition");
+    };
+    let parameters = parameters(disposition);
+    let value = |name: &str| {
+        parameters
+            .iter()
+            .find(|(n, _)| n.eq_ignore_ascii_case(name))
+            .map(|(_, v)| v.clone())
+    };
+    let Some(name) = value("name") else {
+        return malformed("a part has no name");
+    };
+    let file_name = value("filename*")
+        .and_then(|v| extended(&v))
+        .or_else(|| value("filename"));
+    Ok(Part {
+        name,
+        file_name,
+        content: body.slice(content..end),
+    })
+}
+
+fn boundary(content_type: &str) -> Option<String> {
+    let (_, boundary) = parameters(content_type)
+        .into_iter()
+        .find(|(name, _)| name.eq_ignore_ascii_case("boundary"))?;
+    (1..=70).contains(&boundary.len()).then_some(boundary)
+}
+
+/// The `name=value` and `name="value"` parts of a header value after its first `;`.
+fn parameters(value: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut rest = value.split_once(';').map_or("", |(_, rest)| rest);
+    while let Some((name, after)) = rest.split_once('=') {
+        let name = name.trim_matches([' ', '\t', ';']).to_string();
+        let after = after.trim_start();
+        let (text, next) = match after.strip_prefix('"') {
+            Some(quoted) => unquote(quoted),
+            None => match after.split_once(';') {
+                Some((text, next)) => (text.trim().to_string(), next),
+                None => (after.trim().to_string(), ""),
+            },
+        };
+        found.push((name, text));
+        rest = next;
+    }
+    found
+}
+
+/// Reads to the closing quote. A backslash escapes a quote or itself only: some clients send Windows paths as they are.
+fn unquote(text: &str) -> (String, &str) {
+    let mut out = String::new();
+    let mut chars = text.char_indices().peekable();
+    while let Some((i, c)) = chars.next() {
+        match c {
+            '"' => return (out, text.get(i + 1..).unwrap_or_default()),
+            '\\' => match chars.next_if(|(_, next)| matches!(next, '"' | '\\')) {
+                Some((_, escaped)) => out.push(escaped),
+                None => out.push(c),
+            },
+            // Browsers and the WHATWG form encoding escape quotes like this.
+            '%' if text[i..].starts_with("%22") => {
+                out.push('"');
+                chars.nth(1);
+            }
+            _ => out.push(c),
+        }
+    }
+    (out, "")
+}
+
+/// `UTF-8''na%C3%AFve.bpmn` (RFC 5987).
+fn extended(value: &str) -> Option<String> {
+    let mut fields = value.splitn(3, '\'');
+    let (charset, _language, text) = (fields.next()?, fields.next()?, fields.next()?);
+    if !charset.eq_ignore_ascii_case("utf-8") {
+        return None;
+    }
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        rest = after;
+        if *first != b'%' {
+            bytes.push(*first);
+            continue;
+        }
+        let digits = std::str::from_utf8(rest.get(..2)?).ok()?;
+        bytes.push(u8::from_str_radix(digits, 16).ok()?);
+        rest = rest.get(2..)?;
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TYPE: &str = "multipart/form-data; boundary=xx";
+
+    fn deploy(body: &str) -> Result<Vec<(String, String)>, String> {
+        let body = Bytes::from(body.replace('\n', "\r\n"));
+        let deploy = deployment(TYPE, &body, 3).map_err(|e| e.to_string())?;
+        let text = |r: Resource| (r.name, String::from_utf8_lossy(&r.content).into_owned());
+        Ok(deploy.resources.into_iter().map(text).collect())
+    }
+
+    #[test]
+    fn each_file_is_a_resource_with_its_name_and_bytes() {
+        let body = "--xx\nContent-Disposition: form-data; name=\"resources\"; filename=\"a.bpmn\"\n\
+                    Content-Type: text/xml\n\n<a>\n--x\n</a>\n\
+                    --xx\ncontent-disposition: form-data; filename=b.dmn; name=resources\n\n\n\
+                    --xx\nContent-Disposition: form-data; name=\"tenantId\"\n\n<default>\n--xx--\n";
+        let expected = [("a.bpmn", "<a>\r\n--x\r\n</a>"), ("b.dmn", "")];
+        assert_eq!(
+            deploy(body).unwrap(),
+            expected.map(|(n, c)| (n.to_string(), c.to_string()))
+        );
+    }
+
+    #[test]
+    fn file_names_may_be_quoted_escaped_and_extended() {
+        let named = |parameter: &str| {
+            let body = format!(
+                "--xx\nContent-Disposition: form-data; name=\"resources\"; {parameter}\n\nx\n--xx--"
+            );
+            deploy(&body).unwrap()[0].0.clone()
+        };
+        assert_eq!(named(r#"filename="a \"b\" c.bpmn""#), r#"a "b" c.bpmn"#);
+        assert_eq!(named(r#"filename="C:\x\a;b.bpmn""#), r"C:\x\a;b.bpmn");
+        assert_eq!(named("filename=\"a%22b.bpmn\""), "a\"b.bpmn");
+        assert_eq!(
+            named("filename=\"x\"; filename*=UTF-8''%C3%BC.bpmn"),
+            "ü.bpmn"
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        let head = "--xx\nContent-Disposition: form-data; name=";
+        for (body, said) in [
+            ("nothing".to_string(), "boundary does not occur"),
+            ("--xx".into(), "not followed by a line break"),
+            ("--xx\nX: y\n\n\n--xx--".into(), "no Content-Disposition"),
+            (
+                format!("{head}\"resources\"; filename=\"a\"\n\nx"),
+                "not closed",
+            ),
+            (format!("{head}\"resources\"\n--xx--"), "has no head"),
+            (format!("{head}\"resources\"\n\nx\n--xx--"), "no file name"),
+            (format!("{head}\"other\"\n\nx\n--xx--"), "'other'"),
+            (format!("{head}\"tenantId\"\n\nacme\n--xx--"), "'acme'"),
+            (
+                format!("{head}\"tenantId\"\n\n<default>\n--xx--"),
+                "at least one file",
+            ),
+            (
+                format!(
+                    "{}--xx--",
+                    format!("{head}\"resources\"; filename=\"a\"\n\nx\n").repeat(4)
+                ),
+                "more than the 3 parts",
+            ),
+        ] {
+            let error = deploy(&body).unwrap_err();
+            assert!(error.contains(said), "{body:?} gave {error}");
+        }
+        let no_boundary = deployment("multipart/form-data", &Bytes::new(), 3);
+        assert!(no_boundary.unwrap_err().to_string().contains("boundary"));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(proptest::sample::select(b"-x\r\n:;=\" aname".to_vec()), 0..80)) {
+            let _ = deployment(TYPE, &Bytes::from(bytes), 3);
+        }
+    }
+}

@@ -1,0 +1,299 @@
+//! The API's description, in our own words; served at `/v2/openapi.json`.
+
+use bytes::Bytes;
+use http::Response;
+
+use super::{RestBody, encode};
+
+/// OpenAPI 3.0 document of the operations that exist.
+pub const OPENAPI: &str = include_str!("../../openapi/skep-v2.json");
+
+pub fn document() -> Response<RestBody> {
+    encode::json(Bytes::from_static(OPENAPI.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    //! The document against the routes, and both against the facts about the reference API where these are at hand.
+
+    use std::collections::BTreeMap;
+    use std::path::Path;
+
+    use serde_json::{Map, Value};
+
+    use super::OPENAPI;
+    use crate::rest::routes::{Op, ROUTES};
+
+    type Operations = BTreeMap<(String, String), Value>;
+
+    fn operations(document: &Value) -> Operations {
+        let mut found = Operations::new();
+        for (path, methods) in document["paths"].as_object().into_iter().flatten() {
+            for (method, operation) in methods.as_object().into_iter().flatten() {
+                if operation.get("operationId").is_some() {
+                    found.insert(
+                        (method.to_uppercase(), format!("/v2{path}")),
+                        operation.clone(),
+                    );
+                }
+            }
+        }
+        found
+    }
+
+    fn document() -> Value {
+        serde_json::from_str(OPENAPI).expect("the document is JSON")
+    }
+
+    fn facts() -> Option<Value> {
+        let name = "shared/api/rest-v2-8.9.facts.json";
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let file = here
+            .ancestors()
+            .map(|a| a.join(name))
+            .find(|f| f.exists())?;
+        serde_json::from_slice(&std::fs::read(file).ok()?).ok()
+    }
+
+    #[test]
+    fn every_route_is_described_and_every_description_has_a_route() {
+        let document = document();
+        let described = operations(&document);
+        let routes: BTreeMap<_, _> = ROUTES
+            .iter()
+            .filter(|r| r.op != Op::NotYet)
+            .map(|r| ((r.method.to_string(), r.path.to_string()), r.operation))
+            .collect();
+        assert!(routes.keys().eq(described.keys()));
+        for (at, operation) in &described {
+            assert_eq!(operation["operationId"], routes[at], "{at:?}");
+        }
+    }
+
+    #[test]
+    fn every_operation_of_the_reference_has_a_route() {
+        let Some(facts) = facts() else { return };
+        let reference = operations(&facts);
+        assert_eq!(reference.len(), 183);
+        for ((method, path), operation) in reference {
+            let route = ROUTES.iter().find(|r| r.method == method && r.path == path);
+            assert_eq!(
+                route.map(|r| r.operation),
+                operation["operationId"].as_str(),
+                "{method} {path}"
+            );
+        }
+    }
+
+    #[test]
+    fn described_operations_have_the_reference_s_names_types_and_codes() {
+        let Some(facts) = facts() else { return };
+        let document = document();
+        let reference = operations(&facts);
+        for (at, ours) in operations(&document) {
+            let Some(theirs) = reference.get(&at) else {
+                continue;
+            };
+            same_codes(&at.1, &ours, theirs);
+            let (ours, theirs) = (
+                Shape::of(&document, request(&document, &ours)),
+                Shape::of(&facts, request(&facts, theirs)),
+            );
+            assert_eq!(ours, theirs, "request of {at:?}");
+        }
+        for (at, ours) in operations(&document) {
+            let Some(theirs) = reference.get(&at) else {
+                continue;
+            };
+            let (ours, theirs) = (
+                Shape::of(&document, answer(&document, &ours)),
+                Shape::of(&facts, answer(&facts, theirs)),
+            );
+            assert_eq!(ours, theirs, "answer of {at:?}");
+        }
+    }
+
+    /// Success codes are equal; ours may know more ways to fail. 401 and 403 come with authentication.
+    fn same_codes(path: &str, ours: &Value, theirs: &Value) {
+        let codes = |operation: &Value| -> Vec<String> {
+            operation["responses"]
+                .as_object()
+                .into_iter()
+                .flatten()
+                .map(|(code, _)| code.clone())
+                .collect()
+        };
+        let (ours, theirs) = (codes(ours), codes(theirs));
+        let success = |codes: &[String]| {
+            codes
+                .iter()
+                .filter(|c| c.starts_with('2'))
+                .cloned()
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(success(&ours), success(&theirs), "{path}");
+        for code in theirs
+            .iter()
+            .filter(|c| !["401", "403", "500"].contains(&c.as_str()))
+        {
+            assert!(ours.contains(code), "{path} lacks {code}");
+        }
+    }
+
+    fn request(_: &Value, operation: &Value) -> Value {
+        content(&operation["requestBody"])
+    }
+
+    fn answer(root: &Value, operation: &Value) -> Value {
+        let responses = operation["responses"].as_object().into_iter().flatten();
+        let ok = responses
+            .filter(|(code, _)| code.starts_with('2'))
+            .map(|(_, r)| resolve(root, r))
+            .next();
+        ok.map(|r| content(&r)).unwrap_or(Value::Null)
+    }
+
+    fn content(holder: &Value) -> Value {
+        let first = holder["content"]
+            .as_object()
+            .and_then(|c| c.values().next());
+        first.map_or(Value::Null, |c| c["schema"].clone())
+    }
+
+    fn resolve(root: &Value, schema: &Value) -> Value {
+        match schema["$ref"].as_str() {
+            Some(reference) => {
+                let pointer = reference.trim_start_matches('#');
+                resolve(root, root.pointer(pointer).expect("a $ref leads nowhere"))
+            }
+            None => schema.clone(),
+        }
+    }
+
+    /// Names, types and obligations of an object and of what is in it, without the words about it.
+    #[derive(Debug, PartialEq, Default)]
+    struct Shape {
+        kind: String,
+        required: Vec<String>,
+        values: Vec<String>,
+        properties: BTreeMap<String, Shape>,
+        items: Option<Box<Shape>>,
+    }
+
+    /// Objects that this release has no content for.
+    const LEFT_OUT: [&str; 8] = [
+        "decisionDefinition",
+        "decisionRequirements",
+        "form",
+        "resource",
+        "userTask",
+        "batchOperation",
+        "corrections",
+        "activateElements",
+    ];
+
+    impl Shape {
+        fn of(root: &Value, schema: Value) -> Shape {
+            let schema = merged(root, &schema);
+            let texts = |name: &str| -> Vec<String> {
+                let list = schema
+                    .get(name)
+                    .and_then(Value::as_array)
+                    .into_iter()
+                    .flatten();
+                let mut texts: Vec<_> =
+                    list.filter_map(Value::as_str).map(str::to_string).collect();
+                texts.sort();
+                texts
+            };
+            let mut properties = BTreeMap::new();
+            for (name, property) in schema
+                .get("properties")
+                .and_then(Value::as_object)
+                .into_iter()
+                .flatten()
+            {
+                let shape = match LEFT_OUT.contains(&name.as_str()) {
+                    true => Shape::default(),
+                    false => Shape::of(root, property.clone()),
+                };
+                properties.insert(name.clone(), shape);
+            }
+            Shape {
+                kind: schema
+                    .get("type")
+                    .and_then(Value::as_str)
+                    .unwrap_or_default()
+                    .to_string(),
+                required: texts("required"),
+                values: texts("enum"),
+                properties,
+                items: schema
+                    .get("items")
+                    .map(|i| Box::new(Shape::of(root, i.clone()))),
+            }
+        }
+    }
+
+    /// A schema with what it refers to and consists of put together. Alternatives share what all of them require.
+    fn merged(root: &Value, schema: &Value) -> Map<String, Value> {
+        let mut all = resolve(root, schema)
+            .as_object()
+            .cloned()
+            .unwrap_or_default();
+        for part in all
+            .remove("allOf")
+            .as_ref()
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+        {
+            for (name, value) in merged(root, part) {
+                all.entry(name).or_insert(value);
+            }
+        }
+        let alternatives: Vec<_> = all
+            .remove("oneOf")
+            .as_ref()
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .map(|a| merged(root, a))
+            .collect();
+        let Some(first) = alternatives.first() else {
+            return all;
+        };
+        let required_by_all = |name: &Value| {
+            alternatives.iter().all(|a| {
+                a.get("required")
+                    .and_then(Value::as_array)
+                    .is_some_and(|r| r.contains(name))
+            })
+        };
+        let required = first
+            .get("required")
+            .and_then(Value::as_array)
+            .cloned()
+            .unwrap_or_default();
+        let required: Vec<Value> = required.into_iter().filter(required_by_all).collect();
+        let mut properties = Map::new();
+        for alternative in &alternatives {
+            let of_it = alternative.get("properties").and_then(Value::as_object);
+            properties.extend(
+                of_it
+                    .into_iter()
+                    .flatten()
+                    .map(|(n, v)| (n.clone(), v.clone())),
+            );
+        }
+        for (name, value) in [
+            ("required", required.into()),
+            ("properties", properties.into()),
+        ] {
+            all.insert(name.to_string(), value);
+        }
+        let kind = first.get("type").cloned().unwrap_or(Value::Null);
+        all.entry("type").or_insert(kind);
+        all
+    }
+}

@@ -1,0 +1,143 @@
+//! Failures as problem bodies (RFC 9457).
+
+use bytes::Bytes;
+use http::header::{ALLOW, CONTENT_TYPE};
+use http::{HeaderValue, Response, StatusCode};
+use skep_protocol::{Failure, Rejection, RejectionType};
+
+use super::RestBody;
+use super::json::Object;
+
+const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+json");
+
+/// Why a request is not answered positively.
+#[derive(Debug, PartialEq)]
+pub struct Problem {
+    pub status: StatusCode,
+    /// The internal name of the status, by which clients tell problems of one status apart.
+    pub title: &'static str,
+    pub detail: String,
+    /// For 405: the methods that the path has.
+    pub allow: Option<String>,
+}
+
+impl Problem {
+    pub fn new(status: StatusCode, title: &'static str, detail: impl Into<String>) -> Problem {
+        Problem {
+            status,
+            title,
+            detail: detail.into(),
+            allow: None,
+        }
+    }
+
+    pub fn unknown_path(path: &str) -> Problem {
+        Problem::new(
+            StatusCode::NOT_FOUND,
+            "NOT_FOUND",
+            format!("The API has no path '{path}'. Its paths are listed at /v2/openapi.json."),
+        )
+    }
+
+    pub fn wrong_method(method: &str, path: &str, allowed: &[&str]) -> Problem {
+        let allow = allowed.join(", ");
+        let detail = format!("The path '{path}' has no method {method}; it has {allow}.");
+        Problem {
+            allow: Some(allow),
+            ..Problem::new(StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", detail)
+        }
+    }
+
+    pub fn not_yet(operation: &str) -> Problem {
+        Problem::new(
+            StatusCode::NOT_IMPLEMENTED,
+            "NOT_IMPLEMENTED",
+            format!(
+                "The operation '{operation}' belongs to the API but is not supported by this release yet. Nothing was done. \
+                 What is supported is listed at /v2/openapi.json."
+            ),
+        )
+    }
+
+    pub fn wrong_content_type(given: Option<&str>, wanted: &str) -> Problem {
+        let given = given.map_or("no Content-Type".to_string(), |g| {
+            format!("Content-Type '{g}'")
+        });
+        Problem::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "UNSUPPORTED_MEDIA_TYPE",
+            format!(
+                "The request has {given}, but this operation takes '{wanted}'. Send the body as {wanted}."
+            ),
+        )
+    }
+
+    pub fn too_large(limit: usize) -> Problem {
+        Problem::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "PAYLOAD_TOO_LARGE",
+            format!(
+                "The request body is larger than the {limit} bytes that are allowed. Send less, or raise the limit."
+            ),
+        )
+    }
+
+    pub fn body_timeout(seconds: u64) -> Problem {
+        Problem::new(
+            StatusCode::REQUEST_TIMEOUT,
+            "REQUEST_TIMEOUT",
+            format!("The request body did not arrive within {seconds} s. Send the request again."),
+        )
+    }
+
+    /// The answer to a request for `path`.
+    pub fn into_response(self, path: &str) -> Response<RestBody> {
+        let mut body = String::with_capacity(160 + self.detail.len() + path.len());
+        Object::write(&mut body, |o| {
+            o.text("type", "about:blank");
+            o.text("title", self.title);
+            o.number("status", i64::from(self.status.as_u16()));
+            o.text("detail", &self.detail);
+            o.text("instance", path);
+        });
+        let mut response = Response::new(RestBody::from(Bytes::from(body)));
+        *response.status_mut() = self.status;
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, PROBLEM_JSON);
+        if let Some(allow) = self.allow.and_then(|a| HeaderValue::try_from(a).ok()) {
+            headers.insert(ALLOW, allow);
+        }
+        response
+    }
+}
+
+impl From<Failure> for Problem {
+    fn from(failure: Failure) -> Problem {
+        let (status, title) = match &failure {
+            Failure::Rejected(Rejection { kind, .. }) => rejected(*kind),
+            Failure::InvalidArgument(_) => (400, "INVALID_ARGUMENT"),
+            Failure::NotFound(_) => (404, "NOT_FOUND"),
+            Failure::ResourceExhausted(_) => (503, "RESOURCE_EXHAUSTED"),
+            Failure::Unavailable(_) => (503, "UNAVAILABLE"),
+            Failure::DeadlineExceeded(_) => (504, "DEADLINE_EXCEEDED"),
+            Failure::Aborted(_) => (502, "ABORTED"),
+            Failure::Internal(_) => (500, "INTERNAL"),
+        };
+        let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        Problem::new(status, title, failure.to_string())
+    }
+}
+
+fn rejected(kind: RejectionType) -> (u16, &'static str) {
+    match kind {
+        RejectionType::InvalidArgument => (400, "INVALID_ARGUMENT"),
+        RejectionType::Unauthorized => (401, "UNAUTHORIZED"),
+        RejectionType::Forbidden => (403, "FORBIDDEN"),
+        RejectionType::NotFound => (404, "NOT_FOUND"),
+        RejectionType::AlreadyExists => (409, "ALREADY_EXISTS"),
+        RejectionType::InvalidState => (409, "INVALID_STATE"),
+        RejectionType::ProcessingError | RejectionType::ExceededBatchRecordSize => {
+            (500, "INTERNAL")
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! From a path to its route: one walk down a tree of segments.
+
+use std::sync::LazyLock;
+
+use rustc_hash::FxHashMap;
+
+use super::routes::ROUTES;
+
+/// The tree of all [`ROUTES`].
+pub static ROUTER: LazyLock<Router> = LazyLock::new(Router::new);
+
+#[derive(Debug, Default)]
+pub struct Router {
+    nodes: Vec<Node>,
+}
+
+#[derive(Debug, Default)]
+struct Node {
+    literals: FxHashMap<&'static str, usize>,
+    /// The child for `{name}`.
+    parameter: Option<usize>,
+    /// Methods that end here, with the position of their route.
+    routes: Vec<(&'static str, usize)>,
+}
+
+/// What a path leads to.
+#[derive(Debug, PartialEq)]
+pub enum Found<'p> {
+    Route {
+        /// Position in [`ROUTES`].
+        index: usize,
+        /// The text of the first `{name}`.
+        parameter: Option<&'p str>,
+    },
+    /// The path exists, but not for this method; these are its methods.
+    OtherMethods(Vec<&'static str>),
+    Nothing,
+}
+
+impl Router {
+    fn new() -> Router {
+        let mut router = Router::default();
+        router.nodes.push(Node::default());
+        for (index, route) in ROUTES.iter().enumerate() {
+            router.insert(index, route.method, route.path);
+        }
+        router
+    }
+
+    fn insert(&mut self, index: usize, method: &'static str, path: &'static str) {
+        let mut at = 0;
+        for segment in path.split('/').skip(1) {
+            let next = self.nodes.len();
+            let node = &mut self.nodes[at];
+            let child = if segment.starts_with('{') {
+                *node.parameter.get_or_insert(next)
+            } else {
+                *node.literals.entry(segment).or_insert(next)
+            };
+            if child == next {
+                self.nodes.push(Node::default());
+            }
+            at = child;
+        }
+        self.nodes[at].routes.push((method, index));
+    }
+
+    pub fn find<'p>(&self, method: &str, path: &'p str) -> Found<'p> {
+        let Some(path) = path.strip_prefix('/') else {
+            return Found::Nothing;
+        };
+        let Some((node, parameter)) = self.descend(0, path) else {
+            return Found::Nothing;
+        };
+        // HEAD is GET without the body, which the connection leaves out by itself.
+        let method = if method == "HEAD" { "GET" } else { method };
+        match node.routes.iter().find(|(m, _)| *m == method) {
+            Some((_, index)) => Found::Route {
+                index: *index,
+                parameter,
+            },
+            None => Found::OtherMethods(node.routes.iter().map(|(m, _)| *m).collect()),
+        }
+    }
+
+    /// Literal segments go before parameters; where the literal leads nowhere, the parameter is tried. The depth is that of
+    /// the longest template.
+    fn descend<'p>(&self, at: usize, rest: &'p str) -> Option<(&Node, Option<&'p str>)> {
+        let node = self.nodes.get(at)?;
+        let (segment, rest) = match rest.split_once('/') {
+            Some((segment, rest)) => (segment, Some(rest)),
+            None => (rest, None),
+        };
+        let follow = |child: usize| match rest {
+            Some(rest) => self.descend(child, rest),
+            None => {
+                let end = self.nodes.get(child)?;
+                (!end.routes.is_empty()).then_some((end, None))
+            }
+        };
+        if let Some(found) = node.literals.get(segment).and_then(|c| follow(*c)) {
+            return Some(found);
+        }
+        if segment.is_empty() {
+            return None;
+        }
+        let (end, _) = follow(node.parameter?)?;
+        Some((end, Some(segment)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rest::routes::Op;
+
+    #[test]
+    fn every_route_is_found_by_its_own_template() {
+        for (index, route) in ROUTES.iter().enumerate() {
+            match ROUTER.find(route.method, route.path) {
+                Found::Route { index: found, .. } => assert_eq!(found, index, "{route:?}"),
+                other => panic!("{route:?}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn the_parameter_is_the_segment_in_its_place() {
+        let Found::Route { index, parameter } = ROUTER.find("POST", "/v2/jobs/12/completion")
+        else {
+            panic!("no route");
+        };
+        assert_eq!((ROUTES[index].op, parameter), (Op::CompleteJob, Some("12")));
+    }
+
+    #[test]
+    fn a_literal_goes_before_a_parameter_and_gives_way_where_it_leads_nowhere() {
+        let operation = |method, path| match ROUTER.find(method, path) {
+            Found::Route { index, .. } => ROUTES[index].operation,
+            other => panic!("{path}: {other:?}"),
+        };
+        assert_eq!(
+            operation("POST", "/v2/process-instances/search"),
+            "searchProcessInstances"
+        );
+        assert_eq!(
+            operation("POST", "/v2/process-instances/cancellation/cancellation"),
+            "cancelProcessInstance"
+        );
+    }
+
+    #[test]
+    fn what_does_not_exist_is_not_found() {
+        for path in [
+            "",
+            "/",
+            "/v2",
+            "/v2/",
+            "/v2/topology/",
+            "/v2//topology",
+            "/v1/topology",
+            "/v2/jobs//completion",
+        ] {
+            assert_eq!(ROUTER.find("GET", path), Found::Nothing, "{path}");
+        }
+        assert_eq!(
+            ROUTER.find("PUT", "/v2/topology"),
+            Found::OtherMethods(vec!["GET"])
+        );
+    }
+}

@@ -1,0 +1,322 @@
+//! A broker that a test can look into, and a gateway in front of it.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use skep_gateway::{Gateway, GatewayConfig, GatewayMetrics};
+use skep_protocol::command::{ActivateJobs, Request};
+use skep_protocol::response::{Deployed, DeployedProcess, ProcessInstanceCreated};
+use skep_protocol::service::{
+    Answer, BoxFuture, Broker, BrokerInfo, JobReceiver, PartitionHealth, PartitionInfo,
+    PartitionRole, Reply, Responder, Timings, Topology, reply_channel,
+};
+use skep_protocol::{ActivatedJob, Command, Failure, Key, Rejection, RejectionType, Response};
+use tokio::sync::{Notify, mpsc, oneshot};
+
+pub const KEY: Key = Key(2251799813685249);
+
+#[derive(Default)]
+pub struct FakeBroker {
+    pub requests: Mutex<Vec<Request>>,
+    /// The answer to the next command; the one that fits the command when there is none.
+    answers: Mutex<VecDeque<Result<Response, Failure>>>,
+    /// Commands are not answered until they are released.
+    holding: Mutex<bool>,
+    held: Mutex<Vec<(Responder, Response)>>,
+    /// The most commands that were held at a time.
+    pub peak: Mutex<usize>,
+    pub activations: Mutex<Vec<(ActivateJobs, Duration)>>,
+    pub jobs: Mutex<Vec<ActivatedJob>>,
+    pub streams: Mutex<Vec<Stream>>,
+    pub no_leader: Mutex<bool>,
+    changed: Notify,
+}
+
+/// The broker's end of a job stream.
+pub struct Stream {
+    pub spec: ActivateJobs,
+    pub jobs: mpsc::Sender<ActivatedJob>,
+    pub closed: oneshot::Receiver<()>,
+}
+
+struct Receiver {
+    jobs: mpsc::Receiver<ActivatedJob>,
+    _closed: oneshot::Sender<()>,
+}
+
+impl JobReceiver for Receiver {
+    fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<ActivatedJob>> {
+        self.jobs.poll_recv(cx)
+    }
+}
+
+impl FakeBroker {
+    pub fn answer(&self, answer: Result<Response, Failure>) {
+        self.answers.lock().push_back(answer);
+    }
+
+    pub fn hold(&self) {
+        *self.holding.lock() = true;
+    }
+
+    /// Answers what was held and holds no longer.
+    pub fn release(&self) {
+        *self.holding.lock() = false;
+        for (responder, natural) in self.held.lock().drain(..) {
+            responder.send(Answer {
+                result: Ok(natural),
+                timings: TIMINGS,
+            });
+        }
+    }
+
+    pub fn held(&self) -> usize {
+        self.held.lock().len()
+    }
+
+    /// Waits until the broker is as the test wants it; each call of the gateway is a change.
+    pub async fn until(&self, condition: impl Fn(&FakeBroker) -> bool) {
+        loop {
+            let changed = self.changed.notified();
+            if condition(self) {
+                return;
+            }
+            changed.await;
+        }
+    }
+
+    pub fn last(&self) -> Request {
+        self.requests
+            .lock()
+            .last()
+            .expect("no request came")
+            .clone()
+    }
+}
+
+pub const TIMINGS: Timings = Timings {
+    route: 100_000,
+    inbox_wait: 200_000,
+    evaluation: 300_000,
+    append: 400_000,
+    fsync: 500_000,
+    commit: 600_000,
+};
+
+impl Broker for FakeBroker {
+    fn execute(&self, request: Request) -> Reply {
+        let natural = natural_answer(&request.command);
+        self.requests.lock().push(request);
+        let (responder, reply) = reply_channel();
+        if *self.holding.lock() {
+            let mut held = self.held.lock();
+            held.push((responder, natural));
+            let mut peak = self.peak.lock();
+            *peak = held.len().max(*peak);
+        } else {
+            let result = self.answers.lock().pop_front().unwrap_or(Ok(natural));
+            responder.send(Answer {
+                result,
+                timings: TIMINGS,
+            });
+        }
+        self.changed.notify_waiters();
+        reply
+    }
+
+    fn activate_jobs(
+        &self,
+        command: ActivateJobs,
+        wait: Duration,
+    ) -> BoxFuture<'_, Result<Vec<ActivatedJob>, Failure>> {
+        let max_jobs = command.max_jobs as usize;
+        self.activations.lock().push((command, wait));
+        self.changed.notify_waiters();
+        Box::pin(async move {
+            if let Some(Err(failure)) = self.answers.lock().pop_front() {
+                return Err(failure);
+            }
+            if !wait.is_zero() {
+                let _ = tokio::time::timeout(wait, self.until(|b| !b.jobs.lock().is_empty())).await;
+            }
+            let mut jobs = self.jobs.lock();
+            let n = jobs.len().min(max_jobs);
+            Ok(jobs.drain(..n).collect())
+        })
+    }
+
+    fn open_job_stream(&self, spec: ActivateJobs) -> Box<dyn JobReceiver> {
+        let (jobs, receiver) = mpsc::channel(spec.max_jobs as usize);
+        let (closed_tx, closed) = oneshot::channel();
+        self.streams.lock().push(Stream { spec, jobs, closed });
+        self.changed.notify_waiters();
+        Box::new(Receiver {
+            jobs: receiver,
+            _closed: closed_tx,
+        })
+    }
+
+    fn topology(&self) -> Topology {
+        let role = if *self.no_leader.lock() {
+            PartitionRole::Follower
+        } else {
+            PartitionRole::Leader
+        };
+        Topology {
+            cluster_id: "c-1".into(),
+            cluster_size: 1,
+            partitions_count: 1,
+            replication_factor: 1,
+            gateway_version: "0.1.0".into(),
+            last_completed_change_id: "-1".into(),
+            brokers: Arc::from([BrokerInfo {
+                node_id: 0,
+                host: "localhost".into(),
+                port: 26501,
+                version: "0.1.0".into(),
+                partitions: vec![PartitionInfo {
+                    partition_id: 1,
+                    role,
+                    health: PartitionHealth::Healthy,
+                }],
+            }]),
+        }
+    }
+}
+
+pub fn created(business_id: Option<&str>) -> ProcessInstanceCreated {
+    ProcessInstanceCreated {
+        process_definition_key: KEY,
+        bpmn_process_id: "order".into(),
+        version: 3,
+        process_instance_key: Key(KEY.0 + 1),
+        tags: Arc::from(["a".to_string()]),
+        business_id: business_id.map(str::to_string),
+    }
+}
+
+fn natural_answer(command: &Command) -> Response {
+    match command {
+        Command::Deploy(deploy) => Response::Deployed(Deployed {
+            deployment_key: KEY,
+            processes: deploy
+                .resources
+                .iter()
+                .map(|r| DeployedProcess {
+                    bpmn_process_id: "order".into(),
+                    version: 1,
+                    process_definition_key: KEY,
+                    resource_name: r.name.as_str().into(),
+                })
+                .collect(),
+        }),
+        Command::CreateProcessInstance(create) => match &create.await_result {
+            None => Response::ProcessInstanceCreated(created(create.business_id.as_deref())),
+            Some(_) => Response::ProcessInstanceResult {
+                created: created(create.business_id.as_deref()),
+                variables: r#"{"sum": 1.50}"#.to_string(),
+            },
+        },
+        Command::PublishMessage(_) => Response::MessagePublished { message_key: KEY },
+        Command::CorrelateMessage(_) => Response::MessageCorrelated {
+            message_key: KEY,
+            process_instance_key: Key(KEY.0 + 1),
+        },
+        Command::SetVariables { .. } => Response::VariablesSet { key: KEY },
+        Command::EvaluateExpression { .. } => Response::ExpressionEvaluated {
+            result: "[1, 2.50]".to_string(),
+            warnings: vec!["no variable 'x'".to_string()],
+        },
+        _ => Response::Empty,
+    }
+}
+
+pub fn rejection(kind: RejectionType) -> Failure {
+    Failure::Rejected(Rejection {
+        kind,
+        intent: "COMPLETE",
+        reason: "it is so".into(),
+    })
+}
+
+pub fn job(n: i64) -> ActivatedJob {
+    ActivatedJob {
+        key: Key(KEY.0 + n),
+        job_type: "pay".into(),
+        process_instance_key: KEY,
+        root_process_instance_key: KEY,
+        bpmn_process_id: "order".into(),
+        process_definition_version: 3,
+        process_definition_key: KEY,
+        element_id: "pay-task".into(),
+        element_instance_key: KEY,
+        custom_headers: r#"{"h":"1"}"#.into(),
+        worker: "w".into(),
+        retries: 3,
+        deadline: 1_700_000_000_000,
+        variables: r#"{"amount": 1.50}"#.into(),
+        tags: Arc::from([]),
+    }
+}
+
+/// A running gateway on free ports.
+pub struct Running {
+    pub broker: Arc<FakeBroker>,
+    pub metrics: Arc<GatewayMetrics>,
+    pub rest: SocketAddr,
+    pub grpc: SocketAddr,
+    stop: Option<oneshot::Sender<()>>,
+    served: tokio::task::JoinHandle<()>,
+}
+
+pub async fn start() -> Running {
+    start_with(|_| {}).await
+}
+
+pub async fn start_with(change: impl FnOnce(&mut GatewayConfig)) -> Running {
+    let mut config = GatewayConfig {
+        rest_addr: SocketAddr::from(([127, 0, 0, 1], 0)),
+        grpc_addr: SocketAddr::from(([127, 0, 0, 1], 0)),
+        ..GatewayConfig::default()
+    };
+    change(&mut config);
+    let broker = Arc::new(FakeBroker::default());
+    let metrics = Arc::new(GatewayMetrics::new());
+    let gateway = Gateway::bind(
+        config,
+        Arc::clone(&broker) as Arc<dyn Broker>,
+        Arc::clone(&metrics),
+    )
+    .await
+    .expect("no free port");
+    let (stop, stopped) = oneshot::channel();
+    let (rest, grpc) = (gateway.rest_addr(), gateway.grpc_addr());
+    let served = tokio::spawn(gateway.serve(async {
+        let _ = stopped.await;
+    }));
+    Running {
+        broker,
+        metrics,
+        rest,
+        grpc,
+        stop: Some(stop),
+        served,
+    }
+}
+
+impl Running {
+    /// Asks the gateway to stop.
+    pub fn stop(&mut self) {
+        if let Some(stop) = self.stop.take() {
+            let _ = stop.send(());
+        }
+    }
+
+    pub async fn stopped(self) {
+        self.served.await.expect("the gateway panicked");
+    }
+}

@@ -1,0 +1,104 @@
+//! What a request leaves in the metrics.
+
+use prometheus_client::registry::Registry;
+use skep_proto::gateway_protocol as pb;
+
+use crate::fake::{KEY, Running, start};
+use crate::http::{post, send};
+
+fn exposed(gateway: &Running) -> String {
+    let mut registry = Registry::default();
+    gateway.metrics.register(&mut registry);
+    let mut text = String::new();
+    prometheus_client::encoding::text::encode(&mut text, &registry).expect("encodes");
+    text
+}
+
+#[track_caller]
+fn has(text: &str, line: &str) {
+    assert!(
+        text.lines().any(|l| l.starts_with(line)),
+        "{line} not in\n{text}"
+    );
+}
+
+#[tokio::test]
+async fn a_request_is_seen_with_its_stages_over_both_protocols() {
+    let gateway = start().await;
+    assert_eq!(
+        post(gateway.rest, &format!("/v2/jobs/{KEY}/completion"), "{}")
+            .await
+            .status,
+        204
+    );
+    let mut client = pb::gateway_client::GatewayClient::connect(format!("http://{}", gateway.grpc))
+        .await
+        .expect("connects");
+    let request = pb::CompleteJobRequest {
+        job_key: KEY.0,
+        ..Default::default()
+    };
+    client.complete_job(request).await.expect("completes");
+    let text = exposed(&gateway);
+    for protocol in ["rest", "grpc"] {
+        for stage in skep_gateway::metrics::STAGES {
+            has(
+                &text,
+                &format!(
+                    "skep_request_stage_seconds_count{{protocol=\"{protocol}\",stage=\"{stage}\"}} 1"
+                ),
+            );
+        }
+        // What the broker told of its stages.
+        has(
+            &text,
+            &format!(
+                "skep_request_stage_seconds_sum{{protocol=\"{protocol}\",stage=\"fsync\"}} 0.0005"
+            ),
+        );
+    }
+    has(
+        &text,
+        "http_server_requests_seconds_count{method=\"POST\",uri=\"/v2/jobs/{jobKey}/completion\",status=\"204\",outcome=\"SUCCESS\",exception=\"none\",error=\"none\"} 1",
+    );
+    has(
+        &text,
+        "grpc_server_processing_duration_seconds_count{service=\"gateway_protocol.Gateway\",method=\"CompleteJob\",methodType=\"UNARY\",statusCode=\"OK\"} 1",
+    );
+    has(
+        &text,
+        "zeebe_gateway_total_requests_total{partition=\"1\",requestType=\"JOB#COMPLETE\"} 2",
+    );
+}
+
+#[tokio::test]
+async fn paths_that_do_not_exist_share_one_series() {
+    let gateway = start().await;
+    for path in ["/a", "/b", "/v2/c"] {
+        send(gateway.rest, "GET", path, None, "").await;
+    }
+    has(
+        &exposed(&gateway),
+        "http_server_requests_seconds_count{method=\"UNKNOWN\",uri=\"UNKNOWN\",status=\"404\",outcome=\"CLIENT_ERROR\",exception=\"none\",error=\"none\"} 3",
+    );
+}
+
+#[tokio::test]
+async fn a_waiting_poll_is_counted_by_its_type() {
+    let gateway = start().await;
+    let rest = gateway.rest;
+    let poll = tokio::spawn(async move {
+        let body =
+            r#"{"type": "pay", "timeout": 1, "maxJobsToActivate": 1, "requestTimeout": 60000}"#;
+        post(rest, "/v2/jobs/activation", body).await
+    });
+    gateway
+        .broker
+        .until(|b| b.activations.lock().len() == 1)
+        .await;
+    has(
+        &exposed(&gateway),
+        "zeebe_long_polling_queued_current{type=\"pay\",protocol=\"rest\"} 1",
+    );
+    poll.abort();
+}

@@ -1,0 +1,171 @@
+//! At the limit: callers wait or are told to come again, and who waits for something of his own holds nobody up.
+
+use std::sync::Arc;
+
+use skep_gateway::{ExecutorConfig, GatewayConfig, OverloadPolicy};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+
+use crate::fake::{KEY, Running, start_with};
+use crate::http::{Answer, post};
+
+/// As few slots as there can be: one per core.
+fn few_slots(policy: OverloadPolicy) -> impl FnOnce(&mut GatewayConfig) {
+    move |config| {
+        config.executor = ExecutorConfig {
+            max_pool_size_multiplier: 1,
+            requests_per_worker: 1,
+            queue_capacity: 1,
+            policy,
+        };
+    }
+}
+
+fn slots() -> usize {
+    let mut config = GatewayConfig::default();
+    few_slots(OverloadPolicy::CallerRuns)(&mut config);
+    config.executor.slots()
+}
+
+fn publish(gateway: &Running, n: usize) -> JoinSet<Answer> {
+    many(
+        gateway,
+        "/v2/messages/publication".into(),
+        r#"{"name": "a"}"#,
+        n,
+    )
+}
+
+fn many(gateway: &Running, path: String, body: &'static str, n: usize) -> JoinSet<Answer> {
+    let (rest, path) = (gateway.rest, Arc::new(path));
+    (0..n)
+        .map(|_| {
+            let path = Arc::clone(&path);
+            async move { post(rest, &path, body).await }
+        })
+        .collect()
+}
+
+#[tokio::test]
+async fn beyond_the_slots_callers_wait_and_none_is_dropped() {
+    let gateway = start_with(few_slots(OverloadPolicy::CallerRuns)).await;
+    gateway.broker.hold();
+    let requests = publish(&gateway, 40);
+    gateway.broker.until(|b| b.held() == slots()).await;
+    gateway.broker.release();
+    let answers = requests.join_all().await;
+    assert!(answers.iter().all(|a| a.status == 200));
+    assert_eq!(gateway.broker.requests.lock().len(), 40);
+    assert_eq!(*gateway.broker.peak.lock(), slots());
+}
+
+#[tokio::test]
+async fn with_abort_one_waits_in_the_queue_and_the_rest_is_told_to_come_again() {
+    let gateway = start_with(few_slots(OverloadPolicy::Abort)).await;
+    gateway.broker.hold();
+    let taken = publish(&gateway, slots());
+    gateway.broker.until(|b| b.held() == slots()).await;
+    let mut more = publish(&gateway, 5);
+    for _ in 0..4 {
+        let refused = more.join_next().await.expect("more").expect("no panic");
+        assert_eq!(
+            (refused.problem().0, refused.problem().1.as_str()),
+            (503, "RESOURCE_EXHAUSTED")
+        );
+    }
+    gateway.broker.release();
+    assert!(more.join_all().await.iter().all(|a| a.status == 200));
+    assert!(taken.join_all().await.iter().all(|a| a.status == 200));
+}
+
+#[tokio::test]
+async fn with_abort_completions_wait_all_the_same() {
+    let gateway = start_with(few_slots(OverloadPolicy::Abort)).await;
+    gateway.broker.hold();
+    let taken = publish(&gateway, slots());
+    gateway.broker.until(|b| b.held() == slots()).await;
+    let completions = many(&gateway, format!("/v2/jobs/{KEY}/completion"), "{}", 20);
+    gateway.broker.release();
+    assert!(completions.join_all().await.iter().all(|a| a.status == 204));
+    taken.join_all().await;
+}
+
+#[tokio::test]
+async fn who_waits_for_jobs_or_for_the_end_of_an_instance_holds_no_slot() {
+    let gateway = start_with(few_slots(OverloadPolicy::CallerRuns)).await;
+    let n = slots() + 3;
+    let poll = r#"{"type": "pay", "timeout": 1, "maxJobsToActivate": 1, "requestTimeout": 60000}"#;
+    let _polls = many(&gateway, "/v2/jobs/activation".into(), poll, n);
+    gateway
+        .broker
+        .until(|b| b.activations.lock().len() == n)
+        .await;
+    gateway.broker.hold();
+    let create = r#"{"processDefinitionId": "order", "awaitCompletion": true}"#;
+    let creations = many(&gateway, "/v2/process-instances".into(), create, n);
+    gateway.broker.until(|b| b.held() == n).await;
+    let completion = many(&gateway, format!("/v2/jobs/{KEY}/completion"), "{}", 1);
+    gateway.broker.until(|b| b.held() == n + 1).await;
+    gateway.broker.release();
+    assert!(completion.join_all().await.iter().all(|a| a.status == 204));
+    assert!(creations.join_all().await.iter().all(|a| a.status == 200));
+}
+
+/// Opens a connection that has sent the head and a part of the body.
+async fn begun(gateway: &Running, body: &str) -> TcpStream {
+    let mut socket = TcpStream::connect(gateway.rest).await.expect("connects");
+    let head = format!(
+        "POST /v2/messages/publication HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+        body.len()
+    );
+    socket.write_all(head.as_bytes()).await.expect("writes");
+    socket
+        .write_all(&body.as_bytes()[..body.len() / 2])
+        .await
+        .expect("writes");
+    socket
+}
+
+async fn finish(socket: &mut TcpStream, body: &str) {
+    socket
+        .write_all(&body.as_bytes()[body.len() / 2..])
+        .await
+        .expect("writes");
+    let mut answer = [0; 12];
+    socket.read_exact(&mut answer).await.expect("answers");
+    assert_eq!(&answer, b"HTTP/1.1 200");
+}
+
+#[tokio::test]
+async fn many_slow_senders_hold_no_slot_and_are_all_answered_in_the_end() {
+    let gateway = start_with(few_slots(OverloadPolicy::Abort)).await;
+    let body = r#"{"name": "slow"}"#;
+    let mut slow = Vec::new();
+    for _ in 0..300 {
+        slow.push(begun(&gateway, body).await);
+    }
+    let fast = publish(&gateway, 1).join_all().await;
+    assert_eq!(fast[0].status, 200);
+    for socket in &mut slow {
+        finish(socket, body).await;
+    }
+    assert_eq!(gateway.broker.requests.lock().len(), 301);
+}
+
+#[tokio::test]
+async fn large_bodies_wait_for_the_budget_and_small_ones_pass_by() {
+    let gateway = start_with(|config| {
+        config.max_message_size = 100_000;
+        config.multipart.max_size = 100_000;
+        config.max_buffered_bytes = 100_000;
+    })
+    .await;
+    let large = format!(r#"{{"name": "{}"}}"#, "x".repeat(99_000));
+    let mut first = begun(&gateway, &large).await;
+    let mut second = begun(&gateway, &large).await;
+    assert_eq!(publish(&gateway, 1).join_all().await[0].status, 200);
+    // Whichever of them came first has the budget: both are read in the end.
+    tokio::join!(finish(&mut first, &large), finish(&mut second, &large));
+    assert_eq!(gateway.broker.requests.lock().len(), 3);
+}

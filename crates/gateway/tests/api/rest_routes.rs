@@ -1,0 +1,551 @@
+//! Each REST operation: what the broker is asked, and how its answer is told.
+
+use serde_json::json;
+use skep_protocol::command::{ProcessRef, UpdateJobKind};
+use skep_protocol::{Command, Document, Key};
+use std::time::Duration;
+
+use crate::fake::{KEY, job, start};
+use crate::http::{JSON, post, send};
+
+fn vars(text: &str) -> Document {
+    Document::parse(text).expect("variables")
+}
+
+#[tokio::test]
+async fn topology_names_nodes_and_partitions() {
+    let gateway = start().await;
+    let answer = send(gateway.rest, "GET", "/v2/topology", None, "").await;
+    let topology = answer.json();
+    assert_eq!(
+        topology["brokers"][0]["partitions"][0],
+        json!({"partitionId": 1, "role": "leader", "health": "healthy"})
+    );
+    assert_eq!(
+        (&topology["clusterSize"], &topology["clusterId"]),
+        (&json!(1), &json!("c-1"))
+    );
+}
+
+#[tokio::test]
+async fn status_is_good_while_some_partition_has_a_leader() {
+    let gateway = start().await;
+    assert_eq!(
+        send(gateway.rest, "GET", "/v2/status", None, "")
+            .await
+            .status,
+        204
+    );
+    *gateway.broker.no_leader.lock() = true;
+    assert_eq!(
+        send(gateway.rest, "GET", "/v2/status", None, "")
+            .await
+            .status,
+        503
+    );
+}
+
+#[tokio::test]
+async fn license_and_openapi_are_told() {
+    let gateway = start().await;
+    let license = send(gateway.rest, "GET", "/v2/license", None, "")
+        .await
+        .json();
+    assert_eq!(license["validLicense"], true);
+    let document = send(gateway.rest, "GET", "/v2/openapi.json", None, "")
+        .await
+        .json();
+    assert_eq!(document["openapi"], "3.0.3");
+}
+
+#[tokio::test]
+async fn head_answers_like_get_without_a_body() {
+    let gateway = start().await;
+    let head = crate::http::open(gateway.rest, "HEAD", "/v2/topology", None, "").await;
+    assert_eq!(head.status(), 200);
+}
+
+#[tokio::test]
+async fn a_deployment_passes_files_on() {
+    let gateway = start().await;
+    let body = "--b\r\nContent-Disposition: form-data; name=\"resources\"; filename=\"order.bpmn\"\r\n\r\n<x/>\r\n--b--\r\n";
+    let content_type = Some("multipart/form-data; boundary=b");
+    let answer = send(gateway.rest, "POST", "/v2/deployments", content_type, body).await;
+    assert_eq!(
+        answer.json()["deployments"][0]["processDefinition"]["resourceName"],
+        "order.bpmn"
+    );
+    let Command::Deploy(deploy) = gateway.broker.last().command else {
+        panic!()
+    };
+    assert_eq!(
+        (
+            deploy.resources[0].name.as_str(),
+            &deploy.resources[0].content[..]
+        ),
+        ("order.bpmn", &b"<x/>"[..])
+    );
+}
+
+#[tokio::test]
+async fn a_resource_is_deleted_by_its_key() {
+    let gateway = start().await;
+    let answer = post(
+        gateway.rest,
+        &format!("/v2/resources/{KEY}/deletion"),
+        r#"{"operationReference": 7}"#,
+    )
+    .await;
+    assert_eq!(
+        answer.json(),
+        json!({"resourceKey": KEY.to_string(), "batchOperation": null})
+    );
+    let request = gateway.broker.last();
+    assert_eq!(request.operation_reference, Some(7));
+    assert!(matches!(
+        request.command,
+        Command::DeleteResource { resource_key: KEY }
+    ));
+}
+
+#[tokio::test]
+async fn an_instance_is_created_by_id_with_everything_that_can_be_said() {
+    let gateway = start().await;
+    let answer = post(
+        gateway.rest,
+        "/v2/process-instances",
+        r#"{"processDefinitionId": "or\u0064er", "processDefinitionVersion": 2, "variables": {"a": 1.50, "b": {"c": [ ]}},
+            "tenantId": "<default>", "operationReference": 5, "startInstructions": [{"elementId": "s"}],
+            "runtimeInstructions": [{"type": "terminate_process_instance", "afterElementId": "t"}],
+            "tags": ["x"], "businessId": "B-1"}"#,
+    )
+    .await;
+    let created = answer.json();
+    assert_eq!(answer.status, 200);
+    assert_eq!(created["processInstanceKey"], (KEY.0 + 1).to_string());
+    assert_eq!(
+        (&created["variables"], &created["businessId"]),
+        (&json!({}), &json!("B-1"))
+    );
+    let request = gateway.broker.last();
+    assert_eq!(request.operation_reference, Some(5));
+    let Command::CreateProcessInstance(create) = request.command else {
+        panic!()
+    };
+    assert_eq!(
+        create.process,
+        ProcessRef::Id {
+            bpmn_process_id: "order".into(),
+            version: 2
+        }
+    );
+    // The text of a value is kept as it came.
+    assert_eq!(create.variables.to_json(), r#"{"a":1.50,"b":{"c": [ ]}}"#);
+    assert_eq!(
+        (create.start_instructions, create.terminate_after),
+        (vec!["s".to_string()], vec!["t".to_string()])
+    );
+    assert_eq!(
+        (create.tags, create.business_id.as_deref()),
+        (vec!["x".to_string()], Some("B-1"))
+    );
+    assert!(create.await_result.is_none());
+}
+
+#[tokio::test]
+async fn an_instance_is_created_by_key_and_nulls_count_as_absent() {
+    let gateway = start().await;
+    let body = format!(
+        r#"{{"processDefinitionKey": "{KEY}", "variables": null, "tags": null, "businessId": null}}"#
+    );
+    assert_eq!(
+        post(gateway.rest, "/v2/process-instances", &body)
+            .await
+            .status,
+        200
+    );
+    let Command::CreateProcessInstance(create) = gateway.broker.last().command else {
+        panic!()
+    };
+    assert_eq!(create.process, ProcessRef::Key(KEY));
+    post(
+        gateway.rest,
+        "/v2/process-instances",
+        r#"{"processDefinitionId": "order"}"#,
+    )
+    .await;
+    let Command::CreateProcessInstance(create) = gateway.broker.last().command else {
+        panic!()
+    };
+    assert_eq!(
+        create.process,
+        ProcessRef::Id {
+            bpmn_process_id: "order".into(),
+            version: -1
+        }
+    );
+}
+
+#[tokio::test]
+async fn a_creation_can_wait_for_the_end_of_the_instance() {
+    let gateway = start().await;
+    let body = r#"{"processDefinitionId": "order", "awaitCompletion": true, "fetchVariables": ["sum"], "requestTimeout": 5000}"#;
+    let answer = post(gateway.rest, "/v2/process-instances", body).await;
+    assert!(
+        answer.text.contains(r#""variables":{"sum": 1.50}"#),
+        "{}",
+        answer.text
+    );
+    let Command::CreateProcessInstance(create) = gateway.broker.last().command else {
+        panic!()
+    };
+    assert_eq!(create.await_result.expect("waits").fetch_variables, ["sum"]);
+}
+
+#[tokio::test]
+async fn an_instance_is_cancelled_with_and_without_a_body() {
+    let gateway = start().await;
+    let path = format!("/v2/process-instances/{KEY}/cancellation");
+    assert_eq!(
+        send(gateway.rest, "POST", &path, None, "").await.status,
+        204
+    );
+    assert_eq!(post(gateway.rest, &path, "null").await.status, 204);
+    assert_eq!(
+        post(gateway.rest, &path, r#"{"operationReference": 1}"#)
+            .await
+            .status,
+        204
+    );
+    let requests = gateway.broker.requests.lock();
+    assert!(requests.iter().all(|r| matches!(
+        r.command,
+        Command::CancelProcessInstance {
+            process_instance_key: KEY
+        }
+    )));
+    assert_eq!(
+        requests
+            .iter()
+            .map(|r| r.operation_reference)
+            .collect::<Vec<_>>(),
+        [None, None, Some(1)]
+    );
+}
+
+#[tokio::test]
+async fn jobs_are_activated_and_told_with_all_their_fields() {
+    let gateway = start().await;
+    gateway.broker.jobs.lock().extend([job(1), job(2), job(3)]);
+    let answer = post(
+        gateway.rest,
+        "/v2/jobs/activation",
+        r#"{"type": "pay", "worker": "w", "timeout": 1000, "maxJobsToActivate": 2, "fetchVariable": ["amount"],
+            "requestTimeout": 700, "tenantIds": ["<default>"], "tenantFilter": "assigned"}"#,
+    )
+    .await;
+    let jobs = answer.json()["jobs"].clone();
+    assert_eq!(jobs.as_array().map(Vec::len), Some(2));
+    assert_eq!(
+        (&jobs[0]["customHeaders"], &jobs[0]["kind"]),
+        (&json!({"h": "1"}), &json!("BPMN_ELEMENT"))
+    );
+    assert!(answer.text.contains(r#""variables":{"amount": 1.50}"#));
+    let (command, wait) = gateway.broker.activations.lock()[0].clone();
+    assert_eq!(
+        (
+            &*command.job_type,
+            &*command.worker,
+            command.timeout,
+            command.max_jobs
+        ),
+        ("pay", "w", 1000, 2)
+    );
+    assert_eq!(
+        (command.fetch_variables.len(), wait),
+        (1, Duration::from_millis(700))
+    );
+}
+
+#[tokio::test]
+async fn a_negative_request_timeout_does_not_wait_and_zero_takes_the_default() {
+    let gateway = start().await;
+    let body = |timeout: i64| {
+        format!(
+            r#"{{"type": "pay", "timeout": 1, "maxJobsToActivate": 1, "requestTimeout": {timeout}}}"#
+        )
+    };
+    let answer = post(gateway.rest, "/v2/jobs/activation", &body(-1)).await;
+    assert_eq!(answer.json(), json!({"jobs": []}));
+    gateway.broker.jobs.lock().push(job(1));
+    post(gateway.rest, "/v2/jobs/activation", &body(0)).await;
+    let waits: Vec<_> = gateway
+        .broker
+        .activations
+        .lock()
+        .iter()
+        .map(|a| a.1)
+        .collect();
+    assert_eq!(waits, [Duration::ZERO, Duration::from_secs(10)]);
+}
+
+#[tokio::test]
+async fn jobs_are_completed_failed_and_thrown_from() {
+    let gateway = start().await;
+    let path = |what: &str| format!("/v2/jobs/{KEY}/{what}");
+    assert_eq!(
+        send(gateway.rest, "POST", &path("completion"), None, "")
+            .await
+            .status,
+        204
+    );
+    let body = r#"{"variables": {"x": 1}, "result": {"type": "userTask", "denied": false}}"#;
+    assert_eq!(
+        post(gateway.rest, &path("completion"), body).await.status,
+        204
+    );
+    let Command::CompleteJob {
+        job_key: KEY,
+        variables,
+    } = gateway.broker.last().command
+    else {
+        panic!()
+    };
+    assert_eq!(variables, vars(r#"{"x":1}"#));
+
+    let body = r#"{"retries": 2, "errorMessage": "no", "retryBackOff": 9, "variables": {"y": 2}}"#;
+    assert_eq!(post(gateway.rest, &path("failure"), body).await.status, 204);
+    let Command::FailJob(fail) = gateway.broker.last().command else {
+        panic!()
+    };
+    assert_eq!(
+        (
+            fail.job_key,
+            fail.retries,
+            fail.retry_back_off,
+            fail.error_message.as_str()
+        ),
+        (KEY, 2, 9, "no")
+    );
+    assert_eq!(fail.variables, vars(r#"{"y":2}"#));
+
+    let body = r#"{"errorCode": "E1", "errorMessage": null, "variables": null}"#;
+    assert_eq!(post(gateway.rest, &path("error"), body).await.status, 204);
+    let Command::ThrowError(throw) = gateway.broker.last().command else {
+        panic!()
+    };
+    assert_eq!(
+        (
+            throw.job_key,
+            throw.error_code.as_str(),
+            throw.error_message.as_str()
+        ),
+        (KEY, "E1", "")
+    );
+}
+
+#[tokio::test]
+async fn a_job_failed_without_a_body_has_no_retries_left() {
+    let gateway = start().await;
+    let path = format!("/v2/jobs/{KEY}/failure");
+    assert_eq!(
+        send(gateway.rest, "POST", &path, None, "").await.status,
+        204
+    );
+    let Command::FailJob(fail) = gateway.broker.last().command else {
+        panic!()
+    };
+    assert_eq!((fail.retries, fail.retry_back_off), (0, 0));
+}
+
+#[tokio::test]
+async fn a_job_update_names_what_it_changes() {
+    let gateway = start().await;
+    let path = format!("/v2/jobs/{KEY}");
+    for (changeset, expected) in [
+        (r#"{"retries": 3}"#, (Some(3), None, UpdateJobKind::Retries)),
+        (
+            r#"{"timeout": 50, "retries": null}"#,
+            (None, Some(50), UpdateJobKind::Timeout),
+        ),
+        (
+            r#"{"retries": 1, "timeout": 2}"#,
+            (Some(1), Some(2), UpdateJobKind::Both),
+        ),
+    ] {
+        let body = format!(r#"{{"changeset": {changeset}, "operationReference": 4}}"#);
+        assert_eq!(
+            send(gateway.rest, "PATCH", &path, Some(JSON), body)
+                .await
+                .status,
+            204
+        );
+        let request = gateway.broker.last();
+        let Command::UpdateJob {
+            job_key: KEY,
+            retries,
+            timeout,
+            kind,
+        } = request.command
+        else {
+            panic!()
+        };
+        assert_eq!((retries, timeout, kind), expected);
+        assert_eq!(request.operation_reference, Some(4));
+    }
+}
+
+#[tokio::test]
+async fn messages_are_published_and_correlated() {
+    let gateway = start().await;
+    let body = r#"{"name": "paid", "correlationKey": "k", "timeToLive": 60000, "messageId": "m", "variables": {"a": 1}}"#;
+    let answer = post(gateway.rest, "/v2/messages/publication", body).await;
+    assert_eq!(
+        answer.json(),
+        json!({"tenantId": "<default>", "messageKey": KEY.to_string()})
+    );
+    let Command::PublishMessage(publish) = gateway.broker.last().command else {
+        panic!()
+    };
+    assert_eq!(
+        (
+            &*publish.name,
+            &*publish.correlation_key,
+            publish.time_to_live,
+            &*publish.message_id
+        ),
+        ("paid", "k", 60000, "m")
+    );
+
+    let answer = post(
+        gateway.rest,
+        "/v2/messages/correlation",
+        r#"{"name": "paid"}"#,
+    )
+    .await;
+    assert_eq!(answer.json()["processInstanceKey"], (KEY.0 + 1).to_string());
+    let Command::CorrelateMessage(correlate) = gateway.broker.last().command else {
+        panic!()
+    };
+    assert_eq!(
+        (&*correlate.name, &*correlate.correlation_key),
+        ("paid", "")
+    );
+}
+
+#[tokio::test]
+async fn variables_are_set_locally_or_not() {
+    let gateway = start().await;
+    let path = format!("/v2/element-instances/{KEY}/variables");
+    for (body, expected) in [
+        (r#"{"variables": {"a": 1}}"#, false),
+        (r#"{"variables": {}, "local": true}"#, true),
+    ] {
+        assert_eq!(
+            send(gateway.rest, "PUT", &path, Some(JSON), body)
+                .await
+                .status,
+            204
+        );
+        let Command::SetVariables {
+            element_instance_key: KEY,
+            local,
+            ..
+        } = gateway.broker.last().command
+        else {
+            panic!()
+        };
+        assert_eq!(local, expected);
+    }
+}
+
+#[tokio::test]
+async fn incidents_are_resolved() {
+    let gateway = start().await;
+    let path = format!("/v2/incidents/{KEY}/resolution");
+    assert_eq!(
+        send(gateway.rest, "POST", &path, None, "").await.status,
+        204
+    );
+    assert!(matches!(
+        gateway.broker.last().command,
+        Command::ResolveIncident { incident_key: KEY }
+    ));
+}
+
+#[tokio::test]
+async fn the_clock_is_pinned_and_reset() {
+    let gateway = start().await;
+    assert_eq!(
+        send(
+            gateway.rest,
+            "PUT",
+            "/v2/clock",
+            Some(JSON),
+            r#"{"timestamp": 1000}"#
+        )
+        .await
+        .status,
+        204
+    );
+    assert!(matches!(
+        gateway.broker.last().command,
+        Command::PinClock { timestamp: 1000 }
+    ));
+    assert_eq!(
+        send(gateway.rest, "POST", "/v2/clock/reset", None, "")
+            .await
+            .status,
+        204
+    );
+    assert!(matches!(gateway.broker.last().command, Command::ResetClock));
+}
+
+#[tokio::test]
+async fn expressions_are_evaluated() {
+    let gateway = start().await;
+    let body = r#"{"expression": "=x + \"1\"", "variables": {"x": 1}}"#;
+    let answer = post(gateway.rest, "/v2/expression/evaluation", body).await;
+    assert_eq!(
+        answer.json(),
+        json!({"expression": "=x + \"1\"", "result": [1, 2.5], "warnings": [{"message": "no variable 'x'"}]})
+    );
+}
+
+#[tokio::test]
+async fn the_same_connection_serves_http2() {
+    use http_body_util::BodyExt;
+    let gateway = start().await;
+    let mut client = crate::http::http2(gateway.rest).await;
+    let path = format!("/v2/jobs/{KEY}/completion");
+    let body = r#"{"variables": {"x": 1}}"#;
+    let request = crate::http::request(gateway.rest, "POST", &path, Some(JSON), body.into());
+    assert_eq!(
+        client
+            .send_request(request)
+            .await
+            .expect("an answer")
+            .status(),
+        204
+    );
+    let request = crate::http::request(gateway.rest, "GET", "/v2/topology", None, "".into());
+    let answer = client.send_request(request).await.expect("an answer");
+    assert_eq!(answer.status(), 200);
+    assert!(
+        !answer
+            .into_body()
+            .collect()
+            .await
+            .expect("a body")
+            .to_bytes()
+            .is_empty()
+    );
+    let Command::CompleteJob {
+        job_key: Key(_),
+        variables,
+    } = gateway.broker.last().command
+    else {
+        panic!()
+    };
+    assert_eq!(variables, vars(r#"{"x":1}"#));
+}

@@ -1,0 +1,201 @@
+//! Job streams over REST and gRPC: what is pushed, how far, and when it ends.
+
+use std::time::Duration;
+
+use http_body_util::BodyExt;
+use hyper::body::{Bytes, Incoming};
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use skep_proto::gateway_protocol as pb;
+use skep_protocol::ActivatedJob;
+use tokio::sync::mpsc::Sender;
+
+use crate::fake::{FakeBroker, Running, job, start, start_with};
+use crate::http::{JSON, OPENAPI, open, request};
+use crate::schema;
+
+const BODY: &str =
+    r#"{"type": "pay", "worker": "w", "timeout": 1000, "fetchVariable": ["amount"]}"#;
+
+async fn open_stream(gateway: &Running) -> Incoming {
+    let response = open(gateway.rest, "POST", "/v2/jobs/stream", Some(JSON), BODY).await;
+    assert_eq!(
+        (
+            response.status().as_u16(),
+            &response.headers()["content-type"]
+        ),
+        (200, &"application/x-ndjson".parse().expect("a value"))
+    );
+    response.into_body()
+}
+
+fn sender(broker: &FakeBroker) -> Sender<ActivatedJob> {
+    broker.streams.lock()[0].jobs.clone()
+}
+
+async fn next_piece(body: &mut Incoming) -> Option<Bytes> {
+    let frame = body.frame().await?.expect("the stream broke off");
+    frame.into_data().ok()
+}
+
+#[tokio::test]
+async fn jobs_come_as_lines_of_json() {
+    let gateway = start().await;
+    let mut stream = open_stream(&gateway).await;
+    let spec = gateway.broker.streams.lock()[0].spec.clone();
+    assert_eq!(
+        (&*spec.job_type, &*spec.worker, spec.timeout, spec.max_jobs),
+        ("pay", "w", 1000, 32)
+    );
+    let jobs = sender(&gateway.broker);
+    let mut text = String::new();
+    for n in 1..=3 {
+        jobs.send(job(n)).await.expect("open");
+    }
+    while text.matches('\n').count() < 3 {
+        let piece = next_piece(&mut stream).await.expect("jobs");
+        text.push_str(std::str::from_utf8(&piece).expect("text"));
+    }
+    let schema = serde_json::json!({"$ref": "#/components/schemas/ActivatedJobResult"});
+    for (line, n) in text.lines().zip(1..) {
+        let value = serde_json::from_str(line).expect("a line of JSON");
+        assert_eq!(
+            schema::differences(&OPENAPI, &schema, &value),
+            Vec::<String>::new()
+        );
+        assert_eq!(value["jobKey"], job(n).key.to_string());
+    }
+    assert_eq!(gateway.metrics.job_streams.clients.get(), 1);
+}
+
+#[tokio::test]
+async fn a_silent_stream_gets_blank_lines() {
+    let gateway = start_with(|config| config.stream_keep_alive = Duration::from_millis(5)).await;
+    let mut stream = open_stream(&gateway).await;
+    for _ in 0..2 {
+        assert_eq!(next_piece(&mut stream).await.as_deref(), Some(&b"\n"[..]));
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_goes_away_closes_its_stream() {
+    let gateway = start().await;
+    let stream = open_stream(&gateway).await;
+    let opened = gateway.broker.streams.lock().pop().expect("a stream");
+    drop(stream);
+    // The broker's end is dropped, which wakes whoever waits for it.
+    assert!(opened.closed.await.is_err());
+    assert_eq!(gateway.metrics.job_streams.clients.get(), 0);
+}
+
+#[tokio::test]
+async fn a_stream_ends_when_the_broker_closes_it() {
+    let gateway = start().await;
+    let mut stream = open_stream(&gateway).await;
+    gateway.broker.streams.lock().clear();
+    assert!(next_piece(&mut stream).await.is_none());
+}
+
+const JOB_BYTES: usize = 8 << 10;
+
+fn large_job(n: i64) -> ActivatedJob {
+    ActivatedJob {
+        variables: format!(r#"{{"x":"{}"}}"#, "y".repeat(JOB_BYTES)),
+        ..job(n)
+    }
+}
+
+/// Pushes until nobody takes any more. A slow machine can only make this end early.
+async fn push_until_full(jobs: &Sender<ActivatedJob>) -> usize {
+    for n in 0..2000 {
+        let pushed =
+            tokio::time::timeout(Duration::from_millis(300), jobs.send(large_job(n as i64))).await;
+        if pushed.is_err() {
+            return n;
+        }
+    }
+    panic!("a client that does not read was given 16 MB of jobs");
+}
+
+/// The credit, what the gateway buffers, and what the two sockets hold.
+const MOST_BYTES: usize = 32 * JOB_BYTES + (1 << 20);
+
+#[tokio::test]
+async fn a_client_that_does_not_read_gets_its_credit_and_what_the_sockets_hold() {
+    let gateway = start().await;
+    let socket = tokio::net::TcpSocket::new_v4().expect("a socket");
+    socket.set_recv_buffer_size(64 << 10).expect("a buffer");
+    let io = TokioIo::new(socket.connect(gateway.rest).await.expect("connects"));
+    let (mut client, connection) = http1::Builder::new()
+        .max_buf_size(16 << 10)
+        .handshake(io)
+        .await
+        .expect("no handshake");
+    tokio::spawn(connection);
+    let request = request(
+        gateway.rest,
+        "POST",
+        "/v2/jobs/stream",
+        Some(JSON),
+        BODY.into(),
+    );
+    let mut stream = client
+        .send_request(request)
+        .await
+        .expect("answers")
+        .into_body();
+
+    let jobs = sender(&gateway.broker);
+    let pushed = push_until_full(&jobs).await;
+    assert!(pushed >= 32, "{pushed}");
+    assert!(
+        pushed * JOB_BYTES < MOST_BYTES,
+        "{pushed} jobs are on their way"
+    );
+
+    // Nothing of it is lost once the client reads.
+    gateway.broker.streams.lock().clear();
+    drop(jobs);
+    let mut lines = 0;
+    while let Some(piece) = next_piece(&mut stream).await {
+        lines += piece.iter().filter(|b| **b == b'\n').count();
+    }
+    assert_eq!(lines, pushed);
+}
+
+#[tokio::test]
+async fn a_grpc_client_that_does_not_read_gets_its_credit_and_its_window() {
+    let gateway = start().await;
+    let endpoint = tonic::transport::Endpoint::from_shared(format!("http://{}", gateway.grpc))
+        .expect("an address")
+        .initial_stream_window_size(64 << 10)
+        .initial_connection_window_size(64 << 10);
+    let mut client =
+        pb::gateway_client::GatewayClient::new(endpoint.connect().await.expect("connects"));
+    let request = pb::StreamActivatedJobsRequest {
+        r#type: "pay".into(),
+        worker: "w".into(),
+        timeout: 1000,
+        ..Default::default()
+    };
+    let mut stream = client
+        .stream_activated_jobs(request)
+        .await
+        .expect("opens")
+        .into_inner();
+    let jobs = sender(&gateway.broker);
+    let pushed = push_until_full(&jobs).await;
+    assert!(pushed >= 32, "{pushed}");
+    assert!(
+        pushed * JOB_BYTES < MOST_BYTES,
+        "{pushed} jobs are on their way"
+    );
+
+    gateway.broker.streams.lock().clear();
+    drop(jobs);
+    let mut read = 0;
+    while stream.message().await.expect("goes on").is_some() {
+        read += 1;
+    }
+    assert_eq!(read, pushed);
+}
