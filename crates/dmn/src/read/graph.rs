@@ -297,25 +297,23 @@ impl Reader<'_> {
 
     /// Refuses elements that require themselves, directly or through others.
     fn refuse_cycles(&mut self, graph: &Graph, index: &Index<'_>) {
+        let of = |requires: &Requirements| -> Vec<Target> {
+            let decisions = requires.decisions.iter().map(|at| Target::Decision(*at));
+            let knowledge = requires.knowledge.iter().map(|at| Target::Knowledge(*at));
+            let services = requires.services.iter().map(|at| Target::Service(*at));
+            decisions.chain(knowledge).chain(services).collect()
+        };
         let next = |target: Target| -> Vec<Target> {
-            let of = |requires: &Requirements| {
-                let decisions = requires.decisions.iter().map(|at| Target::Decision(*at));
-                let knowledge = requires.knowledge.iter().map(|at| Target::Knowledge(*at));
-                let services = requires.services.iter().map(|at| Target::Service(*at));
-                decisions.chain(knowledge).chain(services).collect()
-            };
-            match target {
-                Target::Input(_) => Vec::new(),
+            let required = match target {
+                Target::Input(_) => None,
                 Target::Decision(at) => graph.decisions.get(at).map(|d| of(&d.requires)),
                 Target::Knowledge(at) => graph.knowledge.get(at).map(|k| of(&k.requires)),
                 Target::Service(at) => graph.services.get(at).map(|service| {
                     let outputs = service.outputs.iter().map(|at| Target::Decision(*at));
                     outputs.collect()
                 }),
-            }
-            .into_iter()
-            .flatten()
-            .collect()
+            };
+            required.unwrap_or_default()
         };
         let node = |target: Target| match target {
             Target::Input(_) => None,
