@@ -122,7 +122,7 @@ impl Evaluator<'_> {
         for (argument, kind) in arguments.iter().zip(closure.body.types.iter()) {
             if let Some(kind) = kind
                 && !argument.is_null()
-                && !super::types::is_instance(argument, kind)
+                && !super::types::is_instance(argument, kind, &closure.body.host_types)
             {
                 let message = format!("The argument '{}' has not the type of its parameter", quote(argument));
                 return self.fail(WarningCode::InvalidType, message);

@@ -27,6 +27,12 @@ const MAX_SMALL_SCALE: u8 = 18;
 #[derive(Clone)]
 pub struct Number(Repr);
 
+impl Default for Number {
+    fn default() -> Number {
+        Number::ZERO
+    }
+}
+
 #[derive(Clone)]
 enum Repr {
     /// `mantissa * 10^-scale`, scale at most 18.
@@ -77,7 +83,7 @@ impl Number {
         Number(Repr::Small { mantissa: value, scale: 0 })
     }
 
-    const fn small(mantissa: i64, scale: u8) -> Number {
+    pub(crate) const fn small(mantissa: i64, scale: u8) -> Number {
         Number(Repr::Small { mantissa, scale })
     }
 
