@@ -17,6 +17,7 @@ use smallvec::SmallVec;
 use crate::compile::{ClosureNode, ItemKey, Node, RangeNode, Test};
 use crate::value::{Context, ContextBuilder, Function, List, Range, Value};
 use crate::{EvalContext, Evaluation, Scope, Warning, WarningCode};
+use crate::syntax::HostTypes;
 use crate::syntax::ast::{ArithmeticOp, CompareOp, Type};
 pub(crate) use arithmetic::add;
 use variables::Variable;
@@ -269,9 +270,9 @@ impl<'a> Evaluator<'a> {
         self.warn(WarningCode::InvalidType, message);
     }
 
-    fn instance_of(&mut self, value: &Node, kind: &Type) -> Value {
+    fn instance_of(&mut self, value: &Node, kind: &(Type, HostTypes)) -> Value {
         let value = self.eval(value);
-        Value::Boolean(types::is_instance(&value, kind))
+        Value::Boolean(types::is_instance(&value, &kind.0, &kind.1))
     }
 
     fn path_node(&mut self, base: &Node, name: &Arc<str>) -> Value {

@@ -15,6 +15,7 @@ pub use list::List;
 pub use range::Range;
 
 pub(crate) use function::{Closure, FunctionKind};
+pub(crate) use print::write_quoted;
 
 use crate::number::Number;
 use crate::temporal::{Date, DateTime, DayTimeDuration, Time, YearMonthDuration};
