@@ -21,7 +21,7 @@ pub(crate) struct Graph {
     pub by_id: FxHashMap<Arc<str>, usize>,
     pub knowledge: Vec<KnowledgeModel>,
     pub services: Vec<Service>,
-    pub types: Types,
+    pub types: Arc<Types>,
 }
 
 impl Drg {

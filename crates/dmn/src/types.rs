@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use skep_feel::{DateTime, EmptyScope, EvalContext, Time, UnaryTests, Value, Zone};
+use skep_feel::{
+    DateTime, EmptyScope, EvalContext, HostType, HostTypes, Time, UnaryTests, Value, Zone,
+};
 
 /// Position in [`Types`].
 pub(crate) type TypeId = usize;
@@ -11,10 +13,11 @@ pub(crate) type TypeId = usize;
 /// Values nested deeper than this are not checked further.
 const MAX_DEPTH: usize = 100;
 
-#[derive(Default)]
 pub(crate) struct Types {
     list: Vec<ItemType>,
-    by_name: FxHashMap<String, TypeId>,
+    /// The types that DMN brings along.
+    built_in: FxHashMap<&'static str, TypeId>,
+    by_name: FxHashMap<Arc<str>, TypeId>,
 }
 
 pub(crate) struct ItemType {
@@ -40,6 +43,44 @@ pub(crate) enum Shape {
     Alias(TypeId),
 }
 
+impl Default for Types {
+    fn default() -> Types {
+        let mut types = Types {
+            list: Vec::new(),
+            built_in: FxHashMap::default(),
+            by_name: FxHashMap::default(),
+        };
+        let built_in: [(&[&str], Shape); 11] = [
+            (&["boolean"], Shape::Boolean),
+            (&["number"], Shape::Number),
+            (&["string"], Shape::String),
+            (&["date"], Shape::Date),
+            (&["time"], Shape::Time),
+            (&["dateTime", "date and time"], Shape::DateTime),
+            (
+                &["dayTimeDuration", "days and time duration"],
+                Shape::DayTimeDuration,
+            ),
+            (
+                &["yearMonthDuration", "years and months duration"],
+                Shape::YearMonthDuration,
+            ),
+            (&["context"], Shape::Context(Vec::new())),
+            (&["list"], Shape::List),
+            (&["range"], Shape::Range),
+        ];
+        for (names, shape) in built_in {
+            let id = types.add(ItemType {
+                shape,
+                collection: false,
+                allowed: None,
+            });
+            types.built_in.extend(names.iter().map(|name| (*name, id)));
+        }
+        types
+    }
+}
+
 impl Types {
     pub fn get(&self, id: TypeId) -> Option<&ItemType> {
         self.list.get(id)
@@ -56,7 +97,7 @@ impl Types {
         }
     }
 
-    /// A place for a named type that is described later. False when the name is taken.
+    /// A place for a named type that is described later; `None` when the name is taken.
     pub fn declare(&mut self, name: &str) -> Option<TypeId> {
         if self.by_name.contains_key(name) {
             return None;
@@ -66,12 +107,12 @@ impl Types {
             collection: false,
             allowed: None,
         });
-        self.by_name.insert(name.to_owned(), id);
+        self.by_name.insert(Arc::from(name), id);
         Some(id)
     }
 
     /// The type that a `typeRef` names; unknown names mean anything.
-    pub fn find(&mut self, reference: &str) -> Option<TypeId> {
+    pub fn find(&self, reference: &str) -> Option<TypeId> {
         let reference = reference.trim();
         if let Some(id) = self.by_name.get(reference) {
             return Some(*id);
@@ -79,27 +120,24 @@ impl Types {
         let local = reference
             .split_once(':')
             .map_or(reference, |(_, local)| local);
-        let shape = match local {
-            "boolean" => Shape::Boolean,
-            "number" => Shape::Number,
-            "string" => Shape::String,
-            "date" => Shape::Date,
-            "time" => Shape::Time,
-            "dateTime" | "date and time" => Shape::DateTime,
-            "dayTimeDuration" | "days and time duration" => Shape::DayTimeDuration,
-            "yearMonthDuration" | "years and months duration" => Shape::YearMonthDuration,
-            "context" => Shape::Context(Vec::new()),
-            "list" => Shape::List,
-            "range" => Shape::Range,
-            _ => return self.by_name.get(local).copied(),
+        let built_in = self.built_in.get(local).copied();
+        built_in.or_else(|| self.by_name.get(local).copied())
+    }
+
+    /// The item definitions, for `instance of`.
+    pub fn for_feel(self: &Arc<Types>) -> HostTypes {
+        let item = |id: &TypeId| -> Arc<dyn HostType> {
+            Arc::new(Item {
+                types: Arc::clone(self),
+                id: *id,
+            })
         };
-        let id = self.add(ItemType {
-            shape,
-            collection: false,
-            allowed: None,
-        });
-        self.by_name.insert(reference.to_owned(), id);
-        Some(id)
+        HostTypes::new(
+            self.by_name
+                .iter()
+                .map(|(name, id)| (Arc::clone(name), item(id)))
+                .collect(),
+        )
     }
 
     /// The name of a type that stands for itself, through others; `None` when there is none.
@@ -112,7 +150,7 @@ impl Types {
                     _ => return None,
                 }
             }
-            Some(name.as_str())
+            Some(&**name)
         })
     }
 
@@ -126,6 +164,7 @@ impl Types {
 
     /// The value, changed to the type where DMN allows it; null when it does not fit.
     pub fn coerce(&self, value: Value, id: TypeId, cx: &EvalContext) -> Value {
+        let cx = Some(cx);
         if self.conforms(&value, id, cx, 0) {
             return value;
         }
@@ -173,7 +212,8 @@ impl Types {
             .is_some_and(|kind| kind.collection || matches!(kind.shape, Shape::List))
     }
 
-    fn conforms(&self, value: &Value, id: TypeId, cx: &EvalContext, depth: usize) -> bool {
+    /// Whether a value has the type; with a context, also whether it is one of the allowed values.
+    fn conforms(&self, value: &Value, id: TypeId, cx: Option<&EvalContext>, depth: usize) -> bool {
         let Some(kind) = self.get(id) else {
             return true;
         };
@@ -195,7 +235,7 @@ impl Types {
         &self,
         value: &Value,
         kind: &ItemType,
-        cx: &EvalContext,
+        cx: Option<&EvalContext>,
         depth: usize,
     ) -> bool {
         let fits = match (&kind.shape, value) {
@@ -221,8 +261,23 @@ impl Types {
             }
             _ => false,
         };
-        fits && kind.allowed.as_ref().is_none_or(|tests| {
-            tests.evaluate(value, &EmptyScope, cx).value.as_bool() == Some(true)
-        })
+        fits && match (&kind.allowed, cx) {
+            (Some(tests), Some(cx)) => {
+                tests.evaluate(value, &EmptyScope, cx).value.as_bool() == Some(true)
+            }
+            _ => true,
+        }
+    }
+}
+
+/// An item definition as a type of FEEL. Like DMN's `instance of`, it does not ask for allowed values.
+struct Item {
+    types: Arc<Types>,
+    id: TypeId,
+}
+
+impl HostType for Item {
+    fn is_instance(&self, value: &Value) -> bool {
+        self.types.conforms(value, self.id, None, 0)
     }
 }

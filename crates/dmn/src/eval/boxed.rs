@@ -37,7 +37,9 @@ impl Run<'_> {
                 let [test, then, otherwise] = &**parts;
                 match self.boxed(test, scope, None)? {
                     Value::Boolean(true) => self.boxed(then, scope, None)?,
-                    _ => self.boxed(otherwise, scope, None)?,
+                    Value::Boolean(false) | Value::Null => self.boxed(otherwise, scope, None)?,
+                    // Neither holds nor does not.
+                    _ => Value::Null,
                 }
             }
             Logic::Filter(parts) => self.filter(&parts[0], &parts[1], scope)?,

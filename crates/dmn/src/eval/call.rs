@@ -9,6 +9,7 @@ use skep_feel::{
 };
 
 use super::{Fault, Frame, Run, read};
+use crate::error::abbreviate;
 use crate::model::{Definition, Graph};
 
 /// Levels of nesting that one call takes.
@@ -146,7 +147,15 @@ impl Run<'_> {
         mut frame: Frame<'_>,
     ) -> Result<Value, Fault> {
         for ((name, kind), argument) in definition.parameters.iter().zip(arguments) {
-            frame.put(name, self.coerced(argument, *kind));
+            let given = !argument.is_null();
+            let value = self.coerced(argument, *kind);
+            if given && value.is_null() {
+                return Err(Fault::new(format!(
+                    "the argument for the parameter '{}' does not have its declared type",
+                    abbreviate(name)
+                )));
+            }
+            frame.put(name, value);
         }
         self.boxed(&definition.body, &frame, None)
     }

@@ -77,7 +77,7 @@ impl Reader<'_> {
             by_id,
             knowledge,
             services,
-            types: std::mem::take(&mut self.types),
+            types: Arc::clone(&self.types),
         };
         self.refuse_cycles(&graph, &index);
         self.findings.is_empty().then_some(graph)

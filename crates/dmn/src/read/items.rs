@@ -5,7 +5,7 @@ use std::sync::Arc;
 use skep_feel::UnaryTests;
 
 use super::Reader;
-use crate::types::{ItemType, Shape, TypeId};
+use crate::types::{ItemType, Shape, TypeId, Types};
 use crate::xml::{self, Node};
 
 /// Components nested deeper than this are refused.
@@ -17,10 +17,11 @@ impl Reader<'_> {
         if !self.standard() {
             return;
         }
+        let mut types = Types::default();
         let mut declared: Vec<(TypeId, Node<'_>)> = Vec::new();
         for node in xml::children(root, "itemDefinition") {
             let name = node.attribute("name").unwrap_or_default();
-            match self.types.declare(name) {
+            match types.declare(name) {
                 Some(id) => declared.push((id, node)),
                 None => self.findings.add(
                     node,
@@ -29,16 +30,18 @@ impl Reader<'_> {
             }
         }
         for (id, node) in declared {
-            let kind = self.item_type(node, 0);
-            self.types.set(id, kind);
+            let kind = self.item_type(node, &mut types, 0);
+            types.set(id, kind);
         }
-        if let Some(name) = self.types.alias_cycle() {
+        if let Some(name) = types.alias_cycle() {
             let message = format!("The item definition '{name}' is defined by itself");
             self.findings.add(root, message);
         }
+        self.types = Arc::new(types);
+        self.feel_types = self.types.for_feel();
     }
 
-    fn item_type(&mut self, node: Node<'_>, depth: usize) -> ItemType {
+    fn item_type(&mut self, node: Node<'_>, types: &mut Types, depth: usize) -> ItemType {
         let mut kind = ItemType {
             shape: Shape::Any,
             collection: node.attribute("isCollection") == Some("true"),
@@ -52,18 +55,18 @@ impl Reader<'_> {
         if let Some(function) = xml::child(node, "functionItem") {
             let result = function
                 .attribute("outputTypeRef")
-                .and_then(|reference| self.types.find(reference));
+                .and_then(|reference| types.find(reference));
             kind.shape = Shape::Function(result);
         } else if xml::child(node, "itemComponent").is_some() {
             let mut fields: Vec<(Arc<str>, TypeId)> = Vec::new();
             for component in xml::children(node, "itemComponent") {
-                let field = self.item_type(component, depth + 1);
+                let field = self.item_type(component, types, depth + 1);
                 let name = component.attribute("name").unwrap_or_default();
-                fields.push((Arc::from(name), self.types.add(field)));
+                fields.push((Arc::from(name), types.add(field)));
             }
             kind.shape = Shape::Context(fields);
         } else if let Some(reference) = xml::child(node, "typeRef").map(xml::text)
-            && let Some(target) = self.types.find(&reference)
+            && let Some(target) = types.find(&reference)
         {
             kind.shape = Shape::Alias(target);
         }

@@ -7,7 +7,7 @@ mod table;
 
 use std::sync::Arc;
 
-use skep_feel::{Expression, ParseError, ParseOptions, UnaryTests};
+use skep_feel::{Expression, HostTypes, ParseError, ParseOptions, UnaryTests};
 
 use crate::error::{Findings, Invalid, abbreviate};
 use crate::matcher::Cell;
@@ -46,7 +46,8 @@ impl Drg {
             options,
             names: Vec::new(),
             findings: Findings::default(),
-            types: Types::default(),
+            types: Arc::default(),
+            feel_types: HostTypes::default(),
         };
         if options.dialect == Dialect::Standard {
             reader.names = names(root);
@@ -64,7 +65,9 @@ struct Reader<'o> {
     /// Names of the model that FEEL cannot read by itself.
     names: Vec<Arc<str>>,
     findings: Findings,
-    types: Types,
+    types: Arc<Types>,
+    /// The same for FEEL.
+    feel_types: HostTypes,
 }
 
 impl Reader<'_> {
@@ -154,6 +157,7 @@ impl Reader<'_> {
         };
         ParseOptions {
             names: self.names.iter().filter(occurs).cloned().collect(),
+            types: self.feel_types.clone(),
         }
     }
 
