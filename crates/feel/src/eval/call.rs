@@ -20,7 +20,9 @@ impl Evaluator<'_> {
     }
 
     fn run_builtin(&mut self, builtin: &'static Builtin, arguments: &[Value]) -> Value {
-        if !self.charge(1) {
+        // What a function reads is work, too.
+        let size: usize = arguments.iter().map(|argument| argument.size()).sum();
+        if !self.charge(1 + size) {
             return Value::Null;
         }
         match builtin.run(self, arguments) {

@@ -24,6 +24,8 @@ use variables::Variable;
 
 /// More warnings than this are not kept.
 const MAX_WARNINGS: usize = 100;
+/// Longest message, in bytes.
+const MAX_MESSAGE: usize = 1000;
 /// Longest value that a message quotes, in bytes.
 const MAX_QUOTE: usize = 200;
 
@@ -70,6 +72,12 @@ impl<'a> Evaluator<'a> {
 
     pub fn warn(&mut self, code: WarningCode, message: impl Into<String>) {
         if self.warnings.len() < MAX_WARNINGS && !self.stopped {
+            let mut message = message.into();
+            if message.len() > MAX_MESSAGE {
+                let cut = (0..=MAX_MESSAGE).rev().find(|at| message.is_char_boundary(*at)).unwrap_or(0);
+                message.truncate(cut);
+                message.push('…');
+            }
             self.warnings.push(Warning::new(code, message));
         }
     }
