@@ -69,7 +69,10 @@ fn pow10_i64(n: u32) -> Option<i64> {
 }
 
 pub(crate) fn digits(mantissa: i128) -> u32 {
-    mantissa.unsigned_abs().checked_ilog10().map_or(1, |n| n + 1)
+    mantissa
+        .unsigned_abs()
+        .checked_ilog10()
+        .map_or(1, |n| n + 1)
 }
 
 impl Number {
@@ -80,7 +83,10 @@ impl Number {
 
     /// A whole number.
     pub const fn from_i64(value: i64) -> Number {
-        Number(Repr::Small { mantissa: value, scale: 0 })
+        Number(Repr::Small {
+            mantissa: value,
+            scale: 0,
+        })
     }
 
     pub(crate) const fn small(mantissa: i64, scale: u8) -> Number {
@@ -89,9 +95,10 @@ impl Number {
 
     pub(crate) fn parts(&self) -> Parts {
         match &self.0 {
-            Repr::Small { mantissa, scale } => {
-                Parts { mantissa: i128::from(*mantissa), exponent: -i32::from(*scale) }
-            }
+            Repr::Small { mantissa, scale } => Parts {
+                mantissa: i128::from(*mantissa),
+                exponent: -i32::from(*scale),
+            },
             Repr::Wide(parts) => **parts,
         }
     }
@@ -139,12 +146,18 @@ impl Number {
         {
             return Some(Number::small(small, (-exponent) as u8));
         }
-        Some(Number(Repr::Wide(Arc::new(Parts { mantissa, exponent: exponent as i32 }))))
+        Some(Number(Repr::Wide(Arc::new(Parts {
+            mantissa,
+            exponent: exponent as i32,
+        }))))
     }
 
     /// Drops trailing zeros after the decimal point, but keeps at least `keep` decimals.
     pub(crate) fn strip_zeros(self, keep: u32) -> Number {
-        let Parts { mut mantissa, exponent } = self.parts();
+        let Parts {
+            mut mantissa,
+            exponent,
+        } = self.parts();
         let mut exponent = i64::from(exponent);
         if mantissa == 0 || exponent >= 0 || mantissa % 10 != 0 {
             return self;
@@ -156,22 +169,47 @@ impl Number {
         Number::from_parts(mantissa, exponent).unwrap_or(self)
     }
 
+    /// A whole result without decimals (`2 * 3.5` is `7`), so that it becomes a whole number in JSON.
+    fn whole(mantissa: i64, scale: u8) -> Number {
+        if scale > 0
+            && let Some(unit) = pow10_i64(u32::from(scale))
+            && mantissa % unit == 0
+        {
+            return Number::from_i64(mantissa / unit);
+        }
+        Number::small(mantissa, scale)
+    }
+
     /// `self + other`; `None` when the result is too large.
     pub fn add(&self, other: &Number) -> Option<Number> {
         if let (
-            Repr::Small { mantissa: a, scale: sa },
-            Repr::Small { mantissa: b, scale: sb },
+            Repr::Small {
+                mantissa: a,
+                scale: sa,
+            },
+            Repr::Small {
+                mantissa: b,
+                scale: sb,
+            },
         ) = (&self.0, &other.0)
         {
             let (a, b, scale) = match sa.cmp(sb) {
                 Ordering::Equal => (Some(*a), Some(*b), *sa),
-                Ordering::Less => (pow10_i64(u32::from(sb - sa)).and_then(|p| a.checked_mul(p)), Some(*b), *sb),
-                Ordering::Greater => (Some(*a), pow10_i64(u32::from(sa - sb)).and_then(|p| b.checked_mul(p)), *sa),
+                Ordering::Less => (
+                    pow10_i64(u32::from(sb - sa)).and_then(|p| a.checked_mul(p)),
+                    Some(*b),
+                    *sb,
+                ),
+                Ordering::Greater => (
+                    Some(*a),
+                    pow10_i64(u32::from(sa - sb)).and_then(|p| b.checked_mul(p)),
+                    *sa,
+                ),
             };
             if let (Some(a), Some(b)) = (a, b)
                 && let Some(sum) = a.checked_add(b)
             {
-                return Some(Number::small(sum, scale));
+                return Some(Number::whole(sum, scale));
             }
         }
         wide::add(self.parts(), other.parts())
@@ -196,13 +234,19 @@ impl Number {
     /// `self * other`; `None` when the result is too large.
     pub fn mul(&self, other: &Number) -> Option<Number> {
         if let (
-            Repr::Small { mantissa: a, scale: sa },
-            Repr::Small { mantissa: b, scale: sb },
+            Repr::Small {
+                mantissa: a,
+                scale: sa,
+            },
+            Repr::Small {
+                mantissa: b,
+                scale: sb,
+            },
         ) = (&self.0, &other.0)
             && sa + sb <= MAX_SMALL_SCALE
             && let Some(product) = a.checked_mul(*b)
         {
-            return Some(Number::small(product, sa + sb));
+            return Some(Number::whole(product, sa + sb));
         }
         wide::mul(self.parts(), other.parts())
     }
@@ -213,13 +257,19 @@ impl Number {
             return None;
         }
         if let (
-            Repr::Small { mantissa: a, scale: sa },
-            Repr::Small { mantissa: b, scale: sb },
+            Repr::Small {
+                mantissa: a,
+                scale: sa,
+            },
+            Repr::Small {
+                mantissa: b,
+                scale: sb,
+            },
         ) = (&self.0, &other.0)
             && sa >= sb
             && a.checked_rem(*b) == Some(0)
         {
-            return Some(Number::small(a / b, sa - sb));
+            return Some(Number::whole(a / b, sa - sb));
         }
         wide::div(self.parts(), other.parts())
     }
@@ -230,13 +280,23 @@ impl Number {
             return None;
         }
         if let (
-            Repr::Small { mantissa: a, scale: 0 },
-            Repr::Small { mantissa: b, scale: 0 },
+            Repr::Small {
+                mantissa: a,
+                scale: 0,
+            },
+            Repr::Small {
+                mantissa: b,
+                scale: 0,
+            },
         ) = (&self.0, &other.0)
             && let Some(remainder) = a.checked_rem(*b)
         {
             let shifted = remainder != 0 && (remainder < 0) != (*b < 0);
-            return Some(Number::from_i64(if shifted { remainder + b } else { remainder }));
+            return Some(Number::from_i64(if shifted {
+                remainder + b
+            } else {
+                remainder
+            }));
         }
         wide::modulo(self.parts(), other.parts())
     }
@@ -259,14 +319,19 @@ impl Number {
                 let Parts { mantissa, exponent } = self.parts();
                 exponent >= 0
                     || mantissa == 0
-                    || (exponent >= -(DIGITS as i32) && mantissa % pow10(exponent.unsigned_abs()) == 0)
+                    || (exponent >= -(DIGITS as i32)
+                        && mantissa % pow10(exponent.unsigned_abs()) == 0)
             }
         }
     }
 
     /// Absolute value.
     pub fn abs(&self) -> Number {
-        if self.is_negative() { self.neg() } else { self.clone() }
+        if self.is_negative() {
+            self.neg()
+        } else {
+            self.clone()
+        }
     }
 }
 
@@ -287,12 +352,24 @@ impl PartialOrd for Number {
 impl Ord for Number {
     fn cmp(&self, other: &Number) -> Ordering {
         if let (
-            Repr::Small { mantissa: a, scale: sa },
-            Repr::Small { mantissa: b, scale: sb },
+            Repr::Small {
+                mantissa: a,
+                scale: sa,
+            },
+            Repr::Small {
+                mantissa: b,
+                scale: sb,
+            },
         ) = (&self.0, &other.0)
-            && sa == sb
         {
-            return a.cmp(b);
+            // 64 bits times at most 10^18 fits 128 bits.
+            return match sa.cmp(sb) {
+                Ordering::Equal => a.cmp(b),
+                Ordering::Less => (i128::from(*a) * pow10(u32::from(sb - sa))).cmp(&i128::from(*b)),
+                Ordering::Greater => {
+                    i128::from(*a).cmp(&(i128::from(*b) * pow10(u32::from(sa - sb))))
+                }
+            };
         }
         wide::compare(self.parts(), other.parts())
     }
@@ -300,7 +377,10 @@ impl Ord for Number {
 
 impl std::hash::Hash for Number {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        let Parts { mut mantissa, mut exponent } = self.parts();
+        let Parts {
+            mut mantissa,
+            mut exponent,
+        } = self.parts();
         if mantissa == 0 {
             exponent = 0;
         }

@@ -147,6 +147,16 @@ impl Value {
         }
     }
 
+    /// The work of reading this value itself, without the values inside.
+    pub(crate) fn size(&self) -> usize {
+        match self {
+            Value::String(text) => text.len() >> 5,
+            Value::List(list) => list.len(),
+            Value::Context(context) => context.len(),
+            _ => 0,
+        }
+    }
+
     /// How deep lists and contexts are nested.
     pub(crate) fn depth(&self) -> u32 {
         match self {
