@@ -288,6 +288,8 @@ impl<'a> Run<'a> {
     }
 }
 
+const FAILED: &str = "failed to evaluate expression";
+
 /// The value, unless the evaluation was given up.
 pub(crate) fn checked(text: &str, evaluation: Evaluation) -> Result<Value, Fault> {
     let fatal = evaluation.warnings.into_iter().find(|warning| {
@@ -298,13 +300,14 @@ pub(crate) fn checked(text: &str, evaluation: Evaluation) -> Result<Value, Fault
     });
     match fatal {
         None => Ok(evaluation.value),
+        // The innermost expression is the one that failed, however deep the calls of functions went.
+        Some(warning) if warning.message.starts_with(FAILED) => Err(Fault {
+            code: warning.code,
+            message: warning.message,
+        }),
         Some(warning) => Err(Fault {
             code: warning.code,
-            message: format!(
-                "failed to evaluate expression '{}': {}",
-                abbreviate(text),
-                warning.message
-            ),
+            message: format!("{FAILED} '{}': {}", abbreviate(text), warning.message),
         }),
     }
 }

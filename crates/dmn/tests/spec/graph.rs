@@ -83,7 +83,13 @@ fn functions_that_call_themselves_end_at_the_limit() {
         literal("again(again)")
     ));
     let failure = evaluate(&parse(&xml), "{}").expect_err("no end");
-    assert!(failure.message.contains("nested"), "{failure}");
+    let message = &failure.message;
+    assert!(message.contains("nested"), "{message}");
+    assert_eq!(
+        message.matches("failed to evaluate").count(),
+        1,
+        "{message}"
+    );
 }
 
 #[test]
