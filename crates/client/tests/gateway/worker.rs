@@ -249,3 +249,16 @@ async fn handlers_that_outlast_the_grace_period_are_abandoned() {
         .await;
     assert_eq!(summary.abandoned, 3);
 }
+
+#[tokio::test]
+async fn a_stopped_worker_closes_its_stream_at_once() {
+    for wire in WIRES {
+        let script = Script::with_jobs(1);
+        let client = fake::client(&script, wire).await;
+        let watch = Watch::until_finished(1);
+        let worker = complete_all(client.clone(), &watch, Delivery::Push);
+        assert_eq!(worker.await.acknowledged, 1);
+        // the server has nothing to send, so that only the closing itself can tell it
+        script.stream_closed.notified().await;
+    }
+}
