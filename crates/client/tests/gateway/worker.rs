@@ -76,12 +76,16 @@ async fn complete_all(client: Client, watch: &Arc<Watch>, delivery: Delivery) ->
 
 #[tokio::test]
 async fn a_worker_flooded_with_jobs_never_holds_more_than_its_bound() {
-    const JOBS: u64 = 100_000;
     const BOUND: usize = 16;
     for wire in WIRES {
-        let script = Script::with_jobs(JOBS);
+        // JSON is slow to make and read in a build without optimization
+        let jobs = match wire.0 {
+            Transport::Grpc => 100_000,
+            Transport::Rest => 20_000,
+        };
+        let script = Script::with_jobs(jobs);
         let client = fake::client(&script, wire).await;
-        let watch = Watch::until_finished(JOBS);
+        let watch = Watch::until_finished(jobs);
         let ahead = Arc::new(AtomicU64::new(0));
         // the first handlers wait until the bound is reached: nothing more may come meanwhile
         let gate = Arc::new(Semaphore::new(0));
@@ -102,7 +106,7 @@ async fn a_worker_flooded_with_jobs_never_holds_more_than_its_bound() {
             })
             .run_until(watch.done.notified())
             .await;
-        assert_eq!(summary.received, JOBS, "{wire:?}");
+        assert_eq!(summary.received, jobs, "{wire:?}");
         assert!(summary.most_held <= BOUND, "{wire:?}: {summary:?}");
         if wire.0 == Transport::Grpc {
             // the window is 64 KiB and a job takes over 100 bytes; the server buffers a little
