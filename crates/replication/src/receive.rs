@@ -4,7 +4,7 @@ use bytes::Bytes;
 use raft::SnapshotStatus;
 use skep_storage::log::EntryId;
 
-use crate::convert::from_wire;
+use crate::convert::{MAX_NUMBER, from_wire};
 use crate::entries::raft_snapshot;
 use crate::error::GroupError;
 use crate::group::Group;
@@ -189,8 +189,11 @@ impl Group {
 
     fn receive_chunk(&mut self, message: Message) {
         // Chunks of an old leader would only hold up the new one's.
-        if message.term < self.raft.raft.term || message.term >= 1 << 60 || message.index >= 1 << 60
-        {
+        let sensible = message.term >= self.raft.raft.term
+            && message.term < MAX_NUMBER
+            && (1..MAX_NUMBER).contains(&message.index)
+            && (1..=message.term).contains(&message.log_term);
+        if !sensible {
             return;
         }
         let id = EntryId {
