@@ -57,7 +57,7 @@ fn member(
     config.election_ticks = if id == 1 { 5 } else { 50 };
     let mut group = Group::open(config, recovered).expect("group");
     let ticks = tick(Duration::from_millis(10));
-    let payload: Bytes = (0..case.payload).map(|at| (at * 31 >> 2) as u8).collect();
+    let payload: Bytes = (0..case.payload).map(|at| ((at * 31) >> 2) as u8).collect();
     let mut in_flight: VecDeque<(u64, Instant)> = VecDeque::new();
     let mut figures = Figures::default();
     let mut out = Output::default();

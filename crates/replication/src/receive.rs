@@ -127,10 +127,7 @@ impl Group {
         }
         let receivers: Vec<u64> = self.outgoing.keys().copied().collect();
         for to in receivers {
-            loop {
-                let Some(outgoing) = self.outgoing.get_mut(&to) else {
-                    break;
-                };
+            while let Some(outgoing) = self.outgoing.get_mut(&to) {
                 let id = outgoing.id;
                 match outgoing.advance(self.config.max_inflight_chunks) {
                     Transfer::Send {
@@ -139,10 +136,7 @@ impl Group {
                         last,
                     } => self.send_chunk(to, id, (number, bytes, last)),
                     Transfer::Wait => break,
-                    Transfer::Failed => {
-                        self.fail_transfer(to);
-                        break;
-                    }
+                    Transfer::Failed => self.fail_transfer(to),
                 }
             }
         }
