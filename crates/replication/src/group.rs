@@ -319,11 +319,16 @@ impl Group {
     }
 
     /// Hands leadership over to another voter, once that has all entries. Proposals are refused meanwhile; if the other
-    /// does not take over within an election time, this node goes on leading.
-    pub fn transfer_leadership(&mut self, to: u64) {
-        if self.config.voters.contains(&to) && to != self.config.node {
+    /// does not take over within an election time, this node goes on leading. Only a leader can do this; false if this
+    /// node is none, or the other no voter.
+    pub fn transfer_leadership(&mut self, to: u64) -> bool {
+        let possible = self.raft.raft.state == StateRole::Leader
+            && self.config.voters.contains(&to)
+            && to != self.config.node;
+        if possible {
             self.raft.transfer_leader(to);
         }
+        possible
     }
 
     /// Entries up to and including `index` are in a checkpoint and may be forgotten. Returns what to give to the log's

@@ -31,7 +31,6 @@ pub(crate) enum Kind {
     TimeoutNow = 9,
     SnapshotChunk = 10,
     SnapshotAck = 11,
-    TransferLeader = 12,
 }
 
 impl Kind {
@@ -48,7 +47,6 @@ impl Kind {
             9 => Self::TimeoutNow,
             10 => Self::SnapshotChunk,
             11 => Self::SnapshotAck,
-            12 => Self::TransferLeader,
             _ => return None,
         })
     }

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use raft::SnapshotStatus;
 use skep_storage::log::EntryId;
 
-use crate::convert::from_wire;
+use crate::convert::{MAX_NUMBER, from_wire};
 use crate::entries::raft_snapshot;
 use crate::error::GroupError;
 use crate::group::Group;
@@ -127,10 +127,7 @@ impl Group {
         }
         let receivers: Vec<u64> = self.outgoing.keys().copied().collect();
         for to in receivers {
-            loop {
-                let Some(outgoing) = self.outgoing.get_mut(&to) else {
-                    break;
-                };
+            while let Some(outgoing) = self.outgoing.get_mut(&to) {
                 let id = outgoing.id;
                 match outgoing.advance(self.config.max_inflight_chunks) {
                     Transfer::Send {
@@ -139,10 +136,7 @@ impl Group {
                         last,
                     } => self.send_chunk(to, id, (number, bytes, last)),
                     Transfer::Wait => break,
-                    Transfer::Failed => {
-                        self.fail_transfer(to);
-                        break;
-                    }
+                    Transfer::Failed => self.fail_transfer(to),
                 }
             }
         }
@@ -189,8 +183,11 @@ impl Group {
 
     fn receive_chunk(&mut self, message: Message) {
         // Chunks of an old leader would only hold up the new one's.
-        if message.term < self.raft.raft.term || message.term >= 1 << 60 || message.index >= 1 << 60
-        {
+        let sensible = message.term >= self.raft.raft.term
+            && message.term < MAX_NUMBER
+            && (1..MAX_NUMBER).contains(&message.index)
+            && (1..=message.term).contains(&message.log_term);
+        if !sensible {
             return;
         }
         let id = EntryId {
