@@ -93,9 +93,15 @@ impl Engine {
     ) {
         let (key, value_type, intent) = header_of(&request.command);
         let mut cx = self.context(now, request_id, streams);
+        let mark = cx.out.mark();
         cx.out
             .command(key, value_type, intent, request.operation_reference);
+        let written = cx.out.len();
         let outcome = dispatch(&mut cx, &request.command);
+        // A poll that finds nothing and an evaluation change nothing: the log does not grow by them.
+        if outcome.is_ok() && cx.out.len() == written && cx.steps.is_empty() {
+            cx.out.rollback(mark);
+        }
         match outcome {
             Ok(Some(response)) => {
                 if let Some(id) = request_id {
