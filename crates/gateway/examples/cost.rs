@@ -174,6 +174,12 @@ fn client(args: &[String]) {
     println!("{} {} {}", latencies.len(), at(50), at(99));
 }
 
+async fn connect(addr: SocketAddr) -> TokioIo<TcpStream> {
+    let stream = TcpStream::connect(addr).await.expect("connects");
+    stream.set_nodelay(true).expect("no delay");
+    TokioIo::new(stream)
+}
+
 fn rest_request(addr: SocketAddr, variables: &str) -> hyper::Request<Full<Bytes>> {
     static KEY: AtomicU64 = AtomicU64::new(2251799813685249);
     let key = KEY.fetch_add(1, Ordering::Relaxed);
@@ -190,7 +196,7 @@ async fn rest1(addr: SocketAddr, variables: &str, end: Instant) -> Vec<u64> {
     let workers = (0..IN_FLIGHT).map(|_| {
         let variables = variables.to_string();
         tokio::spawn(async move {
-            let io = TokioIo::new(TcpStream::connect(addr).await.expect("connects"));
+            let io = connect(addr).await;
             let (mut client, connection) = http1::handshake(io).await.expect("shakes hands");
             tokio::spawn(connection);
             let mut latencies = Vec::new();
@@ -212,7 +218,7 @@ async fn rest1(addr: SocketAddr, variables: &str, end: Instant) -> Vec<u64> {
 }
 
 async fn rest2(addr: SocketAddr, variables: &str, end: Instant) -> Vec<u64> {
-    let io = TokioIo::new(TcpStream::connect(addr).await.expect("connects"));
+    let io = connect(addr).await;
     let (client, connection) = http2::handshake(TokioExecutor::new(), io)
         .await
         .expect("shakes hands");
