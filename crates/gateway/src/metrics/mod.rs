@@ -6,6 +6,7 @@ pub(crate) mod broker_requests;
 mod long_polling;
 pub(crate) mod served;
 mod timer;
+mod topology;
 
 use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue};
 use prometheus_client::metrics::counter::Counter;
@@ -18,6 +19,7 @@ pub use broker_requests::BrokerRequests;
 pub use long_polling::{LongPolls, QueuedPoll};
 pub use served::{GrpcCalls, HttpRequests};
 pub use timer::{Bounds, DEFAULT_BOUNDS, REQUEST_BOUNDS, STAGE_BOUNDS, Timer, TimerWith};
+pub use topology::TopologyMetrics;
 
 /// The front end that a request came through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EncodeLabelValue)]
@@ -49,6 +51,7 @@ pub struct GatewayMetrics {
     pub broker_requests: BrokerRequests,
     pub long_polls: LongPolls,
     pub job_streams: JobStreams,
+    pub topology: TopologyMetrics,
     stages: Family<StageLabels, Timer, TimerWith>,
     stage_handles: [[Timer; STAGES.len()]; 2],
 }
@@ -59,11 +62,9 @@ struct StageLabels {
     stage: &'static str,
 }
 
-/// Jobs streams as the gateway sees them.
+/// Job streams as the gateway sees them.
 #[derive(Debug, Default)]
 pub struct JobStreams {
-    /// Nodes known.
-    pub servers: Gauge,
     /// Open streams of clients. Streams are not aggregated, so this is the number of streams as well.
     pub clients: Gauge,
     streams: Gauge,
@@ -115,6 +116,7 @@ impl GatewayMetrics {
             broker_requests: BrokerRequests::new(),
             long_polls: LongPolls::default(),
             job_streams,
+            topology: TopologyMetrics::default(),
             stages,
             stage_handles,
         }
@@ -132,12 +134,8 @@ impl GatewayMetrics {
         );
         self.long_polls.register(registry);
         let streams = &self.job_streams;
+        self.topology.register(registry);
         for (name, help, gauge) in [
-            (
-                "zeebe_gateway_job_stream_servers",
-                "Nodes known",
-                &streams.servers,
-            ),
             (
                 "zeebe_gateway_job_stream_clients",
                 "Open job streams of clients",
