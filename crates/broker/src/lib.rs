@@ -1,1 +1,18 @@
-//! See ARCHITECTURE.md, section "The rooms".
+//! The broker: partitions at work.
+//!
+//! A partition is an engine over a replicated log. [`partition::core`] joins the two without threads or IO (so that a
+//! simulation can drive it); [`partition::thread`] gives it its thread, its log writer and its inbox. [`Broker`] routes
+//! requests of the gateways to partitions, answers long polls and keeps the job streams.
+
+pub mod clock;
+pub mod config;
+pub mod disk;
+pub mod flow_control;
+pub mod job_streams;
+mod long_polling;
+pub mod metrics;
+pub mod partition;
+mod router;
+
+pub use config::BrokerConfig;
+pub use router::{Broker, OpenError};

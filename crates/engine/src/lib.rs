@@ -1,1 +1,20 @@
-//! See ARCHITECTURE.md, section "The rooms".
+//! The deterministic state machine: commands in, events and effects out.
+//!
+//! The leader calls [`Engine::process`]: a processor checks a command against the state and emits events; each event is
+//! written to the batch and applied to the state by the same applier that followers and recovery use ([`Engine::apply`]).
+//! So state after replay equals state after processing, by construction and by test.
+//!
+//! There is no IO, no clock, no thread and no randomness here: time comes with each call, rows that are not in memory are
+//! read through [`state::RowStore`], and everything that must leave the node is returned as [`Effects`] for the broker to
+//! release once the batch is committed.
+
+mod appliers;
+mod effects;
+mod engine;
+mod processing;
+pub mod remote;
+pub mod state;
+
+pub use effects::{Effects, JobStreams, NoStreams, RequestId, Reservation, StreamId};
+pub use engine::{Due, Engine, EngineConfig, message_partition};
+pub use remote::RemoteCommand;

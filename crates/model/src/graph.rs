@@ -219,6 +219,16 @@ pub enum TextValue {
     Expression(Expression),
 }
 
+impl TextValue {
+    /// The text, if it is constant.
+    pub fn as_static(&self) -> Option<&str> {
+        match self {
+            TextValue::Static(text) => Some(text),
+            TextValue::Expression(_) => None,
+        }
+    }
+}
+
 /// An input or output mapping.
 #[derive(Debug)]
 pub struct Mapping {

@@ -1,1 +1,213 @@
+//! A batch: the records of all commands that were evaluated together. It is one entry of the replicated log.
+//!
+//! ```text
+//! byte     format (1)
+//! 8 bytes  position of the first record, little endian
+//! 8 bytes  time stamp of all its records, epoch milliseconds, little endian
+//! records  see record.rs
+//! ```
 
+use crate::failure::Rejection;
+use crate::intent::{Intent, ValueType};
+use crate::key::Key;
+use crate::record::{self, DecodeError, Record, RecordType};
+use crate::value::{CommandValue, RecordValue, RejectionValue};
+
+const FORMAT: u8 = 1;
+const HEADER: usize = 17;
+
+/// Collects the records of a batch. Reused from batch to batch, so that writing allocates only while buffers grow.
+#[derive(Debug, Default)]
+pub struct BatchWriter {
+    bytes: Vec<u8>,
+    scratch: Vec<u8>,
+    next_position: u64,
+    timestamp: i64,
+    records: usize,
+}
+
+impl BatchWriter {
+    /// `next_position`: the position of the first record to be written.
+    pub fn new(next_position: u64) -> BatchWriter {
+        BatchWriter {
+            next_position,
+            ..BatchWriter::default()
+        }
+    }
+
+    /// Sets the time of the records to come. Only an empty batch takes a new time: one batch has one.
+    pub fn begin(&mut self, timestamp: i64) {
+        if self.records == 0 {
+            self.timestamp = timestamp;
+        }
+    }
+
+    pub fn timestamp(&self) -> i64 {
+        self.timestamp
+    }
+
+    pub fn event<V: RecordValue>(&mut self, key: Key, intent: V::Intent, value: &V) {
+        self.open();
+        let head = (RecordType::Event, V::VALUE_TYPE, intent.id(), V::VERSION);
+        record::write(&mut self.bytes, &mut self.scratch, head, key, value);
+        self.close();
+    }
+
+    /// The header of an accepted or refused command; it is the source of the records after it.
+    pub fn command(
+        &mut self,
+        key: Key,
+        value_type: ValueType,
+        intent: u8,
+        operation_reference: Option<u64>,
+    ) {
+        self.open();
+        let head = (RecordType::Command, value_type, intent, 1);
+        let body = CommandValue {
+            operation_reference,
+        };
+        record::write(&mut self.bytes, &mut self.scratch, head, key, &body);
+        self.close();
+    }
+
+    pub fn rejection(
+        &mut self,
+        key: Key,
+        value_type: ValueType,
+        intent: u8,
+        rejection: &Rejection,
+    ) {
+        self.open();
+        let head = (RecordType::CommandRejection, value_type, intent, 1);
+        let body = RejectionValue {
+            rejection_type: rejection.kind,
+            rejection_reason: rejection.reason.to_string(),
+        };
+        record::write(&mut self.bytes, &mut self.scratch, head, key, &body);
+        self.close();
+    }
+
+    fn open(&mut self) {
+        if self.records == 0 {
+            self.bytes.clear();
+            self.bytes.push(FORMAT);
+            self.bytes
+                .extend_from_slice(&self.next_position.to_le_bytes());
+            self.bytes.extend_from_slice(&self.timestamp.to_le_bytes());
+        }
+    }
+
+    fn close(&mut self) {
+        self.records += 1;
+        self.next_position += 1;
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.records == 0
+    }
+
+    /// Number of records.
+    pub fn len(&self) -> usize {
+        self.records
+    }
+
+    /// Bytes so far, header included.
+    pub fn size(&self) -> usize {
+        if self.records == 0 {
+            0
+        } else {
+            self.bytes.len()
+        }
+    }
+
+    /// Position of the record that will be written next.
+    pub fn next_position(&self) -> u64 {
+        self.next_position
+    }
+
+    /// Hands out the finished batch and starts an empty one. `None` when nothing was written.
+    pub fn take(&mut self) -> Option<Vec<u8>> {
+        if self.records == 0 {
+            return None;
+        }
+        self.records = 0;
+        Some(std::mem::take(&mut self.bytes))
+    }
+
+    /// Throws away what was written and goes on at `next_position`.
+    pub fn reset(&mut self, next_position: u64) {
+        self.records = 0;
+        self.bytes.clear();
+        self.next_position = next_position;
+    }
+}
+
+/// Reads a batch back, record by record.
+#[derive(Clone, Debug)]
+pub struct BatchReader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    position: u64,
+    timestamp: i64,
+    source: Option<u64>,
+}
+
+impl<'a> BatchReader<'a> {
+    pub fn new(bytes: &'a [u8]) -> Result<BatchReader<'a>, DecodeError> {
+        let head: &[u8; HEADER] = bytes.first_chunk().ok_or(DecodeError::Truncated(0))?;
+        if head[0] != FORMAT {
+            return Err(DecodeError::Unknown {
+                what: "batch format",
+                id: head[0],
+                at: 0,
+            });
+        }
+        let number = |at: usize| {
+            let mut b = [0; 8];
+            b.copy_from_slice(&head[at..at + 8]);
+            u64::from_le_bytes(b)
+        };
+        Ok(BatchReader {
+            bytes,
+            at: HEADER,
+            position: number(1),
+            timestamp: number(9) as i64,
+            source: None,
+        })
+    }
+
+    /// Position of the record that comes next.
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    pub fn timestamp(&self) -> i64 {
+        self.timestamp
+    }
+}
+
+impl<'a> Iterator for BatchReader<'a> {
+    type Item = Result<Record<'a>, DecodeError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.at >= self.bytes.len() {
+            return None;
+        }
+        let mut record = match record::read(self.bytes, &mut self.at) {
+            Ok(record) => record,
+            Err(e) => {
+                self.at = self.bytes.len();
+                return Some(Err(e));
+            }
+        };
+        record.position = self.position;
+        record.timestamp = self.timestamp;
+        if record.record_type == RecordType::Command {
+            self.source = Some(self.position);
+        } else {
+            record.source = self.source;
+        }
+        self.position += 1;
+        Some(Ok(record))
+    }
+}

@@ -1,1 +1,233 @@
-pub enum ValueType {}
+//! Value types and intents, with the ids and names of the record model.
+
+use std::fmt;
+
+/// What a record is about. Ids are fixed for ever: they stand in the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum ValueType {
+    Job = 0,
+    Deployment = 4,
+    ProcessInstance = 5,
+    Incident = 6,
+    Message = 10,
+    MessageSubscription = 11,
+    ProcessMessageSubscription = 12,
+    JobBatch = 14,
+    Timer = 15,
+    Variable = 17,
+    VariableDocument = 18,
+    ProcessInstanceCreation = 19,
+    Error = 20,
+    ProcessInstanceResult = 21,
+    Process = 22,
+    ProcessEvent = 24,
+    ResourceDeletion = 32,
+    CommandDistribution = 33,
+    MessageCorrelation = 40,
+    Clock = 42,
+    Expression = 66,
+}
+
+impl ValueType {
+    pub const ALL: [ValueType; 21] = [
+        ValueType::Job,
+        ValueType::Deployment,
+        ValueType::ProcessInstance,
+        ValueType::Incident,
+        ValueType::Message,
+        ValueType::MessageSubscription,
+        ValueType::ProcessMessageSubscription,
+        ValueType::JobBatch,
+        ValueType::Timer,
+        ValueType::Variable,
+        ValueType::VariableDocument,
+        ValueType::ProcessInstanceCreation,
+        ValueType::Error,
+        ValueType::ProcessInstanceResult,
+        ValueType::Process,
+        ValueType::ProcessEvent,
+        ValueType::ResourceDeletion,
+        ValueType::CommandDistribution,
+        ValueType::MessageCorrelation,
+        ValueType::Clock,
+        ValueType::Expression,
+    ];
+
+    pub fn from_id(id: u8) -> Option<ValueType> {
+        ValueType::ALL.into_iter().find(|v| *v as u8 == id)
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            ValueType::Job => "JOB",
+            ValueType::Deployment => "DEPLOYMENT",
+            ValueType::ProcessInstance => "PROCESS_INSTANCE",
+            ValueType::Incident => "INCIDENT",
+            ValueType::Message => "MESSAGE",
+            ValueType::MessageSubscription => "MESSAGE_SUBSCRIPTION",
+            ValueType::ProcessMessageSubscription => "PROCESS_MESSAGE_SUBSCRIPTION",
+            ValueType::JobBatch => "JOB_BATCH",
+            ValueType::Timer => "TIMER",
+            ValueType::Variable => "VARIABLE",
+            ValueType::VariableDocument => "VARIABLE_DOCUMENT",
+            ValueType::ProcessInstanceCreation => "PROCESS_INSTANCE_CREATION",
+            ValueType::Error => "ERROR",
+            ValueType::ProcessInstanceResult => "PROCESS_INSTANCE_RESULT",
+            ValueType::Process => "PROCESS",
+            ValueType::ProcessEvent => "PROCESS_EVENT",
+            ValueType::ResourceDeletion => "RESOURCE_DELETION",
+            ValueType::CommandDistribution => "COMMAND_DISTRIBUTION",
+            ValueType::MessageCorrelation => "MESSAGE_CORRELATION",
+            ValueType::Clock => "CLOCK",
+            ValueType::Expression => "EXPRESSION",
+        }
+    }
+
+    /// The name of an intent of this value type; `UNKNOWN` for an id that this version does not know.
+    pub fn intent_name(self, id: u8) -> &'static str {
+        fn name<I: Intent>(id: u8) -> &'static str {
+            I::from_id(id).map_or("UNKNOWN", I::name)
+        }
+        match self {
+            ValueType::Job => name::<JobIntent>(id),
+            ValueType::Deployment => name::<DeploymentIntent>(id),
+            ValueType::ProcessInstance => name::<ProcessInstanceIntent>(id),
+            ValueType::Incident => name::<IncidentIntent>(id),
+            ValueType::Message => name::<MessageIntent>(id),
+            ValueType::MessageSubscription => name::<MessageSubscriptionIntent>(id),
+            ValueType::ProcessMessageSubscription => name::<ProcessMessageSubscriptionIntent>(id),
+            ValueType::JobBatch => name::<JobBatchIntent>(id),
+            ValueType::Timer => name::<TimerIntent>(id),
+            ValueType::Variable => name::<VariableIntent>(id),
+            ValueType::VariableDocument => name::<VariableDocumentIntent>(id),
+            ValueType::ProcessInstanceCreation => name::<ProcessInstanceCreationIntent>(id),
+            ValueType::Error => name::<ErrorIntent>(id),
+            ValueType::ProcessInstanceResult => name::<ProcessInstanceResultIntent>(id),
+            ValueType::Process => name::<ProcessIntent>(id),
+            ValueType::ProcessEvent => name::<ProcessEventIntent>(id),
+            ValueType::ResourceDeletion => name::<ResourceDeletionIntent>(id),
+            ValueType::CommandDistribution => name::<CommandDistributionIntent>(id),
+            ValueType::MessageCorrelation => name::<MessageCorrelationIntent>(id),
+            ValueType::Clock => name::<ClockIntent>(id),
+            ValueType::Expression => name::<ExpressionIntent>(id),
+        }
+    }
+}
+
+/// The intents of one value type.
+pub trait Intent: Copy + fmt::Debug + PartialEq {
+    fn id(self) -> u8;
+    fn from_id(id: u8) -> Option<Self>;
+    fn name(self) -> &'static str;
+}
+
+macro_rules! intents {
+    ($($(#[$doc:meta])* $enum:ident { $($variant:ident = $id:literal $name:literal),+ $(,)? })+) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(u8)]
+        pub enum $enum { $($variant = $id),+ }
+
+        impl Intent for $enum {
+            #[inline]
+            fn id(self) -> u8 {
+                self as u8
+            }
+            #[inline]
+            fn from_id(id: u8) -> Option<Self> {
+                match id {
+                    $($id => Some($enum::$variant),)+
+                    _ => None,
+                }
+            }
+            fn name(self) -> &'static str {
+                match self {
+                    $($enum::$variant => $name),+
+                }
+            }
+        }
+    )+};
+}
+
+intents! {
+    JobIntent {
+        Created = 0 "CREATED", Complete = 1 "COMPLETE", Completed = 2 "COMPLETED", TimeOut = 3 "TIME_OUT",
+        TimedOut = 4 "TIMED_OUT", Fail = 5 "FAIL", Failed = 6 "FAILED", UpdateRetries = 7 "UPDATE_RETRIES",
+        RetriesUpdated = 8 "RETRIES_UPDATED", Canceled = 10 "CANCELED", ThrowError = 11 "THROW_ERROR",
+        ErrorThrown = 12 "ERROR_THROWN", RecurAfterBackoff = 13 "RECUR_AFTER_BACKOFF",
+        RecurredAfterBackoff = 14 "RECURRED_AFTER_BACKOFF", Yield = 15 "YIELD", Yielded = 16 "YIELDED",
+        UpdateTimeout = 17 "UPDATE_TIMEOUT", TimeoutUpdated = 18 "TIMEOUT_UPDATED", Update = 20 "UPDATE",
+        Updated = 21 "UPDATED",
+    }
+    DeploymentIntent {
+        Create = 0 "CREATE", Created = 1 "CREATED", Distribute = 2 "DISTRIBUTE", Distributed = 3 "DISTRIBUTED",
+        FullyDistributed = 4 "FULLY_DISTRIBUTED",
+    }
+    ProcessInstanceIntent {
+        Cancel = 0 "CANCEL", SequenceFlowTaken = 1 "SEQUENCE_FLOW_TAKEN", ElementActivating = 2 "ELEMENT_ACTIVATING",
+        ElementActivated = 3 "ELEMENT_ACTIVATED", ElementCompleting = 4 "ELEMENT_COMPLETING",
+        ElementCompleted = 5 "ELEMENT_COMPLETED", ElementTerminating = 6 "ELEMENT_TERMINATING",
+        ElementTerminated = 7 "ELEMENT_TERMINATED", ActivateElement = 8 "ACTIVATE_ELEMENT",
+        CompleteElement = 9 "COMPLETE_ELEMENT", TerminateElement = 10 "TERMINATE_ELEMENT", SequenceFlowDeleted = 15 "SEQUENCE_FLOW_DELETED", Canceling = 16 "CANCELING",
+    }
+    IncidentIntent {
+        Created = 0 "CREATED", Resolve = 1 "RESOLVE", Resolved = 2 "RESOLVED",
+    }
+    MessageIntent {
+        Publish = 0 "PUBLISH", Published = 1 "PUBLISHED", Expire = 2 "EXPIRE", Expired = 3 "EXPIRED",
+    }
+    MessageSubscriptionIntent {
+        Create = 0 "CREATE", Created = 1 "CREATED", Correlate = 2 "CORRELATE", Correlated = 3 "CORRELATED",
+        Reject = 4 "REJECT", Rejected = 5 "REJECTED", Delete = 6 "DELETE", Deleted = 7 "DELETED",
+        Correlating = 8 "CORRELATING",
+    }
+    ProcessMessageSubscriptionIntent {
+        Creating = 0 "CREATING", Create = 1 "CREATE", Created = 2 "CREATED", Correlate = 3 "CORRELATE",
+        Correlated = 4 "CORRELATED", Deleting = 5 "DELETING", Delete = 6 "DELETE", Deleted = 7 "DELETED",
+    }
+    JobBatchIntent {
+        Activate = 0 "ACTIVATE", Activated = 1 "ACTIVATED",
+    }
+    TimerIntent {
+        Created = 0 "CREATED", Trigger = 1 "TRIGGER", Triggered = 2 "TRIGGERED", Canceled = 4 "CANCELED",
+    }
+    VariableIntent {
+        Created = 0 "CREATED", Updated = 1 "UPDATED",
+    }
+    VariableDocumentIntent {
+        Update = 0 "UPDATE", Updated = 1 "UPDATED",
+    }
+    ProcessInstanceCreationIntent {
+        Create = 0 "CREATE", Created = 1 "CREATED", CreateWithAwaitingResult = 2 "CREATE_WITH_AWAITING_RESULT",
+    }
+    ErrorIntent {
+        Created = 0 "CREATED",
+    }
+    ProcessInstanceResultIntent {
+        Completed = 0 "COMPLETED",
+    }
+    ProcessIntent {
+        Created = 0 "CREATED", Deleting = 1 "DELETING", Deleted = 2 "DELETED",
+    }
+    ProcessEventIntent {
+        Triggering = 0 "TRIGGERING", Triggered = 1 "TRIGGERED",
+    }
+    ResourceDeletionIntent {
+        Delete = 0 "DELETE", Deleting = 1 "DELETING", Deleted = 2 "DELETED",
+    }
+    CommandDistributionIntent {
+        Started = 0 "STARTED", Distributing = 1 "DISTRIBUTING", Acknowledge = 2 "ACKNOWLEDGE",
+        Acknowledged = 3 "ACKNOWLEDGED", Finished = 4 "FINISHED",
+    }
+    MessageCorrelationIntent {
+        Correlate = 1 "CORRELATE", Correlating = 2 "CORRELATING", Correlated = 3 "CORRELATED",
+        NotCorrelated = 4 "NOT_CORRELATED",
+    }
+    ClockIntent {
+        Pin = 0 "PIN", Pinned = 1 "PINNED", Reset = 2 "RESET", Resetted = 3 "RESETTED",
+    }
+    ExpressionIntent {
+        Evaluate = 0 "EVALUATE", Evaluated = 1 "EVALUATED",
+    }
+}

@@ -7,8 +7,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 const COUNTER_BITS: u32 = 51;
 const COUNTER_MASK: i64 = (1 << COUNTER_BITS) - 1;
 
-/// Number of partitions that a key can name (source: records.md, "at most 8192 partitions").
-pub const MAX_PARTITIONS: u32 = 8192;
+/// The highest partition id. The 13 partition bits reach 8191, but then the sign bit of the 64 is set and a key would read
+/// as a negative number; clients treat those as "none", so half of the range is left unused.
+pub const MAX_PARTITION: u32 = 4095;
 
 /// Identifies a thing in the cluster, for ever. Unique over all partitions; `-1` stands for "none".
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -78,12 +79,18 @@ pub(crate) fn from_wire(wire: u64) -> Key {
 
 impl Serialize for Key {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        if s.is_human_readable() {
+            return s.serialize_i64(self.0);
+        }
         s.serialize_u64(to_wire(*self))
     }
 }
 
 impl<'de> Deserialize<'de> for Key {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        if d.is_human_readable() {
+            return i64::deserialize(d).map(Key);
+        }
         u64::deserialize(d).map(from_wire)
     }
 }
@@ -97,14 +104,14 @@ mod tests {
         let key = Key::new(1, 1);
         assert_eq!(key.0, 2251799813685249);
         assert_eq!(key.partition(), Some(1));
-        assert_eq!(Key::new(8191, 7).partition(), Some(8191));
+        assert_eq!(Key::new(MAX_PARTITION, 7).partition(), Some(MAX_PARTITION));
         assert_eq!(Key(42).partition(), None);
         assert_eq!(Key(-1).partition(), None);
     }
 
     proptest::proptest! {
         #[test]
-        fn every_key_survives_the_wire(partition in 0u32..8192 / 2, counter in 0u64..(1 << 50)) {
+        fn every_key_survives_the_wire(partition in 1..=MAX_PARTITION, counter in 0u64..(1 << 50)) {
             let key = Key::new(partition, counter);
             proptest::prop_assert_eq!(from_wire(to_wire(key)), key);
         }

@@ -43,9 +43,9 @@ pub struct Answer {
 pub struct Responder(oneshot::Sender<Answer>);
 
 impl Responder {
-    pub fn send(self, answer: Answer) {
-        // A client that has gone away does not want its answer.
-        let _ = self.0.send(answer);
+    /// Hands the answer over; it comes back when the client has gone away.
+    pub fn send(self, answer: Answer) -> Result<(), Answer> {
+        self.0.send(answer)
     }
 
     pub fn is_abandoned(&self) -> bool {
@@ -66,11 +66,17 @@ impl Reply {
     /// An answer that is known at once.
     pub fn ready(result: Result<Response, Failure>) -> Reply {
         let (tx, reply) = reply_channel();
-        tx.send(Answer {
+        let _ = tx.send(Answer {
             result,
             timings: Timings::default(),
         });
         reply
+    }
+
+    /// Takes an answer that has arrived and was not polled for. For those who must not lose it when they are dropped.
+    pub fn take_arrived(&mut self) -> Option<Answer> {
+        self.0.close();
+        self.0.try_recv().ok()
     }
 }
 

@@ -1,1 +1,346 @@
+//! The values of records: one struct per value type.
+//!
+//! They are the truth on disk. A struct that has been released never changes: a new shape gets the next
+//! [`RecordValue::VERSION`] and the old one stays readable. What can be read off the process definition (element id, type,
+//! headers) is not repeated: values name elements by index, and the PROCESS record maps indices to ids for ever.
 
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::document::JsonText;
+use crate::failure::RejectionType;
+use crate::intent::*;
+use crate::key::Key;
+
+/// A value that can stand in a record.
+pub trait RecordValue: Serialize + DeserializeOwned {
+    const VALUE_TYPE: ValueType;
+    /// Version of the body's encoding.
+    const VERSION: u8 = 1;
+    type Intent: Intent;
+}
+
+macro_rules! record_values {
+    ($($value:ident : $value_type:ident, $intent:ident;)+) => {$(
+        impl RecordValue for $value {
+            const VALUE_TYPE: ValueType = ValueType::$value_type;
+            type Intent = $intent;
+        }
+    )+};
+}
+
+record_values! {
+    JobValue: Job, JobIntent;
+    DeploymentValue: Deployment, DeploymentIntent;
+    ProcessInstanceValue: ProcessInstance, ProcessInstanceIntent;
+    IncidentValue: Incident, IncidentIntent;
+    MessageValue: Message, MessageIntent;
+    MessageSubscriptionValue: MessageSubscription, MessageSubscriptionIntent;
+    ProcessMessageSubscriptionValue: ProcessMessageSubscription, ProcessMessageSubscriptionIntent;
+    JobBatchValue: JobBatch, JobBatchIntent;
+    TimerValue: Timer, TimerIntent;
+    VariableValue: Variable, VariableIntent;
+    VariableDocumentValue: VariableDocument, VariableDocumentIntent;
+    ProcessInstanceCreationValue: ProcessInstanceCreation, ProcessInstanceCreationIntent;
+    ErrorValue: Error, ErrorIntent;
+    ProcessInstanceResultValue: ProcessInstanceResult, ProcessInstanceResultIntent;
+    ProcessValue: Process, ProcessIntent;
+    ProcessEventValue: ProcessEvent, ProcessEventIntent;
+    ResourceDeletionValue: ResourceDeletion, ResourceDeletionIntent;
+    CommandDistributionValue: CommandDistribution, CommandDistributionIntent;
+    MessageCorrelationValue: MessageCorrelation, MessageCorrelationIntent;
+    ClockValue: Clock, ClockIntent;
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProcessInstanceValue {
+    pub process_definition_key: Key,
+    pub process_instance_key: Key,
+    /// Index of the element (or sequence flow) in its process definition.
+    pub element: u32,
+    pub flow_scope_key: Key,
+    /// On the process of a called instance, and on all its elements.
+    pub parent_process_instance_key: Key,
+    pub parent_element_instance_key: Key,
+    pub root_process_instance_key: Key,
+    /// On ELEMENT_ACTIVATING: how many sequence flow tokens of the scope the activation consumes.
+    pub consumed_flows: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct JobValue {
+    #[serde(rename = "type")]
+    pub job_type: Arc<str>,
+    pub process_definition_key: Key,
+    pub process_instance_key: Key,
+    pub root_process_instance_key: Key,
+    pub element: u32,
+    pub element_instance_key: Key,
+    pub retries: i32,
+    pub worker: Arc<str>,
+    /// Epoch milliseconds; -1 while not activated.
+    pub deadline: i64,
+    /// Milliseconds and the moment it ends, on FAILED.
+    pub retry_backoff: i64,
+    pub recurring_time: i64,
+    pub error_code: Arc<str>,
+    pub error_message: Arc<str>,
+    /// Variables that came with a thrown error; those of a completion follow as VARIABLE events.
+    pub variables: Vec<(Arc<str>, JsonText)>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct JobBatchValue {
+    #[serde(rename = "type")]
+    pub job_type: Arc<str>,
+    pub worker: Arc<str>,
+    /// Milliseconds.
+    pub timeout: i64,
+    /// Epoch milliseconds, the same for all jobs of the batch.
+    pub deadline: i64,
+    pub max_jobs_to_activate: u32,
+    pub job_keys: Vec<Key>,
+    pub truncated: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct VariableValue {
+    pub name: Arc<str>,
+    pub value: JsonText,
+    pub scope_key: Key,
+    pub process_instance_key: Key,
+    pub process_definition_key: Key,
+    pub root_process_instance_key: Key,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct VariableDocumentValue {
+    pub scope_key: Key,
+    pub local: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProcessInstanceCreationValue {
+    pub process_definition_key: Key,
+    pub process_instance_key: Key,
+    pub bpmn_process_id: Arc<str>,
+    pub version: i32,
+    pub start_elements: Vec<u32>,
+    /// Elements after whose end the instance is terminated.
+    pub terminate_after: Vec<u32>,
+    pub tags: Vec<String>,
+    pub business_id: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProcessInstanceResultValue {
+    pub process_definition_key: Key,
+    pub process_instance_key: Key,
+    pub bpmn_process_id: Arc<str>,
+    pub version: i32,
+}
+
+/// Kinds of incidents; ids stand in the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum ErrorType {
+    Unknown,
+    IoMappingError,
+    JobNoRetries,
+    ExecutionListenerNoRetries,
+    TaskListenerNoRetries,
+    AdHocSubProcessNoRetries,
+    ConditionError,
+    ExtractValueError,
+    CalledElementError,
+    UnhandledErrorEvent,
+    MessageSizeExceeded,
+    CalledDecisionError,
+    DecisionEvaluationError,
+    FormNotFound,
+    ResourceNotFound,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct IncidentValue {
+    pub error_type: ErrorType,
+    pub error_message: Arc<str>,
+    pub process_definition_key: Key,
+    pub process_instance_key: Key,
+    pub root_process_instance_key: Key,
+    pub element: u32,
+    pub element_instance_key: Key,
+    /// None unless a job is the cause.
+    pub job_key: Key,
+    pub variable_scope_key: Key,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TimerValue {
+    pub element_instance_key: Key,
+    pub process_instance_key: Key,
+    pub process_definition_key: Key,
+    /// The catch event or boundary event that the timer triggers.
+    pub target_element: u32,
+    /// Epoch milliseconds.
+    pub due_date: i64,
+    /// How often it still fires, this time included; -1 for ever.
+    pub repetitions: i32,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MessageValue {
+    pub name: Arc<str>,
+    pub correlation_key: Arc<str>,
+    pub time_to_live: i64,
+    /// Epoch milliseconds.
+    pub deadline: i64,
+    pub message_id: Arc<str>,
+    pub variables: Vec<(Arc<str>, JsonText)>,
+}
+
+/// The message side of a subscription; its partition is chosen by the hash of the correlation key.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MessageSubscriptionValue {
+    pub process_instance_key: Key,
+    pub element_instance_key: Key,
+    pub process_definition_key: Key,
+    pub bpmn_process_id: Arc<str>,
+    pub message_name: Arc<str>,
+    pub correlation_key: Arc<str>,
+    pub interrupting: bool,
+    /// While correlating: the message and its variables, so that the correlation can be sent again after the message
+    /// itself has expired.
+    pub message_key: Key,
+    pub variables: Vec<(Arc<str>, JsonText)>,
+}
+
+/// The process side of a subscription; it lives with its instance.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProcessMessageSubscriptionValue {
+    pub subscription_partition: u32,
+    pub process_instance_key: Key,
+    pub element_instance_key: Key,
+    pub process_definition_key: Key,
+    pub bpmn_process_id: Arc<str>,
+    pub message_name: Arc<str>,
+    pub correlation_key: Arc<str>,
+    pub interrupting: bool,
+    /// The catch event, receive task or boundary event.
+    pub element: u32,
+    pub message_key: Key,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MessageCorrelationValue {
+    pub name: Arc<str>,
+    pub correlation_key: Arc<str>,
+    pub message_key: Key,
+    pub process_instance_key: Key,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProcessEventValue {
+    /// The element instance that the event reached (the catch event, or the activity that carries the boundary event).
+    pub scope_key: Key,
+    pub process_instance_key: Key,
+    pub process_definition_key: Key,
+    pub target_element: u32,
+    pub variables: Vec<(Arc<str>, JsonText)>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProcessValue {
+    pub bpmn_process_id: Arc<str>,
+    pub version: i32,
+    pub version_tag: Option<Arc<str>>,
+    pub process_definition_key: Key,
+    pub deployment_key: Key,
+    pub resource_name: Arc<str>,
+    /// SHA-256 of the resource.
+    pub checksum: Bytes,
+    pub resource: Bytes,
+    /// Element ids in index order.
+    pub elements: Vec<Arc<str>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DeploymentValue {
+    pub deployment_key: Key,
+    pub processes: Vec<ProcessMetadata>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProcessMetadata {
+    pub bpmn_process_id: Arc<str>,
+    pub version: i32,
+    pub process_definition_key: Key,
+    pub resource_name: Arc<str>,
+    pub duplicate: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ResourceDeletionValue {
+    pub resource_key: Key,
+}
+
+/// A command that every partition must carry out, on its way to one of them. The record key names the distribution.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CommandDistributionValue {
+    pub partition_id: u32,
+    pub value_type: u8,
+    pub intent: u8,
+    /// On STARTED: the encoded command, kept until every partition has acknowledged it.
+    pub command_value: Bytes,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ClockValue {
+    /// Epoch milliseconds.
+    pub time: i64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ErrorValue {
+    pub exception_message: Arc<str>,
+    pub process_instance_key: Key,
+}
+
+/// The body of a rejection, whatever its value type.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RejectionValue {
+    pub rejection_type: RejectionType,
+    pub rejection_reason: String,
+}
+
+/// The body of a command header: the command's payload is not kept.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CommandValue {
+    pub operation_reference: Option<u64>,
+}

@@ -1,1 +1,31 @@
-//! See ARCHITECTURE.md, section "The rooms".
+//! Replication of one partition: a Raft group without IO, threads or clocks.
+//!
+//! A [`Group`] is owned by the partition's thread and driven by calls alone: propose, receive a message, tick, "append
+//! number n is on disk". [`Group::poll`] then says what to do: frames to append, messages to send, entries to apply,
+//! a change of role. Because nothing else happens inside, a whole cluster runs in one thread of a test, on a simulated
+//! clock, network and disk.
+//!
+//! The consensus itself is the crate `raft`, which is kept inside: types, wire and disk encodings are our own, so it can
+//! be replaced without touching a format or a caller.
+#![forbid(unsafe_code)]
+
+mod codec;
+mod config;
+mod convert;
+mod entries;
+mod error;
+mod group;
+mod message;
+mod output;
+mod receive;
+mod snapshot;
+mod state;
+pub mod transport;
+
+pub use config::{EntrySource, GroupConfig, RecoveredLog};
+pub use error::{GroupError, MessageError, ProposeError};
+pub use group::Group;
+pub use message::Message;
+pub use output::{Append, Committed, Event, Output, Role};
+pub use skep_storage::log::EntryId;
+pub use snapshot::{SnapshotPoll, SnapshotSource};

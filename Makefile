@@ -1,0 +1,68 @@
+# Skep: `make run` starts it, `make test` proves it, `make help` lists the rest.
+
+.DEFAULT_GOAL := help
+.PHONY: help run build test fmt lint deny unit clients bench setup clean
+
+# A wrong protoc in the environment breaks the build; nothing here needs one.
+unexport PROTOC
+# Where rustup puts cargo when .ci/setup has just installed it.
+export PATH := $(PATH):$(HOME)/.cargo/bin
+
+TARGET := $(if $(CARGO_TARGET_DIR),$(CARGO_TARGET_DIR),target)
+SKEP := $(TARGET)/release/skep
+
+# More flags for the server, e.g. make run ARGS="--partitions 2"
+ARGS ?=
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: build ## build the release binary and start a server with its defaults (ARGS="…" adds flags)
+	@echo
+	@echo "Starting Skep: REST on 8080, gRPC on 26500, management on 9600. Ctrl+C stops it. Then, in another terminal:"
+	@echo
+	@echo "  $(SKEP) deploy examples/first-process.bpmn"
+	@echo "  $(SKEP) start order --variables '{\"orderId\": \"o-1\", \"amount\": 99}'"
+	@echo "  $(SKEP) status"
+	@echo
+	@echo "and a worker for its job, in the language of your choice: see examples/README.md"
+	@echo
+	@exec $(SKEP) serve $(ARGS)
+
+build: ## build the release binary, target/release/skep
+	@.ci/setup rust
+	cargo build --release --package skep
+
+test: setup ## every check: fmt, lint, deny, unit, clients
+	@.ci/test fmt lint deny unit clients
+
+fmt: ## formatting (`cargo fmt` corrects it)
+	@.ci/setup rust
+	@.ci/test fmt
+
+lint: ## clippy on all targets, warnings are errors
+	@.ci/setup rust
+	@.ci/test lint
+
+deny: ## licences, sources, banned crates, and advisories where the database can be reached
+	@.ci/setup rust deny
+	@.ci/test deny
+
+unit: ## all Rust tests
+	@.ci/setup rust
+	@.ci/test unit
+
+clients: ## the official Camunda 8 clients against a real server
+	@.ci/setup rust clients
+	@.ci/test clients
+
+bench: ## the micro-benchmarks (docs/performance.md has the commands of the others)
+	@.ci/setup rust
+	cargo bench --workspace
+
+setup: ## install what is missing on this machine
+	@.ci/setup
+
+clean: ## remove everything built or fetched
+	cargo clean
+	rm -rf .cache

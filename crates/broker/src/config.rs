@@ -1,0 +1,84 @@
+//! Settings of a broker, with the defaults of config.md where a key of it stands behind them.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::flow_control::FlowControlConfig;
+
+#[derive(Clone, Debug)]
+pub struct BrokerConfig {
+    /// `camunda.cluster.node-id`.
+    pub node_id: u32,
+    /// `camunda.cluster.partition-count`.
+    pub partitions: u32,
+    /// `camunda.data.primary-storage.directory`.
+    pub directory: PathBuf,
+    /// `camunda.data.snapshot-period`: a checkpoint at least this often while there is something new.
+    pub snapshot_period: Duration,
+    /// A checkpoint is also made after so many bytes of log, so that recovery reads no more than about that.
+    pub snapshot_log_bytes: u64,
+    /// `camunda.data.primary-storage.log-stream.log-segment-size`.
+    pub log_segment_bytes: u64,
+    /// Rows of all partitions together keep to about this many bytes of memory
+    /// (`camunda.data.primary-storage.rocks-db.memory-limit`); cold ones are read back on demand.
+    pub state_memory_bytes: usize,
+    /// `camunda.processing.flow-control.request.*`.
+    pub flow_control: FlowControlConfig,
+    /// `camunda.data.primary-storage.disk.*`.
+    pub disk: DiskConfig,
+    /// `camunda.processing.scheduled-tasks-check-interval`: job time-outs and message expiry are looked after this often
+    /// at least; timers are exact.
+    pub check_interval: Duration,
+    /// Seconds between attempts to deliver commands to other partitions (`engine.distribution.redistribution-interval`).
+    pub retry_interval: Duration,
+    /// `camunda.processing.engine.max-process-depth`.
+    pub max_process_depth: u32,
+    /// What `Topology` answers as the broker's address.
+    pub advertised_host: String,
+    pub advertised_port: u16,
+    /// `camunda.cluster.cluster-id`; a new one is made and kept when absent.
+    pub cluster_id: Option<String>,
+}
+
+#[derive(Clone, Debug)]
+pub struct DiskConfig {
+    pub monitoring_enabled: bool,
+    pub monitoring_interval: Duration,
+    /// `free-space.processing`: below, new work is refused.
+    pub processing: u64,
+    /// `free-space.replication`: below, this node takes no more from other leaders.
+    pub replication: u64,
+}
+
+impl Default for DiskConfig {
+    fn default() -> Self {
+        DiskConfig {
+            monitoring_enabled: true,
+            monitoring_interval: Duration::from_secs(1),
+            processing: 2 << 30,
+            replication: 1 << 30,
+        }
+    }
+}
+
+impl Default for BrokerConfig {
+    fn default() -> Self {
+        BrokerConfig {
+            node_id: 0,
+            partitions: 1,
+            directory: PathBuf::from("data"),
+            snapshot_period: Duration::from_secs(300),
+            snapshot_log_bytes: 256 << 20,
+            log_segment_bytes: 128 << 20,
+            state_memory_bytes: 512 << 20,
+            flow_control: FlowControlConfig::default(),
+            disk: DiskConfig::default(),
+            check_interval: Duration::from_secs(1),
+            retry_interval: Duration::from_secs(10),
+            max_process_depth: 1000,
+            advertised_host: "localhost".to_string(),
+            advertised_port: 26501,
+            cluster_id: None,
+        }
+    }
+}

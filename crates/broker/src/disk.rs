@@ -1,0 +1,90 @@
+//! Watches the free space of the data directory. Below the first watermark new work is refused; what finishes work goes on.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use skep_storage::space::{SpaceLevel, SpaceMonitor, SpaceProbe, Watermarks};
+
+use crate::config::DiskConfig;
+
+/// The newest finding, shared with the router.
+#[derive(Debug, Default)]
+pub struct DiskSpace {
+    /// New work is refused.
+    pub low: AtomicBool,
+    pub free: AtomicU64,
+    stop: AtomicBool,
+}
+
+impl DiskSpace {
+    /// Why new work is refused, if it is.
+    pub fn refusal(&self, partition: u32) -> Option<String> {
+        self.low.load(Ordering::Relaxed).then(|| {
+            format!(
+                "Partition {partition} takes no new work: only {} MiB are free on the disk of its data directory. \
+                 Jobs can be completed and instances go on; new work is taken again when there is room.",
+                self.free.load(Ordering::Relaxed) >> 20
+            )
+        })
+    }
+
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Looks once, then goes on looking in a thread of its own.
+pub fn watch(config: &DiskConfig, probe: Box<dyn SpaceProbe>) -> Arc<DiskSpace> {
+    let space = Arc::new(DiskSpace::default());
+    if !config.monitoring_enabled {
+        return space;
+    }
+    let watermarks = Watermarks {
+        processing: config.processing,
+        replication: config.replication,
+    };
+    let mut monitor = SpaceMonitor::new(probe, watermarks);
+    look(&mut monitor, &space);
+    let (shared, interval) = (
+        space.clone(),
+        config.monitoring_interval.max(Duration::from_millis(10)),
+    );
+    let run = move || {
+        while !shared.stop.load(Ordering::Relaxed) {
+            std::thread::sleep(interval);
+            look(&mut monitor, &shared);
+        }
+    };
+    if let Err(error) = std::thread::Builder::new()
+        .name("disk-space".into())
+        .spawn(run)
+    {
+        tracing::error!(%error, "free disk space is not watched");
+    }
+    space
+}
+
+fn look(monitor: &mut SpaceMonitor, space: &DiskSpace) {
+    match monitor.check() {
+        Ok(level) => {
+            let low = level != SpaceLevel::Ok;
+            space.free.store(monitor.free_bytes(), Ordering::Relaxed);
+            if space.low.swap(low, Ordering::Relaxed) != low {
+                let free = monitor.free_bytes() >> 20;
+                if low {
+                    tracing::warn!(
+                        free_mib = free,
+                        "the disk is nearly full: new work is refused"
+                    );
+                } else {
+                    tracing::info!(
+                        free_mib = free,
+                        "the disk has room again: new work is taken"
+                    );
+                }
+            }
+        }
+        Err(error) => tracing::warn!(%error, "the free disk space cannot be read"),
+    }
+}

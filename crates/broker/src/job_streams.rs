@@ -1,0 +1,256 @@
+//! Job streams: jobs are pushed only against room that the receiver has.
+//!
+//! A stream has a credit, the number of jobs that may be on their way to it. A partition takes one credit when it
+//! activates a job for the stream, the receiver gives it back when it takes the job out ([`JobReceiver::poll_recv`]),
+//! which it does as its connection has room. Jobs that are not taken when the stream closes go back to their partitions.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::{Arc, Weak};
+use std::task::{Context, Poll, Waker};
+
+use parking_lot::Mutex;
+use skep_engine::{JobStreams, Reservation, StreamId};
+use skep_protocol::ActivatedJob;
+use skep_protocol::command::ActivateJobs;
+use skep_protocol::service::JobReceiver;
+
+use crate::partition::{Message, PartitionHandle};
+
+/// One open stream, shared by its receiver and all partitions.
+#[derive(Debug)]
+pub struct Stream {
+    pub id: StreamId,
+    pub spec: ActivateJobs,
+    fetch_variables: Arc<[Arc<str>]>,
+    capacity: i64,
+    credit: AtomicI64,
+    /// A partition had a job and found no credit.
+    starving: AtomicBool,
+    queue: Mutex<Queue>,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    jobs: VecDeque<ActivatedJob>,
+    waker: Option<Waker>,
+    closed: bool,
+}
+
+impl Stream {
+    pub fn new(id: StreamId, spec: ActivateJobs) -> Arc<Stream> {
+        let capacity = i64::from(spec.max_jobs.max(1));
+        Arc::new(Stream {
+            id,
+            fetch_variables: spec.fetch_variables.clone().into(),
+            spec,
+            capacity,
+            credit: AtomicI64::new(capacity),
+            starving: AtomicBool::new(false),
+            queue: Mutex::default(),
+        })
+    }
+
+    fn take_credit(&self) -> bool {
+        let take = |credit: i64| (credit > 0).then_some(credit - 1);
+        self.credit
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, take)
+            .is_ok()
+    }
+
+    /// Hands a committed job over. It comes back when the stream is closed.
+    pub fn deliver(&self, job: ActivatedJob) -> Result<Option<Waker>, ActivatedJob> {
+        let mut queue = self.queue.lock();
+        if queue.closed {
+            return Err(job);
+        }
+        queue.jobs.push_back(job);
+        Ok(queue.waker.take())
+    }
+
+    /// Ends the stream from the broker's side; the receiver sees the jobs that are there, then the end.
+    pub fn end(&self) {
+        let mut queue = self.queue.lock();
+        queue.closed = true;
+        if let Some(waker) = queue.waker.take() {
+            waker.wake();
+        }
+    }
+}
+
+/// The streams as one partition sees them. Round-robin among those of a job type.
+#[derive(Debug, Default)]
+pub struct StreamRegistry {
+    by_type: HashMap<Arc<str>, (usize, Vec<Arc<Stream>>)>,
+    by_id: HashMap<StreamId, Arc<Stream>>,
+}
+
+impl StreamRegistry {
+    pub fn open(&mut self, stream: Arc<Stream>) {
+        let entry = self
+            .by_type
+            .entry(stream.spec.job_type.clone())
+            .or_default();
+        entry.1.push(stream.clone());
+        self.by_id.insert(stream.id, stream);
+    }
+
+    pub fn close(&mut self, id: StreamId) {
+        if let Some(stream) = self.by_id.remove(&id)
+            && let Some((_, streams)) = self.by_type.get_mut(&stream.spec.job_type)
+        {
+            streams.retain(|s| s.id != id);
+            if streams.is_empty() {
+                self.by_type.remove(&stream.spec.job_type);
+            }
+        }
+    }
+
+    pub fn get(&self, id: StreamId) -> Option<&Arc<Stream>> {
+        self.by_id.get(&id)
+    }
+
+    pub fn len(&self) -> usize {
+        self.by_id.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.by_id.is_empty()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<Stream>> {
+        self.by_id.values()
+    }
+}
+
+impl JobStreams for StreamRegistry {
+    fn reserve(&mut self, job_type: &str) -> Option<Reservation> {
+        let (next, streams) = self.by_type.get_mut(job_type)?;
+        let reserved = |stream: &Arc<Stream>| Reservation {
+            stream: stream.id,
+            worker: stream.spec.worker.clone(),
+            timeout: stream.spec.timeout,
+            fetch_variables: stream.fetch_variables.clone(),
+        };
+        // The second round sees credit that came back between the look and the flag.
+        for mark in [false, true] {
+            for offset in 0..streams.len() {
+                let index = (*next + offset) % streams.len();
+                let stream = &streams[index];
+                if mark {
+                    stream.starving.store(true, Ordering::Release);
+                }
+                if stream.take_credit() {
+                    *next = index + 1;
+                    return Some(reserved(stream));
+                }
+            }
+        }
+        None
+    }
+}
+
+/// Opens and closes streams at all partitions of the node.
+#[derive(Debug, Default)]
+pub struct StreamHub {
+    next_id: AtomicI64,
+    partitions: Mutex<Vec<Weak<PartitionHandle>>>,
+    open: Mutex<HashMap<StreamId, Arc<Stream>>>,
+}
+
+impl StreamHub {
+    pub fn attach(&self, partition: &Arc<PartitionHandle>) {
+        self.partitions.lock().push(Arc::downgrade(partition));
+    }
+
+    fn tell_all(&self, message: impl Fn() -> Message) {
+        for partition in self.partitions.lock().iter().filter_map(Weak::upgrade) {
+            partition.inbox.send(message());
+        }
+    }
+
+    pub fn open(self: &Arc<Self>, spec: ActivateJobs) -> Receiver {
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed) as StreamId;
+        let stream = Stream::new(id, spec);
+        self.open.lock().insert(id, stream.clone());
+        self.tell_all(|| Message::StreamOpened(stream.clone()));
+        Receiver {
+            stream,
+            hub: self.clone(),
+        }
+    }
+
+    fn close(&self, stream: &Stream) {
+        self.open.lock().remove(&stream.id);
+        self.tell_all(|| Message::StreamClosed(stream.id));
+    }
+
+    fn give_back(&self, job: &ActivatedJob) {
+        let partitions = self.partitions.lock();
+        let of_key = |p: &Arc<PartitionHandle>| Some(p.status.partition) == job.key.partition();
+        if let Some(partition) = partitions.iter().filter_map(Weak::upgrade).find(of_key) {
+            partition.inbox.send(Message::Yield {
+                key: job.key,
+                deadline: job.deadline,
+            });
+        }
+    }
+
+    /// All open streams, for `/actuator/jobstreams` and metrics.
+    pub fn streams(&self) -> Vec<Arc<Stream>> {
+        self.open.lock().values().cloned().collect()
+    }
+
+    /// Ends all streams: the node shuts down.
+    pub fn end_all(&self) {
+        for stream in self.streams() {
+            stream.end();
+        }
+    }
+}
+
+/// The gateway's end.
+#[derive(Debug)]
+pub struct Receiver {
+    stream: Arc<Stream>,
+    hub: Arc<StreamHub>,
+}
+
+impl JobReceiver for Receiver {
+    fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<ActivatedJob>> {
+        let stream = &self.stream;
+        let job = {
+            let mut queue = stream.queue.lock();
+            match queue.jobs.pop_front() {
+                Some(job) => job,
+                None if queue.closed => return Poll::Ready(None),
+                None => {
+                    queue.waker = Some(cx.waker().clone());
+                    return Poll::Pending;
+                }
+            }
+        };
+        let credit = stream.credit.fetch_add(1, Ordering::AcqRel) + 1;
+        // Asking for more by halves of the credit, not job by job.
+        if credit * 2 >= stream.capacity && stream.starving.swap(false, Ordering::AcqRel) {
+            let job_type = stream.spec.job_type.clone();
+            self.hub
+                .tell_all(|| Message::StreamHasRoom(job_type.clone()));
+        }
+        Poll::Ready(Some(job))
+    }
+}
+
+impl Drop for Receiver {
+    fn drop(&mut self) {
+        let left = {
+            let mut queue = self.stream.queue.lock();
+            queue.closed = true;
+            std::mem::take(&mut queue.jobs)
+        };
+        self.hub.close(&self.stream);
+        for job in left {
+            self.hub.give_back(&job);
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Checkpoints: the changed rows of the state on their way to the store.
+//!
+//! Rows are captured when the state is evaluated up to some entry, and reach the store once that entry is committed. Until
+//! then, and while the store writes them, reads find them in [`PendingRows`].
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::RwLock;
+use serde::{Deserialize, Serialize};
+use skep_engine::state::{CheckpointWriter, RowStore, StoreError};
+use skep_protocol::record::{decode, encode};
+use skep_storage::kv::{FjallReader, KvBatch};
+
+/// What stands beside the rows: up to where they go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckpointMeta {
+    pub index: u64,
+    pub term: u64,
+    /// Position of the record after the last one that is in the rows.
+    pub next_position: u64,
+}
+
+impl CheckpointMeta {
+    pub fn read(bytes: Option<&[u8]>) -> Result<CheckpointMeta, StoreError> {
+        match bytes {
+            None => Ok(CheckpointMeta {
+                next_position: 1,
+                ..CheckpointMeta::default()
+            }),
+            Some(bytes) => decode(bytes).map_err(|e| {
+                StoreError(format!(
+                    "the position of the checkpoint cannot be read: {e}"
+                ))
+            }),
+        }
+    }
+}
+
+type Changes = HashMap<(u8, Vec<u8>), Option<Vec<u8>>>;
+
+/// Changed rows that the store does not have yet.
+#[derive(Clone, Debug, Default)]
+pub struct PendingRows(Arc<RwLock<Changes>>);
+
+impl PendingRows {
+    pub fn clear(&self) {
+        let mut changes = self.0.write();
+        changes.clear();
+        changes.shrink_to_fit();
+    }
+
+    pub fn len(&self) -> usize {
+        self.0.read().len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The batch that brings the store up to date.
+    pub fn batch(&self, meta: CheckpointMeta) -> KvBatch {
+        let mut batch = KvBatch::new();
+        for ((table, key), row) in self.0.read().iter() {
+            match row {
+                Some(row) => batch.put(*table, key.as_slice(), row.as_slice()),
+                None => batch.delete(*table, key.as_slice()),
+            }
+        }
+        batch.set_meta(encode(&meta));
+        batch
+    }
+}
+
+/// Collects the rows of one checkpoint.
+pub struct Capture<'a>(pub &'a PendingRows);
+
+impl CheckpointWriter for Capture<'_> {
+    fn put(&mut self, table: u8, key: &[u8], row: Vec<u8>) {
+        self.0.0.write().insert((table, key.to_vec()), Some(row));
+    }
+
+    fn delete(&mut self, table: u8, key: &[u8]) {
+        self.0.0.write().insert((table, key.to_vec()), None);
+    }
+}
+
+/// The store as the engine reads it.
+pub struct StoredRows {
+    pub reader: FjallReader,
+    pub pending: PendingRows,
+}
+
+impl RowStore for StoredRows {
+    fn get(&self, table: u8, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
+        let pending = self.pending.0.read();
+        if !pending.is_empty()
+            && let Some(row) = pending.get(&(table, key.to_vec()))
+        {
+            return Ok(row.clone());
+        }
+        drop(pending);
+        self.reader
+            .get(table, key)
+            .map_err(|e| StoreError(e.to_string()))
+    }
+
+    fn scan(
+        &self,
+        table: u8,
+        visit: &mut dyn FnMut(&[u8], &[u8]) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        for row in self.reader.rows(table) {
+            let (key, row) = row.map_err(|e| StoreError(e.to_string()))?;
+            visit(&key, &row)?;
+        }
+        Ok(())
+    }
+}

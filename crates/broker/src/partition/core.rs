@@ -1,0 +1,269 @@
+//! Engine and replica joined, without threads and IO.
+//!
+//! Commands are evaluated at once against the speculative state; their records are proposed as one log entry; what they
+//! cause outside ([`Effects`]) is held back until that entry is committed. A simulation drives this very code.
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+use skep_engine::{Due, Effects, Engine, JobStreams, RemoteCommand, RequestId};
+use skep_protocol::Key;
+use skep_protocol::command::Request;
+use skep_protocol::record::DecodeError;
+use skep_replication::{Event, Group, GroupError, Output, ProposeError, Role};
+
+/// Entries that may be proposed and not committed. Commands that arrive meanwhile wait and share the next entry.
+pub const MAX_INFLIGHT_ENTRIES: usize = 16;
+
+/// A batch is proposed when it has grown to this size, even if more commands wait.
+pub const BATCH_BYTES: usize = 1 << 20;
+
+#[derive(Debug, thiserror::Error)]
+pub enum CoreError {
+    #[error(transparent)]
+    Group(#[from] GroupError),
+    #[error("entry {index} of the log cannot be applied: {reason}")]
+    Apply { index: u64, reason: DecodeError },
+    #[error("{0}")]
+    Store(#[from] skep_engine::state::StoreError),
+    #[error("a batch could not be proposed: {0}")]
+    Propose(#[from] ProposeError),
+}
+
+/// What is released when an entry is committed.
+#[derive(Debug)]
+pub struct Released {
+    pub index: u64,
+    pub effects: Effects,
+}
+
+struct Proposed {
+    index: u64,
+    effects: Effects,
+    next_position: u64,
+}
+
+/// What one [`PartitionCore::poll`] found.
+#[derive(Debug, Default)]
+pub struct Polled {
+    /// For the log writer and the other members.
+    pub output: Output,
+    /// Effects of committed entries, in order.
+    pub released: Vec<Released>,
+    /// The node became leader: it may take commands.
+    pub became_leader: bool,
+    /// The node lost leadership: the speculative state is void. Call [`PartitionCore::rebuild`] with an engine that holds
+    /// everything up to [`PartitionCore::applied`], and tell all waiting clients.
+    pub lost_leadership: bool,
+}
+
+pub struct PartitionCore {
+    engine: Engine,
+    group: Group,
+    proposed: VecDeque<Proposed>,
+    leader: bool,
+    /// The engine is void until it is rebuilt.
+    stale: bool,
+    /// Index and term of the last entry whose records are in the state for sure: committed and evaluated or applied.
+    applied: u64,
+    /// The entry up to which the (speculative) state goes, and its term.
+    evaluated: u64,
+    evaluated_term: u64,
+    committed_position: u64,
+}
+
+impl PartitionCore {
+    /// `checkpoint`: index and term of the last entry that the engine's state holds.
+    pub fn new(engine: Engine, group: Group, checkpoint: (u64, u64)) -> PartitionCore {
+        let committed_position = engine.next_position().saturating_sub(1);
+        PartitionCore {
+            engine,
+            group,
+            proposed: VecDeque::new(),
+            leader: false,
+            stale: false,
+            applied: checkpoint.0,
+            evaluated: checkpoint.0,
+            evaluated_term: checkpoint.1,
+            committed_position,
+        }
+    }
+
+    pub fn is_leader(&self) -> bool {
+        self.leader
+    }
+
+    /// Room for another entry: with none, commands wait.
+    pub fn has_room(&self) -> bool {
+        self.leader && self.proposed.len() < MAX_INFLIGHT_ENTRIES
+    }
+
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    pub fn engine_mut(&mut self) -> &mut Engine {
+        &mut self.engine
+    }
+
+    pub fn group(&self) -> &Group {
+        &self.group
+    }
+
+    pub fn group_mut(&mut self) -> &mut Group {
+        &mut self.group
+    }
+
+    pub fn applied(&self) -> u64 {
+        self.applied
+    }
+
+    /// Index and term of the entry that the state in memory goes up to.
+    pub fn evaluated(&self) -> (u64, u64) {
+        (self.evaluated, self.evaluated_term)
+    }
+
+    /// Position of the newest committed record.
+    pub fn committed_position(&self) -> u64 {
+        self.committed_position
+    }
+
+    pub fn process(
+        &mut self,
+        now: i64,
+        id: Option<RequestId>,
+        request: &Request,
+        streams: &mut dyn JobStreams,
+    ) {
+        self.engine.process(now, id, request, streams);
+    }
+
+    pub fn process_remote(
+        &mut self,
+        now: i64,
+        command: &RemoteCommand,
+        streams: &mut dyn JobStreams,
+    ) {
+        self.engine.process_remote(now, command, streams);
+    }
+
+    pub fn yield_job(&mut self, now: i64, key: Key, deadline: i64, streams: &mut dyn JobStreams) {
+        self.engine.yield_job(now, key, deadline, streams);
+    }
+
+    pub fn push_waiting_jobs(
+        &mut self,
+        now: i64,
+        job_type: &str,
+        limit: usize,
+        streams: &mut dyn JobStreams,
+    ) -> usize {
+        self.engine.push_waiting_jobs(now, job_type, limit, streams)
+    }
+
+    pub fn run_due(&mut self, now: i64, pressure: bool, streams: &mut dyn JobStreams) -> Due {
+        self.engine.run_due(now, pressure, streams)
+    }
+
+    /// Proposes what was evaluated since the last call. Returns the index of the entry, if there is one.
+    ///
+    /// # Errors
+    /// The store failed while commands were evaluated, or the entry cannot be proposed. The partition must stop or rebuild:
+    /// its state is ahead of its log.
+    pub fn propose(&mut self) -> Result<Option<u64>, CoreError> {
+        if let Some(fault) = self.engine.fault() {
+            return Err(fault.into());
+        }
+        let (batch, effects) = self.engine.take_batch();
+        let next_position = self.engine.next_position();
+        match batch {
+            Some(batch) => {
+                let id = self.group.propose(Bytes::from(batch))?;
+                (self.evaluated, self.evaluated_term) = (id.index, id.term);
+                self.proposed.push_back(Proposed {
+                    index: id.index,
+                    effects,
+                    next_position,
+                });
+                Ok(Some(id.index))
+            }
+            None if effects.is_empty() => Ok(None),
+            None => {
+                // Nothing was recorded, but the answer saw the state: it leaves after what the state depends on.
+                let index = self.evaluated.max(self.applied);
+                self.proposed.push_back(Proposed {
+                    index,
+                    effects,
+                    next_position,
+                });
+                Ok(Some(index))
+            }
+        }
+    }
+
+    /// Lets the replica work and collects what may now leave.
+    pub fn poll(&mut self, polled: &mut Polled) -> Result<(), CoreError> {
+        polled.output.clear();
+        polled.released.clear();
+        polled.became_leader = false;
+        polled.lost_leadership = false;
+        self.group.poll(&mut polled.output)?;
+        for event in &polled.output.events {
+            match event {
+                Event::Committed { index } => self.applied = self.applied.max(*index),
+                Event::Apply(entry) => {
+                    if !entry.payload.is_empty() {
+                        let applied = self.engine.apply(&entry.payload);
+                        applied.map_err(|reason| CoreError::Apply {
+                            index: entry.index,
+                            reason,
+                        })?;
+                        self.committed_position = self.engine.next_position() - 1;
+                    }
+                    self.applied = entry.index;
+                    (self.evaluated, self.evaluated_term) = (entry.index, entry.term);
+                }
+                Event::Role(Role::Leader { .. }) => {
+                    self.leader = true;
+                    polled.became_leader = true;
+                }
+                Event::Role(_) => {
+                    if std::mem::replace(&mut self.leader, false) {
+                        polled.lost_leadership = true;
+                    }
+                }
+                Event::ProduceSnapshot { .. }
+                | Event::SnapshotChunk { .. }
+                | Event::InstallSnapshot { .. }
+                | Event::DiscardSnapshot => {}
+            }
+        }
+        while let Some(first) = self.proposed.pop_front_if(|p| p.index <= self.applied) {
+            self.committed_position = first.next_position - 1;
+            polled.released.push(Released {
+                index: first.index,
+                effects: first.effects,
+            });
+        }
+        if polled.lost_leadership {
+            self.proposed.clear();
+            self.stale = true;
+        }
+        if let Some(fault) = self.engine.fault() {
+            return Err(fault.into());
+        }
+        Ok(())
+    }
+
+    /// Replaces the engine after leadership was lost. `term`: of the entry [`PartitionCore::applied`].
+    pub fn rebuild(&mut self, engine: Engine, term: u64) {
+        self.engine = engine;
+        self.stale = false;
+        (self.evaluated, self.evaluated_term) = (self.applied, term);
+    }
+
+    /// The engine's state is void; see [`Polled::lost_leadership`].
+    pub fn is_stale(&self) -> bool {
+        self.stale
+    }
+}

@@ -1,0 +1,10 @@
+//! One partition of one node.
+
+pub mod checkpoint;
+pub mod core;
+pub mod requests;
+pub mod status;
+pub mod thread;
+
+pub use status::PartitionStatus;
+pub use thread::{Inbox, Message, OpenError, PartitionHandle};

@@ -1,0 +1,68 @@
+//! Clients that wait for an answer, by request id.
+
+use std::time::{Duration, Instant};
+
+use skep_engine::RequestId;
+use skep_protocol::service::Responder;
+
+/// A client on hold.
+#[derive(Debug)]
+pub struct Waiting {
+    pub responder: Responder,
+    pub received: Instant,
+    pub route: Duration,
+    pub inbox_wait: Duration,
+    pub evaluation: Duration,
+    /// Holds a place of the request limit.
+    pub counted: bool,
+}
+
+/// A slab: ids are given again once their request is answered.
+#[derive(Debug, Default)]
+pub struct Requests {
+    slots: Vec<Option<Waiting>>,
+    free: Vec<usize>,
+}
+
+impl Requests {
+    pub fn insert(&mut self, waiting: Waiting) -> RequestId {
+        match self.free.pop() {
+            Some(index) => {
+                self.slots[index] = Some(waiting);
+                index as RequestId
+            }
+            None => {
+                self.slots.push(Some(waiting));
+                (self.slots.len() - 1) as RequestId
+            }
+        }
+    }
+
+    pub fn get_mut(&mut self, id: RequestId) -> Option<&mut Waiting> {
+        self.slots.get_mut(id as usize)?.as_mut()
+    }
+
+    pub fn remove(&mut self, id: RequestId) -> Option<Waiting> {
+        let waiting = self.slots.get_mut(id as usize)?.take()?;
+        self.free.push(id as usize);
+        Some(waiting)
+    }
+
+    pub fn drain(&mut self) -> Vec<Waiting> {
+        self.free.clear();
+        self.slots.drain(..).flatten().collect()
+    }
+
+    /// Requests whose client has gone away.
+    pub fn abandoned(&self) -> Vec<RequestId> {
+        let gone = |slot: &Option<Waiting>| {
+            slot.as_ref()
+                .is_some_and(|waiting| waiting.responder.is_abandoned())
+        };
+        let slots = self.slots.iter().enumerate();
+        slots
+            .filter(|(_, slot)| gone(slot))
+            .map(|(index, _)| index as RequestId)
+            .collect()
+    }
+}

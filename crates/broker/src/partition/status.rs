@@ -1,0 +1,97 @@
+//! What the outside may see of a partition without asking its thread.
+
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU64, AtomicUsize, Ordering};
+
+use parking_lot::Mutex;
+use skep_protocol::service::{PartitionHealth, PartitionRole};
+
+use crate::flow_control::RequestLimit;
+
+#[derive(Debug)]
+pub struct PartitionStatus {
+    pub partition: u32,
+    role: AtomicU8,
+    /// Why the partition has stopped, once it has.
+    failure: Mutex<Option<String>>,
+    pub limit: RequestLimit,
+    /// The log cannot grow: its disk is full.
+    pub stalled: AtomicBool,
+    pub processing_paused: AtomicBool,
+    /// Position of the newest evaluated record, and of the newest committed one.
+    pub processed_position: AtomicU64,
+    pub committed_position: AtomicU64,
+    pub checkpoint_position: AtomicU64,
+    pub checkpoint_index: AtomicU64,
+    pub checkpoint_term: AtomicU64,
+    pub log_index: AtomicU64,
+    pub live_element_instances: AtomicUsize,
+    pub open_incidents: AtomicUsize,
+    pub buffered_messages: AtomicUsize,
+    pub waiting_jobs: AtomicUsize,
+    pub activated_jobs: AtomicUsize,
+    pub state_bytes: AtomicUsize,
+    /// Epoch milliseconds of the last checkpoint that reached the store; 0 before the first.
+    pub checkpoint_time: AtomicI64,
+}
+
+impl PartitionStatus {
+    pub fn new(partition: u32, limit: RequestLimit) -> PartitionStatus {
+        PartitionStatus {
+            partition,
+            role: AtomicU8::new(2),
+            failure: Mutex::new(None),
+            limit,
+            stalled: AtomicBool::new(false),
+            processing_paused: AtomicBool::new(false),
+            processed_position: AtomicU64::new(0),
+            committed_position: AtomicU64::new(0),
+            checkpoint_position: AtomicU64::new(0),
+            checkpoint_index: AtomicU64::new(0),
+            checkpoint_term: AtomicU64::new(0),
+            log_index: AtomicU64::new(0),
+            live_element_instances: AtomicUsize::new(0),
+            open_incidents: AtomicUsize::new(0),
+            buffered_messages: AtomicUsize::new(0),
+            waiting_jobs: AtomicUsize::new(0),
+            activated_jobs: AtomicUsize::new(0),
+            state_bytes: AtomicUsize::new(0),
+            checkpoint_time: AtomicI64::new(0),
+        }
+    }
+
+    pub fn role(&self) -> PartitionRole {
+        match self.role.load(Ordering::Acquire) {
+            0 => PartitionRole::Leader,
+            1 => PartitionRole::Follower,
+            _ => PartitionRole::Inactive,
+        }
+    }
+
+    pub fn set_role(&self, role: PartitionRole) {
+        let role = match role {
+            PartitionRole::Leader => 0,
+            PartitionRole::Follower => 1,
+            PartitionRole::Inactive => 2,
+        };
+        self.role.store(role, Ordering::Release);
+    }
+
+    pub fn fail(&self, reason: String) {
+        self.failure.lock().get_or_insert(reason);
+        self.set_role(PartitionRole::Inactive);
+    }
+
+    pub fn failure(&self) -> Option<String> {
+        self.failure.lock().clone()
+    }
+
+    pub fn health(&self) -> PartitionHealth {
+        if self.failure.lock().is_some() {
+            PartitionHealth::Dead
+        } else if self.stalled.load(Ordering::Relaxed) || self.role() == PartitionRole::Inactive {
+            PartitionHealth::Unhealthy
+        } else {
+            PartitionHealth::Healthy
+        }
+    }
+}

@@ -1,0 +1,920 @@
+//! The thread that owns a partition. Nothing else touches its engine and its replica, and nothing blocks it: files are
+//! written by the log's writer thread and by short-lived checkpoint threads.
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
+use parking_lot::Mutex;
+use skep_engine::state::State;
+use skep_engine::{Engine, EngineConfig, RemoteCommand, RequestId, StreamId};
+use skep_protocol::command::{Command, Request};
+use skep_protocol::service::{Answer, PartitionRole, Responder, Timings};
+use skep_protocol::{Failure, Key, Response};
+use skep_replication::{Group, GroupConfig, RecoveredLog};
+use skep_storage::StorageError;
+use skep_storage::disk::RealDisk;
+use skep_storage::kv::{FjallConfig, FjallKv, KvStore};
+use skep_storage::log::{
+    AppendTimes, EntryId, Log, LogConfig, LogReader, LogWriter, Report, WriterConfig,
+};
+
+use super::checkpoint::{Capture, CheckpointMeta, PendingRows, StoredRows};
+use super::core::{BATCH_BYTES, CoreError, PartitionCore, Polled};
+use super::requests::{Requests, Waiting};
+use super::status::PartitionStatus;
+use crate::clock::Clock;
+use crate::config::BrokerConfig;
+use crate::flow_control::RequestLimit;
+use crate::job_streams::{Stream, StreamRegistry};
+use crate::metrics::PartitionMetrics;
+
+/// Commands taken out of the inbox for one batch.
+const MAX_BATCH_COMMANDS: usize = 256;
+/// Jobs pushed in one go when a stream has room again.
+const PUSH_BURST: usize = 64;
+/// Replica ticks; an election takes 20 of them.
+const TICK: Duration = Duration::from_millis(100);
+
+/// What a partition thread can be told.
+#[derive(Debug)]
+pub enum Message {
+    Request {
+        request: Request,
+        responder: Responder,
+        received: Instant,
+        route: Duration,
+    },
+    Remote(RemoteCommand),
+    /// A pushed job that was not delivered.
+    Yield {
+        key: Key,
+        deadline: i64,
+    },
+    StreamOpened(Arc<Stream>),
+    StreamClosed(StreamId),
+    /// A stream of this job type has credit again.
+    StreamHasRoom(Arc<str>),
+    Log(Report),
+    CheckpointDone(Result<CheckpointMeta, String>),
+    /// Make a checkpoint now; the sender hears when it is done.
+    TakeSnapshot(Option<Sender<Result<(), String>>>),
+    Stop,
+}
+
+/// The sending half of a partition's inbox.
+///
+/// It has no bound of its own: client commands are bounded by the request limit before they get here, finishing commands by
+/// the number of requests that the gateways hold at a time, and the rest is the partition's own work.
+#[derive(Clone, Debug)]
+pub struct Inbox(Sender<Message>);
+
+impl Inbox {
+    pub fn send(&self, message: Message) {
+        // A stopped partition drops its messages; dropped responders tell their clients.
+        let _ = self.0.send(message);
+    }
+}
+
+#[derive(Debug)]
+pub struct PartitionHandle {
+    pub inbox: Inbox,
+    pub status: Arc<PartitionStatus>,
+    pub metrics: Arc<PartitionMetrics>,
+    thread: Mutex<Option<std::thread::JoinHandle<()>>>,
+}
+
+impl PartitionHandle {
+    /// Ends the thread after a last checkpoint.
+    pub fn stop(&self) {
+        self.inbox.send(Message::Stop);
+        if let Some(thread) = self.thread.lock().take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    #[error("partition {partition} cannot start: {source}")]
+    Storage {
+        partition: u32,
+        source: StorageError,
+    },
+    #[error("partition {partition} cannot start: {source}")]
+    Core { partition: u32, source: CoreError },
+    #[error("partition {partition} cannot start: {source}")]
+    Io {
+        partition: u32,
+        source: std::io::Error,
+    },
+}
+
+/// Where the effects of a partition go besides clients and streams.
+pub trait Outlet: Send + Sync {
+    fn send_remote(&self, partition: u32, command: RemoteCommand);
+    /// Jobs of this type wait and no stream took them.
+    fn jobs_available(&self, job_type: &Arc<str>);
+}
+
+struct Inflight {
+    index: u64,
+    /// Number of the append that carries it; 0 until it is known.
+    append: u64,
+    proposed: Instant,
+    written: Option<(Instant, AppendTimes)>,
+    commands: usize,
+}
+
+struct CapturedCheckpoint {
+    meta: CheckpointMeta,
+    started: Instant,
+}
+
+pub struct Partition {
+    config: BrokerConfig,
+    engine_config: EngineConfig,
+    core: PartitionCore,
+    writer: Option<LogWriter>,
+    log_reader: LogReader,
+    kv: Arc<Mutex<FjallKv>>,
+    pending_rows: PendingRows,
+    inbox: Receiver<Message>,
+    own_inbox: Inbox,
+    backlog: VecDeque<Message>,
+    streams: StreamRegistry,
+    requests: Requests,
+    inflight: VecDeque<Inflight>,
+    last_append: u64,
+    status: Arc<PartitionStatus>,
+    metrics: Arc<PartitionMetrics>,
+    outlet: Arc<dyn Outlet>,
+    clock: Arc<Clock>,
+    commands_in_batch: usize,
+    checkpoint: Option<CapturedCheckpoint>,
+    checkpoint_waiters: Vec<Sender<Result<(), String>>>,
+    last_checkpoint: Instant,
+    log_bytes_since_checkpoint: u64,
+    next_tick: Instant,
+    next_check: Instant,
+    due_at: Option<i64>,
+    wakers: Vec<std::task::Waker>,
+    stopping: bool,
+}
+
+/// Opens a partition's files, recovers its state and starts its thread.
+pub fn start(
+    config: &BrokerConfig,
+    partition: u32,
+    outlet: Arc<dyn Outlet>,
+    clock: Arc<Clock>,
+    metrics: Arc<PartitionMetrics>,
+) -> Result<Arc<PartitionHandle>, OpenError> {
+    let directory = config
+        .directory
+        .join("partitions")
+        .join(partition.to_string());
+    let storage = |source| OpenError::Storage { partition, source };
+    let core_error = |source| OpenError::Core { partition, source };
+    let io = |source| OpenError::Io { partition, source };
+    std::fs::create_dir_all(&directory).map_err(io)?;
+    let (sender, inbox) = unbounded();
+    let own_inbox = Inbox(sender);
+    let status = Arc::new(PartitionStatus::new(
+        partition,
+        RequestLimit::new(&config.flow_control),
+    ));
+
+    let kv = FjallKv::open(directory.join("state"), FjallConfig::default()).map_err(storage)?;
+    let pending_rows = PendingRows::default();
+    let engine_config = EngineConfig {
+        partition,
+        partitions: config.partitions,
+        max_process_depth: config.max_process_depth,
+        retry_interval: i64::try_from(config.retry_interval.as_millis()).unwrap_or(i64::MAX),
+        ..EngineConfig::default()
+    };
+    let (engine, meta) = open_engine(&kv, &pending_rows, &engine_config).map_err(core_error)?;
+    let (writer, log_reader, group) =
+        open_log(config, partition, &directory, meta, own_inbox.clone())?;
+    status.checkpoint_index.store(meta.index, Ordering::Relaxed);
+    status.checkpoint_term.store(meta.term, Ordering::Relaxed);
+    status
+        .checkpoint_position
+        .store(meta.next_position - 1, Ordering::Relaxed);
+
+    let now = Instant::now();
+    let worker = Partition {
+        config: config.clone(),
+        engine_config,
+        core: PartitionCore::new(engine, group, (meta.index, meta.term)),
+        writer: Some(writer),
+        log_reader,
+        kv: Arc::new(Mutex::new(kv)),
+        pending_rows,
+        inbox,
+        own_inbox: own_inbox.clone(),
+        backlog: VecDeque::new(),
+        streams: StreamRegistry::default(),
+        requests: Requests::default(),
+        inflight: VecDeque::new(),
+        last_append: 0,
+        status: status.clone(),
+        metrics: metrics.clone(),
+        outlet,
+        clock,
+        commands_in_batch: 0,
+        checkpoint: None,
+        checkpoint_waiters: Vec::new(),
+        last_checkpoint: now,
+        log_bytes_since_checkpoint: 0,
+        next_tick: now,
+        next_check: now,
+        due_at: None,
+        wakers: Vec::new(),
+        stopping: false,
+    };
+    let thread = std::thread::Builder::new()
+        .name(format!("partition-{partition}"))
+        .spawn(move || worker.run())
+        .map_err(io)?;
+    Ok(Arc::new(PartitionHandle {
+        inbox: own_inbox,
+        status,
+        metrics,
+        thread: Mutex::new(Some(thread)),
+    }))
+}
+
+fn open_engine(
+    kv: &FjallKv,
+    pending: &PendingRows,
+    config: &EngineConfig,
+) -> Result<(Engine, CheckpointMeta), CoreError> {
+    let meta = kv
+        .meta()
+        .map_err(|e| skep_engine::state::StoreError(e.to_string()))?;
+    let meta = CheckpointMeta::read(meta.as_deref())?;
+    let rows = StoredRows {
+        reader: kv.reader(),
+        pending: pending.clone(),
+    };
+    let state = State::open(config.partition, Arc::new(rows))?;
+    Ok((Engine::new(config.clone(), state, meta.next_position), meta))
+}
+
+fn open_log(
+    config: &BrokerConfig,
+    partition: u32,
+    directory: &Path,
+    meta: CheckpointMeta,
+    inbox: Inbox,
+) -> Result<(LogWriter, LogReader, Group), OpenError> {
+    let log_config = LogConfig {
+        segment_bytes: config.log_segment_bytes,
+        ..LogConfig::default()
+    };
+    let (log, recovered) = Log::open(Arc::new(RealDisk), directory.join("log"), log_config)
+        .map_err(|source| OpenError::Storage { partition, source })?;
+    let reader = log.reader();
+    let writer_config = WriterConfig {
+        name: format!("log-{partition}"),
+        ..WriterConfig::default()
+    };
+    let report = move |report| inbox.send(Message::Log(report));
+    let writer = LogWriter::spawn(log, writer_config, report)
+        .map_err(|source| OpenError::Io { partition, source })?;
+    let recovered = RecoveredLog {
+        log: recovered,
+        checkpoint: EntryId {
+            index: meta.index,
+            term: meta.term,
+        },
+        source: Box::new(reader.clone()),
+    };
+    let node = u64::from(config.node_id) + 1;
+    let group =
+        Group::open(GroupConfig::new(partition, node, vec![node]), recovered).map_err(|e| {
+            OpenError::Core {
+                partition,
+                source: e.into(),
+            }
+        })?;
+    Ok((writer, reader, group))
+}
+
+impl Partition {
+    fn run(mut self) {
+        tracing::info!(partition = self.status.partition, "partition starts");
+        match self.work() {
+            Ok(()) => self.close(),
+            Err(error) => {
+                let reason = error.to_string();
+                tracing::error!(partition = self.status.partition, %reason, "partition stops");
+                self.status.fail(reason);
+                self.abort_all("the partition has stopped because of an error");
+            }
+        }
+    }
+
+    fn work(&mut self) -> Result<(), CoreError> {
+        let mut polled = Polled::default();
+        loop {
+            self.drive(&mut polled)?;
+            if self.stopping && self.inflight.is_empty() && self.checkpoint.is_none() {
+                return Ok(());
+            }
+            self.take_messages()?;
+            self.run_scheduled();
+            self.propose()?;
+        }
+    }
+
+    /// Takes what has arrived; waits when there is nothing to do.
+    fn take_messages(&mut self) -> Result<(), CoreError> {
+        let mut taken = 0;
+        while self.can_process() && taken < MAX_BATCH_COMMANDS {
+            match self.backlog.pop_front() {
+                Some(message) => self.evaluate(message)?,
+                None => break,
+            }
+            taken += 1;
+        }
+        let idle = taken == 0;
+        let first = if idle {
+            match self.inbox.recv_timeout(self.idle_time()) {
+                Ok(message) => Some(message),
+                Err(RecvTimeoutError::Timeout) => None,
+                Err(RecvTimeoutError::Disconnected) => {
+                    self.stopping = true;
+                    None
+                }
+            }
+        } else {
+            self.inbox.try_recv().ok()
+        };
+        let mut next = first;
+        while let Some(message) = next {
+            self.handle(message, &mut taken)?;
+            if taken >= MAX_BATCH_COMMANDS || self.core.engine().batch_size() >= BATCH_BYTES {
+                break;
+            }
+            next = self.inbox.try_recv().ok();
+        }
+        Ok(())
+    }
+
+    fn can_process(&self) -> bool {
+        self.core.has_room()
+            && !self.status.processing_paused.load(Ordering::Relaxed)
+            && self.core.engine().batch_size() < BATCH_BYTES
+    }
+
+    fn handle(&mut self, message: Message, taken: &mut usize) -> Result<(), CoreError> {
+        match message {
+            Message::Log(report) => self.log_report(report)?,
+            Message::StreamOpened(stream) => {
+                let job_type = stream.spec.job_type.clone();
+                self.streams.open(stream);
+                self.backlog.push_back(Message::StreamHasRoom(job_type));
+            }
+            Message::StreamClosed(id) => self.streams.close(id),
+            Message::CheckpointDone(result) => self.checkpoint_done(result),
+            Message::TakeSnapshot(waiter) => {
+                self.checkpoint_waiters.extend(waiter);
+                self.capture_checkpoint();
+            }
+            Message::Stop => self.begin_stop(),
+            work => {
+                // Order is kept: nothing overtakes what waits for room.
+                if self.backlog.is_empty() && self.can_process() {
+                    *taken += 1;
+                    self.evaluate(work)?;
+                } else {
+                    self.backlog.push_back(work);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn evaluate(&mut self, message: Message) -> Result<(), CoreError> {
+        let now = self.clock.now();
+        match message {
+            Message::Request {
+                request,
+                responder,
+                received,
+                route,
+            } => {
+                let started = Instant::now();
+                let id = self.requests.insert(Waiting {
+                    responder,
+                    received,
+                    route,
+                    inbox_wait: started.saturating_duration_since(received),
+                    evaluation: Duration::ZERO,
+                    counted: true,
+                });
+                self.core
+                    .process(now, Some(id), &request, &mut self.streams);
+                let evaluation = started.elapsed();
+                if let Some(waiting) = self.requests.get_mut(id) {
+                    waiting.evaluation = evaluation;
+                }
+                self.metrics.evaluated(evaluation);
+                self.after_command(id, &request.command)?;
+            }
+            Message::Remote(command) => self.core.process_remote(now, &command, &mut self.streams),
+            Message::Yield { key, deadline } => {
+                self.core.yield_job(now, key, deadline, &mut self.streams);
+            }
+            Message::StreamHasRoom(job_type) => {
+                let pushed =
+                    self.core
+                        .push_waiting_jobs(now, &job_type, PUSH_BURST, &mut self.streams);
+                if pushed == PUSH_BURST {
+                    self.backlog.push_back(Message::StreamHasRoom(job_type));
+                }
+            }
+            _ => {}
+        }
+        self.commands_in_batch += 1;
+        Ok(())
+    }
+
+    fn after_command(&mut self, id: RequestId, command: &Command) -> Result<(), CoreError> {
+        match command {
+            // The client may wait for days: it must not hold a place of the limit.
+            Command::CreateProcessInstance(create) if create.await_result.is_some() => {
+                if let Some(waiting) = self.requests.get_mut(id)
+                    && std::mem::replace(&mut waiting.counted, false)
+                {
+                    self.status.limit.release();
+                }
+                Ok(())
+            }
+            // A batch has one time, and from here on it is another.
+            Command::PinClock { .. } | Command::ResetClock => self.propose(),
+            _ => Ok(()),
+        }
+    }
+
+    /// Timers, time-outs and the replica's ticks.
+    fn run_scheduled(&mut self) {
+        let now = Instant::now();
+        if now >= self.next_tick {
+            self.next_tick = now + TICK;
+            self.core.group_mut().tick();
+        }
+        if !self.core.is_leader() || self.stopping {
+            return;
+        }
+        let time = self.clock.now();
+        let check = now >= self.next_check;
+        if check {
+            self.next_check = now + self.config.check_interval;
+            self.look_after();
+        }
+        let due = check || self.due_at.is_some_and(|due| due <= time);
+        if due && self.can_process() {
+            let pressure = self.under_pressure();
+            let due = self.core.run_due(time, pressure, &mut self.streams);
+            self.due_at = if due.more {
+                Some(time)
+            } else {
+                due.next.filter(|next| *next > time)
+            };
+        } else {
+            let next = self.core.engine().next_due().filter(|next| *next > time);
+            self.due_at = next.or(self.due_at);
+        }
+    }
+
+    /// More work than the limit allows, or a backlog: time-outs would add copies of work in progress.
+    fn under_pressure(&self) -> bool {
+        self.backlog.len() > MAX_BATCH_COMMANDS
+            || self.status.limit.inflight() >= self.status.limit.limit()
+    }
+
+    /// Once per check interval.
+    fn look_after(&mut self) {
+        for id in self.requests.abandoned() {
+            self.core.engine_mut().forget_request(id);
+            self.requests
+                .remove(id)
+                .into_iter()
+                .filter(|w| w.counted)
+                .for_each(|_| self.status.limit.release());
+        }
+        self.publish_status();
+        let due = self.last_checkpoint.elapsed() >= self.config.snapshot_period
+            || self.log_bytes_since_checkpoint >= self.config.snapshot_log_bytes;
+        if due && self.core.applied() > self.status.checkpoint_index.load(Ordering::Relaxed) {
+            self.capture_checkpoint();
+        }
+    }
+
+    fn idle_time(&self) -> Duration {
+        let now = Instant::now();
+        // A single member has no one to send heartbeats to, and nothing to elect.
+        let tick = if self.core.is_leader() && self.core.group().config().voters.len() == 1 {
+            self.next_check
+        } else {
+            self.next_tick
+        };
+        let mut wait = tick.min(self.next_check).saturating_duration_since(now);
+        if let Some(due) = self.due_at {
+            let millis = u64::try_from(due.saturating_sub(self.clock.now())).unwrap_or(0);
+            wait = wait.min(Duration::from_millis(millis));
+        }
+        if !self.backlog.is_empty() && self.can_process() {
+            return Duration::ZERO;
+        }
+        wait
+    }
+
+    fn propose(&mut self) -> Result<(), CoreError> {
+        let proposed = Instant::now();
+        if let Some(index) = self.core.propose()? {
+            let commands = std::mem::take(&mut self.commands_in_batch);
+            self.inflight.push_back(Inflight {
+                index,
+                append: 0,
+                proposed,
+                written: None,
+                commands,
+            });
+        }
+        Ok(())
+    }
+
+    /// Lets the replica work, hands its appends to the writer and releases what is committed.
+    fn drive(&mut self, polled: &mut Polled) -> Result<(), CoreError> {
+        loop {
+            self.core.poll(polled)?;
+            for append in polled.output.appends.drain(..) {
+                self.last_append = append.number;
+                if let Some(writer) = &self.writer {
+                    // A writer that has stopped has reported why.
+                    let _ = writer.append(append.number, append.frames);
+                }
+            }
+            for batch in self.inflight.iter_mut().rev() {
+                if batch.append != 0 {
+                    break;
+                }
+                batch.append = self.last_append;
+            }
+            if polled.became_leader {
+                self.status.set_role(PartitionRole::Leader);
+                self.due_at = Some(0);
+                tracing::info!(
+                    partition = self.status.partition,
+                    term = self.core.group().term(),
+                    "leader"
+                );
+            }
+            if polled.lost_leadership {
+                self.status.set_role(PartitionRole::Follower);
+                self.inflight.clear();
+                self.rebuild()?;
+            }
+            for released in polled.released.drain(..) {
+                self.release(released.index, released.effects);
+            }
+            self.store_checkpoint();
+            for waker in self.wakers.drain(..) {
+                waker.wake();
+            }
+            if !polled.output.more {
+                return Ok(());
+            }
+        }
+    }
+
+    fn release(&mut self, index: u64, effects: skep_engine::Effects) {
+        let now = Instant::now();
+        let batch = self.inflight.pop_front_if(|batch| batch.index <= index);
+        let mut timings = Timings::default();
+        if let Some(batch) = &batch {
+            if let Some((written, times)) = batch.written {
+                timings.fsync = nanos(times.sync);
+                let append = written
+                    .saturating_duration_since(batch.proposed)
+                    .saturating_sub(times.sync);
+                timings.append = nanos(append);
+                timings.commit = nanos(now.saturating_duration_since(written));
+            }
+            self.metrics.released(&timings, batch.commands);
+        }
+        for (id, result) in effects.responses {
+            self.respond(id, result.map_err(Failure::from), timings);
+        }
+        for (stream, job) in effects.pushes {
+            self.push(stream, job);
+        }
+        for (partition, command) in effects.sends {
+            if partition == self.status.partition {
+                self.own_inbox.send(Message::Remote(command));
+            } else {
+                self.outlet.send_remote(partition, command);
+            }
+        }
+        for job_type in &effects.jobs_available {
+            self.outlet.jobs_available(job_type);
+        }
+        let position = self.core.committed_position();
+        self.status
+            .committed_position
+            .store(position, Ordering::Relaxed);
+    }
+
+    fn respond(&mut self, id: RequestId, result: Result<Response, Failure>, mut timings: Timings) {
+        let Some(waiting) = self.requests.remove(id) else {
+            return;
+        };
+        timings.route = nanos(waiting.route);
+        timings.inbox_wait = nanos(waiting.inbox_wait);
+        timings.evaluation = nanos(waiting.evaluation);
+        if waiting.counted {
+            self.status.limit.answered(waiting.received.elapsed());
+        }
+        if let Err(answer) = waiting.responder.send(Answer { result, timings }) {
+            self.give_back(answer);
+        }
+    }
+
+    /// An answer that nobody waits for any more: jobs in it go back.
+    fn give_back(&self, answer: Answer) {
+        if let Ok(Response::JobsActivated { jobs, .. }) = answer.result {
+            for job in jobs {
+                self.own_inbox.send(Message::Yield {
+                    key: job.key,
+                    deadline: job.deadline,
+                });
+            }
+        }
+    }
+
+    fn push(&mut self, stream: StreamId, job: skep_protocol::ActivatedJob) {
+        let (key, deadline) = (job.key, job.deadline);
+        let delivered = match self.streams.get(stream) {
+            Some(stream) => stream.deliver(job),
+            None => Err(job),
+        };
+        match delivered {
+            Ok(waker) => {
+                self.metrics.pushed();
+                self.wakers.extend(waker);
+            }
+            Err(_) => {
+                self.metrics.push_failed();
+                self.own_inbox.send(Message::Yield { key, deadline });
+            }
+        }
+    }
+
+    fn log_report(&mut self, report: Report) -> Result<(), CoreError> {
+        match report {
+            Report::Written { number, times } => {
+                let now = Instant::now();
+                for batch in &mut self.inflight {
+                    if batch.append <= number && batch.append != 0 && batch.written.is_none() {
+                        batch.written = Some((now, times));
+                    }
+                }
+                self.log_bytes_since_checkpoint += times.bytes as u64;
+                self.metrics.appended(&times);
+                if self.status.stalled.swap(false, Ordering::Relaxed) {
+                    tracing::info!(
+                        partition = self.status.partition,
+                        "the log's disk has room again"
+                    );
+                }
+                self.core.group_mut().persisted(number);
+            }
+            Report::Stalled { error, .. } => {
+                self.status.stalled.store(true, Ordering::Relaxed);
+                tracing::error!(
+                    partition = self.status.partition,
+                    %error,
+                    "the log cannot grow; new work is refused until there is room"
+                );
+            }
+            Report::Compacted { index } => {
+                tracing::debug!(partition = self.status.partition, index, "log compacted");
+            }
+            Report::Failed { error } => {
+                let text = format!(
+                    "the log cannot be written: {error}. Nothing that was not acknowledged before is acknowledged; \
+                     mend the disk and start the node again"
+                );
+                return Err(CoreError::Store(skep_engine::state::StoreError(text)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the changed rows out of the state. They are stored once the entry they belong to is committed.
+    fn capture_checkpoint(&mut self) {
+        if self.checkpoint.is_some() || self.core.is_stale() || self.core.engine().batch_len() > 0 {
+            return;
+        }
+        let started = Instant::now();
+        let (index, term) = self.core.evaluated();
+        let next_position = self.core.engine().next_position();
+        self.core
+            .engine_mut()
+            .state
+            .checkpoint(&mut Capture(&self.pending_rows));
+        let meta = CheckpointMeta {
+            index,
+            term,
+            next_position,
+        };
+        tracing::debug!(
+            partition = self.status.partition,
+            rows = self.pending_rows.len(),
+            took = ?started.elapsed(),
+            "checkpoint captured"
+        );
+        self.checkpoint = Some(CapturedCheckpoint { meta, started });
+        self.last_checkpoint = started;
+        self.log_bytes_since_checkpoint = 0;
+        self.metrics
+            .capture
+            .observe(started.elapsed().as_secs_f64());
+        self.store_checkpoint();
+    }
+
+    fn store_checkpoint(&mut self) {
+        let Some(captured) = &mut self.checkpoint else {
+            return;
+        };
+        if captured.meta.index == 0 || captured.meta.index > self.core.applied() {
+            return;
+        }
+        // The index marks it as handed over.
+        let meta = captured.meta;
+        captured.meta.index = u64::MAX;
+        let (kv, inbox) = (self.kv.clone(), self.own_inbox.clone());
+        let rows = self.pending_rows.clone();
+        let store = move || {
+            let result = kv
+                .lock()
+                .commit(rows.batch(meta))
+                .map(|()| meta)
+                .map_err(|e| e.to_string());
+            inbox.send(Message::CheckpointDone(result));
+        };
+        if let Err(error) = std::thread::Builder::new()
+            .name("checkpoint".into())
+            .spawn(store)
+        {
+            self.checkpoint_done(Err(error.to_string()));
+        }
+    }
+
+    fn checkpoint_done(&mut self, result: Result<CheckpointMeta, String>) {
+        let Some(captured) = self.checkpoint.take() else {
+            return;
+        };
+        match &result {
+            Ok(meta) => {
+                self.pending_rows.clear();
+                self.status
+                    .checkpoint_index
+                    .store(meta.index, Ordering::Relaxed);
+                self.status
+                    .checkpoint_term
+                    .store(meta.term, Ordering::Relaxed);
+                self.status
+                    .checkpoint_position
+                    .store(meta.next_position - 1, Ordering::Relaxed);
+                self.status
+                    .checkpoint_time
+                    .store(self.clock.now(), Ordering::Relaxed);
+                self.metrics.checkpoints.inc();
+                self.metrics
+                    .checkpoint
+                    .observe(captured.started.elapsed().as_secs_f64());
+                let share = self.config.state_memory_bytes / self.config.partitions.max(1) as usize;
+                let evicted = self.core.engine_mut().state.evict(share);
+                if evicted > 0 {
+                    tracing::debug!(
+                        partition = self.status.partition,
+                        evicted,
+                        "cold rows evicted"
+                    );
+                }
+                if let Some(id) = self.core.group_mut().compact(meta.index)
+                    && let Some(writer) = &self.writer
+                {
+                    let _ = writer.compact(id.index, id.term);
+                }
+            }
+            Err(reason) => {
+                // The rows stay readable in memory and go with the next checkpoint.
+                tracing::error!(partition = self.status.partition, %reason, "checkpoint failed");
+            }
+        }
+        for waiter in self.checkpoint_waiters.drain(..) {
+            let _ = waiter.send(result.clone().map(|_| ()));
+        }
+    }
+
+    /// After the loss of leadership: the state as of the last committed entry, from the checkpoint and the log.
+    fn rebuild(&mut self) -> Result<(), CoreError> {
+        self.abort_all("the node is no longer the leader of this partition");
+        self.checkpoint = None;
+        self.pending_rows.clear();
+        let (mut engine, meta) =
+            open_engine(&self.kv.lock(), &self.pending_rows, &self.engine_config)?;
+        let (mut from, mut term) = (meta.index + 1, meta.term);
+        let to = self.core.applied() + 1;
+        while from < to {
+            let entries = self
+                .log_reader
+                .read(from, to, 4 << 20)
+                .map_err(|e| skep_engine::state::StoreError(e.to_string()))?;
+            let Some(last) = entries.last() else {
+                break;
+            };
+            (from, term) = (last.index + 1, last.term);
+            for entry in entries.iter().filter(|e| !e.payload.is_empty()) {
+                let index = entry.index;
+                engine
+                    .apply(&entry.payload)
+                    .map_err(|reason| CoreError::Apply { index, reason })?;
+            }
+        }
+        self.core.rebuild(engine, term);
+        Ok(())
+    }
+
+    fn abort_all(&mut self, why: &str) {
+        let partition = self.status.partition;
+        for waiting in self.requests.drain() {
+            if waiting.counted {
+                self.status.limit.release();
+            }
+            let text = format!(
+                "Partition {partition} did not answer: {why}. The command may or may not have been carried out."
+            );
+            let answer = Answer {
+                result: Err(Failure::Aborted(text)),
+                timings: Timings::default(),
+            };
+            let _ = waiting.responder.send(answer);
+        }
+    }
+
+    fn publish_status(&self) {
+        let engine = self.core.engine();
+        let status = &self.status;
+        let set =
+            |to: &std::sync::atomic::AtomicUsize, value: usize| to.store(value, Ordering::Relaxed);
+        set(
+            &status.live_element_instances,
+            engine.state.elements.table.len(),
+        );
+        set(&status.open_incidents, engine.state.incidents.table.len());
+        set(&status.buffered_messages, engine.state.messages.len());
+        set(&status.waiting_jobs, engine.state.jobs.activatable_count());
+        set(&status.activated_jobs, engine.state.jobs.activated_count());
+        set(&status.state_bytes, engine.state.resident_bytes());
+        status
+            .processed_position
+            .store(engine.next_position() - 1, Ordering::Relaxed);
+        status
+            .committed_position
+            .store(self.core.committed_position(), Ordering::Relaxed);
+        status
+            .log_index
+            .store(self.core.group().last_index(), Ordering::Relaxed);
+    }
+
+    fn begin_stop(&mut self) {
+        self.stopping = true;
+        self.capture_checkpoint();
+    }
+
+    fn close(mut self) {
+        self.abort_all("the node shuts down");
+        self.status.set_role(PartitionRole::Inactive);
+        if let Some(writer) = self.writer.take()
+            && let Err(error) = writer.stop()
+        {
+            tracing::error!(partition = self.status.partition, %error, "the log was not closed cleanly");
+        }
+        tracing::info!(partition = self.status.partition, "partition stopped");
+    }
+}
+
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}

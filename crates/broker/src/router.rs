@@ -1,0 +1,592 @@
+//! The broker: routes requests to partitions and implements the door that gateways see.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use skep_engine::{RemoteCommand, message_partition};
+use skep_protocol::command::{ActivateJobs, Command, Request};
+use skep_protocol::service::{
+    self, Answer, BoxFuture, BrokerInfo, JobReceiver, PartitionInfo, PartitionRole, Reply,
+    Topology, reply_channel,
+};
+use skep_protocol::{ActivatedJob, Failure, Key, Rejection, RejectionType, Response};
+use skep_storage::space::StatvfsProbe;
+
+use crate::clock::Clock;
+use crate::config::BrokerConfig;
+use crate::disk::{self, DiskSpace};
+use crate::job_streams::StreamHub;
+use crate::long_polling::JobNotifier;
+use crate::metrics::{BrokerMetrics, PartitionLabel};
+use crate::partition::thread::{self, Outlet};
+use crate::partition::{Message, PartitionHandle};
+
+/// How often a long poll looks by itself, besides being woken (`camunda.api.long-polling.probe-timeout`).
+const PROBE: Duration = Duration::from_secs(10);
+
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    #[error(transparent)]
+    Partition(#[from] thread::OpenError),
+    #[error("the data directory {directory} cannot be used: {source}")]
+    Directory {
+        directory: String,
+        source: std::io::Error,
+    },
+    #[error(
+        "the data directory {directory} was made with {found} partitions, but {wanted} are configured. \
+         Start with --partitions {found}, or with another directory"
+    )]
+    PartitionCount {
+        directory: String,
+        found: u32,
+        wanted: u32,
+    },
+    #[error("the data directory {directory} is in use by another process")]
+    InUse { directory: String },
+}
+
+/// All partitions of this node.
+pub struct Broker {
+    config: BrokerConfig,
+    shared: Arc<Shared>,
+    streams: Arc<StreamHub>,
+    metrics: BrokerMetrics,
+    clock: Arc<Clock>,
+    disk: Arc<DiskSpace>,
+    next_creation: AtomicUsize,
+    next_activation: AtomicUsize,
+    cluster_id: String,
+    /// Held for the life of the process: one directory, one owner.
+    _lock: std::fs::File,
+}
+
+#[derive(Default)]
+struct Shared {
+    partitions: OnceLock<Vec<Arc<PartitionHandle>>>,
+    notifier: JobNotifier,
+}
+
+impl Shared {
+    fn partition(&self, partition: u32) -> Option<&Arc<PartitionHandle>> {
+        self.partitions
+            .get()?
+            .get((partition as usize).checked_sub(1)?)
+    }
+}
+
+impl Outlet for Shared {
+    fn send_remote(&self, partition: u32, command: RemoteCommand) {
+        if let Some(partition) = self.partition(partition) {
+            partition.inbox.send(Message::Remote(command));
+        }
+    }
+
+    fn jobs_available(&self, job_type: &Arc<str>) {
+        self.notifier.announce(job_type);
+    }
+}
+
+impl Broker {
+    /// Opens all partitions. Returns when their state is recovered and their threads run.
+    pub fn open(config: BrokerConfig, clock: Arc<Clock>) -> Result<Arc<Broker>, OpenError> {
+        let (lock, cluster_id) = claim_directory(&config)?;
+        let metrics = BrokerMetrics::default();
+        let shared = Arc::new(Shared::default());
+        let streams = Arc::new(StreamHub::default());
+        let mut partitions = Vec::new();
+        for partition in 1..=config.partitions {
+            let partition_metrics = Arc::new(metrics.partition(partition));
+            let outlet = shared.clone();
+            let handle =
+                thread::start(&config, partition, outlet, clock.clone(), partition_metrics)?;
+            streams.attach(&handle);
+            partitions.push(handle);
+        }
+        // The cell is fresh: this is its first and only value.
+        let _ = shared.partitions.set(partitions);
+        let disk = disk::watch(&config.disk, Box::new(StatvfsProbe::new(&config.directory)));
+        Ok(Arc::new(Broker {
+            config,
+            shared,
+            streams,
+            metrics,
+            clock,
+            disk,
+            next_creation: AtomicUsize::new(0),
+            next_activation: AtomicUsize::new(0),
+            cluster_id,
+            _lock: lock,
+        }))
+    }
+
+    pub fn config(&self) -> &BrokerConfig {
+        &self.config
+    }
+
+    pub fn clock(&self) -> &Arc<Clock> {
+        &self.clock
+    }
+
+    pub fn streams(&self) -> &Arc<StreamHub> {
+        &self.streams
+    }
+
+    pub fn metrics(&self) -> &BrokerMetrics {
+        &self.metrics
+    }
+
+    pub fn disk(&self) -> &DiskSpace {
+        &self.disk
+    }
+
+    pub fn partitions(&self) -> &[Arc<PartitionHandle>] {
+        self.shared.partitions.get().map_or(&[], Vec::as_slice)
+    }
+
+    /// Every partition has a leader here and is healthy.
+    pub fn is_ready(&self) -> bool {
+        self.partitions()
+            .iter()
+            .all(|p| p.status.role() == PartitionRole::Leader)
+    }
+
+    /// Sets the gauges that are read from partitions when metrics are scraped.
+    pub fn refresh_metrics(&self) {
+        let metrics = &self.metrics;
+        for handle in self.partitions() {
+            let status = &handle.status;
+            let label = PartitionLabel {
+                partition: status.partition,
+            };
+            let set = |family: &prometheus_client::metrics::family::Family<
+                PartitionLabel,
+                prometheus_client::metrics::gauge::Gauge,
+            >,
+                       value: i64| {
+                family.get_or_create(&label).set(value);
+            };
+            let number = |value: usize| i64::try_from(value).unwrap_or(i64::MAX);
+            let load = |value: &std::sync::atomic::AtomicU64| value.load(Ordering::Relaxed) as i64;
+            set(&metrics.inflight, i64::from(status.limit.inflight()));
+            set(&metrics.limit, i64::from(status.limit.limit()));
+            set(
+                &metrics.role,
+                if status.role() == PartitionRole::Leader {
+                    3
+                } else {
+                    0
+                },
+            );
+            set(
+                &metrics.health,
+                match status.health() {
+                    service::PartitionHealth::Healthy => 1,
+                    service::PartitionHealth::Unhealthy => 0,
+                    service::PartitionHealth::Dead => -1,
+                },
+            );
+            set(
+                &metrics.processed_position,
+                load(&status.processed_position),
+            );
+            set(
+                &metrics.committed_position,
+                load(&status.committed_position),
+            );
+            set(&metrics.appended_position, load(&status.processed_position));
+            set(
+                &metrics.pending_incidents,
+                number(status.open_incidents.load(Ordering::Relaxed)),
+            );
+            set(
+                &metrics.buffered_messages,
+                number(status.buffered_messages.load(Ordering::Relaxed)),
+            );
+            set(
+                &metrics.element_instances,
+                number(status.live_element_instances.load(Ordering::Relaxed)),
+            );
+            set(
+                &metrics.waiting_jobs,
+                number(status.waiting_jobs.load(Ordering::Relaxed)),
+            );
+            set(
+                &metrics.activated_jobs,
+                number(status.activated_jobs.load(Ordering::Relaxed)),
+            );
+            set(
+                &metrics.state_bytes,
+                number(status.state_bytes.load(Ordering::Relaxed)),
+            );
+            handle
+                .metrics
+                .received
+                .inner()
+                .store(load(&status.limit.received) as u64, Ordering::Relaxed);
+            handle
+                .metrics
+                .dropped
+                .inner()
+                .store(load(&status.limit.dropped) as u64, Ordering::Relaxed);
+        }
+        metrics
+            .open_streams
+            .set(i64::try_from(self.streams.streams().len()).unwrap_or(i64::MAX));
+    }
+
+    /// Stops all partitions after a last checkpoint of each. Blocks.
+    pub fn stop(&self) {
+        self.disk.stop();
+        self.streams.end_all();
+        for partition in self.partitions() {
+            partition.inbox.send(Message::Stop);
+        }
+        for partition in self.partitions() {
+            partition.stop();
+        }
+    }
+
+    /// Hands a request to a partition; `Err` is the answer.
+    fn submit(&self, partition: u32, request: Request, started: Instant) -> Result<Reply, Failure> {
+        let handle = self
+            .shared
+            .partition(partition)
+            .ok_or_else(|| unknown_partition(partition))?;
+        let status = &handle.status;
+        if status.role() != PartitionRole::Leader {
+            return Err(Failure::Unavailable(match status.failure() {
+                Some(reason) => format!("Partition {partition} has stopped: {reason}"),
+                None => format!("Partition {partition} has no leader yet; send the request again."),
+            }));
+        }
+        let finishing = request.command.is_finishing();
+        if !finishing {
+            if let Some(reason) = self.disk.refusal(partition) {
+                return Err(Failure::ResourceExhausted(reason));
+            }
+            if status.stalled.load(Ordering::Relaxed) {
+                return Err(Failure::ResourceExhausted(format!(
+                    "Partition {partition} takes no new work: its disk is full and the log cannot grow."
+                )));
+            }
+        }
+        if !status.limit.acquire(finishing) {
+            return Err(Failure::ResourceExhausted(format!(
+                "Partition {partition} has {} requests in flight, which is its limit now; send the request again \
+                 after a pause.",
+                status.limit.limit()
+            )));
+        }
+        let (responder, reply) = reply_channel();
+        let received = Instant::now();
+        let route = received.saturating_duration_since(started);
+        handle.inbox.send(Message::Request {
+            request,
+            responder,
+            received,
+            route,
+        });
+        Ok(reply)
+    }
+
+    /// Creations go round the partitions that can take them; when none can, the first in turn says why.
+    fn submit_anywhere(&self, request: Request, started: Instant) -> Result<Reply, Failure> {
+        let partitions = self.config.partitions.max(1) as usize;
+        let first = self.next_creation.fetch_add(1, Ordering::Relaxed);
+        let in_turn = |offset: usize| ((first + offset) % partitions) as u32 + 1;
+        let free = (0..partitions)
+            .map(in_turn)
+            .find(|partition| self.can_take(*partition));
+        self.submit(free.unwrap_or(in_turn(0)), request, started)
+    }
+
+    fn can_take(&self, partition: u32) -> bool {
+        self.shared.partition(partition).is_some_and(|handle| {
+            let status = &handle.status;
+            status.health() == service::PartitionHealth::Healthy
+                && status.role() == PartitionRole::Leader
+                && status.limit.inflight() < status.limit.limit()
+        })
+    }
+
+    fn route(&self, request: Request) -> Result<Reply, Failure> {
+        let started = Instant::now();
+        let partition = match &request.command {
+            Command::Deploy(_) | Command::DeleteResource { .. } => 1,
+            Command::CreateProcessInstance(_) => return self.submit_anywhere(request, started),
+            Command::EvaluateExpression { .. } => return self.submit_anywhere(request, started),
+            Command::CancelProcessInstance {
+                process_instance_key,
+            } => of_key(*process_instance_key, "CANCEL", "cancel a process instance")?,
+            Command::CompleteJob { job_key, .. } => of_key(*job_key, "COMPLETE", "complete job")?,
+            Command::FailJob(fail) => of_key(fail.job_key, "FAIL", "fail job")?,
+            Command::ThrowError(error) => {
+                of_key(error.job_key, "THROW_ERROR", "throw an error for job")?
+            }
+            Command::UpdateJob { job_key, .. } => of_key(*job_key, "UPDATE", "update job")?,
+            Command::ResolveIncident { incident_key } => {
+                of_key(*incident_key, "RESOLVE", "resolve incident")?
+            }
+            Command::SetVariables {
+                element_instance_key,
+                ..
+            } => of_key(
+                *element_instance_key,
+                "UPDATE",
+                "update variables for element",
+            )?,
+            Command::PublishMessage(message) => {
+                message_partition(&message.correlation_key, self.config.partitions)
+            }
+            Command::CorrelateMessage(message) => {
+                message_partition(&message.correlation_key, self.config.partitions)
+            }
+            Command::PinClock { .. } | Command::ResetClock => {
+                return self.submit_everywhere(request, started);
+            }
+            Command::ActivateJobs(_) => 1,
+        };
+        self.submit(partition, request, started)
+    }
+
+    /// The clock is one for the cluster: every partition takes the command, the last one's answer is the client's.
+    fn submit_everywhere(&self, request: Request, started: Instant) -> Result<Reply, Failure> {
+        let mut last = None;
+        for partition in 1..=self.config.partitions {
+            last = Some(self.submit(partition, request.clone(), started)?);
+        }
+        last.ok_or_else(|| unknown_partition(1))
+    }
+
+    /// Asks each partition once. Collects up to `max_jobs`.
+    async fn poll_partitions(&self, command: &ActivateJobs) -> Result<Vec<ActivatedJob>, Failure> {
+        let partitions = self.config.partitions.max(1) as usize;
+        let first = self.next_activation.fetch_add(1, Ordering::Relaxed);
+        let mut jobs = Vec::new();
+        let mut failure = None;
+        let mut answered = false;
+        for offset in 0..partitions {
+            let left = command.max_jobs - jobs.len() as u32;
+            if left == 0 {
+                break;
+            }
+            let partition = ((first + offset) % partitions) as u32 + 1;
+            let request = Command::ActivateJobs(ActivateJobs {
+                max_jobs: left,
+                ..command.clone()
+            });
+            match self.submit(partition, request.into(), Instant::now()) {
+                Ok(reply) => {
+                    let mut arriving = Arriving {
+                        reply: Some(reply),
+                        broker: self,
+                    };
+                    match arriving.answer().await.result {
+                        Ok(Response::JobsActivated { jobs: more, .. }) => {
+                            answered = true;
+                            jobs.extend(more);
+                        }
+                        Ok(_) => {}
+                        Err(error) => failure = Some(error),
+                    }
+                }
+                Err(error) => failure = Some(error),
+            }
+        }
+        match failure {
+            // Some partition answered: the others' trouble is theirs, the next poll asks them again.
+            Some(failure) if !answered => Err(failure),
+            Some(failure @ Failure::Rejected(_)) => Err(failure),
+            _ => Ok(jobs),
+        }
+    }
+
+    fn give_back(&self, answer: Answer) {
+        if let Ok(Response::JobsActivated { jobs, .. }) = answer.result {
+            for job in jobs {
+                let partition = job.key.partition().and_then(|p| self.shared.partition(p));
+                if let Some(partition) = partition {
+                    partition.inbox.send(Message::Yield {
+                        key: job.key,
+                        deadline: job.deadline,
+                    });
+                }
+            }
+        }
+    }
+}
+
+/// An answer with jobs that must not be lost when the client goes away.
+struct Arriving<'a> {
+    reply: Option<Reply>,
+    broker: &'a Broker,
+}
+
+impl Arriving<'_> {
+    async fn answer(&mut self) -> Answer {
+        let answer = match &mut self.reply {
+            Some(reply) => reply.await,
+            None => Reply::ready(Ok(Response::Empty)).await,
+        };
+        self.reply = None;
+        answer
+    }
+}
+
+impl Drop for Arriving<'_> {
+    fn drop(&mut self) {
+        if let Some(answer) = self.reply.as_mut().and_then(Reply::take_arrived) {
+            self.broker.give_back(answer);
+        }
+    }
+}
+
+impl service::Broker for Broker {
+    fn execute(&self, request: Request) -> Reply {
+        self.route(request)
+            .unwrap_or_else(|failure| Reply::ready(Err(failure)))
+    }
+
+    fn activate_jobs(
+        &self,
+        command: ActivateJobs,
+        wait: Duration,
+    ) -> BoxFuture<'_, Result<Vec<ActivatedJob>, Failure>> {
+        Box::pin(async move {
+            let deadline = tokio::time::Instant::now() + wait;
+            let notify = self.shared.notifier.subscribe(&command.job_type);
+            loop {
+                // Registered before looking, so that jobs announced meanwhile are not missed.
+                let mut announced = std::pin::pin!(notify.notified());
+                announced.as_mut().enable();
+                let jobs = self.poll_partitions(&command).await?;
+                let now = tokio::time::Instant::now();
+                if !jobs.is_empty() || now >= deadline {
+                    return Ok(jobs);
+                }
+                let until = deadline.min(now + PROBE);
+                let _ = tokio::time::timeout_at(until, announced).await;
+                if tokio::time::Instant::now() >= deadline {
+                    return Ok(Vec::new());
+                }
+            }
+        })
+    }
+
+    fn open_job_stream(&self, spec: ActivateJobs) -> Box<dyn JobReceiver> {
+        Box::new(self.streams.open(spec))
+    }
+
+    fn topology(&self) -> Topology {
+        let partitions = self
+            .partitions()
+            .iter()
+            .map(|handle| PartitionInfo {
+                partition_id: handle.status.partition,
+                role: handle.status.role(),
+                health: handle.status.health(),
+            })
+            .collect();
+        let version = env!("CARGO_PKG_VERSION").to_string();
+        let broker = BrokerInfo {
+            node_id: i32::try_from(self.config.node_id).unwrap_or(i32::MAX),
+            host: self.config.advertised_host.clone(),
+            port: self.config.advertised_port,
+            version: version.clone(),
+            partitions,
+        };
+        Topology {
+            cluster_id: self.cluster_id.clone(),
+            cluster_size: 1,
+            partitions_count: self.config.partitions,
+            replication_factor: 1,
+            gateway_version: version,
+            last_completed_change_id: "-1".to_string(),
+            brokers: Arc::new([broker]),
+        }
+    }
+}
+
+fn unknown_partition(partition: u32) -> Failure {
+    Failure::Unavailable(format!(
+        "Partition {partition} does not exist on this node."
+    ))
+}
+
+/// The partition that made the key. A key that no partition can have made is a key of nothing.
+fn of_key(key: Key, intent: &'static str, verb: &str) -> Result<u32, Failure> {
+    key.partition().ok_or_else(|| {
+        Failure::Rejected(Rejection {
+            kind: RejectionType::NotFound,
+            intent,
+            reason: format!("Expected to {verb} with key '{key}', but no such key was found")
+                .into(),
+        })
+    })
+}
+
+/// Locks the data directory and reads or writes what is fixed for its life: cluster id and partition count.
+fn claim_directory(config: &BrokerConfig) -> Result<(std::fs::File, String), OpenError> {
+    let directory = config.directory.display().to_string();
+    let io = |source| OpenError::Directory {
+        directory: directory.clone(),
+        source,
+    };
+    std::fs::create_dir_all(&config.directory).map_err(io)?;
+    let lock = std::fs::File::options()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(config.directory.join("lock"))
+        .map_err(io)?;
+    match lock.try_lock() {
+        Ok(()) => {}
+        Err(std::fs::TryLockError::WouldBlock) => return Err(OpenError::InUse { directory }),
+        Err(std::fs::TryLockError::Error(source)) => return Err(io(source)),
+    }
+    let path = config.directory.join("cluster");
+    let cluster_id = match std::fs::read_to_string(&path) {
+        Ok(text) => {
+            let mut lines = text.lines();
+            let id = lines.next().unwrap_or_default().to_string();
+            let found = lines
+                .next()
+                .and_then(|n| n.parse().ok())
+                .unwrap_or(config.partitions);
+            if found != config.partitions {
+                return Err(OpenError::PartitionCount {
+                    directory,
+                    found,
+                    wanted: config.partitions,
+                });
+            }
+            id
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let id = config
+                .cluster_id
+                .clone()
+                .unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
+            write_durably(&path, &format!("{id}\n{}\n", config.partitions)).map_err(io)?;
+            id
+        }
+        Err(error) => return Err(io(error)),
+    };
+    Ok((lock, cluster_id))
+}
+
+fn write_durably(path: &Path, text: &str) -> std::io::Result<()> {
+    use std::io::Write;
+    let temporary = path.with_extension("new");
+    let mut file = std::fs::File::create(&temporary)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    std::fs::rename(&temporary, path)?;
+    match path.parent() {
+        Some(directory) => std::fs::File::open(directory)?.sync_all(),
+        None => Ok(()),
+    }
+}

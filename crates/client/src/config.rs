@@ -1,0 +1,97 @@
+//! What a client needs to know to reach a server.
+
+use std::{convert::Infallible, fmt, str::FromStr, time::Duration};
+
+use http::HeaderValue;
+
+use crate::Error;
+
+/// The HTTP version of the REST transport. gRPC always speaks HTTP/2.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum HttpVersion {
+    /// HTTP/1.1 with kept-alive connections, one request at a time on each.
+    #[default]
+    Http1,
+    /// HTTP/2 over clear text with prior knowledge, requests multiplexed on few connections.
+    Http2,
+}
+
+/// The value of the `authorization` header, for instance `Bearer …` or `Basic …`.
+/// Its `Debug` form does not show it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Authorization(String);
+
+impl Authorization {
+    /// A header value as it is to be sent.
+    pub fn new(value: impl Into<String>) -> Self {
+        Self(value.into())
+    }
+
+    /// A bearer token (OAuth 2).
+    pub fn bearer(token: &str) -> Self {
+        Self(format!("Bearer {token}"))
+    }
+
+    /// The value as a header, which logs and header compression treat as secret.
+    pub(crate) fn header(&self) -> Result<HeaderValue, Error> {
+        let mut value = HeaderValue::from_str(&self.0).map_err(|_| {
+            Error::Invalid("the authorization has characters that a header cannot hold".into())
+        })?;
+        value.set_sensitive(true);
+        Ok(value)
+    }
+}
+
+impl fmt::Debug for Authorization {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Authorization(…)")
+    }
+}
+
+impl FromStr for Authorization {
+    type Err = Infallible;
+
+    fn from_str(value: &str) -> Result<Self, Infallible> {
+        Ok(Self::new(value))
+    }
+}
+
+/// Address, limits and credentials of a [`Client`](crate::Client).
+#[derive(Debug, Clone)]
+pub struct ClientConfig {
+    /// `http://host:port`, or `host:port`, or `host` (port 8080 for REST, 26500 for gRPC).
+    pub address: String,
+    /// The HTTP version of REST.
+    pub http_version: HttpVersion,
+    /// HTTP/2: connections over which requests are spread (1). HTTP/1.1: idle connections kept (at least 64).
+    pub connections: usize,
+    /// Credentials, if the server asks for any.
+    pub authorization: Option<Authorization>,
+    /// How long to wait for a connection (5 s).
+    pub connect_timeout: Duration,
+    /// How long to wait for an answer (20 s). Long polls and awaited instances wait longer, by their own timeout.
+    pub request_timeout: Duration,
+    /// Largest answer and largest pushed job, in bytes (16 MiB).
+    pub max_message_size: usize,
+    /// Bytes that a server may push on a job stream ahead of the worker's reading (64 KiB).
+    pub stream_window: u32,
+    /// A REST job stream without a byte (job or keep-alive) for this long counts as broken (90 s).
+    pub stream_idle_timeout: Duration,
+}
+
+impl ClientConfig {
+    /// The defaults of each field, for a server at `address`.
+    pub fn new(address: impl Into<String>) -> Self {
+        Self {
+            address: address.into(),
+            http_version: HttpVersion::default(),
+            connections: 1,
+            authorization: None,
+            connect_timeout: Duration::from_secs(5),
+            request_timeout: Duration::from_secs(20),
+            max_message_size: 16 * 1024 * 1024,
+            stream_window: 64 * 1024,
+            stream_idle_timeout: Duration::from_secs(90),
+        }
+    }
+}

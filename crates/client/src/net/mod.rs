@@ -1,0 +1,11 @@
+//! Connections: lean HTTP/1.1 and HTTP/2, and reading streams under flow control.
+
+mod endpoint;
+mod framed;
+mod http1;
+mod http2;
+
+pub(crate) use endpoint::Endpoint;
+pub(crate) use framed::{ByteStream, Decode, Framed};
+pub(crate) use http1::Http1Pool;
+pub(crate) use http2::{Http2Channel, Windows};

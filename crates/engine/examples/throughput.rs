@@ -1,0 +1,164 @@
+//! The engine alone, one thread, no IO: one-task instances per second, bytes of log and allocations per instance, and the
+//! speed of replay.
+//!
+//! `cargo run --release -p skep-engine --example throughput [INSTANCES]`
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use skep_engine::state::State;
+use skep_engine::state::table::EmptyStore;
+use skep_engine::{Engine, EngineConfig, JobStreams, Reservation};
+use skep_model::builder::Bpmn;
+use skep_protocol::command::{
+    Command, CreateProcessInstance, Deploy, ProcessRef, Request, Resource,
+};
+use skep_protocol::{Document, Key};
+
+struct Counting;
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+
+#[allow(unsafe_code)] // A counting allocator cannot be written without.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
+        unsafe { System.dealloc(ptr, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// A worker with room for every job.
+struct Worker {
+    name: Arc<str>,
+    none: Arc<[Arc<str>]>,
+}
+
+impl JobStreams for Worker {
+    fn reserve(&mut self, _job_type: &str) -> Option<Reservation> {
+        Some(Reservation {
+            stream: 1,
+            worker: self.name.clone(),
+            timeout: 60_000,
+            fetch_variables: self.none.clone(),
+        })
+    }
+}
+
+fn engine() -> Engine {
+    let state = State::open(1, Arc::new(EmptyStore)).expect("an empty store opens");
+    Engine::new(EngineConfig::default(), state, 1)
+}
+
+fn main() {
+    let instances: usize = std::env::args()
+        .nth(1)
+        .and_then(|n| n.parse().ok())
+        .unwrap_or(300_000);
+    let xml = Bpmn::process("one-task")
+        .start("start")
+        .service_task("task", "work")
+        .end("end")
+        .xml();
+    let mut worker = Worker {
+        name: "bench".into(),
+        none: Arc::new([]),
+    };
+    let mut engine = engine();
+    let resource = Resource {
+        name: "one-task.bpmn".into(),
+        content: xml.into(),
+    };
+    let deploy = Command::Deploy(Deploy {
+        resources: vec![resource],
+    });
+    engine.process(0, Some(0), &deploy.into(), &mut worker);
+    let mut log = Vec::new();
+    let (batch, effects) = engine.take_batch();
+    assert!(effects.responses[0].1.is_ok(), "{effects:?}");
+    log.extend(batch);
+
+    let create = |variables| {
+        Request::from(Command::CreateProcessInstance(CreateProcessInstance {
+            process: ProcessRef::Id {
+                bpmn_process_id: "one-task".into(),
+                version: -1,
+            },
+            variables,
+            start_instructions: vec![],
+            terminate_after: vec![],
+            tags: vec![],
+            business_id: None,
+            await_result: None,
+        }))
+    };
+    let create = create(Document::parse(r#"{"orderId":"A-1","amount":12.5}"#).expect("valid"));
+    let (mut bytes, mut records) = (0, 0);
+    let allocated = ALLOCATIONS.load(Ordering::Relaxed);
+    let started = Instant::now();
+    let mut done = 0;
+    let mut waiting: Vec<Key> = Vec::new();
+    while done < instances {
+        for key in waiting.drain(..) {
+            let complete = Command::CompleteJob {
+                job_key: key,
+                variables: Document::new(),
+            };
+            engine.process(1, Some(1), &complete.into(), &mut worker);
+            done += 1;
+        }
+        for _ in 0..64 {
+            engine.process(1, Some(2), &create, &mut worker);
+        }
+        records += engine.batch_len();
+        let (batch, effects) = engine.take_batch();
+        waiting.extend(effects.pushes.iter().map(|(_, job)| job.key));
+        if let Some(batch) = batch {
+            bytes += batch.len();
+            log.push(batch);
+        }
+    }
+    let processing = started.elapsed();
+    let allocated = ALLOCATIONS.load(Ordering::Relaxed) - allocated;
+
+    let mut follower = self::engine();
+    let started = Instant::now();
+    for batch in &log {
+        follower.apply(batch).expect("the log replays");
+    }
+    let replay = started.elapsed();
+    assert!(
+        follower.state.dump() == engine.state.dump(),
+        "replay gives the same state"
+    );
+
+    let per = |n: f64| n / done as f64;
+    println!("instances             {done}");
+    println!(
+        "processing            {:.0} instances/s",
+        done as f64 / processing.as_secs_f64()
+    );
+    println!(
+        "replay                {:.0} instances/s",
+        done as f64 / replay.as_secs_f64()
+    );
+    println!(
+        "replay / processing   {:.1}",
+        processing.as_secs_f64() / replay.as_secs_f64()
+    );
+    println!("records per instance  {:.1}", per(records as f64));
+    println!(
+        "log bytes             {:.0} per instance",
+        per(bytes as f64)
+    );
+    println!(
+        "allocations           {:.1} per instance",
+        per(allocated as f64)
+    );
+}

@@ -1,0 +1,84 @@
+//! JOB events.
+
+use std::sync::Arc;
+
+use skep_protocol::Key;
+use skep_protocol::intent::JobIntent as Intent;
+use skep_protocol::value::JobValue;
+
+use super::Apply;
+use crate::state::{Job, JobState, State};
+
+impl Apply<JobValue> for State {
+    fn apply(&mut self, key: Key, intent: Intent, value: &JobValue, _timestamp: i64) {
+        match intent {
+            Intent::Created => created(self, key, value),
+            Intent::Completed | Intent::Canceled => removed(self, key, value),
+            Intent::TimedOut | Intent::Yielded | Intent::RecurredAfterBackoff => {
+                self.jobs.update(key, |job| {
+                    job.state = JobState::Activatable;
+                    job.due = -1;
+                    job.worker = Arc::default();
+                });
+            }
+            Intent::Failed => self.jobs.update(key, |job| {
+                job.retries = value.retries;
+                job.worker = Arc::default();
+                (job.state, job.due) = if value.retries <= 0 {
+                    (JobState::Incident, -1)
+                } else if value.retry_backoff > 0 {
+                    (JobState::BackingOff, value.recurring_time)
+                } else {
+                    (JobState::Activatable, -1)
+                };
+            }),
+            Intent::ErrorThrown => self.jobs.update(key, |job| {
+                job.state = JobState::Incident;
+                job.due = -1;
+            }),
+            Intent::RetriesUpdated => self.jobs.update(key, |job| job.retries = value.retries),
+            Intent::TimeoutUpdated => self.jobs.update(key, |job| job.due = value.deadline),
+            Intent::Updated => self.jobs.update(key, |job| {
+                job.retries = value.retries;
+                if job.state == JobState::Activated {
+                    job.due = value.deadline;
+                }
+            }),
+            Intent::Complete
+            | Intent::TimeOut
+            | Intent::Fail
+            | Intent::UpdateRetries
+            | Intent::ThrowError
+            | Intent::RecurAfterBackoff
+            | Intent::Yield
+            | Intent::UpdateTimeout
+            | Intent::Update => {}
+        }
+    }
+}
+
+fn created(state: &mut State, key: Key, value: &JobValue) {
+    if let Some(element) = state.elements.get_mut(value.element_instance_key) {
+        element.job_key = key;
+    }
+    let job = Job {
+        job_type: value.job_type.clone(),
+        state: JobState::Activatable,
+        element: value.element,
+        element_instance_key: value.element_instance_key,
+        process_definition_key: value.process_definition_key,
+        process_instance_key: value.process_instance_key,
+        root_process_instance_key: value.root_process_instance_key,
+        retries: value.retries,
+        worker: Arc::default(),
+        due: -1,
+    };
+    state.jobs.insert(key, job);
+}
+
+fn removed(state: &mut State, key: Key, value: &JobValue) {
+    state.jobs.remove(key);
+    if let Some(element) = state.elements.get_mut(value.element_instance_key) {
+        element.job_key = Key::NONE;
+    }
+}

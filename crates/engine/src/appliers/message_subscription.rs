@@ -1,0 +1,51 @@
+//! MESSAGE_SUBSCRIPTION events: the message side of a subscription.
+
+use skep_protocol::Key;
+use skep_protocol::intent::MessageSubscriptionIntent as Intent;
+use skep_protocol::value::MessageSubscriptionValue;
+
+use super::Apply;
+use crate::state::State;
+
+impl Apply<MessageSubscriptionValue> for State {
+    fn apply(
+        &mut self,
+        key: Key,
+        intent: Intent,
+        value: &MessageSubscriptionValue,
+        timestamp: i64,
+    ) {
+        match intent {
+            Intent::Created => self.message_subscriptions.insert(key, value.clone()),
+            Intent::Correlating => {
+                let message_key = value.message_key;
+                let variables = value.variables.clone();
+                self.message_subscriptions
+                    .set_correlating(key, message_key, variables, timestamp);
+                if let Some(message) = self.messages.table.get_mut(message_key) {
+                    message.correlated.push(value.bpmn_process_id.clone());
+                }
+            }
+            Intent::Correlated => {
+                if value.interrupting {
+                    self.message_subscriptions.remove(key);
+                } else {
+                    self.message_subscriptions.set_correlating(
+                        key,
+                        Key::NONE,
+                        Vec::new(),
+                        timestamp,
+                    );
+                }
+            }
+            Intent::Rejected => {
+                if let Some(message) = self.messages.table.get_mut(value.message_key) {
+                    message.correlated.retain(|id| *id != value.bpmn_process_id);
+                }
+                self.message_subscriptions.remove(key);
+            }
+            Intent::Deleted => self.message_subscriptions.remove(key),
+            Intent::Create | Intent::Correlate | Intent::Reject | Intent::Delete => {}
+        }
+    }
+}

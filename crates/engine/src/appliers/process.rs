@@ -1,0 +1,22 @@
+//! PROCESS events: definitions come and go.
+
+use skep_protocol::Key;
+use skep_protocol::intent::ProcessIntent as Intent;
+use skep_protocol::value::ProcessValue;
+
+use super::Apply;
+use crate::state::State;
+
+impl Apply<ProcessValue> for State {
+    fn apply(&mut self, _key: Key, intent: Intent, value: &ProcessValue, _timestamp: i64) {
+        match intent {
+            Intent::Created => {
+                if let Err(reason) = self.processes.insert(value) {
+                    self.fail(reason);
+                }
+            }
+            Intent::Deleted => self.processes.delete(value.process_definition_key),
+            Intent::Deleting => {}
+        }
+    }
+}

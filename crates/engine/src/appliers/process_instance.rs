@@ -1,0 +1,119 @@
+//! PROCESS_INSTANCE events: the life-cycle of element instances and the tokens on sequence flows.
+
+use skep_model::{ElementIndex, ElementKind};
+use skep_protocol::Key;
+use skep_protocol::intent::ProcessInstanceIntent as Intent;
+use skep_protocol::value::ProcessInstanceValue;
+
+use super::Apply;
+use crate::state::{ElementInstance, ElementState, State};
+
+impl Apply<ProcessInstanceValue> for State {
+    fn apply(&mut self, key: Key, intent: Intent, value: &ProcessInstanceValue, _timestamp: i64) {
+        match intent {
+            Intent::ElementActivating => activating(self, key, value),
+            Intent::ElementActivated => set_state(self, key, ElementState::Activated),
+            Intent::ElementCompleting => set_state(self, key, ElementState::Completing),
+            Intent::ElementTerminating => set_state(self, key, ElementState::Terminating),
+            Intent::ElementCompleted | Intent::ElementTerminated => {
+                self.elements.remove(key);
+            }
+            Intent::SequenceFlowTaken => flow_taken(self, value),
+            Intent::SequenceFlowDeleted => flow_deleted(self, value),
+            Intent::Cancel
+            | Intent::Canceling
+            | Intent::ActivateElement
+            | Intent::CompleteElement
+            | Intent::TerminateElement => {}
+        }
+    }
+}
+
+fn activating(state: &mut State, key: Key, value: &ProcessInstanceValue) {
+    if value.consumed_flows > 1
+        && let Some(scope) = state.elements.get_mut(value.flow_scope_key)
+    {
+        // A join takes one token off each of its incoming flows.
+        for join in &mut scope.extra().joins {
+            if join.0 == value.element {
+                join.2 = join.2.saturating_sub(1);
+            }
+        }
+        scope.extra().joins.retain(|(_, _, count)| *count > 0);
+    }
+    if let Some(call_activity) = state.elements.get_mut(value.parent_element_instance_key)
+        && value.element == ElementIndex::PROCESS.0
+    {
+        call_activity.extra().called_instance = key;
+    }
+    let instance = ElementInstance {
+        element: value.element,
+        state: ElementState::Activating,
+        process_definition_key: value.process_definition_key,
+        process_instance_key: value.process_instance_key,
+        root_process_instance_key: value.root_process_instance_key,
+        parent_process_instance_key: value.parent_process_instance_key,
+        parent_element_instance_key: value.parent_element_instance_key,
+        flow_scope_key: value.flow_scope_key,
+        active_children: 0,
+        active_flows: 0,
+        first_child: Key::NONE,
+        next_sibling: Key::NONE,
+        previous_sibling: Key::NONE,
+        job_key: Key::NONE,
+        variables: Vec::new(),
+        extra: None,
+    };
+    state.elements.insert(key, instance, value.consumed_flows);
+}
+
+fn set_state(state: &mut State, key: Key, new: ElementState) {
+    if let Some(instance) = state.elements.get_mut(key) {
+        instance.state = new;
+    }
+}
+
+/// The gateway that joins this flow with others, if its target is one.
+fn join_of(state: &State, value: &ProcessInstanceValue) -> Option<u32> {
+    let process = state.processes.get(value.process_definition_key)?;
+    let flow = process.graph.elements.get(value.element as usize)?;
+    let ElementKind::SequenceFlow(flow) = &flow.kind else {
+        return None;
+    };
+    let target = process.graph.element(flow.target);
+    let joins = matches!(target.kind, ElementKind::ParallelGateway) && target.incoming.len() > 1;
+    joins.then_some(flow.target.0)
+}
+
+fn flow_taken(state: &mut State, value: &ProcessInstanceValue) {
+    let join = join_of(state, value);
+    let Some(scope) = state.elements.get_mut(value.flow_scope_key) else {
+        return;
+    };
+    scope.active_flows += 1;
+    if let Some(gateway) = join {
+        let joins = &mut scope.extra().joins;
+        match joins
+            .iter_mut()
+            .find(|(g, f, _)| (*g, *f) == (gateway, value.element))
+        {
+            Some(join) => join.2 += 1,
+            None => joins.push((gateway, value.element, 1)),
+        }
+    }
+}
+
+fn flow_deleted(state: &mut State, value: &ProcessInstanceValue) {
+    let join = join_of(state, value);
+    if let Some(scope) = state.elements.get_mut(value.flow_scope_key) {
+        scope.active_flows = scope.active_flows.saturating_sub(1);
+        if let Some(gateway) = join {
+            for join in &mut scope.extra().joins {
+                if (join.0, join.1) == (gateway, value.element) {
+                    join.2 = join.2.saturating_sub(1);
+                }
+            }
+            scope.extra().joins.retain(|(_, _, count)| *count > 0);
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! PROCESS_INSTANCE_CREATION CREATED: what the creation asked for, kept with the instance.
+
+use skep_protocol::Key;
+use skep_protocol::intent::ProcessInstanceCreationIntent as Intent;
+use skep_protocol::value::ProcessInstanceCreationValue;
+
+use super::Apply;
+use crate::state::State;
+
+impl Apply<ProcessInstanceCreationValue> for State {
+    fn apply(&mut self, _key: Key, intent: Intent, value: &ProcessInstanceCreationValue, _: i64) {
+        let plain = value.tags.is_empty()
+            && value.business_id.is_none()
+            && value.terminate_after.is_empty();
+        if intent != Intent::Created || plain {
+            return;
+        }
+        if let Some(process) = self.elements.get_mut(value.process_instance_key) {
+            let extra = process.extra();
+            extra.tags.clone_from(&value.tags);
+            extra.business_id.clone_from(&value.business_id);
+            extra.terminate_after.clone_from(&value.terminate_after);
+        }
+    }
+}

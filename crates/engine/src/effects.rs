@@ -1,0 +1,60 @@
+//! What must leave the node after a batch is committed, and the door to the job streams.
+
+use std::sync::Arc;
+
+use skep_protocol::{ActivatedJob, Rejection, Response};
+
+use crate::remote::RemoteCommand;
+
+/// Names a waiting client within the broker; the engine only carries it.
+pub type RequestId = u64;
+
+/// Names an open job stream within the broker.
+pub type StreamId = u64;
+
+/// Consequences of a batch. The broker holds them back until the batch is committed.
+#[derive(Debug, Default)]
+pub struct Effects {
+    pub responses: Vec<(RequestId, Result<Response, Rejection>)>,
+    pub pushes: Vec<(StreamId, ActivatedJob)>,
+    /// Commands to other partitions (or to this one), by partition id.
+    pub sends: Vec<(u32, RemoteCommand)>,
+    /// Job types for which a job waits that no stream took: long-polling clients want to know.
+    pub jobs_available: Vec<Arc<str>>,
+}
+
+impl Effects {
+    pub fn is_empty(&self) -> bool {
+        self.responses.is_empty()
+            && self.pushes.is_empty()
+            && self.sends.is_empty()
+            && self.jobs_available.is_empty()
+    }
+}
+
+/// Room for one job in a stream.
+#[derive(Clone, Debug)]
+pub struct Reservation {
+    pub stream: StreamId,
+    pub worker: Arc<str>,
+    /// Milliseconds.
+    pub timeout: i64,
+    /// Empty means all.
+    pub fetch_variables: Arc<[Arc<str>]>,
+}
+
+/// The open job streams of the node, as far as the engine needs them: who has room for a job of this type?
+pub trait JobStreams {
+    /// Takes one credit of a stream that waits for jobs of `job_type`; `None` when no stream has room.
+    fn reserve(&mut self, job_type: &str) -> Option<Reservation>;
+}
+
+/// No stream is open.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoStreams;
+
+impl JobStreams for NoStreams {
+    fn reserve(&mut self, _job_type: &str) -> Option<Reservation> {
+        None
+    }
+}

@@ -1,0 +1,536 @@
+//! The engine of one partition.
+
+use std::collections::VecDeque;
+
+use skep_protocol::batch::{BatchReader, BatchWriter};
+use skep_protocol::command::{Command, Request, UpdateJobKind};
+use skep_protocol::intent::*;
+use skep_protocol::record::DecodeError;
+use skep_protocol::{Key, ValueType};
+
+use crate::appliers;
+use crate::effects::{Effects, JobStreams, RequestId};
+use crate::processing::bpmn::{Step, step};
+use crate::processing::deployment::{create as deploy, delete_resource, distribution};
+use crate::processing::message::{correlate, expire, message_side, process_side, publish};
+use crate::processing::{
+    Context, Outcome, Volatile, clock, expression, incident, job, process_instance, timer, variable,
+};
+use crate::remote::RemoteCommand;
+use crate::state::{State, StoreError};
+
+#[derive(Clone, Debug)]
+pub struct EngineConfig {
+    pub partition: u32,
+    /// Number of partitions of the cluster; messages are spread over them by hash.
+    pub partitions: u32,
+    /// Nesting of call activities (`engine.max-process-depth`).
+    pub max_process_depth: u32,
+    /// Milliseconds after which an unanswered command to another partition is sent again.
+    pub retry_interval: i64,
+    /// Timers, time-outs, back-offs and messages handled in one call of [`Engine::run_due`].
+    pub max_due: usize,
+}
+
+impl Default for EngineConfig {
+    fn default() -> Self {
+        EngineConfig {
+            partition: 1,
+            partitions: 1,
+            max_process_depth: 1000,
+            retry_interval: 10_000,
+            max_due: 500,
+        }
+    }
+}
+
+/// What [`Engine::run_due`] found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Due {
+    /// More is due than one call handles: call again soon.
+    pub more: bool,
+    /// When the next thing is due, epoch milliseconds.
+    pub next: Option<i64>,
+}
+
+pub struct Engine {
+    config: EngineConfig,
+    pub state: State,
+    out: BatchWriter,
+    effects: Effects,
+    volatile: Volatile,
+    steps: VecDeque<Step>,
+    new_jobs: Vec<Key>,
+    last_retry: i64,
+}
+
+impl Engine {
+    /// An engine over a recovered state. `next_position` is the position of the next record in the log.
+    pub fn new(config: EngineConfig, state: State, next_position: u64) -> Engine {
+        Engine {
+            config,
+            state,
+            out: BatchWriter::new(next_position),
+            effects: Effects::default(),
+            volatile: Volatile::default(),
+            steps: VecDeque::new(),
+            new_jobs: Vec::new(),
+            last_retry: 0,
+        }
+    }
+
+    pub fn config(&self) -> &EngineConfig {
+        &self.config
+    }
+
+    /// Carries out a client's command at `now` (epoch milliseconds). Its records join the current batch.
+    pub fn process(
+        &mut self,
+        now: i64,
+        request_id: Option<RequestId>,
+        request: &Request,
+        streams: &mut dyn JobStreams,
+    ) {
+        let (key, value_type, intent) = header_of(&request.command);
+        let mut cx = self.context(now, request_id, streams);
+        cx.out
+            .command(key, value_type, intent, request.operation_reference);
+        let outcome = dispatch(&mut cx, &request.command);
+        match outcome {
+            Ok(Some(response)) => {
+                if let Some(id) = request_id {
+                    cx.respond(id, Ok(response));
+                }
+            }
+            Ok(None) => {}
+            Err(rejection) => {
+                cx.out.rejection(key, value_type, intent, &rejection);
+                if let Some(id) = request_id {
+                    cx.respond(id, Err(rejection));
+                }
+            }
+        }
+        finish(&mut cx);
+    }
+
+    /// Carries out a command from another partition.
+    pub fn process_remote(
+        &mut self,
+        now: i64,
+        command: &RemoteCommand,
+        streams: &mut dyn JobStreams,
+    ) {
+        let (key, value_type, intent) = header_of_remote(command);
+        let mut cx = self.context(now, None, streams);
+        cx.out.command(key, value_type, intent, None);
+        dispatch_remote(&mut cx, command);
+        finish(&mut cx);
+    }
+
+    /// Gives a pushed job back that did not reach its worker. `deadline` is the one it was pushed with.
+    pub fn yield_job(&mut self, now: i64, key: Key, deadline: i64, streams: &mut dyn JobStreams) {
+        let mut cx = self.context(now, None, streams);
+        cx.out
+            .command(key, ValueType::Job, JobIntent::Yield.id(), None);
+        job::r#yield::process(&mut cx, key, deadline);
+        finish(&mut cx);
+    }
+
+    /// A stream has room again for jobs of this type. Returns how many went out.
+    pub fn push_waiting_jobs(
+        &mut self,
+        now: i64,
+        job_type: &str,
+        limit: usize,
+        streams: &mut dyn JobStreams,
+    ) -> usize {
+        if self.state.jobs.activatable(job_type).next().is_none() {
+            return 0;
+        }
+        let mut cx = self.context(now, None, streams);
+        let pushed = job::activate::push_waiting(&mut cx, job_type, limit);
+        finish(&mut cx);
+        pushed
+    }
+
+    /// Fires timers, ends back-offs and buffered messages, repeats unanswered commands, and offers timed-out jobs again
+    /// unless the partition is `under_pressure`: more copies of work in progress are the last thing it needs then.
+    pub fn run_due(&mut self, now: i64, under_pressure: bool, streams: &mut dyn JobStreams) -> Due {
+        let limit = self.config.max_due;
+        let at = self.state.counters.pinned_clock.unwrap_or(now);
+        let retry = now.saturating_sub(self.last_retry) >= self.config.retry_interval;
+        if retry {
+            self.last_retry = now;
+        }
+        let mut cx = self.context(now, None, streams);
+        let mut handled = 0;
+        let timers: Vec<Key> = cx.state.timers.due(at).take(limit).collect();
+        for key in timers {
+            handled += 1;
+            cx.out
+                .command(key, ValueType::Timer, TimerIntent::Trigger.id(), None);
+            timer::trigger(&mut cx, key);
+            step::run(&mut cx);
+        }
+        let backed_off: Vec<Key> = cx.state.jobs.backed_off(at).take(limit).collect();
+        for key in backed_off {
+            handled += 1;
+            cx.out
+                .command(key, ValueType::Job, JobIntent::RecurAfterBackoff.id(), None);
+            job::fail::recur(&mut cx, key);
+        }
+        let expired: Vec<Key> = cx.state.messages.expired(at).take(limit).collect();
+        for key in expired {
+            handled += 1;
+            cx.out
+                .command(key, ValueType::Message, MessageIntent::Expire.id(), None);
+            expire::process(&mut cx, key);
+        }
+        if !under_pressure {
+            let timed_out: Vec<Key> = cx.state.jobs.timed_out(at).take(limit).collect();
+            for key in timed_out {
+                handled += 1;
+                cx.out
+                    .command(key, ValueType::Job, JobIntent::TimeOut.id(), None);
+                job::time_out::process(&mut cx, key);
+            }
+        }
+        if retry {
+            message_side::retry(&mut cx);
+            process_side::retry(&mut cx);
+            distribution::retry(&mut cx);
+        }
+        finish(&mut cx);
+        Due {
+            more: handled >= limit,
+            next: self.next_due(),
+        }
+    }
+
+    /// When [`Engine::run_due`] has something to do next, epoch milliseconds. Unanswered commands are looked after every
+    /// [`EngineConfig::retry_interval`] besides.
+    pub fn next_due(&self) -> Option<i64> {
+        if self.state.counters.pinned_clock.is_some() {
+            return None;
+        }
+        let state = &self.state;
+        let due = [
+            state.timers.next_due(),
+            state.jobs.next_due(),
+            state.messages.next_due(),
+        ];
+        due.into_iter().flatten().min()
+    }
+
+    /// The finished batch with its effects. `None` when no record was written; effects then stand for themselves and may
+    /// leave at once.
+    pub fn take_batch(&mut self) -> (Option<Vec<u8>>, Effects) {
+        (self.out.take(), std::mem::take(&mut self.effects))
+    }
+
+    /// Bytes of the current batch.
+    pub fn batch_size(&self) -> usize {
+        self.out.size()
+    }
+
+    /// Records of the current batch.
+    pub fn batch_len(&self) -> usize {
+        self.out.len()
+    }
+
+    /// Applies a committed batch, as followers and recovery do.
+    pub fn apply(&mut self, batch: &[u8]) -> Result<(), DecodeError> {
+        let mut reader = BatchReader::new(batch)?;
+        for record in reader.by_ref() {
+            appliers::apply_record(&mut self.state, &record?)?;
+        }
+        self.out.reset(reader.position());
+        Ok(())
+    }
+
+    /// Position of the next record.
+    pub fn next_position(&self) -> u64 {
+        self.out.next_position()
+    }
+
+    pub fn fault(&self) -> Option<StoreError> {
+        self.state.fault()
+    }
+
+    /// Requests that wait for an instance, a distribution or a correlation to end; they are gone with this engine.
+    pub fn waiting_requests(&self) -> Vec<RequestId> {
+        let volatile = &self.volatile;
+        let results = volatile.awaiting_results.values().map(|(id, _)| *id);
+        let distributions = volatile.awaiting_distribution.values().map(|(id, _)| *id);
+        let correlations = volatile.awaiting_correlation.values().copied();
+        results.chain(distributions).chain(correlations).collect()
+    }
+
+    /// The client no longer waits.
+    pub fn forget_request(&mut self, request: RequestId) {
+        let volatile = &mut self.volatile;
+        volatile
+            .awaiting_results
+            .retain(|_, (id, _)| *id != request);
+        volatile
+            .awaiting_distribution
+            .retain(|_, (id, _)| *id != request);
+        volatile.awaiting_correlation.retain(|_, id| *id != request);
+    }
+
+    fn context<'a>(
+        &'a mut self,
+        now: i64,
+        request: Option<RequestId>,
+        streams: &'a mut dyn JobStreams,
+    ) -> Context<'a> {
+        let now = self.state.counters.pinned_clock.unwrap_or(now);
+        self.out.begin(now);
+        Context {
+            now: if self.out.is_empty() {
+                now
+            } else {
+                self.out.timestamp()
+            },
+            state: &mut self.state,
+            out: &mut self.out,
+            effects: &mut self.effects,
+            streams,
+            volatile: &mut self.volatile,
+            config: &self.config,
+            request,
+            steps: &mut self.steps,
+            new_jobs: &mut self.new_jobs,
+        }
+    }
+}
+
+/// Carries out what the command has queued and hands out new jobs.
+fn finish(cx: &mut Context<'_>) {
+    step::run(cx);
+    if !cx.new_jobs.is_empty() {
+        job::activate::push_new(cx);
+    }
+}
+
+fn dispatch(cx: &mut Context<'_>, command: &Command) -> Outcome {
+    match command {
+        Command::Deploy(command) => deploy::process(cx, command),
+        Command::DeleteResource { resource_key } => delete_resource::process(cx, *resource_key),
+        Command::CreateProcessInstance(command) => process_instance::create::process(cx, command),
+        Command::CancelProcessInstance {
+            process_instance_key,
+        } => process_instance::cancel::process(cx, *process_instance_key),
+        Command::ActivateJobs(command) => job::activate::process(cx, command),
+        Command::CompleteJob { job_key, variables } => {
+            job::complete::process(cx, *job_key, variables)
+        }
+        Command::FailJob(command) => job::fail::process(cx, command),
+        Command::ThrowError(command) => job::throw_error::process(cx, command),
+        Command::UpdateJob {
+            job_key,
+            retries,
+            timeout,
+            kind,
+        } => job::update::process(cx, *job_key, *retries, *timeout, *kind),
+        Command::PublishMessage(command) => publish::process(cx, command),
+        Command::CorrelateMessage(command) => correlate::process(cx, command),
+        Command::ResolveIncident { incident_key } => incident::resolve(cx, *incident_key),
+        Command::SetVariables {
+            element_instance_key,
+            variables,
+            local,
+        } => variable::update(cx, *element_instance_key, variables, *local),
+        Command::PinClock { timestamp } => clock::pin(cx, *timestamp),
+        Command::ResetClock => clock::reset(cx),
+        Command::EvaluateExpression {
+            expression,
+            variables,
+        } => expression::evaluate_for_client(cx, expression, variables),
+    }
+}
+
+fn dispatch_remote(cx: &mut Context<'_>, command: &RemoteCommand) {
+    match command {
+        RemoteCommand::OpenMessageSubscription(value) => message_side::open(cx, value),
+        RemoteCommand::MessageSubscriptionOpened {
+            element_instance_key,
+            message_name,
+        } => {
+            process_side::opened(cx, *element_instance_key, message_name);
+        }
+        RemoteCommand::CorrelateSubscription(command) => process_side::correlate(cx, command),
+        RemoteCommand::MessageCorrelated {
+            element_instance_key,
+            message_name,
+            message_key,
+        } => {
+            message_side::correlated(cx, *element_instance_key, message_name, *message_key);
+        }
+        RemoteCommand::RejectCorrelation {
+            element_instance_key,
+            message_name,
+            message_key,
+            ..
+        } => {
+            message_side::rejected(cx, *element_instance_key, message_name, *message_key);
+        }
+        RemoteCommand::CloseMessageSubscription {
+            element_instance_key,
+            message_name,
+            reply_to,
+        } => {
+            message_side::close(cx, *element_instance_key, message_name, *reply_to);
+        }
+        RemoteCommand::MessageSubscriptionClosed {
+            element_instance_key,
+            message_name,
+        } => {
+            process_side::closed(cx, *element_instance_key, message_name);
+        }
+        RemoteCommand::Distribute {
+            distribution_key,
+            origin,
+            command,
+        } => {
+            distribution::receive(cx, *distribution_key, *origin, command);
+        }
+        RemoteCommand::AcknowledgeDistribution {
+            distribution_key,
+            partition,
+        } => {
+            distribution::acknowledge(cx, *distribution_key, *partition);
+        }
+    }
+}
+
+/// Key, value type and intent of the command record.
+fn header_of(command: &Command) -> (Key, ValueType, u8) {
+    match command {
+        Command::Deploy(_) => (
+            Key::NONE,
+            ValueType::Deployment,
+            DeploymentIntent::Create.id(),
+        ),
+        Command::DeleteResource { resource_key } => (
+            *resource_key,
+            ValueType::ResourceDeletion,
+            ResourceDeletionIntent::Delete.id(),
+        ),
+        Command::CreateProcessInstance(command) => {
+            let intent = match command.await_result {
+                Some(_) => ProcessInstanceCreationIntent::CreateWithAwaitingResult,
+                None => ProcessInstanceCreationIntent::Create,
+            };
+            (Key::NONE, ValueType::ProcessInstanceCreation, intent.id())
+        }
+        Command::CancelProcessInstance {
+            process_instance_key,
+        } => (
+            *process_instance_key,
+            ValueType::ProcessInstance,
+            ProcessInstanceIntent::Cancel.id(),
+        ),
+        Command::ActivateJobs(_) => (
+            Key::NONE,
+            ValueType::JobBatch,
+            JobBatchIntent::Activate.id(),
+        ),
+        Command::CompleteJob { job_key, .. } => {
+            (*job_key, ValueType::Job, JobIntent::Complete.id())
+        }
+        Command::FailJob(command) => (command.job_key, ValueType::Job, JobIntent::Fail.id()),
+        Command::ThrowError(command) => {
+            (command.job_key, ValueType::Job, JobIntent::ThrowError.id())
+        }
+        Command::UpdateJob { job_key, kind, .. } => {
+            let intent = match kind {
+                UpdateJobKind::Retries => JobIntent::UpdateRetries,
+                UpdateJobKind::Timeout => JobIntent::UpdateTimeout,
+                UpdateJobKind::Both => JobIntent::Update,
+            };
+            (*job_key, ValueType::Job, intent.id())
+        }
+        Command::PublishMessage(_) => (Key::NONE, ValueType::Message, MessageIntent::Publish.id()),
+        Command::CorrelateMessage(_) => (
+            Key::NONE,
+            ValueType::MessageCorrelation,
+            MessageCorrelationIntent::Correlate.id(),
+        ),
+        Command::ResolveIncident { incident_key } => (
+            *incident_key,
+            ValueType::Incident,
+            IncidentIntent::Resolve.id(),
+        ),
+        Command::SetVariables {
+            element_instance_key,
+            ..
+        } => (
+            *element_instance_key,
+            ValueType::VariableDocument,
+            VariableDocumentIntent::Update.id(),
+        ),
+        Command::PinClock { .. } => (Key::NONE, ValueType::Clock, ClockIntent::Pin.id()),
+        Command::ResetClock => (Key::NONE, ValueType::Clock, ClockIntent::Reset.id()),
+        Command::EvaluateExpression { .. } => (
+            Key::NONE,
+            ValueType::Expression,
+            ExpressionIntent::Evaluate.id(),
+        ),
+    }
+}
+
+fn header_of_remote(command: &RemoteCommand) -> (Key, ValueType, u8) {
+    use MessageSubscriptionIntent as Message;
+    use ProcessMessageSubscriptionIntent as Process;
+    let message = |key: &Key, intent: Message| (*key, ValueType::MessageSubscription, intent.id());
+    let process =
+        |key: &Key, intent: Process| (*key, ValueType::ProcessMessageSubscription, intent.id());
+    match command {
+        RemoteCommand::OpenMessageSubscription(value) => {
+            message(&value.element_instance_key, Message::Create)
+        }
+        RemoteCommand::MessageSubscriptionOpened {
+            element_instance_key,
+            ..
+        } => process(element_instance_key, Process::Create),
+        RemoteCommand::CorrelateSubscription(c) => {
+            process(&c.element_instance_key, Process::Correlate)
+        }
+        RemoteCommand::MessageCorrelated {
+            element_instance_key,
+            ..
+        } => message(element_instance_key, Message::Correlate),
+        RemoteCommand::RejectCorrelation {
+            element_instance_key,
+            ..
+        } => message(element_instance_key, Message::Reject),
+        RemoteCommand::CloseMessageSubscription {
+            element_instance_key,
+            ..
+        } => message(element_instance_key, Message::Delete),
+        RemoteCommand::MessageSubscriptionClosed {
+            element_instance_key,
+            ..
+        } => process(element_instance_key, Process::Delete),
+        RemoteCommand::Distribute {
+            distribution_key, ..
+        } => (
+            *distribution_key,
+            ValueType::CommandDistribution,
+            CommandDistributionIntent::Distributing.id(),
+        ),
+        RemoteCommand::AcknowledgeDistribution {
+            distribution_key, ..
+        } => (
+            *distribution_key,
+            ValueType::CommandDistribution,
+            CommandDistributionIntent::Acknowledge.id(),
+        ),
+    }
+}
+
+/// The partition that owns the messages with this correlation key.
+pub fn message_partition(correlation_key: &str, partitions: u32) -> u32 {
+    crate::processing::context::message_partition(correlation_key, partitions)
+}

@@ -1,0 +1,161 @@
+//! Call activity: starts an instance of another process and waits for its end.
+
+use std::sync::Arc;
+
+use skep_model::{Binding, CalledElement, ElementIndex, ElementKind};
+use skep_protocol::Key;
+use skep_protocol::intent::ProcessInstanceIntent;
+use skep_protocol::value::{ErrorType, ProcessInstanceValue};
+
+use super::{ElementBehavior, Ending, Next, Problem, Step, Subject, events, lifecycle};
+use crate::processing::{Context, expression, variable};
+use crate::state::{DeployedProcess, ElementState};
+
+pub(crate) struct CallActivity;
+
+impl ElementBehavior for CallActivity {
+    fn activate(&self, cx: &mut Context<'_>, el: &Subject) -> Result<Next, Problem> {
+        let ElementKind::CallActivity(called) = &el.element().kind else {
+            return Ok(Next::Complete);
+        };
+        let process = find_called(cx, el, called)?;
+        let depth = depth_of(cx, el) + 1;
+        if depth > cx.config.max_process_depth {
+            return Err(Problem::new(
+                ErrorType::CalledElementError,
+                format!(
+                    "The call activity would start a process {depth} calls deep, but at most {} are allowed. \
+                     Does the process call itself for ever?",
+                    cx.config.max_process_depth
+                ),
+            ));
+        }
+        events::subscribe_boundary_events(cx, el)?;
+        let variables = if called.propagate_all_parent_variables {
+            cx.state.elements.visible_variables(el.key, &[])
+        } else {
+            let row = cx.state.elements.get(el.key);
+            let local = row.into_iter().flat_map(|row| &row.variables);
+            local.map(|v| (v.name.clone(), v.value.clone())).collect()
+        };
+        lifecycle::activated(cx, el);
+
+        let key = cx.next_key();
+        let value = ProcessInstanceValue {
+            process_definition_key: process.key,
+            process_instance_key: key,
+            element: ElementIndex::PROCESS.0,
+            flow_scope_key: Key::NONE,
+            parent_process_instance_key: el.value.process_instance_key,
+            parent_element_instance_key: el.key,
+            root_process_instance_key: el.value.root_process_instance_key,
+            consumed_flows: 0,
+        };
+        cx.event(key, ProcessInstanceIntent::ElementActivating, &value);
+        for (name, value) in &variables {
+            variable::set_local(cx, key, name, value);
+        }
+        let child = Subject {
+            key,
+            process,
+            value,
+        };
+        lifecycle::activate(cx, &child, Vec::new());
+        Ok(Next::Wait)
+    }
+
+    fn terminate(&self, cx: &mut Context<'_>, el: &Subject) -> Ending {
+        let called = called_instance(cx, el.key);
+        match called.some() {
+            Some(child) if cx.state.elements.get(child).is_some() => {
+                cx.steps.push_back(Step::Terminate(child));
+                Ending::AfterChildren
+            }
+            _ => Ending::Now,
+        }
+    }
+}
+
+fn called_instance(cx: &mut Context<'_>, key: Key) -> Key {
+    cx.state
+        .elements
+        .get(key)
+        .and_then(|row| row.extra.as_ref())
+        .map_or(Key::NONE, |extra| extra.called_instance)
+}
+
+/// How many calls deep the instance of `el` is; 1 for a root instance.
+fn depth_of(cx: &mut Context<'_>, el: &Subject) -> u32 {
+    let mut depth = 1;
+    let mut parent = el.value.parent_element_instance_key;
+    while let Some(row) = cx.state.elements.get(parent) {
+        depth += 1;
+        parent = row.parent_element_instance_key;
+        if depth > cx.config.max_process_depth {
+            break;
+        }
+    }
+    depth
+}
+
+fn find_called(
+    cx: &mut Context<'_>,
+    el: &Subject,
+    called: &CalledElement,
+) -> Result<Arc<DeployedProcess>, Problem> {
+    let id = expression::text(cx, &called.process_id, el.key, false)?;
+    let found = match &called.binding {
+        Binding::Latest => cx.state.processes.latest(&id),
+        Binding::Deployment => cx
+            .state
+            .processes
+            .deployed_with(&id, el.process.deployment_key),
+        Binding::VersionTag(tag) => cx.state.processes.tagged(&id, tag),
+    };
+    let wanted = match &called.binding {
+        Binding::Latest => "to be deployed, but not found".to_string(),
+        Binding::Deployment => format!(
+            "in the same deployment {} as the calling process, but not found",
+            el.process.deployment_key
+        ),
+        Binding::VersionTag(tag) => {
+            format!("with version tag '{tag}' to be deployed, but not found")
+        }
+    };
+    found.cloned().ok_or_else(|| {
+        Problem::new(
+            ErrorType::CalledElementError,
+            format!("Expected process with BPMN process id '{id}' {wanted}."),
+        )
+    })
+}
+
+/// The called process completes: its variables become those of the call activity.
+pub(super) fn take_child_variables(cx: &mut Context<'_>, child: &Subject) {
+    let Some(parent) = Subject::load(cx, child.value.parent_element_instance_key) else {
+        return;
+    };
+    let ElementKind::CallActivity(called) = &parent.element().kind else {
+        return;
+    };
+    if !called.propagate_all_child_variables && parent.element().outputs.is_empty() {
+        return;
+    }
+    let Some(row) = cx.state.elements.get(child.key) else {
+        return;
+    };
+    let variables: Vec<_> = row
+        .variables
+        .iter()
+        .map(|v| (v.name.clone(), v.value.clone()))
+        .collect();
+    variable::accept(cx, &parent, &variables);
+}
+
+/// The called process has terminated. If the call activity was told to end, it ends now.
+pub(super) fn child_terminated(cx: &mut Context<'_>, call_activity: Key) {
+    let state = cx.state.elements.get(call_activity).map(|row| row.state);
+    if state == Some(ElementState::Terminating) {
+        cx.steps.push_back(Step::Terminated(call_activity));
+    }
+}

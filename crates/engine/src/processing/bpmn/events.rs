@@ -1,0 +1,275 @@
+//! What elements wait for: timers and messages, for themselves and for their boundary events.
+//!
+//! Everything is evaluated before anything is opened, so that a failing expression leaves no half-opened subscriptions.
+
+use std::sync::Arc;
+
+use skep_model::timer_value::{Cycle, parse_date, parse_duration};
+use skep_model::{BoundaryTrigger, ElementIndex, ElementKind, MessageCatch, Timer};
+use skep_protocol::Key;
+use skep_protocol::intent::{ProcessEventIntent, ProcessMessageSubscriptionIntent, TimerIntent};
+use skep_protocol::value::{
+    ErrorType, MessageSubscriptionValue, ProcessEventValue, ProcessMessageSubscriptionValue,
+    TimerValue,
+};
+use smallvec::SmallVec;
+
+use super::{Activation, Problem, Step, Subject};
+use crate::processing::{Context, expression};
+use crate::remote::{RemoteCommand, Variables};
+
+/// Something to wait for, evaluated and ready to be opened.
+pub(crate) enum Wait {
+    Timer(TimerValue),
+    Message(ProcessMessageSubscriptionValue),
+}
+
+pub(crate) fn timer(
+    cx: &mut Context<'_>,
+    el: &Subject,
+    target: ElementIndex,
+    definition: &Timer,
+) -> Result<TimerValue, Problem> {
+    let invalid = |kind: &str, text: &str, reason: String| {
+        Problem::new(
+            ErrorType::ExtractValueError,
+            format!("Invalid timer {kind} '{text}': {reason}"),
+        )
+    };
+    let out_of_range = || "the due date lies outside of the calendar".to_string();
+    let (due_date, repetitions) = match definition {
+        Timer::Date(value) => {
+            let text = expression::temporal_text(cx, value, el.key)?;
+            let due = parse_date(&text).map_err(|e| invalid("date", &text, e.to_string()))?;
+            (due, 1)
+        }
+        Timer::Duration(value) => {
+            let text = expression::temporal_text(cx, value, el.key)?;
+            let duration =
+                parse_duration(&text).map_err(|e| invalid("duration", &text, e.to_string()))?;
+            let due = duration
+                .add_to(cx.now)
+                .ok_or_else(|| invalid("duration", &text, out_of_range()))?;
+            (due, 1)
+        }
+        Timer::Cycle(value) => {
+            let text = expression::temporal_text(cx, value, el.key)?;
+            let cycle = Cycle::parse(&text).map_err(|e| invalid("cycle", &text, e.to_string()))?;
+            let due = cycle
+                .next(cx.now)
+                .ok_or_else(|| invalid("cycle", &text, out_of_range()))?;
+            let repetitions = cycle
+                .repetitions
+                .map_or(-1, |n| i32::try_from(n).unwrap_or(i32::MAX));
+            (due, repetitions)
+        }
+    };
+    Ok(TimerValue {
+        element_instance_key: el.key,
+        process_instance_key: el.value.process_instance_key,
+        process_definition_key: el.process.key,
+        target_element: target.0,
+        due_date,
+        repetitions,
+    })
+}
+
+pub(crate) fn message(
+    cx: &mut Context<'_>,
+    el: &Subject,
+    target: ElementIndex,
+    definition: &MessageCatch,
+    interrupting: bool,
+) -> Result<ProcessMessageSubscriptionValue, Problem> {
+    // A boundary event's expressions see the scope around its activity, a catch event's own inputs are inside.
+    let scope = if target == el.index() {
+        el.key
+    } else {
+        el.flow_scope()
+    };
+    let message_name = expression::text(cx, &definition.name, scope, false)?;
+    let key = &definition.correlation_key;
+    let value = expression::evaluate(cx, key, scope, &[])
+        .map_err(|message| Problem::new(ErrorType::ExtractValueError, message))?;
+    let correlation_key: Arc<str> = match &value {
+        skep_feel::Value::String(text) => text.clone(),
+        number @ skep_feel::Value::Number(_) => number.to_json().into(),
+        other => {
+            return Err(Problem::new(
+                ErrorType::ExtractValueError,
+                format!(
+                    "Failed to extract the correlation key for '{}': The value must be either a string or a number, \
+                     but was '{}'.",
+                    key.text(),
+                    expression::type_name(other)
+                ),
+            ));
+        }
+    };
+    Ok(ProcessMessageSubscriptionValue {
+        subscription_partition: cx.message_partition(&correlation_key),
+        process_instance_key: el.value.process_instance_key,
+        element_instance_key: el.key,
+        process_definition_key: el.process.key,
+        bpmn_process_id: el.process.bpmn_process_id.clone(),
+        message_name,
+        correlation_key,
+        interrupting,
+        element: target.0,
+        message_key: Key::NONE,
+    })
+}
+
+/// Opens what the boundary events of an activity wait for.
+pub(crate) fn subscribe_boundary_events(cx: &mut Context<'_>, el: &Subject) -> Result<(), Problem> {
+    let boundary_events = &el.element().boundary_events;
+    if boundary_events.is_empty() {
+        return Ok(());
+    }
+    let mut waits: SmallVec<[Wait; 2]> = SmallVec::new();
+    for index in boundary_events {
+        let ElementKind::BoundaryEvent(event) = &el.process.graph.element(*index).kind else {
+            continue;
+        };
+        match &event.event {
+            BoundaryTrigger::Timer(definition) => {
+                waits.push(Wait::Timer(timer(cx, el, *index, definition)?));
+            }
+            BoundaryTrigger::Message(definition) => {
+                let wait = message(cx, el, *index, definition, event.interrupting)?;
+                waits.push(Wait::Message(wait));
+            }
+            BoundaryTrigger::Error { .. } => {}
+        }
+    }
+    for wait in waits {
+        open(cx, wait);
+    }
+    Ok(())
+}
+
+pub(crate) fn open(cx: &mut Context<'_>, wait: Wait) {
+    let key = cx.next_key();
+    match wait {
+        Wait::Timer(timer) => cx.event(key, TimerIntent::Created, &timer),
+        Wait::Message(subscription) => {
+            cx.event(
+                key,
+                ProcessMessageSubscriptionIntent::Creating,
+                &subscription,
+            );
+            send_open(cx, &subscription);
+        }
+    }
+}
+
+/// Asks the message's partition to open its side. Repeated until it answers.
+pub(crate) fn send_open(cx: &mut Context<'_>, subscription: &ProcessMessageSubscriptionValue) {
+    let value = MessageSubscriptionValue {
+        process_instance_key: subscription.process_instance_key,
+        element_instance_key: subscription.element_instance_key,
+        process_definition_key: subscription.process_definition_key,
+        bpmn_process_id: subscription.bpmn_process_id.clone(),
+        message_name: subscription.message_name.clone(),
+        correlation_key: subscription.correlation_key.clone(),
+        interrupting: subscription.interrupting,
+        message_key: Key::NONE,
+        variables: Vec::new(),
+    };
+    let command = RemoteCommand::OpenMessageSubscription(value);
+    cx.effects
+        .sends
+        .push((subscription.subscription_partition, command));
+}
+
+/// Asks the message's partition to close its side. Repeated until it answers.
+pub(crate) fn send_close(cx: &mut Context<'_>, subscription: &ProcessMessageSubscriptionValue) {
+    let command = RemoteCommand::CloseMessageSubscription {
+        element_instance_key: subscription.element_instance_key,
+        message_name: subscription.message_name.clone(),
+        reply_to: cx.state.partition,
+    };
+    cx.effects
+        .sends
+        .push((subscription.subscription_partition, command));
+}
+
+/// The element ends: nothing it waits for is needed any more.
+pub(crate) fn unsubscribe(cx: &mut Context<'_>, element_instance_key: Key) {
+    let Some(extra) = cx
+        .state
+        .elements
+        .get(element_instance_key)
+        .and_then(|row| row.extra.as_ref())
+    else {
+        return;
+    };
+    let (timers, subscriptions) = (extra.timers.clone(), extra.subscriptions.clone());
+    for key in timers {
+        if let Some(timer) = cx.state.timers.get(key).cloned() {
+            cx.event(key, TimerIntent::Canceled, &timer);
+        }
+    }
+    for key in subscriptions {
+        if let Some(subscription) = cx
+            .state
+            .process_subscriptions
+            .get(key)
+            .map(|s| s.value.clone())
+        {
+            cx.event(
+                key,
+                ProcessMessageSubscriptionIntent::Deleting,
+                &subscription,
+            );
+            send_close(cx, &subscription);
+        }
+    }
+}
+
+/// An event has happened for `el`: at the element itself, or at one of its boundary events.
+pub(crate) fn trigger(
+    cx: &mut Context<'_>,
+    el: &Subject,
+    target: ElementIndex,
+    variables: Variables,
+) {
+    if target == el.index() {
+        if !variables.is_empty() {
+            crate::processing::variable::accept(cx, el, &variables);
+        }
+        cx.steps.push_back(Step::Complete(el.key));
+        return;
+    }
+    let ElementKind::BoundaryEvent(event) = &el.process.graph.element(target).kind else {
+        return;
+    };
+    if event.interrupting {
+        interrupting_trigger(cx, el, target, variables);
+        cx.steps.push_back(Step::Terminate(el.key));
+    } else {
+        let activation = Activation::new(el.process.clone(), target, el.flow_scope());
+        cx.steps.push_back(Step::Activate(Activation {
+            variables,
+            ..activation
+        }));
+    }
+}
+
+/// Remembers which boundary event interrupts the activity.
+pub(crate) fn interrupting_trigger(
+    cx: &mut Context<'_>,
+    activity: &Subject,
+    boundary_event: ElementIndex,
+    variables: Variables,
+) {
+    let value = ProcessEventValue {
+        scope_key: activity.key,
+        process_instance_key: activity.value.process_instance_key,
+        process_definition_key: activity.process.key,
+        target_element: boundary_event.0,
+        variables,
+    };
+    let key = cx.next_key();
+    cx.event(key, ProcessEventIntent::Triggering, &value);
+}

@@ -1,0 +1,60 @@
+//! Exclusive gateway: the first sequence flow whose condition holds, else the default.
+
+use skep_feel::Value;
+use skep_model::{ElementIndex, ElementKind};
+use skep_protocol::value::ErrorType;
+
+use super::{ElementBehavior, Next, Problem, Subject, lifecycle};
+use crate::processing::{Context, expression};
+
+pub(crate) struct ExclusiveGateway;
+
+impl ElementBehavior for ExclusiveGateway {
+    fn activate(&self, cx: &mut Context<'_>, el: &Subject) -> Result<Next, Problem> {
+        let chosen = choose(cx, el)?;
+        lifecycle::activated(cx, el);
+        Ok(chosen.map_or(Next::Complete, Next::CompleteInto))
+    }
+}
+
+fn choose(cx: &mut Context<'_>, el: &Subject) -> Result<Option<ElementIndex>, Problem> {
+    let element = el.element();
+    let ElementKind::ExclusiveGateway { default } = &element.kind else {
+        return Ok(None);
+    };
+    for flow in &element.outgoing {
+        if Some(*flow) == *default {
+            continue;
+        }
+        let ElementKind::SequenceFlow(sequence_flow) = &el.process.graph.element(*flow).kind else {
+            continue;
+        };
+        let Some(condition) = &sequence_flow.condition else {
+            return Ok(Some(*flow));
+        };
+        let value = expression::evaluate(cx, condition, el.flow_scope(), &[])
+            .map_err(|message| Problem::new(ErrorType::ExtractValueError, message))?;
+        match value {
+            Value::Boolean(true) => return Ok(Some(*flow)),
+            Value::Boolean(false) => {}
+            other => {
+                return Err(Problem::new(
+                    ErrorType::ExtractValueError,
+                    format!(
+                        "Expected result of the expression '{}' to be 'BOOLEAN', but was '{}'.",
+                        condition.text(),
+                        expression::type_name(&other)
+                    ),
+                ));
+            }
+        }
+    }
+    match default {
+        Some(flow) => Ok(Some(*flow)),
+        None if element.outgoing.is_empty() => Ok(None),
+        None => Err(Problem::new(
+            ErrorType::ConditionError,
+            "Expected at least one condition to evaluate to true, or to have a default flow.",
+        )),
+    }
+}

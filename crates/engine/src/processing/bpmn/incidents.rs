@@ -1,0 +1,45 @@
+//! Raising and closing incidents.
+
+use skep_protocol::Key;
+use skep_protocol::intent::IncidentIntent;
+use skep_protocol::value::IncidentValue;
+
+use super::{Problem, Subject};
+use crate::processing::Context;
+
+/// The element cannot go on until somebody resolves the incident.
+pub(crate) fn raise(cx: &mut Context<'_>, el: &Subject, problem: Problem) {
+    raise_for_job(cx, el, problem, Key::NONE);
+}
+
+pub(crate) fn raise_for_job(cx: &mut Context<'_>, el: &Subject, problem: Problem, job_key: Key) {
+    let value = IncidentValue {
+        error_type: problem.error_type,
+        error_message: problem.message.into(),
+        process_definition_key: el.process.key,
+        process_instance_key: el.value.process_instance_key,
+        root_process_instance_key: el.value.root_process_instance_key,
+        element: el.value.element,
+        element_instance_key: el.key,
+        job_key,
+        variable_scope_key: el.key,
+    };
+    let key = cx.next_key();
+    cx.event(key, IncidentIntent::Created, &value);
+}
+
+/// Closes the incidents of an element that ends for another reason.
+pub(crate) fn resolve_all(cx: &mut Context<'_>, element_instance_key: Key) {
+    let incidents = cx
+        .state
+        .elements
+        .get(element_instance_key)
+        .and_then(|row| row.extra.as_ref())
+        .map(|extra| extra.incidents.clone())
+        .unwrap_or_default();
+    for key in incidents {
+        if let Some(value) = cx.state.incidents.get(key).cloned() {
+            cx.event(key, IncidentIntent::Resolved, &value);
+        }
+    }
+}

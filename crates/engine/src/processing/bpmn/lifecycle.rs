@@ -1,0 +1,238 @@
+//! Activating → activated → completing → completed, and terminating → terminated: the same for every element.
+
+use skep_model::{ElementIndex, ElementKind};
+use skep_protocol::Key;
+use skep_protocol::intent::ProcessInstanceIntent as Intent;
+use skep_protocol::value::ProcessInstanceValue;
+
+use super::step::{Activation, Step};
+use super::subject::Subject;
+use super::{Ending, Next, behavior_of, events, incidents, mappings};
+use crate::processing::{Context, job, variable};
+use crate::remote::Variables;
+use crate::state::ElementState;
+
+/// Creates the element instance. `None` when its flow scope is gone or ending.
+pub(crate) fn activating(cx: &mut Context<'_>, activation: &Activation) -> Option<Subject> {
+    let scope = cx.state.elements.get(activation.scope)?;
+    if scope.state != ElementState::Activated {
+        return None;
+    }
+    let value = ProcessInstanceValue {
+        process_definition_key: activation.process.key,
+        process_instance_key: scope.process_instance_key,
+        element: activation.element.0,
+        flow_scope_key: activation.scope,
+        parent_process_instance_key: scope.parent_process_instance_key,
+        parent_element_instance_key: scope.parent_element_instance_key,
+        root_process_instance_key: scope.root_process_instance_key,
+        consumed_flows: activation.consumed_flows,
+    };
+    let key = cx.next_key();
+    let mut el = Subject {
+        key,
+        process: activation.process.clone(),
+        value,
+    };
+    cx.event(key, Intent::ElementActivating, &el.value);
+    el.value.consumed_flows = 0;
+    Some(el)
+}
+
+/// Applies input mappings and lets the behaviour start. Also the way to try again after an incident.
+pub(crate) fn activate(cx: &mut Context<'_>, el: &Subject, event_variables: Variables) {
+    if !event_variables.is_empty() {
+        variable::accept(cx, el, &event_variables);
+    }
+    let element = el.element();
+    let mapped = if element.inputs.is_empty() {
+        Ok(())
+    } else {
+        mappings::apply_inputs(cx, el)
+    };
+    match mapped.and_then(|()| behavior_of(&element.kind).activate(cx, el)) {
+        Ok(Next::Wait) => {}
+        Ok(Next::Complete) => cx.steps.push_back(Step::Complete(el.key)),
+        Ok(Next::CompleteInto(flow)) => cx.steps.push_back(Step::CompleteInto(el.key, flow)),
+        Err(problem) => incidents::raise(cx, el, problem),
+    }
+}
+
+/// The behaviour has evaluated all that can fail.
+pub(crate) fn activated(cx: &mut Context<'_>, el: &Subject) {
+    cx.event(el.key, Intent::ElementActivated, &el.value);
+}
+
+pub(crate) fn complete(cx: &mut Context<'_>, key: Key, into: Option<ElementIndex>) {
+    let Some(el) = Subject::load(cx, key) else {
+        return;
+    };
+    let state = cx.state.elements.get(key).map(|e| e.state);
+    if state != Some(ElementState::Activated) {
+        return;
+    }
+    cx.event(el.key, Intent::ElementCompleting, &el.value);
+    finish(cx, &el, into);
+}
+
+/// The second half of completion. Also the way to try again after an incident.
+pub(crate) fn finish(cx: &mut Context<'_>, el: &Subject, into: Option<ElementIndex>) {
+    let element = el.element();
+    let behavior = behavior_of(&element.kind);
+    let mapped = if element.outputs.is_empty() {
+        Ok(())
+    } else {
+        mappings::apply_outputs(cx, el)
+    };
+    if let Err(problem) = mapped.and_then(|()| behavior.complete(cx, el)) {
+        incidents::raise(cx, el, problem);
+        return;
+    }
+    events::unsubscribe(cx, el.key);
+    cx.event(el.key, Intent::ElementCompleted, &el.value);
+    behavior.completed(cx, el);
+    if ends_instance(cx, el) {
+        cx.steps
+            .push_back(Step::Terminate(el.value.process_instance_key));
+        return;
+    }
+    match into {
+        Some(flow) => take_flow(cx, el, flow),
+        None => {
+            for flow in &element.outgoing {
+                take_flow(cx, el, *flow);
+            }
+            if element.outgoing.is_empty() {
+                child_ended(cx, el.flow_scope());
+            }
+        }
+    }
+}
+
+/// The creation asked to terminate the instance after this element.
+fn ends_instance(cx: &mut Context<'_>, el: &Subject) -> bool {
+    cx.state
+        .elements
+        .get(el.value.process_instance_key)
+        .and_then(|process| process.extra.as_ref())
+        .is_some_and(|extra| extra.terminate_after.contains(&el.value.element))
+}
+
+/// Takes a sequence flow and, where nothing else is awaited, activates its target.
+fn take_flow(cx: &mut Context<'_>, el: &Subject, flow: ElementIndex) {
+    let ElementKind::SequenceFlow(sequence_flow) = &el.process.graph.element(flow).kind else {
+        return;
+    };
+    let scope = el.flow_scope();
+    let value = ProcessInstanceValue {
+        element: flow.0,
+        ..el.value.clone()
+    };
+    let key = cx.next_key();
+    cx.event(key, Intent::SequenceFlowTaken, &value);
+
+    let target = sequence_flow.target;
+    let target_element = el.process.graph.element(target);
+    let incoming = &target_element.incoming;
+    let (mut via, mut consumed_flows) = (Some(flow), 1);
+    if matches!(target_element.kind, ElementKind::ParallelGateway) && incoming.len() > 1 {
+        let Some(row) = cx.state.elements.get(scope) else {
+            return;
+        };
+        if incoming
+            .iter()
+            .any(|flow| row.waiting_tokens(target.0, flow.0) == 0)
+        {
+            return;
+        }
+        (via, consumed_flows) = (None, incoming.len() as u32);
+    }
+    cx.steps.push_back(Step::Activate(Activation {
+        process: el.process.clone(),
+        element: target,
+        scope,
+        via,
+        consumed_flows,
+        variables: Variables::new(),
+    }));
+}
+
+/// A child of `scope` has ended without a successor: the scope may be done.
+pub(crate) fn child_ended(cx: &mut Context<'_>, scope: Key) {
+    let Some(row) = cx.state.elements.get(scope) else {
+        return;
+    };
+    if row.active_children > 0 {
+        return;
+    }
+    match row.state {
+        ElementState::Activated if row.active_flows == 0 => {
+            cx.steps.push_back(Step::Complete(scope));
+        }
+        ElementState::Terminating => cx.steps.push_back(Step::Terminated(scope)),
+        _ => {}
+    }
+}
+
+pub(crate) fn terminate(cx: &mut Context<'_>, key: Key) {
+    let Some(el) = Subject::load(cx, key) else {
+        return;
+    };
+    let Some(row) = cx.state.elements.get(key) else {
+        return;
+    };
+    if row.state == ElementState::Terminating {
+        return;
+    }
+    let (job_key, has_extra) = (row.job_key, row.extra.is_some());
+    cx.event(el.key, Intent::ElementTerminating, &el.value);
+    if let Some(job_key) = job_key.some() {
+        job::cancel(cx, job_key);
+    }
+    if has_extra {
+        events::unsubscribe(cx, key);
+        incidents::resolve_all(cx, key);
+    }
+    match behavior_of(&el.element().kind).terminate(cx, &el) {
+        Ending::Now => terminated(cx, key),
+        Ending::AfterChildren => {}
+    }
+}
+
+/// All children have ended: the element goes too, and what interrupted it goes on.
+pub(crate) fn terminated(cx: &mut Context<'_>, key: Key) {
+    let Some(el) = Subject::load(cx, key) else {
+        return;
+    };
+    if cx
+        .state
+        .elements
+        .get(key)
+        .is_some_and(|row| row.active_children > 0)
+    {
+        return;
+    }
+    let interrupted_by = cx
+        .state
+        .elements
+        .get(key)
+        .and_then(|row| row.extra.as_ref())
+        .and_then(|extra| extra.interrupted_by.clone());
+    let interrupted = interrupted_by.is_some();
+    cx.event(el.key, Intent::ElementTerminated, &el.value);
+    behavior_of(&el.element().kind).terminated(cx, &el);
+    let scope = el.flow_scope();
+    if let Some((boundary_event, variables)) = interrupted_by {
+        let element = ElementIndex(boundary_event);
+        let activation = Activation::new(el.process.clone(), element, scope);
+        cx.steps.push_back(Step::Activate(Activation {
+            variables,
+            ..activation
+        }));
+    }
+    // A scope that still runs waits for the boundary event, which is its next child.
+    let scope_state = cx.state.elements.get(scope).map(|row| row.state);
+    if !interrupted || scope_state == Some(ElementState::Terminating) {
+        child_ended(cx, scope);
+    }
+}

@@ -1,0 +1,109 @@
+//! The life of element instances.
+//!
+//! [`lifecycle`] walks an instance through its states; what is particular to a kind of element is an [`ElementBehavior`],
+//! one file per kind. Steps are queued, not called recursively, so that the depth of a model costs no stack.
+
+pub(crate) mod boundary_event;
+pub(crate) mod call_activity;
+pub(crate) mod end_event;
+pub(crate) mod error;
+pub(crate) mod events;
+pub(crate) mod exclusive_gateway;
+pub(crate) mod incidents;
+pub(crate) mod intermediate_catch_event;
+pub(crate) mod lifecycle;
+pub(crate) mod mappings;
+pub(crate) mod pass_through;
+pub(crate) mod process;
+pub(crate) mod service_task;
+pub(crate) mod start_instructions;
+pub(crate) mod step;
+pub(crate) mod sub_process;
+pub(crate) mod subject;
+
+use skep_model::{ElementIndex, ElementKind};
+use skep_protocol::value::ErrorType;
+
+pub(crate) use step::{Activation, Step};
+pub(crate) use subject::Subject;
+
+use super::Context;
+
+/// Why an element cannot go on; it becomes an incident.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Problem {
+    pub error_type: ErrorType,
+    pub message: String,
+}
+
+impl Problem {
+    pub fn new(error_type: ErrorType, message: impl Into<String>) -> Problem {
+        Problem {
+            error_type,
+            message: message.into(),
+        }
+    }
+}
+
+/// What happens once an element is activated.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Next {
+    /// It waits: for a job, an event or its children.
+    Wait,
+    /// It is done at once.
+    Complete,
+    /// It is done and leaves by this sequence flow alone.
+    CompleteInto(ElementIndex),
+}
+
+/// Whether an element has ended when it is told to.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Ending {
+    Now,
+    /// Children (or the called instance) end first.
+    AfterChildren,
+}
+
+/// What is particular to a kind of element.
+pub(crate) trait ElementBehavior: Sync {
+    /// The element is activating, its input mappings are applied. Everything that can fail comes first; then the behaviour
+    /// calls [`lifecycle::activated`] and starts what the element waits for.
+    fn activate(&self, cx: &mut Context<'_>, el: &Subject) -> Result<Next, Problem>;
+
+    /// The element is completing, its output mappings are applied.
+    fn complete(&self, _cx: &mut Context<'_>, _el: &Subject) -> Result<(), Problem> {
+        Ok(())
+    }
+
+    /// The element has completed and its row is gone; `el` remembers it.
+    fn completed(&self, _cx: &mut Context<'_>, _el: &Subject) {}
+
+    /// The element is terminating; jobs, timers, subscriptions and incidents are already gone.
+    fn terminate(&self, _cx: &mut Context<'_>, _el: &Subject) -> Ending {
+        Ending::Now
+    }
+
+    /// The element has terminated and its row is gone.
+    fn terminated(&self, _cx: &mut Context<'_>, _el: &Subject) {}
+}
+
+pub(crate) fn behavior_of(kind: &ElementKind) -> &'static dyn ElementBehavior {
+    match kind {
+        ElementKind::Process => &process::Process,
+        ElementKind::SubProcess => &sub_process::SubProcess,
+        ElementKind::StartEvent
+        | ElementKind::ManualTask
+        | ElementKind::Task
+        | ElementKind::ParallelGateway => &pass_through::PassThrough,
+        ElementKind::EndEvent(_) => &end_event::EndEvent,
+        ElementKind::IntermediateCatchEvent(_) | ElementKind::ReceiveTask(_) => {
+            &intermediate_catch_event::CatchEvent
+        }
+        ElementKind::BoundaryEvent(_) => &boundary_event::BoundaryEvent,
+        ElementKind::ServiceTask(_) => &service_task::ServiceTask,
+        ElementKind::CallActivity(_) => &call_activity::CallActivity,
+        ElementKind::ExclusiveGateway { .. } => &exclusive_gateway::ExclusiveGateway,
+        // A sequence flow is never an instance: it is taken.
+        ElementKind::SequenceFlow(_) => &pass_through::PassThrough,
+    }
+}

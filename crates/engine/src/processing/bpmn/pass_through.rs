@@ -1,0 +1,14 @@
+//! Start events, undefined and manual tasks, parallel gateways: nothing to wait for.
+
+use super::{ElementBehavior, Next, Problem, Subject, lifecycle};
+use crate::processing::Context;
+
+pub(crate) struct PassThrough;
+
+impl ElementBehavior for PassThrough {
+    fn activate(&self, cx: &mut Context<'_>, el: &Subject) -> Result<Next, Problem> {
+        super::events::subscribe_boundary_events(cx, el)?;
+        lifecycle::activated(cx, el);
+        Ok(Next::Complete)
+    }
+}

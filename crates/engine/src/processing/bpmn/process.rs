@@ -1,0 +1,118 @@
+//! The process itself: the root scope of an instance.
+
+use skep_protocol::Response;
+use skep_protocol::document::write_json_object;
+use skep_protocol::intent::ProcessInstanceResultIntent;
+use skep_protocol::value::{ErrorType, ProcessInstanceResultValue};
+use skep_protocol::{RejectionType, response::ProcessInstanceCreated};
+
+use super::{Activation, ElementBehavior, Ending, Next, Problem, Step, Subject, lifecycle};
+use crate::processing::{Context, reject};
+
+pub(crate) struct Process;
+
+impl ElementBehavior for Process {
+    fn activate(&self, cx: &mut Context<'_>, el: &Subject) -> Result<Next, Problem> {
+        let Some(start) = el.process.graph.none_start_event() else {
+            return Err(Problem::new(
+                ErrorType::CalledElementError,
+                format!(
+                    "Expected process '{}' to have a none start event, but it has none. Call a process with one.",
+                    el.process.bpmn_process_id
+                ),
+            ));
+        };
+        lifecycle::activated(cx, el);
+        cx.steps.push_back(Step::Activate(Activation::new(
+            el.process.clone(),
+            start,
+            el.key,
+        )));
+        Ok(Next::Wait)
+    }
+
+    fn complete(&self, cx: &mut Context<'_>, el: &Subject) -> Result<(), Problem> {
+        if el.value.parent_element_instance_key.some().is_some() {
+            super::call_activity::take_child_variables(cx, el);
+        } else if cx.volatile.awaiting_results.contains_key(&el.key) {
+            answer_result(cx, el);
+        }
+        Ok(())
+    }
+
+    fn completed(&self, cx: &mut Context<'_>, el: &Subject) {
+        if let Some(call_activity) = el.value.parent_element_instance_key.some() {
+            cx.steps.push_back(Step::Complete(call_activity));
+        }
+    }
+
+    fn terminate(&self, cx: &mut Context<'_>, el: &Subject) -> Ending {
+        terminate_children(cx, el)
+    }
+
+    fn terminated(&self, cx: &mut Context<'_>, el: &Subject) {
+        if let Some((request, _)) = cx.volatile.awaiting_results.remove(&el.key) {
+            let rejection = reject(
+                RejectionType::NotFound,
+                "CREATE_WITH_AWAITING_RESULT",
+                format!(
+                    "Expected to wait for the result of process instance {}, but it was terminated before it completed",
+                    el.key
+                ),
+            );
+            cx.respond(request, Err(rejection));
+        }
+        if let Some(call_activity) = el.value.parent_element_instance_key.some() {
+            super::call_activity::child_terminated(cx, call_activity);
+        }
+    }
+}
+
+pub(super) fn terminate_children(cx: &mut Context<'_>, el: &Subject) -> Ending {
+    let children = cx.state.elements.children(el.key);
+    if children.is_empty() {
+        return Ending::Now;
+    }
+    cx.steps.extend(children.into_iter().map(Step::Terminate));
+    Ending::AfterChildren
+}
+
+/// Answers the client that created the instance and waits for its end.
+fn answer_result(cx: &mut Context<'_>, el: &Subject) {
+    let Some((request, wanted)) = cx.volatile.awaiting_results.remove(&el.key) else {
+        return;
+    };
+    let Some(row) = cx.state.elements.get(el.key) else {
+        return;
+    };
+    let mut variables = String::new();
+    let pairs = row
+        .variables
+        .iter()
+        .filter(|v| {
+            wanted.fetch_variables.is_empty()
+                || wanted.fetch_variables.iter().any(|n| **n == *v.name)
+        })
+        .map(|v| (&*v.name, &*v.value));
+    write_json_object(pairs, &mut variables);
+    let extra = row.extra.clone().unwrap_or_default();
+    let value = ProcessInstanceResultValue {
+        process_definition_key: el.process.key,
+        process_instance_key: el.key,
+        bpmn_process_id: el.process.bpmn_process_id.clone(),
+        version: el.process.version,
+    };
+    cx.event(el.key, ProcessInstanceResultIntent::Completed, &value);
+    let created = ProcessInstanceCreated {
+        process_definition_key: value.process_definition_key,
+        bpmn_process_id: value.bpmn_process_id,
+        version: value.version,
+        process_instance_key: value.process_instance_key,
+        tags: extra.tags.into(),
+        business_id: extra.business_id,
+    };
+    cx.respond(
+        request,
+        Ok(Response::ProcessInstanceResult { created, variables }),
+    );
+}

@@ -1,0 +1,32 @@
+//! Embedded sub-process: a scope within a scope.
+
+use skep_protocol::value::ErrorType;
+
+use super::{Activation, ElementBehavior, Ending, Next, Problem, Step, Subject, events, lifecycle};
+use crate::processing::Context;
+
+pub(crate) struct SubProcess;
+
+impl ElementBehavior for SubProcess {
+    fn activate(&self, cx: &mut Context<'_>, el: &Subject) -> Result<Next, Problem> {
+        // Deployment refuses a sub-process without its start event.
+        let start = el.element().none_start.ok_or_else(|| {
+            Problem::new(
+                ErrorType::Unknown,
+                "The sub-process has no none start event.",
+            )
+        })?;
+        events::subscribe_boundary_events(cx, el)?;
+        lifecycle::activated(cx, el);
+        cx.steps.push_back(Step::Activate(Activation::new(
+            el.process.clone(),
+            start,
+            el.key,
+        )));
+        Ok(Next::Wait)
+    }
+
+    fn terminate(&self, cx: &mut Context<'_>, el: &Subject) -> Ending {
+        super::process::terminate_children(cx, el)
+    }
+}

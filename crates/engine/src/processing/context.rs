@@ -1,0 +1,83 @@
+//! What a processor works with.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use skep_protocol::batch::BatchWriter;
+use skep_protocol::command::AwaitResult;
+use skep_protocol::value::RecordValue;
+use skep_protocol::{Key, Rejection, Response};
+
+use super::bpmn::Step;
+use crate::appliers::Apply;
+use crate::effects::{Effects, JobStreams, RequestId};
+use crate::engine::EngineConfig;
+use crate::state::State;
+
+/// What the leader remembers of waiting clients. It is no state: a client whose leader is gone asks again.
+#[derive(Debug, Default)]
+pub struct Volatile {
+    /// Creations that wait for the end of their instance.
+    pub awaiting_results: HashMap<Key, (RequestId, AwaitResult)>,
+    /// Deployments and deletions that wait for all partitions.
+    pub awaiting_distribution: HashMap<Key, (RequestId, Response)>,
+    /// Message correlations that wait for the instance's partition, by message key.
+    pub awaiting_correlation: HashMap<Key, RequestId>,
+}
+
+pub(crate) struct Context<'a> {
+    pub state: &'a mut State,
+    pub out: &'a mut BatchWriter,
+    pub effects: &'a mut Effects,
+    pub streams: &'a mut dyn JobStreams,
+    pub volatile: &'a mut Volatile,
+    pub config: &'a EngineConfig,
+    /// Epoch milliseconds; the time stamp of the batch.
+    pub now: i64,
+    /// The client that waits for this command, if any.
+    pub request: Option<RequestId>,
+    /// Life-cycle steps still to do for this command.
+    pub steps: &'a mut VecDeque<Step>,
+    /// Jobs that became activatable in this command.
+    pub new_jobs: &'a mut Vec<Key>,
+}
+
+impl Context<'_> {
+    /// Writes an event and applies it.
+    #[inline]
+    pub fn event<V: RecordValue>(&mut self, key: Key, intent: V::Intent, value: &V)
+    where
+        State: Apply<V>,
+    {
+        self.out.event(key, intent, value);
+        self.state.observe_key(key);
+        self.state.apply(key, intent, value, self.now);
+    }
+
+    /// The key for the next new thing. It is taken once an event with it is emitted.
+    pub fn next_key(&self) -> Key {
+        self.state.next_key()
+    }
+
+    pub fn respond(&mut self, request: RequestId, answer: Result<Response, Rejection>) {
+        self.effects.responses.push((request, answer));
+    }
+
+    /// The partition that owns messages with this correlation key.
+    ///
+    /// The hash is part of the cluster's layout: `h = 31·h + byte` in 32 bits, remainder by the partition count, plus 1.
+    pub fn message_partition(&self, correlation_key: &str) -> u32 {
+        message_partition(correlation_key, self.config.partitions)
+    }
+
+    pub fn process(&self, key: Key) -> Option<Arc<crate::state::DeployedProcess>> {
+        self.state.processes.get(key).cloned()
+    }
+}
+
+pub(crate) fn message_partition(correlation_key: &str, partitions: u32) -> u32 {
+    let hash = correlation_key.bytes().fold(0i32, |h, b| {
+        h.wrapping_mul(31).wrapping_add(i32::from(b as i8))
+    });
+    (hash % partitions.max(1) as i32).unsigned_abs() + 1
+}

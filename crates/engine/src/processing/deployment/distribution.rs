@@ -1,0 +1,138 @@
+//! COMMAND_DISTRIBUTION: a command that every partition carries out. It is sent until each has acknowledged it.
+
+use skep_protocol::intent::CommandDistributionIntent as Intent;
+use skep_protocol::record::encode;
+use skep_protocol::value::CommandDistributionValue;
+use skep_protocol::{Key, Response, ValueType};
+
+use super::{create, delete_resource};
+use crate::processing::Context;
+use crate::remote::{Distributed, RemoteCommand};
+
+/// Starts a distribution. The client's answer waits until all partitions have it, so that whatever it does next finds the
+/// same thing everywhere; with one partition there is nothing to wait for.
+pub(crate) fn start(
+    cx: &mut Context<'_>,
+    key: Key,
+    command: Distributed,
+    answer: Response,
+) -> Option<Response> {
+    let own = cx.state.partition;
+    let others: Vec<u32> = (1..=cx.config.partitions).filter(|p| *p != own).collect();
+    if others.is_empty() {
+        return Some(answer);
+    }
+    let value = CommandDistributionValue {
+        partition_id: own,
+        value_type: value_type_of(&command) as u8,
+        intent: 0,
+        command_value: encode(&command).into(),
+    };
+    cx.event(key, Intent::Started, &value);
+    for partition in others {
+        let value = CommandDistributionValue {
+            partition_id: partition,
+            command_value: Default::default(),
+            ..value.clone()
+        };
+        cx.event(key, Intent::Distributing, &value);
+        send(cx, key, partition, command.clone());
+    }
+    match cx.request {
+        Some(request) => {
+            cx.volatile
+                .awaiting_distribution
+                .insert(key, (request, answer));
+            None
+        }
+        None => Some(answer),
+    }
+}
+
+fn value_type_of(command: &Distributed) -> ValueType {
+    match command {
+        Distributed::Deployment { .. } => ValueType::Deployment,
+        Distributed::ResourceDeletion { .. } => ValueType::ResourceDeletion,
+    }
+}
+
+fn send(cx: &mut Context<'_>, key: Key, partition: u32, command: Distributed) {
+    let origin = cx.state.partition;
+    let command = RemoteCommand::Distribute {
+        distribution_key: key,
+        origin,
+        command,
+    };
+    cx.effects.sends.push((partition, command));
+}
+
+/// Another partition's command arrives here; possibly again.
+pub(crate) fn receive(cx: &mut Context<'_>, key: Key, origin: u32, command: &Distributed) {
+    match command {
+        Distributed::Deployment {
+            deployment_key,
+            processes,
+            ..
+        } => {
+            create::distributed(cx, *deployment_key, processes);
+        }
+        Distributed::ResourceDeletion { resource_key } => {
+            delete_resource::delete(cx, *resource_key)
+        }
+    }
+    let partition = cx.state.partition;
+    let answer = RemoteCommand::AcknowledgeDistribution {
+        distribution_key: key,
+        partition,
+    };
+    cx.effects.sends.push((origin, answer));
+}
+
+/// COMMAND_DISTRIBUTION ACKNOWLEDGE.
+pub(crate) fn acknowledge(cx: &mut Context<'_>, key: Key, partition: u32) {
+    let Some(row) = cx.state.distributions.table.get(key) else {
+        return;
+    };
+    if !row.pending.contains(&partition) {
+        return;
+    }
+    let value_type = row
+        .command()
+        .as_ref()
+        .map_or(ValueType::Deployment, value_type_of);
+    let value = CommandDistributionValue {
+        partition_id: partition,
+        value_type: value_type as u8,
+        intent: 0,
+        command_value: Default::default(),
+    };
+    cx.event(key, Intent::Acknowledged, &value);
+    let done = cx
+        .state
+        .distributions
+        .table
+        .get(key)
+        .is_some_and(|row| row.pending.is_empty());
+    if done {
+        cx.event(key, Intent::Finished, &value);
+        if let Some((request, answer)) = cx.volatile.awaiting_distribution.remove(&key) {
+            cx.respond(request, Ok(answer));
+        }
+    }
+}
+
+/// Sends what is not acknowledged once more.
+pub(crate) fn retry(cx: &mut Context<'_>) {
+    let unfinished: Vec<Key> = cx.state.distributions.unfinished().collect();
+    for key in unfinished {
+        let Some(row) = cx.state.distributions.table.get(key) else {
+            continue;
+        };
+        let (pending, command) = (row.pending.clone(), row.command());
+        for partition in pending {
+            if let Some(command) = command.clone() {
+                send(cx, key, partition, command);
+            }
+        }
+    }
+}

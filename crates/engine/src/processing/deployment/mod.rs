@@ -1,0 +1,5 @@
+//! Deployments, the deletion of resources, and their way to all partitions.
+
+pub(crate) mod create;
+pub(crate) mod delete_resource;
+pub(crate) mod distribution;

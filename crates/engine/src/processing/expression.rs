@@ -1,0 +1,183 @@
+//! Expressions against the variables of a scope.
+
+use std::sync::Arc;
+
+use skep_feel::{Binding, EvalContext, Evaluation, Expression, Scope, Value, WarningCode};
+use skep_model::TextValue;
+use skep_protocol::document::JsonText;
+use skep_protocol::value::ErrorType;
+use skep_protocol::{Document, Key, Rejection, RejectionType, Response};
+use smallvec::SmallVec;
+
+use super::bpmn::Problem;
+use super::{Context, Outcome, reject};
+
+/// The few variables that an expression names.
+struct Named(SmallVec<[(Arc<str>, JsonText); 4]>);
+
+impl Scope for Named {
+    fn get(&self, name: &str) -> Option<Binding<'_>> {
+        let (_, value) = self.0.iter().find(|(n, _)| &**n == name)?;
+        Some(Binding::Json(value))
+    }
+}
+
+fn eval_context(cx: &Context<'_>) -> EvalContext {
+    EvalContext {
+        now_millis: cx.now,
+        // Random numbers differ from call to call, and only their results reach the log.
+        seed: cx.out.next_position() ^ (cx.now as u64).rotate_left(32),
+        ..EvalContext::default()
+    }
+}
+
+/// Evaluates with the variables visible at `scope`; `overlay` hides them.
+pub(crate) fn evaluate(
+    cx: &mut Context<'_>,
+    expression: &Expression,
+    scope: Key,
+    overlay: &[(Arc<str>, JsonText)],
+) -> Result<Value, String> {
+    let mut named = SmallVec::new();
+    for name in expression.variables() {
+        let hidden = overlay.iter().rev().find(|(n, _)| n == name);
+        let value = match hidden {
+            Some((_, value)) => Some(value.clone()),
+            None => cx.state.elements.visible_variable(scope, name),
+        };
+        if let Some(value) = value {
+            named.push((name.clone(), value));
+        }
+    }
+    let Evaluation { value, warnings } = expression.evaluate(&Named(named), &eval_context(cx));
+    match warnings
+        .into_iter()
+        .find(|w| w.code == WarningCode::AssertFailure)
+    {
+        Some(failed) => Err(format!(
+            "Assertion failure on evaluate the expression '{}': {}",
+            expression.text(),
+            failed.message
+        )),
+        None => Ok(value),
+    }
+}
+
+/// A text, static or computed. Anything but a string (or, where `numbers`, a number) is an error.
+pub(crate) fn text(
+    cx: &mut Context<'_>,
+    value: &TextValue,
+    scope: Key,
+    numbers: bool,
+) -> Result<Arc<str>, Problem> {
+    let expression = match value {
+        TextValue::Static(text) => return Ok(text.clone()),
+        TextValue::Expression(expression) => expression,
+    };
+    let value = evaluate(cx, expression, scope, &[])
+        .map_err(|message| Problem::new(ErrorType::ExtractValueError, message))?;
+    match &value {
+        Value::String(text) => Ok(text.clone()),
+        Value::Number(_) if numbers => Ok(value.to_json().into()),
+        other => Err(Problem::new(
+            ErrorType::ExtractValueError,
+            format!(
+                "Expected result of the expression '{}' to be {}, but was '{}'.",
+                expression.text(),
+                if numbers {
+                    "'STRING' or 'NUMBER'"
+                } else {
+                    "'STRING'"
+                },
+                type_name(other)
+            ),
+        )),
+    }
+}
+
+/// A whole number, static or computed.
+pub(crate) fn integer(cx: &mut Context<'_>, value: &TextValue, scope: Key) -> Result<i64, Problem> {
+    let wrong = |text: &str, found: &str| {
+        Problem::new(
+            ErrorType::ExtractValueError,
+            format!(
+                "Expected result of the expression '{text}' to be a whole number, but was '{found}'."
+            ),
+        )
+    };
+    match value {
+        TextValue::Static(text) => text.trim().parse().map_err(|_| wrong(text, text)),
+        TextValue::Expression(expression) => {
+            let value = evaluate(cx, expression, scope, &[])
+                .map_err(|message| Problem::new(ErrorType::ExtractValueError, message))?;
+            value
+                .as_i64()
+                .ok_or_else(|| wrong(expression.text(), type_name(&value)))
+        }
+    }
+}
+
+/// A date, time or duration as text: temporal values become their ISO form.
+pub(crate) fn temporal_text(
+    cx: &mut Context<'_>,
+    value: &TextValue,
+    scope: Key,
+) -> Result<Arc<str>, Problem> {
+    let expression = match value {
+        TextValue::Static(text) => return Ok(text.clone()),
+        TextValue::Expression(expression) => expression,
+    };
+    let value = evaluate(cx, expression, scope, &[])
+        .map_err(|message| Problem::new(ErrorType::ExtractValueError, message))?;
+    match &value {
+        Value::String(text) => Ok(text.clone()),
+        Value::Null | Value::Boolean(_) | Value::Number(_) | Value::List(_) | Value::Context(_) => {
+            Err(Problem::new(
+                ErrorType::ExtractValueError,
+                format!(
+                    "Expected result of the expression '{}' to be one of 'DURATION, PERIOD, DATE_TIME, STRING', \
+                     but was '{}'.",
+                    expression.text(),
+                    type_name(&value)
+                ),
+            ))
+        }
+        temporal => Ok(temporal.to_json().trim_matches('"').into()),
+    }
+}
+
+pub(crate) fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "NULL",
+        Value::Boolean(_) => "BOOLEAN",
+        Value::Number(_) => "NUMBER",
+        Value::String(_) => "STRING",
+        Value::List(_) => "ARRAY",
+        Value::Context(_) => "OBJECT",
+        other => other.type_name(),
+    }
+}
+
+/// EXPRESSION EVALUATE: evaluates for a client, against the variables that it sends.
+pub(crate) fn evaluate_for_client(
+    cx: &mut Context<'_>,
+    expression: &str,
+    variables: &Document,
+) -> Outcome {
+    let invalid = |reason: String| -> Rejection {
+        reject(RejectionType::InvalidArgument, "EVALUATE", reason)
+    };
+    let Some(text) = expression.trim_start().strip_prefix('=') else {
+        return Err(invalid(format!(
+            "Expected an expression that starts with '=', but found '{expression}'. Put '=' before the FEEL text."
+        )));
+    };
+    let parsed = Expression::parse(text)
+        .map_err(|e| invalid(format!("Failed to parse expression '{expression}': {e}")))?;
+    let named = Named(variables.entries().iter().cloned().collect());
+    let Evaluation { value, warnings } = parsed.evaluate(&named, &eval_context(cx));
+    Ok(Some(Response::ExpressionEvaluated {
+        result: value.to_json(),
+        warnings: warnings.into_iter().map(|w| w.message).collect(),
+    }))
+}

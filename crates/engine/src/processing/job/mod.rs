@@ -1,0 +1,94 @@
+//! Jobs: one file per command.
+
+pub(crate) mod activate;
+pub(crate) mod complete;
+pub(crate) mod fail;
+pub(crate) mod throw_error;
+pub(crate) mod time_out;
+pub(crate) mod update;
+pub(crate) mod r#yield;
+
+use std::sync::Arc;
+
+use skep_protocol::intent::JobIntent;
+use skep_protocol::value::JobValue;
+use skep_protocol::{Key, Rejection, RejectionType};
+
+use super::{Context, reject};
+use crate::state::{Job, JobState};
+
+/// The value that a job's records carry.
+pub(crate) fn value_of(job: &Job) -> JobValue {
+    JobValue {
+        job_type: job.job_type.clone(),
+        process_definition_key: job.process_definition_key,
+        process_instance_key: job.process_instance_key,
+        root_process_instance_key: job.root_process_instance_key,
+        element: job.element,
+        element_instance_key: job.element_instance_key,
+        retries: job.retries,
+        worker: job.worker.clone(),
+        deadline: if job.state == JobState::Activated {
+            job.due
+        } else {
+            -1
+        },
+        retry_backoff: 0,
+        recurring_time: -1,
+        error_code: Arc::default(),
+        error_message: Arc::default(),
+        variables: Vec::new(),
+    }
+}
+
+fn not_found(intent: &'static str, verb: &str, key: Key) -> Rejection {
+    reject(
+        RejectionType::NotFound,
+        intent,
+        format!("Expected to {verb} job with key '{key}', but no such job was found"),
+    )
+}
+
+fn wrong_state(intent: &'static str, verb: &str, key: Key, state: &str) -> Rejection {
+    reject(
+        RejectionType::InvalidState,
+        intent,
+        format!("Expected to {verb} job with key '{key}', but it is {state}"),
+    )
+}
+
+/// A job that a worker may finish: activated, or offered again but not yet taken by another one.
+fn finishable<'a>(
+    cx: &'a mut Context<'_>,
+    intent: &'static str,
+    verb: &str,
+    key: Key,
+) -> Result<&'a Job, Rejection> {
+    let job = cx
+        .state
+        .jobs
+        .get(key)
+        .ok_or_else(|| not_found(intent, verb, key))?;
+    match job.state {
+        JobState::Activated | JobState::Activatable => Ok(job),
+        JobState::BackingOff => Err(wrong_state(
+            intent,
+            verb,
+            key,
+            "in state 'FAILED' and waits for the end of its back-off",
+        )),
+        JobState::Incident => Err(wrong_state(
+            intent,
+            verb,
+            key,
+            "in state 'FAILED' and waits for an incident; update its retries and resolve the incident first",
+        )),
+    }
+}
+
+/// JOB CANCELED: the element that needs it ends.
+pub(crate) fn cancel(cx: &mut Context<'_>, key: Key) {
+    if let Some(value) = cx.state.jobs.get(key).map(value_of) {
+        cx.event(key, JobIntent::Canceled, &value);
+    }
+}

@@ -1,0 +1,45 @@
+//! JOB THROW_ERROR: a worker throws a BPMN error.
+
+use skep_protocol::Response;
+use skep_protocol::command::ThrowError;
+use skep_protocol::intent::JobIntent;
+use skep_protocol::value::{ErrorType, JobValue};
+
+use super::{finishable, value_of};
+use crate::processing::bpmn::{Problem, Subject, error, incidents};
+use crate::processing::{Context, Outcome};
+
+pub(crate) fn process(cx: &mut Context<'_>, command: &ThrowError) -> Outcome {
+    let key = command.job_key;
+    let job = value_of(finishable(cx, "THROW_ERROR", "throw an error for", key)?);
+    let value = JobValue {
+        error_code: command.error_code.as_str().into(),
+        error_message: command.error_message.as_str().into(),
+        deadline: -1,
+        variables: command.variables.entries().to_vec(),
+        ..job
+    };
+    let element = value.element_instance_key;
+    cx.event(key, JobIntent::ErrorThrown, &value);
+    match error::find_catcher(cx, element, &command.error_code) {
+        Some(catcher) => error::interrupt(cx, &catcher, value.variables),
+        None => {
+            let Some(el) = Subject::load(cx, element) else {
+                return Ok(Some(Response::Empty));
+            };
+            let reason = if command.error_message.is_empty() {
+                String::new()
+            } else {
+                format!("'{}'. ", command.error_message)
+            };
+            let message = format!(
+                "Expected to throw an error event with the code '{}', but it was not caught. {reason}{}",
+                command.error_code,
+                error::how_to_catch(cx, element)
+            );
+            let problem = Problem::new(ErrorType::UnhandledErrorEvent, message);
+            incidents::raise_for_job(cx, &el, problem, key);
+        }
+    }
+    Ok(Some(Response::Empty))
+}

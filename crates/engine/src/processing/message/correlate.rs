@@ -1,0 +1,89 @@
+//! MESSAGE_CORRELATION CORRELATE: publish without buffering, and tell the client who took it.
+
+use std::sync::Arc;
+
+use skep_protocol::command::CorrelateMessage;
+use skep_protocol::intent::{MessageCorrelationIntent, MessageIntent};
+use skep_protocol::value::{MessageCorrelationValue, MessageValue};
+use skep_protocol::{Key, RejectionType, Response};
+
+use super::message_side;
+use crate::processing::{Context, Outcome, reject};
+
+pub(crate) fn process(cx: &mut Context<'_>, command: &CorrelateMessage) -> Outcome {
+    let CorrelateMessage {
+        name,
+        correlation_key,
+        variables,
+    } = command;
+    if cx
+        .state
+        .message_subscriptions
+        .matching(name, correlation_key)
+        .is_empty()
+    {
+        return Err(not_found(name, correlation_key));
+    }
+    let key = cx.next_key();
+    let value = MessageValue {
+        name: name.clone(),
+        correlation_key: correlation_key.clone(),
+        time_to_live: -1,
+        deadline: cx.now,
+        message_id: Arc::default(),
+        variables: variables.entries().to_vec(),
+    };
+    cx.event(key, MessageIntent::Published, &value);
+    let taken = message_side::correlate_to_waiting(cx, key, &value);
+    let correlation = MessageCorrelationValue {
+        name: name.clone(),
+        correlation_key: correlation_key.clone(),
+        message_key: key,
+        process_instance_key: Key::NONE,
+    };
+    if taken == 0 {
+        cx.event(key, MessageCorrelationIntent::NotCorrelated, &correlation);
+        cx.event(key, MessageIntent::Expired, &value);
+        return Err(not_found(name, correlation_key));
+    }
+    cx.event(key, MessageCorrelationIntent::Correlating, &correlation);
+    if let Some(request) = cx.request {
+        cx.volatile.awaiting_correlation.insert(key, request);
+    }
+    cx.event(key, MessageIntent::Expired, &value);
+    Ok(None)
+}
+
+fn not_found(name: &str, correlation_key: &str) -> skep_protocol::Rejection {
+    reject(
+        RejectionType::NotFound,
+        "CORRELATE",
+        format!(
+            "Expected to find subscription for message with name '{name}' and correlation key '{correlation_key}', \
+             but none was found."
+        ),
+    )
+}
+
+/// The instance took the message: the first one is the client's answer.
+pub(crate) fn answer(cx: &mut Context<'_>, message_key: Key, process_instance_key: Key) {
+    if let Some(request) = cx.volatile.awaiting_correlation.remove(&message_key) {
+        let answer = Response::MessageCorrelated {
+            message_key,
+            process_instance_key,
+        };
+        cx.respond(request, Ok(answer));
+    }
+}
+
+/// No instance takes the message.
+pub(crate) fn answer_none(
+    cx: &mut Context<'_>,
+    message_key: Key,
+    name: &str,
+    correlation_key: &str,
+) {
+    if let Some(request) = cx.volatile.awaiting_correlation.remove(&message_key) {
+        cx.respond(request, Err(not_found(name, correlation_key)));
+    }
+}

@@ -1,0 +1,230 @@
+//! The message side: MESSAGE_SUBSCRIPTION commands, and the correlation of messages to subscriptions.
+
+use std::sync::Arc;
+
+use skep_protocol::Key;
+use skep_protocol::intent::MessageSubscriptionIntent as Intent;
+use skep_protocol::value::{MessageSubscriptionValue, MessageValue};
+
+use super::correlate;
+use crate::processing::Context;
+use crate::remote::{CorrelateSubscription, RemoteCommand, Variables};
+
+/// Gives a new message to waiting subscriptions: one instance of each process at most. Returns how many.
+pub(crate) fn correlate_to_waiting(
+    cx: &mut Context<'_>,
+    message_key: Key,
+    message: &MessageValue,
+) -> usize {
+    let mut taken: Vec<Arc<str>> = Vec::new();
+    let matching = cx
+        .state
+        .message_subscriptions
+        .matching(&message.name, &message.correlation_key);
+    for key in matching {
+        let Some(subscription) = cx.state.message_subscriptions.get(key) else {
+            continue;
+        };
+        if subscription.correlating || taken.contains(&subscription.value.bpmn_process_id) {
+            continue;
+        }
+        taken.push(subscription.value.bpmn_process_id.clone());
+        let value = subscription.value.clone();
+        start_correlation(cx, key, value, message_key, message.variables.clone());
+    }
+    taken.len()
+}
+
+/// MESSAGE_SUBSCRIPTION CREATE.
+pub(crate) fn open(cx: &mut Context<'_>, value: &MessageSubscriptionValue) {
+    let known = cx
+        .state
+        .message_subscriptions
+        .of_element(value.element_instance_key, &value.message_name);
+    let key = match known {
+        Some(key) => key,
+        None => {
+            let key = cx.next_key();
+            cx.event(key, Intent::Created, value);
+            key
+        }
+    };
+    acknowledge_open(cx, value);
+    if known.is_none() {
+        correlate_buffered(cx, key);
+    }
+}
+
+fn acknowledge_open(cx: &mut Context<'_>, value: &MessageSubscriptionValue) {
+    let command = RemoteCommand::MessageSubscriptionOpened {
+        element_instance_key: value.element_instance_key,
+        message_name: value.message_name.clone(),
+    };
+    send_to_instance(cx, value.process_instance_key, command);
+}
+
+/// Gives the oldest buffered message that this subscription's process has not had.
+fn correlate_buffered(cx: &mut Context<'_>, key: Key) {
+    let Some(subscription) = cx.state.message_subscriptions.get(key) else {
+        return;
+    };
+    if subscription.correlating {
+        return;
+    }
+    let value = subscription.value.clone();
+    let waiting = cx
+        .state
+        .messages
+        .waiting(&value.message_name, &value.correlation_key);
+    for message_key in waiting {
+        let Some(message) = cx.state.messages.get(message_key) else {
+            continue;
+        };
+        if message.value.deadline > cx.now && !message.correlated.contains(&value.bpmn_process_id) {
+            let variables = message.value.variables.clone();
+            start_correlation(cx, key, value, message_key, variables);
+            return;
+        }
+    }
+}
+
+fn start_correlation(
+    cx: &mut Context<'_>,
+    key: Key,
+    mut value: MessageSubscriptionValue,
+    message_key: Key,
+    variables: Variables,
+) {
+    value.message_key = message_key;
+    value.variables = variables;
+    cx.event(key, Intent::Correlating, &value);
+    send_correlate(cx, &value);
+}
+
+fn send_correlate(cx: &mut Context<'_>, value: &MessageSubscriptionValue) {
+    let command = RemoteCommand::CorrelateSubscription(CorrelateSubscription {
+        message_partition: cx.state.partition,
+        process_instance_key: value.process_instance_key,
+        element_instance_key: value.element_instance_key,
+        message_name: value.message_name.clone(),
+        message_key: value.message_key,
+        variables: value.variables.clone(),
+    });
+    send_to_instance(cx, value.process_instance_key, command);
+}
+
+fn send_to_instance(cx: &mut Context<'_>, process_instance_key: Key, command: RemoteCommand) {
+    if let Some(partition) = process_instance_key.partition() {
+        cx.effects.sends.push((partition, command));
+    }
+}
+
+/// MESSAGE_SUBSCRIPTION CORRELATE: the instance took the message.
+pub(crate) fn correlated(
+    cx: &mut Context<'_>,
+    element_instance_key: Key,
+    message_name: &Arc<str>,
+    message_key: Key,
+) {
+    let Some((key, value)) = correlating(cx, element_instance_key, message_name, message_key)
+    else {
+        return;
+    };
+    correlate::answer(cx, message_key, value.process_instance_key);
+    let interrupting = value.interrupting;
+    cx.event(key, Intent::Correlated, &value);
+    if !interrupting {
+        correlate_buffered(cx, key);
+    }
+}
+
+/// MESSAGE_SUBSCRIPTION REJECT: the instance did not take it; another one of the process may.
+pub(crate) fn rejected(
+    cx: &mut Context<'_>,
+    element_instance_key: Key,
+    message_name: &Arc<str>,
+    message_key: Key,
+) {
+    let Some((key, value)) = correlating(cx, element_instance_key, message_name, message_key)
+    else {
+        return;
+    };
+    cx.event(key, Intent::Rejected, &value);
+    let next =
+        cx.state
+            .message_subscriptions
+            .matching(&value.message_name, &value.correlation_key)
+            .into_iter()
+            .find(|key| {
+                cx.state.message_subscriptions.get(*key).is_some_and(|s| {
+                    !s.correlating && s.value.bpmn_process_id == value.bpmn_process_id
+                })
+            });
+    if let Some(next) = next
+        && let Some(other) = cx
+            .state
+            .message_subscriptions
+            .get(next)
+            .map(|s| s.value.clone())
+    {
+        start_correlation(cx, next, other, message_key, value.variables);
+        return;
+    }
+    correlate::answer_none(cx, message_key, message_name, &value.correlation_key);
+}
+
+fn correlating(
+    cx: &mut Context<'_>,
+    element_instance_key: Key,
+    message_name: &Arc<str>,
+    message_key: Key,
+) -> Option<(Key, MessageSubscriptionValue)> {
+    let key = cx
+        .state
+        .message_subscriptions
+        .of_element(element_instance_key, message_name)?;
+    let row = cx.state.message_subscriptions.get(key)?;
+    (row.correlating && row.value.message_key == message_key).then(|| (key, row.value.clone()))
+}
+
+/// MESSAGE_SUBSCRIPTION DELETE.
+pub(crate) fn close(
+    cx: &mut Context<'_>,
+    element_instance_key: Key,
+    message_name: &Arc<str>,
+    reply_to: u32,
+) {
+    let key = cx
+        .state
+        .message_subscriptions
+        .of_element(element_instance_key, message_name);
+    if let Some(key) = key
+        && let Some(value) = cx
+            .state
+            .message_subscriptions
+            .get(key)
+            .map(|s| s.value.clone())
+    {
+        cx.event(key, Intent::Deleted, &value);
+    }
+    let command = RemoteCommand::MessageSubscriptionClosed {
+        element_instance_key,
+        message_name: message_name.clone(),
+    };
+    cx.effects.sends.push((reply_to, command));
+}
+
+/// Sends unanswered correlations again.
+pub(crate) fn retry(cx: &mut Context<'_>) {
+    let pending: Vec<Key> = cx.state.message_subscriptions.pending().collect();
+    for key in pending {
+        let Some(row) = cx.state.message_subscriptions.get(key) else {
+            continue;
+        };
+        if row.sent_at + cx.config.retry_interval > cx.now {
+            continue;
+        }
+        let value = row.value.clone();
+        send_correlate(cx, &value);
+    }
+}

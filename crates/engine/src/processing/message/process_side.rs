@@ -1,0 +1,126 @@
+//! The process side: PROCESS_MESSAGE_SUBSCRIPTION commands.
+
+use std::sync::Arc;
+
+use skep_model::ElementIndex;
+use skep_protocol::Key;
+use skep_protocol::intent::ProcessMessageSubscriptionIntent as Intent;
+
+use crate::processing::Context;
+use crate::processing::bpmn::{Subject, events};
+use crate::remote::{CorrelateSubscription, RemoteCommand};
+use crate::state::ElementState;
+use crate::state::subscriptions::SubscriptionState;
+
+/// PROCESS_MESSAGE_SUBSCRIPTION CREATE: the message side is open.
+pub(crate) fn opened(cx: &mut Context<'_>, element_instance_key: Key, message_name: &Arc<str>) {
+    let Some(key) = cx
+        .state
+        .process_subscriptions
+        .of_element(element_instance_key, message_name)
+    else {
+        return;
+    };
+    if let Some(row) = cx.state.process_subscriptions.get(key)
+        && row.state == SubscriptionState::Opening
+    {
+        let value = row.value.clone();
+        cx.event(key, Intent::Created, &value);
+    }
+}
+
+/// PROCESS_MESSAGE_SUBSCRIPTION CORRELATE: a message for the element.
+pub(crate) fn correlate(cx: &mut Context<'_>, command: &CorrelateSubscription) {
+    let key = cx
+        .state
+        .process_subscriptions
+        .of_element(command.element_instance_key, &command.message_name);
+    let row = key.and_then(|key| cx.state.process_subscriptions.get(key));
+    let state = cx_state(row);
+    let (Some(key), Some((subscription_state, last_message, mut value))) = (key, state) else {
+        reject(cx, command);
+        return;
+    };
+    if last_message == command.message_key {
+        acknowledge(cx, command);
+        return;
+    }
+    let element_state = cx
+        .state
+        .elements
+        .get(command.element_instance_key)
+        .map(|row| row.state);
+    let waits = element_state == Some(ElementState::Activated)
+        && subscription_state != SubscriptionState::Closing;
+    let Some(el) = Subject::load(cx, command.element_instance_key).filter(|_| waits) else {
+        reject(cx, command);
+        return;
+    };
+    value.message_key = command.message_key;
+    let target = ElementIndex(value.element);
+    cx.event(key, Intent::Correlated, &value);
+    events::trigger(cx, &el, target, command.variables.clone());
+    acknowledge(cx, command);
+}
+
+fn cx_state(
+    row: Option<&crate::state::subscriptions::ProcessMessageSubscription>,
+) -> Option<(
+    SubscriptionState,
+    Key,
+    skep_protocol::value::ProcessMessageSubscriptionValue,
+)> {
+    row.map(|row| (row.state, row.last_message, row.value.clone()))
+}
+
+fn acknowledge(cx: &mut Context<'_>, command: &CorrelateSubscription) {
+    let answer = RemoteCommand::MessageCorrelated {
+        element_instance_key: command.element_instance_key,
+        message_name: command.message_name.clone(),
+        message_key: command.message_key,
+    };
+    cx.effects.sends.push((command.message_partition, answer));
+}
+
+fn reject(cx: &mut Context<'_>, command: &CorrelateSubscription) {
+    let answer = RemoteCommand::RejectCorrelation {
+        element_instance_key: command.element_instance_key,
+        process_instance_key: command.process_instance_key,
+        message_name: command.message_name.clone(),
+        message_key: command.message_key,
+    };
+    cx.effects.sends.push((command.message_partition, answer));
+}
+
+/// PROCESS_MESSAGE_SUBSCRIPTION DELETE: the message side is closed.
+pub(crate) fn closed(cx: &mut Context<'_>, element_instance_key: Key, message_name: &Arc<str>) {
+    let Some(key) = cx
+        .state
+        .process_subscriptions
+        .of_element(element_instance_key, message_name)
+    else {
+        return;
+    };
+    if let Some(row) = cx.state.process_subscriptions.get(key)
+        && row.state == SubscriptionState::Closing
+    {
+        let value = row.value.clone();
+        cx.event(key, Intent::Deleted, &value);
+    }
+}
+
+/// Sends unanswered openings and closings again.
+pub(crate) fn retry(cx: &mut Context<'_>) {
+    let pending: Vec<Key> = cx.state.process_subscriptions.pending().collect();
+    for key in pending {
+        let Some(row) = cx.state.process_subscriptions.get(key) else {
+            continue;
+        };
+        let (state, value) = (row.state, row.value.clone());
+        match state {
+            SubscriptionState::Opening => events::send_open(cx, &value),
+            SubscriptionState::Closing => events::send_close(cx, &value),
+            SubscriptionState::Opened => {}
+        }
+    }
+}

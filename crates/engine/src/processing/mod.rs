@@ -1,0 +1,34 @@
+//! Processors: command in, events out. A processor checks everything first and emits afterwards, so that a refused command
+//! leaves no trace but its rejection.
+
+pub(crate) mod bpmn;
+pub(crate) mod clock;
+pub(crate) mod context;
+pub(crate) mod deployment;
+pub(crate) mod expression;
+pub(crate) mod incident;
+pub(crate) mod job;
+pub(crate) mod message;
+pub(crate) mod process_instance;
+pub(crate) mod timer;
+pub(crate) mod variable;
+
+pub(crate) use context::{Context, Volatile};
+
+use skep_protocol::{Rejection, RejectionType};
+use std::borrow::Cow;
+
+/// The outcome of a client command: the answer now, later (`None`), or a refusal.
+pub(crate) type Outcome = Result<Option<skep_protocol::Response>, Rejection>;
+
+pub(crate) fn reject(
+    kind: RejectionType,
+    intent: &'static str,
+    reason: impl Into<Cow<'static, str>>,
+) -> Rejection {
+    Rejection {
+        kind,
+        intent,
+        reason: reason.into(),
+    }
+}

@@ -1,0 +1,35 @@
+//! PROCESS_INSTANCE CANCEL.
+
+use skep_model::ElementIndex;
+use skep_protocol::intent::ProcessInstanceIntent;
+use skep_protocol::{Key, RejectionType, Response};
+
+use crate::processing::bpmn::{Step, Subject};
+use crate::processing::{Context, Outcome, reject};
+
+pub(crate) fn process(cx: &mut Context<'_>, key: Key) -> Outcome {
+    let found = Subject::load(cx, key).filter(|el| el.index() == ElementIndex::PROCESS);
+    let Some(el) = found else {
+        return Err(reject(
+            RejectionType::NotFound,
+            "CANCEL",
+            format!(
+                "Expected to cancel a process instance with key '{key}', but no such process was found"
+            ),
+        ));
+    };
+    if el.value.parent_process_instance_key.some().is_some() {
+        return Err(reject(
+            RejectionType::InvalidState,
+            "CANCEL",
+            format!(
+                "Expected to cancel a process instance with key '{key}', but it is created by a parent process \
+                 instance. Cancel the root process instance '{}' instead.",
+                el.value.root_process_instance_key
+            ),
+        ));
+    }
+    cx.event(key, ProcessInstanceIntent::Canceling, &el.value);
+    cx.steps.push_back(Step::Terminate(key));
+    Ok(Some(Response::Empty))
+}

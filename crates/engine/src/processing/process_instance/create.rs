@@ -1,0 +1,167 @@
+//! PROCESS_INSTANCE_CREATION CREATE and CREATE_WITH_AWAITING_RESULT.
+
+use std::sync::Arc;
+
+use skep_model::ElementIndex;
+use skep_protocol::command::{CreateProcessInstance, ProcessRef};
+use skep_protocol::intent::{ProcessInstanceCreationIntent, ProcessInstanceIntent};
+use skep_protocol::response::ProcessInstanceCreated;
+use skep_protocol::value::{ProcessInstanceCreationValue, ProcessInstanceValue};
+use skep_protocol::{Key, Rejection, RejectionType, Response};
+
+use crate::processing::bpmn::{Subject, lifecycle, start_instructions};
+use crate::processing::{Context, Outcome, reject, variable};
+use crate::state::DeployedProcess;
+
+pub(crate) fn process(cx: &mut Context<'_>, command: &CreateProcessInstance) -> Outcome {
+    let intent = intent_name(command);
+    let process = find(cx, &command.process, intent)?;
+    let start_at = start_elements(&process, command, intent)?;
+    let terminate_after = command
+        .terminate_after
+        .iter()
+        .map(|id| element_to_end_after(&process, id, intent))
+        .collect::<Result<Vec<_>, _>>()?;
+
+    let key = cx.next_key();
+    let value = ProcessInstanceValue {
+        process_definition_key: process.key,
+        process_instance_key: key,
+        element: ElementIndex::PROCESS.0,
+        flow_scope_key: Key::NONE,
+        parent_process_instance_key: Key::NONE,
+        parent_element_instance_key: Key::NONE,
+        root_process_instance_key: key,
+        consumed_flows: 0,
+    };
+    cx.event(key, ProcessInstanceIntent::ElementActivating, &value);
+    for (name, text) in command.variables.entries() {
+        variable::set_local(cx, key, name, text);
+    }
+    let creation = ProcessInstanceCreationValue {
+        process_definition_key: process.key,
+        process_instance_key: key,
+        bpmn_process_id: process.bpmn_process_id.clone(),
+        version: process.version,
+        start_elements: start_at.iter().map(|e| e.0).collect(),
+        terminate_after,
+        tags: command.tags.clone(),
+        business_id: command.business_id.clone(),
+    };
+    let creation_key = cx.next_key();
+    cx.event(
+        creation_key,
+        ProcessInstanceCreationIntent::Created,
+        &creation,
+    );
+
+    let created = ProcessInstanceCreated {
+        process_definition_key: process.key,
+        bpmn_process_id: process.bpmn_process_id.clone(),
+        version: process.version,
+        process_instance_key: key,
+        tags: creation.tags.into(),
+        business_id: creation.business_id,
+    };
+    let answer = match (&command.await_result, cx.request) {
+        (Some(wanted), Some(request)) => {
+            cx.volatile
+                .awaiting_results
+                .insert(key, (request, wanted.clone()));
+            None
+        }
+        _ => Some(Response::ProcessInstanceCreated(created)),
+    };
+    let root = Subject {
+        key,
+        process,
+        value,
+    };
+    if start_at.is_empty() {
+        lifecycle::activate(cx, &root, Vec::new());
+    } else {
+        start_instructions::activate_at(cx, &root, &start_at);
+    }
+    Ok(answer)
+}
+
+fn intent_name(command: &CreateProcessInstance) -> &'static str {
+    match command.await_result {
+        Some(_) => "CREATE_WITH_AWAITING_RESULT",
+        None => "CREATE",
+    }
+}
+
+fn find(
+    cx: &Context<'_>,
+    wanted: &ProcessRef,
+    intent: &'static str,
+) -> Result<Arc<DeployedProcess>, Rejection> {
+    let processes = &cx.state.processes;
+    let (found, what) = match wanted {
+        ProcessRef::Key(key) => (processes.startable(*key), format!("key '{key}'")),
+        ProcessRef::Id {
+            bpmn_process_id,
+            version,
+        } if *version < 0 => (
+            processes.latest(bpmn_process_id),
+            format!("process ID '{bpmn_process_id}'"),
+        ),
+        ProcessRef::Id {
+            bpmn_process_id,
+            version,
+        } => (
+            processes.version(bpmn_process_id, *version),
+            format!("process ID '{bpmn_process_id}' and version '{version}'"),
+        ),
+    };
+    found.cloned().ok_or_else(|| {
+        reject(
+            RejectionType::NotFound,
+            intent,
+            format!("Expected to find process definition with {what}, but none found"),
+        )
+    })
+}
+
+fn start_elements(
+    process: &DeployedProcess,
+    command: &CreateProcessInstance,
+    intent: &'static str,
+) -> Result<Vec<ElementIndex>, Rejection> {
+    if command.start_instructions.is_empty() && process.graph.none_start_event().is_none() {
+        return Err(reject(
+            RejectionType::InvalidState,
+            intent,
+            format!(
+                "Expected to create instance of process with none start event, but there is no such event in process '{}'",
+                process.bpmn_process_id
+            ),
+        ));
+    }
+    command
+        .start_instructions
+        .iter()
+        .map(|id| {
+            start_instructions::check(&process.graph, id)
+                .map_err(|reason| reject(RejectionType::InvalidArgument, intent, reason))
+        })
+        .collect()
+}
+
+fn element_to_end_after(
+    process: &DeployedProcess,
+    id: &str,
+    intent: &'static str,
+) -> Result<u32, Rejection> {
+    process.graph.find(id).map(|index| index.0).ok_or_else(|| {
+        reject(
+            RejectionType::InvalidArgument,
+            intent,
+            format!(
+                "Expected to terminate the instance after element '{id}', but process '{}' has no such element",
+                process.bpmn_process_id
+            ),
+        )
+    })
+}

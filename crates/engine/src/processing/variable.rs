@@ -1,0 +1,107 @@
+//! Setting variables: local to a scope, or carried to the scope that has them.
+
+use std::sync::Arc;
+
+use skep_protocol::document::JsonText;
+use skep_protocol::intent::{VariableDocumentIntent, VariableIntent};
+use skep_protocol::value::{VariableDocumentValue, VariableValue};
+use skep_protocol::{Document, Key, RejectionType, Response};
+
+use super::bpmn::Subject;
+use super::{Context, Outcome, reject};
+
+/// VARIABLE_DOCUMENT UPDATE.
+pub(crate) fn update(
+    cx: &mut Context<'_>,
+    element_instance_key: Key,
+    variables: &Document,
+    local: bool,
+) -> Outcome {
+    if cx.state.elements.get(element_instance_key).is_none() {
+        return Err(reject(
+            RejectionType::NotFound,
+            "UPDATE",
+            format!(
+                "Expected to update variables for element with key '{element_instance_key}', but no such element was \
+                 found"
+            ),
+        ));
+    }
+    if local {
+        for (name, value) in variables.entries() {
+            set_local(cx, element_instance_key, name, value);
+        }
+    } else {
+        propagate(cx, element_instance_key, variables.entries());
+    }
+    let key = cx.next_key();
+    let value = VariableDocumentValue {
+        scope_key: element_instance_key,
+        local,
+    };
+    cx.event(key, VariableDocumentIntent::Updated, &value);
+    Ok(Some(Response::VariablesSet { key }))
+}
+
+/// Sets a variable of this very scope. Setting what it already is makes no event.
+pub(crate) fn set_local(cx: &mut Context<'_>, scope: Key, name: &Arc<str>, value: &JsonText) {
+    let Some(row) = cx.state.elements.get(scope) else {
+        return;
+    };
+    let old = row.variable(name);
+    if old.is_some_and(|v| v.value == *value) {
+        return;
+    }
+    let old_key = old.map(|v| v.key);
+    let record = VariableValue {
+        name: name.clone(),
+        value: value.clone(),
+        scope_key: scope,
+        process_instance_key: row.process_instance_key,
+        process_definition_key: row.process_definition_key,
+        root_process_instance_key: row.root_process_instance_key,
+    };
+    match old_key {
+        Some(key) => cx.event(key, VariableIntent::Updated, &record),
+        None => {
+            let key = cx.next_key();
+            cx.event(key, VariableIntent::Created, &record);
+        }
+    }
+}
+
+/// Sets each variable in the nearest scope, from `scope` outwards, that has it; else in the outermost one.
+pub(crate) fn propagate(cx: &mut Context<'_>, scope: Key, variables: &[(Arc<str>, JsonText)]) {
+    for (name, value) in variables {
+        let target = match cx.state.elements.scope_of_variable(scope, name) {
+            Some(target) => target,
+            None => outermost(cx, scope),
+        };
+        set_local(cx, target, name, value);
+    }
+}
+
+fn outermost(cx: &mut Context<'_>, scope: Key) -> Key {
+    let mut scope = scope;
+    while let Some(outer) = cx
+        .state
+        .elements
+        .get(scope)
+        .and_then(|row| row.flow_scope_key.some())
+    {
+        scope = outer;
+    }
+    scope
+}
+
+/// Variables that come with a completed job, a message or a called process. With output mappings they are local to the
+/// element and the mappings choose; without, they are carried outwards.
+pub(crate) fn accept(cx: &mut Context<'_>, el: &Subject, variables: &[(Arc<str>, JsonText)]) {
+    if el.element().outputs.is_empty() {
+        propagate(cx, el.key, variables);
+    } else {
+        for (name, value) in variables {
+            set_local(cx, el.key, name, value);
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Commands between partitions. They are sent after commit, may be lost or arrive twice, and are repeated until answered:
+//! every receiver accepts them more than once.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use skep_protocol::Key;
+use skep_protocol::command::Resource;
+use skep_protocol::document::JsonText;
+use skep_protocol::value::{MessageSubscriptionValue, ProcessValue};
+
+pub type Variables = Vec<(Arc<str>, JsonText)>;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum RemoteCommand {
+    /// MESSAGE_SUBSCRIPTION CREATE, to the partition of the correlation key.
+    OpenMessageSubscription(MessageSubscriptionValue),
+    /// PROCESS_MESSAGE_SUBSCRIPTION CREATE: it is open.
+    MessageSubscriptionOpened {
+        element_instance_key: Key,
+        message_name: Arc<str>,
+    },
+    /// PROCESS_MESSAGE_SUBSCRIPTION CORRELATE, to the partition of the instance.
+    CorrelateSubscription(CorrelateSubscription),
+    /// MESSAGE_SUBSCRIPTION CORRELATE: the instance took the message.
+    MessageCorrelated {
+        element_instance_key: Key,
+        message_name: Arc<str>,
+        message_key: Key,
+    },
+    /// MESSAGE_SUBSCRIPTION REJECT: the instance did not take it.
+    RejectCorrelation {
+        element_instance_key: Key,
+        process_instance_key: Key,
+        message_name: Arc<str>,
+        message_key: Key,
+    },
+    /// MESSAGE_SUBSCRIPTION DELETE.
+    CloseMessageSubscription {
+        element_instance_key: Key,
+        message_name: Arc<str>,
+        reply_to: u32,
+    },
+    /// PROCESS_MESSAGE_SUBSCRIPTION DELETE: it is closed.
+    MessageSubscriptionClosed {
+        element_instance_key: Key,
+        message_name: Arc<str>,
+    },
+    /// A command that all partitions carry out.
+    Distribute {
+        distribution_key: Key,
+        origin: u32,
+        command: Distributed,
+    },
+    /// COMMAND_DISTRIBUTION ACKNOWLEDGE.
+    AcknowledgeDistribution {
+        distribution_key: Key,
+        partition: u32,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CorrelateSubscription {
+    /// The partition that holds the message.
+    pub message_partition: u32,
+    pub process_instance_key: Key,
+    pub element_instance_key: Key,
+    pub message_name: Arc<str>,
+    pub message_key: Key,
+    pub variables: Variables,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Distributed {
+    /// DEPLOYMENT DISTRIBUTE.
+    Deployment {
+        deployment_key: Key,
+        resources: Vec<Resource>,
+        processes: Vec<ProcessValue>,
+    },
+    /// RESOURCE_DELETION DELETE.
+    ResourceDeletion { resource_key: Key },
+}

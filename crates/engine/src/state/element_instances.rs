@@ -1,0 +1,207 @@
+//! Element instances: the tokens of running process instances, each with its variable scope.
+//!
+//! The children of a scope form a doubly linked list, newest first, so that adding and removing one of very many stays
+//! cheap.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use skep_protocol::Key;
+use skep_protocol::document::JsonText;
+
+use super::table::{Row, StoreError, Table, Tables};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ElementState {
+    Activating,
+    Activated,
+    Completing,
+    Terminating,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Variable {
+    pub key: Key,
+    pub name: Arc<str>,
+    pub value: JsonText,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ElementInstance {
+    /// Index of the element in its process definition.
+    pub element: u32,
+    pub state: ElementState,
+    pub process_definition_key: Key,
+    pub process_instance_key: Key,
+    pub root_process_instance_key: Key,
+    pub parent_process_instance_key: Key,
+    pub parent_element_instance_key: Key,
+    pub flow_scope_key: Key,
+    /// Children that have not ended.
+    pub active_children: u32,
+    /// Sequence flows taken within this scope whose target was not activated yet (tokens that wait at a join).
+    pub active_flows: u32,
+    pub first_child: Key,
+    pub next_sibling: Key,
+    pub previous_sibling: Key,
+    pub job_key: Key,
+    pub variables: Vec<Variable>,
+    pub extra: Option<Box<Extra>>,
+}
+
+/// What few element instances have.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Extra {
+    /// Tokens that wait at the parallel gateways of this scope: (gateway, sequence flow, count).
+    pub joins: Vec<(u32, u32, u32)>,
+    pub timers: Vec<Key>,
+    /// Keys of the process message subscriptions.
+    pub subscriptions: Vec<Key>,
+    pub incidents: Vec<Key>,
+    /// The boundary event that interrupts this activity, and its variables, until the activity has terminated.
+    pub interrupted_by: Option<(u32, Vec<(Arc<str>, JsonText)>)>,
+    /// The instance that a call activity waits for.
+    pub called_instance: Key,
+    /// On a process: nesting of call activities, 1 for a root instance.
+    pub depth: u32,
+    pub tags: Vec<String>,
+    pub business_id: Option<String>,
+    /// On a process: elements after whose end the instance is terminated.
+    pub terminate_after: Vec<u32>,
+}
+
+impl ElementInstance {
+    pub fn extra(&mut self) -> &mut Extra {
+        self.extra.get_or_insert_default()
+    }
+
+    pub fn variable(&self, name: &str) -> Option<&Variable> {
+        self.variables.iter().find(|v| &*v.name == name)
+    }
+
+    /// Tokens that wait on `flow` in front of the joining `gateway` within this scope.
+    pub fn waiting_tokens(&self, gateway: u32, flow: u32) -> u32 {
+        self.extra
+            .iter()
+            .flat_map(|e| &e.joins)
+            .find(|(g, f, _)| (*g, *f) == (gateway, flow))
+            .map_or(0, |(_, _, count)| *count)
+    }
+}
+
+impl Row for ElementInstance {
+    const TABLE: u8 = 2;
+
+    fn weight(&self) -> usize {
+        let variables: usize = self
+            .variables
+            .iter()
+            .map(|v| size_of::<Variable>() + v.name.len() + v.value.len() + 32)
+            .sum();
+        size_of::<Self>() + variables + self.extra.as_ref().map_or(0, |_| size_of::<Extra>() + 64)
+    }
+}
+
+pub struct ElementInstances {
+    pub table: Table<ElementInstance>,
+}
+
+impl ElementInstances {
+    pub fn open(tables: &Arc<Tables>) -> Result<Self, StoreError> {
+        Ok(ElementInstances {
+            table: Table::open(tables)?,
+        })
+    }
+
+    pub fn get(&mut self, key: Key) -> Option<&ElementInstance> {
+        self.table.get(key)
+    }
+
+    pub fn get_mut(&mut self, key: Key) -> Option<&mut ElementInstance> {
+        self.table.get_mut(key)
+    }
+
+    /// Adds an instance as the newest child of its flow scope.
+    pub fn insert(&mut self, key: Key, mut instance: ElementInstance, consumed_flows: u32) {
+        let scope_key = instance.flow_scope_key;
+        if let Some(scope) = self.table.get_mut(scope_key) {
+            scope.active_children += 1;
+            scope.active_flows = scope.active_flows.saturating_sub(consumed_flows);
+            let next = std::mem::replace(&mut scope.first_child, key);
+            instance.next_sibling = next;
+            if let Some(next) = self.table.get_mut(next) {
+                next.previous_sibling = key;
+            }
+        }
+        self.table.insert(key, instance);
+    }
+
+    /// Removes an instance and takes it out of its flow scope.
+    pub fn remove(&mut self, key: Key) -> Option<ElementInstance> {
+        let instance = self.table.remove(key)?;
+        let (previous, next) = (instance.previous_sibling, instance.next_sibling);
+        if let Some(scope) = self.table.get_mut(instance.flow_scope_key) {
+            scope.active_children = scope.active_children.saturating_sub(1);
+            if scope.first_child == key {
+                scope.first_child = next;
+            }
+        }
+        if previous.some().is_some()
+            && let Some(row) = self.table.get_mut(previous)
+        {
+            row.next_sibling = next;
+        }
+        if next.some().is_some()
+            && let Some(row) = self.table.get_mut(next)
+        {
+            row.previous_sibling = previous;
+        }
+        Some(instance)
+    }
+
+    /// Keys of the children, newest first.
+    pub fn children(&mut self, key: Key) -> Vec<Key> {
+        let mut children = Vec::new();
+        let mut child = self.get(key).map_or(Key::NONE, |e| e.first_child);
+        while let Some(key) = child.some() {
+            children.push(key);
+            child = self.get(key).map_or(Key::NONE, |e| e.next_sibling);
+        }
+        children
+    }
+
+    /// The scope that a change of `name` seen from `key` reaches: the nearest one that has it.
+    pub fn scope_of_variable(&mut self, key: Key, name: &str) -> Option<Key> {
+        let mut scope = key;
+        loop {
+            let instance = self.get(scope)?;
+            if instance.variable(name).is_some() {
+                return Some(scope);
+            }
+            scope = instance.flow_scope_key;
+        }
+    }
+
+    /// The variable that an expression at `key` sees under this name.
+    pub fn visible_variable(&mut self, key: Key, name: &str) -> Option<JsonText> {
+        let scope = self.scope_of_variable(key, name)?;
+        self.get(scope)?.variable(name).map(|v| v.value.clone())
+    }
+
+    /// All variables visible at `key`: the inner scope hides the outer. `names` empty means all.
+    pub fn visible_variables(&mut self, key: Key, names: &[Arc<str>]) -> Vec<(Arc<str>, JsonText)> {
+        let mut found: Vec<(Arc<str>, JsonText)> = Vec::new();
+        let mut scope = key;
+        while let Some(instance) = self.get(scope) {
+            let outer = instance.flow_scope_key;
+            for variable in &instance.variables {
+                let wanted = names.is_empty() || names.contains(&variable.name);
+                if wanted && !found.iter().any(|(name, _)| *name == variable.name) {
+                    found.push((variable.name.clone(), variable.value.clone()));
+                }
+            }
+            scope = outer;
+        }
+        found
+    }
+}

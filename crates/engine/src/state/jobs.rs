@@ -1,0 +1,187 @@
+//! Jobs, with the indices that activation and time-outs need.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use skep_protocol::Key;
+
+use super::table::{Row, StoreError, Table, Tables};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum JobState {
+    Activatable,
+    /// With a worker until its deadline.
+    Activated,
+    /// Failed; offered again when the back-off ends.
+    BackingOff,
+    /// No retries left, or an error that nobody caught: waits for its incident to be resolved.
+    Incident,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Job {
+    pub job_type: Arc<str>,
+    pub state: JobState,
+    pub element: u32,
+    pub element_instance_key: Key,
+    pub process_definition_key: Key,
+    pub process_instance_key: Key,
+    pub root_process_instance_key: Key,
+    pub retries: i32,
+    pub worker: Arc<str>,
+    /// While activated: the deadline; while backing off: the end of the back-off. Epoch milliseconds, else -1.
+    pub due: i64,
+}
+
+impl Row for Job {
+    const TABLE: u8 = 3;
+
+    fn weight(&self) -> usize {
+        size_of::<Self>() + self.job_type.len() + self.worker.len()
+    }
+}
+
+pub struct Jobs {
+    pub table: Table<Job>,
+    /// Waiting jobs per type, oldest first.
+    activatable: BTreeMap<Arc<str>, BTreeSet<Key>>,
+    deadlines: BTreeSet<(i64, Key)>,
+    back_offs: BTreeSet<(i64, Key)>,
+}
+
+impl Jobs {
+    pub fn open(tables: &Arc<Tables>) -> Result<Jobs, StoreError> {
+        let mut indices = Jobs {
+            table: Table::open_with(tables, |_, _: Job| {})?,
+            activatable: BTreeMap::new(),
+            deadlines: BTreeSet::new(),
+            back_offs: BTreeSet::new(),
+        };
+        tables.scan::<Job>(&mut |key, job| {
+            if let Ok(key) = <[u8; 8]>::try_from(key) {
+                indices.index(
+                    Key(i64::from_be_bytes(key)),
+                    job.state,
+                    &job.job_type,
+                    job.due,
+                );
+            }
+        })?;
+        Ok(indices)
+    }
+
+    fn index(&mut self, key: Key, state: JobState, job_type: &Arc<str>, due: i64) {
+        match state {
+            JobState::Activatable => match self.activatable.get_mut(job_type) {
+                Some(waiting) => {
+                    waiting.insert(key);
+                }
+                None => {
+                    self.activatable
+                        .insert(job_type.clone(), BTreeSet::from([key]));
+                }
+            },
+            JobState::Activated => {
+                self.deadlines.insert((due, key));
+            }
+            JobState::BackingOff => {
+                self.back_offs.insert((due, key));
+            }
+            JobState::Incident => {}
+        }
+    }
+
+    fn unindex(&mut self, key: Key, state: JobState, job_type: &Arc<str>, due: i64) {
+        match state {
+            JobState::Activatable => {
+                if let Some(waiting) = self.activatable.get_mut(job_type) {
+                    waiting.remove(&key);
+                    if waiting.is_empty() {
+                        self.activatable.remove(job_type);
+                    }
+                }
+            }
+            JobState::Activated => {
+                self.deadlines.remove(&(due, key));
+            }
+            JobState::BackingOff => {
+                self.back_offs.remove(&(due, key));
+            }
+            JobState::Incident => {}
+        }
+    }
+
+    pub fn get(&mut self, key: Key) -> Option<&Job> {
+        self.table.get(key)
+    }
+
+    pub fn insert(&mut self, key: Key, job: Job) {
+        self.index(key, job.state, &job.job_type, job.due);
+        self.table.insert(key, job);
+    }
+
+    pub fn remove(&mut self, key: Key) -> Option<Job> {
+        let job = self.table.remove(key)?;
+        self.unindex(key, job.state, &job.job_type, job.due);
+        Some(job)
+    }
+
+    /// Changes a job and keeps the indices true.
+    pub fn update(&mut self, key: Key, change: impl FnOnce(&mut Job)) {
+        let Some(job) = self.table.get_mut(key) else {
+            return;
+        };
+        let (state, due) = (job.state, job.due);
+        change(job);
+        let (new_state, new_due, job_type) = (job.state, job.due, job.job_type.clone());
+        if (state, due) != (new_state, new_due) {
+            self.unindex(key, state, &job_type, due);
+            self.index(key, new_state, &job_type, new_due);
+        }
+    }
+
+    /// Waiting jobs of a type, oldest first.
+    pub fn activatable(&self, job_type: &str) -> impl Iterator<Item = Key> + '_ {
+        self.activatable
+            .get(job_type)
+            .into_iter()
+            .flatten()
+            .copied()
+    }
+
+    pub fn activatable_types(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.activatable.keys()
+    }
+
+    /// Jobs whose deadline has passed, the most overdue first.
+    pub fn timed_out(&self, now: i64) -> impl Iterator<Item = Key> + '_ {
+        self.deadlines
+            .range(..(now, Key(i64::MAX)))
+            .map(|(_, key)| *key)
+    }
+
+    /// Failed jobs whose back-off has ended.
+    pub fn backed_off(&self, now: i64) -> impl Iterator<Item = Key> + '_ {
+        self.back_offs
+            .range(..=(now, Key(i64::MAX)))
+            .map(|(_, key)| *key)
+    }
+
+    /// When the next deadline or back-off ends, epoch milliseconds.
+    pub fn next_due(&self) -> Option<i64> {
+        let deadline = self.deadlines.first().map(|(due, _)| *due + 1);
+        let back_off = self.back_offs.first().map(|(due, _)| *due);
+        deadline.into_iter().chain(back_off).min()
+    }
+
+    /// Jobs with workers now.
+    pub fn activated_count(&self) -> usize {
+        self.deadlines.len()
+    }
+
+    /// Jobs that wait for a worker now.
+    pub fn activatable_count(&self) -> usize {
+        self.activatable.values().map(BTreeSet::len).sum()
+    }
+}

@@ -1,0 +1,142 @@
+//! Published messages that are buffered until their time to live ends.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use skep_protocol::Key;
+use skep_protocol::value::MessageValue;
+
+use super::table::{CheckpointWriter, Row, StoreError, Table, Tables};
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Message {
+    pub value: MessageValue,
+    /// Processes that took the message: it goes to one instance of each at most.
+    pub correlated: Vec<Arc<str>>,
+}
+
+impl Row for Message {
+    const TABLE: u8 = 6;
+}
+
+type NameAndKey = (Arc<str>, Arc<str>);
+
+pub struct Messages {
+    pub table: Table<Message>,
+    by_name: HashMap<NameAndKey, BTreeSet<Key>>,
+    by_id: HashMap<(Arc<str>, Arc<str>, Arc<str>), Key>,
+    deadlines: BTreeSet<(i64, Key)>,
+}
+
+impl Messages {
+    pub fn open(tables: &Arc<Tables>) -> Result<Messages, StoreError> {
+        let mut messages = Messages {
+            table: Table::open(tables)?,
+            by_name: HashMap::new(),
+            by_id: HashMap::new(),
+            deadlines: BTreeSet::new(),
+        };
+        tables.scan::<Message>(&mut |key, row| {
+            if let Ok(key) = <[u8; 8]>::try_from(key) {
+                messages.index(Key(i64::from_be_bytes(key)), &row.value);
+            }
+        })?;
+        Ok(messages)
+    }
+
+    fn index(&mut self, key: Key, message: &MessageValue) {
+        let name = (message.name.clone(), message.correlation_key.clone());
+        self.by_name.entry(name).or_default().insert(key);
+        if !message.message_id.is_empty() {
+            self.by_id.insert(id_of(message), key);
+        }
+        self.deadlines.insert((message.deadline, key));
+    }
+
+    pub fn insert(&mut self, key: Key, value: MessageValue) {
+        self.index(key, &value);
+        self.table.insert(
+            key,
+            Message {
+                value,
+                correlated: Vec::new(),
+            },
+        );
+    }
+
+    pub fn remove(&mut self, key: Key) {
+        let Some(Message { value, .. }) = self.table.remove(key) else {
+            return;
+        };
+        let name = (value.name.clone(), value.correlation_key.clone());
+        if let Some(keys) = self.by_name.get_mut(&name) {
+            keys.remove(&key);
+            if keys.is_empty() {
+                self.by_name.remove(&name);
+            }
+        }
+        if !value.message_id.is_empty() {
+            self.by_id.remove(&id_of(&value));
+        }
+        self.deadlines.remove(&(value.deadline, key));
+    }
+
+    pub fn get(&mut self, key: Key) -> Option<&Message> {
+        self.table.get(key)
+    }
+
+    /// A buffered message with the same name, correlation key and message id.
+    pub fn with_id(
+        &self,
+        name: &Arc<str>,
+        correlation_key: &Arc<str>,
+        id: &Arc<str>,
+    ) -> Option<Key> {
+        self.by_id
+            .get(&(name.clone(), correlation_key.clone(), id.clone()))
+            .copied()
+    }
+
+    /// Buffered messages, oldest first.
+    pub fn waiting(&self, name: &Arc<str>, correlation_key: &Arc<str>) -> Vec<Key> {
+        self.by_name
+            .get(&(name.clone(), correlation_key.clone()))
+            .map(|keys| keys.iter().copied().collect())
+            .unwrap_or_default()
+    }
+
+    pub fn expired(&self, now: i64) -> impl Iterator<Item = Key> + '_ {
+        self.deadlines
+            .range(..=(now, Key(i64::MAX)))
+            .map(|(_, key)| *key)
+    }
+
+    pub fn next_due(&self) -> Option<i64> {
+        self.deadlines.first().map(|(due, _)| *due)
+    }
+
+    pub fn len(&self) -> usize {
+        self.table.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.table.is_empty()
+    }
+
+    pub(crate) fn checkpoint(&mut self, out: &mut dyn CheckpointWriter) {
+        self.table.checkpoint(out);
+    }
+
+    pub(crate) fn dump(&self, all: &mut BTreeMap<(u8, Vec<u8>), Vec<u8>>) {
+        self.table.dump(all);
+    }
+}
+
+fn id_of(message: &MessageValue) -> (Arc<str>, Arc<str>, Arc<str>) {
+    (
+        message.name.clone(),
+        message.correlation_key.clone(),
+        message.message_id.clone(),
+    )
+}

@@ -1,0 +1,162 @@
+//! The state of a partition: typed tables in memory, written behind to a store at checkpoints.
+//!
+//! Only appliers change it. Rows that are cold may be evicted and are read back on demand; indices over jobs, timers,
+//! messages and subscriptions stay in memory and are rebuilt from the store at recovery.
+
+pub mod distributions;
+pub mod element_instances;
+pub mod incidents;
+pub mod jobs;
+pub mod messages;
+pub mod processes;
+pub mod subscriptions;
+pub mod table;
+pub mod timers;
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use skep_protocol::Key;
+
+pub use distributions::Distributions;
+pub use element_instances::{ElementInstance, ElementInstances, ElementState, Variable};
+pub use incidents::Incidents;
+pub use jobs::{Job, JobState, Jobs};
+pub use messages::Messages;
+pub use processes::{DeployedProcess, Processes};
+pub use subscriptions::{MessageSubscriptions, ProcessMessageSubscriptions};
+pub use table::{CheckpointWriter, Row, RowStore, StoreError, Table, Tables};
+pub use timers::Timers;
+
+/// The few numbers that are state themselves.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Counters {
+    /// Counter part of the newest key that this partition made.
+    pub last_key: u64,
+    /// `Some` while the clock is pinned (CLOCK PINNED), epoch milliseconds.
+    pub pinned_clock: Option<i64>,
+}
+
+impl Row for Counters {
+    const TABLE: u8 = 0;
+}
+
+pub struct State {
+    pub partition: u32,
+    pub counters: Counters,
+    pub processes: Processes,
+    pub elements: ElementInstances,
+    pub jobs: Jobs,
+    pub timers: Timers,
+    pub incidents: Incidents,
+    pub messages: Messages,
+    pub message_subscriptions: MessageSubscriptions,
+    pub process_subscriptions: ProcessMessageSubscriptions,
+    pub distributions: Distributions,
+    tables: Arc<Tables>,
+}
+
+impl State {
+    /// Opens the state that `store` holds; an empty store gives the empty state.
+    ///
+    /// Reads every row of the indexed tables once, without keeping them in memory.
+    pub fn open(partition: u32, store: Arc<dyn RowStore>) -> Result<State, StoreError> {
+        let tables = Arc::new(Tables::new(store));
+        let mut counters = Counters::default();
+        tables.scan::<Counters>(&mut |_, row| counters = row)?;
+        Ok(State {
+            partition,
+            counters,
+            processes: Processes::open(&tables)?,
+            elements: ElementInstances::open(&tables)?,
+            jobs: Jobs::open(&tables)?,
+            timers: Timers::open(&tables)?,
+            incidents: Incidents::open(&tables)?,
+            messages: Messages::open(&tables)?,
+            message_subscriptions: MessageSubscriptions::open(&tables)?,
+            process_subscriptions: ProcessMessageSubscriptions::open(&tables)?,
+            distributions: Distributions::open(&tables)?,
+            tables,
+        })
+    }
+
+    /// The key that the next event of a new thing gets. It counts once that event is applied.
+    pub fn next_key(&self) -> Key {
+        Key::new(self.partition, self.counters.last_key + 1)
+    }
+
+    /// Every applied event reports its key, so that a replayed state goes on counting where the leader stopped.
+    pub fn observe_key(&mut self, key: Key) {
+        if key.partition() == Some(self.partition) {
+            self.counters.last_key = self.counters.last_key.max(key.counter());
+        }
+    }
+
+    /// Hands every changed row to `out` and marks it clean.
+    pub fn checkpoint(&mut self, out: &mut dyn CheckpointWriter) {
+        out.put(
+            Counters::TABLE,
+            &[],
+            skep_protocol::record::encode(&self.counters),
+        );
+        self.processes.checkpoint(out);
+        self.elements.table.checkpoint(out);
+        self.jobs.table.checkpoint(out);
+        self.timers.table.checkpoint(out);
+        self.incidents.table.checkpoint(out);
+        self.messages.checkpoint(out);
+        self.message_subscriptions.table.checkpoint(out);
+        self.process_subscriptions.table.checkpoint(out);
+        self.distributions.table.checkpoint(out);
+    }
+
+    /// Drops clean rows that were not used since the last call until about `limit` bytes of rows stay resident.
+    /// Call it when the last checkpoint has reached the store. Returns the number of evicted rows.
+    pub fn evict(&mut self, limit: usize) -> usize {
+        let mut evicted = 0;
+        let mut resident = self.resident_bytes();
+        evicted += self.elements.table.evict(limit, &mut resident);
+        evicted += self.jobs.table.evict(limit, &mut resident);
+        evicted += self.timers.table.evict(limit, &mut resident);
+        evicted += self.message_subscriptions.table.evict(limit, &mut resident);
+        evicted += self.process_subscriptions.table.evict(limit, &mut resident);
+        evicted
+    }
+
+    /// Estimated bytes of rows in memory.
+    pub fn resident_bytes(&self) -> usize {
+        self.elements.table.resident_bytes()
+            + self.jobs.table.resident_bytes()
+            + self.timers.table.resident_bytes()
+            + self.message_subscriptions.table.resident_bytes()
+            + self.process_subscriptions.table.resident_bytes()
+    }
+
+    /// A failed read of the store. The state can no longer be trusted: the partition must stop.
+    pub fn fault(&self) -> Option<StoreError> {
+        self.tables.fault()
+    }
+
+    pub(crate) fn fail(&self, reason: String) {
+        self.tables.fail(StoreError(reason));
+    }
+
+    /// Everything, as bytes per row: two states are equal if and only if their dumps are.
+    pub fn dump(&self) -> std::collections::BTreeMap<(u8, Vec<u8>), Vec<u8>> {
+        let mut all = self.tables.dump();
+        all.insert(
+            (Counters::TABLE, Vec::new()),
+            skep_protocol::record::encode(&self.counters),
+        );
+        self.processes.dump(&mut all);
+        self.elements.table.dump(&mut all);
+        self.jobs.table.dump(&mut all);
+        self.timers.table.dump(&mut all);
+        self.incidents.table.dump(&mut all);
+        self.messages.dump(&mut all);
+        self.message_subscriptions.table.dump(&mut all);
+        self.process_subscriptions.table.dump(&mut all);
+        self.distributions.table.dump(&mut all);
+        all
+    }
+}

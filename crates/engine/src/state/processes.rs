@@ -1,0 +1,231 @@
+//! Deployed process definitions. They stay in memory: every instance needs its own.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use skep_model::Process;
+use skep_protocol::Key;
+use skep_protocol::record::encode;
+use skep_protocol::value::ProcessValue;
+
+use super::table::{CheckpointWriter, Row, StoreError, Tables};
+
+/// A definition with its compiled graph.
+#[derive(Debug)]
+pub struct DeployedProcess {
+    pub key: Key,
+    pub bpmn_process_id: Arc<str>,
+    pub version: i32,
+    pub version_tag: Option<Arc<str>>,
+    pub deployment_key: Key,
+    pub resource_name: Arc<str>,
+    pub checksum: Bytes,
+    pub graph: Process,
+}
+
+/// The PROCESS record is the row: the graph is compiled from it again.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Definition {
+    value: ProcessValue,
+    /// Cannot be started any more; kept for the instances that still run.
+    deleted: bool,
+}
+
+impl Row for Definition {
+    const TABLE: u8 = 1;
+}
+
+#[derive(Default)]
+pub struct Processes {
+    by_key: rustc_hash::FxHashMap<Key, Arc<DeployedProcess>>,
+    /// Versions of each process id that can be started.
+    by_id: HashMap<Arc<str>, BTreeMap<i32, Key>>,
+    rows: BTreeMap<Key, Definition>,
+    changed: Vec<Key>,
+    /// Highest version ever given, per process id.
+    last_versions: HashMap<Arc<str>, i32>,
+}
+
+impl Processes {
+    pub fn open(tables: &Arc<Tables>) -> Result<Processes, StoreError> {
+        let mut processes = Processes::default();
+        let mut rows = Vec::new();
+        tables.scan::<Definition>(&mut |_, row| rows.push(row))?;
+        for row in rows {
+            processes.insert(&row.value).map_err(StoreError)?;
+            if row.deleted {
+                processes.delete(row.value.process_definition_key);
+            }
+        }
+        tables.scan::<LastVersion>(&mut |_, row| {
+            processes
+                .last_versions
+                .insert(row.bpmn_process_id, row.version);
+        })?;
+        processes.changed.clear();
+        Ok(processes)
+    }
+
+    /// Compiles and adds a definition. The text was validated before its PROCESS record was written.
+    pub fn insert(&mut self, value: &ProcessValue) -> Result<(), String> {
+        let elements: Vec<String> = value.elements.iter().map(|e| e.to_string()).collect();
+        let graph = skep_model::parse_pinned(&value.resource, &elements).map_err(|e| {
+            format!(
+                "process definition {} ({} version {}) in the log cannot be compiled: {e}",
+                value.process_definition_key, value.bpmn_process_id, value.version
+            )
+        })?;
+        let key = value.process_definition_key;
+        let process = DeployedProcess {
+            key,
+            bpmn_process_id: value.bpmn_process_id.clone(),
+            version: value.version,
+            version_tag: value.version_tag.clone(),
+            deployment_key: value.deployment_key,
+            resource_name: value.resource_name.clone(),
+            checksum: value.checksum.clone(),
+            graph,
+        };
+        self.by_key.insert(key, Arc::new(process));
+        let versions = self.by_id.entry(value.bpmn_process_id.clone()).or_default();
+        versions.insert(value.version, key);
+        let last = self
+            .last_versions
+            .entry(value.bpmn_process_id.clone())
+            .or_default();
+        *last = (*last).max(value.version);
+        self.rows.insert(
+            key,
+            Definition {
+                value: value.clone(),
+                deleted: false,
+            },
+        );
+        self.changed.push(key);
+        Ok(())
+    }
+
+    /// The definition can no longer be started. Instances that run keep it.
+    pub fn delete(&mut self, key: Key) {
+        let (Some(process), Some(row)) = (self.by_key.get(&key), self.rows.get_mut(&key)) else {
+            return;
+        };
+        row.deleted = true;
+        if let Some(versions) = self.by_id.get_mut(&process.bpmn_process_id) {
+            versions.remove(&process.version);
+        }
+        self.changed.push(key);
+    }
+
+    /// The definition, unless it was deleted.
+    pub fn startable(&self, key: Key) -> Option<&Arc<DeployedProcess>> {
+        self.rows.get(&key).filter(|row| !row.deleted)?;
+        self.by_key.get(&key)
+    }
+
+    /// The definition, deleted or not.
+    pub fn get(&self, key: Key) -> Option<&Arc<DeployedProcess>> {
+        self.by_key.get(&key)
+    }
+
+    pub fn latest(&self, bpmn_process_id: &str) -> Option<&Arc<DeployedProcess>> {
+        let (_, key) = self.by_id.get(bpmn_process_id)?.last_key_value()?;
+        self.by_key.get(key)
+    }
+
+    pub fn version(&self, bpmn_process_id: &str, version: i32) -> Option<&Arc<DeployedProcess>> {
+        let key = self.by_id.get(bpmn_process_id)?.get(&version)?;
+        self.by_key.get(key)
+    }
+
+    /// The newest version with this tag.
+    pub fn tagged(&self, bpmn_process_id: &str, tag: &str) -> Option<&Arc<DeployedProcess>> {
+        let versions = self.by_id.get(bpmn_process_id)?;
+        versions
+            .values()
+            .rev()
+            .filter_map(|key| self.by_key.get(key))
+            .find(|p| p.version_tag.as_deref() == Some(tag))
+    }
+
+    /// The version that was deployed together with `deployment`.
+    pub fn deployed_with(
+        &self,
+        bpmn_process_id: &str,
+        deployment: Key,
+    ) -> Option<&Arc<DeployedProcess>> {
+        let versions = self.by_id.get(bpmn_process_id)?;
+        versions
+            .values()
+            .filter_map(|key| self.by_key.get(key))
+            .find(|p| p.deployment_key == deployment)
+    }
+
+    pub fn next_version(&self, bpmn_process_id: &str) -> i32 {
+        self.last_versions.get(bpmn_process_id).map_or(1, |v| v + 1)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<DeployedProcess>> {
+        self.by_key.values()
+    }
+
+    pub fn len(&self) -> usize {
+        self.by_key.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.by_key.is_empty()
+    }
+
+    pub(crate) fn checkpoint(&mut self, out: &mut dyn CheckpointWriter) {
+        for key in self.changed.drain(..) {
+            if let Some(row) = self.rows.get(&key) {
+                out.put(Definition::TABLE, &key.0.to_be_bytes(), encode(row));
+                let id = row.value.bpmn_process_id.clone();
+                let version = self
+                    .last_versions
+                    .get(&id)
+                    .copied()
+                    .unwrap_or(row.value.version);
+                let last = LastVersion {
+                    bpmn_process_id: id,
+                    version,
+                };
+                out.put(
+                    LastVersion::TABLE,
+                    last.bpmn_process_id.as_bytes(),
+                    encode(&last),
+                );
+            }
+        }
+    }
+
+    pub(crate) fn dump(&self, all: &mut BTreeMap<(u8, Vec<u8>), Vec<u8>>) {
+        for (key, row) in &self.rows {
+            all.insert(
+                (Definition::TABLE, key.0.to_be_bytes().to_vec()),
+                encode(row),
+            );
+        }
+        for (id, version) in &self.last_versions {
+            let last = LastVersion {
+                bpmn_process_id: id.clone(),
+                version: *version,
+            };
+            all.insert((LastVersion::TABLE, id.as_bytes().to_vec()), encode(&last));
+        }
+    }
+}
+
+/// The highest version ever given to a process id: numbers of deleted versions are not given again.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct LastVersion {
+    bpmn_process_id: Arc<str>,
+    version: i32,
+}
+
+impl Row for LastVersion {
+    const TABLE: u8 = 10;
+}

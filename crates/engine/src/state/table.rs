@@ -1,0 +1,318 @@
+//! A table of rows in memory over a store on disk.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use skep_protocol::Key;
+use skep_protocol::record::{decode, encode};
+
+/// A row of state. The encoding is part of the checkpoint format: change it only with a migration.
+pub trait Row: Serialize + DeserializeOwned {
+    /// Number of its table in the store; fixed for ever.
+    const TABLE: u8;
+
+    /// Estimated bytes in memory.
+    fn weight(&self) -> usize {
+        size_of::<Self>()
+    }
+}
+
+/// What the store answers with when it fails; the partition stops with this text.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("the state store failed: {0}")]
+pub struct StoreError(pub String);
+
+/// Read access to the rows of the last checkpoint.
+pub trait RowStore: Send + Sync {
+    fn get(&self, table: u8, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError>;
+    fn scan(
+        &self,
+        table: u8,
+        visit: &mut dyn FnMut(&[u8], &[u8]) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError>;
+}
+
+/// Receives the changed rows of a checkpoint.
+pub trait CheckpointWriter {
+    fn put(&mut self, table: u8, key: &[u8], row: Vec<u8>);
+    fn delete(&mut self, table: u8, key: &[u8]);
+}
+
+/// A store without rows: for tests and for a partition that begins.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct EmptyStore;
+
+impl RowStore for EmptyStore {
+    fn get(&self, _table: u8, _key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok(None)
+    }
+    fn scan(
+        &self,
+        _table: u8,
+        _visit: &mut dyn FnMut(&[u8], &[u8]) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        Ok(())
+    }
+}
+
+/// The store as all tables of a partition share it. Remembers the first failure.
+pub struct Tables {
+    store: Arc<dyn RowStore>,
+    fault: std::sync::Mutex<RefCell<Option<StoreError>>>,
+}
+
+impl Tables {
+    pub fn new(store: Arc<dyn RowStore>) -> Tables {
+        Tables {
+            store,
+            fault: Default::default(),
+        }
+    }
+
+    pub fn fault(&self) -> Option<StoreError> {
+        let cell = self.fault.lock().unwrap_or_else(|e| e.into_inner());
+        let fault = cell.borrow().clone();
+        fault
+    }
+
+    pub(crate) fn fail(&self, error: StoreError) {
+        let cell = self.fault.lock().unwrap_or_else(|e| e.into_inner());
+        cell.borrow_mut().get_or_insert(error);
+    }
+
+    pub fn scan<V: Row>(&self, visit: &mut dyn FnMut(&[u8], V)) -> Result<(), StoreError> {
+        self.store.scan(V::TABLE, &mut |key, bytes| {
+            let row = decode(bytes).map_err(|e| unreadable(V::TABLE, key, &e))?;
+            visit(key, row);
+            Ok(())
+        })
+    }
+
+    fn read<V: Row>(&self, key: Key) -> Option<V> {
+        let key = key.0.to_be_bytes();
+        let found = self
+            .store
+            .get(V::TABLE, &key)
+            .and_then(|bytes| match bytes {
+                None => Ok(None),
+                Some(bytes) => decode(&bytes)
+                    .map(Some)
+                    .map_err(|e| unreadable(V::TABLE, &key, &e)),
+            });
+        found.unwrap_or_else(|error| {
+            self.fail(error);
+            None
+        })
+    }
+
+    pub(crate) fn dump(&self) -> BTreeMap<(u8, Vec<u8>), Vec<u8>> {
+        let mut all = BTreeMap::new();
+        for table in 0..=u8::MAX {
+            let result = self.store.scan(table, &mut |key, row| {
+                all.insert((table, key.to_vec()), row.to_vec());
+                Ok(())
+            });
+            if let Err(error) = result {
+                self.fail(error);
+            }
+        }
+        all
+    }
+}
+
+fn unreadable(table: u8, key: &[u8], reason: &str) -> StoreError {
+    StoreError(format!(
+        "row {key:02x?} of table {table} cannot be read: {reason}"
+    ))
+}
+
+struct Slot<V> {
+    /// `None`: deleted since the last checkpoint, but still in the store.
+    row: Option<V>,
+    dirty: bool,
+    stored: bool,
+    used: bool,
+}
+
+/// Rows by key.
+pub struct Table<V> {
+    rows: FxHashMap<Key, Slot<V>>,
+    tables: Arc<Tables>,
+    /// Rows of the store, resident or not. While it is 0, a miss in memory is a miss.
+    stored: usize,
+    len: usize,
+    weight: usize,
+}
+
+impl<V: Row> Table<V> {
+    pub fn open(tables: &Arc<Tables>) -> Result<Table<V>, StoreError> {
+        Table::open_with(tables, |_, _| {})
+    }
+
+    /// Visits every stored row once, so that the caller can build its indices.
+    pub fn open_with(
+        tables: &Arc<Tables>,
+        mut visit: impl FnMut(Key, V),
+    ) -> Result<Table<V>, StoreError> {
+        let mut stored = 0;
+        tables.scan(&mut |key, row| {
+            stored += 1;
+            if let Ok(key) = <[u8; 8]>::try_from(key) {
+                visit(Key(i64::from_be_bytes(key)), row);
+            }
+        })?;
+        Ok(Table {
+            rows: FxHashMap::default(),
+            tables: tables.clone(),
+            stored,
+            len: stored,
+            weight: 0,
+        })
+    }
+
+    /// Number of rows, cold ones included.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    pub fn resident_bytes(&self) -> usize {
+        self.weight + self.rows.len() * size_of::<Slot<V>>()
+    }
+
+    fn load(&mut self, key: Key) {
+        if self.stored > 0
+            && !self.rows.contains_key(&key)
+            && let Some(row) = self.tables.read::<V>(key)
+        {
+            self.weight += row.weight();
+            let slot = Slot {
+                row: Some(row),
+                dirty: false,
+                stored: true,
+                used: true,
+            };
+            self.rows.insert(key, slot);
+        }
+    }
+
+    pub fn get(&mut self, key: Key) -> Option<&V> {
+        self.load(key);
+        let slot = self.rows.get_mut(&key)?;
+        slot.used = true;
+        slot.row.as_ref()
+    }
+
+    pub fn contains(&mut self, key: Key) -> bool {
+        self.get(key).is_some()
+    }
+
+    /// The row, to be changed. Its estimated weight is taken again at the next checkpoint.
+    pub fn get_mut(&mut self, key: Key) -> Option<&mut V> {
+        self.load(key);
+        let slot = self.rows.get_mut(&key)?;
+        slot.dirty = true;
+        slot.used = true;
+        slot.row.as_mut()
+    }
+
+    pub fn insert(&mut self, key: Key, row: V) {
+        self.load(key);
+        self.weight += row.weight();
+        match self.rows.get_mut(&key) {
+            Some(slot) => {
+                match slot.row.replace(row) {
+                    Some(old) => self.weight = self.weight.saturating_sub(old.weight()),
+                    None => self.len += 1,
+                }
+                (slot.dirty, slot.used) = (true, true);
+            }
+            None => {
+                self.len += 1;
+                let slot = Slot {
+                    row: Some(row),
+                    dirty: true,
+                    stored: false,
+                    used: true,
+                };
+                self.rows.insert(key, slot);
+            }
+        }
+    }
+
+    pub fn remove(&mut self, key: Key) -> Option<V> {
+        self.load(key);
+        let slot = self.rows.get_mut(&key)?;
+        let row = if slot.stored {
+            slot.dirty = true;
+            slot.row.take()
+        } else {
+            self.rows.remove(&key)?.row
+        }?;
+        self.len -= 1;
+        self.weight = self.weight.saturating_sub(row.weight());
+        Some(row)
+    }
+
+    pub fn checkpoint(&mut self, out: &mut dyn CheckpointWriter) {
+        let (mut stored, mut weight) = (self.stored, 0);
+        self.rows.retain(|key, slot| {
+            if slot.dirty {
+                slot.dirty = false;
+                let key = key.0.to_be_bytes();
+                match &slot.row {
+                    Some(row) => {
+                        out.put(V::TABLE, &key, encode(row));
+                        stored += usize::from(!slot.stored);
+                        slot.stored = true;
+                    }
+                    None => {
+                        out.delete(V::TABLE, &key);
+                        stored -= usize::from(slot.stored);
+                        return false;
+                    }
+                }
+            }
+            weight += slot.row.as_ref().map_or(0, Row::weight);
+            true
+        });
+        (self.stored, self.weight) = (stored, weight);
+    }
+
+    /// Drops clean rows while `resident` is over `limit`; rows used since the last call get a second chance.
+    pub fn evict(&mut self, limit: usize, resident: &mut usize) -> usize {
+        let before = self.rows.len();
+        let mut weight = self.weight;
+        self.rows.retain(|_, slot| {
+            if *resident <= limit || slot.dirty || std::mem::take(&mut slot.used) {
+                return true;
+            }
+            let row = slot.row.as_ref().map_or(0, Row::weight);
+            weight = weight.saturating_sub(row);
+            *resident = resident.saturating_sub(row + size_of::<Slot<V>>());
+            false
+        });
+        self.weight = weight;
+        if self.rows.len() < self.rows.capacity() / 4 {
+            self.rows.shrink_to_fit();
+        }
+        before - self.rows.len()
+    }
+
+    pub(crate) fn dump(&self, all: &mut BTreeMap<(u8, Vec<u8>), Vec<u8>>) {
+        for (key, slot) in &self.rows {
+            let key = (V::TABLE, key.0.to_be_bytes().to_vec());
+            match &slot.row {
+                Some(row) => all.insert(key, encode(row)),
+                None => all.remove(&key),
+            };
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Typed access to arguments.
+
+use std::sync::Arc;
+
+use super::Failure;
+use crate::eval::quote;
+use crate::value::{Context, Function, List};
+use crate::{Number, Value};
+
+pub(super) fn wrong(expected: &str, found: &Value) -> Failure {
+    Failure::new(format!("Expected {expected} but found '{}'", quote(found)))
+}
+
+pub(super) fn at(arguments: &[Value], index: usize) -> &Value {
+    arguments.get(index).unwrap_or(&Value::Null)
+}
+
+pub(super) fn number(arguments: &[Value], index: usize) -> Result<&Number, Failure> {
+    match single(at(arguments, index)) {
+        Value::Number(number) => Ok(number),
+        other => Err(wrong("Number", other)),
+    }
+}
+
+/// A whole number; a fraction is cut off.
+pub(super) fn whole(arguments: &[Value], index: usize) -> Result<i64, Failure> {
+    let value = number(arguments, index)?;
+    value
+        .trunc_i64()
+        .ok_or_else(|| Failure::new(format!("'{value}' is too large")))
+}
+
+pub(super) fn text(arguments: &[Value], index: usize) -> Result<&Arc<str>, Failure> {
+    match single(at(arguments, index)) {
+        Value::String(text) => Ok(text),
+        other => Err(wrong("String", other)),
+    }
+}
+
+pub(super) fn context(arguments: &[Value], index: usize) -> Result<&Context, Failure> {
+    match single(at(arguments, index)) {
+        Value::Context(context) => Ok(context),
+        other => Err(wrong("Context", other)),
+    }
+}
+
+/// A list; any other value but null counts as a list of one item.
+pub(super) fn list(arguments: &[Value], index: usize) -> Result<List, Failure> {
+    match at(arguments, index) {
+        Value::List(list) => Ok(list.clone()),
+        Value::Null => Err(wrong("List", &Value::Null)),
+        other => Ok(List::new(vec![other.clone()])),
+    }
+}
+
+/// The items of a list that is the only argument, else the arguments themselves.
+pub(super) fn items(arguments: &[Value]) -> Result<List, Failure> {
+    match arguments {
+        [Value::List(list)] => Ok(list.clone()),
+        [Value::Null] => Err(wrong("List", &Value::Null)),
+        many => Ok(List::new(many.to_vec())),
+    }
+}
+
+pub(super) fn function(arguments: &[Value], index: usize) -> Result<&Function, Failure> {
+    match at(arguments, index) {
+        Value::Function(function) => Ok(function),
+        other => Err(wrong("Function", other)),
+    }
+}
+
+/// DMN's implicit conversion: a list of one item stands for the item where no list is expected.
+fn single(value: &Value) -> &Value {
+    match value {
+        Value::List(list) => match &list[..] {
+            [item] => item,
+            _ => value,
+        },
+        other => other,
+    }
+}

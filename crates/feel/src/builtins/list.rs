@@ -1,0 +1,346 @@
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::arguments::{at, function, items, list, whole, wrong};
+use super::{Failure, Outcome};
+use crate::eval::Evaluator;
+use crate::value::Function;
+use crate::{Number, Value};
+
+pub(super) fn list_contains(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+    let items = list(arguments, 0)?;
+    evaluator.charge(items.len());
+    Ok(Value::Boolean(
+        items.iter().any(|item| item == at(arguments, 1)),
+    ))
+}
+
+pub(super) fn count(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+    Ok(Value::Number(Number::from(items(arguments)?.len())))
+}
+
+pub(super) fn is_empty(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+    Ok(Value::Boolean(list(arguments, 0)?.is_empty()))
+}
+
+pub(super) fn all(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+    junction(arguments, false)
+}
+
+pub(super) fn any(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+    junction(arguments, true)
+}
+
+/// `deciding` decides alone; a null or a value of another type makes the rest unknown.
+fn junction(arguments: &[Value], deciding: bool) -> Outcome {
+    let mut result = Some(!deciding);
+    for item in items(arguments)?.iter() {
+        match item {
+            Value::Boolean(value) if *value == deciding => return Ok(Value::Boolean(deciding)),
+            Value::Boolean(_) => {}
+            _ => result = None,
+        }
+    }
+    Ok(Value::from(result))
+}
+
+/// The index of a position from 1, or from the end with negative numbers.
+fn position(position: i64, length: usize) -> Result<usize, Failure> {
+    let index = match position {
+        n @ 1.. => usize::try_from(n - 1).ok(),
+        0 => None,
+        n => usize::try_from(n.unsigned_abs())
+            .ok()
+            .and_then(|n| length.checked_sub(n)),
+    };
+    index.filter(|index| *index < length).ok_or_else(|| {
+        Failure::new(format!(
+            "The position {position} is outside of a list with {length} items"
+        ))
+    })
+}
+
+pub(super) fn sublist(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+    let items = list(arguments, 0)?;
+    let from = position(whole(arguments, 1)?, items.len())?;
+    let length = match at(arguments, 2) {
+        Value::Null => items.len() - from,
+        _ => usize::try_from(whole(arguments, 2)?)
+            .map_err(|_| Failure::new("The length is negative"))?,
+    };
+    if length > items.len() - from {
+        return Err(Failure::new("The list ends before the length"));
+    }
+    let part = items.iter().skip(from).take(length).cloned().collect();
+    Ok(evaluator.list(part))
+}
+
+pub(super) fn append(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+    let mut items = list(arguments, 0)?.to_vec();
+    items.extend(arguments.iter().skip(1).cloned());
+    Ok(evaluator.list(items))
+}
+
+pub(super) fn concatenate(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+    let mut all = Vec::new();
+    for index in 0..arguments.len() {
+        let items = list(arguments, index)?;
+        if !evaluator.charge(items.len()) {
+            return Ok(Value::Null);
+        }
+        all.extend_from_slice(&items);
+    }
+    Ok(evaluator.list(all))
+}
+
+pub(super) fn insert_before(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+    let mut items = list(arguments, 0)?.to_vec();
+    let place = position(whole(arguments, 1)?, items.len())?;
+    items.insert(place, at(arguments, 2).clone());
+    Ok(evaluator.list(items))
+}
+
+pub(super) fn remove(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+    let mut items = list(arguments, 0)?.to_vec();
+    let place = position(whole(arguments, 1)?, items.len())?;
+    items.remove(place);
+    Ok(evaluator.list(items))
+}
+
+pub(super) fn list_replace(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+    let mut items = list(arguments, 0)?.to_vec();
+    let new = at(arguments, 2);
+    if let Value::Function(matcher) = at(arguments, 1) {
+        for item in &mut items {
+            match evaluator.invoke(matcher, vec![item.clone(), new.clone()]) {
+                Value::Boolean(true) => *item = new.clone(),
+                Value::Boolean(false) => {}
+                other => return Err(wrong("Boolean", &other)),
+            }
+        }
+    } else {
+        let place = position(whole(arguments, 1)?, items.len())?;
+        if let Some(item) = items.get_mut(place) {
+            *item = new.clone();
+        }
+    }
+    Ok(evaluator.list(items))
+}
+
+pub(super) fn reverse(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+    let items = list(arguments, 0)?.iter().rev().cloned().collect();
+    Ok(evaluator.list(items))
+}
+
+pub(super) fn index_of(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+    let items = list(arguments, 0)?;
+    evaluator.charge(items.len());
+    let matching = items
+        .iter()
+        .enumerate()
+        .filter(|(_, item)| *item == at(arguments, 1));
+    let positions = matching
+        .map(|(index, _)| Value::from(index as i64 + 1))
+        .collect();
+    Ok(evaluator.list(positions))
+}
+
+/// What equal values have in common, for scalars that equal only their own type.
+#[derive(PartialEq, Eq, Hash)]
+enum Key {
+    Null,
+    Boolean(bool),
+    Number(Number),
+    String(Arc<str>),
+}
+
+fn key(value: &Value) -> Option<Key> {
+    match value {
+        Value::Null => Some(Key::Null),
+        Value::Boolean(value) => Some(Key::Boolean(*value)),
+        Value::Number(value) => Some(Key::Number(value.clone())),
+        Value::String(value) => Some(Key::String(Arc::clone(value))),
+        _ => None,
+    }
+}
+
+/// Each different value once, in the order of its first appearance, with how often it appears.
+fn tally(
+    evaluator: &mut Evaluator<'_>,
+    values: impl IntoIterator<Item = Value>,
+) -> Vec<(Value, usize)> {
+    let mut found: Vec<(Value, usize)> = Vec::new();
+    let mut index: HashMap<Key, usize> = HashMap::new();
+    let mut others: Vec<usize> = Vec::new();
+    for value in values {
+        let known = match key(&value) {
+            Some(key) => match index.entry(key) {
+                std::collections::hash_map::Entry::Occupied(entry) => Some(*entry.get()),
+                std::collections::hash_map::Entry::Vacant(entry) => {
+                    entry.insert(found.len());
+                    None
+                }
+            },
+            None => {
+                if !evaluator.charge(1 + others.len()) {
+                    return found;
+                }
+                let same = others
+                    .iter()
+                    .copied()
+                    .find(|at| found.get(*at).is_some_and(|(other, _)| *other == value));
+                if same.is_none() {
+                    others.push(found.len());
+                }
+                same
+            }
+        };
+        match known.and_then(|at| found.get_mut(at)) {
+            Some(entry) => entry.1 += 1,
+            None => found.push((value, 1)),
+        }
+    }
+    found
+}
+
+pub(super) fn distinct_values(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+    let items = list(arguments, 0)?;
+    let found = tally(evaluator, items.iter().cloned())
+        .into_iter()
+        .map(|(value, _)| value)
+        .collect();
+    Ok(evaluator.list(found))
+}
+
+pub(super) fn duplicate_values(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+    let items = list(arguments, 0)?;
+    let found = tally(evaluator, items.iter().cloned());
+    let found = found
+        .into_iter()
+        .filter(|(_, count)| *count > 1)
+        .map(|(value, _)| value)
+        .collect();
+    Ok(evaluator.list(found))
+}
+
+pub(super) fn union(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+    match concatenate(evaluator, arguments)? {
+        Value::List(all) => distinct_values(evaluator, &[Value::List(all)]),
+        other => Ok(other),
+    }
+}
+
+pub(super) fn flatten(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+    let items = list(arguments, 0)?;
+    if items.weight() > evaluator.cx.limits.max_values {
+        return Ok(evaluator.bounded(Value::List(items)));
+    }
+    let mut flat = Vec::new();
+    // The lists that are being walked, innermost last.
+    let mut open = vec![(items, 0usize)];
+    while let Some((list, next)) = open.last_mut() {
+        match list.get(*next) {
+            None => {
+                open.pop();
+            }
+            Some(item) => {
+                *next += 1;
+                match item {
+                    Value::List(inner) => {
+                        let inner = inner.clone();
+                        open.push((inner, 0));
+                    }
+                    other => flat.push(other.clone()),
+                }
+            }
+        }
+    }
+    Ok(evaluator.list(flat))
+}
+
+pub(super) fn partition(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+    let items = list(arguments, 0)?;
+    let size = usize::try_from(whole(arguments, 1)?)
+        .ok()
+        .filter(|size| *size > 0);
+    let size = size.ok_or_else(|| Failure::new("The size must be at least 1"))?;
+    let parts = items
+        .chunks(size)
+        .map(|part| Value::list(part.to_vec()))
+        .collect();
+    Ok(evaluator.list(parts))
+}
+
+pub(super) fn sort(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+    let items = list(arguments, 0)?;
+    let precedes = if arguments.len() > 1 {
+        Some(function(arguments, 1)?)
+    } else {
+        None
+    };
+    let sorted = merge_sort(evaluator, items.to_vec(), precedes)?;
+    Ok(evaluator.list(sorted))
+}
+
+/// Stable, and at peace with functions that contradict themselves.
+fn merge_sort(
+    evaluator: &mut Evaluator<'_>,
+    mut items: Vec<Value>,
+    precedes: Option<&Function>,
+) -> Result<Vec<Value>, Failure> {
+    let mut width = 1;
+    while width < items.len() {
+        let mut merged = Vec::with_capacity(items.len());
+        for pair in items.chunks(2 * width) {
+            let (mut left, mut right) = pair.split_at(width.min(pair.len()));
+            while let (Some((a, left_rest)), Some((b, right_rest))) =
+                (left.split_first(), right.split_first())
+            {
+                if !evaluator.charge(1) {
+                    return Ok(Vec::new());
+                }
+                let second_first = match precedes {
+                    Some(function) => {
+                        evaluator
+                            .invoke(function, vec![b.clone(), a.clone()])
+                            .as_bool()
+                            == Some(true)
+                    }
+                    None => match b.compare(a) {
+                        Some(order) => order.is_lt(),
+                        None => return Err(wrong("values that can be compared", b)),
+                    },
+                };
+                if second_first {
+                    merged.push(b.clone());
+                    right = right_rest;
+                } else {
+                    merged.push(a.clone());
+                    left = left_rest;
+                }
+            }
+            merged.extend_from_slice(left);
+            merged.extend_from_slice(right);
+        }
+        items = merged;
+        width *= 2;
+    }
+    Ok(items)
+}
+
+/// The most frequent numbers, in ascending order.
+pub(super) fn mode(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+    let items = items(arguments)?;
+    if let Some(other) = items.iter().find(|item| !matches!(item, Value::Number(_))) {
+        return Err(wrong("Number", other));
+    }
+    let found = tally(evaluator, items.iter().cloned());
+    let most = found.iter().map(|(_, count)| *count).max().unwrap_or(0);
+    let modes = found
+        .into_iter()
+        .filter(|(_, count)| *count == most)
+        .map(|(value, _)| value)
+        .collect();
+    let sorted = merge_sort(evaluator, modes, None)?;
+    Ok(evaluator.list(sorted))
+}

@@ -1,0 +1,223 @@
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+use super::arguments::{at, list, text, whole, wrong};
+use super::pattern::pattern;
+use super::{Failure, Outcome};
+use crate::Value;
+use crate::eval::Evaluator;
+
+pub(super) fn substring(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+    let source = text(arguments, 0)?;
+    let start = whole(arguments, 1)?;
+    let length = if arguments.len() > 2 && !at(arguments, 2).is_null() {
+        Some(whole(arguments, 2)?)
+    } else {
+        None
+    };
+    if length.is_some_and(|length| length < 1) {
+        return Err(Failure::new("The length must be at least 1"));
+    }
+    let count = source.chars().count() as i64;
+    let from = match start {
+        0 => return Err(Failure::new("The start position must not be 0")),
+        n if n > 0 => n - 1,
+        n => count.saturating_add(n),
+    };
+    if from < 0 || from >= count.max(1) {
+        return Err(Failure::new(format!(
+            "The start position {start} is outside of a string with {count} characters"
+        )));
+    }
+    let length = length.unwrap_or(count).min(count);
+    let part: String = source
+        .chars()
+        .skip(from as usize)
+        .take(length as usize)
+        .collect();
+    Ok(evaluator.text(part))
+}
+
+pub(super) fn string_length(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+    Ok(Value::from(text(arguments, 0)?.chars().count() as i64))
+}
+
+pub(super) fn upper_case(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+    let result = text(arguments, 0)?.to_uppercase();
+    Ok(evaluator.text(result))
+}
+
+pub(super) fn lower_case(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+    let result = text(arguments, 0)?.to_lowercase();
+    Ok(evaluator.text(result))
+}
+
+pub(super) fn substring_before(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+    let (source, mark) = (text(arguments, 0)?, text(arguments, 1)?);
+    Ok(Value::from(
+        source.split_once(&**mark).map_or("", |(before, _)| before),
+    ))
+}
+
+pub(super) fn substring_after(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+    let (source, mark) = (text(arguments, 0)?, text(arguments, 1)?);
+    Ok(Value::from(
+        source.split_once(&**mark).map_or("", |(_, after)| after),
+    ))
+}
+
+pub(super) fn contains(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+    Ok(Value::Boolean(
+        text(arguments, 0)?.contains(&**text(arguments, 1)?),
+    ))
+}
+
+pub(super) fn starts_with(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+    Ok(Value::Boolean(
+        text(arguments, 0)?.starts_with(&**text(arguments, 1)?),
+    ))
+}
+
+pub(super) fn ends_with(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+    Ok(Value::Boolean(
+        text(arguments, 0)?.ends_with(&**text(arguments, 1)?),
+    ))
+}
+
+fn flags(arguments: &[Value], index: usize) -> Result<&str, Failure> {
+    match at(arguments, index) {
+        Value::Null => Ok(""),
+        Value::String(flags) => Ok(flags),
+        other => Err(wrong("String", other)),
+    }
+}
+
+fn too_hard<E>(_: E) -> Failure {
+    Failure::new("The pattern takes too many steps on this text")
+}
+
+pub(super) fn matches(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+    let source = text(arguments, 0)?;
+    evaluator.charge(source.len());
+    let pattern = pattern(text(arguments, 1)?, flags(arguments, 2)?)?;
+    pattern
+        .is_match(&**source)
+        .map(Value::Boolean)
+        .map_err(too_hard)
+}
+
+pub(super) fn replace(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+    let (source, replacement) = (text(arguments, 0)?, text(arguments, 2)?);
+    evaluator.charge(source.len());
+    let pattern = pattern(text(arguments, 1)?, flags(arguments, 3)?)?;
+    let limit = evaluator.cx.limits.max_values.saturating_mul(32) as usize;
+    let mut out = String::new();
+    let mut last = 0;
+    for found in pattern.captures_iter(&**source) {
+        let found = found.map_err(too_hard)?;
+        let Some(whole) = found.get(0) else { continue };
+        out.push_str(source.get(last..whole.start()).unwrap_or_default());
+        super::pattern::expand(&found, replacement, &mut out);
+        last = whole.end();
+        if out.len() > limit {
+            return Ok(evaluator.text(out));
+        }
+    }
+    out.push_str(source.get(last..).unwrap_or_default());
+    Ok(evaluator.text(out))
+}
+
+pub(super) fn split(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+    let source = text(arguments, 0)?;
+    evaluator.charge(source.len());
+    let pattern = pattern(text(arguments, 1)?, "")?;
+    let mut parts = Vec::new();
+    let mut last = 0;
+    for found in pattern.find_iter(&**source) {
+        let found = found.map_err(too_hard)?;
+        if found.end() == 0 || found.start() == source.len() && found.start() == found.end() {
+            // Nothing between the ends of the text and an empty match.
+            continue;
+        }
+        parts.push(Value::from(
+            source.get(last..found.start()).unwrap_or_default(),
+        ));
+        last = found.end();
+    }
+    parts.push(Value::from(source.get(last..).unwrap_or_default()));
+    Ok(evaluator.list(parts))
+}
+
+pub(super) fn extract(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+    let source = text(arguments, 0)?;
+    evaluator.charge(source.len());
+    let pattern = pattern(text(arguments, 1)?, "")?;
+    let mut parts = Vec::new();
+    for found in pattern.find_iter(&**source) {
+        parts.push(Value::from(found.map_err(too_hard)?.as_str()));
+    }
+    Ok(evaluator.list(parts))
+}
+
+pub(super) fn string_join(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+    let items = list(arguments, 0)?;
+    let optional = |index: usize| match at(arguments, index) {
+        Value::Null => Ok(""),
+        Value::String(text) => Ok(&**text),
+        other => Err(wrong("String", other)),
+    };
+    let (delimiter, prefix, suffix) = (optional(1)?, optional(2)?, optional(3)?);
+    if !evaluator.charge(items.len()) {
+        return Ok(Value::Null);
+    }
+    let limit = evaluator.cx.limits.max_values.saturating_mul(32) as usize;
+    let mut out = String::from(prefix);
+    let mut first = true;
+    for item in items.iter() {
+        let part = match item {
+            Value::String(part) => part,
+            Value::Null => continue,
+            other => return Err(wrong("String", other)),
+        };
+        if !std::mem::take(&mut first) {
+            out.push_str(delimiter);
+        }
+        out.push_str(part);
+        if out.len() > limit {
+            break;
+        }
+    }
+    out.push_str(suffix);
+    Ok(evaluator.text(out))
+}
+
+pub(super) fn trim(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+    Ok(Value::from(text(arguments, 0)?.trim()))
+}
+
+pub(super) fn is_blank(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+    Ok(Value::Boolean(text(arguments, 0)?.trim().is_empty()))
+}
+
+pub(super) fn to_base64(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+    let encoded = STANDARD.encode(text(arguments, 0)?.as_bytes());
+    Ok(evaluator.text(encoded))
+}
+
+/// A random UUID (version 4).
+pub(super) fn uuid(evaluator: &mut Evaluator<'_>, _: &[Value]) -> Outcome {
+    let (high, low) = (evaluator.random(), evaluator.random());
+    let high = (high & !0xF000) | 0x4000;
+    let low = (low & !(0b11 << 62)) | (0b10 << 62);
+    let text = format!(
+        "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
+        high >> 32,
+        (high >> 16) & 0xFFFF,
+        high & 0xFFFF,
+        low >> 48,
+        low & 0xFFFF_FFFF_FFFF
+    );
+    Ok(Value::String(Arc::from(text)))
+}

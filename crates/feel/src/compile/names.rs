@@ -1,0 +1,159 @@
+//! What names mean: locals, items of filters, captured values, variables.
+
+use std::sync::Arc;
+
+use super::{ItemKey, Node};
+
+/// A function body, or the expression as a whole.
+#[derive(Default)]
+pub(super) struct Frame {
+    entries: Vec<Entry>,
+    pub slots: usize,
+    /// Values from outside: how the outer frame computes them, and their slots here.
+    pub captures: Vec<(Node, usize)>,
+    /// Names of the captured values, to capture each once.
+    captured: Vec<(Arc<str>, usize)>,
+}
+
+enum Entry {
+    Local(Arc<str>, usize),
+    /// Inside a filter, the entries of the item in this slot are names.
+    Item(usize),
+}
+
+pub(super) struct Names {
+    frames: Vec<Frame>,
+    pub variables: Vec<Arc<str>>,
+}
+
+impl Names {
+    pub fn new() -> Names {
+        Names {
+            frames: vec![Frame::default()],
+            variables: Vec::new(),
+        }
+    }
+
+    fn top(&mut self) -> &mut Frame {
+        if self.frames.is_empty() {
+            self.frames.push(Frame::default());
+        }
+        let last = self.frames.len() - 1;
+        &mut self.frames[last]
+    }
+
+    pub fn push_frame(&mut self) {
+        self.frames.push(Frame::default());
+    }
+
+    pub fn pop_frame(&mut self) -> Frame {
+        self.frames.pop().unwrap_or_default()
+    }
+
+    /// A new slot in the current frame.
+    pub fn slot(&mut self) -> usize {
+        let frame = self.top();
+        frame.slots += 1;
+        frame.slots - 1
+    }
+
+    pub fn declare(&mut self, name: Arc<str>) -> usize {
+        let slot = self.slot();
+        self.bind(name, slot);
+        slot
+    }
+
+    pub fn bind(&mut self, name: Arc<str>, slot: usize) {
+        self.top().entries.push(Entry::Local(name, slot));
+    }
+
+    pub fn declare_item(&mut self) -> usize {
+        let slot = self.slot();
+        let frame = self.top();
+        frame.entries.push(Entry::Local(Arc::from("item"), slot));
+        frame.entries.push(Entry::Item(slot));
+        slot
+    }
+
+    /// Marks the names of now, to forget later ones with `release`.
+    pub fn mark(&mut self) -> usize {
+        self.top().entries.len()
+    }
+
+    pub fn release(&mut self, mark: usize) {
+        self.top().entries.truncate(mark);
+    }
+
+    /// Whether the name is declared in the expression itself.
+    pub fn is_local(&self, name: &str) -> bool {
+        self.frames
+            .iter()
+            .flat_map(|frame| &frame.entries)
+            .any(|entry| matches!(entry, Entry::Local(local, _) if &**local == name))
+    }
+
+    pub fn resolve(&mut self, name: &Arc<str>) -> Node {
+        self.resolve_in(name, self.frames.len().saturating_sub(1))
+    }
+
+    fn resolve_in(&mut self, name: &Arc<str>, frame: usize) -> Node {
+        let mut items = Vec::new();
+        let mut found = None;
+        if let Some(entries) = self.frames.get(frame).map(|frame| &frame.entries) {
+            for entry in entries.iter().rev() {
+                match entry {
+                    Entry::Local(local, slot) if local == name => {
+                        found = Some(Node::Slot(*slot));
+                        break;
+                    }
+                    Entry::Local(..) => {}
+                    Entry::Item(slot) => items.push(*slot),
+                }
+            }
+        }
+        let mut node = found.unwrap_or_else(|| self.from_outside(name, frame));
+        // The innermost item comes first.
+        for item in items.into_iter().rev() {
+            node = Node::ItemKey(Box::new(ItemKey {
+                item,
+                key: Arc::clone(name),
+                outer: node,
+            }));
+        }
+        node
+    }
+
+    fn from_outside(&mut self, name: &Arc<str>, frame: usize) -> Node {
+        if frame == 0 {
+            return Node::Var(self.variable(name));
+        }
+        let known = self
+            .frames
+            .get(frame)
+            .and_then(|f| f.captured.iter().find(|(n, _)| n == name));
+        if let Some((_, slot)) = known {
+            return Node::Slot(*slot);
+        }
+        let outer = self.resolve_in(name, frame - 1);
+        match self.frames.get_mut(frame) {
+            Some(frame) => {
+                let slot = frame.slots;
+                frame.slots += 1;
+                frame.captures.push((outer, slot));
+                frame.captured.push((Arc::clone(name), slot));
+                Node::Slot(slot)
+            }
+            None => outer,
+        }
+    }
+
+    pub fn variable(&mut self, name: &Arc<str>) -> usize {
+        match self.variables.iter().position(|known| known == name) {
+            Some(position) => position,
+            None => {
+                self.variables.push(Arc::clone(name));
+                self.variables.len() - 1
+            }
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Unary tests.
+
+use super::Evaluator;
+use crate::Value;
+use crate::compile::{Node, Test};
+
+impl Evaluator<'_> {
+    /// Whether one of the tests holds for the input.
+    pub fn any_test(&mut self, input: &Value, tests: &[Test]) -> Option<bool> {
+        let mut result = Some(false);
+        for test in tests {
+            match self.test(input, test) {
+                Some(true) => return Some(true),
+                Some(false) => {}
+                None => result = None,
+            }
+        }
+        result
+    }
+
+    fn test(&mut self, input: &Value, test: &Test) -> Option<bool> {
+        match test {
+            Test::Any => Some(true),
+            Test::Compare(op, bound) => {
+                let bound = self.eval(bound);
+                self.compare(*op, input, &bound).as_bool()
+            }
+            Test::Not(tests) => self.any_test(input, tests).map(|holds| !holds),
+            Test::Value { node, condition } => {
+                let value = self.eval(node);
+                if *condition && let Value::Boolean(holds) = value {
+                    return Some(holds);
+                }
+                if value.is_null() && !input.is_null() && !matches!(node, Node::Const(_)) {
+                    // The test itself could not be evaluated.
+                    return None;
+                }
+                self.matches(input, &value)
+            }
+        }
+    }
+
+    /// Whether the input equals the value, lies in the range, or is in the list.
+    fn matches(&mut self, input: &Value, value: &Value) -> Option<bool> {
+        match value {
+            Value::Range(range) if !matches!(input, Value::Range(_)) => match range.contains(input)
+            {
+                Some(inside) => Some(inside),
+                None => {
+                    let message = format!(
+                        "Can't compare '{}' with '{}'",
+                        super::quote(input),
+                        super::quote(value)
+                    );
+                    self.warn(crate::WarningCode::NotComparable, message);
+                    None
+                }
+            },
+            Value::List(items) => {
+                if !self.charge(items.len()) {
+                    return None;
+                }
+                if input.equals(value) == Some(true) {
+                    return Some(true);
+                }
+                Some(items.iter().any(|item| match item {
+                    Value::Range(range) if !matches!(input, Value::Range(_)) => {
+                        range.contains(input) == Some(true)
+                    }
+                    item => input.equals(item) == Some(true),
+                }))
+            }
+            // A condition on other variables.
+            Value::Boolean(holds) if !matches!(input, Value::Boolean(_)) => Some(*holds),
+            value => self
+                .compare(crate::syntax::ast::CompareOp::Equal, input, value)
+                .as_bool(),
+        }
+    }
+}

@@ -1,0 +1,266 @@
+use std::sync::Arc;
+
+use super::MAX_JSON_DEPTH;
+use crate::number::Number;
+use crate::value::{Context, List, Value};
+
+/// The text is not JSON.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("invalid JSON at byte {offset}: {message}")]
+pub struct JsonError {
+    /// Where, counted from 0.
+    pub offset: usize,
+    /// What was expected.
+    pub message: &'static str,
+}
+
+impl Value {
+    /// Reads JSON. Numbers keep their digits (34 significant ones), objects become contexts with the order of their keys;
+    /// of equal keys the first one is read. At most 200 levels deep.
+    pub fn from_json(text: &str) -> Result<Value, JsonError> {
+        let mut reader = Reader {
+            text,
+            at: 0,
+            keys: Vec::new(),
+            next_key: 0,
+        };
+        reader.space();
+        let value = reader.value(0)?;
+        reader.space();
+        if reader.at < text.len() {
+            Err(reader.error("expected the end of the text"))
+        } else {
+            Ok(value)
+        }
+    }
+}
+
+/// Objects in a list mostly have the same keys: the last ones are kept to be shared.
+const KEPT_KEYS: usize = 64;
+
+struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+    keys: Vec<Arc<str>>,
+    next_key: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn error(&self, message: &'static str) -> JsonError {
+        JsonError {
+            offset: self.at,
+            message,
+        }
+    }
+
+    #[inline]
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    #[inline]
+    fn space(&mut self) {
+        while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.peek() {
+            self.at += 1;
+        }
+    }
+
+    fn value(&mut self, depth: u32) -> Result<Value, JsonError> {
+        match self.peek() {
+            Some(b'"') => {
+                let (raw, escaped) = self.raw_string()?;
+                Ok(Value::String(if escaped {
+                    Arc::from(self.unescape(raw)?)
+                } else {
+                    Arc::from(raw)
+                }))
+            }
+            Some(b'-' | b'0'..=b'9') => self.number(),
+            Some(b'{') => self.object(depth),
+            Some(b'[') => self.array(depth),
+            Some(b't') => self.word("true", Value::Boolean(true)),
+            Some(b'f') => self.word("false", Value::Boolean(false)),
+            Some(b'n') => self.word("null", Value::Null),
+            _ => Err(self.error("expected a value")),
+        }
+    }
+
+    fn word(&mut self, word: &str, value: Value) -> Result<Value, JsonError> {
+        if self.text.as_bytes().get(self.at..self.at + word.len()) == Some(word.as_bytes()) {
+            self.at += word.len();
+            Ok(value)
+        } else {
+            Err(self.error("expected a value"))
+        }
+    }
+
+    fn number(&mut self) -> Result<Value, JsonError> {
+        let start = self.at;
+        if self.peek() == Some(b'-') {
+            self.at += 1;
+        }
+        // Short whole numbers, by far the most, need no second pass.
+        let first = self.at;
+        let mut whole: i64 = 0;
+        while let Some(digit @ b'0'..=b'9') = self.peek() {
+            if self.at - first < 18 {
+                whole = whole * 10 + i64::from(digit - b'0');
+            }
+            self.at += 1;
+        }
+        let count = self.at - first;
+        if count == 0 || (count > 1 && self.text.as_bytes().get(first) == Some(&b'0')) {
+            return Err(self.error("expected a number without leading zeros"));
+        }
+        if count <= 18 && !matches!(self.peek(), Some(b'.' | b'e' | b'E')) {
+            return Ok(Value::from(if first > start { -whole } else { whole }));
+        }
+        if self.peek() == Some(b'.') {
+            self.at += 1;
+            self.digits()?;
+        }
+        if matches!(self.peek(), Some(b'e' | b'E')) {
+            self.at += 1;
+            if matches!(self.peek(), Some(b'+' | b'-')) {
+                self.at += 1;
+            }
+            self.digits()?;
+        }
+        let number: Option<Number> = self
+            .text
+            .get(start..self.at)
+            .and_then(|text| text.parse().ok());
+        number
+            .map(Value::Number)
+            .ok_or_else(|| self.error("the number is too large"))
+    }
+
+    fn digits(&mut self) -> Result<(), JsonError> {
+        let start = self.at;
+        while matches!(self.peek(), Some(b'0'..=b'9')) {
+            self.at += 1;
+        }
+        if self.at == start {
+            Err(self.error("expected a digit"))
+        } else {
+            Ok(())
+        }
+    }
+
+    /// The text between the quotes, and whether it holds escapes.
+    fn raw_string(&mut self) -> Result<(&'a str, bool), JsonError> {
+        self.at += 1;
+        let start = self.at;
+        let mut escaped = false;
+        loop {
+            match self.peek() {
+                Some(b'"') => break,
+                Some(b'\\') => {
+                    escaped = true;
+                    self.at += 2;
+                }
+                Some(0..=31) | None => return Err(self.error("expected the end of the string")),
+                Some(_) => self.at += 1,
+            }
+        }
+        let raw = self
+            .text
+            .get(start..self.at)
+            .ok_or_else(|| self.error("broken escape"))?;
+        self.at += 1;
+        Ok((raw, escaped))
+    }
+
+    fn unescape(&self, raw: &str) -> Result<String, JsonError> {
+        super::scan::unescape(raw).ok_or_else(|| self.error("broken escape"))
+    }
+
+    fn array(&mut self, depth: u32) -> Result<Value, JsonError> {
+        if depth >= MAX_JSON_DEPTH {
+            return Err(self.error("nested more than 200 levels"));
+        }
+        self.at += 1;
+        let mut items = Vec::new();
+        self.space();
+        if self.peek() == Some(b']') {
+            self.at += 1;
+            return Ok(Value::List(List::new(items)));
+        }
+        loop {
+            self.space();
+            items.push(self.value(depth + 1)?);
+            self.space();
+            match self.peek() {
+                Some(b',') => self.at += 1,
+                Some(b']') => {
+                    self.at += 1;
+                    return Ok(Value::List(List::new(items)));
+                }
+                _ => return Err(self.error("expected ',' or ']'")),
+            }
+        }
+    }
+
+    fn object(&mut self, depth: u32) -> Result<Value, JsonError> {
+        if depth >= MAX_JSON_DEPTH {
+            return Err(self.error("nested more than 200 levels"));
+        }
+        self.at += 1;
+        let mut entries = Vec::new();
+        self.space();
+        if self.peek() == Some(b'}') {
+            self.at += 1;
+            return Ok(Value::Context(Context::new(entries)));
+        }
+        loop {
+            self.space();
+            if self.peek() != Some(b'"') {
+                return Err(self.error("expected a key"));
+            }
+            let key = self.key()?;
+            self.space();
+            if self.peek() != Some(b':') {
+                return Err(self.error("expected ':'"));
+            }
+            self.at += 1;
+            self.space();
+            entries.push((key, self.value(depth + 1)?));
+            self.space();
+            match self.peek() {
+                Some(b',') => self.at += 1,
+                Some(b'}') => {
+                    self.at += 1;
+                    return Ok(Value::Context(Context::new(entries)));
+                }
+                _ => return Err(self.error("expected ',' or '}'")),
+            }
+        }
+    }
+
+    fn key(&mut self) -> Result<Arc<str>, JsonError> {
+        let (raw, escaped) = self.raw_string()?;
+        if escaped {
+            return Ok(Arc::from(self.unescape(raw)?));
+        }
+        if let Some(key) = self.keys.get(self.next_key)
+            && **key == *raw
+        {
+            self.next_key += 1;
+            return Ok(Arc::clone(key));
+        }
+        if let Some(position) = self.keys.iter().position(|key| **key == *raw) {
+            self.next_key = position + 1;
+            return self
+                .keys
+                .get(position)
+                .map(Arc::clone)
+                .ok_or_else(|| self.error("expected a key"));
+        }
+        let key: Arc<str> = Arc::from(raw);
+        if self.keys.len() < KEPT_KEYS {
+            self.keys.push(Arc::clone(&key));
+            self.next_key = self.keys.len();
+        }
+        Ok(key)
+    }
+}

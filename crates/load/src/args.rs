@@ -1,0 +1,308 @@
+//! The arguments of `skep load`.
+
+use std::{path::PathBuf, time::Duration};
+
+use clap::{Args, ValueEnum};
+use serde::{Serialize, Serializer};
+use skep_client::{Authorization, ClientConfig, Delivery, HttpVersion, Transport};
+
+/// Start process instances, work their jobs, and report what a user would have seen.
+#[derive(Debug, Clone, Args, Serialize)]
+pub struct LoadArgs {
+    /// The interface to use.
+    #[arg(long, value_enum, default_value = "rest")]
+    pub transport: TransportArg,
+
+    /// Measure REST and gRPC side by side, in alternating slices of one run.
+    #[arg(long)]
+    pub compare: bool,
+
+    /// Slices per interface with --compare; --duration is divided among them.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub slices: u32,
+
+    /// HTTP version of REST: 1 (what most clients use) or 2 (clear text, prior knowledge).
+    #[arg(long, value_enum, default_value = "1")]
+    pub http: HttpArg,
+
+    /// Host of the server; ports are the usual ones unless the addresses below say otherwise.
+    #[arg(long, default_value = "127.0.0.1")]
+    pub address: String,
+
+    /// Address of REST (HOST:8080).
+    #[arg(long, value_name = "HOST:PORT")]
+    pub rest_address: Option<String>,
+
+    /// Address of gRPC (HOST:26500).
+    #[arg(long, value_name = "HOST:PORT")]
+    pub grpc_address: Option<String>,
+
+    /// Address of the management port (HOST:9600); its metrics are used when it answers.
+    #[arg(long, value_name = "HOST:PORT")]
+    pub management_address: Option<String>,
+
+    /// Value of the authorization header, for instance "Bearer TOKEN".
+    #[arg(long, env = "SKEP_AUTHORIZATION", hide_env_values = true)]
+    #[serde(skip)]
+    pub authorization: Option<Authorization>,
+
+    /// Open loop: start this many instances per second, on schedule whatever the server does.
+    #[arg(long, value_name = "PER_SECOND", conflicts_with = "concurrency")]
+    pub rate: Option<f64>,
+
+    /// Closed loop: keep this many instances under way.
+    #[arg(long, default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub concurrency: u32,
+
+    /// Open loop: creation requests in flight at most; later ones wait, and their wait counts as latency.
+    #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub max_in_flight: u32,
+
+    /// How long to measure, for instance 30s or 10m.
+    #[arg(long, default_value = "30s", value_parser = duration, value_name = "TIME")]
+    #[serde(serialize_with = "seconds")]
+    pub duration: Duration,
+
+    /// How long to run before measuring (with --compare: before each slice).
+    #[arg(long, default_value = "3s", value_parser = duration, value_name = "TIME")]
+    #[serde(serialize_with = "seconds")]
+    pub warmup: Duration,
+
+    /// How long to wait at the end for instances under way.
+    #[arg(long, default_value = "10s", value_parser = duration, value_name = "TIME")]
+    #[serde(serialize_with = "seconds")]
+    pub drain: Duration,
+
+    /// An instance that takes longer counts as lost (its completion is still noticed).
+    #[arg(long, default_value = "60s", value_parser = duration, value_name = "TIME")]
+    #[serde(serialize_with = "seconds")]
+    pub instance_timeout: Duration,
+
+    /// Client-side limit of a request.
+    #[arg(long, default_value = "20s", value_parser = duration, value_name = "TIME")]
+    #[serde(serialize_with = "seconds")]
+    pub request_timeout: Duration,
+
+    /// Size of each instance's variables, in bytes of JSON.
+    #[arg(long, default_value_t = 0, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(0..=4_000_000))]
+    pub payload: u64,
+
+    /// BPMN file to deploy and start, in place of the built-in process.
+    #[arg(long, value_name = "FILE")]
+    pub process: Option<PathBuf>,
+
+    /// With --process: jobs that an instance takes; the number of its service tasks unless given.
+    #[arg(long, value_name = "N", requires = "process")]
+    pub jobs_per_instance: Option<u32>,
+
+    /// Service tasks in sequence in the built-in process.
+    #[arg(long, default_value_t = 1, conflicts_with = "process", value_parser = clap::value_parser!(u32).range(0..=1000))]
+    pub tasks: u32,
+
+    /// Create instances with awaitCompletion: the answer comes when the instance ends.
+    #[arg(long)]
+    pub await_completion: bool,
+
+    /// How workers get jobs.
+    #[arg(long, value_enum, default_value = "push")]
+    pub jobs: JobsArg,
+
+    /// Workers per job type (0: only start instances).
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=1000))]
+    pub workers: u32,
+
+    /// Jobs that one worker holds at most.
+    #[arg(long, default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub max_jobs: u32,
+
+    /// How long a worker handles a job, in milliseconds.
+    #[arg(long, default_value_t = 0, value_name = "MS")]
+    pub handle_ms: u64,
+
+    /// For how long a job is assigned to its worker.
+    #[arg(long, default_value = "60s", value_parser = duration, value_name = "TIME")]
+    #[serde(serialize_with = "seconds")]
+    pub job_timeout: Duration,
+
+    /// Threads of the load generator, each with its own connections.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub threads: u32,
+
+    /// HTTP/2 connections per thread, beside one per job stream.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub connections: u32,
+
+    /// Process id of the server on this machine: CPU and memory are reported.
+    #[arg(long)]
+    pub pid: Option<u32>,
+
+    /// Write the report as JSON.
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+
+    /// Write the report as one self-contained HTML page.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+}
+
+/// `--transport`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TransportArg {
+    /// REST v2.
+    Rest,
+    /// gRPC.
+    Grpc,
+}
+
+/// `--http`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
+pub enum HttpArg {
+    /// HTTP/1.1.
+    #[value(name = "1")]
+    #[serde(rename = "1")]
+    One,
+    /// HTTP/2.
+    #[value(name = "2")]
+    #[serde(rename = "2")]
+    Two,
+}
+
+/// `--jobs`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum JobsArg {
+    /// Job streams.
+    Push,
+    /// Long polling.
+    Poll,
+}
+
+impl JobsArg {
+    pub(crate) fn delivery(self) -> Delivery {
+        match self {
+            Self::Push => Delivery::Push,
+            Self::Poll => Delivery::Poll,
+        }
+    }
+}
+
+impl LoadArgs {
+    /// The interfaces to measure.
+    pub(crate) fn transports(&self) -> Vec<Transport> {
+        match (self.compare, self.transport) {
+            (true, _) => vec![Transport::Rest, Transport::Grpc],
+            (false, TransportArg::Rest) => vec![Transport::Rest],
+            (false, TransportArg::Grpc) => vec![Transport::Grpc],
+        }
+    }
+
+    pub(crate) fn client_config(&self, transport: Transport) -> ClientConfig {
+        let address = match transport {
+            Transport::Rest => (&self.rest_address, 8080),
+            Transport::Grpc => (&self.grpc_address, 26500),
+        };
+        let mut config = ClientConfig::new(self.at(address.0.as_ref(), address.1));
+        config.http_version = match self.http {
+            HttpArg::One => HttpVersion::Http1,
+            HttpArg::Two => HttpVersion::Http2,
+        };
+        config.connections = match (transport, self.http) {
+            // HTTP/1.1: keep a connection for every request that may be in flight
+            (Transport::Rest, HttpArg::One) => to_usize(self.lanes() + self.jobs_held()),
+            _ => to_usize(self.connections),
+        };
+        config.authorization.clone_from(&self.authorization);
+        config.request_timeout = self.request_timeout;
+        config
+    }
+
+    pub(crate) fn management(&self) -> String {
+        self.at(self.management_address.as_ref(), 9600)
+    }
+
+    fn at(&self, address: Option<&String>, port: u16) -> String {
+        address
+            .cloned()
+            .unwrap_or_else(|| format!("{}:{port}", self.address))
+    }
+
+    /// Creation requests in flight at most.
+    pub(crate) fn lanes(&self) -> u32 {
+        match self.rate {
+            Some(_) => self.max_in_flight,
+            None => self.concurrency,
+        }
+    }
+
+    fn jobs_held(&self) -> u32 {
+        self.workers.saturating_mul(self.max_jobs)
+    }
+
+    /// What contradicts.
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
+        if let Some(rate) = self.rate {
+            anyhow::ensure!(
+                rate.is_finite() && rate > 0.0 && rate <= 1e6,
+                "--rate must be above 0 and at most 1000000 per second, not {rate}"
+            );
+        }
+        anyhow::ensure!(
+            self.duration >= Duration::from_millis(100),
+            "--duration must be at least 100ms"
+        );
+        if let Some(pid) = self.pid {
+            anyhow::ensure!(
+                crate::server::usage(&pid.to_string()).is_some(),
+                "--pid {pid}: no such process in /proc; give the process id of the server"
+            );
+        }
+        Ok(())
+    }
+}
+
+pub(crate) fn to_usize(number: u32) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+/// `500ms`, `30s`, `10m`, `1h`, or a number of seconds.
+fn duration(text: &str) -> Result<Duration, String> {
+    let text = text.trim();
+    let (number, scale) = if let Some(number) = text.strip_suffix("ms") {
+        (number, 0.001)
+    } else if let Some(number) = text.strip_suffix('s') {
+        (number, 1.0)
+    } else if let Some(number) = text.strip_suffix('m') {
+        (number, 60.0)
+    } else if let Some(number) = text.strip_suffix('h') {
+        (number, 3600.0)
+    } else {
+        (text, 1.0)
+    };
+    number
+        .trim()
+        .parse::<f64>()
+        .ok()
+        .and_then(|value| Duration::try_from_secs_f64(value * scale).ok())
+        .ok_or_else(|| format!("{text:?} is no time; write for instance 500ms, 30s, 10m"))
+}
+
+fn seconds<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(duration.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_with_their_units() {
+        assert_eq!(duration("250ms"), Ok(Duration::from_millis(250)));
+        assert_eq!(duration("30s"), Ok(Duration::from_secs(30)));
+        assert_eq!(duration("1.5m"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("7"), Ok(Duration::from_secs(7)));
+        for bad in ["", "s", "-1s", "1d", "infs"] {
+            assert!(duration(bad).is_err(), "{bad:?}");
+        }
+    }
+}

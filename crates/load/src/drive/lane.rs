@@ -1,0 +1,85 @@
+//! Starting instances. A lane is a task that has at most one creation in flight.
+
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::{Duration, Instant},
+};
+
+use skep_client::{Backoff, Client, CreateInstance, PreparedCreate, RetryPolicy};
+
+use super::slice::Shared;
+
+/// Starts instances until the slice stops starting.
+pub(super) async fn run(shared: Arc<Shared>, client: Client, lane: u32) {
+    let create = prepare(&shared, &client);
+    let mut backoff = Backoff::new(RetryPolicy {
+        initial: Duration::from_millis(5),
+        max: Duration::from_secs(1),
+        max_attempts: u32::MAX,
+    });
+    while shared.starting.load(Ordering::Relaxed) {
+        let due = match &shared.pacer {
+            Some(pacer) => match pacer.next().await {
+                Some(due) => due,
+                None => return,
+            },
+            None => Instant::now(),
+        };
+        let ok = start(&shared, &client, &create, due, lane).await;
+        // In a closed loop the user waits after a refusal; in an open one the next start is due
+        // when it is due.
+        if ok {
+            backoff.reset();
+        } else if shared.pacer.is_none() {
+            tokio::time::sleep(backoff.next_pause()).await;
+        }
+    }
+}
+
+fn prepare(shared: &Shared, client: &Client) -> PreparedCreate {
+    let plan = &shared.plan;
+    let request = CreateInstance::latest(&plan.process.process_id).variables(&plan.variables);
+    if plan.args.await_completion {
+        client.prepare_create_with_result(&request, plan.args.request_timeout, &[])
+    } else {
+        client.prepare_create(&request)
+    }
+}
+
+/// One instance; in a closed loop until its end. True when it was created.
+async fn start(
+    shared: &Shared,
+    client: &Client,
+    create: &PreparedCreate,
+    due: Instant,
+    lane: u32,
+) -> bool {
+    let collector = &shared.collector;
+    let creating = collector.creating();
+    let result = client.create_prepared(create).await;
+    let now = Instant::now();
+    let waits = shared.pacer.is_none().then_some(lane);
+    let goes_on = {
+        let mut ledger = collector.ledger();
+        match result {
+            Err(error) => {
+                ledger.start_failed(now, &error);
+                return false;
+            }
+            Ok(_) if shared.plan.args.await_completion => {
+                ledger.awaited(due, now);
+                return true;
+            }
+            Ok(created) => ledger.started(due, now, created.instance.process_instance_key, waits),
+        }
+    };
+    drop(creating);
+    if waits.is_some()
+        && goes_on.is_none()
+        && shared.plan.args.workers > 0
+        && let Some(notify) = collector.lane(lane)
+    {
+        notify.notified().await;
+    }
+    true
+}

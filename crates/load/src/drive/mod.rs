@@ -1,0 +1,153 @@
+//! A run: deploy, then slices of load, each warmed up, measured and drained.
+
+mod lane;
+mod measure;
+mod slice;
+mod works;
+
+use std::{sync::Arc, time::Duration};
+
+use anyhow::Context as _;
+use skep_client::{Client, RetryPolicy, Transport};
+use tokio::sync::watch;
+
+use crate::{
+    args::LoadArgs,
+    process::{self, Process},
+    progress::Progress,
+    report::{Report, SliceResult},
+};
+use measure::Measurement;
+use slice::{Collector, Plan, Slice};
+
+pub use measure::MAX_SAMPLES;
+
+/// Runs the load.
+///
+/// # Errors
+/// See [`crate::run`].
+pub async fn run(args: &LoadArgs) -> anyhow::Result<Report> {
+    args.check()?;
+    let process = match &args.process {
+        Some(path) => process::from_file(path, args.jobs_per_instance)?,
+        None => process::built_in(args.tasks),
+    };
+    let transports = args.transports();
+    for transport in &transports {
+        deploy(args, *transport, &process).await?;
+    }
+    let plan = Arc::new(Plan {
+        variables: process::variables(args.payload),
+        process,
+        args: args.clone(),
+    });
+    let mut measurements: Vec<_> = transports
+        .iter()
+        .map(|transport| Measurement::new(&plan, *transport))
+        .collect();
+    let order = order(
+        measurements.len(),
+        if args.compare { args.slices } else { 1 },
+    );
+    let rounds = u32::try_from(order.len()).unwrap_or(u32::MAX);
+    let per_slice = match args.compare {
+        true => args.duration / args.slices,
+        false => args.duration,
+    };
+    let progress = Progress::new((args.warmup + per_slice) * rounds);
+    let begin = std::time::Instant::now();
+    let interrupt = Interrupt::listen();
+    let mut slices: Vec<SliceResult> = Vec::new();
+    for index in order {
+        if interrupt.came() {
+            break;
+        }
+        if let Some(measurement) = measurements.get_mut(index) {
+            let slice = measurement.slice(per_slice, begin, &progress, &interrupt);
+            slices.push(slice.await?);
+        }
+    }
+    progress.end();
+    let results = measurements.into_iter().map(Measurement::result).collect();
+    Ok(Report::new(args, &plan.process, results, slices))
+}
+
+/// Ctrl-C: measuring ends early, and what was measured is reported. A second one kills.
+struct Interrupt(watch::Receiver<bool>);
+
+impl Interrupt {
+    fn listen() -> Self {
+        let (sender, receiver) = watch::channel(false);
+        tokio::spawn(async move {
+            if tokio::signal::ctrl_c().await.is_ok() {
+                sender.send_replace(true);
+                if tokio::signal::ctrl_c().await.is_ok() {
+                    std::process::exit(130);
+                }
+            }
+        });
+        Self(receiver)
+    }
+
+    fn came(&self) -> bool {
+        *self.0.borrow()
+    }
+
+    /// Sleeps, but not on after an interrupt.
+    async fn sleep_until(&self, due: std::time::Instant) {
+        let mut receiver = self.0.clone();
+        let interrupted = async {
+            if receiver.wait_for(|came| *came).await.is_err() {
+                // no signals on this machine
+                std::future::pending::<()>().await;
+            }
+        };
+        let _ = tokio::time::timeout_at(due.into(), interrupted).await;
+    }
+}
+
+/// Which transport each slice uses: 0 1 1 0 0 1 …, so that a drift of the machine meets both alike.
+fn order(transports: usize, slices: u32) -> Vec<usize> {
+    (0..slices)
+        .flat_map(|round| {
+            let forward: Vec<usize> = (0..transports).collect();
+            if round % 2 == 0 {
+                forward
+            } else {
+                forward.into_iter().rev().collect()
+            }
+        })
+        .collect()
+}
+
+/// Deploys over each transport in turn: an unchanged resource makes no new version.
+async fn deploy(args: &LoadArgs, transport: Transport, process: &Process) -> anyhow::Result<()> {
+    let client = Client::new(transport, args.client_config(transport))?;
+    let policy = RetryPolicy {
+        initial: Duration::from_millis(100),
+        max: Duration::from_secs(1),
+        max_attempts: 12,
+    };
+    let resources = std::slice::from_ref(&process.resource);
+    let deployment = policy
+        .run(|| client.deploy(resources, None))
+        .await
+        .with_context(|| format!("deploying {}", process.resource.name))?;
+    anyhow::ensure!(
+        deployment.process_ids().any(|id| id == process.process_id),
+        "the server did not deploy the process {:?}",
+        process.process_id
+    );
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::order;
+
+    #[test]
+    fn slices_alternate_in_mirrored_pairs() {
+        assert_eq!(order(1, 1), [0]);
+        assert_eq!(order(2, 3), [0, 1, 1, 0, 0, 1]);
+    }
+}

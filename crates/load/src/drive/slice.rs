@@ -1,0 +1,207 @@
+//! One stretch of load over one transport: threads with starters and workers.
+
+use std::{
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    thread::JoinHandle,
+    time::{Duration, Instant},
+};
+
+use anyhow::Context as _;
+use skep_client::{Client, ClientConfig, Transport};
+use tokio::sync::{Notify, watch};
+
+use super::{lane, works};
+use crate::{
+    args::{LoadArgs, to_usize},
+    ledger::{Ledger, Wake},
+    pace::{Pacer, Schedule},
+    process::Process,
+};
+
+/// What stays the same in all slices of a run.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) args: LoadArgs,
+    pub(super) process: Process,
+    pub(super) variables: String,
+}
+
+/// Where all threads of a transport note what they see.
+#[derive(Debug)]
+pub(super) struct Collector {
+    ledger: Mutex<Ledger>,
+    lanes: Box<[Notify]>,
+    /// Creations sent and not answered.
+    creating: AtomicUsize,
+}
+
+impl Collector {
+    pub(super) fn new(plan: &Plan) -> Self {
+        let jobs = (!plan.args.await_completion).then_some(plan.process.jobs_per_instance);
+        Self {
+            ledger: Mutex::new(Ledger::new(jobs)),
+            lanes: (0..plan.args.lanes()).map(|_| Notify::new()).collect(),
+            creating: AtomicUsize::new(0),
+        }
+    }
+
+    pub(super) fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts a creation until the guard is dropped.
+    pub(super) fn creating(&self) -> Creating<'_> {
+        self.creating.fetch_add(1, Ordering::Relaxed);
+        Creating(self)
+    }
+
+    /// Nothing is under way any more.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.creating.load(Ordering::Relaxed) == 0 && self.ledger().open() == 0
+    }
+
+    pub(super) fn lane(&self, lane: u32) -> Option<&Notify> {
+        self.lanes.get(to_usize(lane))
+    }
+
+    pub(super) fn wake(&self, lane: Wake) {
+        if let Some(notify) = lane.and_then(|lane| self.lane(lane)) {
+            notify.notify_one();
+        }
+    }
+}
+
+/// A creation under way.
+pub(super) struct Creating<'a>(&'a Collector);
+
+impl Drop for Creating<'_> {
+    fn drop(&mut self) {
+        self.0.creating.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// What the threads of a slice share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) plan: Arc<Plan>,
+    pub(super) collector: Arc<Collector>,
+    pub(super) transport: Transport,
+    pub(super) config: ClientConfig,
+    pub(super) pacer: Option<Arc<Pacer>>,
+    pub(super) starting: AtomicBool,
+    pub(super) stop: watch::Sender<bool>,
+}
+
+impl Shared {
+    pub(super) fn client(&self) -> anyhow::Result<Client> {
+        Ok(Client::new(self.transport, self.config.clone())?)
+    }
+
+    pub(super) async fn stopped(&self) {
+        // an error would mean that the sender, which is here, is gone
+        let _ = self.stop.subscribe().wait_for(|stopped| *stopped).await;
+    }
+}
+
+/// A slice under way.
+pub(super) struct Slice {
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<anyhow::Result<()>>>,
+}
+
+impl Slice {
+    /// Starts the threads.
+    pub(super) fn start(
+        plan: &Arc<Plan>,
+        collector: &Arc<Collector>,
+        transport: Transport,
+    ) -> anyhow::Result<Self> {
+        let schedule = |rate| Schedule {
+            // the workers' streams get a moment to open
+            begin: Instant::now() + Duration::from_millis(100),
+            rate,
+        };
+        let shared = Arc::new(Shared {
+            plan: Arc::clone(plan),
+            collector: Arc::clone(collector),
+            transport,
+            config: plan.args.client_config(transport),
+            pacer: plan.args.rate.map(|rate| Pacer::new(schedule(rate))),
+            starting: AtomicBool::new(true),
+            stop: watch::channel(false).0,
+        });
+        if let Some(pacer) = &shared.pacer {
+            pacer.run();
+        }
+        let threads = (0..plan.args.threads)
+            .map(|number| {
+                let shared = Arc::clone(&shared);
+                std::thread::Builder::new()
+                    .name(format!("load-{number}"))
+                    .spawn(move || thread(&shared, number))
+            })
+            .collect::<Result<_, _>>()
+            .context("starting the threads of the load generator")?;
+        Ok(Self { shared, threads })
+    }
+
+    /// Starts no more instances; notes the starts that were due and not sent.
+    pub(super) fn stop_starting(&self) {
+        self.shared.starting.store(false, Ordering::Relaxed);
+        if let Some(pacer) = &self.shared.pacer {
+            let now = Instant::now();
+            let mut ledger = self.shared.collector.ledger();
+            for due in pacer.stop() {
+                ledger.unsent(due, now);
+            }
+        }
+    }
+
+    /// Stops the workers and ends the threads.
+    pub(super) async fn end(self) -> anyhow::Result<()> {
+        self.shared.stop.send_replace(true);
+        let threads = self.threads;
+        tokio::task::spawn_blocking(move || {
+            for thread in threads {
+                match thread.join() {
+                    Ok(result) => result?,
+                    Err(_) => anyhow::bail!("a thread of the load generator panicked"),
+                }
+            }
+            Ok(())
+        })
+        .await?
+    }
+}
+
+/// One thread: a runtime of its own, so that nothing in it crosses threads.
+fn thread(shared: &Arc<Shared>, number: u32) -> anyhow::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(async {
+        let client = shared.client()?;
+        let args = &shared.plan.args;
+        let mut workers = tokio::task::JoinSet::new();
+        for job_type in &shared.plan.process.job_types {
+            for worker in (0..args.workers).filter(|worker| worker % args.threads == number) {
+                workers.spawn(works::run(
+                    Arc::clone(shared),
+                    client.clone(),
+                    job_type.clone(),
+                    worker,
+                ));
+            }
+        }
+        for lane in (0..args.lanes()).filter(|lane| lane % args.threads == number) {
+            tokio::spawn(lane::run(Arc::clone(shared), client.clone(), lane));
+        }
+        shared.stopped().await;
+        while workers.join_next().await.is_some() {}
+        // lanes still waiting for an answer end with the runtime
+        Ok(())
+    })
+}

@@ -1,0 +1,69 @@
+//! Working the jobs with the client crate's worker.
+
+use std::{sync::Arc, time::Duration, time::Instant};
+
+use skep_client::{Client, Error, Finished, Job, Outcome, RetryPolicy, Worker, WorkerObserver};
+
+use super::slice::{Collector, Shared};
+use crate::args::to_usize;
+
+/// One worker, until the slice ends.
+pub(super) async fn run(shared: Arc<Shared>, client: Client, job_type: String, number: u32) {
+    let args = &shared.plan.args;
+    let handling = Duration::from_millis(args.handle_ms);
+    Worker::builder(client, job_type)
+        .name(format!("skep-load-{number}"))
+        .max_jobs(to_usize(args.max_jobs))
+        .timeout(args.job_timeout)
+        .delivery(args.jobs.delivery())
+        .retry(RetryPolicy {
+            max: Duration::from_secs(1),
+            ..RetryPolicy::default()
+        })
+        .grace(Duration::from_secs(1))
+        .observer(Arc::new(Notes(Arc::clone(&shared.collector))))
+        .build(async move |_job: Job| {
+            if !handling.is_zero() {
+                tokio::time::sleep(handling).await;
+            }
+            Outcome::complete()
+        })
+        .run_until(shared.stopped())
+        .await;
+}
+
+/// Notes what the worker does in the ledger.
+#[derive(Debug)]
+struct Notes(Arc<Collector>);
+
+impl WorkerObserver for Notes {
+    fn received(&self, job: &Job) {
+        let now = Instant::now();
+        self.0
+            .ledger()
+            .job_received(job.key, job.process_instance_key, now);
+    }
+
+    fn finished(&self, finished: &Finished<'_>) {
+        let now = Instant::now();
+        let instance = finished.process_instance_key;
+        let wake = {
+            let mut ledger = self.0.ledger();
+            if finished.attempts > 1 {
+                ledger.completion_retried(now, finished.attempts - 1);
+            }
+            match finished.result {
+                Ok(()) => ledger.job_completed(instance, finished.handled, now),
+                Err(error) => {
+                    ledger.completion_failed(instance, now, error);
+                    None
+                }
+            }
+        };
+        self.0.wake(wake);
+    }
+
+    fn interrupted(&self, error: &Error) {
+        self.0.ledger().interrupted(Instant::now(), error);
+    }
+}

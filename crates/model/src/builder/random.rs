@@ -1,0 +1,154 @@
+//! Random valid processes, for property tests over engine and model.
+
+use super::Bpmn;
+
+/// A random process with this id: valid, block-structured and of about `size` flow nodes; the same for the same seed.
+///
+/// It reads the variables `a` and `b` in conditions (numbers from 0 to 3) and writes them in mappings: start it with
+/// both. To come to an end it needs that jobs of the type `job` are completed, some time with `b` = 3 (less repeats
+/// loops), that messages named `message` arrive with the correlation key `key`, that timers of one minute pass, and
+/// that a process with the id `called` can be called. Boundary events wait for the error `error`, for one minute, or
+/// for messages named `other-message`.
+pub fn random(id: impl Into<String>, seed: u64, size: usize) -> Bpmn {
+    let mut generator = Generator {
+        state: seed,
+        left: size,
+        count: 0,
+    };
+    let bpmn = Bpmn::process(id).start("start");
+    generator.sequence(bpmn, 0).end("end")
+}
+
+/// Blocks nested deeper than this are plain tasks.
+const MAX_DEPTH: usize = 4;
+
+struct Generator {
+    state: u64,
+    /// Flow nodes still to spend.
+    left: usize,
+    /// Of elements so far, for their ids.
+    count: usize,
+}
+
+impl Generator {
+    /// SplitMix64: small, and good enough for choices.
+    fn next(&mut self, bound: u64) -> u64 {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % bound
+    }
+
+    fn id(&mut self, kind: &str) -> String {
+        self.count += 1;
+        self.left = self.left.saturating_sub(1);
+        format!("{kind}{}", self.count)
+    }
+
+    fn sequence(&mut self, mut bpmn: Bpmn, depth: usize) -> Bpmn {
+        loop {
+            bpmn = self.block(bpmn, depth);
+            if self.left == 0 || (depth > 0 && self.next(3) == 0) {
+                return bpmn;
+            }
+        }
+    }
+
+    fn block(&mut self, bpmn: Bpmn, depth: usize) -> Bpmn {
+        let kinds = if depth < MAX_DEPTH { 12 } else { 8 };
+        match self.next(kinds) {
+            0 => bpmn.task(self.id("task")),
+            1 => bpmn.manual_task(self.id("manual")),
+            2 => bpmn.catch_duration(self.id("timer"), "PT1M"),
+            3 => bpmn.catch_message(self.id("catch"), "message", "=\"key\""),
+            4 => bpmn.receive_task(self.id("receive"), "message", "=\"key\""),
+            5 => bpmn.call_activity(self.id("call"), "called"),
+            6 | 7 => self.service_task(bpmn),
+            8 => self.branches(bpmn, depth, true),
+            9 => self.branches(bpmn, depth, false),
+            10 => self.repetition(bpmn, depth),
+            _ => self.sub_process(bpmn, depth),
+        }
+    }
+
+    fn service_task(&mut self, bpmn: Bpmn) -> Bpmn {
+        let id = self.id("service");
+        let mut bpmn = bpmn.service_task(&id, "job");
+        if self.next(3) == 0 {
+            let number = self.next(4);
+            bpmn = bpmn.input(&format!("={number}"), "a").output("=a", "b");
+        }
+        self.boundary(bpmn, &id)
+    }
+
+    fn sub_process(&mut self, bpmn: Bpmn, depth: usize) -> Bpmn {
+        let (id, start, end) = (self.id("sub"), self.id("start"), self.id("end"));
+        let terminates = self.next(4) == 0;
+        let bpmn = bpmn.sub_process(&id, |sub| {
+            let sub = self.sequence(sub.start(start), depth + 1);
+            if terminates {
+                sub.end_terminate(end)
+            } else {
+                sub.end(end)
+            }
+        });
+        self.boundary(bpmn, &id)
+    }
+
+    /// Perhaps a boundary event at the activity before, with a path of its own to an end.
+    fn boundary(&mut self, bpmn: Bpmn, activity: &str) -> Bpmn {
+        let kind = self.next(8);
+        if kind > 3 {
+            return bpmn;
+        }
+        let (id, task, end) = (self.id("boundary"), self.id("task"), self.id("end"));
+        let bpmn = match kind {
+            0 => bpmn.boundary_error(id, activity, "error"),
+            1 => bpmn.boundary_duration(id, activity, "PT1M"),
+            2 => bpmn.boundary_cycle(id, activity, "R3/PT1M"),
+            _ => bpmn
+                .boundary_message(id, activity, "other-message", "=\"key\"")
+                .non_interrupting(),
+        };
+        bpmn.service_task(task, "job").end(end).from(activity)
+    }
+
+    /// Two to four branches between a fork and a join.
+    fn branches(&mut self, bpmn: Bpmn, depth: usize, parallel: bool) -> Bpmn {
+        let (fork, join) = (self.id("fork"), self.id("join"));
+        let branches = 2 + self.next(3);
+        let mut bpmn = if parallel {
+            bpmn.parallel(&fork)
+        } else {
+            bpmn.exclusive(&fork)
+        };
+        for branch in 0..branches {
+            bpmn = bpmn.from(&fork);
+            if !parallel && branch + 1 == branches {
+                bpmn = bpmn.otherwise();
+            } else if !parallel {
+                bpmn = bpmn.when(&format!("=a = {branch}"));
+            }
+            bpmn = self.sequence(bpmn, depth + 1);
+            bpmn = match branch {
+                0 if parallel => bpmn.parallel(&join),
+                0 => bpmn.exclusive(&join),
+                _ => bpmn.to(&join),
+            };
+        }
+        bpmn.from(&join)
+    }
+
+    /// A block that is repeated as long as a condition holds.
+    fn repetition(&mut self, bpmn: Bpmn, depth: usize) -> Bpmn {
+        let (head, job, choice) = (self.id("again"), self.id("service"), self.id("choice"));
+        let bpmn = self.sequence(bpmn.exclusive(&head), depth + 1);
+        let bpmn = bpmn.service_task(job, "job").exclusive(&choice);
+        let limit = self.next(3);
+        bpmn.when(&format!("=b < {limit}"))
+            .to(&head)
+            .from(&choice)
+            .otherwise()
+    }
+}

@@ -1,0 +1,286 @@
+//! From the XML of a process to its executable graph.
+//!
+//! Three passes: name the elements (ids to indices), parse each where it stands, connect them. Then the rules over the
+//! finished graph. What cannot be parsed leaves a placeholder, so that one mistake yields one finding and the other
+//! elements are still checked; as there are findings then, such a graph never leaves this crate.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use crate::context::Context;
+use crate::element::{self, Role};
+use crate::error::abbreviate;
+use crate::graph::{Element, ElementIndex, ElementKind, ElementType, Process};
+use crate::resource::Options;
+use crate::validate;
+use crate::xml::{Node, bpmn_name};
+use crate::zeebe;
+
+/// A graph in the making, with the XML of each element at hand for findings.
+pub(crate) struct Draft<'x> {
+    pub process: Process,
+    /// By element index.
+    pub nodes: Vec<Node<'x>>,
+    /// By element index: not parsed, because it was refused.
+    pub broken: Vec<bool>,
+    start_events: HashMap<ElementIndex, Vec<ElementIndex>>,
+}
+
+impl<'x> Draft<'x> {
+    pub(crate) fn element(&self, index: ElementIndex) -> &Element {
+        self.process.element(index)
+    }
+
+    pub(crate) fn node(&self, index: ElementIndex) -> Node<'x> {
+        self.nodes[index.get()]
+    }
+
+    pub(crate) fn is_broken(&self, index: ElementIndex) -> bool {
+        self.broken[index.get()]
+    }
+
+    pub(crate) fn indices(&self) -> impl Iterator<Item = ElementIndex> + use<> {
+        (0..self.process.elements.len()).map(index)
+    }
+
+    /// The start events of a scope in document order.
+    pub(crate) fn start_events(&self, scope: ElementIndex) -> &[ElementIndex] {
+        self.start_events.get(&scope).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// An element as it was met in the XML, its parent as position in the same list.
+struct Met<'x> {
+    node: Node<'x>,
+    id: &'x str,
+    parent: usize,
+    /// `None`: refused.
+    element_type: Option<ElementType>,
+}
+
+/// Compiles one process. `pinned` are the element ids in index order when they are given from outside; with `options`
+/// the rules for deployments are checked.
+///
+/// The result is meaningful only if no finding was added.
+pub(crate) fn compile<'x>(
+    node: Node<'x>,
+    context: &mut Context<'_, 'x>,
+    pinned: Option<&[String]>,
+    options: Option<&Options>,
+) -> Option<Process> {
+    let met = meet(node, context);
+    let places = assign_indices(&met, context, pinned)?;
+    for (met, place) in met
+        .iter()
+        .zip(&places)
+        .filter(|(met, _)| !met.id.is_empty())
+    {
+        context.indices.entry(met.id).or_insert(*place);
+    }
+    let mut compiled = Vec::with_capacity(met.len());
+    for (met, place) in met.iter().zip(&places) {
+        let before = context.findings.count();
+        let parent = places
+            .get(met.parent)
+            .copied()
+            .unwrap_or(ElementIndex::PROCESS);
+        let element = parse_element(met, parent, context);
+        let broken = context.findings.count() > before || met.element_type.is_none();
+        compiled.push((*place, element, met.node, broken));
+    }
+    compiled.sort_by_key(|(place, ..)| *place);
+    let mut draft = Draft {
+        process: empty_process(node),
+        nodes: Vec::new(),
+        broken: Vec::new(),
+        start_events: HashMap::new(),
+    };
+    for (place, element, node, broken) in compiled {
+        if element.element_type == ElementType::StartEvent {
+            draft
+                .start_events
+                .entry(element.parent)
+                .or_default()
+                .push(place);
+        }
+        draft.process.elements.push(element);
+        draft.nodes.push(node);
+        draft.broken.push(broken);
+    }
+    draft.process.version_tag = zeebe::version_tag::parse(node);
+    connect(&mut draft.process, &places);
+    if let Some(options) = options {
+        validate::check(&draft, options, context.findings);
+    }
+    Some(draft.process)
+}
+
+fn empty_process(node: Node<'_>) -> Process {
+    Process {
+        id: Arc::from(node.attribute("id").unwrap_or_default()),
+        version_tag: None,
+        elements: Vec::new(),
+    }
+}
+
+/// All elements of a process in document order, a sub-process before its content; the process itself is first.
+///
+/// The depth of the stack is bounded by the depth of the XML.
+fn meet<'x>(process: Node<'x>, context: &mut Context<'_, 'x>) -> Vec<Met<'x>> {
+    let mut met = vec![Met {
+        node: process,
+        id: id_of(process, context),
+        parent: 0,
+        element_type: Some(ElementType::Process),
+    }];
+    let mut stack = vec![(process.first_element_child(), 0)];
+    while let Some((next, parent)) = stack.pop() {
+        let Some(node) = next else { continue };
+        stack.push((node.next_sibling_element(), parent));
+        let element_type = match element::role(node) {
+            Role::Element(element_type) => Some(element_type),
+            Role::Drawn | Role::Part => continue,
+            Role::Refused(reason) => {
+                context.add(node, reason);
+                if bpmn_name(node).is_none() {
+                    continue;
+                }
+                None
+            }
+        };
+        if element_type == Some(ElementType::SubProcess) {
+            stack.push((node.first_element_child(), met.len()));
+        }
+        met.push(Met {
+            node,
+            id: id_of(node, context),
+            parent,
+            element_type,
+        });
+    }
+    met
+}
+
+fn id_of<'x>(node: Node<'x>, context: &mut Context<'_, 'x>) -> &'x str {
+    let id = node.attribute("id").unwrap_or_default();
+    if id.is_empty() {
+        context.add(
+            node,
+            "The attribute 'id' is missing or empty. Every element of a process needs one",
+        );
+    }
+    id
+}
+
+/// The index of each element: document order, or the pinned order. `None` if that is not possible.
+fn assign_indices<'x>(
+    met: &[Met<'x>],
+    context: &mut Context<'_, 'x>,
+    pinned: Option<&[String]>,
+) -> Option<Vec<ElementIndex>> {
+    let before = context.findings.count();
+    let mut seen = HashSet::with_capacity(met.len());
+    for element in met {
+        if !element.id.is_empty() && !seen.insert(element.id) {
+            let message = format!(
+                "The id '{}' is used by several elements of the process. Ids must be unique",
+                abbreviate(element.id)
+            );
+            context.add(element.node, message);
+        }
+    }
+    let Some(pinned) = pinned else {
+        return Some((0..met.len()).map(index).collect());
+    };
+    let order: HashMap<&str, usize> = pinned
+        .iter()
+        .enumerate()
+        .map(|(position, id)| (id.as_str(), position))
+        .collect();
+    if order.len() != pinned.len() || order.len() != met.len() {
+        let message = format!(
+            "The stored process has {} elements, but {} are recorded for it",
+            met.len(),
+            pinned.len()
+        );
+        context.add(met.first()?.node, message);
+    }
+    let mut places = Vec::with_capacity(met.len());
+    for element in met {
+        match order.get(element.id) {
+            Some(position) => places.push(index(*position)),
+            None => {
+                let message = format!(
+                    "The element '{}' is not among the recorded elements of the process",
+                    abbreviate(element.id)
+                );
+                context.add(element.node, message);
+            }
+        }
+    }
+    (context.findings.count() == before).then_some(places)
+}
+
+fn parse_element<'x>(
+    met: &Met<'x>,
+    parent: ElementIndex,
+    context: &mut Context<'_, 'x>,
+) -> Element {
+    let node = met.node;
+    let name = node
+        .attribute("name")
+        .filter(|name| !name.is_empty())
+        .map(Arc::from);
+    let mut element = Element {
+        id: Arc::from(met.id),
+        name,
+        element_type: met.element_type.unwrap_or(ElementType::Task),
+        parent,
+        incoming: Vec::new(),
+        outgoing: Vec::new(),
+        boundary_events: Vec::new(),
+        none_start: None,
+        inputs: Vec::new(),
+        outputs: Vec::new(),
+        kind: ElementKind::Task,
+    };
+    let Some(element_type) = met.element_type else {
+        return element;
+    };
+    zeebe::check(node, context);
+    element::check_content(node, element_type, context);
+    if element::has_mappings(element_type) {
+        (element.inputs, element.outputs) = zeebe::io_mapping::parse(node, context);
+    }
+    if let Some(kind) = element::parse(node, element_type, context) {
+        element.kind = kind;
+    }
+    element
+}
+
+/// Enters flows, boundary events and start events at the elements they belong to, in document order.
+fn connect(process: &mut Process, document_order: &[ElementIndex]) {
+    for this in document_order.iter().copied() {
+        match &process.elements[this.get()].kind {
+            ElementKind::SequenceFlow(flow) => {
+                let (source, target) = (flow.source.get(), flow.target.get());
+                process.elements[source].outgoing.push(this);
+                process.elements[target].incoming.push(this);
+            }
+            ElementKind::BoundaryEvent(event) => {
+                let activity = event.attached_to.get();
+                process.elements[activity].boundary_events.push(this);
+            }
+            ElementKind::StartEvent => {
+                let scope = process.elements[this.get()].parent.get();
+                process.elements[scope].none_start.get_or_insert(this);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn index(position: usize) -> ElementIndex {
+    // The size limit on files keeps the number of elements far below the range of u32.
+    ElementIndex(u32::try_from(position).unwrap_or(u32::MAX))
+}

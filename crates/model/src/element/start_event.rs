@@ -1,0 +1,35 @@
+//! The start event of a process or sub-process.
+
+use crate::compile::Draft;
+use crate::context::Context;
+use crate::element::not_supported_yet;
+use crate::error::Findings;
+use crate::event;
+use crate::graph::{ElementIndex, ElementKind};
+use crate::xml::{Node, bpmn_name};
+
+/// At most one event definition; within an embedded sub-process none at all.
+pub(crate) fn parse<'x>(node: Node<'x>, context: &mut Context<'_, 'x>) -> Option<ElementKind> {
+    let Some(definition) = event::at_most_one(node, context)? else {
+        return Some(ElementKind::StartEvent);
+    };
+    let kind = event::kind(definition);
+    if node.parent().and_then(bpmn_name) == Some("subProcess") {
+        context.add(node, format!("The start event of a sub-process must be of type none, but is of type {kind}. Remove the event definition"));
+        return None;
+    }
+    match kind {
+        "message" | "timer" | "signal" | "conditional" => {
+            context.add(node, not_supported_yet(&format!("A {kind} start event")))
+        }
+        _ => event::refuse(definition, "start event of a process", context),
+    }
+    None
+}
+
+/// No incoming sequence flow.
+pub(crate) fn check(draft: &Draft<'_>, index: ElementIndex, findings: &mut Findings) {
+    if !draft.element(index).incoming.is_empty() {
+        findings.add(draft.node(index), "A start event must not have an incoming sequence flow. Let the flow lead to the element after it");
+    }
+}

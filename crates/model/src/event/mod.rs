@@ -1,0 +1,74 @@
+//! Event definitions: what an event reacts to or throws.
+
+pub(crate) mod error;
+pub(crate) mod message;
+pub(crate) mod timer;
+
+use crate::context::Context;
+use crate::element::never_supported;
+use crate::xml::{Node, bpmn_name};
+
+/// The kind of an event definition: `timer` for `timerEventDefinition`.
+pub(crate) fn kind<'x>(definition: Node<'x>) -> &'x str {
+    let name = bpmn_name(definition).unwrap_or_default();
+    name.strip_suffix("EventDefinition").unwrap_or(name)
+}
+
+/// The event definition of an event, or none; `None` after a finding.
+pub(crate) fn at_most_one<'x>(
+    node: Node<'x>,
+    context: &mut Context<'_, 'x>,
+) -> Option<Option<Node<'x>>> {
+    let mut definitions = node.children().filter(|child| {
+        bpmn_name(*child)
+            .is_some_and(|name| name.ends_with("EventDefinition") || name == "eventDefinitionRef")
+    });
+    let first = definitions.next();
+    if definitions.next().is_some() {
+        context.add(
+            node,
+            never_supported(
+                "An event with several event definitions",
+                "Keep one definition per event",
+            ),
+        );
+        return None;
+    }
+    if first.and_then(bpmn_name) == Some("eventDefinitionRef") {
+        context.add(
+            node,
+            never_supported(
+                "A reference to a shared event definition",
+                "Put the definition into the event",
+            ),
+        );
+        return None;
+    }
+    Some(first)
+}
+
+/// The event definition of an event that must have one.
+pub(crate) fn exactly_one<'x>(node: Node<'x>, context: &mut Context<'_, 'x>) -> Option<Node<'x>> {
+    let definition = at_most_one(node, context)?;
+    if definition.is_none() {
+        context.add(node, "The event has no event definition, but must have exactly one. Choose its type, for instance timer or message");
+    }
+    definition
+}
+
+/// Refuses an event definition that this position cannot have.
+pub(crate) fn refuse(definition: Node<'_>, position: &str, context: &mut Context<'_, '_>) {
+    let message = match kind(definition) {
+        "cancel" => never_supported("A cancel event", "Use an error event"),
+        kind @ ("timer" | "message" | "error" | "signal" | "escalation" | "conditional"
+        | "compensation" | "terminate" | "link") => {
+            format!(
+                "The event definition '{kind}' is not possible at this position ({position}). Choose another type of event"
+            )
+        }
+        other => {
+            format!("The event definition '{other}' is not known. Choose another type of event")
+        }
+    };
+    context.add(definition, message);
+}

@@ -1,0 +1,169 @@
+//! A BPMN resource as a whole: from bytes to its executable processes.
+
+use std::collections::HashSet;
+
+use roxmltree::Document;
+
+use crate::compile::compile;
+use crate::context::{Context, Definitions};
+use crate::error::{Finding, Findings, Invalid};
+use crate::graph::Process;
+use crate::value::boolean;
+use crate::xml::{self, BPMN, Node, Unreadable, bpmn_name};
+
+/// Limits on what is deployed.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Bytes of the XML file.
+    pub max_xml_bytes: usize,
+    /// Characters of an element's id.
+    pub max_id_length: usize,
+    /// Characters of an element's name and of the resource's name.
+    pub max_name_length: usize,
+    /// Characters of a constant job type.
+    pub max_job_type_length: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            max_xml_bytes: 4 * 1024 * 1024,
+            max_id_length: 32_768,
+            max_name_length: 32_768,
+            max_job_type_length: 32_768,
+        }
+    }
+}
+
+/// The executable processes of a BPMN file, in document order; at least one.
+#[derive(Debug)]
+pub struct Resource {
+    pub processes: Vec<Process>,
+}
+
+/// Reads and checks a BPMN file for deployment.
+///
+/// # Errors
+/// All findings of the file, so that a user can repair them in one go.
+pub fn parse(resource_name: &str, xml: &[u8], options: &Options) -> Result<Resource, Invalid> {
+    let unreadable =
+        |u: Unreadable| Invalid::single(resource_name, Finding::of_file(u.message, u.line));
+    let text = xml::decode(xml, options.max_xml_bytes).map_err(unreadable)?;
+    let document = xml::parse(text).map_err(unreadable)?;
+    let mut findings = Findings::default();
+    let length = resource_name.chars().count();
+    if length > options.max_name_length {
+        let message = format!(
+            "The resource name has {length} characters, the limit is {}. Shorten it",
+            options.max_name_length
+        );
+        findings.add_finding(Finding::of_file(message, None));
+    }
+    let processes = compile_all(&document, options, &mut findings);
+    findings.into_result(resource_name)?;
+    Ok(Resource { processes })
+}
+
+/// Recompiles a deployed process from its stored XML so that each element keeps the index under which the log names it.
+///
+/// `element_ids` are the ids in index order, the first being the process's own, as [`Process::element_ids`] listed them
+/// when the process was deployed. The rules that only guard deployments are not asked again: what was once accepted
+/// stays readable when a later release is stricter.
+///
+/// # Errors
+/// When the XML does not hold this process with exactly these elements.
+pub fn parse_pinned(xml: &[u8], element_ids: &[String]) -> Result<Process, Invalid> {
+    let process_id = element_ids.first().map(String::as_str).unwrap_or_default();
+    let refusal = |finding: Finding| Invalid::single(process_id, finding);
+    let unreadable = |u: Unreadable| refusal(Finding::of_file(u.message, u.line));
+    let text = xml::decode(xml, usize::MAX).map_err(unreadable)?;
+    let document = xml::parse(text).map_err(unreadable)?;
+    let definitions = Definitions::new(document.root_element());
+    let node =
+        processes(document.root_element()).find(|node| node.attribute("id") == Some(process_id));
+    let Some(node) = node else {
+        return Err(refusal(Finding::of_file(
+            format!("The file does not contain the process '{process_id}'"),
+            None,
+        )));
+    };
+    let mut findings = Findings::default();
+    let mut context = Context::new(&definitions, &mut findings);
+    let process = compile(node, &mut context, Some(element_ids), None);
+    findings.into_result(process_id)?;
+    process.ok_or_else(|| {
+        refusal(Finding::of_file(
+            format!("The process '{process_id}' cannot be compiled"),
+            None,
+        ))
+    })
+}
+
+fn compile_all(
+    document: &Document<'_>,
+    options: &Options,
+    findings: &mut Findings,
+) -> Vec<Process> {
+    let root = document.root_element();
+    if bpmn_name(root) != Some("definitions") {
+        let name = root.tag_name().name();
+        let message = format!(
+            "The file is not a BPMN 2.0 model: its root is '{name}', expected is 'definitions' in the namespace {BPMN}"
+        );
+        findings.add_finding(Finding::of_file(message, Some(1)));
+        return Vec::new();
+    }
+    refuse_strangers(root, findings);
+    let definitions = Definitions::new(root);
+    let mut seen = HashSet::new();
+    let mut compiled = Vec::new();
+    let mut executable = 0;
+    for node in processes(root) {
+        if !boolean(node, node, "isExecutable", false, findings).unwrap_or(false) {
+            continue;
+        }
+        executable += 1;
+        let id = node.attribute("id").unwrap_or_default();
+        if !id.is_empty() && !seen.insert(id) {
+            findings.add(
+                node,
+                format!(
+                    "The process id '{id}' is used twice in this file. Give each process its own id"
+                ),
+            );
+            continue;
+        }
+        let mut context = Context::new(&definitions, findings);
+        compiled.extend(compile(node, &mut context, None, Some(options)));
+    }
+    if executable == 0 {
+        let message = "The file contains no executable process. Set isExecutable=\"true\" on the process to deploy";
+        findings.add(root, message);
+    }
+    compiled
+}
+
+fn processes<'x>(root: Node<'x>) -> impl Iterator<Item = Node<'x>> {
+    xml::bpmn_children(root, "process")
+}
+
+/// Choreographies and conversations are kinds of models that nothing would execute.
+fn refuse_strangers(root: Node<'_>, findings: &mut Findings) {
+    let collaborations = xml::bpmn_children(root, "collaboration").flat_map(|c| c.children());
+    for node in root.children().chain(collaborations) {
+        let Some(name) = bpmn_name(node) else {
+            continue;
+        };
+        let lower = name.to_ascii_lowercase();
+        if lower.contains("choreography")
+            || lower.contains("conversation")
+                && name != "conversationLink"
+                && name != "conversationAssociation"
+        {
+            let message = format!(
+                "'{name}': choreographies and conversations are not executed by engines of this kind. Model the process itself"
+            );
+            findings.add(node, message);
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! Rules over the finished graph: those of single elements (kept with them) and those of no element in particular.
+
+mod event_names;
+mod lengths;
+mod straight_through;
+
+use crate::compile::Draft;
+use crate::element;
+use crate::error::Findings;
+use crate::resource::Options;
+
+pub(crate) fn check(draft: &Draft<'_>, options: &Options, findings: &mut Findings) {
+    for index in draft.indices() {
+        lengths::check(draft, index, options, findings);
+        element::check(draft, index, findings);
+        event_names::check(draft, index, findings);
+    }
+    straight_through::check(draft, findings);
+}

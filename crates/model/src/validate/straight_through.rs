@@ -1,0 +1,122 @@
+//! Loops and endless chains of elements that never wait.
+//!
+//! Such elements follow each other within one step of the engine: a loop of them would never end, a very long chain
+//! would hold up all other work. Gateways end a chain here, as their conditions may end the loop.
+
+use crate::compile::Draft;
+use crate::error::Findings;
+use crate::graph::{ElementIndex, ElementKind, ElementType};
+
+/// The longest accepted chain.
+const MAX_CHAIN: u32 = 1000;
+
+/// Loops that are reported; further ones would only lengthen the text.
+const MAX_LOOPS: usize = 10;
+
+#[derive(Clone, Copy, PartialEq)]
+enum Visit {
+    Not,
+    Open,
+    Done,
+}
+
+pub(crate) fn check(draft: &Draft<'_>, findings: &mut Findings) {
+    let count = draft.process.elements.len();
+    let mut visits = vec![Visit::Not; count];
+    // Length of the longest chain that starts at an element.
+    let mut chains = vec![0u32; count];
+    let (mut too_long, mut loops) = (None, 0);
+    for root in draft.indices().filter(|index| never_waits(draft, *index)) {
+        if visits[root.get()] != Visit::Not {
+            continue;
+        }
+        // Depth first with a stack of its own: each entry is an element and the next successor to look at.
+        let mut stack = vec![(root, 0)];
+        visits[root.get()] = Visit::Open;
+        while let Some((index, next)) = stack.pop() {
+            match successor(draft, index, next) {
+                Some(successor) => {
+                    stack.push((index, next + 1));
+                    if !never_waits(draft, successor) {
+                        continue;
+                    }
+                    match visits[successor.get()] {
+                        Visit::Not => {
+                            visits[successor.get()] = Visit::Open;
+                            stack.push((successor, 0));
+                        }
+                        Visit::Open if loops < MAX_LOOPS => {
+                            loops += 1;
+                            report_loop(draft, &stack, successor, findings);
+                        }
+                        Visit::Open => {}
+                        Visit::Done => {}
+                    }
+                }
+                None => {
+                    visits[index.get()] = Visit::Done;
+                    let longest = (0..)
+                        .map_while(|n| successor(draft, index, n))
+                        .map(|s| chains[s.get()])
+                        .max();
+                    chains[index.get()] = 1 + longest.unwrap_or(0);
+                    if chains[index.get()] > MAX_CHAIN {
+                        too_long.get_or_insert(index);
+                    }
+                }
+            }
+        }
+    }
+    if let Some(index) = too_long {
+        let message = format!(
+            "More than {MAX_CHAIN} elements that never wait follow each other from here. Put an element that waits between them, such as a service task or a timer"
+        );
+        findings.add(draft.node(index), message);
+    }
+}
+
+fn never_waits(draft: &Draft<'_>, index: ElementIndex) -> bool {
+    use ElementType as Type;
+    !draft.is_broken(index)
+        && matches!(
+            draft.element(index).element_type,
+            Type::Task | Type::ManualTask | Type::CallActivity
+        )
+}
+
+fn successor(draft: &Draft<'_>, index: ElementIndex, n: usize) -> Option<ElementIndex> {
+    let flow = draft.element(index).outgoing.get(n)?;
+    match &draft.element(*flow).kind {
+        ElementKind::SequenceFlow(flow) => Some(flow.target),
+        _ => None,
+    }
+}
+
+fn report_loop(
+    draft: &Draft<'_>,
+    stack: &[(ElementIndex, usize)],
+    entry: ElementIndex,
+    findings: &mut Findings,
+) {
+    const SHOWN: usize = 10;
+    let path: Vec<&str> = stack
+        .iter()
+        .map(|(index, _)| *index)
+        .skip_while(|index| *index != entry)
+        .map(|index| &*draft.element(index).id)
+        .collect();
+    let mut names = path
+        .iter()
+        .take(SHOWN)
+        .copied()
+        .collect::<Vec<_>>()
+        .join(" -> ");
+    if path.len() > SHOWN {
+        names.push_str(" -> …");
+    }
+    let message = format!(
+        "The loop {names} -> {} would never end, as no element in it waits or chooses. Put a gateway with a condition into it",
+        draft.element(entry).id
+    );
+    findings.add(draft.node(entry), message);
+}

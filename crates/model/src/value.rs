@@ -1,0 +1,206 @@
+//! Attribute values: constant text, FEEL expressions, booleans, variable paths.
+
+use std::sync::Arc;
+
+use skep_feel::Expression;
+
+use crate::error::{Findings, abbreviate};
+use crate::graph::TextValue;
+use crate::xml::Node;
+
+/// A value that is constant text, or an expression when it starts with `=`. `what` names it in findings.
+pub(crate) fn text_value(
+    node: Node<'_>,
+    what: &str,
+    raw: &str,
+    findings: &mut Findings,
+) -> Option<TextValue> {
+    if raw.starts_with('=') {
+        return expression(node, what, raw, findings).map(TextValue::Expression);
+    }
+    Some(TextValue::Static(Arc::from(raw)))
+}
+
+/// An attribute that must be there with a value.
+pub(crate) fn required_text(
+    node: Node<'_>,
+    attribute: &str,
+    findings: &mut Findings,
+) -> Option<TextValue> {
+    match node
+        .attribute(attribute)
+        .filter(|raw| !raw.trim().is_empty())
+    {
+        Some(raw) => text_value(node, &what(node, attribute), raw, findings),
+        None => {
+            findings.add(
+                node,
+                format!(
+                    "{} is missing or empty. Give it a value",
+                    what(node, attribute)
+                ),
+            );
+            None
+        }
+    }
+}
+
+/// An attribute that must be there and be an expression.
+pub(crate) fn required_expression(
+    node: Node<'_>,
+    attribute: &str,
+    findings: &mut Findings,
+) -> Option<Expression> {
+    let raw = node.attribute(attribute).unwrap_or_default();
+    if raw.trim().is_empty() {
+        findings.add(
+            node,
+            format!(
+                "{} is missing or empty. Give it an expression that starts with '='",
+                what(node, attribute)
+            ),
+        );
+        return None;
+    }
+    expression(node, &what(node, attribute), raw, findings)
+}
+
+/// A text that must be an expression.
+pub(crate) fn expression(
+    node: Node<'_>,
+    what: &str,
+    raw: &str,
+    findings: &mut Findings,
+) -> Option<Expression> {
+    let Some(source) = raw.strip_prefix('=') else {
+        findings.add(
+            node,
+            format!(
+                "{what} must be an expression, but '{}' does not start with '='. Put '=' before it",
+                abbreviate(raw)
+            ),
+        );
+        return None;
+    };
+    if source.trim().is_empty() {
+        findings.add(
+            node,
+            format!("{what} is an empty expression. Write a FEEL expression after the '='"),
+        );
+        return None;
+    }
+    match Expression::parse(source) {
+        Ok(expression) => Some(expression),
+        Err(error) => {
+            findings.add(
+                node,
+                format!(
+                    "{what} is not a valid FEEL expression: '{}': {error}",
+                    abbreviate(source.trim())
+                ),
+            );
+            None
+        }
+    }
+}
+
+/// A boolean attribute of `at`; findings belong to `node`. `None` when it is neither true nor false.
+pub(crate) fn boolean(
+    node: Node<'_>,
+    at: Node<'_>,
+    attribute: &str,
+    default: bool,
+    findings: &mut Findings,
+) -> Option<bool> {
+    match at.attribute(attribute).map(str::trim) {
+        None | Some("") => Some(default),
+        Some("true" | "1") => Some(true),
+        Some("false" | "0") => Some(false),
+        Some(other) => {
+            findings.add(
+                node,
+                format!(
+                    "The attribute '{attribute}' must be true or false, but is '{}'",
+                    abbreviate(other)
+                ),
+            );
+            None
+        }
+    }
+}
+
+/// A variable path such as `order.id`, as its names.
+pub(crate) fn path(
+    node: Node<'_>,
+    attribute: &str,
+    findings: &mut Findings,
+) -> Option<Vec<Arc<str>>> {
+    let what = what(node, attribute);
+    let raw = node.attribute(attribute).unwrap_or_default();
+    if raw.is_empty() {
+        findings.add(
+            node,
+            format!("{what} is missing or empty. Give it the name of a variable"),
+        );
+        return None;
+    }
+    if !raw.split('.').all(is_name) {
+        findings.add(node, format!(
+            "{what} '{}' is not a variable path: names of letters, digits and '_' that start with no digit, joined by '.'",
+            abbreviate(raw)
+        ));
+        return None;
+    }
+    let names: Vec<Arc<str>> = raw.split('.').map(Arc::from).collect();
+    if let Some(word) = names
+        .first()
+        .filter(|name| RESERVED_WORDS.contains(&&***name))
+    {
+        findings.add(node, format!("{what} '{raw}' uses the FEEL word '{word}' as a variable, which no expression could read. Choose another name"));
+        return None;
+    }
+    Some(names)
+}
+
+/// Words of the FEEL grammar, which cannot name a variable.
+const RESERVED_WORDS: [&str; 18] = [
+    "null",
+    "true",
+    "false",
+    "function",
+    "if",
+    "then",
+    "else",
+    "for",
+    "return",
+    "between",
+    "instance",
+    "of",
+    "in",
+    "and",
+    "or",
+    "some",
+    "every",
+    "satisfies",
+];
+
+fn is_name(name: &str) -> bool {
+    let mut chars = name.chars();
+    chars
+        .next()
+        .is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
+        && chars.all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// How findings name an attribute: `'zeebe:taskDefinition' attribute 'type'`.
+fn what(node: Node<'_>, attribute: &str) -> String {
+    let prefix = if node.tag_name().namespace() == Some(crate::xml::ZEEBE) {
+        "zeebe:"
+    } else {
+        ""
+    };
+    format!(
+        "The attribute '{attribute}' of '{prefix}{}'",
+        node.tag_name().name()
+    )
+}

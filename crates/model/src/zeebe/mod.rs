@@ -1,0 +1,124 @@
+//! Extension elements of the zeebe namespace, one file each.
+//!
+//! A known extension on an element where it has no meaning is accepted without effect, as modelers leave such remains
+//! behind when the type of an element is changed. Extensions that would change the execution and are not supported yet
+//! are refused wherever they stand. Attributes of the zeebe namespace (`modelerTemplate` …) only serve modelers.
+
+pub(crate) mod called_element;
+pub(crate) mod io_mapping;
+pub(crate) mod subscription;
+pub(crate) mod task_definition;
+pub(crate) mod task_headers;
+pub(crate) mod version_tag;
+
+use crate::context::Context;
+use crate::element::not_supported_yet;
+use crate::graph::Binding;
+use crate::xml::{self, Node};
+
+/// Extensions that are executed, each at most once per element.
+const SINGLE: [&str; 6] = [
+    "taskDefinition",
+    "ioMapping",
+    "taskHeaders",
+    "subscription",
+    "calledElement",
+    "versionTag",
+];
+
+/// Extensions that later releases execute.
+const NOT_YET: [&str; 17] = [
+    "publishMessage",
+    "loopCharacteristics",
+    "calledDecision",
+    "script",
+    "userTask",
+    "formDefinition",
+    "userTaskForm",
+    "assignmentDefinition",
+    "taskSchedule",
+    "priorityDefinition",
+    "executionListeners",
+    "taskListeners",
+    "linkedResources",
+    "adHoc",
+    "conditionalFilter",
+    "jobPriorityDefinition",
+    "agentDefinition",
+];
+
+/// Refuses extensions that are not executed and such that stand more than once.
+pub(crate) fn check(node: Node<'_>, context: &mut Context<'_, '_>) {
+    let mut seen = [0usize; SINGLE.len()];
+    for extension in xml::all_extensions(node) {
+        let name = extension.tag_name().name();
+        if let Some(position) = SINGLE.iter().position(|single| *single == name) {
+            seen[position] += 1;
+            if seen[position] == 2 {
+                context.add(
+                    node,
+                    format!("The element has more than one 'zeebe:{name}'. Keep one"),
+                );
+            }
+        } else if NOT_YET.contains(&name) {
+            context.add(
+                extension,
+                not_supported_yet(&format!("The extension 'zeebe:{name}'")),
+            );
+        } else if name != "properties" {
+            context.add(
+                extension,
+                format!("The extension 'zeebe:{name}' is not known. Remove it"),
+            );
+        }
+    }
+}
+
+/// The one extension of this name that the element must have.
+fn exactly_one<'x>(
+    node: Node<'x>,
+    name: &'static str,
+    of: &str,
+    context: &mut Context<'_, 'x>,
+) -> Option<Node<'x>> {
+    let first = xml::extensions(node, name).next();
+    if first.is_none() {
+        context.add(
+            node,
+            format!("A {of} must have exactly one 'zeebe:{name}', but has none. Add it"),
+        );
+    }
+    first
+}
+
+/// The attributes `bindingType` and `versionTag` of a reference to another resource.
+fn binding(reference: Node<'_>, context: &mut Context<'_, '_>) -> Option<Binding> {
+    let tag = reference
+        .attribute("versionTag")
+        .filter(|tag| !tag.trim().is_empty());
+    let binding = match reference.attribute("bindingType") {
+        None | Some("" | "latest") => Binding::Latest,
+        Some("deployment") => Binding::Deployment,
+        Some("versionTag") => match tag {
+            Some(tag) => return Some(Binding::VersionTag(tag.into())),
+            None => {
+                context.add(reference, "The bindingType is 'versionTag', but the attribute 'versionTag' is missing or empty. Give it the tag to call");
+                return None;
+            }
+        },
+        Some(other) => {
+            context.add(
+                reference,
+                format!(
+                    "The bindingType '{other}' is not known. Use latest, deployment or versionTag"
+                ),
+            );
+            return None;
+        }
+    };
+    if tag.is_some() {
+        context.add(reference, "The attribute 'versionTag' needs the bindingType 'versionTag'. Set it, or remove the tag");
+        return None;
+    }
+    Some(binding)
+}

@@ -1,0 +1,14 @@
+//! What a BPMN file must look like to be deployed, and what becomes of it: one test per rule.
+
+mod deployment;
+mod events;
+mod extensions;
+mod files;
+mod flows;
+mod graph;
+mod not_supported;
+mod pinned;
+mod robustness;
+mod structure;
+mod support;
+mod tasks;

@@ -1,0 +1,296 @@
+//! No input makes the parser panic, and what it accepts is a sound graph.
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use proptest::prelude::*;
+use skep_model::builder::{Bpmn, random};
+use skep_model::timer_value::{Cycle, parse_date, parse_duration};
+use skep_model::{ElementIndex, ElementKind, ElementType, Options, Process, parse, parse_pinned};
+
+use crate::support::around;
+
+static CORPUS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
+    let built = [
+        Bpmn::process("p")
+            .start("s")
+            .service_task("t", "work")
+            .retries("=3")
+            .header("k", "v")
+            .end("e"),
+        Bpmn::process("p")
+            .start("s")
+            .exclusive("g")
+            .when("=a > 1")
+            .end("x")
+            .from("g")
+            .otherwise()
+            .end_error("y", "code"),
+        around(|p| {
+            p.sub_process("sub", |sub| {
+                sub.start("s2")
+                    .catch_message("m", "n", "=k")
+                    .end_terminate("e2")
+            })
+        })
+        .boundary_cycle("c", "sub", "R3/2026-10-01T12:00:00Z/PT1H")
+        .end("e3"),
+        around(|p| {
+            p.call_activity("c", "=id")
+                .bind_to_tag("v1")
+                .input("=a.b", "c.d")
+                .output("=e", "f")
+        })
+        .boundary_error("b", "c", None),
+        around(|p| {
+            p.receive_task("r", "m", "=k")
+                .catch_date("d", "2026-10-01T12:00:00Z")
+                .parallel("g")
+        }),
+    ];
+    let models = ["order.bpmn", "plain.bpmn"].map(|name| {
+        let path = format!("{}/tests/models/{name}", env!("CARGO_MANIFEST_DIR"));
+        std::fs::read(path).expect("the model is readable")
+    });
+    built
+        .into_iter()
+        .map(|bpmn| bpmn.xml().into_bytes())
+        .chain(models)
+        .collect()
+});
+
+/// Fragments that mean something to the parser.
+const FRAGMENTS: [&str; 28] = [
+    "<bpmn:task id=\"x\"/>",
+    "<bpmn:subProcess id=\"x\">",
+    "</bpmn:subProcess>",
+    "</bpmn:process>",
+    "id=\"s\"",
+    "id=\"\"",
+    "sourceRef=\"p\"",
+    "targetRef=\"s\"",
+    "attachedToRef=\"b\"",
+    "default=\"s-g\"",
+    "=",
+    "=(",
+    "P1D",
+    "R/PT0S",
+    "\"",
+    "<",
+    ">",
+    "/",
+    "&lt;",
+    "&#0;",
+    "<!--",
+    "-->",
+    "<![CDATA[",
+    "]]>",
+    "<?x?>",
+    "xmlns:bpmn=\"\"",
+    "\u{0}",
+    "ä",
+];
+
+#[derive(Clone, Debug)]
+enum Mutation {
+    Replace {
+        at: prop::sample::Index,
+        byte: u8,
+    },
+    Remove {
+        at: prop::sample::Index,
+        length: usize,
+    },
+    Copy {
+        from: prop::sample::Index,
+        length: usize,
+        to: prop::sample::Index,
+    },
+    Insert {
+        at: prop::sample::Index,
+        fragment: prop::sample::Index,
+    },
+}
+
+fn mutation() -> impl Strategy<Value = Mutation> {
+    let at = any::<prop::sample::Index>;
+    prop_oneof![
+        (at(), any::<u8>()).prop_map(|(at, byte)| Mutation::Replace { at, byte }),
+        (at(), 1..200usize).prop_map(|(at, length)| Mutation::Remove { at, length }),
+        (at(), 1..400usize, at()).prop_map(|(from, length, to)| Mutation::Copy {
+            from,
+            length,
+            to
+        }),
+        (at(), at()).prop_map(|(at, fragment)| Mutation::Insert { at, fragment }),
+    ]
+}
+
+fn apply(xml: &mut Vec<u8>, mutation: &Mutation) {
+    let length_of = |xml: &Vec<u8>| xml.len().max(1);
+    match mutation {
+        Mutation::Replace { at, byte } => {
+            let at = at.index(length_of(xml));
+            xml[at] = *byte;
+        }
+        Mutation::Remove { at, length } => {
+            let at = at.index(length_of(xml));
+            let end = (at + length).min(xml.len());
+            xml.drain(at..end);
+        }
+        Mutation::Copy { from, length, to } => {
+            let from = from.index(length_of(xml));
+            let piece = xml[from..(from + length).min(xml.len())].to_vec();
+            let to = to.index(length_of(xml));
+            xml.splice(to..to, piece);
+        }
+        Mutation::Insert { at, fragment } => {
+            let at = at.index(length_of(xml));
+            xml.splice(at..at, FRAGMENTS[fragment.index(FRAGMENTS.len())].bytes());
+        }
+    }
+}
+
+/// Every index points to an element, and what belongs together knows each other.
+fn assert_sound(process: &Process) {
+    let ids: HashSet<&str> = process.element_ids().collect();
+    assert_eq!(ids.len(), process.elements.len(), "ids are unique");
+    assert_eq!(process.elements[0].element_type, ElementType::Process);
+    assert!(process.none_start_event().is_some());
+    for (position, element) in process.elements.iter().enumerate() {
+        let this = ElementIndex(position as u32);
+        let parent = process.element(element.parent);
+        assert!(matches!(
+            parent.element_type,
+            ElementType::Process | ElementType::SubProcess
+        ));
+        match &element.kind {
+            ElementKind::SequenceFlow(flow) => {
+                assert!(process.element(flow.source).outgoing.contains(&this));
+                assert!(process.element(flow.target).incoming.contains(&this));
+                assert_eq!(process.element(flow.source).parent, element.parent);
+            }
+            ElementKind::BoundaryEvent(boundary) => {
+                assert!(
+                    process
+                        .element(boundary.attached_to)
+                        .boundary_events
+                        .contains(&this)
+                );
+            }
+            ElementKind::SubProcess => assert!(element.none_start.is_some()),
+            _ => {}
+        }
+        for flow in element.incoming.iter().chain(&element.outgoing) {
+            assert_eq!(
+                process.element(*flow).element_type,
+                ElementType::SequenceFlow
+            );
+        }
+    }
+}
+
+fn check(xml: &[u8]) {
+    match parse("fuzz.bpmn", xml, &Options::default()) {
+        Ok(resource) => {
+            for process in &resource.processes {
+                assert_sound(process);
+                let ids: Vec<String> = process.element_ids().map(str::to_string).collect();
+                let pinned = parse_pinned(xml, &ids).expect("what was deployed can be recompiled");
+                assert_eq!(pinned.element_ids().collect::<Vec<_>>(), ids);
+            }
+        }
+        Err(invalid) => assert!(!invalid.findings.is_empty() && !invalid.to_string().is_empty()),
+    }
+}
+
+#[test]
+fn the_corpus_is_accepted() {
+    for xml in CORPUS.iter() {
+        check(xml);
+        let result = parse("corpus.bpmn", xml, &Options::default());
+        assert!(
+            result.is_ok(),
+            "{}\n{}",
+            result.expect_err("refused"),
+            String::from_utf8_lossy(xml)
+        );
+    }
+}
+
+#[test]
+fn random_processes_are_valid_and_the_same_for_the_same_seed() {
+    let mut kinds = HashSet::new();
+    for seed in 0..150 {
+        let xml = random("p", seed, 40).xml();
+        assert_eq!(xml, random("p", seed, 40).xml());
+        let resource = parse("random.bpmn", xml.as_bytes(), &Options::default())
+            .unwrap_or_else(|invalid| panic!("{seed}: {invalid}\n{xml}"));
+        assert_sound(&resource.processes[0]);
+        kinds.extend(
+            resource.processes[0]
+                .elements
+                .iter()
+                .map(|element| element.element_type),
+        );
+        check(xml.as_bytes());
+    }
+    assert_eq!(kinds.len(), 14, "every type of element occurs: {kinds:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn mutated_models_are_accepted_soundly_or_refused(
+        seed in any::<prop::sample::Index>(),
+        mutations in prop::collection::vec(mutation(), 1..6),
+    ) {
+        let mut xml = CORPUS[seed.index(CORPUS.len())].clone();
+        for mutation in &mutations {
+            if xml.is_empty() {
+                break;
+            }
+            apply(&mut xml, mutation);
+        }
+        check(&xml);
+    }
+
+    #[test]
+    fn arbitrary_bytes_are_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        check(&bytes);
+        prop_assert!(parse("fuzz.bpmn", &bytes, &Options::default()).is_err());
+    }
+
+    #[test]
+    fn timer_values_never_panic(text in "[-+PTRYMWDHS0-9./:Z@a-z *?#,]{0,24}", now in any::<i64>()) {
+        let _ = parse_date(&text);
+        if let Ok(duration) = parse_duration(&text) {
+            duration.add_to(now);
+        }
+        if let Ok(cycle) = Cycle::parse(&text) {
+            cycle.next(now);
+        }
+    }
+
+    #[test]
+    fn cycles_always_move_on(
+        start in 0i64..4_000_000_000_000,
+        months in 0i64..30,
+        days in 0i64..400,
+        millis in 1i64..100_000_000,
+        after in 0i64..4_000_000_000_000,
+    ) {
+        let date = jiff::Timestamp::from_millisecond(start).expect("in the calendar");
+        let text = format!("R/{date}/P{months}M{days}DT{}.{:03}S", millis / 1000, millis % 1000);
+        let cycle = Cycle::parse(&text).expect("a cycle");
+        let next = cycle.next(after).expect("within the calendar");
+        prop_assert!(next > after && next >= start);
+        // It is the first: the cycle has no time between.
+        prop_assert_eq!(cycle.next(next - 1), Some(next));
+        if next > start {
+            let before = cycle.next(start - 1).expect("the start");
+            prop_assert_eq!(before, start);
+        }
+    }
+}

@@ -1,0 +1,110 @@
+use skep_storage::StorageError;
+use skep_storage::log::{Entry, EntryId, LogReader, Recovered};
+
+use crate::error::GroupError;
+
+/// The settings of one group. Ticks are calls of [`crate::Group::tick`].
+#[derive(Debug, Clone)]
+pub struct GroupConfig {
+    /// Number of the group (its partition).
+    pub group: u32,
+    /// This node. Not 0.
+    pub node: u64,
+    /// All voting members, with this node.
+    pub voters: Vec<u64>,
+    /// The leader sends a heartbeat after so many ticks. Default 2.
+    pub heartbeat_ticks: usize,
+    /// A follower that hears nothing for this many ticks, up to twice as many (chosen at random), stands for election; a
+    /// leader that hears from no quorum for this long steps down. Default 20.
+    pub election_ticks: usize,
+    /// Seed of all random choices.
+    pub seed: u64,
+    /// A node of higher priority wins over nodes of lower priority whose logs are equal. Default 0.
+    pub priority: i64,
+    /// Payload bytes in one append message. Default 1 MiB.
+    pub max_message_bytes: u64,
+    /// Append messages to one follower that may be unanswered. Default 256.
+    pub max_inflight_messages: usize,
+    /// Payload bytes that may be proposed and not committed. Default 64 MiB.
+    pub max_uncommitted_bytes: usize,
+    /// Payload bytes of durable entries that are kept in memory for followers and for applying; older ones are read from
+    /// the log. Entries that are not durable yet are kept in addition. Default 8 MiB.
+    pub max_cached_bytes: usize,
+    /// Appends that may be handed out and not reported as persisted; see [`crate::Group::persisted`]. Default 64.
+    pub max_unpersisted_appends: usize,
+    /// Payload bytes handed out for applying by one poll. Default 4 MiB.
+    pub max_apply_bytes: usize,
+    /// Snapshot chunks to one follower that may be unanswered. Default 4.
+    pub max_inflight_chunks: usize,
+}
+
+impl GroupConfig {
+    /// Defaults for a group of these voters.
+    pub fn new(group: u32, node: u64, voters: Vec<u64>) -> Self {
+        Self {
+            group,
+            node,
+            voters,
+            heartbeat_ticks: 2,
+            election_ticks: 20,
+            seed: node.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::from(group),
+            priority: 0,
+            max_message_bytes: 1 << 20,
+            max_inflight_messages: 256,
+            max_uncommitted_bytes: 64 << 20,
+            max_cached_bytes: 8 << 20,
+            max_unpersisted_appends: 64,
+            max_apply_bytes: 4 << 20,
+            max_inflight_chunks: 4,
+        }
+    }
+
+    pub(crate) fn check(&self) -> Result<(), GroupError> {
+        let reason = if self.node == 0 || self.voters.contains(&0) {
+            "node 0 does not exist; nodes are numbered from 1"
+        } else if !self.voters.contains(&self.node) {
+            "this node is not among the voters"
+        } else if self.heartbeat_ticks == 0 || self.election_ticks <= self.heartbeat_ticks {
+            "the election time must be longer than the heartbeat interval, which must not be 0"
+        } else if self.max_unpersisted_appends == 0
+            || self.max_inflight_messages == 0
+            || self.max_inflight_chunks == 0
+        {
+            "a limit of 0 would let nothing through"
+        } else {
+            return Ok(());
+        };
+        Err(GroupError::Config {
+            group: self.group,
+            reason: reason.into(),
+        })
+    }
+
+    pub(crate) fn is_single(&self) -> bool {
+        self.voters.iter().all(|voter| *voter == self.node)
+    }
+}
+
+/// Where a group reads entries that it no longer holds in memory.
+pub trait EntrySource: Send {
+    /// Entries from `from` to before `to`, stopping after about `max_bytes` but never before the first one. All entries
+    /// asked for are durable.
+    fn read(&self, from: u64, to: u64, max_bytes: usize) -> Result<Vec<Entry>, StorageError>;
+}
+
+impl EntrySource for LogReader {
+    fn read(&self, from: u64, to: u64, max_bytes: usize) -> Result<Vec<Entry>, StorageError> {
+        LogReader::read(self, from, to, max_bytes)
+    }
+}
+
+/// What a group finds when it starts.
+pub struct RecoveredLog {
+    /// What the log said when it was opened.
+    pub log: Recovered,
+    /// The position of the newest checkpoint (the snapshot a new follower would get), or zero. Entries up to here are
+    /// taken as committed and applied; later ones are handed out for applying.
+    pub checkpoint: EntryId,
+    /// Reads the log.
+    pub source: Box<dyn EntrySource>,
+}

@@ -1,0 +1,83 @@
+use skep_storage::StorageError;
+use skep_storage::log::EntryId;
+
+/// Why a group cannot start or cannot go on. The partition must stop; what is committed stays safe on the other members
+/// and on disk.
+#[derive(Debug, thiserror::Error)]
+pub enum GroupError {
+    #[error("the settings of replication group {group} are wrong: {reason}")]
+    Config { group: u32, reason: String },
+    #[error(
+        "the log of replication group {group} ends at entry {last}, but its checkpoint holds entry {checkpoint}: \
+         entries that were acknowledged are missing. Restore the partition's directory as a whole, from a backup"
+    )]
+    LogBehindCheckpoint {
+        group: u32,
+        last: u64,
+        checkpoint: u64,
+    },
+    #[error(
+        "the log of replication group {group} begins after entry {base}, but its checkpoint holds only up to entry \
+         {checkpoint}: the entries between are missing. Restore the partition's directory as a whole, from a backup"
+    )]
+    CheckpointBehindLog {
+        group: u32,
+        base: u64,
+        checkpoint: u64,
+    },
+    #[error(
+        "replication group {group} has lost data on this node: the leader knows that entry {expected} was stored here, \
+         but the log ends at {last}. Remove this member from the group and add it again, so that it is copied anew"
+    )]
+    LostEntries {
+        group: u32,
+        expected: u64,
+        last: u64,
+    },
+    #[error("the stored state of replication group {group} cannot be read: {reason}")]
+    State { group: u32, reason: String },
+    #[error("replication group {group} cannot read its log: {source}")]
+    Log { group: u32, source: StorageError },
+    #[error("the consensus library refused to start replication group {group}: {reason}")]
+    Library { group: u32, reason: String },
+}
+
+/// Why a proposal was not taken. Nothing was appended.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ProposeError {
+    /// Send it to the leader.
+    #[error("this node does not lead the group; the leader is {leader:?}")]
+    NotLeader { leader: Option<u64> },
+    /// Leadership is being handed over; try again with the next leader.
+    #[error("leadership is being transferred to node {to}")]
+    Transferring { to: u64 },
+    /// Wait for commits. The limit is [`crate::GroupConfig::max_uncommitted_bytes`].
+    #[error("{uncommitted} bytes are proposed but not committed, which is the limit")]
+    TooMuchUncommitted { uncommitted: usize },
+    /// An entry without content means "no change" to the group.
+    #[error("an entry must have a payload")]
+    Empty,
+    /// Larger than a log frame may be.
+    #[error("a payload of {size} bytes is larger than the limit of {limit}")]
+    TooLarge { size: usize, limit: usize },
+}
+
+/// Bytes that are not a message of this or an earlier version.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum MessageError {
+    #[error("the message ends too early")]
+    Truncated,
+    #[error("the checksum of the message does not match")]
+    Checksum,
+    #[error("format version {0} of replication messages is not known; upgrade this node")]
+    Version(u8),
+    #[error("message kind {0} is not known")]
+    Kind(u8),
+    #[error("a field of the message is out of range")]
+    Range,
+}
+
+/// An index with its term as text.
+pub(crate) fn show(id: EntryId) -> String {
+    format!("{} (term {})", id.index, id.term)
+}

@@ -1,0 +1,87 @@
+use bytes::Bytes;
+use skep_storage::log::{EntryId, Frame};
+
+use crate::message::Message;
+
+/// What a node is in its group. It begins as a follower without a leader, which is not reported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// It may propose. Reported when every earlier entry has been handed out for applying, so the state is complete.
+    Leader { term: u64 },
+    /// It follows, as far as it knows, this node. A node that was leader must drop its speculative state: what it
+    /// proposed may be replaced. What was committed of it is handed out again for applying, after the last index that
+    /// was reported as committed.
+    Follower { leader: Option<u64> },
+    /// It asks for votes.
+    Candidate,
+}
+
+/// Frames to append to the log, in one write with one flush. Then call [`crate::Group::persisted`] with the number.
+/// Numbers ascend; several appends may be under way, in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Append {
+    pub number: u64,
+    pub frames: Vec<Frame>,
+}
+
+/// A committed entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Committed {
+    pub index: u64,
+    pub term: u64,
+    /// Empty for entries of the group itself: nothing to apply, only the position moves.
+    pub payload: Bytes,
+}
+
+/// Something that happened. Events of one poll, and of successive polls, are in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// All own proposals of this term of leadership up to this index are committed: release their effects.
+    Committed { index: u64 },
+    /// Apply an entry that this node did not propose in its present leadership. In index order without gaps.
+    Apply(Committed),
+    /// The role changed.
+    Role(Role),
+    /// A follower needs a snapshot. Answer with [`crate::Group::offer_snapshot`] when one can be read, or with
+    /// [`crate::Group::refuse_snapshot`].
+    ProduceSnapshot { to: u64 },
+    /// Bytes of a snapshot that is arriving. Keep them aside. `first` begins a new one: forget earlier ones.
+    SnapshotChunk {
+        id: EntryId,
+        first: bool,
+        bytes: Bytes,
+    },
+    /// All chunks arrived: replace the state by the snapshot, durably, then call [`crate::Group::snapshot_installed`].
+    /// The group does nothing else until then.
+    InstallSnapshot { id: EntryId },
+    /// The snapshot that arrived is not needed: forget its chunks.
+    DiscardSnapshot,
+}
+
+/// What one poll found to do.
+#[derive(Debug, Default)]
+pub struct Output {
+    /// For the log's writer, in this order.
+    pub appends: Vec<Append>,
+    /// For other nodes ([`Message::to`]). They may be sent at once and may be lost.
+    pub messages: Vec<Message>,
+    /// In this order.
+    pub events: Vec<Event>,
+    /// True if a limit was reached: handle this output, then poll again.
+    pub more: bool,
+}
+
+impl Output {
+    /// Empties it for the next poll.
+    pub fn clear(&mut self) {
+        self.appends.clear();
+        self.messages.clear();
+        self.events.clear();
+        self.more = false;
+    }
+
+    /// True if there is nothing to do.
+    pub fn is_empty(&self) -> bool {
+        self.appends.is_empty() && self.messages.is_empty() && self.events.is_empty() && !self.more
+    }
+}

@@ -1,0 +1,265 @@
+//! Messages from other members, and the transfer of snapshots.
+
+use bytes::Bytes;
+use raft::SnapshotStatus;
+use skep_storage::log::EntryId;
+
+use crate::convert::{MAX_NUMBER, from_wire};
+use crate::entries::raft_snapshot;
+use crate::error::GroupError;
+use crate::group::Group;
+use crate::message::{Kind, Message};
+use crate::output::Event;
+use crate::snapshot::{Incoming, Outgoing, SnapshotSource, Transfer};
+
+impl Group {
+    /// Takes a message from another member. Messages that make no sense are dropped; Raft repeats what matters.
+    pub fn receive(&mut self, from: u64, mut message: Message) {
+        if message.group != self.config.group
+            || message.to != self.config.node
+            || from == self.config.node
+            || !self.config.voters.contains(&from)
+            || self.is_restoring()
+        {
+            return;
+        }
+        message.from = from;
+        match message.kind {
+            Kind::SnapshotChunk => self.receive_chunk(message),
+            Kind::SnapshotAck => self.receive_ack(&message),
+            _ => {
+                if let Some(message) = from_wire(message) {
+                    self.step(message);
+                }
+            }
+        }
+    }
+
+    /// Gives a message to the library, unless it would make it panic in its present state.
+    fn step(&mut self, message: raft::eraftpb::Message) {
+        use raft::eraftpb::MessageType;
+        let last = self.last_index();
+        let current = message.term == self.raft.raft.term;
+        match message.get_msg_type() {
+            MessageType::MsgHeartbeat if message.commit > last => {
+                if message.term >= self.raft.raft.term {
+                    self.failed = Some(GroupError::LostEntries {
+                        group: self.config.group,
+                        expected: message.commit,
+                        last,
+                    });
+                }
+                return;
+            }
+            // A member cannot have more of our log than we have.
+            MessageType::MsgAppendResponse
+                if current && !message.reject && message.index > last =>
+            {
+                return;
+            }
+            _ => {}
+        }
+        // The library answers with an error only for messages that it ignores.
+        let _ = self.raft.step(message);
+        self.draw_timeout();
+    }
+
+    /// Answers [`Event::ProduceSnapshot`]: the chunks of a checkpoint that holds everything up to `id`.
+    pub fn offer_snapshot(&mut self, to: u64, id: EntryId, source: Box<dyn SnapshotSource>) {
+        self.outgoing.insert(to, Outgoing::new(id, source));
+        self.raft.store().desk.borrow_mut().offered.insert(to, id);
+        // The library asks again when it hears from the follower.
+    }
+
+    /// Answers [`Event::ProduceSnapshot`] when there is none to offer now. It is asked for again later.
+    pub fn refuse_snapshot(&mut self, to: u64) {
+        self.drop_transfer(to);
+    }
+
+    /// The library has decided to send the snapshot on offer.
+    pub(crate) fn start_sending(&mut self, to: u64) {
+        if let Some(outgoing) = self.outgoing.get_mut(&to) {
+            outgoing.started = true;
+        } else {
+            self.raft.report_snapshot(to, SnapshotStatus::Failure);
+        }
+    }
+
+    fn drop_transfer(&mut self, to: u64) {
+        self.outgoing.remove(&to);
+        let mut desk = self.raft.store().desk.borrow_mut();
+        desk.offered.remove(&to);
+        desk.wanted.remove(&to);
+    }
+
+    pub(crate) fn drop_outgoing(&mut self) {
+        self.outgoing.clear();
+        let mut desk = self.raft.store().desk.borrow_mut();
+        desk.offered.clear();
+        desk.wanted.clear();
+    }
+
+    fn fail_transfer(&mut self, to: u64) {
+        self.drop_transfer(to);
+        self.raft.report_snapshot(to, SnapshotStatus::Failure);
+    }
+
+    fn send_chunk(&mut self, to: u64, id: EntryId, (number, bytes, last): (u64, Bytes, bool)) {
+        let mut message = self.message(Kind::SnapshotChunk, to);
+        message.index = id.index;
+        message.log_term = id.term;
+        message.hint = number;
+        message.payload = bytes;
+        message.last = last;
+        self.messages.push(message);
+    }
+
+    /// Asks for snapshots that followers need, and sends what the windows allow.
+    pub(crate) fn feed_snapshots(&mut self) {
+        let wanted: Vec<u64> = {
+            let desk = self.raft.store().desk.borrow();
+            let open = desk.wanted.iter().copied();
+            open.filter(|to| !self.outgoing.contains_key(to)).collect()
+        };
+        for to in wanted {
+            self.raft.store().desk.borrow_mut().wanted.remove(&to);
+            self.events.push(Event::ProduceSnapshot { to });
+        }
+        let receivers: Vec<u64> = self.outgoing.keys().copied().collect();
+        for to in receivers {
+            while let Some(outgoing) = self.outgoing.get_mut(&to) {
+                let id = outgoing.id;
+                match outgoing.advance(self.config.max_inflight_chunks) {
+                    Transfer::Send {
+                        number,
+                        bytes,
+                        last,
+                    } => self.send_chunk(to, id, (number, bytes, last)),
+                    Transfer::Wait => break,
+                    Transfer::Failed => self.fail_transfer(to),
+                }
+            }
+        }
+    }
+
+    pub(crate) fn tick_snapshots(&mut self) {
+        let receivers: Vec<u64> = self.outgoing.keys().copied().collect();
+        for to in receivers {
+            let Some(outgoing) = self.outgoing.get_mut(&to) else {
+                continue;
+            };
+            let id = outgoing.id;
+            match outgoing.tick(self.config.election_ticks) {
+                Some(Some(chunks)) => {
+                    for chunk in chunks {
+                        self.send_chunk(to, id, chunk);
+                    }
+                }
+                Some(None) => self.fail_transfer(to),
+                None => {}
+            }
+        }
+    }
+
+    fn receive_ack(&mut self, message: &Message) {
+        let Some(outgoing) = self.outgoing.get_mut(&message.from) else {
+            return;
+        };
+        let id = EntryId {
+            index: message.index,
+            term: message.log_term,
+        };
+        if outgoing.id != id || !outgoing.started || message.term != self.raft.raft.term {
+            return;
+        }
+        if message.reject {
+            self.fail_transfer(message.from);
+        } else if outgoing.acknowledged(message.hint) {
+            self.drop_transfer(message.from);
+            self.raft
+                .report_snapshot(message.from, SnapshotStatus::Finish);
+        }
+    }
+
+    fn receive_chunk(&mut self, message: Message) {
+        // Chunks of an old leader would only hold up the new one's.
+        let sensible = message.term >= self.raft.raft.term
+            && message.term < MAX_NUMBER
+            && (1..MAX_NUMBER).contains(&message.index)
+            && (1..=message.term).contains(&message.log_term);
+        if !sensible {
+            return;
+        }
+        let id = EntryId {
+            index: message.index,
+            term: message.log_term,
+        };
+        let fresh = Incoming {
+            from: message.from,
+            term: message.term,
+            id,
+            next: 0,
+        };
+        let same = |incoming: &Incoming| {
+            Incoming {
+                next: 0,
+                ..*incoming
+            } == fresh
+        };
+        let mut incoming = match self.incoming.filter(same) {
+            Some(incoming) => incoming,
+            None if message.hint == 0 => fresh,
+            None => {
+                // The chunks before this one were lost in a restart.
+                self.acknowledge(&message, 0, true);
+                return;
+            }
+        };
+        if message.hint == incoming.next {
+            incoming.next += 1;
+            self.events.push(Event::SnapshotChunk {
+                id,
+                first: message.hint == 0,
+                bytes: message.payload.clone(),
+            });
+            self.incoming = Some(incoming);
+            if message.last {
+                self.incoming = None;
+                self.restore(&message, id);
+            }
+        }
+        self.acknowledge(&message, incoming.next, false);
+    }
+
+    fn acknowledge(&mut self, message: &Message, next: u64, reject: bool) {
+        let mut answer = self.message(Kind::SnapshotAck, message.from);
+        answer.term = message.term;
+        answer.index = message.index;
+        answer.log_term = message.log_term;
+        answer.hint = next;
+        answer.reject = reject;
+        self.messages.push(answer);
+    }
+
+    /// All chunks are here: let the library decide whether the snapshot is needed.
+    fn restore(&mut self, message: &Message, id: EntryId) {
+        let mut step = raft::eraftpb::Message::default();
+        step.set_msg_type(raft::eraftpb::MessageType::MsgSnapshot);
+        step.from = message.from;
+        step.to = message.to;
+        step.term = message.term;
+        let members = raft::Storage::initial_state(self.raft.store());
+        let Ok(state) = members else {
+            return;
+        };
+        step.set_snapshot(raft_snapshot(id, &state.conf_state));
+        self.step(step);
+        let taken = self
+            .raft
+            .snap()
+            .is_some_and(|snapshot| snapshot.get_metadata().index == id.index);
+        if !taken {
+            self.events.push(Event::DiscardSnapshot);
+        }
+    }
+}

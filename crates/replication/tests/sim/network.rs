@@ -1,0 +1,50 @@
+//! A network that loses, delays, repeats and reorders messages, and can be cut in either direction.
+
+use std::collections::BTreeSet;
+
+use bytes::Bytes;
+
+use super::Random;
+
+#[derive(Debug, Default)]
+pub struct Network {
+    /// Of a thousand messages, so many are lost.
+    pub loss: u64,
+    /// Of a thousand messages, so many arrive twice.
+    pub repeats: u64,
+    /// The longest delay in microseconds.
+    pub delay: u64,
+    /// Directions in which nothing gets through.
+    pub cut: BTreeSet<(u64, u64)>,
+}
+
+/// A message on its way.
+#[derive(Debug, Clone)]
+pub struct Flight {
+    pub from: u64,
+    pub to: u64,
+    pub bytes: Bytes,
+}
+
+impl Network {
+    /// The delays after which copies of a message arrive: none, one or two.
+    pub fn deliveries(&self, random: &mut Random, from: u64, to: u64) -> Vec<u64> {
+        if self.cut.contains(&(from, to)) || random.below(1000) < self.loss {
+            return Vec::new();
+        }
+        let copies = if random.below(1000) < self.repeats {
+            2
+        } else {
+            1
+        };
+        let mut delay = || 50 + random.below(self.delay.max(1));
+        (0..copies).map(|_| delay()).collect()
+    }
+
+    pub fn heal(&mut self) {
+        *self = Self {
+            delay: 1000,
+            ..Self::default()
+        };
+    }
+}

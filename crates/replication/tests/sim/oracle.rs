@@ -1,0 +1,234 @@
+//! The checks. The oracle sees everything on all nodes and panics at the first thing that must not be.
+
+use std::collections::BTreeMap;
+
+use skep_storage::log::Frame;
+
+use super::hash;
+
+/// An entry as it lies on a disk: its term, and a sum over the whole log up to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stored {
+    pub term: u64,
+    pub chain: u64,
+}
+
+/// What is durable on one node, as the flushes that it completed add up.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Durable {
+    pub base: (u64, u64),
+    pub entries: BTreeMap<u64, Stored>,
+}
+
+impl Durable {
+    pub fn last(&self) -> u64 {
+        self.entries
+            .last_key_value()
+            .map_or(self.base.0, |(index, _)| *index)
+    }
+
+    /// True if the entry is here, or was here when it was compacted.
+    fn holds(&self, index: u64, term: u64) -> bool {
+        index <= self.base.0
+            || self
+                .entries
+                .get(&index)
+                .is_some_and(|entry| entry.term == term)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct CommittedEntry {
+    term: u64,
+    content: u64,
+}
+
+#[derive(Debug, Default)]
+pub struct Oracle {
+    nodes: BTreeMap<u64, Durable>,
+    leaders: BTreeMap<u64, u64>,
+    /// By index and term: the sum over the log up to there. Equal on all nodes, or logs do not match.
+    chains: BTreeMap<(u64, u64), u64>,
+    committed: BTreeMap<u64, CommittedEntry>,
+    /// By index: the digest of the state after applying it.
+    states: BTreeMap<u64, u64>,
+    /// Commands that clients were told are done: number and index.
+    pub acknowledged: BTreeMap<u64, u64>,
+    terms: BTreeMap<u64, u64>,
+    positions: BTreeMap<u64, u64>,
+    pub voters: u64,
+}
+
+impl Oracle {
+    pub fn new(voters: u64) -> Self {
+        let mut oracle = Self {
+            voters,
+            ..Self::default()
+        };
+        oracle.chains.insert((0, 0), 0);
+        oracle
+    }
+
+    /// The sum over the log up to an entry that some node stored.
+    pub fn chain(&self, (index, term): (u64, u64)) -> u64 {
+        self.chains[&(index, term)]
+    }
+
+    /// Election safety, and terms that only grow.
+    pub fn saw_term(&mut self, node: u64, term: u64, leads: bool) {
+        let before = self.terms.insert(node, term).unwrap_or(0);
+        assert!(
+            term >= before,
+            "node {node} went back from term {before} to {term}"
+        );
+        if leads {
+            let leader = *self.leaders.entry(term).or_insert(node);
+            assert_eq!(leader, node, "two leaders in term {term}");
+        }
+    }
+
+    /// Leader completeness: whoever leads has every committed entry on its disk.
+    pub fn leads(&mut self, node: u64, term: u64) {
+        self.saw_term(node, term, true);
+        let durable = self.nodes.entry(node).or_default();
+        for (index, entry) in &self.committed {
+            assert!(
+                durable.holds(*index, entry.term),
+                "node {node} leads term {term} without committed entry {index} of term {}",
+                entry.term
+            );
+        }
+    }
+
+    /// A flush completed on a node. Log matching: an entry of an index and term stands behind the same log everywhere.
+    pub fn flushed(&mut self, node: u64, frames: &[Frame]) {
+        let durable = self.nodes.entry(node).or_default();
+        for frame in frames {
+            match frame {
+                Frame::Entry {
+                    index,
+                    term,
+                    payload,
+                    ..
+                } => {
+                    durable.entries.split_off(index);
+                    assert_eq!(durable.last() + 1, *index, "node {node} left a gap");
+                    let before = match durable.entries.get(&(index - 1)) {
+                        Some(entry) => entry.chain,
+                        None => self.chains[&durable.base],
+                    };
+                    let chain = hash(&[before, *index, *term], payload);
+                    let known = *self.chains.entry((*index, *term)).or_insert(chain);
+                    assert_eq!(
+                        known, chain,
+                        "logs differ before entry {index} of term {term} on node {node}"
+                    );
+                    durable
+                        .entries
+                        .insert(*index, Stored { term: *term, chain });
+                }
+                Frame::Base { index, term, reset } => {
+                    durable.base = (*index, *term);
+                    durable.entries = match reset {
+                        true => BTreeMap::new(),
+                        false => durable.entries.split_off(&(index + 1)),
+                    };
+                }
+                Frame::State(_) | Frame::Mark => {}
+            }
+        }
+    }
+
+    /// A node reopened its log and found this. Nothing that was flushed may be missing.
+    pub fn reopened(&mut self, node: u64, found: Durable) {
+        for (index, entry) in &found.entries {
+            let chain = *self
+                .chains
+                .entry((*index, entry.term))
+                .or_insert(entry.chain);
+            assert_eq!(
+                chain, entry.chain,
+                "logs differ before entry {index} on node {node} after a restart"
+            );
+        }
+        let known = self.nodes.insert(node, found.clone()).unwrap_or_default();
+        // A term that was not durable may be forgotten: nobody was told of it.
+        self.terms.remove(&node);
+        for (index, entry) in &known.entries {
+            // Later frames may have replaced or compacted it: frames of an append that was never confirmed may count.
+            let replaced = found
+                .entries
+                .get(index)
+                .is_some_and(|now| now.term > entry.term);
+            let cut_by_replacement = found
+                .entries
+                .values()
+                .next_back()
+                .is_some_and(|last| last.term > entry.term);
+            assert!(
+                found.holds(*index, entry.term) || replaced || cut_by_replacement,
+                "node {node} lost entry {index} of term {} that was flushed",
+                entry.term
+            );
+        }
+    }
+
+    /// A node learned that an entry is committed. Committed entries never change, and positions only grow.
+    pub fn committed(&mut self, node: u64, index: u64, term: u64, payload: &[u8]) {
+        let position = self.positions.insert(node, index).unwrap_or(0);
+        assert_eq!(
+            index,
+            position + 1,
+            "node {node} was handed entry {index} after {position}"
+        );
+        let entry = CommittedEntry {
+            term,
+            content: hash(&[], payload),
+        };
+        let known = *self.committed.entry(index).or_insert(entry);
+        assert_eq!(
+            known, entry,
+            "committed entry {index} changed on node {node}"
+        );
+        let holders = self
+            .nodes
+            .values()
+            .filter(|durable| durable.holds(index, term))
+            .count() as u64;
+        assert!(
+            holders * 2 > self.voters,
+            "entry {index} counts as committed on node {node} but is durable on {holders} nodes"
+        );
+    }
+
+    /// A node begins (again) at a position: after a restart, a snapshot or a loss of leadership.
+    pub fn moved_to(&mut self, node: u64, index: u64) {
+        self.positions.insert(node, index);
+    }
+
+    /// The state of a node at a position. Equal positions, equal states.
+    pub fn state_at(&mut self, node: u64, index: u64, digest: u64) {
+        let known = *self.states.entry(index).or_insert(digest);
+        assert_eq!(
+            known, digest,
+            "node {node} has another state after entry {index} than others"
+        );
+    }
+
+    /// A client was told that its command is done, in this entry.
+    pub fn acknowledge(&mut self, number: u64, index: u64, term: u64) {
+        let committed = self.committed.get(&index);
+        assert!(
+            committed.is_some_and(|entry| entry.term == term),
+            "command {number} was acknowledged but entry {index} of term {term} is not committed"
+        );
+        let before = self.acknowledged.insert(number, index);
+        assert_eq!(before, None, "command {number} was acknowledged twice");
+    }
+
+    pub fn commit_index(&self) -> u64 {
+        self.committed
+            .last_key_value()
+            .map_or(0, |(index, _)| *index)
+    }
+}

@@ -1,0 +1,306 @@
+//! The world: an agenda of what happens when, the faults, and the clients.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+use super::machine::Command;
+use super::network::{Flight, Network};
+use super::node::Node;
+use super::oracle::Oracle;
+use super::{Mutation, Random};
+
+/// Microseconds between two ticks of a node, more or less.
+const TICK: u64 = 10_000;
+const COUNTERS: u64 = 3;
+
+#[derive(Debug)]
+enum Happening {
+    Arrive(Flight),
+    Tick { node: u64, life: u64 },
+    DiskDone { node: u64, life: u64 },
+    Client,
+    Fault,
+}
+
+pub struct World {
+    pub random: Random,
+    pub oracle: Oracle,
+    pub nodes: BTreeMap<u64, Node>,
+    network: Network,
+    now: u64,
+    agenda: BinaryHeap<Reverse<(u64, u64)>>,
+    happenings: BTreeMap<u64, Happening>,
+    sequence: u64,
+    next_command: u64,
+    /// Microseconds that a flush takes at most.
+    flush: u64,
+    faults: bool,
+    pub snapshots: u64,
+    pub restarts: u64,
+    pub transfers: u64,
+}
+
+impl World {
+    pub fn new(seed: u64, mutation: Mutation) -> Self {
+        let mut random = Random(seed);
+        let mut oracle = Oracle::new(3);
+        let mut nodes = BTreeMap::new();
+        for id in 1..=3 {
+            let mut node = Node::new(id, seed, mutation);
+            node.start(&mut oracle);
+            nodes.insert(id, node);
+        }
+        let network = Network {
+            loss: random.below(3) * 50,
+            repeats: random.below(3) * 50,
+            delay: 500 + random.below(3) * 6_000,
+            cut: Default::default(),
+        };
+        let flush = 200 + random.below(3) * 15_000;
+        let mut world = Self {
+            random,
+            oracle,
+            nodes,
+            network,
+            now: 0,
+            agenda: BinaryHeap::new(),
+            happenings: BTreeMap::new(),
+            sequence: 0,
+            next_command: 1,
+            flush,
+            faults: true,
+            snapshots: 0,
+            restarts: 0,
+            transfers: 0,
+        };
+        for id in 1..=3 {
+            world.after(TICK, Happening::Tick { node: id, life: 1 });
+        }
+        world.after(1000, Happening::Client);
+        world.after(200_000, Happening::Fault);
+        world
+    }
+
+    fn after(&mut self, delay: u64, happening: Happening) {
+        self.sequence += 1;
+        self.agenda.push(Reverse((self.now + delay, self.sequence)));
+        self.happenings.insert(self.sequence, happening);
+    }
+
+    /// Runs until a moment.
+    pub fn run_until(&mut self, end: u64) {
+        while let Some(Reverse((time, number))) = self.agenda.peek().copied() {
+            if time > end {
+                break;
+            }
+            self.agenda.pop();
+            self.now = time;
+            if let Some(happening) = self.happenings.remove(&number) {
+                self.happen(happening);
+            }
+        }
+        self.now = end;
+    }
+
+    fn lives(&self, node: u64, life: u64) -> bool {
+        self.nodes
+            .get(&node)
+            .is_some_and(|node| node.life == life && node.running.is_some())
+    }
+
+    fn happen(&mut self, happening: Happening) {
+        match happening {
+            Happening::Arrive(flight) => {
+                if let Some(node) = self.nodes.get_mut(&flight.to) {
+                    node.receive(flight.from, flight.bytes);
+                }
+                self.settle(flight.to);
+            }
+            Happening::Tick { node, life } => {
+                if !self.lives(node, life) {
+                    return;
+                }
+                if let Some(running) = self
+                    .nodes
+                    .get_mut(&node)
+                    .and_then(|node| node.running.as_mut())
+                {
+                    running.group.tick();
+                }
+                self.settle(node);
+                let pace = TICK - 500 + self.random.below(1000);
+                self.after(pace, Happening::Tick { node, life });
+            }
+            Happening::DiskDone { node, life } => {
+                if !self.lives(node, life) {
+                    return;
+                }
+                let oracle = &mut self.oracle;
+                if let Some(node) = self.nodes.get_mut(&node) {
+                    let count = 1 + self.random.below(3) as usize;
+                    node.disk_done(count, oracle);
+                    if let Some(running) = &mut node.running {
+                        running.disk_busy = false;
+                    }
+                }
+                self.settle(node);
+            }
+            Happening::Client => {
+                self.client();
+                let pause = 500 + self.random.below(20_000);
+                self.after(pause, Happening::Client);
+            }
+            Happening::Fault => {
+                if self.faults {
+                    self.fault();
+                }
+                let pause = 20_000 + self.random.below(250_000);
+                self.after(pause, Happening::Fault);
+            }
+        }
+    }
+
+    /// Lets a node do what follows from what happened to it.
+    fn settle(&mut self, id: u64) {
+        let Some(node) = self.nodes.get_mut(&id) else {
+            return;
+        };
+        let messages = node.poll(&mut self.oracle);
+        let life = node.life;
+        let mut disk = None;
+        if let Some(running) = &mut node.running
+            && !running.disk_busy
+            && !running.queue.is_empty()
+        {
+            running.disk_busy = true;
+            disk = Some(50 + self.random.below(self.flush));
+        }
+        if let Some(delay) = disk {
+            self.after(delay, Happening::DiskDone { node: id, life });
+        }
+        for message in messages {
+            if message.is_snapshot() {
+                self.snapshots += 1;
+            }
+            let to = message.to();
+            let bytes = message.encode();
+            for delay in self.network.deliveries(&mut self.random, id, to) {
+                let flight = Flight {
+                    from: id,
+                    to,
+                    bytes: bytes.clone(),
+                };
+                self.after(delay, Happening::Arrive(flight));
+            }
+        }
+    }
+
+    /// A burst of commands to whoever takes them, so that several proposals are in flight.
+    fn client(&mut self) {
+        for _ in 0..=self.random.below(4) {
+            let command = Command {
+                number: self.next_command,
+                counter: self.random.below(COUNTERS),
+            };
+            for id in 1..=3 {
+                let Some(node) = self.nodes.get_mut(&id) else {
+                    continue;
+                };
+                if node.command(command, &mut self.oracle) {
+                    self.next_command += 1;
+                    break;
+                }
+            }
+        }
+        for id in 1..=3 {
+            self.settle(id);
+        }
+    }
+
+    fn fault(&mut self) {
+        let id = 1 + self.random.below(3);
+        match self.random.below(12) {
+            0..3 => {
+                if let Some(node) = self.nodes.get_mut(&id) {
+                    node.crash(&mut self.random);
+                }
+            }
+            3..6 => self.restart_all(),
+            6 => {
+                // One direction.
+                let to = 1 + self.random.below(3);
+                self.network.cut.insert((id, to));
+            }
+            7 => {
+                // Nobody reaches this node, nor it anybody.
+                for other in (1..=3).filter(|other| *other != id) {
+                    self.network.cut.insert((id, other));
+                    self.network.cut.insert((other, id));
+                }
+            }
+            8 => self.network.cut.clear(),
+            9 => {
+                let to = 1 + self.random.below(3);
+                for node in self.nodes.values_mut() {
+                    if let Some(running) = &mut node.running {
+                        self.transfers += u64::from(running.group.transfer_leadership(to));
+                    }
+                }
+                for id in 1..=3 {
+                    self.settle(id);
+                }
+            }
+            _ => {
+                let keep = self.random.below(8);
+                if let Some(node) = self.nodes.get_mut(&id) {
+                    node.checkpoint(keep, &mut self.oracle);
+                }
+                self.settle(id);
+            }
+        }
+    }
+
+    fn restart_all(&mut self) {
+        for id in 1..=3 {
+            let Some(node) = self.nodes.get_mut(&id) else {
+                continue;
+            };
+            if node.running.is_none() {
+                self.restarts += 1;
+                node.start(&mut self.oracle);
+                let life = node.life;
+                self.settle(id);
+                self.after(TICK, Happening::Tick { node: id, life });
+            }
+        }
+    }
+
+    /// Ends all faults. Then the group must elect a leader, commit new commands, and become equal on all nodes.
+    pub fn heal_and_check_progress(&mut self) {
+        self.faults = false;
+        self.network.heal();
+        self.flush = 500;
+        self.restart_all();
+        self.run_until(self.now + 900_000);
+        let before = self.oracle.acknowledged.len();
+        self.run_until(self.now + 200_000);
+        assert!(
+            self.oracle.acknowledged.len() > before,
+            "no progress after the network healed"
+        );
+        assert_eq!(
+            self.nodes.values().filter(|node| node.leads()).count(),
+            1,
+            "exactly one leader when all is well"
+        );
+        // Without new commands everybody catches up.
+        self.next_command = u64::MAX / 2;
+        self.happenings
+            .retain(|_, happening| !matches!(happening, Happening::Client));
+        self.run_until(self.now + 400_000);
+        let commit = self.oracle.commit_index();
+        for node in self.nodes.values() {
+            assert_eq!(node.reported(), commit, "node {} did not catch up", node.id);
+        }
+    }
+}

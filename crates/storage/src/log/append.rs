@@ -1,0 +1,361 @@
+//! Writing: append, roll to the next segment, compact.
+
+use std::hash::{BuildHasher, Hasher};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::frame::{self, Frame, MAX_PAYLOAD, Position, SEGMENT_HEADER, Seed, SegmentHeader};
+use super::index::EntryId;
+use super::segment::{Segment, segment_path, spare_path};
+use super::{Log, LogConfig};
+use crate::StorageError;
+use crate::disk::Disk;
+
+/// The write buffer is given back above this size.
+const BUFFER_KEPT: usize = 1 << 20;
+
+/// How long the two halves of an append took.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct AppendTimes {
+    /// Encoding and writing.
+    pub write: Duration,
+    /// `fdatasync`.
+    pub sync: Duration,
+    /// Bytes written.
+    pub bytes: usize,
+}
+
+impl Log {
+    /// Appends all frames with one write and makes them durable with one flush. When this returns `Ok`, they are.
+    ///
+    /// # Errors
+    /// [`StorageError::DiskFull`]: nothing was appended; the same call may be repeated later.
+    /// [`StorageError::Invalid`]: a frame breaks a rule; nothing was appended.
+    /// Anything else: it is unknown what the disk holds; every later call fails with [`StorageError::Poisoned`], and only
+    /// opening the log again tells.
+    pub fn append(&mut self, frames: &[Frame]) -> Result<AppendTimes, StorageError> {
+        if let Some(cause) = &self.poisoned {
+            return Err(StorageError::Poisoned {
+                directory: self.directory.clone(),
+                cause: cause.clone(),
+            });
+        }
+        if frames.is_empty() {
+            return Ok(AppendTimes::default());
+        }
+        let started = Instant::now();
+        let size = self.validate(frames)?;
+        if self.end > SEGMENT_HEADER && self.end + size > self.config.segment_bytes {
+            self.roll(size)?;
+        }
+        let Some(segment) = self.segments.back().cloned() else {
+            return Err(StorageError::Invalid("the log has no segment".into()));
+        };
+
+        let mut buffer = std::mem::take(&mut self.buffer);
+        buffer.clear();
+        let mut offsets = Vec::with_capacity(frames.len());
+        for frame in frames {
+            offsets.push(self.end + buffer.len() as u64);
+            frame::encode(
+                frame,
+                segment.seed,
+                self.durable,
+                self.config.compress,
+                &mut buffer,
+            );
+        }
+        let outcome = self.write(&segment, &buffer);
+        let bytes = buffer.len();
+        if buffer.capacity() <= BUFFER_KEPT {
+            self.buffer = buffer;
+        }
+        outcome?;
+        let written = Instant::now();
+        if let Err(error) = segment.file.sync_data() {
+            return Err(self.poison(StorageError::io("flushing", &segment.path, error)));
+        }
+        let times = AppendTimes {
+            write: written.duration_since(started),
+            sync: written.elapsed(),
+            bytes,
+        };
+
+        self.end += bytes as u64;
+        self.durable = Position::new(segment.generation, self.end);
+        let mut index = self.index.write();
+        for (frame, offset) in frames.iter().zip(offsets) {
+            match frame {
+                Frame::Entry {
+                    index: at, term, ..
+                } => {
+                    let id = EntryId {
+                        index: *at,
+                        term: *term,
+                    };
+                    index.append(id, &segment, offset);
+                }
+                Frame::State(state) => self.state = Some(state.clone()),
+                Frame::Base {
+                    index: at,
+                    term,
+                    reset,
+                } => {
+                    let id = EntryId {
+                        index: *at,
+                        term: *term,
+                    };
+                    index.rebase(id, *reset);
+                }
+                Frame::Mark => {}
+            }
+        }
+        Ok(times)
+    }
+
+    /// Checks the rules of all frames before anything is written; returns the most bytes they can take.
+    fn validate(&self, frames: &[Frame]) -> Result<u64, StorageError> {
+        let index = self.index.read();
+        let (mut base, mut last) = (index.base(), index.last());
+        let mut fresh = index.check(u64::MAX).is_ok();
+        let mut size = 0_u64;
+        for frame in frames {
+            let payload = match frame {
+                Frame::Entry { index, payload, .. } => {
+                    if *index == 0
+                        || !fresh && (*index <= base.index || *index > last.index.saturating_add(1))
+                    {
+                        return Err(StorageError::Invalid(format!(
+                            "entry {index} does not follow a log from {} to {}",
+                            base.index + 1,
+                            last.index
+                        )));
+                    }
+                    if fresh && *index != 1 {
+                        return Err(StorageError::Invalid(format!(
+                            "the first entry of a log has index 1, not {index}"
+                        )));
+                    }
+                    fresh = false;
+                    last.index = *index;
+                    payload.len()
+                }
+                Frame::State(payload) => payload.len(),
+                Frame::Base { index, reset, .. } => {
+                    if *reset || *index >= last.index {
+                        last.index = *index;
+                    }
+                    base.index = *index;
+                    fresh = false;
+                    0
+                }
+                Frame::Mark => 0,
+            };
+            if payload > MAX_PAYLOAD {
+                return Err(StorageError::Invalid(format!(
+                    "a payload of {payload} bytes is larger than the limit of {MAX_PAYLOAD}"
+                )));
+            }
+            size += frame::frame_size(payload) as u64;
+        }
+        if size > 1 << 30 {
+            return Err(StorageError::Invalid(format!(
+                "one append of {size} bytes is larger than the limit of 1 GiB"
+            )));
+        }
+        Ok(size)
+    }
+
+    fn write(&mut self, segment: &Segment, bytes: &[u8]) -> Result<(), StorageError> {
+        let needed = self.end + bytes.len() as u64;
+        if needed > self.allocated {
+            let step = self.config.grow_bytes.max(4096);
+            let target = needed.next_multiple_of(step);
+            segment
+                .file
+                .allocate(self.allocated, target - self.allocated)
+                .map_err(|error| StorageError::io("extending", &segment.path, error))?;
+            self.allocated = target;
+        }
+        let Err(error) = segment.file.write_at(bytes, self.end) else {
+            return Ok(());
+        };
+        let error = StorageError::io("writing", &segment.path, error);
+        if !error.is_disk_full() {
+            return Err(self.poison(error));
+        }
+        // Part of the frames may be there. They were not acknowledged: take them away, so that they cannot be read as the
+        // continuation of what is written next.
+        if let Err(cut) = segment.file.set_len(self.end) {
+            return Err(self.poison(StorageError::io("cutting", &segment.path, cut)));
+        }
+        self.allocated = self.end;
+        Err(error)
+    }
+
+    fn poison(&mut self, error: StorageError) -> StorageError {
+        self.poisoned = Some(error.to_string());
+        error
+    }
+
+    /// Begins the next segment. If that fails for lack of room, the log stays as it was.
+    fn roll(&mut self, size: u64) -> Result<(), StorageError> {
+        let Some(current) = self.segments.back() else {
+            return Err(StorageError::Invalid("the log has no segment".into()));
+        };
+        let header = SegmentHeader {
+            generation: current.generation + 1,
+            previous_end: self.end,
+            salt: self.config.salt.unwrap_or_else(random_salt),
+        };
+        let spare = self.spares.pop();
+        let reserve = size + SEGMENT_HEADER;
+        let made = create_segment(
+            &self.disk,
+            &self.directory,
+            &self.config,
+            header,
+            spare.as_deref(),
+            reserve,
+        );
+        match made {
+            Ok((segment, allocated)) => {
+                self.segments.push_back(Arc::new(segment));
+                self.end = SEGMENT_HEADER;
+                self.allocated = allocated;
+                self.durable = Position::new(header.generation, SEGMENT_HEADER);
+                Ok(())
+            }
+            Err(error) if error.is_disk_full() => {
+                match spare {
+                    Some(spare) => self.spares.push(spare),
+                    // The half-made file is no part of the log; if it cannot be removed, it is used next time.
+                    None => drop(
+                        self.disk
+                            .remove(&spare_path(&self.directory, header.generation)),
+                    ),
+                }
+                Err(error)
+            }
+            Err(error) => Err(self.poison(error)),
+        }
+    }
+
+    /// Forgets entries up to and including `index`, whose term is given, and frees the segments that held only such.
+    /// The latest state is kept. Does nothing if they were compacted before.
+    ///
+    /// # Errors
+    /// As [`Log::append`]. After a full disk nothing has changed.
+    pub fn compact(&mut self, index: u64, term: u64) -> Result<(), StorageError> {
+        let (base, last) = (self.base(), self.last());
+        if index <= base.index {
+            return Ok(());
+        }
+        if index > last.index {
+            return Err(StorageError::Invalid(format!(
+                "cannot compact up to {index}: the log ends at {}",
+                last.index
+            )));
+        }
+        let mut frames = vec![Frame::Base {
+            index,
+            term,
+            reset: false,
+        }];
+        frames.extend(self.state.clone().map(Frame::State));
+        self.append(&frames)?;
+        self.free_segments()
+    }
+
+    /// Removes or sets aside the segments before the oldest one with a live entry. The frame that makes them superfluous
+    /// must be durable, together with the latest state, in a segment that stays.
+    pub(super) fn free_segments(&mut self) -> Result<(), StorageError> {
+        let oldest = self.index.read().oldest_generation();
+        let mut changed = false;
+        while self.segments.len() > 1 {
+            let Some(segment) = self.segments.front() else {
+                break;
+            };
+            if oldest.is_some_and(|oldest| segment.generation >= oldest) {
+                break;
+            }
+            let path = segment.path.clone();
+            let spare = spare_path(&self.directory, segment.generation);
+            let keep = self.spares.len() < self.config.spare_segments;
+            let freed = if keep {
+                self.disk.rename(&path, &spare)
+            } else {
+                self.disk.remove(&path)
+            };
+            freed.map_err(|error| StorageError::io("freeing", &path, error))?;
+            if keep {
+                self.spares.push(spare);
+            }
+            self.segments.pop_front();
+            changed = true;
+        }
+        if changed {
+            // A spare may be written only when it is certain that it has lost its old name.
+            if let Err(error) = self.disk.sync_dir(&self.directory) {
+                return Err(self.poison(StorageError::io("flushing", &self.directory, error)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Marks the tail as durable, so that the next recovery can tell damage to it from a torn write. Call it at a
+    /// graceful stop.
+    pub fn close(mut self) -> Result<(), StorageError> {
+        self.append(&[Frame::Mark]).map(|_| ())
+    }
+}
+
+/// A number that cannot be guessed from outside. The standard library's hasher is keyed by the operating system.
+pub(super) fn random_salt() -> u64 {
+    std::collections::hash_map::RandomState::new()
+        .build_hasher()
+        .finish()
+}
+
+/// Makes a segment file with a durable header; returns it with its reserved length. The file gets its name as part of the
+/// log last, so a file with such a name always has the header that belongs to it.
+pub(super) fn create_segment(
+    disk: &Arc<dyn Disk>,
+    directory: &Path,
+    config: &LogConfig,
+    header: SegmentHeader,
+    spare: Option<&Path>,
+    reserve: u64,
+) -> Result<(Segment, u64), StorageError> {
+    let path = segment_path(directory, header.generation);
+    let spare = spare.map_or_else(
+        || spare_path(directory, header.generation),
+        Path::to_path_buf,
+    );
+    let failed = |operation| {
+        let spare = &spare;
+        move |error| StorageError::io(operation, spare, error)
+    };
+    let file = disk.open(&spare, true).map_err(failed("creating"))?;
+    let mut length = file.len().map_err(failed("reading"))?;
+    let wanted = reserve.next_multiple_of(config.grow_bytes.max(4096));
+    if length < wanted {
+        file.allocate(length, wanted - length)
+            .map_err(failed("extending"))?;
+        length = wanted;
+    }
+    file.write_at(&header.encode(), 0)
+        .map_err(failed("writing"))?;
+    file.sync_data().map_err(failed("flushing"))?;
+    disk.rename(&spare, &path).map_err(failed("renaming"))?;
+    disk.sync_dir(directory)
+        .map_err(failed("flushing the directory of"))?;
+    let segment = Segment {
+        generation: header.generation,
+        seed: Seed::new(header.generation, header.salt),
+        path,
+        file,
+    };
+    Ok((segment, length))
+}

@@ -1,0 +1,133 @@
+//! The segmented log of one partition.
+//!
+//! Frames are only ever appended. All frames of one append go out in one write, followed by one `fdatasync`; an entry
+//! whose index is not greater than the last one replaces the log from there on (Raft's truncation). Each frame says up to
+//! which position the log was durable when it was written, which is how recovery tells a torn tail (cut it) from
+//! corruption (refuse to start).
+
+mod append;
+mod frame;
+mod index;
+mod reader;
+mod recovery;
+mod segment;
+mod writer;
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use parking_lot::RwLock;
+
+pub use append::AppendTimes;
+pub use frame::{Frame, MAX_PAYLOAD};
+pub use index::EntryId;
+pub use reader::{Entry, LogReader};
+pub use writer::{LogWriter, Report, WriterConfig, WriterStopped};
+
+use self::frame::Position;
+use self::index::Index;
+use self::segment::Segment;
+use crate::StorageError;
+use crate::disk::Disk;
+
+/// How a log is laid out on disk.
+#[derive(Debug, Clone)]
+pub struct LogConfig {
+    /// A segment is closed before it would grow past this many bytes (a larger single append still goes into one).
+    /// Default 128 MiB, at most 1 GiB.
+    pub segment_bytes: u64,
+    /// Files grow by this much at a time, so that appends seldom change metadata. Default 4 MiB.
+    pub grow_bytes: u64,
+    /// Compacted segment files that are kept to be written again, because overwriting is the cheapest way to append.
+    /// Default 1.
+    pub spare_segments: usize,
+    /// Compress payloads of 4 KiB and more with LZ4 where that saves an eighth. Default on.
+    pub compress: bool,
+    /// A fixed salt for checksums, for golden files; `None` (default) takes a random one per segment.
+    pub salt: Option<u64>,
+}
+
+impl Default for LogConfig {
+    fn default() -> Self {
+        Self {
+            segment_bytes: 128 << 20,
+            grow_bytes: 4 << 20,
+            spare_segments: 1,
+            compress: true,
+            salt: None,
+        }
+    }
+}
+
+/// What was found when a log was opened.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Recovered {
+    /// Entries up to this one live in a checkpoint only.
+    pub base: EntryId,
+    /// The last entry (the base if there is none).
+    pub last: EntryId,
+    /// The latest [`Frame::State`].
+    pub state: Option<Bytes>,
+    /// The first index of each term above the base, in ascending order: `(index, term)`.
+    pub terms: Vec<EntryId>,
+}
+
+/// An open log. One owner writes; [`Log::reader`] hands out readers.
+pub struct Log {
+    disk: Arc<dyn Disk>,
+    directory: PathBuf,
+    config: LogConfig,
+    /// Oldest first; the last one is being written.
+    segments: VecDeque<Arc<Segment>>,
+    /// Where the next frame goes in the last segment.
+    end: u64,
+    /// Bytes of the last segment's file that are reserved.
+    allocated: u64,
+    durable: Position,
+    index: Arc<RwLock<Index>>,
+    state: Option<Bytes>,
+    spares: Vec<PathBuf>,
+    poisoned: Option<String>,
+    buffer: Vec<u8>,
+}
+
+impl Log {
+    /// Opens the log in a directory, creating it if there is none, and verifies every frame.
+    ///
+    /// # Errors
+    /// [`StorageError::Corrupt`] names file and offset; the partition must then not start.
+    pub fn open(
+        disk: Arc<dyn Disk>,
+        directory: impl AsRef<Path>,
+        config: LogConfig,
+    ) -> Result<(Self, Recovered), StorageError> {
+        recovery::open(disk, directory.as_ref(), config)
+    }
+
+    /// A reader for any thread.
+    pub fn reader(&self) -> LogReader {
+        LogReader {
+            index: Arc::clone(&self.index),
+        }
+    }
+
+    /// The entry before the first one in the log.
+    pub fn base(&self) -> EntryId {
+        self.index.read().base()
+    }
+
+    /// The last entry (the base if there is none).
+    pub fn last(&self) -> EntryId {
+        self.index.read().last()
+    }
+
+    /// Bytes on disk, without spare files.
+    pub fn disk_bytes(&self) -> u64 {
+        self.segments
+            .iter()
+            .filter_map(|segment| segment.file.len().ok())
+            .sum()
+    }
+}

@@ -1,0 +1,248 @@
+//! The thread that writes a log: group commit.
+//!
+//! Requests wait in a bounded queue. The thread takes all that wait, writes them at once and flushes once, then reports
+//! the number of the last one. A full disk does not fail a request: the thread keeps it, says that it is stalled, and
+//! tries again until there is room or the writer is stopped. Any other error ends the log.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, Sender, bounded};
+
+use super::append::AppendTimes;
+use super::{Frame, Log};
+use crate::StorageError;
+
+/// Limits of a writer.
+#[derive(Debug, Clone)]
+pub struct WriterConfig {
+    /// Name of the thread.
+    pub name: String,
+    /// Requests that may wait. A submitter blocks when there are more. Default 1024.
+    pub queue: usize,
+    /// Frames are merged into one write up to about this many bytes of payload. Default 4 MiB.
+    pub merge_bytes: usize,
+    /// How long to wait before a write is tried again after the disk was full. Default 100 ms.
+    pub retry: Duration,
+}
+
+impl Default for WriterConfig {
+    fn default() -> Self {
+        Self {
+            name: "log-writer".into(),
+            queue: 1024,
+            merge_bytes: 4 << 20,
+            retry: Duration::from_millis(100),
+        }
+    }
+}
+
+/// What a writer tells its owner, from the writer's thread.
+#[derive(Debug)]
+pub enum Report {
+    /// All appends up to this number are durable.
+    Written { number: u64, times: AppendTimes },
+    /// The disk is full; the append with this number waits and is tried again. Sent once per stall.
+    Stalled { number: u64, error: StorageError },
+    /// Entries up to this index were removed from the log.
+    Compacted { index: u64 },
+    /// The log stopped for good; nothing submitted since the last `Written` is known to be durable.
+    Failed { error: Arc<StorageError> },
+}
+
+/// The writer has stopped and takes no more requests.
+#[derive(Debug, thiserror::Error)]
+#[error("the log's writer has stopped")]
+pub struct WriterStopped;
+
+enum Request {
+    Append { number: u64, frames: Vec<Frame> },
+    Compact { index: u64, term: u64 },
+    Stop,
+}
+
+/// A log and the thread that writes it. Dropping it stops the thread after what was submitted is written.
+pub struct LogWriter {
+    requests: Sender<Request>,
+    /// Ends the wait for disk space.
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<Result<(), Arc<StorageError>>>>,
+}
+
+impl LogWriter {
+    /// Starts the thread.
+    pub fn spawn(
+        log: Log,
+        config: WriterConfig,
+        report: impl FnMut(Report) + Send + 'static,
+    ) -> io::Result<Self> {
+        let (requests, inbox) = bounded(config.queue.max(1));
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stop);
+        let thread = std::thread::Builder::new()
+            .name(config.name.clone())
+            .spawn(move || {
+                Worker {
+                    log,
+                    config,
+                    inbox,
+                    report,
+                    stop: stopped,
+                }
+                .run()
+            })?;
+        Ok(Self {
+            requests,
+            stop,
+            thread: Some(thread),
+        })
+    }
+
+    /// Hands over frames. Numbers must ascend. Blocks while the queue is full.
+    pub fn append(&self, number: u64, frames: Vec<Frame>) -> Result<(), WriterStopped> {
+        self.requests
+            .send(Request::Append { number, frames })
+            .map_err(|_| WriterStopped)
+    }
+
+    /// Asks to remove entries up to and including `index`, whose term is given. Blocks while the queue is full.
+    pub fn compact(&self, index: u64, term: u64) -> Result<(), WriterStopped> {
+        self.requests
+            .send(Request::Compact { index, term })
+            .map_err(|_| WriterStopped)
+    }
+
+    /// Writes what was submitted, marks the log as cleanly closed, and ends the thread.
+    pub fn stop(mut self) -> Result<(), Arc<StorageError>> {
+        self.join()
+    }
+
+    fn join(&mut self) -> Result<(), Arc<StorageError>> {
+        let Some(thread) = self.thread.take() else {
+            return Ok(());
+        };
+        self.stop.store(true, Ordering::Release);
+        // A failed send means that the thread has ended already, which the join tells too.
+        let _ = self.requests.send(Request::Stop);
+        thread.join().unwrap_or_else(|_| {
+            Err(Arc::new(StorageError::Invalid(
+                "the log's writer panicked".into(),
+            )))
+        })
+    }
+}
+
+impl Drop for LogWriter {
+    fn drop(&mut self) {
+        // Whoever drops instead of calling `stop` does not want the outcome; the log verifies itself when opened.
+        let _ = self.join();
+    }
+}
+
+struct Worker<F> {
+    log: Log,
+    config: WriterConfig,
+    inbox: Receiver<Request>,
+    report: F,
+    stop: Arc<AtomicBool>,
+}
+
+impl<F: FnMut(Report)> Worker<F> {
+    fn run(mut self) -> Result<(), Arc<StorageError>> {
+        let mut waiting = None;
+        loop {
+            let request = match waiting.take() {
+                Some(request) => request,
+                None => match self.inbox.recv() {
+                    Ok(request) => request,
+                    Err(_) => break,
+                },
+            };
+            let outcome = match request {
+                Request::Stop => break,
+                Request::Append { number, frames } => {
+                    let (number, frames, next) = self.merge(number, frames);
+                    waiting = next;
+                    self.append(number, &frames)
+                }
+                Request::Compact { index, term } => self.compact(index, term),
+            };
+            if let Err(error) = outcome {
+                let error = Arc::new(error);
+                (self.report)(Report::Failed {
+                    error: Arc::clone(&error),
+                });
+                return Err(error);
+            }
+        }
+        self.log.close().map_err(Arc::new)
+    }
+
+    /// Adds all appends that wait to the first one. Returns the request that could not be merged, if one was met.
+    fn merge(
+        &mut self,
+        mut number: u64,
+        mut frames: Vec<Frame>,
+    ) -> (u64, Vec<Frame>, Option<Request>) {
+        let size = |frames: &[Frame]| -> usize {
+            frames
+                .iter()
+                .map(|frame| match frame {
+                    Frame::Entry { payload, .. } | Frame::State(payload) => payload.len(),
+                    Frame::Base { .. } | Frame::Mark => 0,
+                })
+                .sum()
+        };
+        let mut bytes = size(&frames);
+        while bytes < self.config.merge_bytes {
+            match self.inbox.try_recv() {
+                Ok(Request::Append {
+                    number: later,
+                    frames: more,
+                }) => {
+                    bytes += size(&more);
+                    number = later;
+                    frames.extend(more);
+                }
+                Ok(other) => return (number, frames, Some(other)),
+                Err(_) => break,
+            }
+        }
+        (number, frames, None)
+    }
+
+    fn append(&mut self, number: u64, frames: &[Frame]) -> Result<(), StorageError> {
+        let mut told = false;
+        loop {
+            match self.log.append(frames) {
+                Ok(times) => {
+                    (self.report)(Report::Written { number, times });
+                    return Ok(());
+                }
+                Err(error) if error.is_disk_full() => {
+                    if !told {
+                        told = true;
+                        (self.report)(Report::Stalled { number, error });
+                    } else if self.stop.load(Ordering::Acquire) {
+                        return Err(error);
+                    }
+                    std::thread::sleep(self.config.retry);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Compaction that fails for lack of room is left for the next time.
+    fn compact(&mut self, index: u64, term: u64) -> Result<(), StorageError> {
+        match self.log.compact(index, term) {
+            Ok(()) => (self.report)(Report::Compacted { index }),
+            Err(error) if error.is_disk_full() => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,497 @@
+//! What the log does when the disk fails: torn writes, damage, no space, failed flushes.
+
+mod support;
+
+use proptest::prelude::*;
+use skep_storage::StorageError;
+use skep_storage::disk::MemoryDisk;
+use skep_storage::log::{EntryId, Frame, LogConfig};
+use support::*;
+
+/// A log with three acknowledged appends, and the bytes of a fourth that was not acknowledged. Returns the disk as it was
+/// before the fourth, the contents of the segment before and after it, and where the fourth begins.
+fn unacknowledged(frames: &[Frame]) -> (MemoryDisk, Vec<u8>, Vec<u8>, usize) {
+    let disk = MemoryDisk::new();
+    let config = LogConfig {
+        segment_bytes: 1 << 20,
+        ..small()
+    };
+    let (mut log, _) = try_open(&disk, config).unwrap();
+    let mut start = 64;
+    for frames in [
+        &[state("old"), entry(1, 1, 30)][..],
+        &[entry(2, 1, 100)],
+        &[entry(3, 1, 7)],
+    ] {
+        start += log.append(frames).unwrap().bytes;
+    }
+    let before = disk.content(&segment(1)).unwrap();
+    log.append(frames).unwrap();
+    let after = disk.content(&segment(1)).unwrap();
+    disk.set_content(&segment(1), before.clone());
+    (disk, before, after, start)
+}
+
+#[test]
+fn a_write_torn_at_any_byte_leaves_what_was_acknowledged_and_whole_frames() {
+    let frames = [
+        state("new"),
+        entry(4, 2, 61),
+        entry(5, 2, 0),
+        entry(6, 2, 300),
+    ];
+    let (disk, before, after, start) = unacknowledged(&frames);
+    let end = start
+        + (0..after.len() - start)
+            .rev()
+            .find(|at| after[start + at] != 0)
+            .unwrap()
+        + 1;
+    let mut lengths = std::collections::BTreeSet::new();
+    for cut in start..=end {
+        let mut torn = before.clone();
+        torn.resize(after.len().max(before.len()), 0);
+        torn[..cut].copy_from_slice(&after[..cut]);
+        disk.set_content(&segment(1), torn);
+        let (mut log, recovered) = open(&disk);
+        let entries = read_all(&log);
+        assert!((3..=6).contains(&entries.len()), "cut at {cut}");
+        for entry in &entries {
+            let size = [0, 30, 100, 7, 61, 0, 300][entry.index as usize];
+            assert_eq!(
+                entry.payload,
+                payload(entry.index, entry.term, size),
+                "cut at {cut}"
+            );
+        }
+        assert!(recovered.state.is_some());
+        lengths.insert(entries.len());
+        // The log goes on behind the cut, and what was torn never comes back.
+        log.append(&[entry(recovered.last.index + 1, 9, 61)])
+            .unwrap();
+        drop(log);
+        let (log, again) = open(&disk);
+        assert_eq!(
+            again.last,
+            EntryId {
+                index: recovered.last.index + 1,
+                term: 9
+            },
+            "cut at {cut}"
+        );
+        assert_eq!(read_all(&log).len(), entries.len() + 1);
+    }
+    assert_eq!(lengths.into_iter().collect::<Vec<_>>(), [3, 4, 5, 6]);
+}
+
+#[test]
+fn frames_behind_a_torn_one_do_not_come_back_when_a_frame_of_its_size_is_written() {
+    let (disk, before, after, start) = unacknowledged(&[entry(4, 2, 40), entry(5, 2, 40)]);
+    let mut torn = after.clone();
+    torn[start..start + 8].copy_from_slice(&before[start..start + 8]);
+    disk.set_content(&segment(1), torn);
+    let (mut log, recovered) = open(&disk);
+    assert_eq!(recovered.last.index, 3);
+    log.append(&[entry(4, 3, 40)]).unwrap();
+    drop(log);
+    let (_, recovered) = open(&disk);
+    assert_eq!(
+        recovered.last,
+        EntryId { index: 4, term: 3 },
+        "entry 5 of term 2 was never acknowledged"
+    );
+}
+
+/// Opens a log with one byte flipped. `Ok` gives its entries.
+fn flipped(
+    disk: &MemoryDisk,
+    number: u64,
+    at: usize,
+) -> Result<Vec<skep_storage::log::Entry>, StorageError> {
+    let path = segment(number);
+    let sound = disk.content(&path).unwrap();
+    let mut damaged = sound.clone();
+    damaged[at] ^= 0x41;
+    disk.set_content(&path, damaged);
+    let outcome = try_open(disk, small()).map(|(log, _)| read_all(&log));
+    disk.set_content(&path, sound);
+    outcome
+}
+
+#[test]
+fn damage_to_any_byte_before_the_last_append_stops_the_log_and_names_file_and_offset() {
+    let disk = MemoryDisk::new();
+    let (mut log, _) = open(&disk);
+    let mut end = 64;
+    for index in 1..=12 {
+        end += log
+            .append(&[state("x"), entry(index, 1, 45)])
+            .unwrap()
+            .bytes;
+    }
+    let last = log.append(&[entry(13, 1, 45)]).unwrap().bytes;
+    let sound = read_all(&log);
+    drop(log);
+    let mut refused = 0;
+    for at in 0..end {
+        match flipped(&disk, 1, at) {
+            Err(StorageError::Corrupt { file, offset, .. }) => {
+                assert_eq!(file, segment(1));
+                assert!(offset <= at as u64, "byte {at}, named {offset}");
+                assert!(at as u64 - offset < 128, "byte {at}, named {offset}");
+                refused += 1;
+            }
+            // Only the padding behind a payload may be damaged unnoticed: it means nothing.
+            Ok(entries) => assert_eq!(entries, sound, "byte {at}"),
+            Err(other) => panic!("byte {at}: {other}"),
+        }
+    }
+    assert!(
+        refused > end - 12 * 16,
+        "only padding goes unnoticed: {refused} of {end}"
+    );
+    // Damage to the last append cannot be told from a torn write: it is cut.
+    let entries = flipped(&disk, 1, end + last / 2).unwrap();
+    assert_eq!(entries.len(), 12);
+}
+
+#[test]
+fn after_a_clean_stop_damage_to_the_last_append_is_noticed_too() {
+    let disk = MemoryDisk::new();
+    let (mut log, _) = open(&disk);
+    let first = log.append(&[entry(1, 1, 45)]).unwrap().bytes;
+    log.close().unwrap();
+    let error = flipped(&disk, 1, 64 + first / 2).unwrap_err();
+    assert!(
+        matches!(error, StorageError::Corrupt { offset: 64, .. }),
+        "{error}"
+    );
+    let text = error.to_string();
+    assert!(
+        text.contains("00000000000000000001.log") && text.contains("offset 64"),
+        "{text}"
+    );
+}
+
+#[test]
+fn damage_in_a_completed_segment_is_never_taken_for_a_torn_tail() {
+    let disk = MemoryDisk::new();
+    let (mut log, _) = open(&disk);
+    let mut ends = vec![64];
+    for index in 1..=60 {
+        let bytes = log.append(&[entry(index, 1, 200)]).unwrap().bytes;
+        if disk.content(&segment(2)).is_none() {
+            ends.push(ends.last().unwrap() + bytes);
+        }
+    }
+    drop(log);
+    // Even the last frame of the segment, and bytes that look like the clean end of a file.
+    let last_frame = ends[ends.len() - 2];
+    for at in [64, 70, 300, last_frame, last_frame + 60] {
+        let error = flipped(&disk, 1, at).unwrap_err();
+        assert!(
+            matches!(&error, StorageError::Corrupt { file, .. } if *file == segment(1)),
+            "{error}"
+        );
+    }
+    let mut content = disk.content(&segment(1)).unwrap();
+    content.truncate(last_frame);
+    disk.set_content(&segment(1), content);
+    assert!(matches!(
+        try_open(&disk, small()),
+        Err(StorageError::Corrupt { .. })
+    ));
+}
+
+#[test]
+fn missing_files_and_unknown_versions_are_refused() {
+    use skep_storage::disk::Disk;
+    let make = || {
+        let disk = MemoryDisk::new();
+        let (mut log, _) = open(&disk);
+        for index in 1..=60 {
+            log.append(&[entry(index, 1, 200)]).unwrap();
+        }
+        disk
+    };
+    let disk = make();
+    disk.remove(&segment(2)).unwrap();
+    let error = try_open(&disk, small()).err().unwrap();
+    assert!(error.to_string().contains("missing"), "{error}");
+
+    let disk = make();
+    disk.remove(&segment(1)).unwrap();
+    let error = try_open(&disk, small()).err().unwrap();
+    assert!(error.to_string().contains("missing"), "{error}");
+
+    let disk = make();
+    let mut content = disk.content(&segment(1)).unwrap();
+    content[8] = 9;
+    disk.set_content(&segment(1), content);
+    let error = try_open(&disk, small()).err().unwrap();
+    assert!(error.to_string().contains("version 9"), "{error}");
+}
+
+#[test]
+fn an_interrupted_creation_of_a_segment_is_not_damage_but_a_damaged_header_is() {
+    let disk = MemoryDisk::new();
+    let (mut log, _) = open(&disk);
+    log.append(&[entry(1, 1, 10)]).unwrap();
+    drop(log);
+    // What is left of a creation: a new file without header, or one that shows the header of another life.
+    let left_over = segment(2).with_extension("spare");
+    let old = disk.content(&segment(1)).unwrap();
+    for content in [vec![], vec![0; 4096], old] {
+        disk.set_content(&left_over, content);
+        let (mut log, recovered) = open(&disk);
+        let last = recovered.last.index;
+        for index in 1..=30 {
+            log.append(&[entry(last + index, 1, 200)]).unwrap();
+        }
+        drop(log);
+        assert!(disk.content(&left_over).is_none(), "it was used");
+        assert_eq!(open(&disk).1.last.index, last + 30);
+    }
+    let sound = disk.content(&segment(1)).unwrap();
+    for damage in [0, 1, 63] {
+        let mut content = sound.clone();
+        content[..64].fill(damage);
+        disk.set_content(&segment(1), content);
+        let error = try_open(&disk, small()).err().unwrap();
+        assert!(
+            matches!(error, StorageError::Corrupt { offset: 0, .. }),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn a_full_disk_fails_the_append_and_the_log_goes_on_when_there_is_room() {
+    for room in [0, 100, 4000, 5000, 9000] {
+        let disk = MemoryDisk::new();
+        let (mut log, _) = open(&disk);
+        log.append(&[entry(1, 1, 1000)]).unwrap();
+        disk.set_capacity(Some(disk.used() + room));
+        let mut last = 1;
+        let error = loop {
+            match log.append(&[entry(last + 1, 1, 1000), entry(last + 2, 1, 100)]) {
+                Ok(_) => last += 2,
+                Err(error) => break error,
+            }
+        };
+        assert!(error.is_disk_full(), "{error}");
+        let known: Vec<u64> = read_all(&log).iter().map(|entry| entry.index).collect();
+        assert_eq!(
+            known,
+            (1..=last).collect::<Vec<_>>(),
+            "nothing of the failed append is there"
+        );
+        let again = log
+            .append(&[entry(last + 1, 1, 1000), entry(last + 2, 1, 100)])
+            .unwrap_err();
+        assert!(again.is_disk_full(), "still full");
+
+        disk.set_capacity(None);
+        log.append(&[entry(last + 1, 2, 50)]).unwrap();
+        drop(log);
+        let (_, recovered) = open(&disk);
+        assert_eq!(
+            recovered.last,
+            EntryId {
+                index: last + 1,
+                term: 2
+            }
+        );
+    }
+}
+
+#[test]
+fn a_failed_flush_is_never_acknowledged_nor_tried_again() {
+    let disk = MemoryDisk::new();
+    let (mut log, _) = open(&disk);
+    log.append(&[entry(1, 1, 10)]).unwrap();
+    disk.fail_syncs(1);
+    assert!(log.append(&[entry(2, 1, 10)]).is_err());
+    let (_, syncs) = disk.operations();
+    let error = log.append(&[entry(2, 1, 10)]).unwrap_err();
+    assert!(matches!(error, StorageError::Poisoned { .. }), "{error}");
+    assert!(matches!(
+        log.compact(1, 1),
+        Err(StorageError::Poisoned { .. })
+    ));
+    assert_eq!(disk.operations().1, syncs, "no flush was tried");
+    assert_eq!(log.last().index, 1, "readers do not see it either");
+    disk.crash(&mut |_| 0);
+    let (_, recovered) = open(&disk);
+    assert_eq!(recovered.last.index, 1);
+}
+
+#[test]
+fn a_failed_write_stops_the_log() {
+    let disk = MemoryDisk::new();
+    let (mut log, _) = open(&disk);
+    log.append(&[entry(1, 1, 10)]).unwrap();
+    disk.fail_writes(1);
+    assert!(matches!(
+        log.append(&[entry(2, 1, 10)]),
+        Err(StorageError::Io { .. })
+    ));
+    assert!(matches!(
+        log.append(&[entry(2, 1, 10)]),
+        Err(StorageError::Poisoned { .. })
+    ));
+    drop(log);
+    let (_, recovered) = open(&disk);
+    assert_eq!(recovered.last.index, 1);
+}
+
+/// What the log must hold: the acknowledged history, replayed by the rules of the interface.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Model {
+    base: (u64, u64),
+    entries: Vec<(u64, u64, usize)>,
+    state: Option<String>,
+}
+
+impl Model {
+    fn last(&self) -> u64 {
+        self.entries.last().map_or(self.base.0, |entry| entry.0)
+    }
+
+    fn apply(&mut self, frame: &Frame, size: usize) {
+        match frame {
+            Frame::Entry { index, term, .. } => {
+                self.entries.retain(|entry| entry.0 < *index);
+                self.entries.push((*index, *term, size));
+            }
+            Frame::State(text) => self.state = Some(String::from_utf8(text.to_vec()).unwrap()),
+            Frame::Base { index, term, reset } => {
+                self.base = (*index, *term);
+                self.entries.retain(|entry| !reset && entry.0 > *index);
+            }
+            Frame::Mark => {}
+        }
+    }
+
+    fn found(log: &skep_storage::log::Log, recovered: &skep_storage::log::Recovered) -> Self {
+        let entries = read_all(log);
+        for entry in &entries {
+            assert_eq!(
+                entry.payload,
+                payload(entry.index, entry.term, entry.payload.len())
+            );
+        }
+        Self {
+            base: (recovered.base.index, recovered.base.term),
+            entries: entries
+                .iter()
+                .map(|entry| (entry.index, entry.term, entry.payload.len()))
+                .collect(),
+            state: recovered
+                .state
+                .as_ref()
+                .map(|text| String::from_utf8(text.to_vec()).unwrap()),
+        }
+    }
+}
+
+/// Random frames that obey the rules.
+fn random_frames(random: &mut Random, model: &Model, term: u64) -> Vec<(Frame, usize)> {
+    let mut last = model.last();
+    let mut frames = Vec::new();
+    if random.below(3) == 0 {
+        frames.push((state(&format!("state {term}")), 0));
+    }
+    if random.below(40) == 0 {
+        last += random.below(5);
+        let frame = Frame::Base {
+            index: last,
+            term,
+            reset: true,
+        };
+        return vec![(frame, 0), (state("after a snapshot"), 0)];
+    }
+    if random.below(6) == 0 {
+        last -= random.below(last - model.base.0 + 1).min(6);
+    }
+    for _ in 0..=random.below(4) {
+        last += 1;
+        let size = match random.below(10) {
+            0 => 6000,
+            1..4 => 0,
+            _ => random.below(900) as usize,
+        };
+        frames.push((entry(last, term, size), size));
+    }
+    frames
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: support::cases(150), failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever happens to the machine, the log comes back with everything that was acknowledged, plus at most some
+    /// leading frames of the one append that was under way.
+    #[test]
+    fn acknowledged_frames_survive_any_history_of_crashes(seed in any::<u64>()) {
+        let mut random = Random(seed);
+        let disk = MemoryDisk::new();
+        let (mut log, _) = open(&disk);
+        let mut model = Model::default();
+        for step in 1..60_u64 {
+            match random.below(12) {
+                0 if model.last() > model.base.0 => {
+                    let index = model.base.0 + 1 + random.below(model.last() - model.base.0);
+                    let term = model.entries.iter().find(|entry| entry.0 == index).unwrap().1;
+                    log.compact(index, term).unwrap();
+                    model.apply(&Frame::Base { index, term, reset: false }, 0);
+                }
+                1 => {
+                    drop(log);
+                    disk.kill();
+                    let (again, recovered) = open(&disk);
+                    prop_assert_eq!(&Model::found(&again, &recovered), &model);
+                    log = again;
+                }
+                2 | 3 => {
+                    // Power fails, half of the time with an append between write and flush.
+                    let mut allowed = vec![model.clone()];
+                    if random.below(2) == 0 {
+                        let frames = random_frames(&mut random, &model, step);
+                        let only: Vec<Frame> = frames.iter().map(|(frame, _)| frame.clone()).collect();
+                        disk.fail_syncs(0);
+                        let acked = under_way(&disk, &mut log, &only);
+                        for (frame, size) in &frames {
+                            let mut next = allowed.last().unwrap().clone();
+                            next.apply(frame, *size);
+                            allowed.push(next);
+                        }
+                        prop_assert!(!acked);
+                    }
+                    drop(log);
+                    disk.crash(&mut |bound| random.below(bound));
+                    let (again, recovered) = open(&disk);
+                    let found = Model::found(&again, &recovered);
+                    prop_assert!(allowed.contains(&found), "found {:?}, allowed {:?}", found, allowed);
+                    model = found;
+                    log = again;
+                }
+                _ => {
+                    let frames = random_frames(&mut random, &model, step);
+                    let only: Vec<Frame> = frames.iter().map(|(frame, _)| frame.clone()).collect();
+                    log.append(&only).unwrap();
+                    for (frame, size) in &frames {
+                        model.apply(frame, *size);
+                    }
+                }
+            }
+        }
+        let entries = read_all(&log);
+        prop_assert_eq!(entries.len(), model.entries.len());
+    }
+}
+
+/// Writes an append whose flush never completes.
+fn under_way(disk: &MemoryDisk, log: &mut skep_storage::log::Log, frames: &[Frame]) -> bool {
+    disk.hang_syncs();
+    log.append(frames).is_ok()
+}

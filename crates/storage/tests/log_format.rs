@@ -1,0 +1,74 @@
+//! The bytes of the log. What one version wrote, every later one reads: these files are never regenerated, a new format
+//! gets a new file beside them.
+
+mod support;
+
+use bytes::Bytes;
+use skep_storage::disk::MemoryDisk;
+use skep_storage::log::{EntryId, Frame};
+use support::*;
+
+const GOLDEN: &[u8] = include_bytes!("golden/log-v1.bin");
+
+fn write() -> MemoryDisk {
+    let disk = MemoryDisk::new();
+    let (mut log, _) = open(&disk);
+    let text = Frame::Entry {
+        index: 2,
+        term: 1,
+        tag: 9,
+        payload: Bytes::from("compress me ".repeat(500)),
+    };
+    log.append(&[state("first"), entry(1, 1, 13), text])
+        .unwrap();
+    log.append(&[entry(3, 1, 0), entry(4, 1, 8)]).unwrap();
+    log.append(&[entry(4, 2, 9)]).unwrap();
+    log.append(&[
+        state("second"),
+        Frame::Base {
+            index: 1,
+            term: 1,
+            reset: false,
+        },
+    ])
+    .unwrap();
+    log.close().unwrap();
+    disk
+}
+
+/// The content up to the last byte that was written.
+fn trimmed(content: &[u8]) -> &[u8] {
+    let end = content
+        .iter()
+        .rposition(|byte| *byte != 0)
+        .map_or(0, |at| at + 1);
+    &content[..end.next_multiple_of(8)]
+}
+
+#[test]
+fn the_log_is_written_as_it_always_was() {
+    let disk = write();
+    let content = disk.content(&segment(1)).unwrap();
+    if std::env::var_os("SKEP_WRITE_GOLDEN").is_some() {
+        std::fs::write("tests/golden/log-v1.bin", trimmed(&content)).unwrap();
+    }
+    assert!(
+        trimmed(&content) == GOLDEN,
+        "the bytes of the log have changed"
+    );
+}
+
+#[test]
+fn a_log_of_version_1_is_read() {
+    let disk = MemoryDisk::new();
+    disk.set_content(&segment(1), GOLDEN.to_vec());
+    let (log, recovered) = open(&disk);
+    let id = |index, term| EntryId { index, term };
+    assert_eq!((recovered.base, recovered.last), (id(1, 1), id(4, 2)));
+    assert_eq!(recovered.state, Some(Bytes::from_static(b"second")));
+    assert_eq!(recovered.terms, [id(2, 1), id(4, 2)]);
+    let entries = read_all(&log);
+    assert_eq!(entries[0].payload, Bytes::from("compress me ".repeat(500)));
+    assert_eq!((entries[0].tag, entries[1].payload.len()), (9, 0));
+    assert_eq!(entries[2].payload, payload(4, 2, 9));
+}

@@ -1,0 +1,102 @@
+"""Does what examples/README.md tells a new user: `skep deploy`, `skep start`, and a worker in each language."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+import urllib.request
+from contextlib import contextmanager
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+sys.dont_write_bytecode = True
+
+from checks import DEADLINE, finish, report, until, wanted  # noqa: E402
+
+ROOT, CACHE = Path(os.environ["SKEP_ROOT"]), Path(os.environ["SKEP_CACHE"])
+EXAMPLES = ROOT / "examples"
+# The command line and the workers find the server by the variables that README names.
+ENVIRONMENT = os.environ | {
+    "ZEEBE_ADDRESS": os.environ["SKEP_GRPC"],
+    "ZEEBE_REST_ADDRESS": os.environ["SKEP_REST"],
+    "CAMUNDA_REST_ADDRESS": os.environ["SKEP_REST"],
+    "CAMUNDA_GRPC_ADDRESS": "http://" + os.environ["SKEP_GRPC"],
+}
+
+
+def skep(*arguments) -> str:
+    done = subprocess.run(
+        [os.environ["SKEP_BIN"], *arguments], env=ENVIRONMENT, capture_output=True, text=True, timeout=DEADLINE
+    )
+    assert done.returncode == 0, f"skep {arguments} ended with code {done.returncode}: {done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def awaited(variables: dict) -> dict:
+    """The request of README's last step; the variables of the finished instance."""
+    body = {"processDefinitionId": "order", "variables": variables, "awaitCompletion": True, "requestTimeout": 30_000}
+    request = urllib.request.Request(
+        os.environ["SKEP_REST"] + "/v2/process-instances", json.dumps(body).encode(), {"content-type": "application/json"}
+    )
+    with urllib.request.urlopen(request, timeout=2 * DEADLINE) as answer:
+        return json.load(answer)["variables"]
+
+
+@contextmanager
+def running(name: str, command: list[str]):
+    log = Path(f"{name}.log").resolve()
+    with log.open("wb") as out:
+        process = subprocess.Popen(command, env=ENVIRONMENT, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+    try:
+        yield lambda: log.read_text(errors="replace")
+        assert process.poll() is None, f"the worker ended with code {process.returncode}: {log.read_text()}"
+    except BaseException:
+        print(log.read_text(errors="replace"))
+        raise
+    finally:
+        process.kill()
+        process.wait()
+
+
+def works(name: str, command: list[str]) -> None:
+    skep("deploy", str(EXAMPLES / "first-process.bpmn"))
+    skep("start", "order", "--variables", json.dumps({"orderId": f"{name}-1", "amount": 99}))
+    with running(name, command) as output:
+        until("the worker has charged the first order", lambda: f"{name}-1: charging 99" in output())
+        assert awaited({"orderId": f"{name}-2", "amount": 900}) == {"orderId": f"{name}-2", "amount": 900, "charged": False}
+        assert awaited({"orderId": f"{name}-3", "amount": 500})["charged"] is True
+
+
+def python_worker():
+    works("python", [str(CACHE / "python/bin/python"), str(EXAMPLES / "worker.py")])
+
+
+def javascript_worker():
+    # Beside node_modules, as after the `npm install` that README names.
+    shutil.copy(EXAMPLES / "worker.mjs", "worker.mjs")
+    Path("node_modules").symlink_to(CACHE / "js/node_modules")
+    works("javascript", ["node", "worker.mjs"])
+
+
+def java_worker():
+    works("java", ["java", "-cp", f"{CACHE}/java/lib/*", str(EXAMPLES / "Worker.java")])
+
+
+def main() -> int:
+    for function in (python_worker, javascript_worker, java_worker):
+        name = function.__name__.replace("_", " ")
+        if not wanted(name):
+            continue
+        started, error = time.monotonic(), None
+        try:
+            function()
+        except Exception as caught:
+            error = caught
+        report(name, started, error)
+    return finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
