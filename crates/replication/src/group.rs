@@ -1,6 +1,6 @@
 //! One member of one Raft group.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use bytes::Bytes;
 use raft::eraftpb;
@@ -55,6 +55,10 @@ pub struct Group {
     uncommitted: VecDeque<(u64, usize)>,
     uncommitted_bytes: usize,
     pub(crate) outgoing: BTreeMap<u64, Outgoing>,
+    /// Followers for which the owner was asked for a snapshot.
+    pub(crate) asked: BTreeSet<u64>,
+    /// Snapshot transfers begun so far.
+    pub(crate) transfers: u64,
     pub(crate) incoming: Option<Incoming>,
     /// An append that waits until the snapshot before it is installed.
     installing: Option<Append>,
@@ -178,6 +182,8 @@ impl Group {
             uncommitted: VecDeque::new(),
             uncommitted_bytes: 0,
             outgoing: BTreeMap::new(),
+            asked: BTreeSet::new(),
+            transfers: 0,
             incoming: None,
             installing: None,
             restoring: None,
