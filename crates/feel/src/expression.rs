@@ -40,10 +40,7 @@ impl Expression {
     pub fn parse_with(text: &str, options: &ParseOptions) -> Result<Expression, ParseError> {
         let tree = syntax::parse_expression(text, options)?;
         let program = compile::expression(&tree, options);
-        Ok(Expression(Arc::new(Compiled {
-            text: text.into(),
-            program,
-        })))
+        Ok(Expression(Arc::new(Compiled { text: text.into(), program })))
     }
 
     /// The text it was parsed from.
@@ -121,10 +118,7 @@ impl UnaryTests {
     pub fn parse_with(text: &str, options: &ParseOptions) -> Result<UnaryTests, ParseError> {
         let tree = syntax::parse_unary_tests(text, options)?;
         let program = compile::unary_tests(&tree, options);
-        Ok(UnaryTests(Arc::new(CompiledTests {
-            text: text.into(),
-            program,
-        })))
+        Ok(UnaryTests(Arc::new(CompiledTests { text: text.into(), program })))
     }
 
     /// The text they were parsed from.

@@ -9,7 +9,7 @@ use crate::{Number, Value};
 
 pub(super) fn list_contains(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     let items = list(arguments, 0)?;
-    evaluator.charge(items.weight() as usize);
+    evaluator.charge(items.len());
     Ok(Value::Boolean(items.iter().any(|item| item == at(arguments, 1))))
 }
 
@@ -127,7 +127,7 @@ pub(super) fn reverse(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Out
 
 pub(super) fn index_of(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     let items = list(arguments, 0)?;
-    evaluator.charge(items.weight() as usize);
+    evaluator.charge(items.len());
     let matching = items.iter().enumerate().filter(|(_, item)| *item == at(arguments, 1));
     let positions = matching.map(|(index, _)| Value::from(index as i64 + 1)).collect();
     Ok(evaluator.list(positions))
@@ -167,7 +167,7 @@ fn tally(evaluator: &mut Evaluator<'_>, values: impl IntoIterator<Item = Value>)
                 }
             },
             None => {
-                if !evaluator.charge(1 + others.len().saturating_mul(value.weight().min(1 << 20) as usize)) {
+                if !evaluator.charge(1 + others.len()) {
                     return found;
                 }
                 let same = others.iter().copied().find(|at| found.get(*at).is_some_and(|(other, _)| *other == value));
