@@ -9,7 +9,7 @@ use crate::{Number, Value};
 
 pub(super) fn list_contains(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     let items = list(arguments, 0)?;
-    evaluator.charge(items.len());
+    evaluator.charge(items.weight() as usize);
     Ok(Value::Boolean(
         items.iter().any(|item| item == at(arguments, 1)),
     ))
@@ -134,7 +134,7 @@ pub(super) fn reverse(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Out
 
 pub(super) fn index_of(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     let items = list(arguments, 0)?;
-    evaluator.charge(items.len());
+    evaluator.charge(items.weight() as usize);
     let matching = items
         .iter()
         .enumerate()
@@ -182,7 +182,11 @@ fn tally(
                 }
             },
             None => {
-                if !evaluator.charge(1 + others.len()) {
+                if !evaluator.charge(
+                    1 + others
+                        .len()
+                        .saturating_mul(value.weight().min(1 << 20) as usize),
+                ) {
                     return found;
                 }
                 let same = others

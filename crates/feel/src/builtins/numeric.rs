@@ -72,7 +72,8 @@ pub(super) fn abs(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     }
 }
 
-pub(super) fn modulo(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+pub(super) fn modulo(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+    evaluator.charge(10);
     let (dividend, divisor) = (number(arguments, 0)?, number(arguments, 1)?);
     dividend
         .modulo(divisor)
@@ -80,7 +81,8 @@ pub(super) fn modulo(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
         .ok_or_else(|| Failure::new("The divisor is zero"))
 }
 
-pub(super) fn sqrt(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+pub(super) fn sqrt(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+    evaluator.charge(10);
     let root = number(arguments, 0)?.sqrt();
     root.map(Value::Number)
         .ok_or_else(|| Failure::new("The number is negative"))

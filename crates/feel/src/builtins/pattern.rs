@@ -10,7 +10,7 @@ use super::Failure;
 /// Compiled patterns kept per thread.
 const KEPT: usize = 64;
 /// Steps that a pattern with back references or look-around may take.
-const MAX_BACKTRACKS: usize = 200_000;
+const MAX_BACKTRACKS: usize = 20_000;
 /// Size of a compiled pattern, in bytes.
 const MAX_SIZE: usize = 1 << 20;
 /// Longest pattern, in bytes.

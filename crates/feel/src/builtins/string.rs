@@ -100,7 +100,7 @@ fn too_hard<E>(_: E) -> Failure {
 
 pub(super) fn matches(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     let source = text(arguments, 0)?;
-    evaluator.charge(source.len());
+    evaluator.charge(50 + source.len());
     let pattern = pattern(text(arguments, 1)?, flags(arguments, 2)?)?;
     pattern
         .is_match(&**source)
@@ -110,7 +110,7 @@ pub(super) fn matches(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Out
 
 pub(super) fn replace(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     let (source, replacement) = (text(arguments, 0)?, text(arguments, 2)?);
-    evaluator.charge(source.len());
+    evaluator.charge(50 + source.len());
     let pattern = pattern(text(arguments, 1)?, flags(arguments, 3)?)?;
     let limit = evaluator.cx.limits.max_values.saturating_mul(32) as usize;
     let mut out = String::new();
@@ -131,7 +131,7 @@ pub(super) fn replace(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Out
 
 pub(super) fn split(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     let source = text(arguments, 0)?;
-    evaluator.charge(source.len());
+    evaluator.charge(50 + source.len());
     let pattern = pattern(text(arguments, 1)?, "")?;
     let mut parts = Vec::new();
     let mut last = 0;
@@ -152,7 +152,7 @@ pub(super) fn split(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outco
 
 pub(super) fn extract(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     let source = text(arguments, 0)?;
-    evaluator.charge(source.len());
+    evaluator.charge(50 + source.len());
     let pattern = pattern(text(arguments, 1)?, "")?;
     let mut parts = Vec::new();
     for found in pattern.find_iter(&**source) {

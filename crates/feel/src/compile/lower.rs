@@ -109,9 +109,10 @@ impl Compiler<'_> {
             Expr::For(iterators, body) => self.iteration(iterators, body),
             Expr::Some(iterators, body) => self.quantified(false, iterators, body),
             Expr::Every(iterators, body) => self.quantified(true, iterators, body),
-            Expr::InstanceOf(value, kind) => {
-                Node::InstanceOf(self.boxed(value), Box::new(kind.clone()))
-            }
+            Expr::InstanceOf(value, kind) => Node::InstanceOf(
+                self.boxed(value),
+                Box::new((kind.clone(), self.options.types.clone())),
+            ),
             Expr::Path(base, name) => self.path(base, name),
             Expr::Filter(list, filter) => self.filter(list, filter),
             Expr::Call(callee, arguments) => self.call(callee, arguments),
@@ -294,6 +295,7 @@ impl Compiler<'_> {
             node,
             types: parameters.iter().map(|(_, kind)| kind.clone()).collect(),
             captures: captures.into(),
+            host_types: self.options.types.clone(),
             frame: frame.slots,
         };
         Node::Closure(Box::new(ClosureNode {

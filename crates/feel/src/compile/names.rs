@@ -111,7 +111,7 @@ impl Names {
                 }
             }
         }
-        let mut node = found.unwrap_or_else(|| self.from_outside(name, frame));
+        let mut node = found.unwrap_or_else(|| self.outside(name, frame));
         // The innermost item comes first.
         for item in items.into_iter().rev() {
             node = Node::ItemKey(Box::new(ItemKey {
@@ -123,7 +123,7 @@ impl Names {
         node
     }
 
-    fn from_outside(&mut self, name: &Arc<str>, frame: usize) -> Node {
+    fn outside(&mut self, name: &Arc<str>, frame: usize) -> Node {
         if frame == 0 {
             return Node::Var(self.variable(name));
         }

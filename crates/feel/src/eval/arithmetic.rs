@@ -15,7 +15,7 @@ impl Evaluator<'_> {
                 ArithmeticOp::Multiply => a.mul(b),
                 ArithmeticOp::Divide => a.div(b),
                 ArithmeticOp::Power => {
-                    self.charge(10);
+                    self.charge(50);
                     a.pow(b)
                 }
             };

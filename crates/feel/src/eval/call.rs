@@ -20,7 +20,9 @@ impl Evaluator<'_> {
     }
 
     fn run_builtin(&mut self, builtin: &'static Builtin, arguments: &[Value]) -> Value {
-        if !self.charge(1) {
+        // What a function reads is work, too.
+        let size: usize = arguments.iter().map(|argument| argument.size()).sum();
+        if !self.charge(1 + size) {
             return Value::Null;
         }
         match builtin.run(self, arguments) {
@@ -146,7 +148,7 @@ impl Evaluator<'_> {
         for (argument, kind) in arguments.iter().zip(closure.body.types.iter()) {
             if let Some(kind) = kind
                 && !argument.is_null()
-                && !super::types::is_instance(argument, kind)
+                && !super::types::is_instance(argument, kind, &closure.body.host_types)
             {
                 let message = format!(
                     "The argument '{}' has not the type of its parameter",

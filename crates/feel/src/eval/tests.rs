@@ -57,7 +57,7 @@ impl Evaluator<'_> {
                 }
             },
             Value::List(items) => {
-                if !self.charge(items.len()) {
+                if !self.charge(items.weight() as usize) {
                     return None;
                 }
                 if input.equals(value) == Some(true) {

@@ -23,6 +23,7 @@ impl Value {
             at: 0,
             keys: Vec::new(),
             next_key: 0,
+            entries: 4,
         };
         reader.space();
         let value = reader.value(0)?;
@@ -42,7 +43,10 @@ struct Reader<'a> {
     text: &'a str,
     at: usize,
     keys: Vec<Arc<str>>,
+    /// Where the next key stands among the kept ones, if this object is like the last one.
     next_key: usize,
+    /// The number of entries of the last object.
+    entries: usize,
 }
 
 impl<'a> Reader<'a> {
@@ -99,27 +103,43 @@ impl<'a> Reader<'a> {
         if self.peek() == Some(b'-') {
             self.at += 1;
         }
-        // Short whole numbers, by far the most, need no second pass.
+        // Short numbers, by far the most, need no second pass.
         let first = self.at;
-        let mut whole: i64 = 0;
+        let mut mantissa: i64 = 0;
         while let Some(digit @ b'0'..=b'9') = self.peek() {
-            if self.at - first < 18 {
-                whole = whole * 10 + i64::from(digit - b'0');
-            }
+            mantissa = mantissa
+                .wrapping_mul(10)
+                .wrapping_add(i64::from(digit - b'0'));
             self.at += 1;
         }
-        let count = self.at - first;
+        let mut count = self.at - first;
         if count == 0 || (count > 1 && self.text.as_bytes().get(first) == Some(&b'0')) {
             return Err(self.error("expected a number without leading zeros"));
         }
-        if count <= 18 && !matches!(self.peek(), Some(b'.' | b'e' | b'E')) {
-            return Ok(Value::from(if first > start { -whole } else { whole }));
-        }
+        let mut scale = 0;
         if self.peek() == Some(b'.') {
             self.at += 1;
-            self.digits()?;
+            let fraction = self.at;
+            while let Some(digit @ b'0'..=b'9') = self.peek() {
+                mantissa = mantissa
+                    .wrapping_mul(10)
+                    .wrapping_add(i64::from(digit - b'0'));
+                self.at += 1;
+            }
+            scale = self.at - fraction;
+            if scale == 0 {
+                return Err(self.error("expected a digit"));
+            }
+            count += scale;
         }
-        if matches!(self.peek(), Some(b'e' | b'E')) {
+        let exponent = matches!(self.peek(), Some(b'e' | b'E'));
+        if count <= 18 && !exponent {
+            return Ok(Value::Number(Number::small(
+                if first > start { -mantissa } else { mantissa },
+                scale as u8,
+            )));
+        }
+        if exponent {
             self.at += 1;
             if matches!(self.peek(), Some(b'+' | b'-')) {
                 self.at += 1;
@@ -153,14 +173,18 @@ impl<'a> Reader<'a> {
         let start = self.at;
         let mut escaped = false;
         loop {
+            let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+            let plain = rest
+                .iter()
+                .position(|byte| matches!(byte, b'"' | b'\\' | 0..=31));
+            self.at += plain.unwrap_or(rest.len());
             match self.peek() {
                 Some(b'"') => break,
                 Some(b'\\') => {
                     escaped = true;
                     self.at += 2;
                 }
-                Some(0..=31) | None => return Err(self.error("expected the end of the string")),
-                Some(_) => self.at += 1,
+                _ => return Err(self.error("expected the end of the string")),
             }
         }
         let raw = self
@@ -206,12 +230,13 @@ impl<'a> Reader<'a> {
             return Err(self.error("nested more than 200 levels"));
         }
         self.at += 1;
-        let mut entries = Vec::new();
         self.space();
         if self.peek() == Some(b'}') {
             self.at += 1;
-            return Ok(Value::Context(Context::new(entries)));
+            return Ok(Value::Context(Context::new(Vec::new())));
         }
+        // Objects next to each other are alike.
+        let mut entries = Vec::with_capacity(self.entries);
         loop {
             self.space();
             if self.peek() != Some(b'"') {
@@ -230,6 +255,7 @@ impl<'a> Reader<'a> {
                 Some(b',') => self.at += 1,
                 Some(b'}') => {
                     self.at += 1;
+                    self.entries = entries.len().min(KEPT_KEYS);
                     return Ok(Value::Context(Context::new(entries)));
                 }
                 _ => return Err(self.error("expected ',' or '}'")),
@@ -248,6 +274,7 @@ impl<'a> Reader<'a> {
             self.next_key += 1;
             return Ok(Arc::clone(key));
         }
+        // The first key of an object follows the last one of the object before.
         if let Some(position) = self.keys.iter().position(|key| **key == *raw) {
             self.next_key = position + 1;
             return self

@@ -3,7 +3,7 @@
 use dashu_int::IBig;
 
 use super::wide::{context, from_decimal, to_decimal};
-use super::{DIGITS, Number, Parts, digits, pow10};
+use super::{Number, Parts, pow10};
 
 /// How a number is cut to fewer digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,16 +49,11 @@ pub(super) fn div_round(value: i128, divisor: i128, rounding: Rounding) -> i128 
 }
 
 impl Number {
-    /// Rounds to `scale` decimals; a negative scale rounds to tens, hundreds, … `None` when the result is too large.
+    /// Rounds to at most `scale` decimals; a negative scale rounds to tens, hundreds, … `None` when the result is too large.
     pub fn round(&self, scale: i32, rounding: Rounding) -> Option<Number> {
         let Parts { mantissa, exponent } = self.parts();
         let drop = i64::from(exponent) + i64::from(scale);
         if drop >= 0 {
-            // Fewer decimals than asked for: pad with zeros as long as the digits fit.
-            let pad = u32::try_from(drop).ok()?;
-            if mantissa != 0 && exponent <= 0 && digits(mantissa) + pad <= DIGITS && scale >= 0 {
-                return Number::from_parts(mantissa.checked_mul(pow10(pad))?, -i64::from(scale));
-            }
             return Some(self.clone());
         }
         let drop = drop.unsigned_abs();
@@ -73,7 +68,7 @@ impl Number {
         } else {
             div_round(mantissa, pow10(drop as u32), rounding)
         };
-        Number::from_parts(rounded, -i64::from(scale))
+        Number::from_parts(rounded, -i64::from(scale)).map(|number| number.strip_zeros(0))
     }
 
     /// The whole number next to this one in the direction of `rounding`.

@@ -27,6 +27,12 @@ const MAX_SMALL_SCALE: u8 = 18;
 #[derive(Clone)]
 pub struct Number(Repr);
 
+impl Default for Number {
+    fn default() -> Number {
+        Number::ZERO
+    }
+}
+
 #[derive(Clone)]
 enum Repr {
     /// `mantissa * 10^-scale`, scale at most 18.
@@ -83,7 +89,7 @@ impl Number {
         })
     }
 
-    const fn small(mantissa: i64, scale: u8) -> Number {
+    pub(crate) const fn small(mantissa: i64, scale: u8) -> Number {
         Number(Repr::Small { mantissa, scale })
     }
 
@@ -163,6 +169,17 @@ impl Number {
         Number::from_parts(mantissa, exponent).unwrap_or(self)
     }
 
+    /// A whole result without decimals (`2 * 3.5` is `7`), so that it becomes a whole number in JSON.
+    fn whole(mantissa: i64, scale: u8) -> Number {
+        if scale > 0
+            && let Some(unit) = pow10_i64(u32::from(scale))
+            && mantissa % unit == 0
+        {
+            return Number::from_i64(mantissa / unit);
+        }
+        Number::small(mantissa, scale)
+    }
+
     /// `self + other`; `None` when the result is too large.
     pub fn add(&self, other: &Number) -> Option<Number> {
         if let (
@@ -192,7 +209,7 @@ impl Number {
             if let (Some(a), Some(b)) = (a, b)
                 && let Some(sum) = a.checked_add(b)
             {
-                return Some(Number::small(sum, scale));
+                return Some(Number::whole(sum, scale));
             }
         }
         wide::add(self.parts(), other.parts())
@@ -229,7 +246,7 @@ impl Number {
             && sa + sb <= MAX_SMALL_SCALE
             && let Some(product) = a.checked_mul(*b)
         {
-            return Some(Number::small(product, sa + sb));
+            return Some(Number::whole(product, sa + sb));
         }
         wide::mul(self.parts(), other.parts())
     }
@@ -252,7 +269,7 @@ impl Number {
             && sa >= sb
             && a.checked_rem(*b) == Some(0)
         {
-            return Some(Number::small(a / b, sa - sb));
+            return Some(Number::whole(a / b, sa - sb));
         }
         wide::div(self.parts(), other.parts())
     }
@@ -344,9 +361,15 @@ impl Ord for Number {
                 scale: sb,
             },
         ) = (&self.0, &other.0)
-            && sa == sb
         {
-            return a.cmp(b);
+            // 64 bits times at most 10^18 fits 128 bits.
+            return match sa.cmp(sb) {
+                Ordering::Equal => a.cmp(b),
+                Ordering::Less => (i128::from(*a) * pow10(u32::from(sb - sa))).cmp(&i128::from(*b)),
+                Ordering::Greater => {
+                    i128::from(*a).cmp(&(i128::from(*b) * pow10(u32::from(sa - sb))))
+                }
+            };
         }
         wide::compare(self.parts(), other.parts())
     }

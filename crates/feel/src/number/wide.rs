@@ -115,19 +115,9 @@ pub(super) fn compare(a: Parts, b: Parts) -> Ordering {
     }
     // Not alignable: the magnitudes differ by more than the digits we keep, or the leading digits decide.
     let magnitude = |p: Parts| i64::from(p.exponent) + i64::from(digits(p.mantissa));
-    let order = magnitude(a).cmp(&magnitude(b));
-    let order = if order == Ordering::Equal {
-        to_decimal(a).cmp(&to_decimal(b))
-    } else {
-        order_sign(order, a)
-    };
-    order
-}
-
-fn order_sign(order: Ordering, a: Parts) -> Ordering {
-    if a.mantissa < 0 {
-        order.reverse()
-    } else {
-        order
+    match magnitude(a).cmp(&magnitude(b)) {
+        Ordering::Equal => to_decimal(a).cmp(&to_decimal(b)),
+        order if a.mantissa < 0 => order.reverse(),
+        order => order,
     }
 }

@@ -46,7 +46,7 @@ impl Date {
     /// The same day in an equivalent year that jiff can hold, and how many 400-year cycles lie between.
     fn equivalent(&self) -> (i64, civil::Date) {
         let year = equivalent_year(self.year);
-        let date = civil::Date::new(year as i16, self.month, self.day).unwrap_or(civil::Date::ZERO);
+        let date = civil::Date::new(year, self.month, self.day).unwrap_or(civil::Date::ZERO);
         (i64::from(self.year - i32::from(year)) / 400, date)
     }
 

@@ -36,6 +36,11 @@ impl List {
         self.0.depth
     }
 
+    /// Somebody else holds the list, too.
+    pub(crate) fn is_shared(&self) -> bool {
+        Arc::strong_count(&self.0) > 1
+    }
+
     /// Adds an item in place when nobody else holds the list.
     pub(crate) fn push(&mut self, item: Value) {
         let (weight, depth) = (item.weight(), item.depth());
