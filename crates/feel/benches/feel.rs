@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use skep_feel::{Binding, EmptyScope, EvalContext, Expression, JsonScope, MapScope, Scope, UnaryTests, Value};
+use skep_feel::{Binding, EmptyScope, EvalContext, Expression, MapScope, Scope, UnaryTests, Value};
 
 /// Ten variables as a broker keeps them: name and JSON text.
 struct Variables(Vec<(&'static str, String)>);

@@ -40,10 +40,7 @@ impl Expression {
     pub fn parse_with(text: &str, options: &ParseOptions) -> Result<Expression, ParseError> {
         let tree = syntax::parse_expression(text, options)?;
         let program = compile::expression(&tree, options);
-        Ok(Expression(Arc::new(Compiled {
-            text: text.into(),
-            program,
-        })))
+        Ok(Expression(Arc::new(Compiled { text: text.into(), program })))
     }
 
     /// The text it was parsed from.
@@ -67,6 +64,9 @@ impl Expression {
     /// Evaluates against the variables of a scope. What fails becomes null and a warning.
     pub fn evaluate(&self, scope: &dyn Scope, cx: &EvalContext) -> Evaluation {
         let program = &self.0.program;
+        if let compile::Node::Const(value) = &program.root {
+            return Evaluation { value: value.clone(), warnings: Vec::new() };
+        }
         let mut evaluator = Evaluator::new(scope, cx, &program.variables, program.frame);
         let value = evaluator.eval(&program.root);
         evaluator.finish(value)
@@ -83,6 +83,14 @@ impl fmt::Display for Expression {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.text())
     }
+}
+
+/// The text of an expression in a uniform layout, with all parentheses that its reading implies.
+///
+/// # Errors
+/// As [`Expression::parse`].
+pub fn format_expression(text: &str) -> Result<String, ParseError> {
+    syntax::parse_expression(text, &ParseOptions::default()).map(|tree| tree.to_string())
 }
 
 /// Compiled unary tests, as in the input cells of decision tables. Cloning shares them.
@@ -110,10 +118,7 @@ impl UnaryTests {
     pub fn parse_with(text: &str, options: &ParseOptions) -> Result<UnaryTests, ParseError> {
         let tree = syntax::parse_unary_tests(text, options)?;
         let program = compile::unary_tests(&tree, options);
-        Ok(UnaryTests(Arc::new(CompiledTests {
-            text: text.into(),
-            program,
-        })))
+        Ok(UnaryTests(Arc::new(CompiledTests { text: text.into(), program })))
     }
 
     /// The text they were parsed from.

@@ -20,11 +20,11 @@ mod warning;
 
 pub use builtins::{FunctionInfo, functions};
 pub use context::{EvalContext, Limits};
-pub use expression::{Evaluation, Expression, UnaryTests};
+pub use expression::{Evaluation, Expression, UnaryTests, format_expression};
 pub use json::{JsonError, MAX_JSON_DEPTH};
 pub use number::{Number, ParseNumberError, Rounding};
 pub use scope::{Binding, EmptyScope, JsonScope, MapScope, Scope};
-pub use syntax::{MAX_NESTING, MAX_TEXT, ParseError, ParseOptions};
+pub use syntax::{HostType, HostTypes, MAX_NESTING, MAX_TEXT, ParseError, ParseOptions};
 pub use temporal::{Date, DateTime, DayTimeDuration, MAX_YEAR, Time, YearMonthDuration, Zone};
 pub use value::{Context, ContextBuilder, Function, HostFunction, List, Range, Value};
 pub use warning::{Warning, WarningCode};

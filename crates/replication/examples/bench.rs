@@ -87,7 +87,7 @@ fn member(
                 }
             }
         }
-        if !in_flight.is_empty() && in_flight.len() < case.window {
+        if measuring.is_some() && in_flight.len() < case.window {
             continue;
         }
         if measuring.is_some_and(|from| from.elapsed() > Duration::from_secs(case.seconds)) {

@@ -130,6 +130,25 @@ fn messages_of_version_1_are_read_and_written_again_without_change() {
 }
 
 #[test]
+fn messages_of_snapshots_are_encoded_as_they_always_were() {
+    // A last chunk and its answer: from, to, term, term of the snapshot, its index, transfer, 0, number of the chunk.
+    for (kind, flags, payload) in [(10, 2, 5), (11, 1, 0)] {
+        let bytes = forged(
+            kind,
+            flags,
+            &[1, 2, 300, 299, 70_000, 4, 0, 129, 0],
+            &[],
+            payload,
+        );
+        let message = Message::decode(bytes.clone()).unwrap();
+        assert_eq!((message.from(), message.to()), (1, 2));
+        assert_eq!(message.is_snapshot(), kind == 10);
+        assert_eq!(message.payload_bytes(), usize::from(payload));
+        assert_eq!(message.encode(), bytes);
+    }
+}
+
+#[test]
 fn the_stored_state_is_encoded_as_it_always_was() {
     let mut group = group(2);
     let mut states = Vec::new();

@@ -89,7 +89,7 @@ const commands = {
 				}
 			}
 		}
-		assert.equal(wrong.length, 0, wrong.join('\n'))
+		assert.ok(wrong.length === 0, `${wrong.length} findings, the first:\n${wrong.slice(0, 10).join('\n')}`)
 		await refused(t, 'NOT_FOUND', t.start('invalid'))
 	},
 	'an awaited instance answers with the variables asked for': async (t) => {
@@ -249,8 +249,9 @@ const workers = {
 		}
 		const handlers = { [f.name('two-tasks-first')]: handler('first'), [f.name('two-tasks-second')]: handler('second') }
 		await withWorkers(t, handlers, async () => {
-			for (let round = 0; round < 5; round++) {
-				const results = await Promise.all(Array.from({ length: 20 }, (_, n) => t.result(f.id, { n })))
+			// Ten at a time: a client of 8.8 has 16 requests in flight at most, and its workers need some of them.
+			for (let round = 0; round < 10; round++) {
+				const results = await Promise.all(Array.from({ length: 10 }, (_, n) => t.result(f.id, { n })))
 				assert.deepEqual(results, results.map((_, n) => ({ n, first: true, second: true })))
 			}
 		})

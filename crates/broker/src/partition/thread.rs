@@ -644,7 +644,7 @@ impl Partition {
             self.status.limit.answered(waiting.received.elapsed());
         }
         if let Err(answer) = waiting.responder.send(Answer { result, timings }) {
-            self.give_back(answer);
+            self.give_back(*answer);
         }
     }
 

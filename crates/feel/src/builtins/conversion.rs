@@ -12,7 +12,12 @@ pub(super) fn string(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outc
     Ok(match at(arguments, 0) {
         Value::Null => Value::Null,
         Value::String(text) => Value::String(Arc::clone(text)),
-        other => evaluator.text(other.to_string()),
+        other => {
+            if !evaluator.charge(other.weight() as usize) {
+                return Ok(Value::Null);
+            }
+            evaluator.text(other.to_string())
+        }
     })
 }
 

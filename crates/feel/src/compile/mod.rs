@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use crate::Warning;
 use crate::builtins::Builtin;
+use crate::syntax::HostTypes;
 use crate::syntax::ast::{ArithmeticOp, CompareOp, Type};
 use crate::value::Value;
 
@@ -30,6 +31,7 @@ pub(crate) struct Body {
     pub node: Node,
     /// Slots of the parameters are 0, 1, …
     pub types: Box<[Option<Type>]>,
+    pub host_types: HostTypes,
     /// Slots of the captured values, in the order of the closure's list.
     pub captures: Box<[usize]>,
     pub frame: usize,
@@ -60,7 +62,7 @@ pub(crate) enum Node {
     If(Box<[(Node, Node)]>, Box<Node>),
     For(Box<ForNode>),
     Quantified(Box<QuantifiedNode>),
-    InstanceOf(Box<Node>, Box<Type>),
+    InstanceOf(Box<Node>, Box<(Type, HostTypes)>),
     Path(Box<Node>, Arc<str>),
     Filter(Box<FilterNode>),
     Builtin(&'static Builtin, Box<[Node]>),

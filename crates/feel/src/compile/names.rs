@@ -28,10 +28,7 @@ pub(super) struct Names {
 
 impl Names {
     pub fn new() -> Names {
-        Names {
-            frames: vec![Frame::default()],
-            variables: Vec::new(),
-        }
+        Names { frames: vec![Frame::default()], variables: Vec::new() }
     }
 
     fn top(&mut self) -> &mut Frame {
@@ -114,11 +111,7 @@ impl Names {
         let mut node = found.unwrap_or_else(|| self.from_outside(name, frame));
         // The innermost item comes first.
         for item in items.into_iter().rev() {
-            node = Node::ItemKey(Box::new(ItemKey {
-                item,
-                key: Arc::clone(name),
-                outer: node,
-            }));
+            node = Node::ItemKey(Box::new(ItemKey { item, key: Arc::clone(name), outer: node }));
         }
         node
     }
@@ -127,10 +120,7 @@ impl Names {
         if frame == 0 {
             return Node::Var(self.variable(name));
         }
-        let known = self
-            .frames
-            .get(frame)
-            .and_then(|f| f.captured.iter().find(|(n, _)| n == name));
+        let known = self.frames.get(frame).and_then(|f| f.captured.iter().find(|(n, _)| n == name));
         if let Some((_, slot)) = known {
             return Node::Slot(*slot);
         }

@@ -30,11 +30,11 @@ impl Evaluator<'_> {
 
     /// Without a warning.
     fn compares(&mut self, op: CompareOp, left: &Value, right: &Value) -> Option<bool> {
+        if left.weight() > 1 {
+            self.charge(left.weight() as usize);
+        }
         match op {
             CompareOp::Equal | CompareOp::NotEqual => {
-                if left.weight() > 1 {
-                    self.charge(left.weight() as usize);
-                }
                 let equal = left.equals(right)?;
                 Some(equal == (op == CompareOp::Equal))
             }

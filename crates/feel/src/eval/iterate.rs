@@ -28,6 +28,9 @@ impl<'a> Evaluator<'a> {
                 let value = this.eval(&node.body);
                 // Taken out of its slot, the list grows in place unless the body kept it.
                 if let Value::List(mut list) = this.take(slot) {
+                    if list.is_shared() {
+                        this.charge(list.len());
+                    }
                     list.push(value);
                     let list = this.bounded(Value::List(list));
                     this.set(slot, list);

@@ -17,12 +17,15 @@ use smallvec::SmallVec;
 use crate::compile::{ClosureNode, ItemKey, Node, RangeNode, Test};
 use crate::value::{Context, ContextBuilder, Function, List, Range, Value};
 use crate::{EvalContext, Evaluation, Scope, Warning, WarningCode};
+use crate::syntax::HostTypes;
 use crate::syntax::ast::{ArithmeticOp, CompareOp, Type};
 pub(crate) use arithmetic::add;
 use variables::Variable;
 
 /// More warnings than this are not kept.
 const MAX_WARNINGS: usize = 100;
+/// Longest message, in bytes.
+const MAX_MESSAGE: usize = 1000;
 /// Longest value that a message quotes, in bytes.
 const MAX_QUOTE: usize = 200;
 
@@ -69,6 +72,12 @@ impl<'a> Evaluator<'a> {
 
     pub fn warn(&mut self, code: WarningCode, message: impl Into<String>) {
         if self.warnings.len() < MAX_WARNINGS && !self.stopped {
+            let mut message = message.into();
+            if message.len() > MAX_MESSAGE {
+                let cut = (0..=MAX_MESSAGE).rev().find(|at| message.is_char_boundary(*at)).unwrap_or(0);
+                message.truncate(cut);
+                message.push('…');
+            }
             self.warnings.push(Warning::new(code, message));
         }
     }
@@ -269,9 +278,9 @@ impl<'a> Evaluator<'a> {
         self.warn(WarningCode::InvalidType, message);
     }
 
-    fn instance_of(&mut self, value: &Node, kind: &Type) -> Value {
+    fn instance_of(&mut self, value: &Node, kind: &(Type, HostTypes)) -> Value {
         let value = self.eval(value);
-        Value::Boolean(types::is_instance(&value, kind))
+        Value::Boolean(types::is_instance(&value, &kind.0, &kind.1))
     }
 
     fn path_node(&mut self, base: &Node, name: &Arc<str>) -> Value {

@@ -1,14 +1,16 @@
 //! `instance of`.
 
 use crate::Value;
+use crate::syntax::HostTypes;
 use crate::syntax::ast::Type;
 use crate::value::FunctionKind;
 
-pub(super) fn is_instance(value: &Value, kind: &Type) -> bool {
+pub(super) fn is_instance(value: &Value, kind: &Type, types: &HostTypes) -> bool {
     match (value, kind) {
         (Value::Null, Type::Null) => true,
         (Value::Null, _) => false,
         (_, Type::Any) => true,
+        (value, Type::Other(name)) => types.get(name).is_some_and(|kind| kind.is_instance(value)),
         (Value::Boolean(_), Type::Boolean)
         | (Value::Number(_), Type::Number)
         | (Value::String(_), Type::String)
@@ -19,18 +21,13 @@ pub(super) fn is_instance(value: &Value, kind: &Type) -> bool {
         | (Value::DayTimeDuration(_), Type::DayTimeDuration) => true,
         (Value::List(items), Type::List(inner)) => {
             // Null conforms to every type inside of a list.
-            **inner == Type::Any
-                || items
-                    .iter()
-                    .all(|item| item.is_null() || is_instance(item, inner))
+            **inner == Type::Any || items.iter().all(|item| item.is_null() || is_instance(item, inner, types))
         }
-        (Value::Context(context), Type::Context(fields)) => fields.iter().all(|(key, kind)| {
-            context
-                .get(key)
-                .is_some_and(|value| value.is_null() || is_instance(value, kind))
-        }),
+        (Value::Context(context), Type::Context(fields)) => fields
+            .iter()
+            .all(|(key, kind)| context.get(key).is_some_and(|value| value.is_null() || is_instance(value, kind, types))),
         (Value::Range(range), Type::Range(inner)) => {
-            let end = |value: &Value| value.is_null() || is_instance(value, inner);
+            let end = |value: &Value| value.is_null() || is_instance(value, inner, types);
             end(range.start()) && end(range.end())
         }
         (Value::Function(function), Type::Function(parameters, result)) => {

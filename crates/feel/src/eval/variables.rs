@@ -30,9 +30,7 @@ impl<'a> Evaluator<'a> {
                 Some(Binding::Json(text)) => Variable::Json(text),
                 Some(Binding::Value(value)) => Variable::Borrowed(value),
                 None => match builtins::find(name) {
-                    Some(builtin) => {
-                        Variable::Owned(Value::Function(Arc::new(Function::builtin(builtin))))
-                    }
+                    Some(builtin) => Variable::Owned(Value::Function(Arc::new(Function::builtin(builtin)))),
                     None => {
                         let message = format!("No variable found with name '{name}'");
                         self.warn(WarningCode::NoVariableFound, message);
@@ -64,10 +62,7 @@ impl<'a> Evaluator<'a> {
     fn read_json(&mut self, text: &str) -> Value {
         match Value::from_json(text) {
             Ok(value) => value,
-            Err(error) => self.fail(
-                WarningCode::InvalidType,
-                format!("Can't read the variable: {error}"),
-            ),
+            Err(error) => self.fail(WarningCode::InvalidType, format!("Can't read the variable: {error}")),
         }
     }
 
@@ -88,18 +83,10 @@ impl<'a> Evaluator<'a> {
     }
 
     /// Compares a variable with a constant without building a value from JSON scalars.
-    pub(super) fn compare_variable(
-        &mut self,
-        op: CompareOp,
-        var: usize,
-        constant: &Value,
-    ) -> Value {
+    pub(super) fn compare_variable(&mut self, op: CompareOp, var: usize, constant: &Value) -> Value {
         let order = match (self.load(var), constant) {
             (Some(Variable::Json(text)), Value::String(expected)) => {
-                match text
-                    .strip_prefix('"')
-                    .and_then(|rest| rest.strip_suffix('"'))
-                {
+                match text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
                     Some(raw) if !raw.contains('\\') => Some(raw.cmp(expected)),
                     _ => None,
                 }

@@ -18,20 +18,11 @@ impl Value {
     /// Reads JSON. Numbers keep their digits (34 significant ones), objects become contexts with the order of their keys;
     /// of equal keys the first one is read. At most 200 levels deep.
     pub fn from_json(text: &str) -> Result<Value, JsonError> {
-        let mut reader = Reader {
-            text,
-            at: 0,
-            keys: Vec::new(),
-            next_key: 0,
-        };
+        let mut reader = Reader { text, at: 0, keys: Vec::new(), next_key: 0, entries: 4 };
         reader.space();
         let value = reader.value(0)?;
         reader.space();
-        if reader.at < text.len() {
-            Err(reader.error("expected the end of the text"))
-        } else {
-            Ok(value)
-        }
+        if reader.at < text.len() { Err(reader.error("expected the end of the text")) } else { Ok(value) }
     }
 }
 
@@ -42,15 +33,15 @@ struct Reader<'a> {
     text: &'a str,
     at: usize,
     keys: Vec<Arc<str>>,
+    /// Where the next key stands among the kept ones, if this object is like the last one.
     next_key: usize,
+    /// The number of entries of the last object.
+    entries: usize,
 }
 
 impl<'a> Reader<'a> {
     fn error(&self, message: &'static str) -> JsonError {
-        JsonError {
-            offset: self.at,
-            message,
-        }
+        JsonError { offset: self.at, message }
     }
 
     #[inline]
@@ -69,11 +60,7 @@ impl<'a> Reader<'a> {
         match self.peek() {
             Some(b'"') => {
                 let (raw, escaped) = self.raw_string()?;
-                Ok(Value::String(if escaped {
-                    Arc::from(self.unescape(raw)?)
-                } else {
-                    Arc::from(raw)
-                }))
+                Ok(Value::String(if escaped { Arc::from(self.unescape(raw)?) } else { Arc::from(raw) }))
             }
             Some(b'-' | b'0'..=b'9') => self.number(),
             Some(b'{') => self.object(depth),
@@ -99,40 +86,44 @@ impl<'a> Reader<'a> {
         if self.peek() == Some(b'-') {
             self.at += 1;
         }
-        // Short whole numbers, by far the most, need no second pass.
+        // Short numbers, by far the most, need no second pass.
         let first = self.at;
-        let mut whole: i64 = 0;
+        let mut mantissa: i64 = 0;
         while let Some(digit @ b'0'..=b'9') = self.peek() {
-            if self.at - first < 18 {
-                whole = whole * 10 + i64::from(digit - b'0');
-            }
+            mantissa = mantissa.wrapping_mul(10).wrapping_add(i64::from(digit - b'0'));
             self.at += 1;
         }
-        let count = self.at - first;
+        let mut count = self.at - first;
         if count == 0 || (count > 1 && self.text.as_bytes().get(first) == Some(&b'0')) {
             return Err(self.error("expected a number without leading zeros"));
         }
-        if count <= 18 && !matches!(self.peek(), Some(b'.' | b'e' | b'E')) {
-            return Ok(Value::from(if first > start { -whole } else { whole }));
-        }
+        let mut scale = 0;
         if self.peek() == Some(b'.') {
             self.at += 1;
-            self.digits()?;
+            let fraction = self.at;
+            while let Some(digit @ b'0'..=b'9') = self.peek() {
+                mantissa = mantissa.wrapping_mul(10).wrapping_add(i64::from(digit - b'0'));
+                self.at += 1;
+            }
+            scale = self.at - fraction;
+            if scale == 0 {
+                return Err(self.error("expected a digit"));
+            }
+            count += scale;
         }
-        if matches!(self.peek(), Some(b'e' | b'E')) {
+        let exponent = matches!(self.peek(), Some(b'e' | b'E'));
+        if count <= 18 && !exponent {
+            return Ok(Value::Number(Number::small(if first > start { -mantissa } else { mantissa }, scale as u8)));
+        }
+        if exponent {
             self.at += 1;
             if matches!(self.peek(), Some(b'+' | b'-')) {
                 self.at += 1;
             }
             self.digits()?;
         }
-        let number: Option<Number> = self
-            .text
-            .get(start..self.at)
-            .and_then(|text| text.parse().ok());
-        number
-            .map(Value::Number)
-            .ok_or_else(|| self.error("the number is too large"))
+        let number: Option<Number> = self.text.get(start..self.at).and_then(|text| text.parse().ok());
+        number.map(Value::Number).ok_or_else(|| self.error("the number is too large"))
     }
 
     fn digits(&mut self) -> Result<(), JsonError> {
@@ -140,11 +131,7 @@ impl<'a> Reader<'a> {
         while matches!(self.peek(), Some(b'0'..=b'9')) {
             self.at += 1;
         }
-        if self.at == start {
-            Err(self.error("expected a digit"))
-        } else {
-            Ok(())
-        }
+        if self.at == start { Err(self.error("expected a digit")) } else { Ok(()) }
     }
 
     /// The text between the quotes, and whether it holds escapes.
@@ -153,20 +140,19 @@ impl<'a> Reader<'a> {
         let start = self.at;
         let mut escaped = false;
         loop {
+            let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+            let plain = rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..=31));
+            self.at += plain.unwrap_or(rest.len());
             match self.peek() {
                 Some(b'"') => break,
                 Some(b'\\') => {
                     escaped = true;
                     self.at += 2;
                 }
-                Some(0..=31) | None => return Err(self.error("expected the end of the string")),
-                Some(_) => self.at += 1,
+                _ => return Err(self.error("expected the end of the string")),
             }
         }
-        let raw = self
-            .text
-            .get(start..self.at)
-            .ok_or_else(|| self.error("broken escape"))?;
+        let raw = self.text.get(start..self.at).ok_or_else(|| self.error("broken escape"))?;
         self.at += 1;
         Ok((raw, escaped))
     }
@@ -206,12 +192,13 @@ impl<'a> Reader<'a> {
             return Err(self.error("nested more than 200 levels"));
         }
         self.at += 1;
-        let mut entries = Vec::new();
         self.space();
         if self.peek() == Some(b'}') {
             self.at += 1;
-            return Ok(Value::Context(Context::new(entries)));
+            return Ok(Value::Context(Context::new(Vec::new())));
         }
+        // Objects next to each other are alike.
+        let mut entries = Vec::with_capacity(self.entries);
         loop {
             self.space();
             if self.peek() != Some(b'"') {
@@ -230,6 +217,7 @@ impl<'a> Reader<'a> {
                 Some(b',') => self.at += 1,
                 Some(b'}') => {
                     self.at += 1;
+                    self.entries = entries.len().min(KEPT_KEYS);
                     return Ok(Value::Context(Context::new(entries)));
                 }
                 _ => return Err(self.error("expected ',' or '}'")),
@@ -248,13 +236,10 @@ impl<'a> Reader<'a> {
             self.next_key += 1;
             return Ok(Arc::clone(key));
         }
+        // The first key of an object follows the last one of the object before.
         if let Some(position) = self.keys.iter().position(|key| **key == *raw) {
             self.next_key = position + 1;
-            return self
-                .keys
-                .get(position)
-                .map(Arc::clone)
-                .ok_or_else(|| self.error("expected a key"));
+            return self.keys.get(position).map(Arc::clone).ok_or_else(|| self.error("expected a key"));
         }
         let key: Arc<str> = Arc::from(raw);
         if self.keys.len() < KEPT_KEYS {

@@ -3,7 +3,7 @@
 use dashu_int::IBig;
 
 use super::wide::{context, from_decimal, to_decimal};
-use super::{DIGITS, Number, Parts, digits, pow10};
+use super::{Number, Parts, pow10};
 
 /// How a number is cut to fewer digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,10 +32,7 @@ pub(super) fn div_round(value: i128, divisor: i128, rounding: Rounding) -> i128 
         return quotient;
     }
     let away = if value < 0 { -1 } else { 1 };
-    let twice = remainder
-        .unsigned_abs()
-        .saturating_mul(2)
-        .cmp(&divisor.unsigned_abs());
+    let twice = remainder.unsigned_abs().saturating_mul(2).cmp(&divisor.unsigned_abs());
     let step = match rounding {
         Rounding::Floor => value < 0,
         Rounding::Ceiling => value > 0,
@@ -49,16 +46,11 @@ pub(super) fn div_round(value: i128, divisor: i128, rounding: Rounding) -> i128 
 }
 
 impl Number {
-    /// Rounds to `scale` decimals; a negative scale rounds to tens, hundreds, … `None` when the result is too large.
+    /// Rounds to at most `scale` decimals; a negative scale rounds to tens, hundreds, … `None` when the result is too large.
     pub fn round(&self, scale: i32, rounding: Rounding) -> Option<Number> {
         let Parts { mantissa, exponent } = self.parts();
         let drop = i64::from(exponent) + i64::from(scale);
         if drop >= 0 {
-            // Fewer decimals than asked for: pad with zeros as long as the digits fit.
-            let pad = u32::try_from(drop).ok()?;
-            if mantissa != 0 && exponent <= 0 && digits(mantissa) + pad <= DIGITS && scale >= 0 {
-                return Number::from_parts(mantissa.checked_mul(pow10(pad))?, -i64::from(scale));
-            }
             return Some(self.clone());
         }
         let drop = drop.unsigned_abs();
@@ -73,7 +65,7 @@ impl Number {
         } else {
             div_round(mantissa, pow10(drop as u32), rounding)
         };
-        Number::from_parts(rounded, -i64::from(scale))
+        Number::from_parts(rounded, -i64::from(scale)).map(|number| number.strip_zeros(0))
     }
 
     /// The whole number next to this one in the direction of `rounding`.
@@ -123,17 +115,9 @@ impl Number {
             return Some(Number::ONE);
         }
         if self.is_zero() {
-            return if exponent.is_negative() {
-                None
-            } else {
-                Some(Number::ZERO)
-            };
+            return if exponent.is_negative() { None } else { Some(Number::ZERO) };
         }
-        let whole = if exponent.is_integer() {
-            exponent.to_i64()
-        } else {
-            None
-        };
+        let whole = if exponent.is_integer() { exponent.to_i64() } else { None };
         // The magnitude decides cheaply whether the result can be represented at all.
         let magnitude = (self.abs().to_f64().log10() * exponent.to_f64()).abs();
         if !magnitude.is_finite() || magnitude > 6_200.0 {
@@ -153,10 +137,7 @@ impl Number {
                 if self.is_negative() {
                     return None;
                 }
-                let power = context()
-                    .powf(&base, &to_decimal(exponent.parts()), None)
-                    .ok()?
-                    .value();
+                let power = context().powf(&base, &to_decimal(exponent.parts()), None).ok()?.value();
                 from_decimal(power.repr())
             }
         }

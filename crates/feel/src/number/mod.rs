@@ -27,6 +27,12 @@ const MAX_SMALL_SCALE: u8 = 18;
 #[derive(Clone)]
 pub struct Number(Repr);
 
+impl Default for Number {
+    fn default() -> Number {
+        Number::ZERO
+    }
+}
+
 #[derive(Clone)]
 enum Repr {
     /// `mantissa * 10^-scale`, scale at most 18.
@@ -63,10 +69,7 @@ fn pow10_i64(n: u32) -> Option<i64> {
 }
 
 pub(crate) fn digits(mantissa: i128) -> u32 {
-    mantissa
-        .unsigned_abs()
-        .checked_ilog10()
-        .map_or(1, |n| n + 1)
+    mantissa.unsigned_abs().checked_ilog10().map_or(1, |n| n + 1)
 }
 
 impl Number {
@@ -77,22 +80,18 @@ impl Number {
 
     /// A whole number.
     pub const fn from_i64(value: i64) -> Number {
-        Number(Repr::Small {
-            mantissa: value,
-            scale: 0,
-        })
+        Number(Repr::Small { mantissa: value, scale: 0 })
     }
 
-    const fn small(mantissa: i64, scale: u8) -> Number {
+    pub(crate) const fn small(mantissa: i64, scale: u8) -> Number {
         Number(Repr::Small { mantissa, scale })
     }
 
     pub(crate) fn parts(&self) -> Parts {
         match &self.0 {
-            Repr::Small { mantissa, scale } => Parts {
-                mantissa: i128::from(*mantissa),
-                exponent: -i32::from(*scale),
-            },
+            Repr::Small { mantissa, scale } => {
+                Parts { mantissa: i128::from(*mantissa), exponent: -i32::from(*scale) }
+            }
             Repr::Wide(parts) => **parts,
         }
     }
@@ -140,18 +139,12 @@ impl Number {
         {
             return Some(Number::small(small, (-exponent) as u8));
         }
-        Some(Number(Repr::Wide(Arc::new(Parts {
-            mantissa,
-            exponent: exponent as i32,
-        }))))
+        Some(Number(Repr::Wide(Arc::new(Parts { mantissa, exponent: exponent as i32 }))))
     }
 
     /// Drops trailing zeros after the decimal point, but keeps at least `keep` decimals.
     pub(crate) fn strip_zeros(self, keep: u32) -> Number {
-        let Parts {
-            mut mantissa,
-            exponent,
-        } = self.parts();
+        let Parts { mut mantissa, exponent } = self.parts();
         let mut exponent = i64::from(exponent);
         if mantissa == 0 || exponent >= 0 || mantissa % 10 != 0 {
             return self;
@@ -163,36 +156,33 @@ impl Number {
         Number::from_parts(mantissa, exponent).unwrap_or(self)
     }
 
+    /// A whole result without decimals (`2 * 3.5` is `7`), so that it becomes a whole number in JSON.
+    fn whole(mantissa: i64, scale: u8) -> Number {
+        if scale > 0
+            && let Some(unit) = pow10_i64(u32::from(scale))
+            && mantissa % unit == 0
+        {
+            return Number::from_i64(mantissa / unit);
+        }
+        Number::small(mantissa, scale)
+    }
+
     /// `self + other`; `None` when the result is too large.
     pub fn add(&self, other: &Number) -> Option<Number> {
         if let (
-            Repr::Small {
-                mantissa: a,
-                scale: sa,
-            },
-            Repr::Small {
-                mantissa: b,
-                scale: sb,
-            },
+            Repr::Small { mantissa: a, scale: sa },
+            Repr::Small { mantissa: b, scale: sb },
         ) = (&self.0, &other.0)
         {
             let (a, b, scale) = match sa.cmp(sb) {
                 Ordering::Equal => (Some(*a), Some(*b), *sa),
-                Ordering::Less => (
-                    pow10_i64(u32::from(sb - sa)).and_then(|p| a.checked_mul(p)),
-                    Some(*b),
-                    *sb,
-                ),
-                Ordering::Greater => (
-                    Some(*a),
-                    pow10_i64(u32::from(sa - sb)).and_then(|p| b.checked_mul(p)),
-                    *sa,
-                ),
+                Ordering::Less => (pow10_i64(u32::from(sb - sa)).and_then(|p| a.checked_mul(p)), Some(*b), *sb),
+                Ordering::Greater => (Some(*a), pow10_i64(u32::from(sa - sb)).and_then(|p| b.checked_mul(p)), *sa),
             };
             if let (Some(a), Some(b)) = (a, b)
                 && let Some(sum) = a.checked_add(b)
             {
-                return Some(Number::small(sum, scale));
+                return Some(Number::whole(sum, scale));
             }
         }
         wide::add(self.parts(), other.parts())
@@ -217,19 +207,13 @@ impl Number {
     /// `self * other`; `None` when the result is too large.
     pub fn mul(&self, other: &Number) -> Option<Number> {
         if let (
-            Repr::Small {
-                mantissa: a,
-                scale: sa,
-            },
-            Repr::Small {
-                mantissa: b,
-                scale: sb,
-            },
+            Repr::Small { mantissa: a, scale: sa },
+            Repr::Small { mantissa: b, scale: sb },
         ) = (&self.0, &other.0)
             && sa + sb <= MAX_SMALL_SCALE
             && let Some(product) = a.checked_mul(*b)
         {
-            return Some(Number::small(product, sa + sb));
+            return Some(Number::whole(product, sa + sb));
         }
         wide::mul(self.parts(), other.parts())
     }
@@ -240,19 +224,13 @@ impl Number {
             return None;
         }
         if let (
-            Repr::Small {
-                mantissa: a,
-                scale: sa,
-            },
-            Repr::Small {
-                mantissa: b,
-                scale: sb,
-            },
+            Repr::Small { mantissa: a, scale: sa },
+            Repr::Small { mantissa: b, scale: sb },
         ) = (&self.0, &other.0)
             && sa >= sb
             && a.checked_rem(*b) == Some(0)
         {
-            return Some(Number::small(a / b, sa - sb));
+            return Some(Number::whole(a / b, sa - sb));
         }
         wide::div(self.parts(), other.parts())
     }
@@ -263,23 +241,13 @@ impl Number {
             return None;
         }
         if let (
-            Repr::Small {
-                mantissa: a,
-                scale: 0,
-            },
-            Repr::Small {
-                mantissa: b,
-                scale: 0,
-            },
+            Repr::Small { mantissa: a, scale: 0 },
+            Repr::Small { mantissa: b, scale: 0 },
         ) = (&self.0, &other.0)
             && let Some(remainder) = a.checked_rem(*b)
         {
             let shifted = remainder != 0 && (remainder < 0) != (*b < 0);
-            return Some(Number::from_i64(if shifted {
-                remainder + b
-            } else {
-                remainder
-            }));
+            return Some(Number::from_i64(if shifted { remainder + b } else { remainder }));
         }
         wide::modulo(self.parts(), other.parts())
     }
@@ -302,19 +270,14 @@ impl Number {
                 let Parts { mantissa, exponent } = self.parts();
                 exponent >= 0
                     || mantissa == 0
-                    || (exponent >= -(DIGITS as i32)
-                        && mantissa % pow10(exponent.unsigned_abs()) == 0)
+                    || (exponent >= -(DIGITS as i32) && mantissa % pow10(exponent.unsigned_abs()) == 0)
             }
         }
     }
 
     /// Absolute value.
     pub fn abs(&self) -> Number {
-        if self.is_negative() {
-            self.neg()
-        } else {
-            self.clone()
-        }
+        if self.is_negative() { self.neg() } else { self.clone() }
     }
 }
 
@@ -335,14 +298,8 @@ impl PartialOrd for Number {
 impl Ord for Number {
     fn cmp(&self, other: &Number) -> Ordering {
         if let (
-            Repr::Small {
-                mantissa: a,
-                scale: sa,
-            },
-            Repr::Small {
-                mantissa: b,
-                scale: sb,
-            },
+            Repr::Small { mantissa: a, scale: sa },
+            Repr::Small { mantissa: b, scale: sb },
         ) = (&self.0, &other.0)
             && sa == sb
         {
@@ -354,10 +311,7 @@ impl Ord for Number {
 
 impl std::hash::Hash for Number {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        let Parts {
-            mut mantissa,
-            mut exponent,
-        } = self.parts();
+        let Parts { mut mantissa, mut exponent } = self.parts();
         if mantissa == 0 {
             exponent = 0;
         }

@@ -6,12 +6,15 @@ mod lexer;
 mod names;
 mod parser;
 mod primary;
+mod print;
+#[cfg(test)]
+mod round_trip;
 mod types;
 mod visit;
 
 pub use error::ParseError;
 pub(crate) use names::is_plain_name;
-pub use parser::ParseOptions;
+pub use parser::{HostType, HostTypes, ParseOptions};
 pub(crate) use parser::{parse_expression, parse_unary_tests};
 
 /// Longest text of one expression, in bytes.

@@ -2,17 +2,50 @@
 //!
 //! Every node carries its height while it is built, so that the tree can be walked and dropped by recursion.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::ast::{ArithmeticOp, CompareOp, Expr, Test};
 use super::lexer::{Kind, Token, tokens};
 use super::{MAX_NESTING, ParseError};
+use crate::Value;
 
 /// What the parser knows about the surroundings.
 #[derive(Clone, Debug, Default)]
 pub struct ParseOptions {
-    /// Names with spaces or operators in them (`Monthly Salary`) that are read as one name without backticks.
+    /// Names with spaces or operators in them (`Monthly Salary`) that are read as one name without backticks. They also
+    /// come before builtins of the same name.
     pub names: Vec<Arc<str>>,
+    /// Types beyond the language's own.
+    pub types: HostTypes,
+}
+
+/// A type that the program around the language defines, for example a DMN item definition.
+pub trait HostType: Send + Sync {
+    /// Whether a value (not null) belongs to the type.
+    fn is_instance(&self, value: &Value) -> bool;
+}
+
+/// Types of the host by name. Cloning shares them.
+#[derive(Clone, Default)]
+pub struct HostTypes(Arc<HashMap<Arc<str>, Arc<dyn HostType>>>);
+
+impl HostTypes {
+    /// These types.
+    pub fn new(types: HashMap<Arc<str>, Arc<dyn HostType>>) -> HostTypes {
+        HostTypes(Arc::new(types))
+    }
+
+    /// The type of this name.
+    pub fn get(&self, name: &str) -> Option<&dyn HostType> {
+        self.0.get(name).map(|kind| &**kind)
+    }
+}
+
+impl std::fmt::Debug for HostTypes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
 }
 
 /// A node with the height of its tree.

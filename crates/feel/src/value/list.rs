@@ -21,11 +21,7 @@ impl List {
             weight = weight.saturating_add(item.weight());
             depth = depth.max(item.depth());
         }
-        List(Arc::new(Inner {
-            items,
-            weight,
-            depth: depth + 1,
-        }))
+        List(Arc::new(Inner { items, weight, depth: depth + 1 }))
     }
 
     pub(crate) fn weight(&self) -> u64 {
@@ -34,6 +30,11 @@ impl List {
 
     pub(crate) fn depth(&self) -> u32 {
         self.0.depth
+    }
+
+    /// Somebody else holds the list, too.
+    pub(crate) fn is_shared(&self) -> bool {
+        Arc::strong_count(&self.0) > 1
     }
 
     /// Adds an item in place when nobody else holds the list.

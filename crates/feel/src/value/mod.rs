@@ -15,6 +15,7 @@ pub use list::List;
 pub use range::Range;
 
 pub(crate) use function::{Closure, FunctionKind};
+pub(crate) use print::write_quoted;
 
 use crate::number::Number;
 use crate::temporal::{Date, DateTime, DayTimeDuration, Time, YearMonthDuration};
@@ -143,6 +144,16 @@ impl Value {
             Value::Range(range) => 1 + range.start().weight() + range.end().weight(),
             Value::Function(function) => function.weight(),
             _ => 1,
+        }
+    }
+
+    /// The work of reading this value itself, without the values inside.
+    pub(crate) fn size(&self) -> usize {
+        match self {
+            Value::String(text) => text.len() >> 5,
+            Value::List(list) => list.len(),
+            Value::Context(context) => context.len(),
+            _ => 0,
         }
     }
 

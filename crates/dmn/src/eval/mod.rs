@@ -1,0 +1,352 @@
+//! Evaluation of decisions, in the order in which they require each other.
+
+mod boxed;
+mod call;
+mod table;
+
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use skep_feel::{Binding, EvalContext, Evaluation, Function, Scope, Value, WarningCode};
+
+use crate::error::abbreviate;
+use crate::model::{Decision, Drg, Graph, Requirements, Text};
+use crate::result::{
+    DecisionResult, EvaluatedDecision, EvaluatedInput, EvaluationFailure, MatchedRule,
+};
+use call::Callable;
+
+impl Drg {
+    /// Evaluates a decision, after those that it requires.
+    ///
+    /// # Errors
+    /// When there is no such decision, an expression fails hard (`assert`, a limit), or the rules that match are not
+    /// allowed by the hit policy. What FEEL cannot compute is null, not an error.
+    pub fn evaluate(
+        &self,
+        decision_id: &str,
+        scope: &dyn Scope,
+        cx: &EvalContext,
+    ) -> Result<DecisionResult, EvaluationFailure> {
+        let Some(root) = self.0.by_id.get(decision_id).copied() else {
+            return Err(EvaluationFailure {
+                decision_id: Arc::from(decision_id),
+                decision_name: Arc::from(""),
+                message: format!(
+                    "Expected to evaluate decision '{}', but no such decision is found in '{}'",
+                    abbreviate(decision_id),
+                    abbreviate(self.id())
+                ),
+                evaluated: Vec::new(),
+            });
+        };
+        let run = Run::new(&self.0, cx.clone());
+        let mut audit = Vec::new();
+        match run.decide(&[root], FxHashMap::default(), scope, Some(&mut audit)) {
+            Ok(mut values) => Ok(DecisionResult {
+                output: values.remove(&root).unwrap_or_default(),
+                evaluated: audit,
+            }),
+            Err((failed, fault)) => {
+                let decision = self.0.decisions.get(failed);
+                let id = decision.map_or_else(|| Arc::from(decision_id), |d| Arc::clone(&d.id));
+                Err(EvaluationFailure {
+                    message: format!(
+                        "Expected to evaluate decision '{}', but {}",
+                        abbreviate(&id),
+                        fault.message
+                    ),
+                    decision_id: id,
+                    decision_name: decision.map_or_else(|| Arc::from(""), |d| Arc::clone(&d.name)),
+                    evaluated: audit,
+                })
+            }
+        }
+    }
+
+    /// Evaluates the decision service of this name: the output of its decision, or a context when there are several.
+    ///
+    /// # Errors
+    /// As [`Drg::evaluate`].
+    pub fn evaluate_service(
+        &self,
+        name: &str,
+        scope: &dyn Scope,
+        cx: &EvalContext,
+    ) -> Result<Value, EvaluationFailure> {
+        let failure = |message: String| EvaluationFailure {
+            decision_id: Arc::from(name),
+            decision_name: Arc::from(name),
+            message: format!(
+                "Expected to evaluate decision service '{}', but {message}",
+                abbreviate(name)
+            ),
+            evaluated: Vec::new(),
+        };
+        let services = &self.0.services;
+        let Some(at) = services.iter().position(|service| &*service.name == name) else {
+            return Err(failure("no such service is found".to_owned()));
+        };
+        let run = Run::new(&self.0, cx.clone());
+        let arguments = services
+            .get(at)
+            .into_iter()
+            .flat_map(|service| &service.parameters)
+            .map(|parameter| read(scope, &parameter.name))
+            .collect();
+        run.service(at, arguments)
+            .map_err(|fault| failure(fault.message))
+    }
+}
+
+/// Why a decision failed.
+pub(crate) struct Fault {
+    /// The code that a caller written in FEEL sees.
+    pub code: WarningCode,
+    /// Completes `Expected to evaluate decision 'x', but …`.
+    pub message: String,
+}
+
+impl Fault {
+    pub fn new(message: impl Into<String>) -> Fault {
+        Fault {
+            code: WarningCode::FunctionInvocationFailure,
+            message: message.into(),
+        }
+    }
+
+    pub fn limit(message: impl Into<String>) -> Fault {
+        Fault {
+            code: WarningCode::LimitExceeded,
+            message: message.into(),
+        }
+    }
+}
+
+/// What the evaluation of a decision table leaves behind.
+#[derive(Default)]
+pub(crate) struct TableAudit {
+    pub inputs: Vec<EvaluatedInput>,
+    pub matched_rules: Vec<MatchedRule>,
+}
+
+/// One evaluation, or one call of a function in it.
+pub(crate) struct Run<'a> {
+    pub graph: &'a Arc<Graph>,
+    pub cx: EvalContext,
+    /// The functions of this graph that are in scope.
+    callables: RefCell<Vec<(Arc<Function>, Arc<Callable>)>>,
+    /// Items that boxed iterations have worked on.
+    steps: Cell<u64>,
+}
+
+impl<'a> Run<'a> {
+    pub fn new(graph: &'a Arc<Graph>, cx: EvalContext) -> Run<'a> {
+        Run {
+            graph,
+            cx,
+            callables: RefCell::default(),
+            steps: Cell::new(0),
+        }
+    }
+
+    /// Evaluates these decisions and all that they require, except for those whose values are given.
+    ///
+    /// # Errors
+    /// The position of the decision that failed, and why.
+    fn decide(
+        &self,
+        roots: &[usize],
+        mut values: FxHashMap<usize, Value>,
+        scope: &dyn Scope,
+        mut audit: Option<&mut Vec<EvaluatedDecision>>,
+    ) -> Result<FxHashMap<usize, Value>, (usize, Fault)> {
+        let required = |at: usize| {
+            let decision = self.graph.decisions.get(at);
+            decision.map_or(&[][..], |decision| &decision.requires.decisions)
+        };
+        for root in roots {
+            // The way from the root, with the number of requirements that are done.
+            let mut way = vec![(*root, 0usize)];
+            while let Some((at, done)) = way.last_mut() {
+                let at = *at;
+                if values.contains_key(&at) {
+                    way.pop();
+                    continue;
+                }
+                if let Some(next) = required(at).get(*done) {
+                    *done += 1;
+                    way.push((*next, 0));
+                    continue;
+                }
+                let Some(decision) = self.graph.decisions.get(at) else {
+                    return Err((at, Fault::new("the decision is missing")));
+                };
+                let value = self
+                    .decision(decision, &values, scope, audit.as_deref_mut())
+                    .map_err(|fault| (at, fault))?;
+                values.insert(at, value);
+                way.pop();
+            }
+        }
+        Ok(values)
+    }
+
+    fn decision(
+        &self,
+        decision: &Decision,
+        values: &FxHashMap<usize, Value>,
+        scope: &dyn Scope,
+        audit: Option<&mut Vec<EvaluatedDecision>>,
+    ) -> Result<Value, Fault> {
+        let mut frame = Frame::inside(scope);
+        for input in &decision.requires.inputs {
+            if let Some(kind) = input.kind {
+                let value = read(scope, &input.name);
+                let value = self.graph.types.coerce(value, kind, &self.cx);
+                frame.put(&input.name, value);
+            }
+        }
+        for at in &decision.requires.decisions {
+            if let (Some(required), Some(value)) = (self.graph.decisions.get(*at), values.get(at)) {
+                if required.id != required.variable {
+                    frame.put(&required.id, value.clone());
+                }
+                frame.put(&required.variable, value.clone());
+            }
+        }
+        self.functions(&decision.requires, &mut frame);
+        let mut table = TableAudit::default();
+        let result = match &decision.logic {
+            Some(boxed) => self.boxed(boxed, &frame, audit.is_some().then_some(&mut table)),
+            None => Ok(Value::Null),
+        };
+        let result = result.map(|value| self.coerced(value, decision.output_type));
+        if let Some(audit) = audit {
+            audit.push(EvaluatedDecision {
+                id: Arc::clone(&decision.id),
+                name: Arc::clone(&decision.name),
+                decision_type: decision.decision_type(),
+                output: result.as_ref().map(Value::clone).unwrap_or_default(),
+                inputs: table.inputs,
+                matched_rules: table.matched_rules,
+            });
+        }
+        result
+    }
+
+    /// Puts the required business knowledge models and decision services into a frame.
+    fn functions(&self, requires: &Requirements, frame: &mut Frame<'_>) {
+        let knowledge = requires.knowledge.iter().filter_map(|at| {
+            let model = self.graph.knowledge.get(*at)?;
+            Some((&model.name, Callable::knowledge(self.graph, *at)?))
+        });
+        let services = requires.services.iter().filter_map(|at| {
+            let service = self.graph.services.get(*at)?;
+            Some((&service.name, Callable::service(self.graph, *at)?))
+        });
+        for (name, callable) in knowledge.chain(services) {
+            let value = self.function(callable);
+            frame.put(name, value);
+        }
+    }
+
+    fn coerced(&self, value: Value, kind: Option<usize>) -> Value {
+        match kind {
+            Some(kind) => self.graph.types.coerce(value, kind, &self.cx),
+            None => value,
+        }
+    }
+
+    /// The value of an expression.
+    pub fn text(&self, text: &Text, scope: &dyn Scope) -> Result<Value, Fault> {
+        match text {
+            Text::Empty => Ok(Value::Null),
+            Text::Feel(expression) => match expression.constant() {
+                Some(value) => Ok(value.clone()),
+                None => checked(expression.text(), expression.evaluate(scope, &self.cx)),
+            },
+            Text::Broken { text, message } => Err(Fault::new(format!(
+                "failed to parse expression '{}': {message}",
+                abbreviate(text)
+            ))),
+        }
+    }
+
+    /// Counts work of boxed iterations.
+    pub fn charge(&self, steps: u64) -> Result<(), Fault> {
+        let total = self.steps.get().saturating_add(steps);
+        self.steps.set(total);
+        if total > self.cx.limits.max_steps {
+            return Err(Fault::limit(format!(
+                "the evaluation needs more than {} steps",
+                self.cx.limits.max_steps
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// The value, unless the evaluation was given up.
+pub(crate) fn checked(text: &str, evaluation: Evaluation) -> Result<Value, Fault> {
+    let fatal = evaluation.warnings.into_iter().find(|warning| {
+        matches!(
+            warning.code,
+            WarningCode::AssertFailure | WarningCode::LimitExceeded
+        )
+    });
+    match fatal {
+        None => Ok(evaluation.value),
+        Some(warning) => Err(Fault {
+            code: warning.code,
+            message: format!(
+                "failed to evaluate expression '{}': {}",
+                abbreviate(text),
+                warning.message
+            ),
+        }),
+    }
+}
+
+/// Names with their values, in front of another scope.
+pub(crate) struct Frame<'a> {
+    outer: &'a dyn Scope,
+    entries: Vec<(Arc<str>, Value)>,
+}
+
+impl<'a> Frame<'a> {
+    pub fn inside(outer: &'a dyn Scope) -> Frame<'a> {
+        Frame {
+            outer,
+            entries: Vec::new(),
+        }
+    }
+
+    pub fn put(&mut self, name: &Arc<str>, value: Value) {
+        self.entries.push((Arc::clone(name), value));
+    }
+
+    pub fn clear(&mut self) {
+        self.entries.clear();
+    }
+}
+
+impl Scope for Frame<'_> {
+    fn get(&self, name: &str) -> Option<Binding<'_>> {
+        let own = self.entries.iter().rev().find(|(key, _)| &**key == name);
+        match own {
+            Some((_, value)) => Some(Binding::Value(value)),
+            None => self.outer.get(name),
+        }
+    }
+}
+
+/// The value of a variable; null when it is missing.
+pub(crate) fn read(scope: &dyn Scope, name: &str) -> Value {
+    match scope.get(name) {
+        Some(Binding::Value(value)) => value.clone(),
+        Some(Binding::Json(text)) => Value::from_json(text).unwrap_or_default(),
+        None => Value::Null,
+    }
+}
