@@ -21,11 +21,18 @@ static STARTED_MILLIS: AtomicU64 = AtomicU64::new(0);
 
 fn resident() -> u64 {
     let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    text.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0) * 4096
+    text.split(' ')
+        .nth(1)
+        .and_then(|pages| pages.parse::<u64>().ok())
+        .unwrap_or(0)
+        * 4096
 }
 
 fn found(what: &str) -> ! {
-    let text = CURRENT.try_lock().map(|text| text.clone()).unwrap_or_default();
+    let text = CURRENT
+        .try_lock()
+        .map(|text| text.clone())
+        .unwrap_or_default();
     eprintln!("{what}:\n{text}");
     std::process::exit(1);
 }
@@ -33,7 +40,10 @@ fn found(what: &str) -> ! {
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let seconds: u64 = arguments.next().and_then(|a| a.parse().ok()).unwrap_or(60);
-    let seed: u64 = arguments.next().and_then(|a| a.parse().ok()).unwrap_or_else(|| u64::from(std::process::id()));
+    let seed: u64 = arguments
+        .next()
+        .and_then(|a| a.parse().ok())
+        .unwrap_or_else(|| u64::from(std::process::id()));
     let start = Instant::now();
     let default = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
@@ -43,7 +53,10 @@ fn main() {
     std::thread::spawn(move || {
         loop {
             std::thread::sleep(Duration::from_millis(200));
-            let running = start.elapsed().as_millis() as u64 - STARTED_MILLIS.load(Ordering::Relaxed).min(start.elapsed().as_millis() as u64);
+            let running = start.elapsed().as_millis() as u64
+                - STARTED_MILLIS
+                    .load(Ordering::Relaxed)
+                    .min(start.elapsed().as_millis() as u64);
             if running > SLOW.as_millis() as u64 {
                 found("hang");
             }
@@ -54,7 +67,10 @@ fn main() {
     });
     let json = r#"{"x": 5, "y": "foo", "order": {"id": 1, "lines": [{"a": 1}, {"a": 2}]}, "list": [3, 1, 2]}"#;
     let scope = JsonScope::parse(json).expect("valid JSON");
-    let cx = EvalContext { now_millis: 1_795_000_000_000, ..EvalContext::default() };
+    let cx = EvalContext {
+        now_millis: 1_795_000_000_000,
+        ..EvalContext::default()
+    };
     let mut generator = Generator::new(seed);
     let (mut count, mut slowest, mut size) = (0u64, Duration::ZERO, 0);
     while start.elapsed() < Duration::from_secs(seconds) {
@@ -69,5 +85,8 @@ fn main() {
         }
         count += 1;
     }
-    println!("{count} texts from seed {seed}, slowest {slowest:?}, {size} bytes of results, {} MiB resident", resident() >> 20);
+    println!(
+        "{count} texts from seed {seed}, slowest {slowest:?}, {size} bytes of results, {} MiB resident",
+        resident() >> 20
+    );
 }

@@ -16,7 +16,12 @@ pub struct EvalContext {
 impl Default for EvalContext {
     /// 1970 in UTC, default limits, seed 0.
     fn default() -> EvalContext {
-        EvalContext { now_millis: 0, zone: Zone::UTC, limits: Limits::default(), seed: 0 }
+        EvalContext {
+            now_millis: 0,
+            zone: Zone::UTC,
+            limits: Limits::default(),
+            seed: 0,
+        }
     }
 }
 
@@ -34,6 +39,10 @@ pub struct Limits {
 impl Default for Limits {
     /// 5 million steps, 2 million values, 400 levels.
     fn default() -> Limits {
-        Limits { max_steps: 5_000_000, max_values: 2_000_000, max_depth: 400 }
+        Limits {
+            max_steps: 5_000_000,
+            max_values: 2_000_000,
+            max_depth: 400,
+        }
     }
 }

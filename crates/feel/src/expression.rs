@@ -40,7 +40,10 @@ impl Expression {
     pub fn parse_with(text: &str, options: &ParseOptions) -> Result<Expression, ParseError> {
         let tree = syntax::parse_expression(text, options)?;
         let program = compile::expression(&tree, options);
-        Ok(Expression(Arc::new(Compiled { text: text.into(), program })))
+        Ok(Expression(Arc::new(Compiled {
+            text: text.into(),
+            program,
+        })))
     }
 
     /// The text it was parsed from.
@@ -65,7 +68,10 @@ impl Expression {
     pub fn evaluate(&self, scope: &dyn Scope, cx: &EvalContext) -> Evaluation {
         let program = &self.0.program;
         if let compile::Node::Const(value) = &program.root {
-            return Evaluation { value: value.clone(), warnings: Vec::new() };
+            return Evaluation {
+                value: value.clone(),
+                warnings: Vec::new(),
+            };
         }
         let mut evaluator = Evaluator::new(scope, cx, &program.variables, program.frame);
         let value = evaluator.eval(&program.root);
@@ -118,7 +124,10 @@ impl UnaryTests {
     pub fn parse_with(text: &str, options: &ParseOptions) -> Result<UnaryTests, ParseError> {
         let tree = syntax::parse_unary_tests(text, options)?;
         let program = compile::unary_tests(&tree, options);
-        Ok(UnaryTests(Arc::new(CompiledTests { text: text.into(), program })))
+        Ok(UnaryTests(Arc::new(CompiledTests {
+            text: text.into(),
+            program,
+        })))
     }
 
     /// The text they were parsed from.

@@ -52,7 +52,10 @@ impl JsonScope {
     /// Checks the text and finds its members. Fails when it is not a JSON object.
     pub fn parse(text: &str) -> Result<JsonScope, JsonError> {
         let Value::Context(_) = Value::from_json(text)? else {
-            return Err(JsonError { offset: 0, message: "expected an object" });
+            return Err(JsonError {
+                offset: 0,
+                message: "expected an object",
+            });
         };
         let start = text.as_ptr() as usize;
         let mut members: Vec<_> = json::members(text)
@@ -63,13 +66,19 @@ impl JsonScope {
             })
             .collect();
         members.sort_by(|a, b| a.0.cmp(&b.0));
-        Ok(JsonScope { text: text.to_owned(), members })
+        Ok(JsonScope {
+            text: text.to_owned(),
+            members,
+        })
     }
 }
 
 impl Scope for JsonScope {
     fn get(&self, name: &str) -> Option<Binding<'_>> {
-        let position = self.members.binary_search_by(|(key, _)| (**key).cmp(name)).ok()?;
+        let position = self
+            .members
+            .binary_search_by(|(key, _)| (**key).cmp(name))
+            .ok()?;
         let (_, range) = self.members.get(position)?;
         self.text.get(range.clone()).map(Binding::Json)
     }

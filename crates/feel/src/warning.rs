@@ -60,7 +60,10 @@ pub struct Warning {
 
 impl Warning {
     pub(crate) fn new(code: WarningCode, message: impl Into<String>) -> Warning {
-        Warning { code, message: message.into() }
+        Warning {
+            code,
+            message: message.into(),
+        }
     }
 }
 

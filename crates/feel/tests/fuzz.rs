@@ -9,8 +9,16 @@ use skep_feel::{EvalContext, JsonScope, Limits};
 #[test]
 fn random_texts_neither_panic_nor_hang() {
     let scope = JsonScope::parse(r#"{"x": 5, "y": "foo", "order": {"id": 1, "lines": [{"a": 1}, {"a": 2}]}, "list": [3, 1, 2]}"#).unwrap();
-    let limits = Limits { max_steps: 20_000, max_values: 20_000, ..Limits::default() };
-    let cx = EvalContext { limits, now_millis: 1_795_000_000_000, ..EvalContext::default() };
+    let limits = Limits {
+        max_steps: 20_000,
+        max_values: 20_000,
+        ..Limits::default()
+    };
+    let cx = EvalContext {
+        limits,
+        now_millis: 1_795_000_000_000,
+        ..EvalContext::default()
+    };
     let mut generator = Generator::new(20_261_121);
     for _ in 0..4_000 {
         let text = generator.text();

@@ -1,22 +1,45 @@
 //! Input that is meant to hurt: deep nesting, endless recursion, explosions of memory. Every case must end soon, with a
 //! clear error, on a thread with the usual 2 MiB of stack.
 
-use skep_feel::{EmptyScope, EvalContext, Evaluation, Expression, JsonScope, Limits, UnaryTests, Value, WarningCode};
+use skep_feel::{
+    EmptyScope, EvalContext, Evaluation, Expression, JsonScope, Limits, UnaryTests, Value,
+    WarningCode,
+};
 
 fn evaluate(text: &str) -> Evaluation {
-    let limits = Limits { max_steps: 300_000, max_values: 200_000, ..Limits::default() };
-    Expression::parse(text).unwrap().evaluate(&EmptyScope, &EvalContext { limits, ..EvalContext::default() })
+    let limits = Limits {
+        max_steps: 300_000,
+        max_values: 200_000,
+        ..Limits::default()
+    };
+    Expression::parse(text).unwrap().evaluate(
+        &EmptyScope,
+        &EvalContext {
+            limits,
+            ..EvalContext::default()
+        },
+    )
 }
 
 fn assert_limited(text: &str) {
     let evaluation = evaluate(text);
-    assert!(evaluation.value.is_null(), "{text}: {}", evaluation.value.to_json().len());
-    assert_eq!(evaluation.warnings.last().map(|w| w.code), Some(WarningCode::LimitExceeded), "{text}");
+    assert!(
+        evaluation.value.is_null(),
+        "{text}: {}",
+        evaluation.value.to_json().len()
+    );
+    assert_eq!(
+        evaluation.warnings.last().map(|w| w.code),
+        Some(WarningCode::LimitExceeded),
+        "{text}"
+    );
 }
 
 #[test]
 fn deep_nesting_is_a_parse_error() {
-    let deep = |open: &str, inner: &str, close: &str| format!("{}{inner}{}", open.repeat(100_000), close.repeat(100_000));
+    let deep = |open: &str, inner: &str, close: &str| {
+        format!("{}{inner}{}", open.repeat(100_000), close.repeat(100_000))
+    };
     let texts = [
         deep("(", "1", ")"),
         deep("[", "1", "]"),
@@ -51,7 +74,10 @@ fn deep_nesting_is_a_parse_error() {
 #[test]
 fn the_deepest_allowed_nesting_can_be_evaluated() {
     let nested = |open: &str, inner: &str, close: &str| {
-        (1..=100).rev().map(|n| format!("{}{inner}{}", open.repeat(n), close.repeat(n))).find(|t| Expression::parse(t).is_ok())
+        (1..=100)
+            .rev()
+            .map(|n| format!("{}{inner}{}", open.repeat(n), close.repeat(n)))
+            .find(|t| Expression::parse(t).is_ok())
     };
     for text in [
         nested("(1 + ", "1", ")"),
@@ -71,9 +97,18 @@ fn the_deepest_allowed_nesting_can_be_evaluated() {
 
 #[test]
 fn long_chains_are_flat() {
-    assert_eq!(evaluate(&format!("1{}", " + 1".repeat(50_000))).value, Value::from(50_001));
-    assert_eq!(evaluate(&format!("true{}", " and true".repeat(50_000))).value, Value::from(true));
-    assert_eq!(evaluate(&format!("{}0", "if false then 1 else ".repeat(20_000))).value, Value::from(0));
+    assert_eq!(
+        evaluate(&format!("1{}", " + 1".repeat(50_000))).value,
+        Value::from(50_001)
+    );
+    assert_eq!(
+        evaluate(&format!("true{}", " and true".repeat(50_000))).value,
+        Value::from(true)
+    );
+    assert_eq!(
+        evaluate(&format!("{}0", "if false then 1 else ".repeat(20_000))).value,
+        Value::from(0)
+    );
 }
 
 #[test]
@@ -82,8 +117,12 @@ fn recursion_ends() {
     assert_limited("(function(f) 1 + f(f))(function(f) 1 + f(f))");
     assert_limited("(function(f) {a: [f(f)]})(function(f) {a: [f(f)]})");
     assert_limited("(function(f) [1][f(f)])(function(f) [1][f(f)])");
-    assert_limited("(function(f) sort([1, 2], function(a, b) f(f)))(function(f) sort([1, 2], function(a, b) f(f)))");
-    assert_limited("(function(f) for i in [1, 2] return f(f))(function(f) for i in [1, 2] return f(f))");
+    assert_limited(
+        "(function(f) sort([1, 2], function(a, b) f(f)))(function(f) sort([1, 2], function(a, b) f(f)))",
+    );
+    assert_limited(
+        "(function(f) for i in [1, 2] return f(f))(function(f) for i in [1, 2] return f(f))",
+    );
 }
 
 #[test]
@@ -98,18 +137,38 @@ fn loops_end() {
 fn results_stay_small() {
     assert_limited("for i in 1..10000 return if i = 1 then \"x\" else partial[-1] + partial[-1]");
     assert_limited("for i in 1..10000 return if i = 1 then [1] else [partial[-1], partial[-1]]");
-    assert_limited("for i in 1..10000 return if i = 1 then [1] else concatenate(partial[-1], partial[-1])");
-    assert_limited("for i in 1..10000 return if i = 1 then {a: 1} else {a: partial[-1], b: partial[-1]}");
+    assert_limited(
+        "for i in 1..10000 return if i = 1 then [1] else concatenate(partial[-1], partial[-1])",
+    );
+    assert_limited(
+        "for i in 1..10000 return if i = 1 then {a: 1} else {a: partial[-1], b: partial[-1]}",
+    );
     assert_limited("for i in 1..10000 return [partial]");
-    assert_limited("for i in 1..100 return if i = 1 then function(x) 1 else ({a: partial[-1], b: partial[-1], f: function(x) [a, b]}).f");
-    assert_limited("for i in 1..10000 return if i = 1 then \"xy\" else replace(partial[-1], \"x\", \"xyxyxyxyxy\")");
-    assert_limited("for i in 1..1000 return for j in 1..100 return \"0123456789012345678901234567890123456789\" + string(partial)");
+    assert_limited(
+        "for i in 1..100 return if i = 1 then function(x) 1 else ({a: partial[-1], b: partial[-1], f: function(x) [a, b]}).f",
+    );
+    assert_limited(
+        "for i in 1..10000 return if i = 1 then \"xy\" else replace(partial[-1], \"x\", \"xyxyxyxyxy\")",
+    );
+    assert_limited(
+        "for i in 1..1000 return for j in 1..100 return \"0123456789012345678901234567890123456789\" + string(partial)",
+    );
 }
 
 #[test]
 fn hostile_patterns_end() {
     let text = "a".repeat(5_000);
-    for pattern in ["(a+)+$", "(a|aa)+b", "(?=(a+))\\\\1b", "((a*)*)*b", "(.*)\\\\1\\\\1b", "a{1000}{1000}", "[", "(?P<", "\\\\"] {
+    for pattern in [
+        "(a+)+$",
+        "(a|aa)+b",
+        "(?=(a+))\\\\1b",
+        "((a*)*)*b",
+        "(.*)\\\\1\\\\1b",
+        "a{1000}{1000}",
+        "[",
+        "(?P<",
+        "\\\\",
+    ] {
         for call in ["matches", "extract", "split"] {
             evaluate(&format!("{call}(\"{text}\", \"{pattern}\")"));
         }
@@ -120,17 +179,41 @@ fn hostile_patterns_end() {
 #[test]
 fn extreme_numbers_end() {
     for text in [
-        "9 ** 9 ** 9 ** 9", "0.1 ** 999999999", "1.000000001 ** 999999999999", "-2 ** 0.5", "0 ** -1", "exp(1e30)",
-        "exp(-1e30)", "log(1e-6000)", "sqrt(1e6000)", "1e6000 * 1e6000", "1e-6000 * 1e-6000", "1e6144 + 1e-6144",
-        "modulo(1e6000, 7)", "modulo(1e6000, 1e-6000)", "decimal(1e6000, 6000)", "decimal(1, 999999999999)",
-        "floor(1e-6000)", "string(1e6144)", "substring(\"abc\", 1e30, 1e30)", "[1][1e30]", "date(1e30, 1, 1)",
-        "@\"P999999999999999999Y\"", "@\"P1D\" * 1e30", "@\"P9223372036854775807M\" + @\"P1M\"",
-        "date(\"999999999-12-31\") + @\"P1D\"", "date(\"-999999999-01-01\") - @\"P1D\"", "-@\"-P9223372036854775807M\"",
-        "@\"P106751991167300D\" * 2", "time(\"10:00:00\") + @\"P106751991167300D\"",
+        "9 ** 9 ** 9 ** 9",
+        "0.1 ** 999999999",
+        "1.000000001 ** 999999999999",
+        "-2 ** 0.5",
+        "0 ** -1",
+        "exp(1e30)",
+        "exp(-1e30)",
+        "log(1e-6000)",
+        "sqrt(1e6000)",
+        "1e6000 * 1e6000",
+        "1e-6000 * 1e-6000",
+        "1e6144 + 1e-6144",
+        "modulo(1e6000, 7)",
+        "modulo(1e6000, 1e-6000)",
+        "decimal(1e6000, 6000)",
+        "decimal(1, 999999999999)",
+        "floor(1e-6000)",
+        "string(1e6144)",
+        "substring(\"abc\", 1e30, 1e30)",
+        "[1][1e30]",
+        "date(1e30, 1, 1)",
+        "@\"P999999999999999999Y\"",
+        "@\"P1D\" * 1e30",
+        "@\"P9223372036854775807M\" + @\"P1M\"",
+        "date(\"999999999-12-31\") + @\"P1D\"",
+        "date(\"-999999999-01-01\") - @\"P1D\"",
+        "-@\"-P9223372036854775807M\"",
+        "@\"P106751991167300D\" * 2",
+        "time(\"10:00:00\") + @\"P106751991167300D\"",
         "date and time(\"999999999-12-31T23:59:59@Europe/Paris\") - date and time(\"-999999999-01-01T00:00:00@Asia/Tokyo\")",
     ] {
         if let Ok(expression) = Expression::parse(text) {
-            let value = expression.evaluate(&EmptyScope, &EvalContext::default()).value;
+            let value = expression
+                .evaluate(&EmptyScope, &EvalContext::default())
+                .value;
             assert!(value.to_string().len() < 10_000, "{text}");
         }
     }
@@ -143,8 +226,21 @@ fn deep_json_is_refused() {
     let deepest = format!("{{\"x\": {}1{}}}", "[".repeat(199), "]".repeat(199));
     let scope = JsonScope::parse(&deepest).unwrap();
     let cx = EvalContext::default();
-    assert_eq!(Expression::parse("flatten(x)").unwrap().evaluate(&scope, &cx).value.to_json(), "[1]");
-    assert_eq!(Expression::parse("x = x").unwrap().evaluate(&scope, &cx).value, Value::from(true));
+    assert_eq!(
+        Expression::parse("flatten(x)")
+            .unwrap()
+            .evaluate(&scope, &cx)
+            .value
+            .to_json(),
+        "[1]"
+    );
+    assert_eq!(
+        Expression::parse("x = x")
+            .unwrap()
+            .evaluate(&scope, &cx)
+            .value,
+        Value::from(true)
+    );
     let many = Expression::parse("x.a.b.c").unwrap().evaluate(&scope, &cx);
     assert!(many.warnings.len() <= 100);
 }

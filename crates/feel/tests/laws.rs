@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use skep_feel::{
-    Date, DateTime, DayTimeDuration, EmptyScope, EvalContext, Expression, JsonScope, Number, Rounding, Value,
-    YearMonthDuration, Zone,
+    Date, DateTime, DayTimeDuration, EmptyScope, EvalContext, Expression, JsonScope, Number,
+    Rounding, Value, YearMonthDuration, Zone,
 };
 
 fn number() -> impl Strategy<Value = Number> {
@@ -13,12 +13,18 @@ fn number() -> impl Strategy<Value = Number> {
 }
 
 fn date() -> impl Strategy<Value = Date> {
-    prop_oneof![-3_000_000i64..3_000_000, -300_000_000_000i64..300_000_000_000]
-        .prop_map(|day| Date::from_epoch_day(day).expect("in range"))
+    prop_oneof![
+        -3_000_000i64..3_000_000,
+        -300_000_000_000i64..300_000_000_000
+    ]
+    .prop_map(|day| Date::from_epoch_day(day).expect("in range"))
 }
 
 fn evaluate(text: &str) -> Value {
-    Expression::parse(text).expect(text).evaluate(&EmptyScope, &EvalContext::default()).value
+    Expression::parse(text)
+        .expect(text)
+        .evaluate(&EmptyScope, &EvalContext::default())
+        .value
 }
 
 /// `a` and `b` differ by no more than the last of 33 digits.

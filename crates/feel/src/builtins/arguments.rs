@@ -25,7 +25,9 @@ pub(super) fn number(arguments: &[Value], index: usize) -> Result<&Number, Failu
 /// A whole number; a fraction is cut off.
 pub(super) fn whole(arguments: &[Value], index: usize) -> Result<i64, Failure> {
     let value = number(arguments, index)?;
-    value.trunc_i64().ok_or_else(|| Failure::new(format!("'{value}' is too large")))
+    value
+        .trunc_i64()
+        .ok_or_else(|| Failure::new(format!("'{value}' is too large")))
 }
 
 pub(super) fn text(arguments: &[Value], index: usize) -> Result<&Arc<str>, Failure> {

@@ -16,14 +16,20 @@ pub(super) fn is_defined(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome 
 
 pub(super) fn get_or_else(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     let value = at(arguments, 0);
-    Ok(if value.is_null() { at(arguments, 1).clone() } else { value.clone() })
+    Ok(if value.is_null() {
+        at(arguments, 1).clone()
+    } else {
+        value.clone()
+    })
 }
 
 pub(super) fn assert(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     if at(arguments, 1).as_bool() == Some(true) {
         return Ok(at(arguments, 0).clone());
     }
-    let cause = at(arguments, 2).as_str().unwrap_or("The condition is not fulfilled");
+    let cause = at(arguments, 2)
+        .as_str()
+        .unwrap_or("The condition is not fulfilled");
     Err(Failure {
         code: WarningCode::AssertFailure,
         message: format!("Assertion failure on evaluate the expression: {cause}"),

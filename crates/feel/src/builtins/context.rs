@@ -20,7 +20,11 @@ pub(super) fn get_value(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
                 };
                 current = lookup(context, key)?;
             }
-            if keys.is_empty() { Ok(Value::Null) } else { Ok(current) }
+            if keys.is_empty() {
+                Ok(Value::Null)
+            } else {
+                Ok(current)
+            }
         }
         other => Err(wrong("String", other)),
     }
@@ -32,7 +36,10 @@ fn lookup(context: &Context, key: &str) -> Outcome {
         message: if context.is_empty() {
             format!("No context entry found with key '{key}'. The context is empty")
         } else {
-            format!("No context entry found with key '{key}'. Available keys: {}", context.keys_for_message())
+            format!(
+                "No context entry found with key '{key}'. Available keys: {}",
+                context.keys_for_message()
+            )
         },
         plain: true,
     })
@@ -68,7 +75,12 @@ pub(super) fn context_put(evaluator: &mut Evaluator<'_>, arguments: &[Value]) ->
     put(evaluator, source, &keys, value)
 }
 
-fn put(evaluator: &mut Evaluator<'_>, source: &Context, keys: &[Arc<str>], value: &Value) -> Outcome {
+fn put(
+    evaluator: &mut Evaluator<'_>,
+    source: &Context,
+    keys: &[Arc<str>],
+    value: &Value,
+) -> Outcome {
     let Some((key, rest)) = keys.split_first() else {
         return Ok(value.clone());
     };

@@ -6,7 +6,9 @@ use crate::eval::{Evaluator, quote};
 use crate::syntax::ast::Expr;
 use crate::syntax::{ParseOptions, parse_expression};
 use crate::temporal::parse_duration;
-use crate::{Context, Date, DateTime, Expression, Number, Rounding, Time, Value, YearMonthDuration, Zone};
+use crate::{
+    Context, Date, DateTime, Expression, Number, Rounding, Time, Value, YearMonthDuration, Zone,
+};
 
 pub(super) fn string(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     Ok(match at(arguments, 0) {
@@ -43,36 +45,56 @@ pub(super) fn number(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
         }
         plain = plain.replace(decimal, ".");
     }
-    plain.trim().parse::<Number>().map(Value::Number).map_err(|_| not_a(source, "number"))
+    plain
+        .trim()
+        .parse::<Number>()
+        .map(Value::Number)
+        .map_err(|_| not_a(source, "number"))
 }
 
 fn separator<'a>(value: &'a Value, allowed: &[&str]) -> Result<Option<&'a str>, Failure> {
     match value {
         Value::Null => Ok(None),
         Value::String(text) if allowed.contains(&&**text) => Ok(Some(text)),
-        other => Err(Failure::new(format!("Expected a separator but found '{}'", quote(other)))),
+        other => Err(Failure::new(format!(
+            "Expected a separator but found '{}'",
+            quote(other)
+        ))),
     }
 }
 
 fn not_a(text: &str, kind: &str) -> Failure {
-    Failure::new(format!("Failed to parse {kind} from '{}'", quote(&Value::from(text))))
+    Failure::new(format!(
+        "Failed to parse {kind} from '{}'",
+        quote(&Value::from(text))
+    ))
 }
 
 pub(super) fn date(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     if arguments.len() == 3 {
-        let (year, month, day) = (whole(arguments, 0)?, whole(arguments, 1)?, whole(arguments, 2)?);
+        let (year, month, day) = (
+            whole(arguments, 0)?,
+            whole(arguments, 1)?,
+            whole(arguments, 2)?,
+        );
         return i32::try_from(year)
             .ok()
             .and_then(|year| Date::new(year, month, day))
             .map(Value::Date)
-            .ok_or_else(|| Failure::new(format!("There is no date with year {year}, month {month} and day {day}")));
+            .ok_or_else(|| {
+                Failure::new(format!(
+                    "There is no date with year {year}, month {month} and day {day}"
+                ))
+            });
     }
     match at(arguments, 0) {
         Value::Date(date) => Ok(Value::Date(*date)),
         Value::DateTime(moment) => Ok(Value::Date(moment.date())),
         _ => {
             let source = text(arguments, 0)?;
-            Date::parse(source).map(Value::Date).ok_or_else(|| not_a(source, "date"))
+            Date::parse(source)
+                .map(Value::Date)
+                .ok_or_else(|| not_a(source, "date"))
         }
     }
 }
@@ -89,8 +111,14 @@ pub(super) fn time(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
         _ => {
             let source = text(arguments, 0)?;
             // `10:00:00+02:00@Europe/Paris` names its place twice.
-            let twice = source.find('@').is_some_and(|at| source[..at].contains(['+', 'Z', '-']));
-            let parsed = if twice { None } else { Time::parse(source.strip_prefix('T').unwrap_or(source)) };
+            let twice = source
+                .find('@')
+                .is_some_and(|at| source[..at].contains(['+', 'Z', '-']));
+            let parsed = if twice {
+                None
+            } else {
+                Time::parse(source.strip_prefix('T').unwrap_or(source))
+            };
             parsed.map(Value::from).ok_or_else(|| not_a(source, "time"))
         }
     }
@@ -116,22 +144,32 @@ fn clock(hour: i64, minute: i64, second: &Value, zone: &Value) -> Result<Time, F
     let (Some(seconds), Some(nanos)) = (whole.to_i64(), nanos.and_then(|n| n.to_i64())) else {
         return Err(Failure::new("The seconds are out of range"));
     };
-    Time::new(hour, minute, seconds, nanos, zone)
-        .ok_or_else(|| Failure::new(format!("There is no time with hour {hour}, minute {minute} and second {second}")))
+    Time::new(hour, minute, seconds, nanos, zone).ok_or_else(|| {
+        Failure::new(format!(
+            "There is no time with hour {hour}, minute {minute} and second {second}"
+        ))
+    })
 }
 
 pub(super) fn date_and_time(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     match arguments {
         [from] => match from {
             Value::DateTime(_) => Ok(from.clone()),
-            Value::Date(date) => Ok(Value::from(DateTime::new(*date, Time::from_nanos(0, Zone::Local)))),
+            Value::Date(date) => Ok(Value::from(DateTime::new(
+                *date,
+                Time::from_nanos(0, Zone::Local),
+            ))),
             _ => {
                 let source = text(arguments, 0)?;
                 let twice = source.find('@').is_some_and(|at| {
-                    source[..at].find('T').is_some_and(|clock| source[clock..at].contains(['+', 'Z', '-']))
+                    source[..at]
+                        .find('T')
+                        .is_some_and(|clock| source[clock..at].contains(['+', 'Z', '-']))
                 });
                 let parsed = if twice { None } else { DateTime::parse(source) };
-                parsed.map(Value::from).ok_or_else(|| not_a(source, "date and time"))
+                parsed
+                    .map(Value::from)
+                    .ok_or_else(|| not_a(source, "date and time"))
             }
         },
         // The same moment, told in a zone.
@@ -141,7 +179,8 @@ pub(super) fn date_and_time(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outco
                 Zone::Local => Some(moment.with_zone(zone)),
                 _ => DateTime::from_epoch(moment.epoch_seconds(), moment.time().nanos(), zone),
             };
-            told.map(Value::from).ok_or_else(|| Failure::new("The date is out of range"))
+            told.map(Value::from)
+                .ok_or_else(|| Failure::new("The date is out of range"))
         }
         [date, Value::Time(time)] => {
             let date = match date {
@@ -163,7 +202,8 @@ pub(super) fn date_and_time(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outco
                 Value::Number(hours) => {
                     let seconds = hours.mul(&Number::from_i64(3600)).and_then(|s| s.to_i64());
                     let seconds = seconds.filter(|s| s.abs() <= 18 * 3600);
-                    let seconds = seconds.ok_or_else(|| Failure::new("The offset is out of range"))?;
+                    let seconds =
+                        seconds.ok_or_else(|| Failure::new("The offset is out of range"))?;
                     (&Value::Null, Some(Zone::Offset(seconds as i32)))
                 }
                 other => (other, None),
@@ -210,7 +250,9 @@ pub(super) fn years_and_months_duration(_: &mut Evaluator<'_>, arguments: &[Valu
         other => Err(wrong("Date", other)),
     };
     let (from, to) = (date(at(arguments, 0))?, date(at(arguments, 1))?);
-    Ok(Value::YearMonthDuration(YearMonthDuration::from_months(to.months_since(from))))
+    Ok(Value::YearMonthDuration(YearMonthDuration::from_months(
+        to.months_since(from),
+    )))
 }
 
 pub(super) fn from_json(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
@@ -225,7 +267,11 @@ pub(super) fn from_json(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> O
 pub(super) fn to_json(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     let value = at(arguments, 0);
     evaluator.charge(value.weight() as usize);
-    Ok(if evaluator.is_stopped() { Value::Null } else { evaluator.text(value.to_json()) })
+    Ok(if evaluator.is_stopped() {
+        Value::Null
+    } else {
+        evaluator.text(value.to_json())
+    })
 }
 
 /// `range("[1..5]")`: the ends are literals, or temporal builtins of literals, in ascending order.
@@ -236,9 +282,13 @@ pub(super) fn range(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
         Ok(Expr::Comparison(_, bound)) => is_simple(&bound),
         _ => false,
     };
-    let constant = Expression::parse(source).ok().and_then(|expression| expression.constant().cloned());
+    let constant = Expression::parse(source)
+        .ok()
+        .and_then(|expression| expression.constant().cloned());
     match constant {
-        Some(Value::Range(range)) if simple && range.start().compare(range.end()).is_none_or(|o| o.is_le()) => {
+        Some(Value::Range(range))
+            if simple && range.start().compare(range.end()).is_none_or(|o| o.is_le()) =>
+        {
             Ok(Value::Range(range))
         }
         _ => Err(not_a(source, "range")),
@@ -246,7 +296,8 @@ pub(super) fn range(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
 }
 
 fn is_simple(tree: &Expr) -> bool {
-    let literal = |tree: &Expr| matches!(tree, Expr::Number(_) | Expr::String(_) | Expr::Temporal(..));
+    let literal =
+        |tree: &Expr| matches!(tree, Expr::Number(_) | Expr::String(_) | Expr::Temporal(..));
     match tree {
         Expr::Call(_, arguments) => arguments.iter().all(literal),
         other => literal(other),

@@ -9,8 +9,10 @@ use crate::{Number, Value};
 
 pub(super) fn list_contains(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     let items = list(arguments, 0)?;
-    evaluator.charge(items.len());
-    Ok(Value::Boolean(items.iter().any(|item| item == at(arguments, 1))))
+    evaluator.charge(items.weight() as usize);
+    Ok(Value::Boolean(
+        items.iter().any(|item| item == at(arguments, 1)),
+    ))
 }
 
 pub(super) fn count(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
@@ -47,10 +49,14 @@ fn position(position: i64, length: usize) -> Result<usize, Failure> {
     let index = match position {
         n @ 1.. => usize::try_from(n - 1).ok(),
         0 => None,
-        n => usize::try_from(n.unsigned_abs()).ok().and_then(|n| length.checked_sub(n)),
+        n => usize::try_from(n.unsigned_abs())
+            .ok()
+            .and_then(|n| length.checked_sub(n)),
     };
     index.filter(|index| *index < length).ok_or_else(|| {
-        Failure::new(format!("The position {position} is outside of a list with {length} items"))
+        Failure::new(format!(
+            "The position {position} is outside of a list with {length} items"
+        ))
     })
 }
 
@@ -59,7 +65,8 @@ pub(super) fn sublist(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Out
     let from = position(whole(arguments, 1)?, items.len())?;
     let length = match at(arguments, 2) {
         Value::Null => items.len() - from,
-        _ => usize::try_from(whole(arguments, 2)?).map_err(|_| Failure::new("The length is negative"))?,
+        _ => usize::try_from(whole(arguments, 2)?)
+            .map_err(|_| Failure::new("The length is negative"))?,
     };
     if length > items.len() - from {
         return Err(Failure::new("The list ends before the length"));
@@ -127,9 +134,14 @@ pub(super) fn reverse(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Out
 
 pub(super) fn index_of(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     let items = list(arguments, 0)?;
-    evaluator.charge(items.len());
-    let matching = items.iter().enumerate().filter(|(_, item)| *item == at(arguments, 1));
-    let positions = matching.map(|(index, _)| Value::from(index as i64 + 1)).collect();
+    evaluator.charge(items.weight() as usize);
+    let matching = items
+        .iter()
+        .enumerate()
+        .filter(|(_, item)| *item == at(arguments, 1));
+    let positions = matching
+        .map(|(index, _)| Value::from(index as i64 + 1))
+        .collect();
     Ok(evaluator.list(positions))
 }
 
@@ -153,7 +165,10 @@ fn key(value: &Value) -> Option<Key> {
 }
 
 /// Each different value once, in the order of its first appearance, with how often it appears.
-fn tally(evaluator: &mut Evaluator<'_>, values: impl IntoIterator<Item = Value>) -> Vec<(Value, usize)> {
+fn tally(
+    evaluator: &mut Evaluator<'_>,
+    values: impl IntoIterator<Item = Value>,
+) -> Vec<(Value, usize)> {
     let mut found: Vec<(Value, usize)> = Vec::new();
     let mut index: HashMap<Key, usize> = HashMap::new();
     let mut others: Vec<usize> = Vec::new();
@@ -167,10 +182,17 @@ fn tally(evaluator: &mut Evaluator<'_>, values: impl IntoIterator<Item = Value>)
                 }
             },
             None => {
-                if !evaluator.charge(1 + others.len()) {
+                if !evaluator.charge(
+                    1 + others
+                        .len()
+                        .saturating_mul(value.weight().min(1 << 20) as usize),
+                ) {
                     return found;
                 }
-                let same = others.iter().copied().find(|at| found.get(*at).is_some_and(|(other, _)| *other == value));
+                let same = others
+                    .iter()
+                    .copied()
+                    .find(|at| found.get(*at).is_some_and(|(other, _)| *other == value));
                 if same.is_none() {
                     others.push(found.len());
                 }
@@ -187,14 +209,21 @@ fn tally(evaluator: &mut Evaluator<'_>, values: impl IntoIterator<Item = Value>)
 
 pub(super) fn distinct_values(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     let items = list(arguments, 0)?;
-    let found = tally(evaluator, items.iter().cloned()).into_iter().map(|(value, _)| value).collect();
+    let found = tally(evaluator, items.iter().cloned())
+        .into_iter()
+        .map(|(value, _)| value)
+        .collect();
     Ok(evaluator.list(found))
 }
 
 pub(super) fn duplicate_values(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     let items = list(arguments, 0)?;
     let found = tally(evaluator, items.iter().cloned());
-    let found = found.into_iter().filter(|(_, count)| *count > 1).map(|(value, _)| value).collect();
+    let found = found
+        .into_iter()
+        .filter(|(_, count)| *count > 1)
+        .map(|(value, _)| value)
+        .collect();
     Ok(evaluator.list(found))
 }
 
@@ -235,15 +264,24 @@ pub(super) fn flatten(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Out
 
 pub(super) fn partition(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     let items = list(arguments, 0)?;
-    let size = usize::try_from(whole(arguments, 1)?).ok().filter(|size| *size > 0);
+    let size = usize::try_from(whole(arguments, 1)?)
+        .ok()
+        .filter(|size| *size > 0);
     let size = size.ok_or_else(|| Failure::new("The size must be at least 1"))?;
-    let parts = items.chunks(size).map(|part| Value::list(part.to_vec())).collect();
+    let parts = items
+        .chunks(size)
+        .map(|part| Value::list(part.to_vec()))
+        .collect();
     Ok(evaluator.list(parts))
 }
 
 pub(super) fn sort(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     let items = list(arguments, 0)?;
-    let precedes = if arguments.len() > 1 { Some(function(arguments, 1)?) } else { None };
+    let precedes = if arguments.len() > 1 {
+        Some(function(arguments, 1)?)
+    } else {
+        None
+    };
     let sorted = merge_sort(evaluator, items.to_vec(), precedes)?;
     Ok(evaluator.list(sorted))
 }
@@ -259,12 +297,19 @@ fn merge_sort(
         let mut merged = Vec::with_capacity(items.len());
         for pair in items.chunks(2 * width) {
             let (mut left, mut right) = pair.split_at(width.min(pair.len()));
-            while let (Some((a, left_rest)), Some((b, right_rest))) = (left.split_first(), right.split_first()) {
+            while let (Some((a, left_rest)), Some((b, right_rest))) =
+                (left.split_first(), right.split_first())
+            {
                 if !evaluator.charge(1) {
                     return Ok(Vec::new());
                 }
                 let second_first = match precedes {
-                    Some(function) => evaluator.invoke(function, vec![b.clone(), a.clone()]).as_bool() == Some(true),
+                    Some(function) => {
+                        evaluator
+                            .invoke(function, vec![b.clone(), a.clone()])
+                            .as_bool()
+                            == Some(true)
+                    }
                     None => match b.compare(a) {
                         Some(order) => order.is_lt(),
                         None => return Err(wrong("values that can be compared", b)),
@@ -295,7 +340,11 @@ pub(super) fn mode(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcom
     }
     let found = tally(evaluator, items.iter().cloned());
     let most = found.iter().map(|(_, count)| *count).max().unwrap_or(0);
-    let modes = found.into_iter().filter(|(_, count)| *count == most).map(|(value, _)| value).collect();
+    let modes = found
+        .into_iter()
+        .filter(|(_, count)| *count == most)
+        .map(|(value, _)| value)
+        .collect();
     let sorted = merge_sort(evaluator, modes, None)?;
     Ok(evaluator.list(sorted))
 }

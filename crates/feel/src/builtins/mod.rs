@@ -29,7 +29,11 @@ pub(crate) struct Failure {
 
 impl Failure {
     pub fn new(message: impl Into<String>) -> Failure {
-        Failure { code: WarningCode::FunctionInvocationFailure, message: message.into(), plain: false }
+        Failure {
+            code: WarningCode::FunctionInvocationFailure,
+            message: message.into(),
+            plain: false,
+        }
     }
 }
 
@@ -71,16 +75,24 @@ impl Builtin {
     /// Whether it can be called with so many positional arguments.
     pub fn accepts(&self, count: usize) -> bool {
         self.signatures.iter().any(|signature| {
-            if signature.variadic { count >= 1 } else { signature.parameters.len() == count }
+            if signature.variadic {
+                count >= 1
+            } else {
+                signature.parameters.len() == count
+            }
         })
     }
 
     /// For each parameter in order, which of the named arguments it gets.
     pub fn arrange(&self, names: &[&str]) -> Option<Vec<Option<usize>>> {
         let signature = self.signatures.iter().find(|signature| {
-            signature.parameters.len() == names.len() && names.iter().all(|name| signature.parameters.contains(name))
+            signature.parameters.len() == names.len()
+                && names.iter().all(|name| signature.parameters.contains(name))
         });
-        let order = signature?.parameters.iter().map(|p| names.iter().position(|name| name == p));
+        let order = signature?
+            .parameters
+            .iter()
+            .map(|p| names.iter().position(|name| name == p));
         Some(order.collect())
     }
 
@@ -92,7 +104,15 @@ impl Builtin {
 /// The builtin of this name.
 pub(crate) fn find(name: &str) -> Option<&'static Builtin> {
     static INDEX: OnceLock<HashMap<&'static str, &'static Builtin>> = OnceLock::new();
-    INDEX.get_or_init(|| table::BUILTINS.iter().map(|builtin| (builtin.name, builtin)).collect()).get(name).copied()
+    INDEX
+        .get_or_init(|| {
+            table::BUILTINS
+                .iter()
+                .map(|builtin| (builtin.name, builtin))
+                .collect()
+        })
+        .get(name)
+        .copied()
 }
 
 /// The names of several words that begin with this word.
@@ -100,7 +120,10 @@ pub(crate) fn names_beginning_with(word: &str) -> impl Iterator<Item = &'static 
     table::BUILTINS
         .iter()
         .map(|builtin| builtin.name)
-        .filter(move |name| name.strip_prefix(word).is_some_and(|rest| rest.starts_with(' ')))
+        .filter(move |name| {
+            name.strip_prefix(word)
+                .is_some_and(|rest| rest.starts_with(' '))
+        })
 }
 
 /// A builtin, described for documentation and completion.
@@ -132,7 +155,12 @@ pub fn functions() -> Vec<FunctionInfo> {
                 .signatures
                 .iter()
                 .map(|s| {
-                    format!("{}({}{})", builtin.name, s.parameters.join(", "), if s.variadic { ", …" } else { "" })
+                    format!(
+                        "{}({}{})",
+                        builtin.name,
+                        s.parameters.join(", "),
+                        if s.variadic { ", …" } else { "" }
+                    )
                 })
                 .collect(),
             example: builtin.example.0,

@@ -8,12 +8,22 @@ const SCALES: std::ops::RangeInclusive<i64> = -6111..=6176;
 
 fn rounded(arguments: &[Value], rounding: Rounding) -> Outcome {
     let value = number(arguments, 0)?;
-    let scale = if arguments.len() > 1 { whole(arguments, 1)? } else { 0 };
+    let scale = if arguments.len() > 1 {
+        whole(arguments, 1)?
+    } else {
+        0
+    };
     if !SCALES.contains(&scale) {
-        return Err(Failure::new(format!("The scale {scale} is not between {} and {}", SCALES.start(), SCALES.end())));
+        return Err(Failure::new(format!(
+            "The scale {scale} is not between {} and {}",
+            SCALES.start(),
+            SCALES.end()
+        )));
     }
     let result = value.round(scale as i32, rounding);
-    result.map(Value::Number).ok_or_else(|| Failure::new("The result is too large"))
+    result
+        .map(Value::Number)
+        .ok_or_else(|| Failure::new("The result is too large"))
 }
 
 pub(super) fn decimal(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
@@ -49,11 +59,15 @@ pub(super) fn abs(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
         Value::YearMonthDuration(duration) => {
             let months = duration.total_months().checked_abs();
             let months = months.ok_or_else(|| Failure::new("The result is too large"))?;
-            Ok(Value::YearMonthDuration(YearMonthDuration::from_months(months)))
+            Ok(Value::YearMonthDuration(YearMonthDuration::from_months(
+                months,
+            )))
         }
-        Value::DayTimeDuration(duration) => DayTimeDuration::from_nanos(duration.total_nanos().abs())
-            .map(Value::DayTimeDuration)
-            .ok_or_else(|| Failure::new("The result is too large")),
+        Value::DayTimeDuration(duration) => {
+            DayTimeDuration::from_nanos(duration.total_nanos().abs())
+                .map(Value::DayTimeDuration)
+                .ok_or_else(|| Failure::new("The result is too large"))
+        }
         _ => number(arguments, 0).map(|value| Value::Number(value.abs())),
     }
 }
@@ -61,25 +75,32 @@ pub(super) fn abs(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
 pub(super) fn modulo(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     evaluator.charge(10);
     let (dividend, divisor) = (number(arguments, 0)?, number(arguments, 1)?);
-    dividend.modulo(divisor).map(Value::Number).ok_or_else(|| Failure::new("The divisor is zero"))
+    dividend
+        .modulo(divisor)
+        .map(Value::Number)
+        .ok_or_else(|| Failure::new("The divisor is zero"))
 }
 
 pub(super) fn sqrt(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     evaluator.charge(10);
     let root = number(arguments, 0)?.sqrt();
-    root.map(Value::Number).ok_or_else(|| Failure::new("The number is negative"))
+    root.map(Value::Number)
+        .ok_or_else(|| Failure::new("The number is negative"))
 }
 
 pub(super) fn log(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     evaluator.charge(50);
     let log = number(arguments, 0)?.ln();
-    log.map(Value::Number).ok_or_else(|| Failure::new("The number is not positive"))
+    log.map(Value::Number)
+        .ok_or_else(|| Failure::new("The number is not positive"))
 }
 
 pub(super) fn exp(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     evaluator.charge(50);
     let power = number(arguments, 0)?.exp();
-    power.map(Value::Number).ok_or_else(|| Failure::new("The result is too large"))
+    power
+        .map(Value::Number)
+        .ok_or_else(|| Failure::new("The result is too large"))
 }
 
 fn remainder_of_two(arguments: &[Value]) -> Result<Number, Failure> {
@@ -87,7 +108,10 @@ fn remainder_of_two(arguments: &[Value]) -> Result<Number, Failure> {
     if !value.is_integer() {
         return Err(wrong("a whole number", at(arguments, 0)));
     }
-    value.abs().modulo(&Number::from_i64(2)).ok_or_else(|| Failure::new("The number is too large"))
+    value
+        .abs()
+        .modulo(&Number::from_i64(2))
+        .ok_or_else(|| Failure::new("The number is too large"))
 }
 
 pub(super) fn odd(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
@@ -101,5 +125,7 @@ pub(super) fn even(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
 pub(super) fn random_number(evaluator: &mut Evaluator<'_>, _: &[Value]) -> Outcome {
     // 15 decimals: below 2^50, so that the fast form holds it.
     let digits = (evaluator.random() % 1_000_000_000_000_000) as i128;
-    Number::from_parts(digits, -15).map(Value::Number).ok_or_else(|| Failure::new("No number"))
+    Number::from_parts(digits, -15)
+        .map(Value::Number)
+        .ok_or_else(|| Failure::new("No number"))
 }

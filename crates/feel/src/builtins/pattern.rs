@@ -24,12 +24,20 @@ thread_local! {
 /// The compiled pattern; flags are `s` (dot matches line ends), `m` (lines), `i` (case), `x` (spaces ignored).
 pub(super) fn pattern(source: &str, flags: &str) -> Result<Arc<Regex>, Failure> {
     if source.len() > MAX_PATTERN {
-        return Err(Failure::new(format!("The pattern is longer than {MAX_PATTERN} bytes")));
+        return Err(Failure::new(format!(
+            "The pattern is longer than {MAX_PATTERN} bytes"
+        )));
     }
     if !flags.chars().all(|flag| "smix".contains(flag)) {
-        return Err(Failure::new(format!("The flags '{flags:.20}' are not among s, m, i and x")));
+        return Err(Failure::new(format!(
+            "The flags '{flags:.20}' are not among s, m, i and x"
+        )));
     }
-    let key = if flags.is_empty() { translate(source) } else { format!("(?{flags}){}", translate(source)) };
+    let key = if flags.is_empty() {
+        translate(source)
+    } else {
+        format!("(?{flags}){}", translate(source))
+    };
     let known = COMPILED.with_borrow_mut(|cache| {
         let position = cache.iter().position(|(text, _)| *text == key)?;
         let entry = cache.remove(position);

@@ -17,15 +17,27 @@ struct End<'a> {
 }
 
 fn start(range: &Range) -> End<'_> {
-    End { value: range.start(), included: range.start_included(), infinite: Ordering::Less }
+    End {
+        value: range.start(),
+        included: range.start_included(),
+        infinite: Ordering::Less,
+    }
 }
 
 fn end(range: &Range) -> End<'_> {
-    End { value: range.end(), included: range.end_included(), infinite: Ordering::Greater }
+    End {
+        value: range.end(),
+        included: range.end_included(),
+        infinite: Ordering::Greater,
+    }
 }
 
 fn point(value: &Value) -> End<'_> {
-    End { value, included: true, infinite: Ordering::Equal }
+    End {
+        value,
+        included: true,
+        infinite: Ordering::Equal,
+    }
 }
 
 fn order(a: End<'_>, b: End<'_>) -> Result<Ordering, Failure> {
@@ -33,7 +45,9 @@ fn order(a: End<'_>, b: End<'_>) -> Result<Ordering, Failure> {
         (Value::Null, Value::Null) if a.infinite == b.infinite => Ok(Ordering::Equal),
         (Value::Null, _) if a.infinite != Ordering::Equal => Ok(a.infinite),
         (_, Value::Null) if b.infinite != Ordering::Equal => Ok(b.infinite.reverse()),
-        (x, y) => x.compare(y).ok_or_else(|| wrong("a value that can be compared with the other", x)),
+        (x, y) => x
+            .compare(y)
+            .ok_or_else(|| wrong("a value that can be compared with the other", x)),
     }
 }
 
@@ -83,11 +97,17 @@ fn start_of<'a>(argument: &Argument<'a>) -> End<'a> {
 }
 
 pub(super) fn before(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
-    answer(is_before(end_of(&argument(arguments, 0)), start_of(&argument(arguments, 1))))
+    answer(is_before(
+        end_of(&argument(arguments, 0)),
+        start_of(&argument(arguments, 1)),
+    ))
 }
 
 pub(super) fn after(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
-    answer(is_before(end_of(&argument(arguments, 1)), start_of(&argument(arguments, 0))))
+    answer(is_before(
+        end_of(&argument(arguments, 1)),
+        start_of(&argument(arguments, 0)),
+    ))
 }
 
 fn touches(a: End<'_>, b: End<'_>) -> Answer {
@@ -167,7 +187,10 @@ fn is_starting(inner: &Argument<'_>, outer: &Range) -> Answer {
 fn is_included(inner: &Argument<'_>, outer: &Range) -> Answer {
     match inner {
         Argument::Point(value) => {
-            let (low, high) = (order(start(outer), point(value))?, order(end(outer), point(value))?);
+            let (low, high) = (
+                order(start(outer), point(value))?,
+                order(end(outer), point(value))?,
+            );
             let above = low.is_lt() || (low.is_eq() && outer.start_included());
             let below = high.is_gt() || (high.is_eq() && outer.end_included());
             Ok(above && below)
@@ -211,8 +234,11 @@ pub(super) fn started_by(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome 
 
 pub(super) fn coincides(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     match (argument(arguments, 0), argument(arguments, 1)) {
-        (Argument::Point(a), Argument::Point(b)) => answer(order(point(a), point(b)).map(Ordering::is_eq)),
-        (Argument::Range(a), Argument::Range(b)) => answer(Ok(a.start_included() == b.start_included()
+        (Argument::Point(a), Argument::Point(b)) => {
+            answer(order(point(a), point(b)).map(Ordering::is_eq))
+        }
+        (Argument::Range(a), Argument::Range(b)) => answer(Ok(a.start_included()
+            == b.start_included()
             && a.end_included() == b.end_included()
             && order(start(a), start(b))?.is_eq()
             && order(end(a), end(b))?.is_eq())),

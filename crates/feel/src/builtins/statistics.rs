@@ -36,7 +36,14 @@ fn too_large() -> Failure {
 
 fn numbers(arguments: &[Value]) -> Result<Vec<Number>, Failure> {
     let items = items(arguments)?;
-    items.iter().map(|item| item.as_number().cloned().ok_or_else(|| wrong("Number", item))).collect()
+    items
+        .iter()
+        .map(|item| {
+            item.as_number()
+                .cloned()
+                .ok_or_else(|| wrong("Number", item))
+        })
+        .collect()
 }
 
 pub(super) fn sum(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
@@ -44,7 +51,10 @@ pub(super) fn sum(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     let Some((first, rest)) = items.split_first() else {
         return Ok(Value::Null);
     };
-    if !matches!(first, Value::Number(_) | Value::YearMonthDuration(_) | Value::DayTimeDuration(_)) {
+    if !matches!(
+        first,
+        Value::Number(_) | Value::YearMonthDuration(_) | Value::DayTimeDuration(_)
+    ) {
         return Err(wrong("Number", first));
     }
     let mut total = first.clone();
@@ -63,12 +73,16 @@ pub(super) fn product(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     if numbers.is_empty() {
         return Ok(Value::Null);
     }
-    let product = numbers.iter().try_fold(Number::ONE, |product, n| product.mul(n));
+    let product = numbers
+        .iter()
+        .try_fold(Number::ONE, |product, n| product.mul(n));
     product.map(Value::Number).ok_or_else(too_large)
 }
 
 fn mean_of(numbers: &[Number]) -> Option<Number> {
-    let total = numbers.iter().try_fold(Number::ZERO, |total, n| total.add(n))?;
+    let total = numbers
+        .iter()
+        .try_fold(Number::ZERO, |total, n| total.add(n))?;
     total.div(&Number::from(numbers.len()))
 }
 
@@ -88,9 +102,9 @@ pub(super) fn median(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     let lower = middle.checked_sub(1).and_then(|at| numbers.get(at));
     let median = match (lower, upper) {
         (_, None) => return Ok(Value::Null),
-        (Some(lower), Some(upper)) if numbers.len() % 2 == 0 => {
-            lower.add(upper).and_then(|sum| sum.div(&Number::from_i64(2)))
-        }
+        (Some(lower), Some(upper)) if numbers.len() % 2 == 0 => lower
+            .add(upper)
+            .and_then(|sum| sum.div(&Number::from_i64(2))),
         (_, Some(upper)) => Some(upper.clone()),
     };
     median.map(Value::Number).ok_or_else(too_large)

@@ -12,7 +12,11 @@ use crate::eval::Evaluator;
 pub(super) fn substring(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     let source = text(arguments, 0)?;
     let start = whole(arguments, 1)?;
-    let length = if arguments.len() > 2 && !at(arguments, 2).is_null() { Some(whole(arguments, 2)?) } else { None };
+    let length = if arguments.len() > 2 && !at(arguments, 2).is_null() {
+        Some(whole(arguments, 2)?)
+    } else {
+        None
+    };
     if length.is_some_and(|length| length < 1) {
         return Err(Failure::new("The length must be at least 1"));
     }
@@ -23,10 +27,16 @@ pub(super) fn substring(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> O
         n => count.saturating_add(n),
     };
     if from < 0 || from >= count.max(1) {
-        return Err(Failure::new(format!("The start position {start} is outside of a string with {count} characters")));
+        return Err(Failure::new(format!(
+            "The start position {start} is outside of a string with {count} characters"
+        )));
     }
     let length = length.unwrap_or(count).min(count);
-    let part: String = source.chars().skip(from as usize).take(length as usize).collect();
+    let part: String = source
+        .chars()
+        .skip(from as usize)
+        .take(length as usize)
+        .collect();
     Ok(evaluator.text(part))
 }
 
@@ -46,24 +56,34 @@ pub(super) fn lower_case(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> 
 
 pub(super) fn substring_before(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     let (source, mark) = (text(arguments, 0)?, text(arguments, 1)?);
-    Ok(Value::from(source.split_once(&**mark).map_or("", |(before, _)| before)))
+    Ok(Value::from(
+        source.split_once(&**mark).map_or("", |(before, _)| before),
+    ))
 }
 
 pub(super) fn substring_after(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     let (source, mark) = (text(arguments, 0)?, text(arguments, 1)?);
-    Ok(Value::from(source.split_once(&**mark).map_or("", |(_, after)| after)))
+    Ok(Value::from(
+        source.split_once(&**mark).map_or("", |(_, after)| after),
+    ))
 }
 
 pub(super) fn contains(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
-    Ok(Value::Boolean(text(arguments, 0)?.contains(&**text(arguments, 1)?)))
+    Ok(Value::Boolean(
+        text(arguments, 0)?.contains(&**text(arguments, 1)?),
+    ))
 }
 
 pub(super) fn starts_with(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
-    Ok(Value::Boolean(text(arguments, 0)?.starts_with(&**text(arguments, 1)?)))
+    Ok(Value::Boolean(
+        text(arguments, 0)?.starts_with(&**text(arguments, 1)?),
+    ))
 }
 
 pub(super) fn ends_with(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
-    Ok(Value::Boolean(text(arguments, 0)?.ends_with(&**text(arguments, 1)?)))
+    Ok(Value::Boolean(
+        text(arguments, 0)?.ends_with(&**text(arguments, 1)?),
+    ))
 }
 
 fn flags(arguments: &[Value], index: usize) -> Result<&str, Failure> {
@@ -82,7 +102,10 @@ pub(super) fn matches(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Out
     let source = text(arguments, 0)?;
     evaluator.charge(50 + source.len());
     let pattern = pattern(text(arguments, 1)?, flags(arguments, 2)?)?;
-    pattern.is_match(&**source).map(Value::Boolean).map_err(too_hard)
+    pattern
+        .is_match(&**source)
+        .map(Value::Boolean)
+        .map_err(too_hard)
 }
 
 pub(super) fn replace(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
@@ -118,7 +141,9 @@ pub(super) fn split(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outco
             // Nothing between the ends of the text and an empty match.
             continue;
         }
-        parts.push(Value::from(source.get(last..found.start()).unwrap_or_default()));
+        parts.push(Value::from(
+            source.get(last..found.start()).unwrap_or_default(),
+        ));
         last = found.end();
     }
     parts.push(Value::from(source.get(last..).unwrap_or_default()));

@@ -5,12 +5,18 @@ use super::{boolean, context, conversion, list, numeric, range, statistics, stri
 
 /// An overload with exactly these parameters.
 const fn of(parameters: &'static [&'static str]) -> Signature {
-    Signature { parameters, variadic: false }
+    Signature {
+        parameters,
+        variadic: false,
+    }
 }
 
 /// An overload whose last parameter may be given any number of times.
 const fn many(parameters: &'static [&'static str]) -> Signature {
-    Signature { parameters, variadic: true }
+    Signature {
+        parameters,
+        variadic: true,
+    }
 }
 
 pub(super) static BUILTINS: &[Builtin] = &[
@@ -27,7 +33,11 @@ pub(super) static BUILTINS: &[Builtin] = &[
         name: "number",
         group: "conversion",
         summary: "Reads a number; a grouping separator (space, comma or point) is dropped, a decimal separator (point or comma) read as the point.",
-        signatures: &[of(&["from"]), of(&["from", "grouping separator"]), of(&["from", "grouping separator", "decimal separator"])],
+        signatures: &[
+            of(&["from"]),
+            of(&["from", "grouping separator"]),
+            of(&["from", "grouping separator", "decimal separator"]),
+        ],
         run: conversion::number,
         pure: true,
         example: (r#"number("1.500,25", ".", ",")"#, "1500.25"),
@@ -45,7 +55,11 @@ pub(super) static BUILTINS: &[Builtin] = &[
         name: "time",
         group: "conversion",
         summary: "Reads a time, takes it from a date and time, or makes it of hour, minute, second and offset.",
-        signatures: &[of(&["from"]), of(&["hour", "minute", "second"]), of(&["hour", "minute", "second", "offset"])],
+        signatures: &[
+            of(&["from"]),
+            of(&["hour", "minute", "second"]),
+            of(&["hour", "minute", "second", "offset"]),
+        ],
         run: conversion::time,
         pure: true,
         example: (r#"time("10:30:00+01:00")"#, r#"@"10:30:00+01:00""#),
@@ -54,10 +68,22 @@ pub(super) static BUILTINS: &[Builtin] = &[
         name: "date and time",
         group: "conversion",
         summary: "Reads a date and time, joins a date and a time, tells a moment in another zone, or makes one of its parts.",
-        signatures: &[of(&["from"]), of(&["date", "time"]), of(&["date", "timezone"]), of(&["year", "month", "day", "hour", "minute", "second"]), of(&["year", "month", "day", "hour", "minute", "second", "offset"]), of(&["year", "month", "day", "hour", "minute", "second", "timezone"])],
+        signatures: &[
+            of(&["from"]),
+            of(&["date", "time"]),
+            of(&["date", "timezone"]),
+            of(&["year", "month", "day", "hour", "minute", "second"]),
+            of(&["year", "month", "day", "hour", "minute", "second", "offset"]),
+            of(&[
+                "year", "month", "day", "hour", "minute", "second", "timezone",
+            ]),
+        ],
         run: conversion::date_and_time,
         pure: true,
-        example: (r#"date and time(date("2026-11-21"), time("10:30:00"))"#, r#"@"2026-11-21T10:30:00""#),
+        example: (
+            r#"date and time(date("2026-11-21"), time("10:30:00"))"#,
+            r#"@"2026-11-21T10:30:00""#,
+        ),
     },
     Builtin {
         name: "duration",
@@ -75,7 +101,10 @@ pub(super) static BUILTINS: &[Builtin] = &[
         signatures: &[of(&["from"]), of(&["from", "to"])],
         run: conversion::years_and_months_duration,
         pure: true,
-        example: (r#"years and months duration(date("2025-01-01"), date("2026-03-01"))"#, r#"@"P1Y2M""#),
+        example: (
+            r#"years and months duration(date("2025-01-01"), date("2026-03-01"))"#,
+            r#"@"P1Y2M""#,
+        ),
     },
     Builtin {
         name: "context",
@@ -144,7 +173,10 @@ pub(super) static BUILTINS: &[Builtin] = &[
         name: "assert",
         group: "boolean",
         summary: "The value when the condition is true; else null with the warning ASSERT_FAILURE.",
-        signatures: &[of(&["value", "condition"]), of(&["value", "condition", "cause"])],
+        signatures: &[
+            of(&["value", "condition"]),
+            of(&["value", "condition", "cause"]),
+        ],
         run: boolean::assert,
         pure: true,
         example: (r#"assert(5, 5 > 0, "must be positive")"#, "5"),
@@ -162,7 +194,10 @@ pub(super) static BUILTINS: &[Builtin] = &[
         name: "substring",
         group: "string",
         summary: "Part of a string: positions count from 1, or from the end below 0.",
-        signatures: &[of(&["string", "start position"]), of(&["string", "start position", "length"])],
+        signatures: &[
+            of(&["string", "start position"]),
+            of(&["string", "start position", "length"]),
+        ],
         run: string::substring,
         pure: true,
         example: (r#"substring("foobar", 3, 2)"#, r#""ob""#),
@@ -243,7 +278,10 @@ pub(super) static BUILTINS: &[Builtin] = &[
         name: "matches",
         group: "string",
         summary: "Whether a regular expression finds something in the string. Flags: s, m, i, x.",
-        signatures: &[of(&["input", "pattern"]), of(&["input", "pattern", "flags"])],
+        signatures: &[
+            of(&["input", "pattern"]),
+            of(&["input", "pattern", "flags"]),
+        ],
         run: string::matches,
         pure: true,
         example: (r#"matches("Order-17", "^order-[0-9]+$", "i")"#, "true"),
@@ -252,10 +290,16 @@ pub(super) static BUILTINS: &[Builtin] = &[
         name: "replace",
         group: "string",
         summary: "Replaces all that a regular expression finds; `$1` stands for a group.",
-        signatures: &[of(&["input", "pattern", "replacement"]), of(&["input", "pattern", "replacement", "flags"])],
+        signatures: &[
+            of(&["input", "pattern", "replacement"]),
+            of(&["input", "pattern", "replacement", "flags"]),
+        ],
         run: string::replace,
         pure: true,
-        example: (r#"replace("abcd", "(ab)|(a)", "[1=$1][2=$2]")"#, r#""[1=ab][2=]cd""#),
+        example: (
+            r#"replace("abcd", "(ab)|(a)", "[1=$1][2=$2]")"#,
+            r#""[1=ab][2=]cd""#,
+        ),
     },
     Builtin {
         name: "split",
@@ -270,10 +314,17 @@ pub(super) static BUILTINS: &[Builtin] = &[
         name: "string join",
         group: "string",
         summary: "Joins strings, without nulls, with a delimiter between and a prefix and suffix around.",
-        signatures: &[of(&["list"]), of(&["list", "delimiter"]), of(&["list", "delimiter", "prefix", "suffix"])],
+        signatures: &[
+            of(&["list"]),
+            of(&["list", "delimiter"]),
+            of(&["list", "delimiter", "prefix", "suffix"]),
+        ],
         run: string::string_join,
         pure: true,
-        example: (r#"string join(["a", null, "b"], ", ", "[", "]")"#, r#""[a, b]""#),
+        example: (
+            r#"string join(["a", null, "b"], ", ", "[", "]")"#,
+            r#""[a, b]""#,
+        ),
     },
     Builtin {
         name: "extract",
@@ -282,7 +333,10 @@ pub(super) static BUILTINS: &[Builtin] = &[
         signatures: &[of(&["string", "pattern"])],
         run: string::extract,
         pure: true,
-        example: (r#"extract("references are 1234, 1256, 1378", "12[0-9]*")"#, r#"["1234", "1256"]"#),
+        example: (
+            r#"extract("references are 1234, 1256, 1378", "12[0-9]*")"#,
+            r#"["1234", "1256"]"#,
+        ),
     },
     Builtin {
         name: "trim",
@@ -399,7 +453,10 @@ pub(super) static BUILTINS: &[Builtin] = &[
         signatures: &[of(&["list"]), many(&["n"])],
         run: statistics::stddev,
         pure: true,
-        example: ("stddev([2, 4, 7, 5])", "2.081665999466132735282297706979931"),
+        example: (
+            "stddev([2, 4, 7, 5])",
+            "2.081665999466132735282297706979931",
+        ),
     },
     Builtin {
         name: "mode",
@@ -450,7 +507,10 @@ pub(super) static BUILTINS: &[Builtin] = &[
         name: "sublist",
         group: "list",
         summary: "Part of a list: positions count from 1, or from the end below 0.",
-        signatures: &[of(&["list", "start position"]), of(&["list", "start position", "length"])],
+        signatures: &[
+            of(&["list", "start position"]),
+            of(&["list", "start position", "length"]),
+        ],
         run: list::sublist,
         pure: true,
         example: ("sublist([1, 2, 3], 2)", "[2, 3]"),
@@ -495,10 +555,16 @@ pub(super) static BUILTINS: &[Builtin] = &[
         name: "list replace",
         group: "list",
         summary: "The list with another item at a position, or in place of all items for which a function of the old and the new item is true.",
-        signatures: &[of(&["list", "position", "newItem"]), of(&["list", "match", "newItem"])],
+        signatures: &[
+            of(&["list", "position", "newItem"]),
+            of(&["list", "match", "newItem"]),
+        ],
         run: list::list_replace,
         pure: true,
-        example: ("list replace([2, 4, 7, 8], function(item, newItem) item < newItem, 5)", "[5, 5, 7, 8]"),
+        example: (
+            "list replace([2, 4, 7, 8], function(item, newItem) item < newItem, 5)",
+            "[5, 5, 7, 8]",
+        ),
     },
     Builtin {
         name: "reverse",
@@ -720,7 +786,11 @@ pub(super) static BUILTINS: &[Builtin] = &[
         name: "get value",
         group: "context",
         summary: "The value of a key, or of a path of keys.",
-        signatures: &[of(&["context", "key"]), of(&["m", "key"]), of(&["context", "keys"])],
+        signatures: &[
+            of(&["context", "key"]),
+            of(&["m", "key"]),
+            of(&["context", "keys"]),
+        ],
         run: context::get_value,
         pure: true,
         example: (r#"get value({a: {b: 1}}, ["a", "b"])"#, "1"),
@@ -738,7 +808,10 @@ pub(super) static BUILTINS: &[Builtin] = &[
         name: "context put",
         group: "context",
         summary: "The context with a value at a key, or at a path of keys.",
-        signatures: &[of(&["context", "key", "value"]), of(&["context", "keys", "value"])],
+        signatures: &[
+            of(&["context", "key", "value"]),
+            of(&["context", "keys", "value"]),
+        ],
         run: context::context_put,
         pure: true,
         example: (r#"context put({a: 1}, "b", 2)"#, "{a: 1, b: 2}"),
@@ -831,13 +904,21 @@ pub(super) static BUILTINS: &[Builtin] = &[
         signatures: &[of(&["date"])],
         run: temporal::last_day_of_month,
         pure: true,
-        example: (r#"last day of month(date("2024-02-10"))"#, r#"@"2024-02-29""#),
+        example: (
+            r#"last day of month(date("2024-02-10"))"#,
+            r#"@"2024-02-29""#,
+        ),
     },
     Builtin {
         name: "before",
         group: "range",
         summary: "Whether the first lies wholly before the second.",
-        signatures: &[of(&["point1", "point2"]), of(&["point", "range"]), of(&["range", "point"]), of(&["range1", "range2"])],
+        signatures: &[
+            of(&["point1", "point2"]),
+            of(&["point", "range"]),
+            of(&["range", "point"]),
+            of(&["range1", "range2"]),
+        ],
         run: range::before,
         pure: true,
         example: ("before(1, [5..10])", "true"),
@@ -846,7 +927,12 @@ pub(super) static BUILTINS: &[Builtin] = &[
         name: "after",
         group: "range",
         summary: "Whether the first lies wholly after the second.",
-        signatures: &[of(&["point1", "point2"]), of(&["point", "range"]), of(&["range", "point"]), of(&["range1", "range2"])],
+        signatures: &[
+            of(&["point1", "point2"]),
+            of(&["point", "range"]),
+            of(&["range", "point"]),
+            of(&["range1", "range2"]),
+        ],
         run: range::after,
         pure: true,
         example: ("after([5..10], 1)", "true"),
@@ -963,7 +1049,13 @@ pub(super) static BUILTINS: &[Builtin] = &[
         name: "fromAi",
         group: "other",
         summary: "The value; the other arguments describe it to an AI agent that provides it.",
-        signatures: &[of(&["value"]), of(&["value", "description"]), of(&["value", "description", "type"]), of(&["value", "description", "type", "schema"]), of(&["value", "description", "type", "schema", "options"])],
+        signatures: &[
+            of(&["value"]),
+            of(&["value", "description"]),
+            of(&["value", "description", "type"]),
+            of(&["value", "description", "type", "schema"]),
+            of(&["value", "description", "type", "schema", "options"]),
+        ],
         run: boolean::from_ai,
         pure: true,
         example: (r#"fromAi({a: 1}.a, "an id")"#, "1"),

@@ -8,7 +8,9 @@ use crate::{EmptyScope, EvalContext, Limits, Value};
 pub(super) fn fold(node: Node) -> Node {
     let constant = match &node {
         Node::Negate(a) => is_const(a),
-        Node::Arithmetic(first, rest) => is_const(first) && rest.iter().all(|(_, node)| is_const(node)),
+        Node::Arithmetic(first, rest) => {
+            is_const(first) && rest.iter().all(|(_, node)| is_const(node))
+        }
         Node::Compare(_, sides) => is_const(&sides.0) && is_const(&sides.1),
         Node::List(items) => items.iter().all(is_const),
         Node::Context(entries) => entries.iter().all(|(_, _, node)| is_const(node)),
@@ -21,7 +23,11 @@ pub(super) fn fold(node: Node) -> Node {
         return node;
     }
     let cx = EvalContext {
-        limits: Limits { max_steps: 10_000, max_values: 10_000, max_depth: 200 },
+        limits: Limits {
+            max_steps: 10_000,
+            max_values: 10_000,
+            max_depth: 200,
+        },
         ..EvalContext::default()
     };
     let mut evaluator = Evaluator::new(&EmptyScope, &cx, &[], 64);

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::fold::fold;
 use super::names::Names;
 use super::{
-    Body, ClosureNode, FilterKind, FilterNode, ForNode, IteratorNode, Node, Program, QuantifiedNode, RangeNode, Test,
+    Body, ClosureNode, FilterKind, FilterNode, ForNode, IteratorNode, Node, Program,
+    QuantifiedNode, RangeNode, Test,
 };
 use crate::builtins::{self, Builtin};
 use crate::syntax::ParseOptions;
@@ -13,13 +14,19 @@ use crate::syntax::ast::{self, CompareOp, Expr, Source};
 use crate::{Value, Warning, WarningCode};
 
 pub(crate) fn expression(tree: &Expr, options: &ParseOptions) -> Program<Node> {
-    let mut compiler = Compiler { names: Names::new(), options };
+    let mut compiler = Compiler {
+        names: Names::new(),
+        options,
+    };
     let root = compiler.expr(tree);
     compiler.finish(root)
 }
 
 pub(crate) fn unary_tests(tests: &[ast::Test], options: &ParseOptions) -> Program<Box<[Test]>> {
-    let mut compiler = Compiler { names: Names::new(), options };
+    let mut compiler = Compiler {
+        names: Names::new(),
+        options,
+    };
     compiler.names.declare(Arc::from("?"));
     let root = compiler.tests(tests);
     compiler.finish(root)
@@ -33,7 +40,11 @@ struct Compiler<'a> {
 impl Compiler<'_> {
     fn finish<R>(mut self, root: R) -> Program<R> {
         let frame = self.names.pop_frame();
-        Program { root, variables: self.names.variables, frame: frame.slots }
+        Program {
+            root,
+            variables: self.names.variables,
+            frame: frame.slots,
+        }
     }
 
     fn all<'t>(&mut self, trees: impl IntoIterator<Item = &'t Expr>) -> Box<[Node]> {
@@ -69,12 +80,19 @@ impl Compiler<'_> {
             Expr::Negate(operand) => fold(Node::Negate(self.boxed(operand))),
             Expr::Arithmetic(first, rest) => {
                 let first = self.boxed(first);
-                fold(Node::Arithmetic(first, rest.iter().map(|(op, tree)| (*op, self.expr(tree))).collect()))
+                fold(Node::Arithmetic(
+                    first,
+                    rest.iter()
+                        .map(|(op, tree)| (*op, self.expr(tree)))
+                        .collect(),
+                ))
             }
             Expr::Compare(op, left, right) => self.compare(*op, left, right),
-            Expr::Between(value, low, high) => {
-                Node::Between(Box::new([self.expr(value), self.expr(low), self.expr(high)]))
-            }
+            Expr::Between(value, low, high) => Node::Between(Box::new([
+                self.expr(value),
+                self.expr(low),
+                self.expr(high),
+            ])),
             Expr::In(value, tests) => {
                 let value = self.boxed(value);
                 Node::In(value, self.tests(tests))
@@ -82,15 +100,19 @@ impl Compiler<'_> {
             Expr::And(terms) => Node::And(self.all(terms)),
             Expr::Or(terms) => Node::Or(self.all(terms)),
             Expr::If(branches, last) => {
-                let branches = branches.iter().map(|(test, then)| (self.expr(test), self.expr(then))).collect();
+                let branches = branches
+                    .iter()
+                    .map(|(test, then)| (self.expr(test), self.expr(then)))
+                    .collect();
                 Node::If(branches, self.boxed(last))
             }
             Expr::For(iterators, body) => self.iteration(iterators, body),
             Expr::Some(iterators, body) => self.quantified(false, iterators, body),
             Expr::Every(iterators, body) => self.quantified(true, iterators, body),
-            Expr::InstanceOf(value, kind) => {
-                Node::InstanceOf(self.boxed(value), Box::new((kind.clone(), self.options.types.clone())))
-            },
+            Expr::InstanceOf(value, kind) => Node::InstanceOf(
+                self.boxed(value),
+                Box::new((kind.clone(), self.options.types.clone())),
+            ),
             Expr::Path(base, name) => self.path(base, name),
             Expr::Filter(list, filter) => self.filter(list, filter),
             Expr::Call(callee, arguments) => self.call(callee, arguments),
@@ -108,7 +130,10 @@ impl Compiler<'_> {
             nodes.push((Arc::clone(key), slot, node));
         }
         self.names.release(mark);
-        if nodes.iter().all(|(_, _, node)| matches!(node, Node::Const(_))) {
+        if nodes
+            .iter()
+            .all(|(_, _, node)| matches!(node, Node::Const(_)))
+        {
             let constants = nodes.into_iter().filter_map(|(key, _, node)| match node {
                 Node::Const(value) => Some((key, value)),
                 _ => None,
@@ -120,8 +145,12 @@ impl Compiler<'_> {
 
     fn compare(&mut self, op: CompareOp, left: &Expr, right: &Expr) -> Node {
         match (self.expr(left), self.expr(right)) {
-            (Node::Var(var), Node::Const(value)) if !value.is_null() => Node::CompareVar(op, var, value),
-            (Node::Const(value), Node::Var(var)) if !value.is_null() => Node::CompareVar(op.mirrored(), var, value),
+            (Node::Var(var), Node::Const(value)) if !value.is_null() => {
+                Node::CompareVar(op, var, value)
+            }
+            (Node::Const(value), Node::Var(var)) if !value.is_null() => {
+                Node::CompareVar(op.mirrored(), var, value)
+            }
             (left, right) => fold(Node::Compare(op, Box::new((left, right)))),
         }
     }
@@ -174,7 +203,11 @@ impl Compiler<'_> {
         let partial = mentions(body, "partial").then(|| self.names.declare(Arc::from("partial")));
         let body = self.expr(body);
         self.names.release(mark);
-        Node::For(Box::new(ForNode { iterators: nodes, partial, body }))
+        Node::For(Box::new(ForNode {
+            iterators: nodes,
+            partial,
+            body,
+        }))
     }
 
     fn quantified(&mut self, every: bool, iterators: &[ast::Iterator], body: &Expr) -> Node {
@@ -182,12 +215,18 @@ impl Compiler<'_> {
         let iterators = self.iterators(iterators);
         let body = self.expr(body);
         self.names.release(mark);
-        Node::Quantified(Box::new(QuantifiedNode { every, iterators, body }))
+        Node::Quantified(Box::new(QuantifiedNode {
+            every,
+            iterators,
+            body,
+        }))
     }
 
     /// The builtin that a called name means: names of the expression and of the surroundings come first.
     fn builtin(&self, callee: &Expr) -> Option<&'static Builtin> {
-        let Expr::Name(name) = callee else { return None };
+        let Expr::Name(name) = callee else {
+            return None;
+        };
         if self.names.is_local(name) || self.options.names.contains(name) {
             return None;
         }
@@ -199,7 +238,11 @@ impl Compiler<'_> {
             if !builtin.accepts(arguments.len()) {
                 return Node::Fail(Box::new(Warning::new(
                     WarningCode::NoFunctionFound,
-                    format!("No function found with name '{}' and {} parameters", builtin.name(), arguments.len()),
+                    format!(
+                        "No function found with name '{}' and {} parameters",
+                        builtin.name(),
+                        arguments.len()
+                    ),
                 )));
             }
             return fold(Node::Builtin(builtin, self.all(arguments)));
@@ -214,7 +257,11 @@ impl Compiler<'_> {
             let Some(order) = builtin.arrange(&names) else {
                 return Node::Fail(Box::new(Warning::new(
                     WarningCode::NoFunctionFound,
-                    format!("No function found with name '{}' and parameters: {}", builtin.name(), names.join(", ")),
+                    format!(
+                        "No function found with name '{}' and parameters: {}",
+                        builtin.name(),
+                        names.join(", ")
+                    ),
                 )));
             };
             let nodes = order
@@ -229,7 +276,10 @@ impl Compiler<'_> {
         let callee = self.boxed(callee);
         Node::CallNamed(
             callee,
-            arguments.iter().map(|(name, tree)| (Arc::clone(name), self.expr(tree))).collect(),
+            arguments
+                .iter()
+                .map(|(name, tree)| (Arc::clone(name), self.expr(tree)))
+                .collect(),
         )
     }
 
@@ -249,7 +299,10 @@ impl Compiler<'_> {
             frame: frame.slots,
         };
         Node::Closure(Box::new(ClosureNode {
-            parameters: parameters.iter().map(|(name, _)| Arc::clone(name)).collect(),
+            parameters: parameters
+                .iter()
+                .map(|(name, _)| Arc::clone(name))
+                .collect(),
             body: Arc::new(body),
             captured: captured.into(),
         }))
@@ -261,7 +314,10 @@ impl Compiler<'_> {
             .map(|test| match test {
                 ast::Test::Any => Test::Any,
                 ast::Test::Compare(op, bound) => Test::Compare(*op, self.expr(bound)),
-                ast::Test::Value(tree) => Test::Value { condition: mentions(tree, "?"), node: self.expr(tree) },
+                ast::Test::Value(tree) => Test::Value {
+                    condition: mentions(tree, "?"),
+                    node: self.expr(tree),
+                },
                 ast::Test::Not(tests) => Test::Not(self.tests(tests)),
             })
             .collect()

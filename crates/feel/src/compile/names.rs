@@ -28,7 +28,10 @@ pub(super) struct Names {
 
 impl Names {
     pub fn new() -> Names {
-        Names { frames: vec![Frame::default()], variables: Vec::new() }
+        Names {
+            frames: vec![Frame::default()],
+            variables: Vec::new(),
+        }
     }
 
     fn top(&mut self) -> &mut Frame {
@@ -108,19 +111,26 @@ impl Names {
                 }
             }
         }
-        let mut node = found.unwrap_or_else(|| self.from_outside(name, frame));
+        let mut node = found.unwrap_or_else(|| self.outside(name, frame));
         // The innermost item comes first.
         for item in items.into_iter().rev() {
-            node = Node::ItemKey(Box::new(ItemKey { item, key: Arc::clone(name), outer: node }));
+            node = Node::ItemKey(Box::new(ItemKey {
+                item,
+                key: Arc::clone(name),
+                outer: node,
+            }));
         }
         node
     }
 
-    fn from_outside(&mut self, name: &Arc<str>, frame: usize) -> Node {
+    fn outside(&mut self, name: &Arc<str>, frame: usize) -> Node {
         if frame == 0 {
             return Node::Var(self.variable(name));
         }
-        let known = self.frames.get(frame).and_then(|f| f.captured.iter().find(|(n, _)| n == name));
+        let known = self
+            .frames
+            .get(frame)
+            .and_then(|f| f.captured.iter().find(|(n, _)| n == name));
         if let Some((_, slot)) = known {
             return Node::Slot(*slot);
         }

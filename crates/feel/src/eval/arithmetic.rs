@@ -60,7 +60,8 @@ impl Evaluator<'_> {
                 None => Value::Null,
             },
             Value::DayTimeDuration(duration) => {
-                DayTimeDuration::from_nanos(-duration.total_nanos()).map_or(Value::Null, Value::DayTimeDuration)
+                DayTimeDuration::from_nanos(-duration.total_nanos())
+                    .map_or(Value::Null, Value::DayTimeDuration)
             }
             other => {
                 let message = format!("Can't negate '{}'", quote(other));
@@ -73,24 +74,35 @@ impl Evaluator<'_> {
 pub(crate) fn add(left: &Value, right: &Value) -> Option<Value> {
     match (left, right) {
         (Value::DayTimeDuration(a), Value::DayTimeDuration(b)) => {
-            DayTimeDuration::from_nanos(a.total_nanos().checked_add(b.total_nanos())?).map(Value::DayTimeDuration)
+            DayTimeDuration::from_nanos(a.total_nanos().checked_add(b.total_nanos())?)
+                .map(Value::DayTimeDuration)
         }
         (Value::YearMonthDuration(a), Value::YearMonthDuration(b)) => {
             let months = a.total_months().checked_add(b.total_months())?;
-            Some(Value::YearMonthDuration(YearMonthDuration::from_months(months)))
+            Some(Value::YearMonthDuration(YearMonthDuration::from_months(
+                months,
+            )))
         }
         (Value::Date(date), Value::YearMonthDuration(duration))
-        | (Value::YearMonthDuration(duration), Value::Date(date)) => date.add(*duration).map(Value::Date),
+        | (Value::YearMonthDuration(duration), Value::Date(date)) => {
+            date.add(*duration).map(Value::Date)
+        }
         (Value::Date(date), Value::DayTimeDuration(duration))
         | (Value::DayTimeDuration(duration), Value::Date(date)) => {
             // The date of the moment that far from its midnight.
             let start = DateTime::new(*date, Time::from_nanos(0, Zone::Local));
-            start.add(*duration).map(|moment| Value::Date(moment.date()))
+            start
+                .add(*duration)
+                .map(|moment| Value::Date(moment.date()))
         }
         (Value::Time(time), Value::DayTimeDuration(duration))
-        | (Value::DayTimeDuration(duration), Value::Time(time)) => Some(Value::from(time.add(*duration))),
+        | (Value::DayTimeDuration(duration), Value::Time(time)) => {
+            Some(Value::from(time.add(*duration)))
+        }
         (Value::DateTime(moment), Value::DayTimeDuration(duration))
-        | (Value::DayTimeDuration(duration), Value::DateTime(moment)) => moment.add(*duration).map(Value::from),
+        | (Value::DayTimeDuration(duration), Value::DateTime(moment)) => {
+            moment.add(*duration).map(Value::from)
+        }
         (Value::DateTime(moment), Value::YearMonthDuration(duration))
         | (Value::YearMonthDuration(duration), Value::DateTime(moment)) => {
             moment.add_months(*duration).map(Value::from)
@@ -105,7 +117,8 @@ pub(crate) fn subtract(left: &Value, right: &Value) -> Option<Value> {
             day_time_between(a.epoch_nanos(), b.epoch_nanos()).map(Value::DayTimeDuration)
         }
         (Value::Time(a), Value::Time(b)) if a.zone().is_local() == b.zone().is_local() => {
-            day_time_between(i128::from(a.utc_nanos()), i128::from(b.utc_nanos())).map(Value::DayTimeDuration)
+            day_time_between(i128::from(a.utc_nanos()), i128::from(b.utc_nanos()))
+                .map(Value::DayTimeDuration)
         }
         (Value::DateTime(a), Value::DateTime(b)) if a.zone().is_local() == b.zone().is_local() => {
             day_time_between(a.epoch_nanos(), b.epoch_nanos()).map(Value::DayTimeDuration)
@@ -140,11 +153,19 @@ fn multiply(duration: &Value, factor: &Value) -> Option<Value> {
     let factor = factor.as_number()?;
     match duration {
         Value::YearMonthDuration(duration) => {
-            let months = Number::from_i64(duration.total_months()).mul(factor)?.to_integer(Rounding::Down).to_i64()?;
-            Some(Value::YearMonthDuration(YearMonthDuration::from_months(months)))
+            let months = Number::from_i64(duration.total_months())
+                .mul(factor)?
+                .to_integer(Rounding::Down)
+                .to_i64()?;
+            Some(Value::YearMonthDuration(YearMonthDuration::from_months(
+                months,
+            )))
         }
         Value::DayTimeDuration(duration) => {
-            let nanos = Number::from_i128(duration.total_nanos()).mul(factor)?.to_integer(Rounding::Down).to_i128()?;
+            let nanos = Number::from_i128(duration.total_nanos())
+                .mul(factor)?
+                .to_integer(Rounding::Down)
+                .to_i128()?;
             DayTimeDuration::from_nanos(nanos).map(Value::DayTimeDuration)
         }
         _ => None,
@@ -154,17 +175,29 @@ fn multiply(duration: &Value, factor: &Value) -> Option<Value> {
 fn divide(left: &Value, right: &Value) -> Option<Value> {
     match (left, right) {
         (Value::YearMonthDuration(a), Value::YearMonthDuration(b)) => {
-            Number::from_i64(a.total_months()).div(&Number::from_i64(b.total_months())).map(Value::Number)
+            Number::from_i64(a.total_months())
+                .div(&Number::from_i64(b.total_months()))
+                .map(Value::Number)
         }
         (Value::DayTimeDuration(a), Value::DayTimeDuration(b)) => {
-            Number::from_i128(a.total_nanos()).div(&Number::from_i128(b.total_nanos())).map(Value::Number)
+            Number::from_i128(a.total_nanos())
+                .div(&Number::from_i128(b.total_nanos()))
+                .map(Value::Number)
         }
         (Value::YearMonthDuration(a), Value::Number(b)) => {
-            let months = Number::from_i64(a.total_months()).div(b)?.to_integer(Rounding::Down).to_i64()?;
-            Some(Value::YearMonthDuration(YearMonthDuration::from_months(months)))
+            let months = Number::from_i64(a.total_months())
+                .div(b)?
+                .to_integer(Rounding::Down)
+                .to_i64()?;
+            Some(Value::YearMonthDuration(YearMonthDuration::from_months(
+                months,
+            )))
         }
         (Value::DayTimeDuration(a), Value::Number(b)) => {
-            let nanos = Number::from_i128(a.total_nanos()).div(b)?.to_integer(Rounding::Down).to_i128()?;
+            let nanos = Number::from_i128(a.total_nanos())
+                .div(b)?
+                .to_integer(Rounding::Down)
+                .to_i128()?;
             DayTimeDuration::from_nanos(nanos).map(Value::DayTimeDuration)
         }
         _ => None,

@@ -28,8 +28,19 @@ impl Evaluator<'_> {
         match builtin.run(self, arguments) {
             Ok(value) => value,
             Err(failure) => {
-                let message = format!("Failed to invoke function '{}': {}", builtin.name(), failure.message);
-                self.fail(failure.code, if failure.plain { failure.message } else { message })
+                let message = format!(
+                    "Failed to invoke function '{}': {}",
+                    builtin.name(),
+                    failure.message
+                );
+                self.fail(
+                    failure.code,
+                    if failure.plain {
+                        failure.message
+                    } else {
+                        message
+                    },
+                )
             }
         }
     }
@@ -62,7 +73,10 @@ impl Evaluator<'_> {
         let Some(function) = self.function(callee, arguments.len()) else {
             return Value::Null;
         };
-        let values: Vec<Value> = arguments.iter().map(|argument| self.eval(argument)).collect();
+        let values: Vec<Value> = arguments
+            .iter()
+            .map(|argument| self.eval(argument))
+            .collect();
         self.invoke(&function, values)
     }
 
@@ -73,13 +87,20 @@ impl Evaluator<'_> {
         let names = function.parameters();
         let known = arguments.iter().all(|(name, _)| names.contains(name));
         if !known || arguments.len() != names.len() {
-            let message = format!("Expected the parameters ({}) of the function", names.join(", "));
+            let message = format!(
+                "Expected the parameters ({}) of the function",
+                names.join(", ")
+            );
             return self.fail(WarningCode::NoFunctionFound, message);
         }
         let mut values = vec![Value::Null; names.len()];
         for (name, node) in arguments {
             let value = self.eval(node);
-            if let Some(place) = names.iter().position(|known| known == name).and_then(|at| values.get_mut(at)) {
+            if let Some(place) = names
+                .iter()
+                .position(|known| known == name)
+                .and_then(|at| values.get_mut(at))
+            {
                 *place = value;
             }
         }
@@ -90,8 +111,11 @@ impl Evaluator<'_> {
     pub fn invoke(&mut self, function: &Function, arguments: Vec<Value>) -> Value {
         if let FunctionKind::Builtin(builtin) = function.kind() {
             if !builtin.accepts(arguments.len()) {
-                let message =
-                    format!("No function found with name '{}' and {} parameters", builtin.name(), arguments.len());
+                let message = format!(
+                    "No function found with name '{}' and {} parameters",
+                    builtin.name(),
+                    arguments.len()
+                );
                 return self.fail(WarningCode::NoFunctionFound, message);
             }
             return self.run_builtin(builtin, &arguments);
@@ -126,7 +150,10 @@ impl Evaluator<'_> {
                 && !argument.is_null()
                 && !super::types::is_instance(argument, kind, &closure.body.host_types)
             {
-                let message = format!("The argument '{}' has not the type of its parameter", quote(argument));
+                let message = format!(
+                    "The argument '{}' has not the type of its parameter",
+                    quote(argument)
+                );
                 return self.fail(WarningCode::InvalidType, message);
             }
         }

@@ -18,7 +18,9 @@ impl Evaluator<'_> {
                 let index = self.eval(index);
                 self.item_at(&list, &index)
             }
-            FilterKind::Condition(condition) => self.items_where(&list, node.item, condition, Vec::new(), 0),
+            FilterKind::Condition(condition) => {
+                self.items_where(&list, node.item, condition, Vec::new(), 0)
+            }
             FilterKind::Unknown(filter) => {
                 self.set(node.item, list.first().cloned().unwrap_or_default());
                 match self.eval(filter) {
@@ -36,7 +38,14 @@ impl Evaluator<'_> {
         }
     }
 
-    fn items_where(&mut self, list: &List, slot: usize, condition: &Node, kept: Vec<Value>, from: usize) -> Value {
+    fn items_where(
+        &mut self,
+        list: &List,
+        slot: usize,
+        condition: &Node,
+        kept: Vec<Value>,
+        from: usize,
+    ) -> Value {
         let mut kept = kept;
         for item in list.iter().skip(from) {
             if !self.charge(1) {
@@ -54,13 +63,19 @@ impl Evaluator<'_> {
     fn item_at(&mut self, list: &List, index: &Value) -> Value {
         let position = match index.as_i64() {
             Some(n @ 1..) => usize::try_from(n - 1).ok(),
-            Some(n @ ..=-1) => usize::try_from(n.unsigned_abs()).ok().and_then(|n| list.len().checked_sub(n)),
+            Some(n @ ..=-1) => usize::try_from(n.unsigned_abs())
+                .ok()
+                .and_then(|n| list.len().checked_sub(n)),
             _ => None,
         };
         match position.and_then(|at| list.get(at)) {
             Some(value) => value.clone(),
             None => {
-                let message = format!("The index {} is out of bounds of a list with {} items", quote(index), list.len());
+                let message = format!(
+                    "The index {} is out of bounds of a list with {} items",
+                    quote(index),
+                    list.len()
+                );
                 self.fail(WarningCode::OutOfBounds, message)
             }
         }

@@ -46,11 +46,18 @@ impl<'a> Evaluator<'a> {
             weight = weight.saturating_add(value.weight());
             values.push(value);
             if weight > this.cx.limits.max_values {
-                this.stop(format!("A result holds more than {} values", this.cx.limits.max_values));
+                this.stop(format!(
+                    "A result holds more than {} values",
+                    this.cx.limits.max_values
+                ));
             }
             this.flow()
         });
-        if failed { Value::Null } else { self.list(values) }
+        if failed {
+            Value::Null
+        } else {
+            self.list(values)
+        }
     }
 
     pub(super) fn quantified(&mut self, node: &QuantifiedNode) -> Value {
@@ -67,15 +74,28 @@ impl<'a> Evaluator<'a> {
             }
             this.flow()
         });
-        if failed { Value::Null } else { Value::from(result) }
+        if failed {
+            Value::Null
+        } else {
+            Value::from(result)
+        }
     }
 
     fn flow(&self) -> ControlFlow<()> {
-        if self.is_stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if self.is_stopped() {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
     }
 
     /// Runs through all combinations of the iterators, the last one fastest.
-    fn each(&mut self, iterators: &[IteratorNode], failed: &mut bool, visit: Visit<'_, 'a>) -> ControlFlow<()> {
+    fn each(
+        &mut self,
+        iterators: &[IteratorNode],
+        failed: &mut bool,
+        visit: Visit<'_, 'a>,
+    ) -> ControlFlow<()> {
         let Some((iterator, rest)) = iterators.split_first() else {
             return visit(self);
         };
@@ -138,7 +158,11 @@ impl<'a> Evaluator<'a> {
             _ => match (first.as_i64(), last.as_i64()) {
                 (Some(a), Some(b)) => Some(Items::Numbers(a, b)),
                 _ => {
-                    let message = format!("Can't iterate from '{}' to '{}'", quote(&first), quote(&last));
+                    let message = format!(
+                        "Can't iterate from '{}' to '{}'",
+                        quote(&first),
+                        quote(&last)
+                    );
                     self.warn(WarningCode::InvalidType, message);
                     None
                 }
@@ -148,7 +172,10 @@ impl<'a> Evaluator<'a> {
 
     /// The whole numbers or days inside of a range.
     fn range_items(&mut self, range: &crate::Range) -> Option<Items> {
-        let (low, high) = (i64::from(!range.start_included()), i64::from(!range.end_included()));
+        let (low, high) = (
+            i64::from(!range.start_included()),
+            i64::from(!range.end_included()),
+        );
         let bounds = match (range.start(), range.end()) {
             (Value::Date(a), Value::Date(b)) => Some((a.epoch_day(), b.epoch_day())),
             (a, b) => a.as_i64().zip(b.as_i64()),
@@ -175,5 +202,9 @@ impl<'a> Evaluator<'a> {
 
 /// From the first to the last, up or down.
 fn between(first: i64, last: i64) -> Box<dyn Iterator<Item = i64>> {
-    if first <= last { Box::new(first..=last) } else { Box::new((last..=first).rev()) }
+    if first <= last {
+        Box::new(first..=last)
+    } else {
+        Box::new((last..=first).rev())
+    }
 }

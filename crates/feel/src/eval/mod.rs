@@ -15,10 +15,10 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::compile::{ClosureNode, ItemKey, Node, RangeNode, Test};
-use crate::value::{Context, ContextBuilder, Function, List, Range, Value};
-use crate::{EvalContext, Evaluation, Scope, Warning, WarningCode};
 use crate::syntax::HostTypes;
 use crate::syntax::ast::{ArithmeticOp, CompareOp, Type};
+use crate::value::{Context, ContextBuilder, Function, List, Range, Value};
+use crate::{EvalContext, Evaluation, Scope, Warning, WarningCode};
 pub(crate) use arithmetic::add;
 use variables::Variable;
 
@@ -45,7 +45,12 @@ pub(crate) struct Evaluator<'a> {
 }
 
 impl<'a> Evaluator<'a> {
-    pub fn new(scope: &'a dyn Scope, cx: &'a EvalContext, names: &'a [Arc<str>], frame: usize) -> Evaluator<'a> {
+    pub fn new(
+        scope: &'a dyn Scope,
+        cx: &'a EvalContext,
+        names: &'a [Arc<str>],
+        frame: usize,
+    ) -> Evaluator<'a> {
         let mut variables = SmallVec::new();
         variables.resize_with(names.len(), Variable::default);
         let mut slots = SmallVec::new();
@@ -67,14 +72,20 @@ impl<'a> Evaluator<'a> {
 
     pub fn finish(self, value: Value) -> Evaluation {
         let value = if self.stopped { Value::Null } else { value };
-        Evaluation { value, warnings: self.warnings }
+        Evaluation {
+            value,
+            warnings: self.warnings,
+        }
     }
 
     pub fn warn(&mut self, code: WarningCode, message: impl Into<String>) {
         if self.warnings.len() < MAX_WARNINGS && !self.stopped {
             let mut message = message.into();
             if message.len() > MAX_MESSAGE {
-                let cut = (0..=MAX_MESSAGE).rev().find(|at| message.is_char_boundary(*at)).unwrap_or(0);
+                let cut = (0..=MAX_MESSAGE)
+                    .rev()
+                    .find(|at| message.is_char_boundary(*at))
+                    .unwrap_or(0);
                 message.truncate(cut);
                 message.push('…');
             }
@@ -106,7 +117,10 @@ impl<'a> Evaluator<'a> {
     pub fn charge(&mut self, steps: usize) -> bool {
         self.steps = self.steps.saturating_add(steps as u64);
         if self.steps > self.cx.limits.max_steps {
-            self.stop(format!("The evaluation needs more than {} steps", self.cx.limits.max_steps));
+            self.stop(format!(
+                "The evaluation needs more than {} steps",
+                self.cx.limits.max_steps
+            ));
         }
         !self.stopped
     }
@@ -122,10 +136,16 @@ impl<'a> Evaluator<'a> {
     /// Passes a value that was just built, unless it is too large.
     pub fn bounded(&mut self, value: Value) -> Value {
         if value.weight() > self.cx.limits.max_values {
-            return self.stop(format!("A result holds more than {} values", self.cx.limits.max_values));
+            return self.stop(format!(
+                "A result holds more than {} values",
+                self.cx.limits.max_values
+            ));
         }
         if value.depth() > self.cx.limits.max_depth {
-            return self.stop(format!("A result is nested more than {} levels", self.cx.limits.max_depth));
+            return self.stop(format!(
+                "A result is nested more than {} levels",
+                self.cx.limits.max_depth
+            ));
         }
         value
     }
@@ -160,7 +180,10 @@ impl<'a> Evaluator<'a> {
     }
 
     fn take(&mut self, slot: usize) -> Value {
-        self.slots.get_mut(self.base + slot).map(std::mem::take).unwrap_or_default()
+        self.slots
+            .get_mut(self.base + slot)
+            .map(std::mem::take)
+            .unwrap_or_default()
     }
 
     pub fn eval(&mut self, node: &Node) -> Value {
@@ -175,7 +198,10 @@ impl<'a> Evaluator<'a> {
                     return Value::Null;
                 }
                 if self.depth >= self.cx.limits.max_depth {
-                    return self.stop(format!("The evaluation is nested more than {} levels", self.cx.limits.max_depth));
+                    return self.stop(format!(
+                        "The evaluation is nested more than {} levels",
+                        self.cx.limits.max_depth
+                    ));
                 }
                 self.depth += 1;
                 let value = self.eval_nested(node);
@@ -187,7 +213,9 @@ impl<'a> Evaluator<'a> {
 
     fn eval_nested(&mut self, node: &Node) -> Value {
         match node {
-            Node::Const(_) | Node::Slot(_) | Node::Var(_) | Node::CompareVar(..) | Node::And(_) => Value::Null,
+            Node::Const(_) | Node::Slot(_) | Node::Var(_) | Node::CompareVar(..) | Node::And(_) => {
+                Value::Null
+            }
             Node::VarPath(var, path) => self.variable_path(*var, path),
             Node::ItemKey(key) => self.item_key(key),
             Node::List(items) => self.list_literal(items),
@@ -289,8 +317,16 @@ impl<'a> Evaluator<'a> {
     }
 
     fn closure(&mut self, closure: &ClosureNode) -> Value {
-        let captured: Vec<Value> = closure.captured.iter().map(|node| self.eval(node)).collect();
-        let function = Function::closure(closure.parameters.clone(), Arc::clone(&closure.body), captured);
+        let captured: Vec<Value> = closure
+            .captured
+            .iter()
+            .map(|node| self.eval(node))
+            .collect();
+        let function = Function::closure(
+            closure.parameters.clone(),
+            Arc::clone(&closure.body),
+            captured,
+        );
         self.bounded(Value::Function(Arc::new(function)))
     }
 
@@ -343,21 +379,37 @@ impl<'a> Evaluator<'a> {
     }
 
     /// A range, when both ends are of one ordered type.
-    pub fn range(&mut self, start: Value, start_included: bool, end: Value, end_included: bool) -> Value {
+    pub fn range(
+        &mut self,
+        start: Value,
+        start_included: bool,
+        end: Value,
+        end_included: bool,
+    ) -> Value {
         let comparable = match (&start, &end) {
             (Value::Null, _) | (_, Value::Null) => false,
             _ => start.compare(&end).is_some(),
         };
         if !comparable {
-            let message = format!("Can't make a range from '{}' to '{}'", quote(&start), quote(&end));
+            let message = format!(
+                "Can't make a range from '{}' to '{}'",
+                quote(&start),
+                quote(&end)
+            );
             return self.fail(WarningCode::InvalidType, message);
         }
-        Value::Range(Arc::new(Range::new(start, start_included, end, end_included)))
+        Value::Range(Arc::new(Range::new(
+            start,
+            start_included,
+            end,
+            end_included,
+        )))
     }
 
     fn comparison_range(&mut self, op: CompareOp, bound: &Node) -> Value {
         let bound = self.eval(bound);
-        if bound.compare(&bound).is_none() && !matches!(op, CompareOp::Equal | CompareOp::NotEqual) {
+        if bound.compare(&bound).is_none() && !matches!(op, CompareOp::Equal | CompareOp::NotEqual)
+        {
             let message = format!("Can't make a range with the bound '{}'", quote(&bound));
             return self.fail(WarningCode::InvalidType, message);
         }
@@ -368,7 +420,10 @@ impl<'a> Evaluator<'a> {
             CompareOp::GreaterEqual => Range::new(bound, true, Value::Null, false),
             CompareOp::Equal => Range::new(bound.clone(), true, bound, true),
             CompareOp::NotEqual => {
-                return self.fail(WarningCode::InvalidType, "Can't make a range of all values but one");
+                return self.fail(
+                    WarningCode::InvalidType,
+                    "Can't make a range of all values but one",
+                );
             }
         };
         Value::Range(Arc::new(range))
@@ -391,8 +446,13 @@ struct Short(String);
 impl std::fmt::Write for Short {
     fn write_str(&mut self, text: &str) -> std::fmt::Result {
         if self.0.len() + text.len() > MAX_QUOTE {
-            let room = text.char_indices().map(|(at, _)| at).take_while(|at| self.0.len() + at <= MAX_QUOTE).last();
-            self.0.push_str(text.get(..room.unwrap_or(0)).unwrap_or_default());
+            let room = text
+                .char_indices()
+                .map(|(at, _)| at)
+                .take_while(|at| self.0.len() + at <= MAX_QUOTE)
+                .last();
+            self.0
+                .push_str(text.get(..room.unwrap_or(0)).unwrap_or_default());
             return Err(std::fmt::Error);
         }
         self.0.push_str(text);

@@ -16,7 +16,10 @@ impl Evaluator<'_> {
                     let message = if context.is_empty() {
                         format!("No context entry found with key '{name}'. The context is empty")
                     } else {
-                        format!("No context entry found with key '{name}'. Available keys: {}", context.keys_for_message())
+                        format!(
+                            "No context entry found with key '{name}'. Available keys: {}",
+                            context.keys_for_message()
+                        )
                     };
                     self.fail(WarningCode::NoContextEntryFound, message)
                 }
@@ -37,13 +40,17 @@ impl Evaluator<'_> {
                 self.list(values)
             }
             Value::Null => {
-                let message = format!("No context entry found with key '{name}'. The context is null");
+                let message =
+                    format!("No context entry found with key '{name}'. The context is null");
                 self.fail(WarningCode::NoContextEntryFound, message)
             }
             other => match property(other, name) {
                 Some(value) => value,
                 None => {
-                    let message = format!("No property found with name '{name}' of value '{}'", quote(other));
+                    let message = format!(
+                        "No property found with name '{name}' of value '{}'",
+                        quote(other)
+                    );
                     self.fail(WarningCode::NoPropertyFound, message)
                 }
             },
@@ -98,5 +105,7 @@ fn property(value: &Value, name: &str) -> Option<Value> {
 }
 
 fn offset(seconds: Option<i32>) -> Value {
-    seconds.map_or(Value::Null, |s| Value::DayTimeDuration(DayTimeDuration::from_seconds(i64::from(s))))
+    seconds.map_or(Value::Null, |s| {
+        Value::DayTimeDuration(DayTimeDuration::from_seconds(i64::from(s)))
+    })
 }

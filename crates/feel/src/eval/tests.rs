@@ -43,10 +43,15 @@ impl Evaluator<'_> {
     /// Whether the input equals the value, lies in the range, or is in the list.
     fn matches(&mut self, input: &Value, value: &Value) -> Option<bool> {
         match value {
-            Value::Range(range) if !matches!(input, Value::Range(_)) => match range.contains(input) {
+            Value::Range(range) if !matches!(input, Value::Range(_)) => match range.contains(input)
+            {
                 Some(inside) => Some(inside),
                 None => {
-                    let message = format!("Can't compare '{}' with '{}'", super::quote(input), super::quote(value));
+                    let message = format!(
+                        "Can't compare '{}' with '{}'",
+                        super::quote(input),
+                        super::quote(value)
+                    );
                     self.warn(crate::WarningCode::NotComparable, message);
                     None
                 }
@@ -59,13 +64,17 @@ impl Evaluator<'_> {
                     return Some(true);
                 }
                 Some(items.iter().any(|item| match item {
-                    Value::Range(range) if !matches!(input, Value::Range(_)) => range.contains(input) == Some(true),
+                    Value::Range(range) if !matches!(input, Value::Range(_)) => {
+                        range.contains(input) == Some(true)
+                    }
                     item => input.equals(item) == Some(true),
                 }))
             }
             // A condition on other variables.
             Value::Boolean(holds) if !matches!(input, Value::Boolean(_)) => Some(*holds),
-            value => self.compare(crate::syntax::ast::CompareOp::Equal, input, value).as_bool(),
+            value => self
+                .compare(crate::syntax::ast::CompareOp::Equal, input, value)
+                .as_bool(),
         }
     }
 }

@@ -21,11 +21,16 @@ pub(super) fn is_instance(value: &Value, kind: &Type, types: &HostTypes) -> bool
         | (Value::DayTimeDuration(_), Type::DayTimeDuration) => true,
         (Value::List(items), Type::List(inner)) => {
             // Null conforms to every type inside of a list.
-            **inner == Type::Any || items.iter().all(|item| item.is_null() || is_instance(item, inner, types))
+            **inner == Type::Any
+                || items
+                    .iter()
+                    .all(|item| item.is_null() || is_instance(item, inner, types))
         }
-        (Value::Context(context), Type::Context(fields)) => fields
-            .iter()
-            .all(|(key, kind)| context.get(key).is_some_and(|value| value.is_null() || is_instance(value, kind, types))),
+        (Value::Context(context), Type::Context(fields)) => fields.iter().all(|(key, kind)| {
+            context
+                .get(key)
+                .is_some_and(|value| value.is_null() || is_instance(value, kind, types))
+        }),
         (Value::Range(range), Type::Range(inner)) => {
             let end = |value: &Value| value.is_null() || is_instance(value, inner, types);
             end(range.start()) && end(range.end())

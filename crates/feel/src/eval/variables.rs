@@ -9,12 +9,18 @@ use crate::syntax::ast::CompareOp;
 use crate::value::{Function, Value};
 use crate::{Binding, WarningCode, builtins, json};
 
+/// After so many searches in a JSON variable it is read as a whole.
+const MAX_SEARCHES: u32 = 8;
+/// Longer JSON texts are not compared in place.
+const MAX_COMPARED: usize = 256;
+
 #[derive(Default)]
 pub(super) enum Variable<'a> {
     /// Not asked for yet.
     #[default]
     Unknown,
-    Json(&'a str),
+    /// JSON text, and how many times a part of it was searched for.
+    Json(&'a str, u32),
     Borrowed(&'a Value),
     /// Read from JSON.
     Owned(Value),
@@ -27,10 +33,12 @@ impl<'a> Evaluator<'a> {
         let name = self.names.get(var)?;
         if let Some(Variable::Unknown) = self.variables.get(var) {
             let found = match scope.get(name) {
-                Some(Binding::Json(text)) => Variable::Json(text),
+                Some(Binding::Json(text)) => Variable::Json(text, 0),
                 Some(Binding::Value(value)) => Variable::Borrowed(value),
                 None => match builtins::find(name) {
-                    Some(builtin) => Variable::Owned(Value::Function(Arc::new(Function::builtin(builtin)))),
+                    Some(builtin) => {
+                        Variable::Owned(Value::Function(Arc::new(Function::builtin(builtin))))
+                    }
                     None => {
                         let message = format!("No variable found with name '{name}'");
                         self.warn(WarningCode::NoVariableFound, message);
@@ -49,7 +57,7 @@ impl<'a> Evaluator<'a> {
         let text = match self.load(var) {
             Some(Variable::Borrowed(value)) => return value.clone(),
             Some(Variable::Owned(value)) => return value.clone(),
-            Some(Variable::Json(text)) => *text,
+            Some(Variable::Json(text, _)) => *text,
             _ => return Value::Null,
         };
         let value = self.read_json(text);
@@ -62,14 +70,21 @@ impl<'a> Evaluator<'a> {
     fn read_json(&mut self, text: &str) -> Value {
         match Value::from_json(text) {
             Ok(value) => value,
-            Err(error) => self.fail(WarningCode::InvalidType, format!("Can't read the variable: {error}")),
+            Err(error) => self.fail(
+                WarningCode::InvalidType,
+                format!("Can't read the variable: {error}"),
+            ),
         }
     }
 
     /// `a.b.c` reads only the part of a JSON variable that the path leads to.
     pub(super) fn variable_path(&mut self, var: usize, path: &[Arc<str>]) -> Value {
-        if let Some(Variable::Json(text)) = self.load(var) {
+        if let Some(Variable::Json(text, searches)) = self.load(var)
+            && *searches < MAX_SEARCHES
+        {
+            *searches += 1;
             let text = *text;
+            self.charge(text.len() >> 8);
             if let Some(part) = json::find_path(text, path) {
                 return self.read_json(part);
             }
@@ -83,15 +98,29 @@ impl<'a> Evaluator<'a> {
     }
 
     /// Compares a variable with a constant without building a value from JSON scalars.
-    pub(super) fn compare_variable(&mut self, op: CompareOp, var: usize, constant: &Value) -> Value {
+    pub(super) fn compare_variable(
+        &mut self,
+        op: CompareOp,
+        var: usize,
+        constant: &Value,
+    ) -> Value {
         let order = match (self.load(var), constant) {
-            (Some(Variable::Json(text)), Value::String(expected)) => {
-                match text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+            (Some(Variable::Json(text, _)), Value::String(expected))
+                if text.len() <= MAX_COMPARED =>
+            {
+                match text
+                    .strip_prefix('"')
+                    .and_then(|rest| rest.strip_suffix('"'))
+                {
                     Some(raw) if !raw.contains('\\') => Some(raw.cmp(expected)),
                     _ => None,
                 }
             }
-            (Some(Variable::Json(text)), Value::Number(expected)) => compare_number(text, expected),
+            (Some(Variable::Json(text, _)), Value::Number(expected))
+                if text.len() <= MAX_COMPARED =>
+            {
+                compare_number(text, expected)
+            }
             (Some(Variable::Borrowed(value)), constant) => {
                 let value: &Value = value;
                 return self.compare(op, value, constant);

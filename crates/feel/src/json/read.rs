@@ -18,11 +18,21 @@ impl Value {
     /// Reads JSON. Numbers keep their digits (34 significant ones), objects become contexts with the order of their keys;
     /// of equal keys the first one is read. At most 200 levels deep.
     pub fn from_json(text: &str) -> Result<Value, JsonError> {
-        let mut reader = Reader { text, at: 0, keys: Vec::new(), next_key: 0, entries: 4 };
+        let mut reader = Reader {
+            text,
+            at: 0,
+            keys: Vec::new(),
+            next_key: 0,
+            entries: 4,
+        };
         reader.space();
         let value = reader.value(0)?;
         reader.space();
-        if reader.at < text.len() { Err(reader.error("expected the end of the text")) } else { Ok(value) }
+        if reader.at < text.len() {
+            Err(reader.error("expected the end of the text"))
+        } else {
+            Ok(value)
+        }
     }
 }
 
@@ -41,7 +51,10 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn error(&self, message: &'static str) -> JsonError {
-        JsonError { offset: self.at, message }
+        JsonError {
+            offset: self.at,
+            message,
+        }
     }
 
     #[inline]
@@ -60,7 +73,11 @@ impl<'a> Reader<'a> {
         match self.peek() {
             Some(b'"') => {
                 let (raw, escaped) = self.raw_string()?;
-                Ok(Value::String(if escaped { Arc::from(self.unescape(raw)?) } else { Arc::from(raw) }))
+                Ok(Value::String(if escaped {
+                    Arc::from(self.unescape(raw)?)
+                } else {
+                    Arc::from(raw)
+                }))
             }
             Some(b'-' | b'0'..=b'9') => self.number(),
             Some(b'{') => self.object(depth),
@@ -90,7 +107,9 @@ impl<'a> Reader<'a> {
         let first = self.at;
         let mut mantissa: i64 = 0;
         while let Some(digit @ b'0'..=b'9') = self.peek() {
-            mantissa = mantissa.wrapping_mul(10).wrapping_add(i64::from(digit - b'0'));
+            mantissa = mantissa
+                .wrapping_mul(10)
+                .wrapping_add(i64::from(digit - b'0'));
             self.at += 1;
         }
         let mut count = self.at - first;
@@ -102,7 +121,9 @@ impl<'a> Reader<'a> {
             self.at += 1;
             let fraction = self.at;
             while let Some(digit @ b'0'..=b'9') = self.peek() {
-                mantissa = mantissa.wrapping_mul(10).wrapping_add(i64::from(digit - b'0'));
+                mantissa = mantissa
+                    .wrapping_mul(10)
+                    .wrapping_add(i64::from(digit - b'0'));
                 self.at += 1;
             }
             scale = self.at - fraction;
@@ -113,7 +134,10 @@ impl<'a> Reader<'a> {
         }
         let exponent = matches!(self.peek(), Some(b'e' | b'E'));
         if count <= 18 && !exponent {
-            return Ok(Value::Number(Number::small(if first > start { -mantissa } else { mantissa }, scale as u8)));
+            return Ok(Value::Number(Number::small(
+                if first > start { -mantissa } else { mantissa },
+                scale as u8,
+            )));
         }
         if exponent {
             self.at += 1;
@@ -122,8 +146,13 @@ impl<'a> Reader<'a> {
             }
             self.digits()?;
         }
-        let number: Option<Number> = self.text.get(start..self.at).and_then(|text| text.parse().ok());
-        number.map(Value::Number).ok_or_else(|| self.error("the number is too large"))
+        let number: Option<Number> = self
+            .text
+            .get(start..self.at)
+            .and_then(|text| text.parse().ok());
+        number
+            .map(Value::Number)
+            .ok_or_else(|| self.error("the number is too large"))
     }
 
     fn digits(&mut self) -> Result<(), JsonError> {
@@ -131,7 +160,11 @@ impl<'a> Reader<'a> {
         while matches!(self.peek(), Some(b'0'..=b'9')) {
             self.at += 1;
         }
-        if self.at == start { Err(self.error("expected a digit")) } else { Ok(()) }
+        if self.at == start {
+            Err(self.error("expected a digit"))
+        } else {
+            Ok(())
+        }
     }
 
     /// The text between the quotes, and whether it holds escapes.
@@ -141,7 +174,9 @@ impl<'a> Reader<'a> {
         let mut escaped = false;
         loop {
             let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
-            let plain = rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..=31));
+            let plain = rest
+                .iter()
+                .position(|byte| matches!(byte, b'"' | b'\\' | 0..=31));
             self.at += plain.unwrap_or(rest.len());
             match self.peek() {
                 Some(b'"') => break,
@@ -152,7 +187,10 @@ impl<'a> Reader<'a> {
                 _ => return Err(self.error("expected the end of the string")),
             }
         }
-        let raw = self.text.get(start..self.at).ok_or_else(|| self.error("broken escape"))?;
+        let raw = self
+            .text
+            .get(start..self.at)
+            .ok_or_else(|| self.error("broken escape"))?;
         self.at += 1;
         Ok((raw, escaped))
     }
@@ -239,7 +277,11 @@ impl<'a> Reader<'a> {
         // The first key of an object follows the last one of the object before.
         if let Some(position) = self.keys.iter().position(|key| **key == *raw) {
             self.next_key = position + 1;
-            return self.keys.get(position).map(Arc::clone).ok_or_else(|| self.error("expected a key"));
+            return self
+                .keys
+                .get(position)
+                .map(Arc::clone)
+                .ok_or_else(|| self.error("expected a key"));
         }
         let key: Arc<str> = Arc::from(raw);
         if self.keys.len() < KEPT_KEYS {

@@ -4,14 +4,20 @@
 pub(crate) fn find_path<'a, K: AsRef<str>>(json: &'a str, path: &[K]) -> Option<&'a str> {
     let mut current = json;
     for key in path {
-        current = members(current).find(|(name, _)| name_equals(name, key.as_ref())).map(|(_, value)| value)?;
+        current = members(current)
+            .find(|(name, _)| name_equals(name, key.as_ref()))
+            .map(|(_, value)| value)?;
     }
     Some(current)
 }
 
 /// Whether the raw text of a key (between the quotes) reads as this name.
 pub(crate) fn name_equals(raw: &str, name: &str) -> bool {
-    if raw.contains('\\') { unescape(raw).is_some_and(|text| text == name) } else { raw == name }
+    if raw.contains('\\') {
+        unescape(raw).is_some_and(|text| text == name)
+    } else {
+        raw == name
+    }
 }
 
 /// The members of a JSON object: raw key and raw value. Empty when the text is no object.

@@ -196,6 +196,10 @@ impl Number {
 
     /// The decimal of the shortest text of a floating point number; `None` for NaN and infinities.
     pub fn from_f64(value: f64) -> Option<Number> {
-        if value.is_finite() { value.to_string().parse().ok() } else { None }
+        if value.is_finite() {
+            value.to_string().parse().ok()
+        } else {
+            None
+        }
     }
 }

@@ -32,7 +32,10 @@ pub(super) fn div_round(value: i128, divisor: i128, rounding: Rounding) -> i128 
         return quotient;
     }
     let away = if value < 0 { -1 } else { 1 };
-    let twice = remainder.unsigned_abs().saturating_mul(2).cmp(&divisor.unsigned_abs());
+    let twice = remainder
+        .unsigned_abs()
+        .saturating_mul(2)
+        .cmp(&divisor.unsigned_abs());
     let step = match rounding {
         Rounding::Floor => value < 0,
         Rounding::Ceiling => value > 0,
@@ -115,9 +118,17 @@ impl Number {
             return Some(Number::ONE);
         }
         if self.is_zero() {
-            return if exponent.is_negative() { None } else { Some(Number::ZERO) };
+            return if exponent.is_negative() {
+                None
+            } else {
+                Some(Number::ZERO)
+            };
         }
-        let whole = if exponent.is_integer() { exponent.to_i64() } else { None };
+        let whole = if exponent.is_integer() {
+            exponent.to_i64()
+        } else {
+            None
+        };
         // The magnitude decides cheaply whether the result can be represented at all.
         let magnitude = (self.abs().to_f64().log10() * exponent.to_f64()).abs();
         if !magnitude.is_finite() || magnitude > 6_200.0 {
@@ -137,7 +148,10 @@ impl Number {
                 if self.is_negative() {
                     return None;
                 }
-                let power = context().powf(&base, &to_decimal(exponent.parts()), None).ok()?.value();
+                let power = context()
+                    .powf(&base, &to_decimal(exponent.parts()), None)
+                    .ok()?
+                    .value();
                 from_decimal(power.repr())
             }
         }

@@ -69,7 +69,10 @@ fn pow10_i64(n: u32) -> Option<i64> {
 }
 
 pub(crate) fn digits(mantissa: i128) -> u32 {
-    mantissa.unsigned_abs().checked_ilog10().map_or(1, |n| n + 1)
+    mantissa
+        .unsigned_abs()
+        .checked_ilog10()
+        .map_or(1, |n| n + 1)
 }
 
 impl Number {
@@ -80,7 +83,10 @@ impl Number {
 
     /// A whole number.
     pub const fn from_i64(value: i64) -> Number {
-        Number(Repr::Small { mantissa: value, scale: 0 })
+        Number(Repr::Small {
+            mantissa: value,
+            scale: 0,
+        })
     }
 
     pub(crate) const fn small(mantissa: i64, scale: u8) -> Number {
@@ -89,9 +95,10 @@ impl Number {
 
     pub(crate) fn parts(&self) -> Parts {
         match &self.0 {
-            Repr::Small { mantissa, scale } => {
-                Parts { mantissa: i128::from(*mantissa), exponent: -i32::from(*scale) }
-            }
+            Repr::Small { mantissa, scale } => Parts {
+                mantissa: i128::from(*mantissa),
+                exponent: -i32::from(*scale),
+            },
             Repr::Wide(parts) => **parts,
         }
     }
@@ -139,12 +146,18 @@ impl Number {
         {
             return Some(Number::small(small, (-exponent) as u8));
         }
-        Some(Number(Repr::Wide(Arc::new(Parts { mantissa, exponent: exponent as i32 }))))
+        Some(Number(Repr::Wide(Arc::new(Parts {
+            mantissa,
+            exponent: exponent as i32,
+        }))))
     }
 
     /// Drops trailing zeros after the decimal point, but keeps at least `keep` decimals.
     pub(crate) fn strip_zeros(self, keep: u32) -> Number {
-        let Parts { mut mantissa, exponent } = self.parts();
+        let Parts {
+            mut mantissa,
+            exponent,
+        } = self.parts();
         let mut exponent = i64::from(exponent);
         if mantissa == 0 || exponent >= 0 || mantissa % 10 != 0 {
             return self;
@@ -170,14 +183,28 @@ impl Number {
     /// `self + other`; `None` when the result is too large.
     pub fn add(&self, other: &Number) -> Option<Number> {
         if let (
-            Repr::Small { mantissa: a, scale: sa },
-            Repr::Small { mantissa: b, scale: sb },
+            Repr::Small {
+                mantissa: a,
+                scale: sa,
+            },
+            Repr::Small {
+                mantissa: b,
+                scale: sb,
+            },
         ) = (&self.0, &other.0)
         {
             let (a, b, scale) = match sa.cmp(sb) {
                 Ordering::Equal => (Some(*a), Some(*b), *sa),
-                Ordering::Less => (pow10_i64(u32::from(sb - sa)).and_then(|p| a.checked_mul(p)), Some(*b), *sb),
-                Ordering::Greater => (Some(*a), pow10_i64(u32::from(sa - sb)).and_then(|p| b.checked_mul(p)), *sa),
+                Ordering::Less => (
+                    pow10_i64(u32::from(sb - sa)).and_then(|p| a.checked_mul(p)),
+                    Some(*b),
+                    *sb,
+                ),
+                Ordering::Greater => (
+                    Some(*a),
+                    pow10_i64(u32::from(sa - sb)).and_then(|p| b.checked_mul(p)),
+                    *sa,
+                ),
             };
             if let (Some(a), Some(b)) = (a, b)
                 && let Some(sum) = a.checked_add(b)
@@ -207,8 +234,14 @@ impl Number {
     /// `self * other`; `None` when the result is too large.
     pub fn mul(&self, other: &Number) -> Option<Number> {
         if let (
-            Repr::Small { mantissa: a, scale: sa },
-            Repr::Small { mantissa: b, scale: sb },
+            Repr::Small {
+                mantissa: a,
+                scale: sa,
+            },
+            Repr::Small {
+                mantissa: b,
+                scale: sb,
+            },
         ) = (&self.0, &other.0)
             && sa + sb <= MAX_SMALL_SCALE
             && let Some(product) = a.checked_mul(*b)
@@ -224,8 +257,14 @@ impl Number {
             return None;
         }
         if let (
-            Repr::Small { mantissa: a, scale: sa },
-            Repr::Small { mantissa: b, scale: sb },
+            Repr::Small {
+                mantissa: a,
+                scale: sa,
+            },
+            Repr::Small {
+                mantissa: b,
+                scale: sb,
+            },
         ) = (&self.0, &other.0)
             && sa >= sb
             && a.checked_rem(*b) == Some(0)
@@ -241,13 +280,23 @@ impl Number {
             return None;
         }
         if let (
-            Repr::Small { mantissa: a, scale: 0 },
-            Repr::Small { mantissa: b, scale: 0 },
+            Repr::Small {
+                mantissa: a,
+                scale: 0,
+            },
+            Repr::Small {
+                mantissa: b,
+                scale: 0,
+            },
         ) = (&self.0, &other.0)
             && let Some(remainder) = a.checked_rem(*b)
         {
             let shifted = remainder != 0 && (remainder < 0) != (*b < 0);
-            return Some(Number::from_i64(if shifted { remainder + b } else { remainder }));
+            return Some(Number::from_i64(if shifted {
+                remainder + b
+            } else {
+                remainder
+            }));
         }
         wide::modulo(self.parts(), other.parts())
     }
@@ -270,14 +319,19 @@ impl Number {
                 let Parts { mantissa, exponent } = self.parts();
                 exponent >= 0
                     || mantissa == 0
-                    || (exponent >= -(DIGITS as i32) && mantissa % pow10(exponent.unsigned_abs()) == 0)
+                    || (exponent >= -(DIGITS as i32)
+                        && mantissa % pow10(exponent.unsigned_abs()) == 0)
             }
         }
     }
 
     /// Absolute value.
     pub fn abs(&self) -> Number {
-        if self.is_negative() { self.neg() } else { self.clone() }
+        if self.is_negative() {
+            self.neg()
+        } else {
+            self.clone()
+        }
     }
 }
 
@@ -298,12 +352,24 @@ impl PartialOrd for Number {
 impl Ord for Number {
     fn cmp(&self, other: &Number) -> Ordering {
         if let (
-            Repr::Small { mantissa: a, scale: sa },
-            Repr::Small { mantissa: b, scale: sb },
+            Repr::Small {
+                mantissa: a,
+                scale: sa,
+            },
+            Repr::Small {
+                mantissa: b,
+                scale: sb,
+            },
         ) = (&self.0, &other.0)
-            && sa == sb
         {
-            return a.cmp(b);
+            // 64 bits times at most 10^18 fits 128 bits.
+            return match sa.cmp(sb) {
+                Ordering::Equal => a.cmp(b),
+                Ordering::Less => (i128::from(*a) * pow10(u32::from(sb - sa))).cmp(&i128::from(*b)),
+                Ordering::Greater => {
+                    i128::from(*a).cmp(&(i128::from(*b) * pow10(u32::from(sa - sb))))
+                }
+            };
         }
         wide::compare(self.parts(), other.parts())
     }
@@ -311,7 +377,10 @@ impl Ord for Number {
 
 impl std::hash::Hash for Number {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        let Parts { mut mantissa, mut exponent } = self.parts();
+        let Parts {
+            mut mantissa,
+            mut exponent,
+        } = self.parts();
         if mantissa == 0 {
             exponent = 0;
         }

@@ -32,7 +32,11 @@ fn align(a: Parts, b: Parts) -> Option<(i128, i128, i32)> {
     let exponent = a.exponent.min(b.exponent);
     let shift = |p: Parts| {
         let by = u32::try_from(p.exponent - exponent).ok()?;
-        if by > 37 { None } else { p.mantissa.checked_mul(pow10(by)) }
+        if by > 37 {
+            None
+        } else {
+            p.mantissa.checked_mul(pow10(by))
+        }
     };
     Some((shift(a)?, shift(b)?, exponent))
 }
@@ -65,7 +69,8 @@ pub(super) fn div(a: Parts, b: Parts) -> Option<Number> {
     let room = 37u32.saturating_sub(digits(a.mantissa));
     let scaled = a.mantissa.checked_mul(pow10(room))?;
     if scaled % b.mantissa == 0 {
-        return Number::from_parts(scaled / b.mantissa, ideal - i64::from(room)).map(|n| n.strip_zeros(keep));
+        return Number::from_parts(scaled / b.mantissa, ideal - i64::from(room))
+            .map(|n| n.strip_zeros(keep));
     }
     let quotient = context().div(&to_decimal(a), &to_decimal(b)).ok()?.value();
     from_decimal(quotient.repr())
@@ -80,14 +85,20 @@ pub(super) fn modulo(a: Parts, b: Parts) -> Option<Number> {
         }
         None => {
             let exponent = a.exponent.min(b.exponent);
-            let lift = |p: Parts| IBig::from(p.mantissa) * IBig::from(10).pow((p.exponent - exponent) as usize);
+            let lift = |p: Parts| {
+                IBig::from(p.mantissa) * IBig::from(10).pow((p.exponent - exponent) as usize)
+            };
             let (x, y) = (lift(a), lift(b));
             let remainder = x % &y;
             let zero = IBig::ZERO;
-            let remainder =
-                if remainder != zero && (remainder < zero) != (y < zero) { remainder + y } else { remainder };
+            let remainder = if remainder != zero && (remainder < zero) != (y < zero) {
+                remainder + y
+            } else {
+                remainder
+            };
             let repr: Decimal = Repr::new(remainder, exponent as isize);
-            let rounded = dashu_float::FBig::<HalfEven, 10>::from_repr(repr, Context::new(0)).with_precision(DIGITS as usize);
+            let rounded = dashu_float::FBig::<HalfEven, 10>::from_repr(repr, Context::new(0))
+                .with_precision(DIGITS as usize);
             return from_decimal(rounded.value().repr());
         }
     };
@@ -104,11 +115,9 @@ pub(super) fn compare(a: Parts, b: Parts) -> Ordering {
     }
     // Not alignable: the magnitudes differ by more than the digits we keep, or the leading digits decide.
     let magnitude = |p: Parts| i64::from(p.exponent) + i64::from(digits(p.mantissa));
-    let order = magnitude(a).cmp(&magnitude(b));
-    let order = if order == Ordering::Equal { to_decimal(a).cmp(&to_decimal(b)) } else { order_sign(order, a) };
-    order
-}
-
-fn order_sign(order: Ordering, a: Parts) -> Ordering {
-    if a.mantissa < 0 { order.reverse() } else { order }
+    match magnitude(a).cmp(&magnitude(b)) {
+        Ordering::Equal => to_decimal(a).cmp(&to_decimal(b)),
+        order if a.mantissa < 0 => order.reverse(),
+        order => order,
+    }
 }

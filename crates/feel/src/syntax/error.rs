@@ -16,7 +16,10 @@ impl ParseError {
         let line_start = before.rfind('\n').map_or(0, |at| at + 1);
         ParseError {
             line: before.matches('\n').count() as u32 + 1,
-            column: before.get(line_start..).map_or(0, |line| line.chars().count()) as u32 + 1,
+            column: before
+                .get(line_start..)
+                .map_or(0, |line| line.chars().count()) as u32
+                + 1,
             message: message.into(),
         }
     }

@@ -28,8 +28,8 @@ pub(super) struct Token {
 
 /// Longer symbols first.
 const SYMBOLS: [&str; 26] = [
-    "**", "..", "!=", "<=", ">=", "->", "+", "-", "*", "/", "(", ")", "[", "]", "{", "}", ",", ":", ".", "=", "<", ">",
-    "?", "@", ";", "|",
+    "**", "..", "!=", "<=", ">=", "->", "+", "-", "*", "/", "(", ")", "[", "]", "{", "}", ",", ":",
+    ".", "=", "<", ">", "?", "@", ";", "|",
 ];
 
 pub(super) fn tokens(text: &str, known: &[Arc<str>]) -> Result<Vec<Token>, ParseError> {
@@ -37,7 +37,10 @@ pub(super) fn tokens(text: &str, known: &[Arc<str>]) -> Result<Vec<Token>, Parse
         return Err(ParseError::at(
             text,
             0,
-            format!("the expression is {} bytes long; the limit is {MAX_TEXT}", text.len()),
+            format!(
+                "the expression is {} bytes long; the limit is {MAX_TEXT}",
+                text.len()
+            ),
         ));
     }
     let mut lexer = Lexer { text, at: 0, known };
@@ -47,7 +50,11 @@ pub(super) fn tokens(text: &str, known: &[Arc<str>]) -> Result<Vec<Token>, Parse
         let start = lexer.at;
         let kind = lexer.next()?;
         let end = kind == Kind::End;
-        tokens.push(Token { kind, start, end: lexer.at });
+        tokens.push(Token {
+            kind,
+            start,
+            end: lexer.at,
+        });
         if end {
             return Ok(tokens);
         }
@@ -79,7 +86,9 @@ impl<'a> Lexer<'a> {
             } else if trimmed.starts_with("/*") {
                 match trimmed.get(2..).and_then(|rest| rest.find("*/")) {
                     Some(end) => self.at += end + 4,
-                    None => return Err(self.error(self.at, "the comment does not end: expected '*/'")),
+                    None => {
+                        return Err(self.error(self.at, "the comment does not end: expected '*/'"));
+                    }
                 }
             } else {
                 return Ok(());
@@ -159,8 +168,9 @@ impl<'a> Lexer<'a> {
             }
         }
         let text = rest.get(..end).unwrap_or_default();
-        let number =
-            text.parse().map_err(|_| self.error(self.at, format!("the number {text:.40} is too large")))?;
+        let number = text
+            .parse()
+            .map_err(|_| self.error(self.at, format!("the number {text:.40} is too large")))?;
         self.at += end;
         Ok(Kind::Number(number))
     }
@@ -234,19 +244,29 @@ fn escape(tail: &str) -> (Option<char>, usize) {
         Some('\\') => (Some('\\'), 1),
         Some('u') => match code(4) {
             Some(high @ 0xD800..=0xDBFF) => {
-                let low = tail.get(5..11).and_then(|t| t.strip_prefix("\\u")).and_then(|t| u32::from_str_radix(t, 16).ok());
+                let low = tail
+                    .get(5..11)
+                    .and_then(|t| t.strip_prefix("\\u"))
+                    .and_then(|t| u32::from_str_radix(t, 16).ok());
                 match low {
-                    Some(low @ 0xDC00..=0xDFFF) => {
-                        (char::from_u32(0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00)), 11)
-                    }
+                    Some(low @ 0xDC00..=0xDFFF) => (
+                        char::from_u32(0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00)),
+                        11,
+                    ),
                     _ => (Some(char::REPLACEMENT_CHARACTER), 5),
                 }
             }
-            Some(code) => (Some(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)), 5),
+            Some(code) => (
+                Some(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)),
+                5,
+            ),
             None => (None, 1),
         },
         Some('U') => match code(6) {
-            Some(code) => (Some(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)), 7),
+            Some(code) => (
+                Some(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)),
+                7,
+            ),
             None => (None, 1),
         },
         Some(_) => (None, 1),

@@ -14,7 +14,9 @@ pub(crate) fn is_name_start(c: char) -> bool {
 
 /// A character that a name can go on with.
 pub(crate) fn is_name_part(c: char) -> bool {
-    is_name_start(c) || c.is_ascii_digit() || matches!(c as u32, 0xB7 | 0x300..=0x36F | 0x203F..=0x2040)
+    is_name_start(c)
+        || c.is_ascii_digit()
+        || matches!(c as u32, 0xB7 | 0x300..=0x36F | 0x203F..=0x2040)
 }
 
 /// Whether a context key needs no quotes.
@@ -27,8 +29,24 @@ pub(crate) fn is_plain_name(text: &str) -> bool {
 pub(crate) fn is_reserved(word: &str) -> bool {
     matches!(
         word,
-        "null" | "true" | "false" | "function" | "if" | "then" | "else" | "for" | "between" | "instance" | "of"
-            | "and" | "or" | "in" | "some" | "every" | "return" | "satisfies"
+        "null"
+            | "true"
+            | "false"
+            | "function"
+            | "if"
+            | "then"
+            | "else"
+            | "for"
+            | "between"
+            | "instance"
+            | "of"
+            | "and"
+            | "or"
+            | "in"
+            | "some"
+            | "every"
+            | "return"
+            | "satisfies"
     )
 }
 

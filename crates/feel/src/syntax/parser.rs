@@ -74,7 +74,10 @@ pub(crate) fn parse_expression(text: &str, options: &ParseOptions) -> Result<Exp
     Ok(node.expr)
 }
 
-pub(crate) fn parse_unary_tests(text: &str, options: &ParseOptions) -> Result<Vec<Test>, ParseError> {
+pub(crate) fn parse_unary_tests(
+    text: &str,
+    options: &ParseOptions,
+) -> Result<Vec<Test>, ParseError> {
     let mut parser = Parser::new(text, options)?;
     let tests = parser.unary_tests()?;
     parser.expect_end()?;
@@ -94,12 +97,21 @@ pub(super) struct Parser<'a> {
 
 impl<'a> Parser<'a> {
     fn new(text: &'a str, options: &ParseOptions) -> Result<Parser<'a>, ParseError> {
-        Ok(Parser { text, tokens: tokens(text, &options.names)?, at: 0, depth: 0, range_end: false, pending: None })
+        Ok(Parser {
+            text,
+            tokens: tokens(text, &options.names)?,
+            at: 0,
+            depth: 0,
+            range_end: false,
+            pending: None,
+        })
     }
 
     pub(super) fn peek_at(&self, ahead: usize) -> &Kind {
         const END: &Kind = &Kind::End;
-        self.tokens.get(self.at + ahead).map_or(END, |token| &token.kind)
+        self.tokens
+            .get(self.at + ahead)
+            .map_or(END, |token| &token.kind)
     }
 
     pub(super) fn peek(&self) -> &Kind {
@@ -153,11 +165,19 @@ impl<'a> Parser<'a> {
     }
 
     pub(super) fn expect_symbol(&mut self, symbol: &str) -> Result<(), ParseError> {
-        if self.take_symbol(symbol) { Ok(()) } else { Err(self.unexpected(&format!("'{symbol}'"))) }
+        if self.take_symbol(symbol) {
+            Ok(())
+        } else {
+            Err(self.unexpected(&format!("'{symbol}'")))
+        }
     }
 
     pub(super) fn expect_word(&mut self, word: &str) -> Result<(), ParseError> {
-        if self.take_word(word) { Ok(()) } else { Err(self.unexpected(&format!("'{word}'"))) }
+        if self.take_word(word) {
+            Ok(())
+        } else {
+            Err(self.unexpected(&format!("'{word}'")))
+        }
     }
 
     fn expect_end(&self) -> Result<(), ParseError> {
@@ -169,7 +189,11 @@ impl<'a> Parser<'a> {
 
     pub(super) fn unexpected(&self, expected: &str) -> ParseError {
         let (found, offset) = match self.tokens.get(self.at) {
-            Some(Token { kind: Kind::End, start, .. }) => ("the end of the expression".to_owned(), *start),
+            Some(Token {
+                kind: Kind::End,
+                start,
+                ..
+            }) => ("the end of the expression".to_owned(), *start),
             Some(token) => {
                 let text = self.text.get(token.start..token.end).unwrap_or_default();
                 let short: String = text.chars().take(40).collect();
@@ -177,11 +201,18 @@ impl<'a> Parser<'a> {
             }
             None => ("the end of the expression".to_owned(), self.text.len()),
         };
-        ParseError::at(self.text, offset, format!("expected {expected}, found {found}"))
+        ParseError::at(
+            self.text,
+            offset,
+            format!("expected {expected}, found {found}"),
+        )
     }
 
     pub(super) fn error_here(&self, message: impl Into<String>) -> ParseError {
-        let offset = self.tokens.get(self.at).map_or(self.text.len(), |token| token.start);
+        let offset = self
+            .tokens
+            .get(self.at)
+            .map_or(self.text.len(), |token| token.start);
         ParseError::at(self.text, offset, message)
     }
 
@@ -190,11 +221,16 @@ impl<'a> Parser<'a> {
         if children >= 2 * MAX_NESTING {
             return Err(self.too_deep());
         }
-        Ok(Node { expr, height: children + 1 })
+        Ok(Node {
+            expr,
+            height: children + 1,
+        })
     }
 
     fn too_deep(&self) -> ParseError {
-        self.error_here(format!("the expression is nested too deeply; the limit is {MAX_NESTING} levels"))
+        self.error_here(format!(
+            "the expression is nested too deeply; the limit is {MAX_NESTING} levels"
+        ))
     }
 
     /// Any expression.
@@ -275,7 +311,13 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn junction(&mut self, first: Node, word: &str, operand: u8, make: fn(Vec<Expr>) -> Expr) -> Parsed {
+    fn junction(
+        &mut self,
+        first: Node,
+        word: &str,
+        operand: u8,
+        make: fn(Vec<Expr>) -> Expr,
+    ) -> Parsed {
         let mut height = first.height;
         let mut terms = vec![first.expr];
         while self.take_word(word) {
@@ -310,19 +352,28 @@ impl<'a> Parser<'a> {
             self.advance();
             let right = self.sum()?;
             let height = left.height.max(right.height);
-            return self.node(Expr::Compare(op, Box::new(left.expr), Box::new(right.expr)), height);
+            return self.node(
+                Expr::Compare(op, Box::new(left.expr), Box::new(right.expr)),
+                height,
+            );
         }
         if self.take_word("between") {
             return self.between(left);
         }
         if self.take_word("in") {
             let (tests, height) = self.tests_after_in()?;
-            return self.node(Expr::In(Box::new(left.expr), tests), height.max(left.height));
+            return self.node(
+                Expr::In(Box::new(left.expr), tests),
+                height.max(left.height),
+            );
         }
         self.expect_word("instance")?;
         self.expect_word("of")?;
         let (kind, height) = self.type_name(0)?;
-        self.node(Expr::InstanceOf(Box::new(left.expr), kind), height.max(left.height))
+        self.node(
+            Expr::InstanceOf(Box::new(left.expr), kind),
+            height.max(left.height),
+        )
     }
 
     fn between(&mut self, value: Node) -> Parsed {
@@ -330,7 +381,14 @@ impl<'a> Parser<'a> {
         self.expect_word("and")?;
         let high = self.sum()?;
         let height = value.height.max(low.height).max(high.height);
-        self.node(Expr::Between(Box::new(value.expr), Box::new(low.expr), Box::new(high.expr)), height)
+        self.node(
+            Expr::Between(
+                Box::new(value.expr),
+                Box::new(low.expr),
+                Box::new(high.expr),
+            ),
+            height,
+        )
     }
 
     fn negation(&mut self) -> Parsed {
@@ -345,9 +403,10 @@ impl<'a> Parser<'a> {
         for _ in 0..count {
             // A negative literal is a literal, so that ranges and tests see it as one.
             node = match node.expr {
-                Expr::Number(number) if !number.is_negative() && !number.is_zero() => {
-                    Node { expr: Expr::Number(number.neg()), height: node.height }
-                }
+                Expr::Number(number) if !number.is_negative() && !number.is_zero() => Node {
+                    expr: Expr::Number(number.neg()),
+                    height: node.height,
+                },
                 expr => self.node(Expr::Negate(Box::new(expr)), node.height)?,
             };
         }
@@ -384,7 +443,10 @@ impl<'a> Parser<'a> {
         Ok((tests, height))
     }
 
-    fn positive_test(&mut self, operand: fn(&mut Self) -> Parsed) -> Result<(Test, u32), ParseError> {
+    fn positive_test(
+        &mut self,
+        operand: fn(&mut Self) -> Parsed,
+    ) -> Result<(Test, u32), ParseError> {
         if let Some(op) = self.compare_op() {
             self.advance();
             let node = self.sum()?;

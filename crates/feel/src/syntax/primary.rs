@@ -33,7 +33,10 @@ impl Parser<'_> {
                 let filter = self.expression()?;
                 self.expect_symbol("]")?;
                 let height = node.height.max(filter.height);
-                node = self.node(Expr::Filter(Box::new(node.expr), Box::new(filter.expr)), height)?;
+                node = self.node(
+                    Expr::Filter(Box::new(node.expr), Box::new(filter.expr)),
+                    height,
+                )?;
             } else if self.is_symbol("(") && callable(&node.expr) {
                 node = self.call(node)?;
             } else {
@@ -55,7 +58,16 @@ impl Parser<'_> {
             Kind::Symbol(symbol) => !matches!(*symbol, "(" | "[" | "{" | "@" | "?" | "-"),
             Kind::Word(word) => matches!(
                 &**word,
-                "and" | "or" | "then" | "else" | "return" | "satisfies" | "in" | "between" | "instance" | "of"
+                "and"
+                    | "or"
+                    | "then"
+                    | "else"
+                    | "return"
+                    | "satisfies"
+                    | "in"
+                    | "between"
+                    | "instance"
+                    | "of"
             ),
             _ => false,
         }
@@ -122,7 +134,11 @@ impl Parser<'_> {
     }
 
     fn expect_closing(&mut self, symbol: &str) -> Result<(), ParseError> {
-        if self.take_symbol(symbol) { Ok(()) } else { Err(self.unexpected(&format!("',' or '{symbol}'"))) }
+        if self.take_symbol(symbol) {
+            Ok(())
+        } else {
+            Err(self.unexpected(&format!("',' or '{symbol}'")))
+        }
     }
 
     /// `some words:` here: the name, and how many tokens it takes.
@@ -215,7 +231,11 @@ impl Parser<'_> {
     }
 
     fn expect_closing_or_range(&mut self, symbol: &str) -> Result<(), ParseError> {
-        if self.take_symbol(symbol) { Ok(()) } else { Err(self.unexpected(&format!("'{symbol}' or an operator"))) }
+        if self.take_symbol(symbol) {
+            Ok(())
+        } else {
+            Err(self.unexpected(&format!("'{symbol}' or an operator")))
+        }
     }
 
     fn range(&mut self, start: Node, start_included: bool) -> Parsed {
@@ -232,7 +252,12 @@ impl Parser<'_> {
             return Err(self.unexpected("']', ')' or '[' at the end of the range"));
         };
         let height = start.height.max(end.height);
-        let range = RangeExpr { start: start.expr, start_included, end: end.expr, end_included };
+        let range = RangeExpr {
+            start: start.expr,
+            start_included,
+            end: end.expr,
+            end_included,
+        };
         self.node(Expr::Range(Box::new(range)), height)
     }
 
@@ -305,7 +330,10 @@ impl Parser<'_> {
             _ => {
                 if let Some((name, count)) = self.builtin_name() {
                     (0..count).for_each(|_| self.advance());
-                    return Ok(Node { expr: Expr::Name(Arc::from(name)), height: 1 });
+                    return Ok(Node {
+                        expr: Expr::Name(Arc::from(name)),
+                        height: 1,
+                    });
                 }
                 let junction = matches!(&*word, "and" | "or") && self.is_symbol_at(1, "(");
                 if is_reserved(&word) && !junction {
@@ -318,7 +346,9 @@ impl Parser<'_> {
 
     /// The longest builtin name of several words that stands here in front of `(`.
     fn builtin_name(&self) -> Option<(&'static str, usize)> {
-        let Kind::Word(first) = self.peek() else { return None };
+        let Kind::Word(first) = self.peek() else {
+            return None;
+        };
         builtins::names_beginning_with(first)
             .filter(|name| {
                 let mut count = 0;
@@ -347,7 +377,10 @@ impl Parser<'_> {
             }
         }
         let last = self.expression()?;
-        self.node(Expr::If(branches, Box::new(last.expr)), height.max(last.height))
+        self.node(
+            Expr::If(branches, Box::new(last.expr)),
+            height.max(last.height),
+        )
     }
 
     fn iterators(&mut self) -> Result<(Vec<Iterator>, u32), ParseError> {
@@ -400,7 +433,10 @@ impl Parser<'_> {
         let (iterators, height) = self.iterators()?;
         self.expect_word("return")?;
         let body = self.expression()?;
-        self.node(Expr::For(iterators, Box::new(body.expr)), height.max(body.height))
+        self.node(
+            Expr::For(iterators, Box::new(body.expr)),
+            height.max(body.height),
+        )
     }
 
     fn quantified(&mut self, word: &str) -> Parsed {
@@ -410,7 +446,14 @@ impl Parser<'_> {
         let body = self.expression()?;
         let height = height.max(body.height);
         let body = Box::new(body.expr);
-        self.node(if word == "some" { Expr::Some(iterators, body) } else { Expr::Every(iterators, body) }, height)
+        self.node(
+            if word == "some" {
+                Expr::Some(iterators, body)
+            } else {
+                Expr::Every(iterators, body)
+            },
+            height,
+        )
     }
 
     fn function(&mut self) -> Parsed {
@@ -429,7 +472,9 @@ impl Parser<'_> {
                     None
                 };
                 if parameters.iter().any(|(other, _)| *other == name) {
-                    return Err(self.error_here(format!("the parameter '{name}' is declared twice")));
+                    return Err(
+                        self.error_here(format!("the parameter '{name}' is declared twice"))
+                    );
                 }
                 parameters.push((name, kind));
                 if !self.take_symbol(",") {
@@ -439,10 +484,15 @@ impl Parser<'_> {
             self.expect_closing(")")?;
         }
         if self.is_word("external") {
-            return Err(self.error_here("external functions are not supported: expected an expression as the body"));
+            return Err(self.error_here(
+                "external functions are not supported: expected an expression as the body",
+            ));
         }
         let body = self.expression()?;
-        self.node(Expr::Function(parameters, Box::new(body.expr)), height.max(body.height))
+        self.node(
+            Expr::Function(parameters, Box::new(body.expr)),
+            height.max(body.height),
+        )
     }
 }
 

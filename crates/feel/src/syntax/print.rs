@@ -45,11 +45,21 @@ impl Display for Expr {
             Expr::Negate(operand) => write!(f, "-{}", Operand(operand)),
             Expr::Arithmetic(first, rest) => {
                 write!(f, "{}", Operand(first))?;
-                rest.iter().try_for_each(|(op, operand)| write!(f, " {} {}", op.symbol(), Operand(operand)))
+                rest.iter().try_for_each(|(op, operand)| {
+                    write!(f, " {} {}", op.symbol(), Operand(operand))
+                })
             }
-            Expr::Compare(op, left, right) => write!(f, "{} {} {}", Operand(left), op.symbol(), Operand(right)),
+            Expr::Compare(op, left, right) => {
+                write!(f, "{} {} {}", Operand(left), op.symbol(), Operand(right))
+            }
             Expr::Between(value, low, high) => {
-                write!(f, "{} between {} and {}", Operand(value), Operand(low), Operand(high))
+                write!(
+                    f,
+                    "{} between {} and {}",
+                    Operand(value),
+                    Operand(low),
+                    Operand(high)
+                )
             }
             Expr::In(value, tests) => {
                 write!(f, "{} in (", Operand(value))?;
@@ -138,7 +148,11 @@ impl Display for Operand<'_> {
             | Expr::CallNamed(..) => true,
             _ => false,
         };
-        if single { write!(f, "{}", self.0) } else { write!(f, "({})", self.0) }
+        if single {
+            write!(f, "{}", self.0)
+        } else {
+            write!(f, "({})", self.0)
+        }
     }
 }
 
@@ -148,7 +162,9 @@ struct RangeEnd<'a>(&'a Expr);
 impl Display for RangeEnd<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Expr::Filter(..) | Expr::Path(..) | Expr::Call(..) | Expr::CallNamed(..) => write!(f, "({})", self.0),
+            Expr::Filter(..) | Expr::Path(..) | Expr::Call(..) | Expr::CallNamed(..) => {
+                write!(f, "({})", self.0)
+            }
             other => write!(f, "{}", Operand(other)),
         }
     }
@@ -239,7 +255,11 @@ fn junction(f: &mut Formatter<'_>, terms: &[Expr], word: &str) -> fmt::Result {
 /// With backticks where the plain word would read as something else.
 fn write_name(f: &mut Formatter<'_>, name: &str) -> fmt::Result {
     let begins_builtin = builtins::names_beginning_with(name).next().is_some();
-    if is_plain_name(name) && name != "external" && !begins_builtin { f.write_str(name) } else { write!(f, "`{name}`") }
+    if is_plain_name(name) && name != "external" && !begins_builtin {
+        f.write_str(name)
+    } else {
+        write!(f, "`{name}`")
+    }
 }
 
 fn write_property(f: &mut Formatter<'_>, name: &str) -> fmt::Result {
@@ -251,7 +271,11 @@ fn write_property(f: &mut Formatter<'_>, name: &str) -> fmt::Result {
 }
 
 fn write_key(f: &mut Formatter<'_>, key: &str) -> fmt::Result {
-    if is_plain_name(key) { f.write_str(key) } else { write_quoted(f, key) }
+    if is_plain_name(key) {
+        f.write_str(key)
+    } else {
+        write_quoted(f, key)
+    }
 }
 
 fn write_callee(f: &mut Formatter<'_>, callee: &Expr) -> fmt::Result {

@@ -14,7 +14,9 @@ impl Parser<'_> {
     /// A type and the height of its tree.
     pub(super) fn type_name(&mut self, depth: u32) -> Result<(Type, u32), ParseError> {
         if depth > MAX_TYPE_DEPTH {
-            return Err(self.error_here(format!("the type is nested more than {MAX_TYPE_DEPTH} levels")));
+            return Err(self.error_here(format!(
+                "the type is nested more than {MAX_TYPE_DEPTH} levels"
+            )));
         }
         let kind = match self.peek().clone() {
             Kind::Word(word) => match &*word {
@@ -92,10 +94,17 @@ impl Parser<'_> {
             (&["date", "and", "time"], Type::DateTime),
             (&["days", "and", "time", "duration"], Type::DayTimeDuration),
             (&["day", "and", "time", "duration"], Type::DayTimeDuration),
-            (&["years", "and", "months", "duration"], Type::YearMonthDuration),
+            (
+                &["years", "and", "months", "duration"],
+                Type::YearMonthDuration,
+            ),
         ];
         for (words, kind) in LONG {
-            if words.iter().enumerate().all(|(at, word)| self.is_word_at(at, word)) {
+            if words
+                .iter()
+                .enumerate()
+                .all(|(at, word)| self.is_word_at(at, word))
+            {
                 words.iter().for_each(|_| self.advance());
                 return Ok(kind);
             }

@@ -12,7 +12,9 @@ impl Expr {
             | Expr::Temporal(..)
             | Expr::Name(_)
             | Expr::Input => {}
-            Expr::List(items) | Expr::And(items) | Expr::Or(items) => items.iter().for_each(|item| item.visit(f)),
+            Expr::List(items) | Expr::And(items) | Expr::Or(items) => {
+                items.iter().for_each(|item| item.visit(f))
+            }
             Expr::Context(entries) => entries.iter().for_each(|(_, value)| value.visit(f)),
             Expr::Range(range) => {
                 range.start.visit(f);
@@ -31,7 +33,9 @@ impl Expr {
                 left.visit(f);
                 right.visit(f);
             }
-            Expr::Between(value, low, high) => [value, low, high].into_iter().for_each(|part| part.visit(f)),
+            Expr::Between(value, low, high) => [value, low, high]
+                .into_iter()
+                .for_each(|part| part.visit(f)),
             Expr::In(value, tests) => {
                 value.visit(f);
                 tests.iter().for_each(|test| test.visit(f));
@@ -43,7 +47,9 @@ impl Expr {
                 }
                 last.visit(f);
             }
-            Expr::For(iterators, body) | Expr::Some(iterators, body) | Expr::Every(iterators, body) => {
+            Expr::For(iterators, body)
+            | Expr::Some(iterators, body)
+            | Expr::Every(iterators, body) => {
                 for iterator in iterators {
                     match &iterator.source {
                         Source::List(list) => list.visit(f),

@@ -1,11 +1,16 @@
 //! Sums and differences of temporal values.
 
-use super::{Date, DateTime, DayTimeDuration, NANOS_PER_SECOND, SECONDS_PER_DAY, Time, YearMonthDuration};
+use super::{
+    Date, DateTime, DayTimeDuration, NANOS_PER_SECOND, SECONDS_PER_DAY, Time, YearMonthDuration,
+};
 
 impl Time {
     /// Later by a duration, around the clock.
     pub fn add(&self, duration: DayTimeDuration) -> Time {
-        Time::from_nanos(i128::from(self.nanos_of_day()) + duration.total_nanos(), self.zone().clone())
+        Time::from_nanos(
+            i128::from(self.nanos_of_day()) + duration.total_nanos(),
+            self.zone().clone(),
+        )
     }
 }
 
@@ -20,7 +25,10 @@ impl DateTime {
 
     /// Later by months, at the same time of day.
     pub fn add_months(&self, duration: YearMonthDuration) -> Option<DateTime> {
-        Some(DateTime::new(self.date().add_months(duration.total_months())?, self.time().clone()))
+        Some(DateTime::new(
+            self.date().add_months(duration.total_months())?,
+            self.time().clone(),
+        ))
     }
 }
 
@@ -32,7 +40,8 @@ impl Date {
 
     /// Whole months from `from` to this date, towards zero.
     pub fn months_since(&self, from: Date) -> i64 {
-        let months = (i64::from(self.year()) - i64::from(from.year())) * 12 + i64::from(self.month())
+        let months = (i64::from(self.year()) - i64::from(from.year())) * 12
+            + i64::from(self.month())
             - i64::from(from.month());
         if months > 0 && self.day() < from.day() {
             months - 1

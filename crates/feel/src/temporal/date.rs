@@ -46,7 +46,7 @@ impl Date {
     /// The same day in an equivalent year that jiff can hold, and how many 400-year cycles lie between.
     fn equivalent(&self) -> (i64, civil::Date) {
         let year = equivalent_year(self.year);
-        let date = civil::Date::new(year as i16, self.month, self.day).unwrap_or(civil::Date::ZERO);
+        let date = civil::Date::new(year, self.month, self.day).unwrap_or(civil::Date::ZERO);
         (i64::from(self.year - i32::from(year)) / 400, date)
     }
 
@@ -64,7 +64,9 @@ impl Date {
     pub fn epoch_day(&self) -> i64 {
         let (cycles, date) = self.equivalent();
         let epoch = civil::date(1970, 1, 1);
-        let days = date.since(epoch).map_or(0, |span| i64::from(span.get_days()));
+        let days = date
+            .since(epoch)
+            .map_or(0, |span| i64::from(span.get_days()));
         cycles * CYCLE_DAYS + days
     }
 
@@ -72,10 +74,19 @@ impl Date {
     pub fn from_epoch_day(days: i64) -> Option<Date> {
         // 2000-01-01 is day 10957.
         let from_base = days.checked_sub(10_957)?;
-        let (cycles, rest) = (from_base.div_euclid(CYCLE_DAYS), from_base.rem_euclid(CYCLE_DAYS));
-        let date = civil::date(CYCLE_BASE as i16, 1, 1).checked_add(jiff::Span::new().try_days(rest).ok()?).ok()?;
+        let (cycles, rest) = (
+            from_base.div_euclid(CYCLE_DAYS),
+            from_base.rem_euclid(CYCLE_DAYS),
+        );
+        let date = civil::date(CYCLE_BASE as i16, 1, 1)
+            .checked_add(jiff::Span::new().try_days(rest).ok()?)
+            .ok()?;
         let year = i64::from(date.year()).checked_add(cycles.checked_mul(400)?)?;
-        Date::new(i32::try_from(year).ok()?, i64::from(date.month()), i64::from(date.day()))
+        Date::new(
+            i32::try_from(year).ok()?,
+            i64::from(date.month()),
+            i64::from(date.day()),
+        )
     }
 
     /// Later or earlier by days.
@@ -85,7 +96,10 @@ impl Date {
 
     /// Later or earlier by months; the day is cut to the last one of the month.
     pub fn add_months(&self, months: i64) -> Option<Date> {
-        let count = i64::from(self.year).checked_mul(12)?.checked_add(i64::from(self.month) - 1)?.checked_add(months)?;
+        let count = i64::from(self.year)
+            .checked_mul(12)?
+            .checked_add(i64::from(self.month) - 1)?
+            .checked_add(months)?;
         let year = i32::try_from(count.div_euclid(12)).ok()?;
         let month = count.rem_euclid(12) + 1;
         let last = Date::new(year, month, 1)?.last_day_of_month();
@@ -123,7 +137,13 @@ impl fmt::Display for Date {
         if self.year < 0 {
             f.write_str("-")?;
         }
-        write!(f, "{:04}-{:02}-{:02}", self.year.unsigned_abs(), self.month, self.day)
+        write!(
+            f,
+            "{:04}-{:02}-{:02}",
+            self.year.unsigned_abs(),
+            self.month,
+            self.day
+        )
     }
 }
 

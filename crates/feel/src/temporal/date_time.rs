@@ -20,7 +20,10 @@ impl DateTime {
         let local = seconds.checked_add(i64::from(zone.offset_at(seconds)))?;
         let date = Date::from_epoch_day(local.div_euclid(SECONDS_PER_DAY))?;
         let second = local.rem_euclid(SECONDS_PER_DAY);
-        let time = Time::from_nanos(i128::from(second) * i128::from(NANOS_PER_SECOND) + i128::from(nanos), zone);
+        let time = Time::from_nanos(
+            i128::from(second) * i128::from(NANOS_PER_SECOND) + i128::from(nanos),
+            zone,
+        );
         Some(DateTime { date, time })
     }
 
@@ -55,7 +58,8 @@ impl DateTime {
 
     /// Nanoseconds since 1970-01-01T00:00:00Z; local times count as UTC.
     pub fn epoch_nanos(&self) -> i128 {
-        i128::from(self.epoch_seconds()) * i128::from(NANOS_PER_SECOND) + i128::from(self.time.nanos())
+        i128::from(self.epoch_seconds()) * i128::from(NANOS_PER_SECOND)
+            + i128::from(self.time.nanos())
     }
 
     /// Milliseconds since 1970-01-01T00:00:00Z; local times count as UTC.
@@ -65,7 +69,10 @@ impl DateTime {
 
     /// The same fields told in another zone.
     pub fn with_zone(&self, zone: Zone) -> DateTime {
-        DateTime { date: self.date, time: Time::from_nanos(i128::from(self.time.nanos_of_day()), zone) }
+        DateTime {
+            date: self.date,
+            time: Time::from_nanos(i128::from(self.time.nanos_of_day()), zone),
+        }
     }
 }
 

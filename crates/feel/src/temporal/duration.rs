@@ -59,7 +59,10 @@ pub struct DayTimeDuration {
 
 impl DayTimeDuration {
     /// No time at all.
-    pub const ZERO: DayTimeDuration = DayTimeDuration { seconds: 0, nanos: 0 };
+    pub const ZERO: DayTimeDuration = DayTimeDuration {
+        seconds: 0,
+        nanos: 0,
+    };
 
     /// So many seconds; may be negative.
     pub const fn from_seconds(seconds: i64) -> DayTimeDuration {
@@ -68,13 +71,19 @@ impl DayTimeDuration {
 
     /// So many milliseconds; may be negative.
     pub const fn from_millis(millis: i64) -> DayTimeDuration {
-        DayTimeDuration { seconds: millis.div_euclid(1000), nanos: (millis.rem_euclid(1000) * 1_000_000) as i32 }
+        DayTimeDuration {
+            seconds: millis.div_euclid(1000),
+            nanos: (millis.rem_euclid(1000) * 1_000_000) as i32,
+        }
     }
 
     /// `None` when the seconds do not fit 64 bits.
     pub fn from_nanos(nanos: i128) -> Option<DayTimeDuration> {
         let seconds = i64::try_from(nanos.div_euclid(i128::from(NANOS_PER_SECOND))).ok()?;
-        Some(DayTimeDuration { seconds, nanos: nanos.rem_euclid(i128::from(NANOS_PER_SECOND)) as i32 })
+        Some(DayTimeDuration {
+            seconds,
+            nanos: nanos.rem_euclid(i128::from(NANOS_PER_SECOND)) as i32,
+        })
     }
 
     /// All of it in nanoseconds.
@@ -84,12 +93,18 @@ impl DayTimeDuration {
 
     /// All of it in whole milliseconds, rounded down and cut to 64 bits.
     pub fn total_millis(&self) -> i64 {
-        self.seconds.saturating_mul(1000).saturating_add(i64::from(self.nanos) / 1_000_000)
+        self.seconds
+            .saturating_mul(1000)
+            .saturating_add(i64::from(self.nanos) / 1_000_000)
     }
 
     /// All of it in whole seconds, towards zero.
     pub fn total_seconds(&self) -> i64 {
-        if self.seconds < 0 && self.nanos > 0 { self.seconds + 1 } else { self.seconds }
+        if self.seconds < 0 && self.nanos > 0 {
+            self.seconds + 1
+        } else {
+            self.seconds
+        }
     }
 
     /// Whole days.
@@ -127,8 +142,12 @@ impl fmt::Display for DayTimeDuration {
         }
         let total = total.unsigned_abs();
         let (seconds, nanos) = (total / 1_000_000_000, total % 1_000_000_000);
-        let (days, hours, minutes, seconds) =
-            (seconds / 86_400, seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
+        let (days, hours, minutes, seconds) = (
+            seconds / 86_400,
+            seconds / 3600 % 24,
+            seconds / 60 % 60,
+            seconds % 60,
+        );
         f.write_str("P")?;
         if days != 0 {
             write!(f, "{days}D")?;

@@ -1,6 +1,8 @@
 //! ISO 8601 text, as FEEL reads it.
 
-use super::{Date, DateTime, DayTimeDuration, MAX_YEAR, SECONDS_PER_DAY, Time, YearMonthDuration, Zone};
+use super::{
+    Date, DateTime, DayTimeDuration, MAX_YEAR, SECONDS_PER_DAY, Time, YearMonthDuration, Zone,
+};
 use crate::value::Value;
 
 impl Date {
@@ -48,7 +50,9 @@ impl DateTime {
             Some(time) => Some(DateTime::new(date, time)),
             // 24:00:00 is the midnight at the end of the day.
             None => {
-                let zone = clock.strip_prefix("24:00:00").or_else(|| clock.strip_prefix("24:00"))?;
+                let zone = clock
+                    .strip_prefix("24:00:00")
+                    .or_else(|| clock.strip_prefix("24:00"))?;
                 let time = Time::parse(&format!("00:00:00{zone}"))?;
                 Some(DateTime::new(date.add_days(1)?, time))
             }
@@ -63,7 +67,10 @@ fn date_prefix(text: &str) -> Option<(Date, &str)> {
     };
     let end = rest.find('-')?;
     let digits = rest.get(..end)?;
-    if !(4..=9).contains(&digits.len()) || (digits.len() > 4 && digits.starts_with('0')) || !all_digits(digits) {
+    if !(4..=9).contains(&digits.len())
+        || (digits.len() > 4 && digits.starts_with('0'))
+        || !all_digits(digits)
+    {
         return None;
     }
     let year: i32 = digits.parse().ok()?;
@@ -83,7 +90,11 @@ fn all_digits(text: &str) -> bool {
 }
 
 fn two_digits(text: &str) -> Option<i64> {
-    if text.len() == 2 && all_digits(text) { text.parse().ok() } else { None }
+    if text.len() == 2 && all_digits(text) {
+        text.parse().ok()
+    } else {
+        None
+    }
 }
 
 /// `05` or `05.123`; digits below nanoseconds are dropped.
@@ -101,7 +112,10 @@ fn fraction_nanos(fraction: &str) -> Option<i64> {
     }
     let mut nanos = 0;
     for index in 0..9 {
-        let digit = fraction.as_bytes().get(index).map_or(0, |b| i64::from(b - b'0'));
+        let digit = fraction
+            .as_bytes()
+            .get(index)
+            .map_or(0, |b| i64::from(b - b'0'));
         nanos = nanos * 10 + digit;
     }
     Some(nanos)
@@ -137,8 +151,15 @@ impl YearMonthDuration {
         if !fields.0.is_empty() || (years.is_none() && months.is_none()) {
             return None;
         }
-        let total = years.unwrap_or(0).checked_mul(12)?.checked_add(months.unwrap_or(0))?;
-        Some(YearMonthDuration::from_months(if negative { -total } else { total }))
+        let total = years
+            .unwrap_or(0)
+            .checked_mul(12)?
+            .checked_add(months.unwrap_or(0))?;
+        Some(YearMonthDuration::from_months(if negative {
+            -total
+        } else {
+            total
+        }))
     }
 }
 
@@ -202,7 +223,9 @@ impl Fields<'_> {
         let text = self.0.strip_suffix('S')?;
         let value = match text.split_once('.') {
             None if all_digits(text) => (text.parse().ok()?, 0),
-            Some((whole, fraction)) if all_digits(whole) => (whole.parse().ok()?, fraction_nanos(fraction)?),
+            Some((whole, fraction)) if all_digits(whole) => {
+                (whole.parse().ok()?, fraction_nanos(fraction)?)
+            }
             _ => return None,
         };
         self.0 = "";

@@ -17,13 +17,19 @@ impl Time {
             && (0..60).contains(&minute)
             && (0..60).contains(&second)
             && (0..NANOS_PER_SECOND).contains(&nanos);
-        valid.then(|| Time { nanos: (hour * 3600 + minute * 60 + second) * NANOS_PER_SECOND + nanos, zone })
+        valid.then(|| Time {
+            nanos: (hour * 3600 + minute * 60 + second) * NANOS_PER_SECOND + nanos,
+            zone,
+        })
     }
 
     /// From nanoseconds since midnight, taken modulo one day.
     pub fn from_nanos(nanos: i128, zone: Zone) -> Time {
         let day = i128::from(SECONDS_PER_DAY) * i128::from(NANOS_PER_SECOND);
-        Time { nanos: nanos.rem_euclid(day) as i64, zone }
+        Time {
+            nanos: nanos.rem_euclid(day) as i64,
+            zone,
+        }
     }
 
     /// Nanoseconds since midnight.
@@ -78,7 +84,13 @@ impl Time {
 impl fmt::Display for Time {
     /// `10:30:00.5+01:00`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:02}:{:02}:{:02}", self.hour(), self.minute(), self.second())?;
+        write!(
+            f,
+            "{:02}:{:02}:{:02}",
+            self.hour(),
+            self.minute(),
+            self.second()
+        )?;
         if self.nanos() != 0 {
             let fraction = format!("{:09}", self.nanos());
             write!(f, ".{}", fraction.trim_end_matches('0'))?;

@@ -22,7 +22,11 @@ impl Zone {
     /// The zone of this IANA name (any case).
     pub fn named(name: &str) -> Option<Zone> {
         static DATABASE: OnceLock<TimeZoneDatabase> = OnceLock::new();
-        DATABASE.get_or_init(TimeZoneDatabase::bundled).get(name).ok().map(Zone::Named)
+        DATABASE
+            .get_or_init(TimeZoneDatabase::bundled)
+            .get(name)
+            .ok()
+            .map(Zone::Named)
     }
 
     /// Reads `Z`, `+01:00`, `+01:00:30` or an IANA name.

@@ -14,13 +14,17 @@ impl Value {
             (Value::String(a), Value::String(b)) => Some(a == b),
             (Value::Boolean(a), Value::Boolean(b)) => Some(a == b),
             (Value::List(a), Value::List(b)) => Some(
-                a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| a.equals(b) == Some(true)),
+                a.len() == b.len()
+                    && a.iter()
+                        .zip(b.iter())
+                        .all(|(a, b)| a.equals(b) == Some(true)),
             ),
             (Value::Context(a), Value::Context(b)) => Some(
                 a.len() == b.len()
-                    && a.entries()
-                        .iter()
-                        .all(|(key, value)| b.get(key).is_some_and(|other| value.equals(other) == Some(true))),
+                    && a.entries().iter().all(|(key, value)| {
+                        b.get(key)
+                            .is_some_and(|other| value.equals(other) == Some(true))
+                    }),
             ),
             (Value::Date(a), Value::Date(b)) => Some(a == b),
             (Value::Time(_), Value::Time(_)) | (Value::DateTime(_), Value::DateTime(_)) => {

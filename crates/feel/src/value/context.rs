@@ -22,17 +22,27 @@ impl Context {
     pub fn new(entries: Vec<(Arc<str>, Value)>) -> Context {
         let (mut weight, mut depth) = (1u64, 0u32);
         for (key, value) in &entries {
-            weight = weight.saturating_add(value.weight()).saturating_add(key.len() as u64 >> 5);
+            weight = weight
+                .saturating_add(value.weight())
+                .saturating_add(key.len() as u64 >> 5);
             depth = depth.max(value.depth());
         }
-        Context(Arc::new(Inner { entries, index: OnceLock::new(), weight, depth: depth + 1 }))
+        Context(Arc::new(Inner {
+            entries,
+            index: OnceLock::new(),
+            weight,
+            depth: depth + 1,
+        }))
     }
 
     /// The value of a key.
     pub fn get(&self, key: &str) -> Option<&Value> {
         let entries = &self.0.entries;
         if entries.len() <= LINEAR {
-            return entries.iter().find(|(name, _)| &**name == key).map(|(_, value)| value);
+            return entries
+                .iter()
+                .find(|(name, _)| &**name == key)
+                .map(|(_, value)| value);
         }
         let index = self.0.index.get_or_init(|| {
             let mut order: Vec<u32> = (0..entries.len() as u32).collect();
@@ -73,7 +83,12 @@ impl Context {
 
     /// The keys, quoted, for messages.
     pub(crate) fn keys_for_message(&self) -> String {
-        let mut keys: Vec<String> = self.entries().iter().take(20).map(|(key, _)| format!("'{key}'")).collect();
+        let mut keys: Vec<String> = self
+            .entries()
+            .iter()
+            .take(20)
+            .map(|(key, _)| format!("'{key}'"))
+            .collect();
         if self.len() > 20 {
             keys.push("…".to_owned());
         }
@@ -120,7 +135,12 @@ impl ContextBuilder {
                 if !self.index.is_empty() {
                     self.index.insert(Arc::clone(&key), self.entries.len());
                 } else if self.entries.len() == LINEAR {
-                    self.index = self.entries.iter().enumerate().map(|(at, (k, _))| (Arc::clone(k), at)).collect();
+                    self.index = self
+                        .entries
+                        .iter()
+                        .enumerate()
+                        .map(|(at, (k, _))| (Arc::clone(k), at))
+                        .collect();
                     self.index.insert(Arc::clone(&key), self.entries.len());
                 }
                 self.entries.push((key, value));
@@ -130,7 +150,9 @@ impl ContextBuilder {
 
     /// The value put under a key.
     pub fn get(&self, key: &str) -> Option<&Value> {
-        self.position(key).and_then(|at| self.entries.get(at)).map(|(_, value)| value)
+        self.position(key)
+            .and_then(|at| self.entries.get(at))
+            .map(|(_, value)| value)
     }
 
     /// The finished context.

@@ -41,17 +41,37 @@ pub(crate) struct Closure {
 impl Function {
     /// A function that the host evaluates.
     pub fn host(parameters: Vec<Arc<str>>, function: Arc<dyn HostFunction>) -> Function {
-        Function { parameters, kind: FunctionKind::Host(function) }
+        Function {
+            parameters,
+            kind: FunctionKind::Host(function),
+        }
     }
 
-    pub(crate) fn closure(parameters: Vec<Arc<str>>, body: Arc<Body>, captured: Vec<Value>) -> Function {
-        let weight = captured.iter().fold(1u64, |sum, value| sum.saturating_add(value.weight()));
+    pub(crate) fn closure(
+        parameters: Vec<Arc<str>>,
+        body: Arc<Body>,
+        captured: Vec<Value>,
+    ) -> Function {
+        let weight = captured
+            .iter()
+            .fold(1u64, |sum, value| sum.saturating_add(value.weight()));
         let depth = 1 + captured.iter().map(Value::depth).max().unwrap_or(0);
-        Function { parameters, kind: FunctionKind::Closure(Closure { body, captured, weight, depth }) }
+        Function {
+            parameters,
+            kind: FunctionKind::Closure(Closure {
+                body,
+                captured,
+                weight,
+                depth,
+            }),
+        }
     }
 
     pub(crate) fn builtin(builtin: &'static Builtin) -> Function {
-        let parameters = builtin.signatures().first().map_or(&[][..], |s| s.parameters);
+        let parameters = builtin
+            .signatures()
+            .first()
+            .map_or(&[][..], |s| s.parameters);
         Function {
             parameters: parameters.iter().map(|p| Arc::from(*p)).collect(),
             kind: FunctionKind::Builtin(builtin),

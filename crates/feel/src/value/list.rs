@@ -21,7 +21,11 @@ impl List {
             weight = weight.saturating_add(item.weight());
             depth = depth.max(item.depth());
         }
-        List(Arc::new(Inner { items, weight, depth: depth + 1 }))
+        List(Arc::new(Inner {
+            items,
+            weight,
+            depth: depth + 1,
+        }))
     }
 
     pub(crate) fn weight(&self) -> u64 {

@@ -51,8 +51,16 @@ impl fmt::Display for Value {
 impl fmt::Display for Range {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.start(), self.end()) {
-            (Value::Null, end) => write!(f, "({} {end})", if self.end_included() { "<=" } else { "<" }),
-            (start, Value::Null) => write!(f, "({} {start})", if self.start_included() { ">=" } else { ">" }),
+            (Value::Null, end) => write!(
+                f,
+                "({} {end})",
+                if self.end_included() { "<=" } else { "<" }
+            ),
+            (start, Value::Null) => write!(
+                f,
+                "({} {start})",
+                if self.start_included() { ">=" } else { ">" }
+            ),
             (start, end) => write!(
                 f,
                 "{}{start}..{end}{}",

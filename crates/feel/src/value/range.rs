@@ -12,7 +12,12 @@ pub struct Range {
 impl Range {
     /// A range; a `Null` side has no bound.
     pub fn new(start: Value, start_included: bool, end: Value, end_included: bool) -> Range {
-        Range { start, end, start_included, end_included }
+        Range {
+            start,
+            end,
+            start_included,
+            end_included,
+        }
     }
 
     /// The lower bound, or null.

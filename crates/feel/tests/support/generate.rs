@@ -22,22 +22,93 @@ impl Random {
 }
 
 const ATOMS: &[&str] = &[
-    "null", "true", "false", "0", "1", "-1", "2", "3.14", "1e30", "1e-30", "99999999999999999999", "\"\"", "\"a\"",
-    "\"foo bar\"", "\"2026-11-21\"", "\"10:00:00\"", "\"P1D\"", "\"[a-z]+\"", "\"(a|b)*\"", "@\"2026-11-21\"",
-    "@\"2024-02-29\"", "@\"10:30:00Z\"", "@\"10:30:00@Europe/Berlin\"", "@\"2026-03-29T02:30:00@Europe/Berlin\"",
-    "@\"2026-11-21T10:00:00\"", "@\"P1DT2H\"", "@\"-P1Y2M\"", "@\"PT0.001S\"", "@\"999999999-12-31\"", "[]", "[1, 2, 3]",
-    "[[1], [2, [3]]]", "{}", "{a: 1}", "{a: {b: [1, 2]}}", "[1..5]", "(1..5)", "(> 3)", "[\"a\"..\"z\"]", "x", "y",
-    "order", "list", "item", "?", "partial", "now()", "today()", "`odd name`", "function(x) x", "function(a, b) a < b",
-    "count", "1..3",
+    "null",
+    "true",
+    "false",
+    "0",
+    "1",
+    "-1",
+    "2",
+    "3.14",
+    "1e30",
+    "1e-30",
+    "99999999999999999999",
+    "\"\"",
+    "\"a\"",
+    "\"foo bar\"",
+    "\"2026-11-21\"",
+    "\"10:00:00\"",
+    "\"P1D\"",
+    "\"[a-z]+\"",
+    "\"(a|b)*\"",
+    "@\"2026-11-21\"",
+    "@\"2024-02-29\"",
+    "@\"10:30:00Z\"",
+    "@\"10:30:00@Europe/Berlin\"",
+    "@\"2026-03-29T02:30:00@Europe/Berlin\"",
+    "@\"2026-11-21T10:00:00\"",
+    "@\"P1DT2H\"",
+    "@\"-P1Y2M\"",
+    "@\"PT0.001S\"",
+    "@\"999999999-12-31\"",
+    "[]",
+    "[1, 2, 3]",
+    "[[1], [2, [3]]]",
+    "{}",
+    "{a: 1}",
+    "{a: {b: [1, 2]}}",
+    "[1..5]",
+    "(1..5)",
+    "(> 3)",
+    "[\"a\"..\"z\"]",
+    "x",
+    "y",
+    "order",
+    "list",
+    "item",
+    "?",
+    "partial",
+    "now()",
+    "today()",
+    "`odd name`",
+    "function(x) x",
+    "function(a, b) a < b",
+    "count",
+    "1..3",
 ];
 
 const PATHS: &[&str] = &[
-    "a", "b", "year", "month", "day", "weekday", "hour", "minute", "second", "time offset", "timezone", "days", "hours",
-    "years", "months", "start", "end", "start included", "`odd name`",
+    "a",
+    "b",
+    "year",
+    "month",
+    "day",
+    "weekday",
+    "hour",
+    "minute",
+    "second",
+    "time offset",
+    "timezone",
+    "days",
+    "hours",
+    "years",
+    "months",
+    "start",
+    "end",
+    "start included",
+    "`odd name`",
 ];
 
-const TYPES: &[&str] =
-    &["number", "string", "date and time", "list<number>", "context<a: number>", "range<date>", "function<number> -> Any", "Any"];
+const TYPES: &[&str] = &[
+    "number",
+    "string",
+    "date and time",
+    "list<number>",
+    "context<a: number>",
+    "range<date>",
+    "function<number> -> Any",
+    "Any",
+];
 
 pub struct Generator {
     pub random: Random,
@@ -54,13 +125,21 @@ impl Generator {
         for function in skep_feel::functions() {
             for signature in &function.signatures {
                 let parameters = signature.split_once('(').map_or("", |(_, rest)| rest);
-                let count = if parameters == ")" { 0 } else { parameters.split(',').count() };
+                let count = if parameters == ")" {
+                    0
+                } else {
+                    parameters.split(',').count()
+                };
                 functions.push((function.name.to_owned(), count));
             }
             corpus.push(function.example.to_owned());
             corpus.push(function.result.to_owned());
         }
-        Generator { random: Random(seed), functions, corpus }
+        Generator {
+            random: Random(seed),
+            functions,
+            corpus,
+        }
     }
 
     /// The next text: most are valid, some nearly, some not at all.
@@ -73,7 +152,9 @@ impl Generator {
                 out
             }
             6..=8 => self.mutation(),
-            _ => (0..self.random.below(60)).map(|_| char::from_u32(self.random.below(0x250) as u32).unwrap_or('?')).collect(),
+            _ => (0..self.random.below(60))
+                .map(|_| char::from_u32(self.random.below(0x250) as u32).unwrap_or('?'))
+                .collect(),
         }
     }
 
@@ -93,19 +174,40 @@ impl Generator {
         let a = self.part(d);
         let text = match self.random.below(22) {
             0 => format!("({a})"),
-            1 => format!("{a} {} {}", self.random.pick(&["+", "-", "*", "/", "**"]), self.part(d)),
-            2 => format!("{a} {} {}", self.random.pick(&["=", "!=", "<", "<=", ">", ">="]), self.part(d)),
+            1 => format!(
+                "{a} {} {}",
+                self.random.pick(&["+", "-", "*", "/", "**"]),
+                self.part(d)
+            ),
+            2 => format!(
+                "{a} {} {}",
+                self.random.pick(&["=", "!=", "<", "<=", ">", ">="]),
+                self.part(d)
+            ),
             3 => format!("{a} {} {}", self.random.pick(&["and", "or"]), self.part(d)),
             4 => format!("[{a}, {}]", self.part(d)),
             5 => format!("{{a: {a}, b: {}}}", self.part(d)),
             6 => format!("if {a} then {} else {}", self.part(d), self.part(d)),
             7 => format!("for x in {a} return {}", self.part(d)),
-            8 => format!("for x in 1..{}, y in {a} return [{}, partial]", self.random.below(6), self.part(d)),
-            9 => format!("{} x in {a} satisfies {}", self.random.pick(&["some", "every"]), self.part(d)),
+            8 => format!(
+                "for x in 1..{}, y in {a} return [{}, partial]",
+                self.random.below(6),
+                self.part(d)
+            ),
+            9 => format!(
+                "{} x in {a} satisfies {}",
+                self.random.pick(&["some", "every"]),
+                self.part(d)
+            ),
             10 => format!("({a})[{}]", self.part(d)),
             11 => format!("({a}).{}", self.random.pick(PATHS)),
             12 => format!("{a} in {}", self.part(d)),
-            13 => format!("{a} in ({}, {} {})", self.part(d), self.random.pick(&["<", ">=", "="]), self.part(d)),
+            13 => format!(
+                "{a} in ({}, {} {})",
+                self.part(d),
+                self.random.pick(&["<", ">=", "="]),
+                self.part(d)
+            ),
             14 => format!("{a} between {} and {}", self.part(d), self.part(d)),
             15 => format!("{a} instance of {}", self.random.pick(TYPES)),
             16 => format!("(function(x, y) {a})({}, {})", self.part(d), self.part(d)),
@@ -113,7 +215,11 @@ impl Generator {
             _ => {
                 let index = self.random.below(self.functions.len());
                 let (name, count) = self.functions[index].clone();
-                let count = if self.random.below(10) == 0 { self.random.below(5) } else { count };
+                let count = if self.random.below(10) == 0 {
+                    self.random.below(5)
+                } else {
+                    count
+                };
                 let arguments: Vec<String> = (0..count).map(|_| self.part(d)).collect();
                 format!("{name}({})", arguments.join(", "))
             }
@@ -131,7 +237,12 @@ impl Generator {
                 0 if at < text.len() => {
                     text.remove(at);
                 }
-                1 => text.insert(at, *self.random.pick(&['(', ')', '[', ']', '{', '}', '"', '.', ',', '-', '@', '`', '?', '\\', '0'])),
+                1 => text.insert(
+                    at,
+                    *self.random.pick(&[
+                        '(', ')', '[', ']', '{', '}', '"', '.', ',', '-', '@', '`', '?', '\\', '0',
+                    ]),
+                ),
                 2 => {
                     let piece: Vec<char> = self.random.pick(ATOMS).chars().collect();
                     text.splice(at..at, piece);
@@ -162,11 +273,20 @@ pub fn exercise(text: &str, scope: &dyn skep_feel::Scope, cx: &skep_feel::EvalCo
     if let Ok(expression) = Expression::parse(text) {
         let evaluation = expression.evaluate(scope, cx);
         let json = evaluation.value.to_json();
-        size += json.len() + evaluation.warnings.iter().map(|w| w.message.len()).sum::<usize>();
-        assert!(Value::from_json(&json).is_ok() || json.len() > 1000, "{text}: invalid JSON {json}");
+        size += json.len()
+            + evaluation
+                .warnings
+                .iter()
+                .map(|w| w.message.len())
+                .sum::<usize>();
+        assert!(
+            Value::from_json(&json).is_ok() || json.len() > 1000,
+            "{text}: invalid JSON {json}"
+        );
         let printed = skep_feel::format_expression(text).expect("it parsed before");
         assert!(
-            skep_feel::format_expression(&printed).is_ok_and(|again| again == printed) || printed.len() > 10_000,
+            skep_feel::format_expression(&printed).is_ok_and(|again| again == printed)
+                || printed.len() > 10_000,
             "{text}: printed as {printed}"
         );
     }
