@@ -109,7 +109,7 @@ impl HostFunction for Callable {
         match self.invoke(arguments.to_vec(), cx) {
             Ok(value) => Evaluation {
                 value,
-                ..Evaluation::default()
+                warnings: Vec::new(),
             },
             Err(fault) => Evaluation {
                 value: Value::Null,
@@ -117,7 +117,6 @@ impl HostFunction for Callable {
                     code: fault.code,
                     message: fault.message,
                 }],
-                ..Evaluation::default()
             },
         }
     }
