@@ -97,7 +97,12 @@ fn evaluate(criterion: &mut Criterion) {
         ]
     };
     let drg = table(1_000, "UNIQUE", worst);
-    run("1000 rules x 5 inputs, every cell computed", &drg, last, "999");
+    run(
+        "1000 rules x 5 inputs, every cell computed",
+        &drg,
+        last,
+        "999",
+    );
 }
 
 criterion_group!(benches, evaluate);

@@ -9,12 +9,12 @@
 //! use skep_feel::{EvalContext, JsonScope};
 //!
 //! let xml = br##"<definitions xmlns="https://www.omg.org/spec/DMN/20191111/MODEL/" id="fees" name="Fees" namespace="n">
-//!   <decision id="fee" name="Fee"><literalExpression><text>amount * 0.02</text></literalExpression></decision>
+//!   <decision id="fee" name="Fee"><literalExpression><text>amount * 2</text></literalExpression></decision>
 //! </definitions>"##;
 //! let drg = Drg::parse("fees.dmn", xml, &Options::default())?;
 //! let scope = JsonScope::parse(r#"{"amount": 150}"#)?;
 //! let result = drg.evaluate("fee", &scope, &EvalContext::default())?;
-//! assert_eq!(result.output.to_json(), "3");
+//! assert_eq!(result.output.to_json(), "300");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

@@ -158,7 +158,9 @@ impl Column {
                 self.in_ranges(input, candidates, &mut passing);
             }
             Value::Number(number) => {
-                let found = self.numbers.binary_search_by(|(value, _)| value.cmp(number));
+                let found = self
+                    .numbers
+                    .binary_search_by(|(value, _)| value.cmp(number));
                 if let Some((_, rules)) = found.ok().and_then(|at| self.numbers.get(at)) {
                     for rule in rules {
                         passing.insert(*rule as usize);
@@ -245,14 +247,45 @@ mod tests {
     #[test]
     fn the_index_finds_what_evaluating_every_cell_finds() {
         let cells = [
-            "-", "\"a\"", "\"b\", \"a\"", "1", "1, 2", "[1..3)", "< 2", ">= 2", "not(1)", "> \"a\"",
-            "null", "true", "2, [5..6]", "? = 1", "date(\"2020-01-01\")", "> @\"2020-01-01\"", "-1",
-            "[\"a\", \"b\"]", "1.0",
+            "-",
+            "\"a\"",
+            "\"b\", \"a\"",
+            "1",
+            "1, 2",
+            "[1..3)",
+            "< 2",
+            ">= 2",
+            "not(1)",
+            "> \"a\"",
+            "null",
+            "true",
+            "2, [5..6]",
+            "? = 1",
+            "date(\"2020-01-01\")",
+            "> @\"2020-01-01\"",
+            "-1",
+            "[\"a\", \"b\"]",
+            "1.0",
         ];
         let (column, tests) = column(&cells);
         let inputs = [
-            "\"a\"", "\"b\"", "\"c\"", "1", "2", "5.5", "1.00", "null", "true", "false", "[1]",
-            "[\"a\", \"b\"]", "{a: 1}", "@\"2020-01-01\"", "@\"2021-01-01\"", "[1..3)", "-1",
+            "\"a\"",
+            "\"b\"",
+            "\"c\"",
+            "1",
+            "2",
+            "5.5",
+            "1.00",
+            "null",
+            "true",
+            "false",
+            "[1]",
+            "[\"a\", \"b\"]",
+            "{a: 1}",
+            "@\"2020-01-01\"",
+            "@\"2021-01-01\"",
+            "[1..3)",
+            "-1",
         ];
         let cx = EvalContext::default();
         for input in inputs {

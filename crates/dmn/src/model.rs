@@ -22,6 +22,8 @@ pub(crate) struct Graph {
     pub knowledge: Vec<KnowledgeModel>,
     pub services: Vec<Service>,
     pub types: Arc<Types>,
+    /// How deep boxed expressions are nested at most.
+    pub height: u32,
 }
 
 impl Drg {

@@ -184,10 +184,7 @@ impl Types {
             };
         }
         if let Value::Date(date) = &value
-            && matches!(
-                self.base(id).map(|kind| &kind.shape),
-                Some(Shape::DateTime)
-            )
+            && matches!(self.base(id).map(|kind| &kind.shape), Some(Shape::DateTime))
             && let Some(midnight) = Time::new(0, 0, 0, 0, Zone::UTC)
         {
             return Value::from(DateTime::new(*date, midnight));

@@ -197,6 +197,42 @@ fn the_stored_state_is_encoded_as_it_always_was() {
     }
 }
 
+/// The crash came between the installation of a snapshot and the append that tells the log of it.
+#[test]
+fn a_checkpoint_ahead_of_the_log_of_one_of_several_members_takes_its_place() {
+    let id = |index, term| EntryId { index, term };
+    let state = b"\x01\x05\0\0\0\0\0\0\0\x03\0\0\0\0\0\0\0\x08\0\0\0\0\0\0\0";
+    // Shorter than the checkpoint; longer, but of another history.
+    for (last, terms) in [
+        (id(9, 2), vec![id(1, 2)]),
+        (id(30, 3), vec![id(1, 2), id(12, 3)]),
+    ] {
+        let recovered = RecoveredLog {
+            log: Recovered {
+                base: EntryId::default(),
+                last,
+                state: Some(Bytes::from_static(state)),
+                terms,
+            },
+            checkpoint: id(20, 4),
+            source: Box::new(NoLog),
+        };
+        let mut group = Group::open(GroupConfig::new(7, 2, vec![1, 2, 3]), recovered).unwrap();
+        assert_eq!(
+            (group.base(), group.last_index(), group.commit_index()),
+            (id(20, 4), 20, 20)
+        );
+        let (_, events, frames) = drive(&mut group);
+        assert_eq!(events, []);
+        let reset = Frame::Base {
+            index: 20,
+            term: 4,
+            reset: true,
+        };
+        assert_eq!(frames, [reset, Frame::State(Bytes::from_static(state))]);
+    }
+}
+
 #[test]
 fn damaged_messages_are_refused() {
     for bytes in golden_messages() {

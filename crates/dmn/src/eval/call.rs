@@ -12,7 +12,7 @@ use super::{Fault, Frame, Run, read};
 use crate::error::abbreviate;
 use crate::model::{Definition, Graph};
 
-/// Levels of nesting that one call takes.
+/// Levels of nesting that one call takes, besides those of boxed expressions.
 const CALL_DEPTH: u32 = 8;
 
 /// A function of the graph, with what it has captured.
@@ -35,7 +35,10 @@ impl Callable {
         Some(Callable {
             graph: Arc::clone(graph),
             target: Target::Knowledge(at),
-            parameters: parameters.iter().map(|(name, _)| Arc::clone(name)).collect(),
+            parameters: parameters
+                .iter()
+                .map(|(name, _)| Arc::clone(name))
+                .collect(),
             captured: Vec::new(),
         })
     }
@@ -75,7 +78,8 @@ impl Callable {
     /// Calls the function with as many arguments as it has parameters.
     pub fn invoke(&self, arguments: Vec<Value>, cx: &EvalContext) -> Result<Value, Fault> {
         let mut cx = cx.clone();
-        match cx.limits.max_depth.checked_sub(CALL_DEPTH) {
+        let levels = self.graph.height.saturating_add(CALL_DEPTH);
+        match cx.limits.max_depth.checked_sub(levels) {
             Some(depth) if depth > 0 => cx.limits.max_depth = depth,
             _ => return Err(Fault::limit("functions are nested too deeply")),
         }

@@ -39,10 +39,7 @@ impl Run<'_> {
         let first_only = table.hit_policy == HitPolicy::First;
         let mut rows: Vec<(usize, Vec<Value>)> = Vec::new();
         let mut weight = Gathered::new(self);
-        for at in matched
-            .iter()
-            .take(if first_only { 1 } else { usize::MAX })
-        {
+        for at in matched.iter().take(if first_only { 1 } else { usize::MAX }) {
             let Some(rule) = table.rules.get(at) else {
                 continue;
             };
@@ -51,19 +48,16 @@ impl Run<'_> {
                 weight.count(value)?;
             }
             if let Some(audit) = audit.as_deref_mut() {
-                audit.matched_rules.push(matched_rule(table, at, rule, &row));
+                audit
+                    .matched_rules
+                    .push(matched_rule(table, at, rule, &row));
             }
             rows.push((at, row));
         }
         self.apply(table, rows, scope)
     }
 
-    fn matching(
-        &self,
-        table: &Table,
-        inputs: &[Value],
-        scope: &dyn Scope,
-    ) -> Result<Rules, Fault> {
+    fn matching(&self, table: &Table, inputs: &[Value], scope: &dyn Scope) -> Result<Rules, Fault> {
         let mut candidates = Rules::all(table.rules.len());
         for (column, input) in table.columns.iter().zip(inputs) {
             if candidates.is_empty() {
@@ -105,12 +99,7 @@ impl Run<'_> {
         )))
     }
 
-    fn outputs(
-        &self,
-        table: &Table,
-        rule: &Rule,
-        scope: &dyn Scope,
-    ) -> Result<Vec<Value>, Fault> {
+    fn outputs(&self, table: &Table, rule: &Rule, scope: &dyn Scope) -> Result<Vec<Value>, Fault> {
         let mut values = Vec::with_capacity(table.outputs.len());
         for (output, text) in table.outputs.iter().zip(&rule.outputs) {
             let value = self.text(text, scope)?;
@@ -216,13 +205,15 @@ impl Run<'_> {
 }
 
 fn matched_rule(table: &Table, at: usize, rule: &Rule, row: &[Value]) -> MatchedRule {
-    let outputs = table.outputs.iter().zip(row).map(|(output, value)| {
-        EvaluatedOutput {
+    let outputs = table
+        .outputs
+        .iter()
+        .zip(row)
+        .map(|(output, value)| EvaluatedOutput {
             id: Arc::clone(&output.id),
             name: Arc::clone(&output.name),
             value: value.clone(),
-        }
-    });
+        });
     MatchedRule {
         id: Arc::clone(&rule.id),
         index: at + 1,

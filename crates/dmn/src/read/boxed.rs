@@ -68,10 +68,7 @@ impl Reader<'_> {
         match xml::child(node, name) {
             Some(child) => self.part(child, depth),
             None => {
-                let message = format!(
-                    "'{}' has no child '{name}'. Add it",
-                    node.tag_name().name()
-                );
+                let message = format!("'{}' has no child '{name}'. Add it", node.tag_name().name());
                 self.findings.add(node, message);
                 Boxed {
                     logic: Logic::Literal(Text::Empty),
@@ -92,6 +89,7 @@ impl Reader<'_> {
             };
         }
         let depth = depth + 1;
+        self.height = self.height.max(depth);
         let logic = match dmn_name(node).unwrap_or_default() {
             "decisionTable" => Logic::Table(Box::new(self.table(node))),
             "context" => self.context(node, depth),
@@ -122,7 +120,7 @@ impl Reader<'_> {
 
     fn context(&mut self, node: Node<'_>, depth: usize) -> Logic {
         let mut entries: Vec<Entry> = Vec::new();
-        let mut names: rustc_hash::FxHashSet<Arc<str>> = Default::default();
+        let mut names = Names::default();
         let mut ended = false;
         for entry in xml::children(node, "contextEntry") {
             let variable = xml::child(entry, "variable");
@@ -154,6 +152,7 @@ impl Reader<'_> {
     fn invocation(&mut self, node: Node<'_>, depth: usize) -> Logic {
         let callee = self.part(node, depth);
         let mut bindings: Vec<(Arc<str>, Boxed)> = Vec::new();
+        let mut names = Names::default();
         for binding in xml::children(node, "binding") {
             let name = xml::child(binding, "parameter")
                 .map(|parameter| self.name(parameter))
@@ -163,7 +162,7 @@ impl Reader<'_> {
                     binding,
                     "The binding of an invocation names no parameter. Give it one",
                 );
-            } else if bindings.iter().any(|(other, _)| *other == name) {
+            } else if !names.insert(Arc::clone(&name)) {
                 let message = format!("The parameter '{name}' is bound twice. Remove one binding");
                 self.findings.add(binding, message);
             }
@@ -209,22 +208,23 @@ impl Reader<'_> {
         }
         let list = self.child_part(node, "in", depth);
         let body = self.child_part(node, body, depth);
-        let mut names = Vec::new();
+        let mut names = Names::default();
         body.names(&mut names);
         Box::new(Iteration {
             variable: Arc::from(variable),
             list,
             body,
-            reads_partial: names.iter().any(|name| &**name == "partial"),
+            reads_partial: names.contains("partial"),
         })
     }
 
     /// A function definition, or the encapsulated logic of a business knowledge model.
     pub(super) fn function(&mut self, node: Node<'_>, depth: usize) -> Definition {
         let mut parameters: Vec<(Arc<str>, _)> = Vec::new();
+        let mut names = Names::default();
         for parameter in xml::children(node, "formalParameter") {
             let name = self.name(parameter);
-            if parameters.iter().any(|(other, _)| *other == name) {
+            if !names.insert(Arc::clone(&name)) {
                 let message = format!("The function has two parameters '{name}'. Rename one");
                 self.findings.add(parameter, message);
             }
@@ -252,9 +252,13 @@ impl Reader<'_> {
                 kind: None,
             }
         };
-        let mut free = Vec::new();
+        let mut free = Names::default();
         body.names(&mut free);
-        free.retain(|name| !parameters.iter().any(|(parameter, _)| parameter == name));
+        for (name, _) in &parameters {
+            free.remove(name);
+        }
+        let mut free: Vec<Arc<str>> = free.into_iter().collect();
+        free.sort();
         Definition {
             parameters,
             body,
@@ -263,9 +267,12 @@ impl Reader<'_> {
     }
 }
 
+/// The names that expressions may read.
+pub(super) type Names = rustc_hash::FxHashSet<Arc<str>>;
+
 impl Boxed {
-    /// Adds the names that the expression may read, each once.
-    fn names(&self, out: &mut Vec<Arc<str>>) {
+    /// Adds the names that the expression may read.
+    fn names(&self, out: &mut Names) {
         match &self.logic {
             Logic::Literal(text) => text.names(out),
             Logic::Table(table) => {
@@ -279,7 +286,7 @@ impl Boxed {
                     text.names(out);
                 }
                 for column in &table.columns {
-                    add(out, column.variables());
+                    out.extend(column.variables().cloned());
                 }
             }
             Logic::Invocation(invocation) => {
@@ -293,7 +300,7 @@ impl Boxed {
             Logic::Relation(relation) => {
                 relation.rows.iter().flatten().for_each(|c| c.names(out));
             }
-            Logic::Function(definition) => add(out, definition.free.iter()),
+            Logic::Function(definition) => out.extend(definition.free.iter().cloned()),
             Logic::Conditional(parts) => parts.iter().for_each(|part| part.names(out)),
             Logic::Filter(parts) => parts.iter().for_each(|part| part.names(out)),
             Logic::For(iteration) | Logic::Every(iteration) | Logic::Some(iteration) => {
@@ -305,17 +312,9 @@ impl Boxed {
 }
 
 impl Text {
-    fn names(&self, out: &mut Vec<Arc<str>>) {
+    fn names(&self, out: &mut Names) {
         if let Text::Feel(expression) = self {
-            add(out, expression.variables().iter());
-        }
-    }
-}
-
-fn add<'a>(out: &mut Vec<Arc<str>>, names: impl Iterator<Item = &'a Arc<str>>) {
-    for name in names {
-        if !out.contains(name) {
-            out.push(Arc::clone(name));
+            out.extend(expression.variables().iter().cloned());
         }
     }
 }

@@ -78,6 +78,7 @@ impl Reader<'_> {
             knowledge,
             services,
             types: Arc::clone(&self.types),
+            height: u32::try_from(self.height).unwrap_or(u32::MAX),
         };
         self.refuse_cycles(&graph, &index);
         self.findings.is_empty().then_some(graph)
@@ -92,8 +93,9 @@ impl Reader<'_> {
             services: Vec::new(),
         };
         for node in root.children() {
-            let Some(kind @ ("inputData" | "decision" | "businessKnowledgeModel" | "decisionService")) =
-                dmn_name(node)
+            let Some(
+                kind @ ("inputData" | "decision" | "businessKnowledgeModel" | "decisionService"),
+            ) = dmn_name(node)
             else {
                 continue;
             };
@@ -248,12 +250,7 @@ impl Reader<'_> {
     }
 
     /// What the attribute `href` names; a finding when that is nothing, or nothing of these kinds.
-    fn reference(
-        &mut self,
-        node: Node<'_>,
-        allowed: &[&str],
-        index: &Index<'_>,
-    ) -> Option<Target> {
+    fn reference(&mut self, node: Node<'_>, allowed: &[&str], index: &Index<'_>) -> Option<Target> {
         let href = node.attribute("href").unwrap_or_default();
         let what = node.tag_name().name();
         let id = match href.split_once('#') {

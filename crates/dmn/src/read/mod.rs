@@ -48,9 +48,16 @@ impl Drg {
             findings: Findings::default(),
             types: Arc::default(),
             feel_types: HostTypes::default(),
+            height: 0,
         };
         if options.dialect == Dialect::Standard {
             reader.names = names(root);
+            if reader.names.len() > MAX_NAMES {
+                let message = format!(
+                    "The model has more than {MAX_NAMES} names with spaces or operators. Rename some"
+                );
+                return Err(Invalid::of_file(resource_name, message, None));
+            }
         }
         let graph = reader.graph(root);
         match graph {
@@ -60,6 +67,9 @@ impl Drg {
     }
 }
 
+/// Names with spaces or operators; each is looked for in each expression.
+const MAX_NAMES: usize = 2000;
+
 struct Reader<'o> {
     options: &'o Options,
     /// Names of the model that FEEL cannot read by itself.
@@ -68,6 +78,8 @@ struct Reader<'o> {
     types: Arc<Types>,
     /// The same for FEEL.
     feel_types: HostTypes,
+    /// How deep boxed expressions are nested at most.
+    height: usize,
 }
 
 impl Reader<'_> {
@@ -109,9 +121,7 @@ impl Reader<'_> {
 
     /// An expression in the child `text` of an element.
     fn text(&mut self, node: Node<'_>) -> Text {
-        let text = xml::child(node, "text")
-            .map(xml::text)
-            .unwrap_or_default();
+        let text = xml::child(node, "text").map(xml::text).unwrap_or_default();
         self.check_language(node);
         if text.is_empty() {
             return Text::Empty;
@@ -130,9 +140,7 @@ impl Reader<'_> {
 
     /// Unary tests in the child `text` of an element.
     fn cell(&mut self, node: Node<'_>) -> Cell {
-        let text = xml::child(node, "text")
-            .map(xml::text)
-            .unwrap_or_default();
+        let text = xml::child(node, "text").map(xml::text).unwrap_or_default();
         self.check_language(node);
         if text.is_empty() || text == "-" {
             return Cell::Any;
@@ -163,10 +171,7 @@ impl Reader<'_> {
 
     fn broken(&mut self, node: Node<'_>, text: &str, error: &ParseError) {
         if !self.standard() {
-            let message = format!(
-                "Failed to parse expression '{}': {error}",
-                abbreviate(text)
-            );
+            let message = format!("Failed to parse expression '{}': {error}", abbreviate(text));
             self.findings.add(node, message);
         }
     }
@@ -196,9 +201,7 @@ fn names(root: Node<'_>) -> Vec<Arc<str>> {
         .flat_map(|node| [node.attribute("name"), node.attribute("iteratorVariable")])
         .flatten()
         .map(str::trim)
-        .filter(|name| {
-            !name.is_empty() && name.chars().any(|c| !(c.is_alphanumeric() || c == '_'))
-        })
+        .filter(|name| !name.is_empty() && name.chars().any(|c| !(c.is_alphanumeric() || c == '_')))
         .map(Arc::from)
         .collect();
     names.sort();

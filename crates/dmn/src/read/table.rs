@@ -93,6 +93,7 @@ impl Reader<'_> {
 
     fn table_outputs(&mut self, node: Node<'_>) -> Vec<TableOutput> {
         let mut outputs: Vec<TableOutput> = Vec::new();
+        let mut names = rustc_hash::FxHashSet::default();
         let several = xml::children(node, "output").nth(1).is_some();
         for output in xml::children(node, "output") {
             let id = self.id(output);
@@ -103,7 +104,7 @@ impl Reader<'_> {
                     output,
                     "The output has no name. Tables with several outputs need one for each",
                 );
-            } else if several && outputs.iter().any(|other| other.name == name) {
+            } else if several && !names.insert(Arc::clone(&name)) {
                 let message = format!("The table has two outputs '{name}'. Rename one of them");
                 self.findings.add(output, message);
             }
@@ -130,9 +131,7 @@ impl Reader<'_> {
 
     /// The values of an output, in the order of their importance.
     fn priorities(&mut self, node: Node<'_>) -> Vec<Value> {
-        let text = xml::child(node, "text")
-            .map(xml::text)
-            .unwrap_or_default();
+        let text = xml::child(node, "text").map(xml::text).unwrap_or_default();
         let list = format!("[{text}]");
         match Expression::parse_with(&list, &self.parse_options(&list)) {
             Ok(expression) => match expression.constant() {

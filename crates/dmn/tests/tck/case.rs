@@ -21,7 +21,9 @@ pub fn run_file(root: &Path, file: &Path) -> Vec<CaseResult> {
     let text = fs::read_to_string(file).expect("test file");
     let document = roxmltree::Document::parse(&text).expect("test file is XML");
     let tests = document.root_element();
-    let model = child(tests, "modelName").and_then(|n| n.text()).expect("modelName");
+    let model = child(tests, "modelName")
+        .and_then(|n| n.text())
+        .expect("modelName");
     let folder = file.parent().expect("folder");
     let xml = fs::read(folder.join(model.trim())).expect("model");
     let options = Options {
@@ -37,7 +39,11 @@ pub fn run_file(root: &Path, file: &Path) -> Vec<CaseResult> {
         .children()
         .filter(|node| node.has_tag_name((tests.tag_name().namespace().unwrap_or(""), "testCase")))
         .map(|case| CaseResult {
-            name: format!("{}/{}", prefix.display(), case.attribute("id").unwrap_or("")),
+            name: format!(
+                "{}/{}",
+                prefix.display(),
+                case.attribute("id").unwrap_or("")
+            ),
             failure: match &drg {
                 Ok(drg) => run_case(drg, case).err(),
                 Err(invalid) => Some(format!("the model is refused: {invalid}")),
@@ -78,7 +84,9 @@ fn run_case(drg: &Drg, case: Node<'_, '_>) -> Result<(), String> {
             Ok(value) if matches(&value, &expected) => {}
             Err(_) if error_expected => {}
             Ok(value) => return Err(format!("{name}: expected {expected:?}, got {value:?}")),
-            Err(failure) => return Err(format!("{name}: expected {expected:?}, failed: {failure}")),
+            Err(failure) => {
+                return Err(format!("{name}: expected {expected:?}, failed: {failure}"));
+            }
         }
     }
     Ok(())
@@ -96,19 +104,16 @@ fn matches(value: &Value, expected: &Value) -> bool {
         }
         (Value::Context(a), Value::Context(b)) => {
             a.len() == b.len()
-                && b.entries().iter().all(|(key, expected)| {
-                    a.get(key).is_some_and(|value| matches(value, expected))
-                })
+                && b.entries()
+                    .iter()
+                    .all(|(key, expected)| a.get(key).is_some_and(|value| matches(value, expected)))
         }
         // Values of one type with and without zone cannot be compared, but differ.
         _ => value.type_name() == expected.type_name() && value == expected,
     }
 }
 
-fn children<'a, 'x>(
-    node: Node<'a, 'x>,
-    name: &'static str,
-) -> impl Iterator<Item = Node<'a, 'x>> {
+fn children<'a, 'x>(node: Node<'a, 'x>, name: &'static str) -> impl Iterator<Item = Node<'a, 'x>> {
     node.children()
         .filter(move |child| child.is_element() && child.tag_name().name() == name)
 }

@@ -63,7 +63,11 @@ fn every_case_of_the_kit_passes_or_is_listed_with_its_reason() {
                     failed.insert(result.name.clone(), format!("{failure}{mark}"));
                 }
             }
-            assert!(seen.insert(result.name.clone()), "two cases {}", result.name);
+            assert!(
+                seen.insert(result.name.clone()),
+                "two cases {}",
+                result.name
+            );
         }
     }
     for (level, total) in &totals {
@@ -80,9 +84,15 @@ fn every_case_of_the_kit_passes_or_is_listed_with_its_reason() {
     }
     for name in deviations.keys() {
         if !seen.contains(name) {
-            let _ = writeln!(problems, "{name}: listed as deviation, but there is no such case");
+            let _ = writeln!(
+                problems,
+                "{name}: listed as deviation, but there is no such case"
+            );
         } else if !failed.contains_key(name) {
-            let _ = writeln!(problems, "{name}: listed as deviation, but it passes. Remove it");
+            let _ = writeln!(
+                problems,
+                "{name}: listed as deviation, but it passes. Remove it"
+            );
         }
     }
     println!("{} deviations are listed", deviations.len());
