@@ -14,7 +14,9 @@ async fn next(stream: &mut Box<dyn JobReceiver>) -> Option<ActivatedJob> {
 }
 
 async fn nothing_comes(stream: &mut Box<dyn JobReceiver>) -> bool {
-    tokio::time::timeout(Duration::from_millis(100), next(stream)).await.is_err()
+    tokio::time::timeout(Duration::from_millis(100), next(stream))
+        .await
+        .is_err()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -23,10 +25,18 @@ async fn a_stream_gets_jobs_as_they_are_created_oldest_first() {
     rig.deploy(&one_task()).await;
     let waiting = rig.create("one-task", "{\"n\":0}").await.unwrap();
     let mut stream = rig.broker.open_job_stream(jobs(10));
-    assert_eq!(next(&mut stream).await.unwrap().process_instance_key, waiting, "jobs that waited come too");
+    assert_eq!(
+        next(&mut stream).await.unwrap().process_instance_key,
+        waiting,
+        "jobs that waited come too"
+    );
     let mut created = Vec::new();
     for n in 1..=5 {
-        created.push(rig.create("one-task", &format!("{{\"n\":{n}}}")).await.unwrap());
+        created.push(
+            rig.create("one-task", &format!("{{\"n\":{n}}}"))
+                .await
+                .unwrap(),
+        );
     }
     for key in created {
         let job = next(&mut stream).await.unwrap();
@@ -45,13 +55,22 @@ async fn no_more_jobs_are_on_their_way_than_the_credit_and_the_rest_follows() {
     }
     let pushed = || -> usize {
         let statuses = rig.broker.partitions().iter().map(|p| &p.status);
-        statuses.map(|s| s.activated_jobs.load(std::sync::atomic::Ordering::Relaxed)).sum()
+        statuses
+            .map(|s| s.activated_jobs.load(std::sync::atomic::Ordering::Relaxed))
+            .sum()
     };
     tokio::time::sleep(Duration::from_millis(100)).await;
-    assert!(pushed() <= 4, "{} jobs activated for a credit of 4", pushed());
+    assert!(
+        pushed() <= 4,
+        "{} jobs activated for a credit of 4",
+        pushed()
+    );
     let mut seen = HashSet::new();
     for _ in 0..50 {
-        let job = tokio::time::timeout(Duration::from_secs(20), next(&mut stream)).await.unwrap().unwrap();
+        let job = tokio::time::timeout(Duration::from_secs(20), next(&mut stream))
+            .await
+            .unwrap()
+            .unwrap();
         assert!(seen.insert(job.key), "a job came twice");
     }
     assert!(nothing_comes(&mut stream).await);
@@ -83,7 +102,8 @@ async fn a_long_poll_waits_for_a_job_and_a_short_one_does_not() {
     rig.deploy(&one_task()).await;
     assert!(rig.activate(1, Duration::ZERO).await.is_empty());
     let broker = rig.broker.clone();
-    let poll = tokio::spawn(async move { broker.activate_jobs(jobs(1), Duration::from_secs(30)).await });
+    let poll =
+        tokio::spawn(async move { broker.activate_jobs(jobs(1), Duration::from_secs(30)).await });
     let key = rig.create("one-task", "{}").await.unwrap();
     let found = poll.await.unwrap().unwrap();
     assert_eq!(found[0].process_instance_key, key);
@@ -97,7 +117,8 @@ async fn jobs_on_their_way_to_a_poll_that_was_given_up_go_back() {
         let key = rig.create("one-task", "{}").await.unwrap();
         // Given up at any moment: before, while and after the partition answers.
         let wait = Duration::from_micros(u64::from(key.counter() as u32 % 7) * 100);
-        let given_up = tokio::time::timeout(wait, rig.broker.activate_jobs(jobs(1), Duration::ZERO)).await;
+        let given_up =
+            tokio::time::timeout(wait, rig.broker.activate_jobs(jobs(1), Duration::ZERO)).await;
         let found: Vec<ActivatedJob> = match given_up {
             Ok(found) => found.unwrap(),
             Err(_) => Vec::new(),

@@ -45,7 +45,10 @@ async fn commands_with_a_key_go_to_the_partition_that_made_it() {
 #[tokio::test(flavor = "multi_thread")]
 async fn messages_reach_instances_on_other_partitions() {
     let rig = Rig::new(|config| config.partitions = 3).await;
-    let process = Bpmn::process("waits").start("s").catch_message("paid", "payment", "=orderId").end("e");
+    let process = Bpmn::process("waits")
+        .start("s")
+        .catch_message("paid", "payment", "=orderId")
+        .end("e");
     rig.deploy(&process).await;
     let mut waiting = Vec::new();
     for n in 0..12 {
@@ -53,15 +56,21 @@ async fn messages_reach_instances_on_other_partitions() {
         let command = create(
             "waits",
             &format!("{{\"orderId\":\"{order}\"}}"),
-            Some(AwaitResult { fetch_variables: vec![] }),
+            Some(AwaitResult {
+                fetch_variables: vec![],
+            }),
         );
         waiting.push(rig.broker_reply(command));
         // Published before or after the subscription is open: both arrive.
-        rig.send(publish("payment", &order, "{\"paid\":true}")).await.unwrap();
+        rig.send(publish("payment", &order, "{\"paid\":true}"))
+            .await
+            .unwrap();
     }
     for reply in waiting {
         match reply.await.result.unwrap() {
-            Response::ProcessInstanceResult { variables, .. } => assert!(variables.contains("\"paid\":true")),
+            Response::ProcessInstanceResult { variables, .. } => {
+                assert!(variables.contains("\"paid\":true"))
+            }
             other => panic!("{other:?}"),
         }
     }
@@ -81,7 +90,10 @@ async fn after_a_restart_everything_is_there_with_and_without_a_checkpoint() {
     }
     let jobs = rig.activate(100, Duration::ZERO).await;
     assert_eq!(jobs.len(), 30);
-    assert!(jobs.iter().all(|job| job.variables == "{\"a\":1.50}"), "variables keep their text");
+    assert!(
+        jobs.iter().all(|job| job.variables == "{\"a\":1.50}"),
+        "variables keep their text"
+    );
     for job in jobs {
         assert!(instances.remove(&job.process_instance_key));
         rig.complete(job.key).await.unwrap();
@@ -99,12 +111,23 @@ async fn rows_that_were_evicted_are_read_back() {
     .await;
     rig.deploy(&one_task()).await;
     for n in 0..200 {
-        rig.create("one-task", &format!("{{\"n\":{n}}}")).await.unwrap();
+        rig.create("one-task", &format!("{{\"n\":{n}}}"))
+            .await
+            .unwrap();
     }
     let status = rig.broker.partitions()[0].status.clone();
-    let resident = || status.state_bytes.load(std::sync::atomic::Ordering::Relaxed);
+    let resident = || {
+        status
+            .state_bytes
+            .load(std::sync::atomic::Ordering::Relaxed)
+    };
     // The second look after a checkpoint evicts what was not used since the first.
-    while status.checkpoint_position.load(std::sync::atomic::Ordering::Relaxed) == 0 || resident() > 50_000 {
+    while status
+        .checkpoint_position
+        .load(std::sync::atomic::Ordering::Relaxed)
+        == 0
+        || resident() > 50_000
+    {
         rig.send(Command::ResetClock).await.unwrap();
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
@@ -123,18 +146,33 @@ async fn the_number_of_partitions_and_the_owner_of_a_directory_are_fixed() {
         directory: rig.directory.path().to_path_buf(),
         ..Default::default()
     };
-    let second = skep_broker::Broker::open(config(2), rig.clock.clone()).err().unwrap().to_string();
+    let second = skep_broker::Broker::open(config(2), rig.clock.clone())
+        .err()
+        .unwrap()
+        .to_string();
     assert!(second.contains("in use by another process"), "{second}");
-    let Rig { broker, directory, clock } = rig;
-    tokio::task::spawn_blocking(move || broker.stop()).await.unwrap();
+    let Rig {
+        broker,
+        directory,
+        clock,
+    } = rig;
+    tokio::task::spawn_blocking(move || broker.stop())
+        .await
+        .unwrap();
     let config = skep_broker::BrokerConfig {
         partitions: 3,
         directory: directory.path().to_path_buf(),
         ..Default::default()
     };
     // The lock goes with the stopped broker.
-    let wrong = skep_broker::Broker::open(config, clock).err().unwrap().to_string();
-    assert!(wrong.contains("made with 2 partitions, but 3 are configured"), "{wrong}");
+    let wrong = skep_broker::Broker::open(config, clock)
+        .err()
+        .unwrap()
+        .to_string();
+    assert!(
+        wrong.contains("made with 2 partitions, but 3 are configured"),
+        "{wrong}"
+    );
 }
 
 impl Rig {

@@ -43,11 +43,16 @@ struct Ledger {
 type Shared = Arc<Mutex<Ledger>>;
 
 async fn create(client: Client, ledger: Shared) {
-    let request = CreateInstance::latest("one-task").variables(r#"{"orderId":"A-17","amount":42.5}"#);
+    let request =
+        CreateInstance::latest("one-task").variables(r#"{"orderId":"A-17","amount":42.5}"#);
     loop {
         match client.create_instance(&request).await {
             Ok(instance) => {
-                let new = ledger.lock().unwrap().created.insert(instance.process_instance_key);
+                let new = ledger
+                    .lock()
+                    .unwrap()
+                    .created
+                    .insert(instance.process_instance_key);
                 assert!(new, "key {} was given twice", instance.process_instance_key);
             }
             Err(error) if error.code() == Some(Code::ResourceExhausted) => {
@@ -74,7 +79,11 @@ async fn work(client: Client, ledger: Shared) {
         for job in jobs {
             {
                 let mut ledger = ledger.lock().unwrap();
-                assert!(!ledger.completed.contains(&job.key), "job {} came back after its completion", job.key);
+                assert!(
+                    !ledger.completed.contains(&job.key),
+                    "job {} came back after its completion",
+                    job.key
+                );
                 ledger.instance_of.insert(job.key, job.process_instance_key);
                 ledger.in_doubt.insert(job.key);
             }
@@ -106,13 +115,20 @@ async fn every_acknowledged_command_survives_kill_9() {
         let mut server = Server::start(data.path(), &["--partitions", "2"]).await;
         let client = server.client();
         if round == 0 {
-            let resource = Resource { name: "one-task.bpmn".into(), content: ONE_TASK.into() };
+            let resource = Resource {
+                name: "one-task.bpmn".into(),
+                content: ONE_TASK.into(),
+            };
             client.deploy(&[resource], None).await.unwrap();
         }
         let tasks: Vec<_> = (0..6)
             .map(|n| {
                 let (client, ledger) = (server.client(), ledger.clone());
-                if n % 2 == 0 { tokio::spawn(create(client, ledger)) } else { tokio::spawn(work(client, ledger)) }
+                if n % 2 == 0 {
+                    tokio::spawn(create(client, ledger))
+                } else {
+                    tokio::spawn(work(client, ledger))
+                }
             })
             .collect();
         // Different moments within start-up, steady work and group commits.
@@ -131,8 +147,16 @@ async fn every_acknowledged_command_survives_kill_9() {
     let ledger = ledger.lock().unwrap();
     let finished: HashSet<i64> = ledger.instance_of.values().copied().collect();
     let lost: Vec<_> = ledger.created.difference(&finished).collect();
-    assert!(lost.is_empty(), "{} acknowledged instances are lost: {lost:?}", lost.len());
-    assert!(ledger.created.len() > 100, "only {} instances were created", ledger.created.len());
+    assert!(
+        lost.is_empty(),
+        "{} acknowledged instances are lost: {lost:?}",
+        lost.len()
+    );
+    assert!(
+        ledger.created.len() > 100,
+        "only {} instances were created",
+        ledger.created.len()
+    );
     println!(
         "{} kills, {} acknowledged instances, {} acknowledged completions, nothing lost",
         rounds(),

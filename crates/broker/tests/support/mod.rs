@@ -9,7 +9,8 @@ use skep_broker::clock::Clock;
 use skep_broker::{Broker, BrokerConfig};
 use skep_model::builder::Bpmn;
 use skep_protocol::command::{
-    ActivateJobs, AwaitResult, Command, CreateProcessInstance, Deploy, ProcessRef, PublishMessage, Resource,
+    ActivateJobs, AwaitResult, Command, CreateProcessInstance, Deploy, ProcessRef, PublishMessage,
+    Resource,
 };
 use skep_protocol::service::Broker as _;
 use skep_protocol::{Document, Failure, Key, Response};
@@ -25,7 +26,10 @@ impl Rig {
         Rig::open(Arc::new(tempfile::tempdir().unwrap()), change).await
     }
 
-    pub async fn open(directory: Arc<tempfile::TempDir>, change: impl FnOnce(&mut BrokerConfig)) -> Rig {
+    pub async fn open(
+        directory: Arc<tempfile::TempDir>,
+        change: impl FnOnce(&mut BrokerConfig),
+    ) -> Rig {
         let clock = Arc::new(Clock::default());
         let mut config = config(directory.path());
         change(&mut config);
@@ -33,13 +37,21 @@ impl Rig {
         while !broker.is_ready() {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
-        Rig { broker, clock, directory }
+        Rig {
+            broker,
+            clock,
+            directory,
+        }
     }
 
     /// Stops the broker and opens it again over the same data.
     pub async fn restart(self, change: impl FnOnce(&mut BrokerConfig)) -> Rig {
-        let Rig { broker, directory, .. } = self;
-        tokio::task::spawn_blocking(move || broker.stop()).await.unwrap();
+        let Rig {
+            broker, directory, ..
+        } = self;
+        tokio::task::spawn_blocking(move || broker.stop())
+            .await
+            .unwrap();
         Rig::open(directory, change).await
     }
 
@@ -48,8 +60,15 @@ impl Rig {
     }
 
     pub async fn deploy(&self, process: &Bpmn) {
-        let resource = Resource { name: "test.bpmn".into(), content: process.clone().xml().into() };
-        self.send(Command::Deploy(Deploy { resources: vec![resource] })).await.unwrap();
+        let resource = Resource {
+            name: "test.bpmn".into(),
+            content: process.clone().xml().into(),
+        };
+        self.send(Command::Deploy(Deploy {
+            resources: vec![resource],
+        }))
+        .await
+        .unwrap();
     }
 
     pub async fn create(&self, id: &str, variables: &str) -> Result<Key, Failure> {
@@ -60,11 +79,22 @@ impl Rig {
     }
 
     pub async fn complete(&self, job_key: Key) -> Result<Response, Failure> {
-        self.send(Command::CompleteJob { job_key, variables: Document::new() }).await
+        self.send(Command::CompleteJob {
+            job_key,
+            variables: Document::new(),
+        })
+        .await
     }
 
-    pub async fn activate(&self, max_jobs: u32, wait: Duration) -> Vec<skep_protocol::ActivatedJob> {
-        self.broker.activate_jobs(jobs(max_jobs), wait).await.unwrap()
+    pub async fn activate(
+        &self,
+        max_jobs: u32,
+        wait: Duration,
+    ) -> Vec<skep_protocol::ActivatedJob> {
+        self.broker
+            .activate_jobs(jobs(max_jobs), wait)
+            .await
+            .unwrap()
     }
 }
 
@@ -78,12 +108,18 @@ fn config(directory: &Path) -> BrokerConfig {
 }
 
 pub fn one_task() -> Bpmn {
-    Bpmn::process("one-task").start("start").service_task("task", "work").end("end")
+    Bpmn::process("one-task")
+        .start("start")
+        .service_task("task", "work")
+        .end("end")
 }
 
 pub fn create(id: &str, variables: &str, await_result: Option<AwaitResult>) -> Command {
     Command::CreateProcessInstance(CreateProcessInstance {
-        process: ProcessRef::Id { bpmn_process_id: id.into(), version: -1 },
+        process: ProcessRef::Id {
+            bpmn_process_id: id.into(),
+            version: -1,
+        },
         variables: Document::parse(variables).unwrap(),
         start_instructions: vec![],
         terminate_after: vec![],

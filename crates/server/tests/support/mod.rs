@@ -38,18 +38,25 @@ impl Server {
             .env("RUST_LOG", "error")
             .spawn()
             .expect("the binary starts");
-        let mut server = Server { child, rest, grpc, management };
+        let mut server = Server {
+            child,
+            rest,
+            grpc,
+            management,
+        };
         server.wait_until_ready().await;
         server
     }
 
     pub fn client(&self) -> Client {
-        Client::grpc(ClientConfig::new(format!("http://127.0.0.1:{}", self.grpc))).expect("a client")
+        Client::grpc(ClientConfig::new(format!("http://127.0.0.1:{}", self.grpc)))
+            .expect("a client")
     }
 
     #[allow(dead_code)] // Not every test file talks REST.
     pub fn rest_client(&self) -> Client {
-        Client::rest(ClientConfig::new(format!("http://127.0.0.1:{}", self.rest))).expect("a client")
+        Client::rest(ClientConfig::new(format!("http://127.0.0.1:{}", self.rest)))
+            .expect("a client")
     }
 
     async fn wait_until_ready(&mut self) {
@@ -66,7 +73,9 @@ impl Server {
             };
             match client.topology().await {
                 Ok(topology) if leads(&topology) => return,
-                _ if started.elapsed() > Duration::from_secs(60) => panic!("the server is not ready after a minute"),
+                _ if started.elapsed() > Duration::from_secs(60) => {
+                    panic!("the server is not ready after a minute")
+                }
                 _ => tokio::time::sleep(Duration::from_millis(10)).await,
             }
         }
