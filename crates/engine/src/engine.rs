@@ -16,7 +16,7 @@ use crate::processing::message::{correlate, expire, message_side, process_side, 
 use crate::processing::{
     Context, Outcome, Volatile, clock, expression, incident, job, process_instance, timer, variable,
 };
-use crate::remote::RemoteCommand;
+use crate::remote::{Distributed, RemoteCommand};
 use crate::state::{State, StoreError};
 
 #[derive(Clone, Debug)]
@@ -43,6 +43,9 @@ impl Default for EngineConfig {
         }
     }
 }
+
+/// Milliseconds until jobs whose deadline has passed are looked at again while the partition is under pressure.
+const PRESSURE_PAUSE: i64 = 100;
 
 /// What [`Engine::run_due`] found.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -93,9 +96,15 @@ impl Engine {
     ) {
         let (key, value_type, intent) = header_of(&request.command);
         let mut cx = self.context(now, request_id, streams);
+        let mark = cx.out.mark();
         cx.out
             .command(key, value_type, intent, request.operation_reference);
+        let written = cx.out.len();
         let outcome = dispatch(&mut cx, &request.command);
+        // A poll that finds nothing and an evaluation change nothing: the log does not grow by them.
+        if outcome.is_ok() && cx.out.len() == written && cx.steps.is_empty() {
+            cx.out.rollback(mark);
+        }
         match outcome {
             Ok(Some(response)) => {
                 if let Some(id) = request_id {
@@ -157,15 +166,16 @@ impl Engine {
     /// unless the partition is `under_pressure`: more copies of work in progress are the last thing it needs then.
     pub fn run_due(&mut self, now: i64, under_pressure: bool, streams: &mut dyn JobStreams) -> Due {
         let limit = self.config.max_due;
-        let at = self.state.counters.pinned_clock.unwrap_or(now);
         let retry = now.saturating_sub(self.last_retry) >= self.config.retry_interval;
-        if retry {
-            self.last_retry = now;
-        }
         let mut cx = self.context(now, None, streams);
+        let at = cx.now;
         let mut handled = 0;
         let timers: Vec<Key> = cx.state.timers.due(at).take(limit).collect();
         for key in timers {
+            // An earlier one may have cancelled it.
+            if cx.state.timers.get(key).is_none() {
+                continue;
+            }
             handled += 1;
             cx.out
                 .command(key, ValueType::Timer, TimerIntent::Trigger.id(), None);
@@ -195,31 +205,49 @@ impl Engine {
                 job::time_out::process(&mut cx, key);
             }
         }
-        if retry {
-            message_side::retry(&mut cx);
-            process_side::retry(&mut cx);
+        let swept = if retry {
+            let sent = message_side::retry(&mut cx, limit) + process_side::retry(&mut cx, limit);
             distribution::retry(&mut cx);
-        }
+            sent < limit
+        } else {
+            true
+        };
         finish(&mut cx);
+        if retry {
+            // The next part of a long sweep follows soon, a new sweep after the interval.
+            let pause = if swept {
+                0
+            } else {
+                self.config.retry_interval - 100
+            };
+            self.last_retry = now.saturating_sub(pause);
+        }
+        let mut next = self.next_due();
+        if under_pressure {
+            next = next.map(|next| next.max(now.saturating_add(PRESSURE_PAUSE)));
+        }
         Due {
             more: handled >= limit,
-            next: self.next_due(),
+            next,
         }
     }
 
-    /// When [`Engine::run_due`] has something to do next, epoch milliseconds. Unanswered commands are looked after every
-    /// [`EngineConfig::retry_interval`] besides.
+    /// When [`Engine::run_due`] has something to do next, epoch milliseconds of the caller's clock. Unanswered commands are
+    /// looked after every [`EngineConfig::retry_interval`] besides.
     pub fn next_due(&self) -> Option<i64> {
-        if self.state.counters.pinned_clock.is_some() {
-            return None;
-        }
         let state = &self.state;
         let due = [
             state.timers.next_due(),
-            state.jobs.next_due(),
+            state.jobs.next_back_off(),
+            state.jobs.next_time_out(),
             state.messages.next_due(),
         ];
-        due.into_iter().flatten().min()
+        let next = due.into_iter().flatten().min()?;
+        match state.counters.pinned_clock {
+            None => Some(next),
+            // A pinned clock moves by commands alone: what is due is due at once, the rest is not.
+            Some(pinned) => (next <= pinned).then_some(0),
+        }
     }
 
     /// The finished batch with its effects. `None` when no record was written; effects then stand for themselves and may
@@ -514,12 +542,27 @@ fn header_of_remote(command: &RemoteCommand) -> (Key, ValueType, u8) {
             ..
         } => process(element_instance_key, Process::Delete),
         RemoteCommand::Distribute {
-            distribution_key, ..
-        } => (
-            *distribution_key,
-            ValueType::CommandDistribution,
-            CommandDistributionIntent::Distributing.id(),
-        ),
+            distribution_key,
+            command,
+            ..
+        } => match command {
+            Distributed::Deployment { deployment_key, .. } => (
+                *deployment_key,
+                ValueType::Deployment,
+                DeploymentIntent::Distribute.id(),
+            ),
+            Distributed::ResourceDeletion { resource_key } => (
+                *resource_key,
+                ValueType::ResourceDeletion,
+                ResourceDeletionIntent::Delete.id(),
+            ),
+            Distributed::PinClock { .. } => {
+                (*distribution_key, ValueType::Clock, ClockIntent::Pin.id())
+            }
+            Distributed::ResetClock => {
+                (*distribution_key, ValueType::Clock, ClockIntent::Reset.id())
+            }
+        },
         RemoteCommand::AcknowledgeDistribution {
             distribution_key, ..
         } => (

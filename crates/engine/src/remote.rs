@@ -80,4 +80,8 @@ pub enum Distributed {
     },
     /// RESOURCE_DELETION DELETE.
     ResourceDeletion { resource_key: Key },
+    /// CLOCK PIN, epoch milliseconds.
+    PinClock { time: i64 },
+    /// CLOCK RESET.
+    ResetClock,
 }

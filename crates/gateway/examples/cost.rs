@@ -2,8 +2,9 @@
 //!
 //! `cargo run --release -p skep-gateway --example cost [SECONDS]`
 //!
-//! The broker answers at once, so that only the edge is measured. The client runs in a process of its own; both protocols
-//! complete jobs with the same variables, 32 requests in flight, in alternating slices.
+//! The broker is a thread that answers what came meanwhile every 200 us, as group commit does, so that the edge and the way
+//! to another thread and back are measured and nothing else. The client runs in a process of its own; both protocols complete
+//! jobs with the same variables, 32 requests in flight, in alternating slices.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -19,13 +20,35 @@ use skep_gateway::{Gateway, GatewayConfig, GatewayMetrics};
 use skep_proto::gateway_protocol as pb;
 use skep_protocol::command::{ActivateJobs, Request};
 use skep_protocol::response::Response;
-use skep_protocol::service::{BoxFuture, Broker, JobReceiver, Reply, Topology};
+use skep_protocol::service::{
+    Answer, BoxFuture, Broker, JobReceiver, Reply, Responder, Timings, Topology, reply_channel,
+};
 use skep_protocol::{ActivatedJob, Failure};
 use tokio::net::TcpStream;
 
 const IN_FLIGHT: usize = 32;
 
-struct Instantly;
+/// Hands requests to the thread that answers them.
+struct GroupCommit(std::sync::mpsc::Sender<(Request, Responder)>);
+
+impl GroupCommit {
+    fn start() -> GroupCommit {
+        let (sender, requests) = std::sync::mpsc::channel::<(Request, Responder)>();
+        std::thread::spawn(move || {
+            while let Ok(first) = requests.recv() {
+                std::thread::sleep(Duration::from_micros(200));
+                for (_, responder) in std::iter::once(first).chain(requests.try_iter()) {
+                    // A client that has gone away does not want its answer.
+                    let _ = responder.send(Answer {
+                        result: Ok(Response::Empty),
+                        timings: Timings::default(),
+                    });
+                }
+            }
+        });
+        GroupCommit(sender)
+    }
+}
 
 struct NoJobs;
 
@@ -35,9 +58,11 @@ impl JobReceiver for NoJobs {
     }
 }
 
-impl Broker for Instantly {
-    fn execute(&self, _: Request) -> Reply {
-        Reply::ready(Ok(Response::Empty))
+impl Broker for GroupCommit {
+    fn execute(&self, request: Request) -> Reply {
+        let (responder, reply) = reply_channel();
+        let _ = self.0.send((request, responder));
+        reply
     }
 
     fn activate_jobs(
@@ -88,7 +113,7 @@ fn server(seconds: u64) {
     let gateway = runtime
         .block_on(Gateway::bind(
             config,
-            Arc::new(Instantly),
+            Arc::new(GroupCommit::start()),
             Arc::new(GatewayMetrics::new()),
         ))
         .expect("ports");
@@ -174,6 +199,12 @@ fn client(args: &[String]) {
     println!("{} {} {}", latencies.len(), at(50), at(99));
 }
 
+async fn connect(addr: SocketAddr) -> TokioIo<TcpStream> {
+    let stream = TcpStream::connect(addr).await.expect("connects");
+    stream.set_nodelay(true).expect("no delay");
+    TokioIo::new(stream)
+}
+
 fn rest_request(addr: SocketAddr, variables: &str) -> hyper::Request<Full<Bytes>> {
     static KEY: AtomicU64 = AtomicU64::new(2251799813685249);
     let key = KEY.fetch_add(1, Ordering::Relaxed);
@@ -190,7 +221,7 @@ async fn rest1(addr: SocketAddr, variables: &str, end: Instant) -> Vec<u64> {
     let workers = (0..IN_FLIGHT).map(|_| {
         let variables = variables.to_string();
         tokio::spawn(async move {
-            let io = TokioIo::new(TcpStream::connect(addr).await.expect("connects"));
+            let io = connect(addr).await;
             let (mut client, connection) = http1::handshake(io).await.expect("shakes hands");
             tokio::spawn(connection);
             let mut latencies = Vec::new();
@@ -212,7 +243,7 @@ async fn rest1(addr: SocketAddr, variables: &str, end: Instant) -> Vec<u64> {
 }
 
 async fn rest2(addr: SocketAddr, variables: &str, end: Instant) -> Vec<u64> {
-    let io = TokioIo::new(TcpStream::connect(addr).await.expect("connects"));
+    let io = connect(addr).await;
     let (client, connection) = http2::handshake(TokioExecutor::new(), io)
         .await
         .expect("shakes hands");

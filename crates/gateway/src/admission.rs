@@ -63,8 +63,7 @@ impl Gate {
         if let Ok(permit) = Arc::clone(&self.slots).try_acquire_owned() {
             return Ok(Slot(permit));
         }
-        let _waiting = Waiting::enter(&self.waiting);
-        let ahead = self.waiting.load(Ordering::Relaxed).saturating_sub(1);
+        let (_waiting, ahead) = Waiting::enter(&self.waiting);
         if self.policy == OverloadPolicy::Abort && !finishing && ahead >= self.queue_capacity {
             return Err(Failure::ResourceExhausted(format!(
                 "The gateway works on as many requests as it is configured to and {ahead} more wait; nothing was done. \
@@ -93,9 +92,10 @@ async fn acquire(semaphore: &Arc<Semaphore>, n: u32) -> Result<OwnedSemaphorePer
 struct Waiting<'a>(&'a AtomicUsize);
 
 impl<'a> Waiting<'a> {
-    fn enter(count: &'a AtomicUsize) -> Self {
-        count.fetch_add(1, Ordering::Relaxed);
-        Waiting(count)
+    /// Also tells how many wait already.
+    fn enter(count: &'a AtomicUsize) -> (Self, usize) {
+        let ahead = count.fetch_add(1, Ordering::Relaxed);
+        (Waiting(count), ahead)
     }
 }
 

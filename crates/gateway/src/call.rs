@@ -143,10 +143,7 @@ impl FrontEnd {
     /// Opens a job stream that counts itself.
     pub fn open_job_stream(&self, mut spec: ActivateJobs) -> JobStream {
         spec.max_jobs = self.config.job_stream_credit.max(1);
-        let topology = self.broker.topology();
-        let streams = &self.metrics.job_streams;
-        streams.servers.set(topology.brokers.len() as i64);
-        streams.opened();
+        self.metrics.job_streams.opened();
         JobStream {
             receiver: self.broker.open_job_stream(spec),
             metrics: Arc::clone(&self.metrics),

@@ -31,7 +31,3 @@ pub use config::{ExecutorConfig, GatewayConfig, LongPolling, MultipartLimits, Ov
 pub use metrics::GatewayMetrics;
 pub use rest::openapi::OPENAPI;
 pub use server::Gateway;
-
-/// The Camunda release whose interfaces the gateways speak; told to clients that ask (`gatewayVersion` comes from the
-/// broker's topology).
-pub const REFERENCE_RELEASE: &str = "8.9.0";

@@ -54,6 +54,7 @@ impl Gateway {
         let config = Arc::new(config);
         let rest = listen("REST", config.rest_addr).await?;
         let grpc = listen("gRPC", config.grpc_addr).await?;
+        metrics.topology.read_from(Arc::clone(&broker));
         let (stopper, stop) = stop_signal();
         let front = |protocol| {
             Arc::new(FrontEnd {

@@ -26,6 +26,13 @@ pub struct BatchWriter {
     records: usize,
 }
 
+/// A point within a batch.
+#[derive(Clone, Copy, Debug)]
+pub struct Mark {
+    records: usize,
+    bytes: usize,
+}
+
 impl BatchWriter {
     /// `next_position`: the position of the first record to be written.
     pub fn new(next_position: u64) -> BatchWriter {
@@ -123,6 +130,21 @@ impl BatchWriter {
     /// Position of the record that will be written next.
     pub fn next_position(&self) -> u64 {
         self.next_position
+    }
+
+    /// Where the batch stands now; see [`BatchWriter::rollback`].
+    pub fn mark(&self) -> Mark {
+        Mark {
+            records: self.records,
+            bytes: self.size(),
+        }
+    }
+
+    /// Takes back the records since the mark: a command that changed nothing and refused nothing leaves no trace.
+    pub fn rollback(&mut self, mark: Mark) {
+        self.next_position -= (self.records - mark.records) as u64;
+        self.records = mark.records;
+        self.bytes.truncate(mark.bytes);
     }
 
     /// Hands out the finished batch and starts an empty one. `None` when nothing was written.

@@ -44,8 +44,8 @@ pub struct Responder(oneshot::Sender<Answer>);
 
 impl Responder {
     /// Hands the answer over; it comes back when the client has gone away.
-    pub fn send(self, answer: Answer) -> Result<(), Answer> {
-        self.0.send(answer)
+    pub fn send(self, answer: Answer) -> Result<(), Box<Answer>> {
+        self.0.send(answer).map_err(Box::new)
     }
 
     pub fn is_abandoned(&self) -> bool {

@@ -7,7 +7,7 @@ use crate::entries::{raft_entry, tag};
 use crate::message::{Kind, Message, WireEntry};
 
 /// Terms and indices from the network must stay below this, so that the library's arithmetic cannot overflow.
-const MAX_NUMBER: u64 = 1 << 60;
+pub(crate) const MAX_NUMBER: u64 = 1 << 60;
 
 /// A message of the library for the network. `None` for kinds that do not travel (snapshots travel in chunks).
 pub(crate) fn to_wire(group: u32, mut message: eraftpb::Message) -> Option<Message> {
@@ -21,7 +21,6 @@ pub(crate) fn to_wire(group: u32, mut message: eraftpb::Message) -> Option<Messa
         MessageType::MsgRequestPreVote => Kind::PreVote,
         MessageType::MsgRequestPreVoteResponse => Kind::PreVoteResponse,
         MessageType::MsgTimeoutNow => Kind::TimeoutNow,
-        MessageType::MsgTransferLeader => Kind::TransferLeader,
         _ => return None,
     };
     // On the wire the indices follow on the message's. A message that breaks this would be wrong at the receiver; lost, it
@@ -68,7 +67,6 @@ pub(crate) fn from_wire(wire: Message) -> Option<eraftpb::Message> {
         Kind::PreVote => MessageType::MsgRequestPreVote,
         Kind::PreVoteResponse => MessageType::MsgRequestPreVoteResponse,
         Kind::TimeoutNow => MessageType::MsgTimeoutNow,
-        Kind::TransferLeader => MessageType::MsgTransferLeader,
         Kind::SnapshotChunk | Kind::SnapshotAck => return None,
     };
     let numbers = [
@@ -81,6 +79,10 @@ pub(crate) fn from_wire(wire: Message) -> Option<eraftpb::Message> {
     ];
     // A term of 0 marks the library's local messages, which nobody may send.
     if wire.term == 0 || numbers.iter().any(|number| *number >= MAX_NUMBER) {
+        return None;
+    }
+    // Only the beginning of all logs has term 0. The library takes an index behind its log for one of term 0.
+    if wire.kind == Kind::Append && (wire.index == 0) != (wire.log_term == 0) {
         return None;
     }
     let mut message = eraftpb::Message::default();

@@ -171,6 +171,8 @@ impl Entries {
         self.base = id;
         self.last = id.index;
         self.persisted = id.index;
+        // Matters when it happens at the start: the library does not accept a commit index behind the log.
+        self.initial.hard_state.commit = id.index;
     }
 
     /// Entries with their payloads, from `from` to before `to`, about `max_bytes` of them but at least one.

@@ -1,6 +1,6 @@
 //! One member of one Raft group.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use bytes::Bytes;
 use raft::eraftpb;
@@ -8,63 +8,67 @@ use raft::{RaftState, RawNode, StateRole};
 use skep_storage::log::{EntryId, Frame, MAX_PAYLOAD};
 
 use crate::config::{GroupConfig, RecoveredLog};
-use crate::convert::{proposal, to_wire};
-use crate::entries::{Entries, tag};
+use crate::convert::proposal;
+use crate::entries::Entries;
 use crate::error::{GroupError, ProposeError};
 use crate::message::{Kind, Message};
-use crate::output::{Append, Committed, Event, Output, Role};
+use crate::output::{Append, Event, Role};
 use crate::snapshot::{Incoming, Outgoing};
 use crate::state::HardState;
 
 /// A term of leadership of this node.
 #[derive(Debug, Clone, Copy)]
-struct Leadership {
-    term: u64,
+pub(crate) struct Leadership {
+    pub(crate) term: u64,
     /// The index of the entry that opens the term. Everything from here on was proposed by us.
-    first: u64,
+    pub(crate) first: u64,
     /// True once all earlier entries were handed out and the owner knows that it leads.
-    announced: bool,
+    pub(crate) announced: bool,
 }
 
 /// Work that was handed out and waits for the disk.
-struct Waiting {
-    number: u64,
+pub(crate) struct Waiting {
+    pub(crate) number: u64,
     /// True if frames were handed out under this number.
-    write: bool,
+    pub(crate) write: bool,
     /// Messages that may leave only when everything up to here is durable.
-    messages: Vec<eraftpb::Message>,
+    pub(crate) messages: Vec<eraftpb::Message>,
 }
 
 /// One member of a Raft group. See the crate's documentation for how it is driven.
 pub struct Group {
     pub(crate) config: GroupConfig,
     pub(crate) raft: RawNode<Entries>,
-    random: u64,
+    pub(crate) random: u64,
     /// The present election time-out in ticks, and for which term and role it was drawn.
-    timeout: usize,
-    drawn_for: (u64, StateRole),
-    role: Role,
-    leadership: Option<Leadership>,
+    pub(crate) timeout: usize,
+    pub(crate) drawn_for: (u64, StateRole),
+    pub(crate) role: Role,
+    pub(crate) leadership: Option<Leadership>,
     /// Entries up to here were handed out (or are in the checkpoint).
-    delivered: u64,
+    pub(crate) delivered: u64,
     /// Entries up to here are committed and durable here.
-    committed: u64,
-    written_state: HardState,
-    waiting: VecDeque<Waiting>,
+    pub(crate) committed: u64,
+    pub(crate) written_state: HardState,
+    pub(crate) waiting: VecDeque<Waiting>,
     /// Own proposals that are not committed: index and size.
-    uncommitted: VecDeque<(u64, usize)>,
-    uncommitted_bytes: usize,
+    pub(crate) uncommitted: VecDeque<(u64, usize)>,
+    pub(crate) uncommitted_bytes: usize,
     pub(crate) outgoing: BTreeMap<u64, Outgoing>,
+    /// Followers for which the owner was asked for a snapshot.
+    pub(crate) asked: BTreeSet<u64>,
+    /// Snapshot transfers begun so far.
+    pub(crate) transfers: u64,
     pub(crate) incoming: Option<Incoming>,
     /// An append that waits until the snapshot before it is installed.
-    installing: Option<Append>,
+    pub(crate) installing: Option<Append>,
     /// The number of the append that makes an installed snapshot the beginning of the log. Until it is persisted the
     /// library must not stand for election: it would look for entries that are gone.
-    restoring: Option<u64>,
+    pub(crate) restoring: Option<u64>,
     /// Events and messages for the next poll.
     pub(crate) events: Vec<Event>,
     pub(crate) messages: Vec<Message>,
-    appends: Vec<Append>,
+    pub(crate) appends: Vec<Append>,
     pub(crate) failed: Option<GroupError>,
 }
 
@@ -178,6 +182,8 @@ impl Group {
             uncommitted: VecDeque::new(),
             uncommitted_bytes: 0,
             outgoing: BTreeMap::new(),
+            asked: BTreeSet::new(),
+            transfers: 0,
             incoming: None,
             installing: None,
             restoring: None,
@@ -319,11 +325,16 @@ impl Group {
     }
 
     /// Hands leadership over to another voter, once that has all entries. Proposals are refused meanwhile; if the other
-    /// does not take over within an election time, this node goes on leading.
-    pub fn transfer_leadership(&mut self, to: u64) {
-        if self.config.voters.contains(&to) && to != self.config.node {
+    /// does not take over within an election time, this node goes on leading. Only a leader can do this; false if this
+    /// node is none, or the other no voter.
+    pub fn transfer_leadership(&mut self, to: u64) -> bool {
+        let possible = self.raft.raft.state == StateRole::Leader
+            && self.config.voters.contains(&to)
+            && to != self.config.node;
+        if possible {
             self.raft.transfer_leader(to);
         }
+        possible
     }
 
     /// Entries up to and including `index` are in a checkpoint and may be forgotten. Returns what to give to the log's
@@ -342,117 +353,6 @@ impl Group {
         Some(id)
     }
 
-    /// Finds what there is to do. Handle the output, in any order of its three parts, before the next call of any method.
-    ///
-    /// # Errors
-    /// The group cannot go on; stop the partition.
-    pub fn poll(&mut self, out: &mut Output) -> Result<(), GroupError> {
-        loop {
-            if let Some(error) = self.failed.take() {
-                return Err(error);
-            }
-            self.deliver(out)?;
-            out.appends.append(&mut self.appends);
-            if self.installing.is_some() || !self.raft.has_ready() {
-                break;
-            }
-            if self.waiting.iter().filter(|waiting| waiting.write).count()
-                >= self.config.max_unpersisted_appends
-            {
-                break;
-            }
-            self.take_ready();
-        }
-        self.feed_snapshots();
-        if let Some(source) = self.raft.store().take_read_error() {
-            return Err(GroupError::Log {
-                group: self.config.group,
-                source,
-            });
-        }
-        out.messages.append(&mut self.messages);
-        out.events.append(&mut self.events);
-        Ok(())
-    }
-
-    /// Takes one batch of work from the library.
-    fn take_ready(&mut self) {
-        let mut ready = self.raft.ready();
-        let number = ready.number();
-        self.note_role(&ready);
-
-        let snapshot = ready.snapshot().get_metadata().clone();
-        let snapshot = (snapshot.index > 0).then_some(EntryId {
-            index: snapshot.index,
-            term: snapshot.term,
-        });
-        let mut frames = Vec::new();
-        if let Some(id) = snapshot {
-            self.raft.mut_store().reset(id);
-            frames.push(Frame::Base {
-                index: id.index,
-                term: id.term,
-                reset: true,
-            });
-        }
-        let state = self.raft.raft.hard_state();
-        let state = HardState {
-            term: state.term,
-            vote: state.vote,
-            // Others may have committed what is not durable here yet; a crash would make that look like a loss.
-            commit: state.commit.min(self.raft.raft.raft_log.persisted),
-        };
-        let entries = ready.take_entries();
-        let write = ready.must_sync();
-        if write && (state != self.written_state || snapshot.is_some()) {
-            // Before the entries, so that a torn write never leaves entries of a term that the state does not know.
-            frames.push(Frame::State(state.encode()));
-            self.written_state = state;
-        }
-        for entry in entries {
-            frames.push(Frame::Entry {
-                index: entry.index,
-                term: entry.term,
-                tag: tag(&entry.data),
-                payload: entry.data.clone(),
-            });
-            let id = EntryId {
-                index: entry.index,
-                term: entry.term,
-            };
-            self.raft.mut_store().append(id, entry.data);
-        }
-        if let Some(last) = ready.committed_entries().last() {
-            self.committed = self.committed.max(last.index);
-        }
-        let messages = ready.take_messages();
-        let persisted_messages = ready.take_persisted_messages();
-        self.raft.advance_append_async(ready);
-        self.release_messages(messages);
-
-        let write = write && !frames.is_empty();
-        if write {
-            let append = Append { number, frames };
-            if let Some(id) = snapshot {
-                self.installing = Some(append);
-                self.restoring = Some(number);
-                self.events.push(Event::InstallSnapshot { id });
-            } else {
-                self.appends.push(append);
-            }
-        }
-        if write || !self.waiting.is_empty() {
-            self.waiting.push_back(Waiting {
-                number,
-                write,
-                messages: persisted_messages,
-            });
-        } else {
-            self.raft.on_persist_ready(number);
-            self.release_messages(persisted_messages);
-        }
-    }
-
     /// The snapshot of [`Event::InstallSnapshot`] has durably replaced the state.
     pub fn snapshot_installed(&mut self) {
         let Some(append) = self.installing.take() else {
@@ -462,153 +362,6 @@ impl Group {
         self.delivered = self.delivered.max(base);
         self.committed = self.committed.max(base);
         self.appends.push(append);
-    }
-
-    /// Follows the library's role.
-    fn note_role(&mut self, ready: &raft::Ready) {
-        let Some(soft) = ready.ss() else {
-            return;
-        };
-        let leader = Some(soft.leader_id).filter(|leader| *leader != 0);
-        if soft.raft_state == StateRole::Leader {
-            let term = self.raft.raft.term;
-            if self
-                .leadership
-                .is_none_or(|leadership| leadership.term != term)
-            {
-                let opening = ready.entries().iter().find(|entry| entry.term == term);
-                let first = opening.map_or_else(|| self.last_index(), |entry| entry.index);
-                self.leadership = Some(Leadership {
-                    term,
-                    first,
-                    announced: false,
-                });
-            }
-            return;
-        }
-        self.leadership = None;
-        self.uncommitted.clear();
-        self.uncommitted_bytes = 0;
-        self.drop_outgoing();
-        let role = match soft.raft_state {
-            StateRole::Candidate => Role::Candidate,
-            _ => Role::Follower {
-                leader: leader.filter(|leader| *leader != self.config.node),
-            },
-        };
-        self.set_role(role);
-    }
-
-    fn set_role(&mut self, role: Role) {
-        if self.role != role {
-            self.role = role;
-            self.events.push(Event::Role(role));
-        }
-    }
-
-    /// Hands out committed entries, up to a limit.
-    fn deliver(&mut self, out: &mut Output) -> Result<(), GroupError> {
-        if self.installing.is_some() {
-            return Ok(());
-        }
-        let mut room = self.config.max_apply_bytes;
-        let mut moved = false;
-        while self.delivered < self.committed {
-            let next = self.delivered + 1;
-            let own = self
-                .leadership
-                .filter(|leadership| leadership.first <= next);
-            if let Some(leadership) = own.filter(|leadership| leadership.announced) {
-                debug_assert!(leadership.first < next);
-                self.delivered = self.committed;
-                self.forget_uncommitted();
-                self.events.push(Event::Committed {
-                    index: self.delivered,
-                });
-                moved = true;
-                break;
-            }
-            if room == 0 {
-                out.more = true;
-                break;
-            }
-            // Up to our own opening entry, if we have one that is not announced yet.
-            let end = match self.leadership {
-                Some(leadership) if leadership.first > self.delivered => {
-                    leadership.first.min(self.committed)
-                }
-                _ => self.committed,
-            };
-            let read = self.raft.store().read(next, end + 1, room);
-            let entries = read.map_err(|source| GroupError::Log {
-                group: self.config.group,
-                source,
-            })?;
-            if entries.is_empty() {
-                break;
-            }
-            for entry in entries {
-                room = room.saturating_sub(entry.payload.len().max(1));
-                self.delivered = entry.index;
-                self.events.push(Event::Apply(Committed {
-                    index: entry.index,
-                    term: entry.term,
-                    payload: entry.payload,
-                }));
-            }
-            moved = true;
-            if let Some(leadership) = &mut self.leadership
-                && leadership.first == self.delivered
-            {
-                leadership.announced = true;
-                let term = leadership.term;
-                self.set_role(Role::Leader { term });
-            }
-        }
-        if moved && self.restoring.is_none() {
-            let persisted = self.raft.raft.raft_log.persisted;
-            self.raft.advance_apply_to(self.delivered);
-            self.raft.mut_store().release(persisted.min(self.delivered));
-        }
-        Ok(())
-    }
-
-    fn forget_uncommitted(&mut self) {
-        while let Some((index, size)) = self.uncommitted.front().copied() {
-            if index > self.delivered {
-                break;
-            }
-            self.uncommitted.pop_front();
-            self.uncommitted_bytes = self.uncommitted_bytes.saturating_sub(size);
-        }
-    }
-
-    /// Turns the library's messages into ours.
-    fn release_messages(&mut self, messages: Vec<eraftpb::Message>) {
-        for message in messages {
-            if message.get_msg_type() == eraftpb::MessageType::MsgSnapshot {
-                self.start_sending(message.to);
-            } else if let Some(wire) = to_wire(self.config.group, message) {
-                self.push_message(wire);
-            }
-        }
-    }
-
-    /// Queues a message, merged into the one before it to the same node if it continues that: a burst of proposals
-    /// becomes one message.
-    fn push_message(&mut self, message: Message) {
-        let limit = usize::try_from(self.config.max_message_bytes).unwrap_or(usize::MAX);
-        let before = self
-            .messages
-            .iter_mut()
-            .rfind(|before| before.to == message.to);
-        match before {
-            Some(before) if before.payload_bytes() < limit && before.is_continued_by(&message) => {
-                before.commit = before.commit.max(message.commit);
-                before.entries.extend(message.entries);
-            }
-            _ => self.messages.push(message),
-        }
     }
 
     /// True while a snapshot is being installed.

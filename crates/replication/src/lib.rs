@@ -17,6 +17,7 @@ mod error;
 mod group;
 mod message;
 mod output;
+mod ready;
 mod receive;
 mod snapshot;
 mod state;

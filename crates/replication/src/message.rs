@@ -31,7 +31,6 @@ pub(crate) enum Kind {
     TimeoutNow = 9,
     SnapshotChunk = 10,
     SnapshotAck = 11,
-    TransferLeader = 12,
 }
 
 impl Kind {
@@ -48,7 +47,6 @@ impl Kind {
             9 => Self::TimeoutNow,
             10 => Self::SnapshotChunk,
             11 => Self::SnapshotAck,
-            12 => Self::TransferLeader,
             _ => return None,
         })
     }
@@ -74,6 +72,7 @@ pub struct Message {
     pub(crate) log_term: u64,
     /// The index before the entries; the index of a snapshot in chunks.
     pub(crate) index: u64,
+    /// The leader's commit index; in snapshot chunks and their answers the number of the transfer.
     pub(crate) commit: u64,
     pub(crate) commit_term: u64,
     /// Where a rejected append may continue; the number of a snapshot chunk.

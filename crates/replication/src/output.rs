@@ -3,7 +3,7 @@ use skep_storage::log::{EntryId, Frame};
 
 use crate::message::Message;
 
-/// What a node is in its group.
+/// What a node is in its group. It begins as a follower without a leader, which is not reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// It may propose. Reported when every earlier entry has been handed out for applying, so the state is complete.

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use raft::SnapshotStatus;
 use skep_storage::log::EntryId;
 
-use crate::convert::from_wire;
+use crate::convert::{MAX_NUMBER, from_wire};
 use crate::entries::raft_snapshot;
 use crate::error::GroupError;
 use crate::group::Group;
@@ -66,7 +66,12 @@ impl Group {
 
     /// Answers [`Event::ProduceSnapshot`]: the chunks of a checkpoint that holds everything up to `id`.
     pub fn offer_snapshot(&mut self, to: u64, id: EntryId, source: Box<dyn SnapshotSource>) {
-        self.outgoing.insert(to, Outgoing::new(id, source));
+        if !self.asked.remove(&to) {
+            return;
+        }
+        self.transfers += 1;
+        self.outgoing
+            .insert(to, Outgoing::new(self.transfers, id, source));
         self.raft.store().desk.borrow_mut().offered.insert(to, id);
         // The library asks again when it hears from the follower.
     }
@@ -86,6 +91,7 @@ impl Group {
     }
 
     fn drop_transfer(&mut self, to: u64) {
+        self.asked.remove(&to);
         self.outgoing.remove(&to);
         let mut desk = self.raft.store().desk.borrow_mut();
         desk.offered.remove(&to);
@@ -93,6 +99,7 @@ impl Group {
     }
 
     pub(crate) fn drop_outgoing(&mut self) {
+        self.asked.clear();
         self.outgoing.clear();
         let mut desk = self.raft.store().desk.borrow_mut();
         desk.offered.clear();
@@ -104,10 +111,12 @@ impl Group {
         self.raft.report_snapshot(to, SnapshotStatus::Failure);
     }
 
-    fn send_chunk(&mut self, to: u64, id: EntryId, (number, bytes, last): (u64, Bytes, bool)) {
+    fn send_chunk(&mut self, to: u64, transfer: u64, id: EntryId, chunk: (u64, Bytes, bool)) {
+        let (number, bytes, last) = chunk;
         let mut message = self.message(Kind::SnapshotChunk, to);
         message.index = id.index;
         message.log_term = id.term;
+        message.commit = transfer;
         message.hint = number;
         message.payload = bytes;
         message.last = last;
@@ -116,33 +125,30 @@ impl Group {
 
     /// Asks for snapshots that followers need, and sends what the windows allow.
     pub(crate) fn feed_snapshots(&mut self) {
+        // A follower for which there is an offer waits for that. An offer that compaction has overtaken is withdrawn.
         let wanted: Vec<u64> = {
-            let desk = self.raft.store().desk.borrow();
-            let open = desk.wanted.iter().copied();
-            open.filter(|to| !self.outgoing.contains_key(to)).collect()
+            let mut desk = self.raft.store().desk.borrow_mut();
+            let wanted = std::mem::take(&mut desk.wanted).into_iter();
+            wanted.filter(|to| !desk.offered.contains_key(to)).collect()
         };
         for to in wanted {
-            self.raft.store().desk.borrow_mut().wanted.remove(&to);
-            self.events.push(Event::ProduceSnapshot { to });
+            self.outgoing.remove(&to);
+            if self.asked.insert(to) {
+                self.events.push(Event::ProduceSnapshot { to });
+            }
         }
         let receivers: Vec<u64> = self.outgoing.keys().copied().collect();
         for to in receivers {
-            loop {
-                let Some(outgoing) = self.outgoing.get_mut(&to) else {
-                    break;
-                };
-                let id = outgoing.id;
+            while let Some(outgoing) = self.outgoing.get_mut(&to) {
+                let (transfer, id) = (outgoing.transfer, outgoing.id);
                 match outgoing.advance(self.config.max_inflight_chunks) {
                     Transfer::Send {
                         number,
                         bytes,
                         last,
-                    } => self.send_chunk(to, id, (number, bytes, last)),
+                    } => self.send_chunk(to, transfer, id, (number, bytes, last)),
                     Transfer::Wait => break,
-                    Transfer::Failed => {
-                        self.fail_transfer(to);
-                        break;
-                    }
+                    Transfer::Failed => self.fail_transfer(to),
                 }
             }
         }
@@ -154,11 +160,11 @@ impl Group {
             let Some(outgoing) = self.outgoing.get_mut(&to) else {
                 continue;
             };
-            let id = outgoing.id;
+            let (transfer, id) = (outgoing.transfer, outgoing.id);
             match outgoing.tick(self.config.election_ticks) {
                 Some(Some(chunks)) => {
                     for chunk in chunks {
-                        self.send_chunk(to, id, chunk);
+                        self.send_chunk(to, transfer, id, chunk);
                     }
                 }
                 Some(None) => self.fail_transfer(to),
@@ -171,11 +177,7 @@ impl Group {
         let Some(outgoing) = self.outgoing.get_mut(&message.from) else {
             return;
         };
-        let id = EntryId {
-            index: message.index,
-            term: message.log_term,
-        };
-        if outgoing.id != id || !outgoing.started || message.term != self.raft.raft.term {
+        if outgoing.transfer != message.commit || message.term != self.raft.raft.term {
             return;
         }
         if message.reject {
@@ -189,8 +191,11 @@ impl Group {
 
     fn receive_chunk(&mut self, message: Message) {
         // Chunks of an old leader would only hold up the new one's.
-        if message.term < self.raft.raft.term || message.term >= 1 << 60 || message.index >= 1 << 60
-        {
+        let sensible = message.term >= self.raft.raft.term
+            && message.term < MAX_NUMBER
+            && (1..MAX_NUMBER).contains(&message.index)
+            && (1..=message.term).contains(&message.log_term);
+        if !sensible {
             return;
         }
         let id = EntryId {
@@ -200,6 +205,7 @@ impl Group {
         let fresh = Incoming {
             from: message.from,
             term: message.term,
+            transfer: message.commit,
             id,
             next: 0,
         };
@@ -239,6 +245,7 @@ impl Group {
         answer.term = message.term;
         answer.index = message.index;
         answer.log_term = message.log_term;
+        answer.commit = message.commit;
         answer.hint = next;
         answer.reject = reject;
         self.messages.push(answer);

@@ -36,6 +36,8 @@ struct Chunk {
 
 /// A snapshot on its way to a follower.
 pub(crate) struct Outgoing {
+    /// Tells this transfer from others of the same leader.
+    pub(crate) transfer: u64,
     pub(crate) id: EntryId,
     source: Box<dyn SnapshotSource>,
     /// False until the library told to send it.
@@ -61,8 +63,9 @@ pub(crate) enum Transfer {
 }
 
 impl Outgoing {
-    pub(crate) fn new(id: EntryId, source: Box<dyn SnapshotSource>) -> Self {
+    pub(crate) fn new(transfer: u64, id: EntryId, source: Box<dyn SnapshotSource>) -> Self {
         Self {
+            transfer,
             id,
             source,
             started: false,
@@ -147,6 +150,7 @@ impl Outgoing {
 pub(crate) struct Incoming {
     pub(crate) from: u64,
     pub(crate) term: u64,
+    pub(crate) transfer: u64,
     pub(crate) id: EntryId,
     /// The number of the chunk that comes next.
     pub(crate) next: u64,

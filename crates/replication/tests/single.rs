@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use crossbeam_channel::{Receiver, unbounded};
-use skep_replication::{EntryId, Event, Group, GroupConfig, Output, RecoveredLog, Role};
+use skep_replication::{
+    EntryId, Event, Group, GroupConfig, GroupError, Output, ProposeError, RecoveredLog, Role,
+};
 use skep_storage::disk::RealDisk;
 use skep_storage::log::{Log, LogConfig, LogReader, LogWriter, Report, WriterConfig};
 
@@ -20,6 +22,10 @@ struct Member {
 
 impl Member {
     fn open(directory: &Path, checkpoint: EntryId) -> Self {
+        Self::try_open(directory, checkpoint).unwrap()
+    }
+
+    fn try_open(directory: &Path, checkpoint: EntryId) -> Result<Self, GroupError> {
         let (log, recovered) =
             Log::open(Arc::new(RealDisk), directory, LogConfig::default()).unwrap();
         let reader = log.reader();
@@ -31,14 +37,14 @@ impl Member {
             checkpoint,
             source: Box::new(reader.clone()),
         };
-        let group = Group::open(GroupConfig::new(1, 1, vec![1]), recovered).unwrap();
-        Self {
+        let group = Group::open(GroupConfig::new(1, 1, vec![1]), recovered)?;
+        Ok(Self {
             group,
             writer,
             reader,
             reports,
             events: Vec::new(),
-        }
+        })
     }
 
     fn poll(&mut self) {
@@ -135,4 +141,105 @@ fn after_a_restart_committed_entries_are_handed_out_again_in_order_from_the_chec
     assert_eq!(member.group.base(), ids[59]);
     member.lead();
     assert_eq!(member.applied(), (60..100).map(payload).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_group_can_move_between_threads() {
+    fn movable<T: Send>() {}
+    movable::<Group>();
+}
+
+#[test]
+fn a_log_and_a_checkpoint_that_do_not_belong_together_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut member = Member::open(directory.path(), EntryId::default());
+    member.lead();
+    let ids: Vec<EntryId> = (0..10)
+        .map(|number| member.group.propose(payload(number)).unwrap())
+        .collect();
+    member.until(|member| member.group.commit_index() == ids[9].index);
+    let compact = member.group.compact(ids[5].index).unwrap();
+    member.writer.compact(compact.index, compact.term).unwrap();
+    drop(member);
+
+    let older = Member::try_open(directory.path(), ids[3]).err().unwrap();
+    assert!(
+        matches!(older, GroupError::CheckpointBehindLog { .. }),
+        "{older}"
+    );
+    let newer = EntryId {
+        index: ids[9].index + 100,
+        term: 1,
+    };
+    let newer = Member::try_open(directory.path(), newer).err().unwrap();
+    assert!(
+        matches!(newer, GroupError::LogBehindCheckpoint { .. }),
+        "{newer}"
+    );
+    assert!(Member::try_open(directory.path(), ids[7]).is_ok());
+}
+
+#[test]
+fn proposals_are_bounded_in_number_and_size() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut member = Member::open(directory.path(), EntryId::default());
+    member.lead();
+    assert_eq!(member.group.propose(Bytes::new()), Err(ProposeError::Empty));
+    let big = Bytes::from(vec![1; 24 << 20]);
+    let mut taken = 0;
+    let refused = loop {
+        match member.group.propose(big.clone()) {
+            Ok(_) => taken += 1,
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(taken, 2, "64 MiB is the limit");
+    assert!(
+        matches!(refused, ProposeError::TooMuchUncommitted { .. }),
+        "{refused}"
+    );
+    let last = member.group.last_index();
+    member.until(|member| member.group.commit_index() == last);
+    assert_eq!(member.group.uncommitted_bytes(), 0);
+    assert!(member.group.propose(big).is_ok(), "there is room again");
+}
+
+#[test]
+fn wrong_settings_are_refused() {
+    let log = || RecoveredLog {
+        log: Default::default(),
+        checkpoint: EntryId::default(),
+        source: Box::new(NoLog),
+    };
+    for config in [
+        GroupConfig::new(1, 0, vec![0]),
+        GroupConfig::new(1, 1, vec![2, 3]),
+        GroupConfig {
+            election_ticks: 2,
+            ..GroupConfig::new(1, 1, vec![1])
+        },
+        GroupConfig {
+            max_unpersisted_appends: 0,
+            ..GroupConfig::new(1, 1, vec![1])
+        },
+    ] {
+        let error = Group::open(config, log()).err().unwrap();
+        assert!(matches!(error, GroupError::Config { .. }), "{error}");
+    }
+}
+
+struct NoLog;
+
+impl skep_replication::EntrySource for NoLog {
+    fn read(
+        &self,
+        from: u64,
+        _to: u64,
+        _max: usize,
+    ) -> Result<Vec<skep_storage::log::Entry>, skep_storage::StorageError> {
+        Err(skep_storage::StorageError::Compacted {
+            index: from,
+            first: from + 1,
+        })
+    }
 }

@@ -8,7 +8,7 @@ pub enum StorageError {
     #[error(
         "the log is corrupt: file {file}, offset {offset}: {reason}. The partition was not started, so that no \
          acknowledged data is silently lost. Check the disk, then restore this partition from a backup or, in a \
-         replicated cluster, delete its directory so that it is copied from its leader"
+         replicated cluster, remove this member from the partition's group and add it again, so that it is copied anew"
     )]
     Corrupt {
         file: PathBuf,

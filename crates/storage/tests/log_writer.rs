@@ -7,11 +7,15 @@ use std::time::Duration;
 
 use crossbeam_channel::{Receiver, unbounded};
 use skep_storage::disk::MemoryDisk;
-use skep_storage::log::{Log, LogWriter, Report, WriterConfig};
+use skep_storage::log::{Log, LogConfig, LogWriter, Report, WriterConfig};
 use support::*;
 
 fn spawn(disk: &MemoryDisk) -> (LogWriter, Receiver<Report>) {
-    let (log, _) = Log::open(Arc::new(disk.clone()), DIRECTORY, small()).unwrap();
+    let plain = LogConfig {
+        compress: false,
+        ..small()
+    };
+    let (log, _) = Log::open(Arc::new(disk.clone()), DIRECTORY, plain).unwrap();
     let (sender, reports) = unbounded();
     let config = WriterConfig {
         retry: Duration::from_millis(1),
@@ -78,7 +82,6 @@ fn a_full_disk_is_reported_once_and_waited_out() {
     );
     disk.set_capacity(None);
     written(&reports, 1);
-    assert_eq!(disk.operations().1 > 0, true);
     drop(writer);
     assert_eq!(open(&disk).1.last.index, 1);
 }

@@ -134,7 +134,7 @@ public final class Suite {
         }
       }
     }
-    Check.that(wrong.isEmpty(), String.join("\n", wrong));
+    Check.that(wrong.isEmpty(), wrong.size() + " findings, the first:\n" + String.join("\n", wrong.stream().limit(10).toList()));
     refused("NOT_FOUND", client.newCreateInstanceCommand().bpmnProcessId("invalid").latestVersion());
   }
 
@@ -244,38 +244,32 @@ public final class Suite {
     deploy(f);
     start(f.id, Map.of());
     var job = activateOne(f.name("one-task"));
-    long before = newestKey();
     client.newFailCommand(job).retries(0).errorMessage("out of paper").execute();
-    long after = newestKey();
     refused("INVALID_STATE", client.newCompleteCommand(job));
     refused("INVALID_ARGUMENT", client.newUpdateRetriesCommand(job).retries(0));
     client.newUpdateRetriesCommand(job).retries(2).execute();
-    resolveIncident(before, after);
+    resolveIncidentAfter(job.getKey());
     var again = activateOne(f.name("one-task"));
     Check.same(List.of(job.getKey(), 2), List.of(again.getKey(), again.getRetries()));
   }
 
-  /** A key that is newer than all before: every record of one partition is numbered in order. */
-  private long newestKey() {
-    return client.newPublishMessageCommand().messageName("nobody-waits").correlationKey("nobody").timeToLive(Duration.ZERO).execute().getMessageKey();
-  }
-
   /**
-   * Resolves the one incident whose key lies between two others. Commands do not answer with the key of an incident, and
-   * this suite does without the query API.
+   * Resolves the first incident with a key above this one. Commands do not answer with the key of an incident, and this
+   * suite does without the query API. But a partition numbers its records in order: an incident's key is a little above
+   * those of its job and its instance.
    */
-  private void resolveIncident(long before, long after) {
-    Check.that(after - before < 100, before + " " + after);
-    int resolved = 0;
-    for (long key = before + 1; key < after; key++) {
+  private void resolveIncidentAfter(long key) {
+    for (long incident = key + 1; incident < key + 100; incident++) {
       try {
-        client.newResolveIncidentCommand(key).execute();
-        resolved++;
+        client.newResolveIncidentCommand(incident).execute();
       } catch (RuntimeException error) {
         Check.same("NOT_FOUND", code(error));
+        continue;
       }
+      refused("NOT_FOUND", client.newResolveIncidentCommand(incident));
+      return;
     }
-    Check.same(1, resolved);
+    throw new AssertionError("no incident after " + key);
   }
 
   private void setVariables() throws Exception {

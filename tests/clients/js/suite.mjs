@@ -36,25 +36,23 @@ const withWorkers = async (t, handlers, inside, options) => {
 	}
 }
 
-/** A key that is newer than all before: every record of one partition is numbered in order. */
-const newestKey = async (t) => BigInt(await t.publish('nobody-waits', 'nobody', {}, { timeToLive: 0 }))
-
 /**
- * Resolves the one incident whose key lies between two others. Commands do not answer with the key of an incident, and
- * this suite does without the query API.
+ * Resolves the first incident with a key above this one. Commands do not answer with the key of an incident, and this
+ * suite does without the query API. But a partition numbers its records in order: an incident's key is a little above
+ * those of its job and its instance.
  */
-const resolveIncident = async (t, before, after) => {
-	assert.ok(after - before < 100n, `${before} ${after}`)
-	const resolved = []
-	for (let key = before + 1n; key < after; key++) {
+const resolveIncidentAfter = async (t, key) => {
+	for (let incident = BigInt(key) + 1n; incident < BigInt(key) + 100n; incident++) {
 		try {
-			await t.resolveIncident(String(key))
-			resolved.push(key)
+			await t.resolveIncident(String(incident))
 		} catch (error) {
 			assert.equal(t.code(error), 'NOT_FOUND', t.detail(error))
+			continue
 		}
+		await refused(t, 'NOT_FOUND', t.resolveIncident(String(incident)))
+		return
 	}
-	assert.equal(resolved.length, 1, `incidents between ${before} and ${after}`)
+	assert.fail(`no incident after ${key}`)
 }
 
 // What works alike over every transport, workers aside.
@@ -89,7 +87,7 @@ const commands = {
 				}
 			}
 		}
-		assert.equal(wrong.length, 0, wrong.join('\n'))
+		assert.ok(wrong.length === 0, `${wrong.length} findings, the first:\n${wrong.slice(0, 10).join('\n')}`)
 		await refused(t, 'NOT_FOUND', t.start('invalid'))
 	},
 	'an awaited instance answers with the variables asked for': async (t) => {
@@ -173,13 +171,11 @@ const commands = {
 		const f = await deploy(t, 'one-task')
 		await t.start(f.id)
 		const job = await activateOne(t, f.name('one-task'))
-		const before = await newestKey(t)
 		await t.fail(job.key, 0, 'out of paper')
-		const after = await newestKey(t)
 		assert.deepEqual(await t.activate(f.name('one-task'), { wait: -1 }), [])
 		await refused(t, 'INVALID_STATE', t.complete(job.key))
 		await t.updateRetries(job.key, 2)
-		await resolveIncident(t, before, after)
+		await resolveIncidentAfter(t, job.key)
 		const again = await activateOne(t, f.name('one-task'))
 		assert.deepEqual([again.key, again.retries], [job.key, 2])
 	},
@@ -249,8 +245,9 @@ const workers = {
 		}
 		const handlers = { [f.name('two-tasks-first')]: handler('first'), [f.name('two-tasks-second')]: handler('second') }
 		await withWorkers(t, handlers, async () => {
-			for (let round = 0; round < 5; round++) {
-				const results = await Promise.all(Array.from({ length: 20 }, (_, n) => t.result(f.id, { n })))
+			// Ten at a time: a client of 8.8 has 16 requests in flight at most, and its workers need some of them.
+			for (let round = 0; round < 10; round++) {
+				const results = await Promise.all(Array.from({ length: 10 }, (_, n) => t.result(f.id, { n })))
 				assert.deepEqual(results, results.map((_, n) => ({ n, first: true, second: true })))
 			}
 		})

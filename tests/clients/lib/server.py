@@ -51,8 +51,9 @@ def free_ports(count: int) -> list[int]:
 class Server:
     """A `skep serve` with an empty data directory, on free ports. Use it in a `with`."""
 
-    def __init__(self, name: str):
+    def __init__(self, name: str, partitions: int = 1):
         self.binary = skep_binary()
+        self.partitions = partitions
         self.directory = Path(tempfile.mkdtemp(prefix=f"skep-clients-{name}-"))
         self.rest, self.grpc, self.management = free_ports(3)
         self.log = self.directory / "skep.log"
@@ -63,7 +64,7 @@ class Server:
         environment = clean_environment()
         command = [
             str(self.binary), "serve", "--data", str(self.directory / "data"), "--rest-port", str(self.rest),
-            "--grpc-port", str(self.grpc), "--management-port", str(self.management),
+            "--grpc-port", str(self.grpc), "--management-port", str(self.management), "--partitions", str(self.partitions),
         ]
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(

@@ -15,6 +15,10 @@ use skep_replication::{Event, Group, GroupError, Output, ProposeError, Role};
 /// Entries that may be proposed and not committed. Commands that arrive meanwhile wait and share the next entry.
 pub const MAX_INFLIGHT_ENTRIES: usize = 16;
 
+/// Bytes that may be proposed and not committed before commands wait: half of the replica's own bound, so that the batch
+/// that is being evaluated always fits.
+pub const MAX_INFLIGHT_BYTES: usize = 32 << 20;
+
 /// A batch is proposed when it has grown to this size, even if more commands wait.
 pub const BATCH_BYTES: usize = 1 << 20;
 
@@ -95,7 +99,9 @@ impl PartitionCore {
 
     /// Room for another entry: with none, commands wait.
     pub fn has_room(&self) -> bool {
-        self.leader && self.proposed.len() < MAX_INFLIGHT_ENTRIES
+        self.leader
+            && self.proposed.len() < MAX_INFLIGHT_ENTRIES
+            && self.group.uncommitted_bytes() < MAX_INFLIGHT_BYTES
     }
 
     pub fn engine(&self) -> &Engine {

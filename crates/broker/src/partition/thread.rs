@@ -309,10 +309,18 @@ fn open_log(
 impl Partition {
     fn run(mut self) {
         tracing::info!(partition = self.status.partition, "partition starts");
-        match self.work() {
+        // A bug must not leave a partition that looks alive: clients would wait for nothing.
+        let worked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.work()));
+        let outcome = match worked {
+            Ok(outcome) => outcome.map_err(|error| error.to_string()),
+            Err(_) => Err(
+                "the partition's thread panicked; this is a bug, see the log of the node"
+                    .to_string(),
+            ),
+        };
+        match outcome {
             Ok(()) => self.close(),
-            Err(error) => {
-                let reason = error.to_string();
+            Err(reason) => {
                 tracing::error!(partition = self.status.partition, %reason, "partition stops");
                 self.status.fail(reason);
                 self.abort_all("the partition has stopped because of an error");
@@ -385,9 +393,14 @@ impl Partition {
             Message::CheckpointDone(result) => self.checkpoint_done(result),
             Message::TakeSnapshot(waiter) => {
                 self.checkpoint_waiters.extend(waiter);
+                self.propose()?;
                 self.capture_checkpoint();
             }
-            Message::Stop => self.begin_stop(),
+            Message::Stop => {
+                self.stopping = true;
+                self.propose()?;
+                self.capture_checkpoint();
+            }
             work => {
                 // Order is kept: nothing overtakes what waits for room.
                 if self.backlog.is_empty() && self.can_process() {
@@ -644,7 +657,7 @@ impl Partition {
             self.status.limit.answered(waiting.received.elapsed());
         }
         if let Err(answer) = waiting.responder.send(Answer { result, timings }) {
-            self.give_back(answer);
+            self.give_back(*answer);
         }
     }
 
@@ -896,11 +909,6 @@ impl Partition {
         status
             .log_index
             .store(self.core.group().last_index(), Ordering::Relaxed);
-    }
-
-    fn begin_stop(&mut self) {
-        self.stopping = true;
-        self.capture_checkpoint();
     }
 
     fn close(mut self) {

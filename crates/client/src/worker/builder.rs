@@ -8,7 +8,8 @@ use crate::{Client, Job, RetryPolicy};
 /// How jobs come to a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Delivery {
-    /// The server pushes them on a stream.
+    /// The server pushes them on a stream. Over REST only Skep has streams; with other servers
+    /// choose [`Poll`](Self::Poll) there.
     #[default]
     Push,
     /// The worker asks for them (long polling).

@@ -28,7 +28,7 @@ impl Apply<IncidentValue> for State {
                 );
                 if of_job && value.job_key.some().is_some() {
                     self.jobs.update(value.job_key, |job| {
-                        if job.state == JobState::Incident {
+                        if matches!(job.state, JobState::Incident | JobState::ErrorThrown) {
                             job.state = JobState::Activatable;
                             job.due = -1;
                         }

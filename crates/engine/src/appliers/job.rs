@@ -33,7 +33,7 @@ impl Apply<JobValue> for State {
                 };
             }),
             Intent::ErrorThrown => self.jobs.update(key, |job| {
-                job.state = JobState::Incident;
+                job.state = JobState::ErrorThrown;
                 job.due = -1;
             }),
             Intent::RetriesUpdated => self.jobs.update(key, |job| job.retries = value.retries),

@@ -13,7 +13,7 @@ impl Apply<MessageSubscriptionValue> for State {
         key: Key,
         intent: Intent,
         value: &MessageSubscriptionValue,
-        timestamp: i64,
+        _timestamp: i64,
     ) {
         match intent {
             Intent::Created => self.message_subscriptions.insert(key, value.clone()),
@@ -21,7 +21,7 @@ impl Apply<MessageSubscriptionValue> for State {
                 let message_key = value.message_key;
                 let variables = value.variables.clone();
                 self.message_subscriptions
-                    .set_correlating(key, message_key, variables, timestamp);
+                    .set_correlating(key, message_key, variables);
                 if let Some(message) = self.messages.table.get_mut(message_key) {
                     message.correlated.push(value.bpmn_process_id.clone());
                 }
@@ -30,12 +30,8 @@ impl Apply<MessageSubscriptionValue> for State {
                 if value.interrupting {
                     self.message_subscriptions.remove(key);
                 } else {
-                    self.message_subscriptions.set_correlating(
-                        key,
-                        Key::NONE,
-                        Vec::new(),
-                        timestamp,
-                    );
+                    self.message_subscriptions
+                        .set_correlating(key, Key::NONE, Vec::new());
                 }
             }
             Intent::Rejected => {

@@ -16,7 +16,12 @@ impl Apply<ProcessInstanceValue> for State {
             Intent::ElementCompleting => set_state(self, key, ElementState::Completing),
             Intent::ElementTerminating => set_state(self, key, ElementState::Terminating),
             Intent::ElementCompleted | Intent::ElementTerminated => {
-                self.elements.remove(key);
+                // A job whose error was caught goes with its element.
+                if let Some(element) = self.elements.remove(key)
+                    && let Some(job_key) = element.job_key.some()
+                {
+                    self.jobs.remove(job_key);
+                }
             }
             Intent::SequenceFlowTaken => flow_taken(self, value),
             Intent::SequenceFlowDeleted => flow_deleted(self, value),

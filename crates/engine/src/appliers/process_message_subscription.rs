@@ -24,7 +24,9 @@ impl Apply<ProcessMessageSubscriptionValue> for State {
                 self.process_subscriptions
                     .set_last_message(key, value.message_key);
                 if value.interrupting {
-                    self.process_subscriptions.remove(key);
+                    // It stays until the message side is closed: the same message may come again.
+                    self.process_subscriptions
+                        .set_state(key, SubscriptionState::Closing);
                     if let Some(element) = self.elements.get_mut(value.element_instance_key) {
                         element.extra().subscriptions.retain(|k| *k != key);
                     }

@@ -1,10 +1,10 @@
 //! INCIDENT RESOLVE: the cause is mended, the element goes on where it stopped.
 
+use skep_model::ElementKind;
 use skep_protocol::intent::IncidentIntent;
-use skep_protocol::value::ErrorType;
 use skep_protocol::{Key, RejectionType, Response};
 
-use super::bpmn::{Step, Subject, lifecycle};
+use super::bpmn::{Step, Subject, exclusive_gateway, incidents, lifecycle};
 use super::{Context, Outcome, reject};
 use crate::state::ElementState;
 
@@ -44,13 +44,24 @@ pub(crate) fn resolve(cx: &mut Context<'_>, key: Key) -> Outcome {
         return Ok(Some(Response::Empty));
     };
     match cx.state.elements.get(el.key).map(|row| row.state) {
-        Some(ElementState::Activating) => lifecycle::activate(cx, &el, Vec::new()),
+        Some(ElementState::Activating) => lifecycle::activate(cx, &el),
         Some(ElementState::Completing) => lifecycle::finish(cx, &el, None),
-        // Only a completion that was put off for too many steps leaves an incident on an activated element.
-        Some(ElementState::Activated) if incident.error_type == ErrorType::Unknown => {
-            cx.steps.push_back(Step::Complete(el.key));
-        }
-        _ => {}
+        Some(ElementState::Activated) => go_on(cx, &el),
+        Some(ElementState::Terminating) | None => {}
     }
     Ok(Some(Response::Empty))
+}
+
+/// An activated element has an incident of its own when its completion was put off for too many steps, and a scope when
+/// tokens wait in it for ever.
+fn go_on(cx: &mut Context<'_>, el: &Subject) {
+    match &el.element().kind {
+        ElementKind::Process | ElementKind::SubProcess => lifecycle::child_ended(cx, el.key),
+        ElementKind::ExclusiveGateway { .. } => match exclusive_gateway::choose(cx, el) {
+            Ok(Some(flow)) => cx.steps.push_back(Step::CompleteInto(el.key, flow)),
+            Ok(None) => cx.steps.push_back(Step::Complete(el.key)),
+            Err(problem) => incidents::raise(cx, el, problem),
+        },
+        _ => cx.steps.push_back(Step::Complete(el.key)),
+    }
 }

@@ -15,8 +15,10 @@ pub enum JobState {
     Activated,
     /// Failed; offered again when the back-off ends.
     BackingOff,
-    /// No retries left, or an error that nobody caught: waits for its incident to be resolved.
+    /// No retries left: waits for its incident to be resolved.
     Incident,
+    /// A BPMN error was thrown: gone with its element, or waiting for the incident of an uncaught error.
+    ErrorThrown,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -44,34 +46,19 @@ impl Row for Job {
 
 pub struct Jobs {
     pub table: Table<Job>,
+    indices: Indices,
+}
+
+#[derive(Default)]
+struct Indices {
     /// Waiting jobs per type, oldest first.
     activatable: BTreeMap<Arc<str>, BTreeSet<Key>>,
     deadlines: BTreeSet<(i64, Key)>,
     back_offs: BTreeSet<(i64, Key)>,
 }
 
-impl Jobs {
-    pub fn open(tables: &Arc<Tables>) -> Result<Jobs, StoreError> {
-        let mut indices = Jobs {
-            table: Table::open_with(tables, |_, _: Job| {})?,
-            activatable: BTreeMap::new(),
-            deadlines: BTreeSet::new(),
-            back_offs: BTreeSet::new(),
-        };
-        tables.scan::<Job>(&mut |key, job| {
-            if let Ok(key) = <[u8; 8]>::try_from(key) {
-                indices.index(
-                    Key(i64::from_be_bytes(key)),
-                    job.state,
-                    &job.job_type,
-                    job.due,
-                );
-            }
-        })?;
-        Ok(indices)
-    }
-
-    fn index(&mut self, key: Key, state: JobState, job_type: &Arc<str>, due: i64) {
+impl Indices {
+    fn add(&mut self, key: Key, state: JobState, job_type: &Arc<str>, due: i64) {
         match state {
             JobState::Activatable => match self.activatable.get_mut(job_type) {
                 Some(waiting) => {
@@ -88,11 +75,11 @@ impl Jobs {
             JobState::BackingOff => {
                 self.back_offs.insert((due, key));
             }
-            JobState::Incident => {}
+            JobState::Incident | JobState::ErrorThrown => {}
         }
     }
 
-    fn unindex(&mut self, key: Key, state: JobState, job_type: &Arc<str>, due: i64) {
+    fn remove(&mut self, key: Key, state: JobState, job_type: &Arc<str>, due: i64) {
         match state {
             JobState::Activatable => {
                 if let Some(waiting) = self.activatable.get_mut(job_type) {
@@ -108,8 +95,18 @@ impl Jobs {
             JobState::BackingOff => {
                 self.back_offs.remove(&(due, key));
             }
-            JobState::Incident => {}
+            JobState::Incident | JobState::ErrorThrown => {}
         }
+    }
+}
+
+impl Jobs {
+    pub fn open(tables: &Arc<Tables>) -> Result<Jobs, StoreError> {
+        let mut indices = Indices::default();
+        let table = Table::open_with(tables, |key, job: Job| {
+            indices.add(key, job.state, &job.job_type, job.due);
+        })?;
+        Ok(Jobs { table, indices })
     }
 
     pub fn get(&mut self, key: Key) -> Option<&Job> {
@@ -117,13 +114,13 @@ impl Jobs {
     }
 
     pub fn insert(&mut self, key: Key, job: Job) {
-        self.index(key, job.state, &job.job_type, job.due);
+        self.indices.add(key, job.state, &job.job_type, job.due);
         self.table.insert(key, job);
     }
 
     pub fn remove(&mut self, key: Key) -> Option<Job> {
         let job = self.table.remove(key)?;
-        self.unindex(key, job.state, &job.job_type, job.due);
+        self.indices.remove(key, job.state, &job.job_type, job.due);
         Some(job)
     }
 
@@ -136,14 +133,15 @@ impl Jobs {
         change(job);
         let (new_state, new_due, job_type) = (job.state, job.due, job.job_type.clone());
         if (state, due) != (new_state, new_due) {
-            self.unindex(key, state, &job_type, due);
-            self.index(key, new_state, &job_type, new_due);
+            self.indices.remove(key, state, &job_type, due);
+            self.indices.add(key, new_state, &job_type, new_due);
         }
     }
 
     /// Waiting jobs of a type, oldest first.
     pub fn activatable(&self, job_type: &str) -> impl Iterator<Item = Key> + '_ {
-        self.activatable
+        self.indices
+            .activatable
             .get(job_type)
             .into_iter()
             .flatten()
@@ -151,37 +149,45 @@ impl Jobs {
     }
 
     pub fn activatable_types(&self) -> impl Iterator<Item = &Arc<str>> {
-        self.activatable.keys()
+        self.indices.activatable.keys()
     }
 
     /// Jobs whose deadline has passed, the most overdue first.
     pub fn timed_out(&self, now: i64) -> impl Iterator<Item = Key> + '_ {
-        self.deadlines
-            .range(..(now, Key(i64::MAX)))
+        self.indices
+            .deadlines
+            .range(..(now, Key(i64::MIN)))
             .map(|(_, key)| *key)
     }
 
     /// Failed jobs whose back-off has ended.
     pub fn backed_off(&self, now: i64) -> impl Iterator<Item = Key> + '_ {
-        self.back_offs
+        self.indices
+            .back_offs
             .range(..=(now, Key(i64::MAX)))
             .map(|(_, key)| *key)
     }
 
-    /// When the next deadline or back-off ends, epoch milliseconds.
-    pub fn next_due(&self) -> Option<i64> {
-        let deadline = self.deadlines.first().map(|(due, _)| *due + 1);
-        let back_off = self.back_offs.first().map(|(due, _)| *due);
-        deadline.into_iter().chain(back_off).min()
+    /// When the next deadline has passed, epoch milliseconds.
+    pub fn next_time_out(&self) -> Option<i64> {
+        self.indices
+            .deadlines
+            .first()
+            .map(|(due, _)| due.saturating_add(1))
+    }
+
+    /// When the next back-off ends, epoch milliseconds.
+    pub fn next_back_off(&self) -> Option<i64> {
+        self.indices.back_offs.first().map(|(due, _)| *due)
     }
 
     /// Jobs with workers now.
     pub fn activated_count(&self) -> usize {
-        self.deadlines.len()
+        self.indices.deadlines.len()
     }
 
     /// Jobs that wait for a worker now.
     pub fn activatable_count(&self) -> usize {
-        self.activatable.values().map(BTreeSet::len).sum()
+        self.indices.activatable.values().map(BTreeSet::len).sum()
     }
 }

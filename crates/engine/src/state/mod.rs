@@ -92,7 +92,8 @@ impl State {
         }
     }
 
-    /// Hands every changed row to `out` and marks it clean.
+    /// Hands every changed row to `out` and marks it clean. The store may be written later, while the state goes on; if it
+    /// cannot be written at all the partition must stop, as the changes are not handed out again.
     pub fn checkpoint(&mut self, out: &mut dyn CheckpointWriter) {
         out.put(
             Counters::TABLE,
@@ -118,8 +119,11 @@ impl State {
         evicted += self.elements.table.evict(limit, &mut resident);
         evicted += self.jobs.table.evict(limit, &mut resident);
         evicted += self.timers.table.evict(limit, &mut resident);
+        evicted += self.incidents.table.evict(limit, &mut resident);
+        evicted += self.messages.table.evict(limit, &mut resident);
         evicted += self.message_subscriptions.table.evict(limit, &mut resident);
         evicted += self.process_subscriptions.table.evict(limit, &mut resident);
+        evicted += self.distributions.table.evict(limit, &mut resident);
         evicted
     }
 
@@ -128,6 +132,9 @@ impl State {
         self.elements.table.resident_bytes()
             + self.jobs.table.resident_bytes()
             + self.timers.table.resident_bytes()
+            + self.incidents.table.resident_bytes()
+            + self.messages.table.resident_bytes()
+            + self.distributions.table.resident_bytes()
             + self.message_subscriptions.table.resident_bytes()
             + self.process_subscriptions.table.resident_bytes()
     }

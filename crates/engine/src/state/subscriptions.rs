@@ -1,6 +1,7 @@
 //! Message subscriptions: the process side lives with the instance, the message side where the correlation key hashes to.
 
 use std::collections::{BTreeSet, HashMap};
+use std::ops::Bound;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -16,8 +17,6 @@ pub struct MessageSubscription {
     pub value: MessageSubscriptionValue,
     /// A message is on its way to the instance.
     pub correlating: bool,
-    /// When the last command to the instance's partition was sent, epoch milliseconds.
-    pub sent_at: i64,
 }
 
 impl Row for MessageSubscription {
@@ -62,7 +61,6 @@ impl MessageSubscriptions {
         let row = MessageSubscription {
             value,
             correlating: false,
-            sent_at: 0,
         };
         self.index(key, &row);
         self.table.insert(key, row);
@@ -88,12 +86,11 @@ impl MessageSubscriptions {
     }
 
     /// `message_key` none: the correlation has ended.
-    pub fn set_correlating(&mut self, key: Key, message_key: Key, variables: Variables, now: i64) {
+    pub fn set_correlating(&mut self, key: Key, message_key: Key, variables: Variables) {
         if let Some(row) = self.table.get_mut(key) {
             row.correlating = message_key.some().is_some();
             row.value.message_key = message_key;
             row.value.variables = variables;
-            row.sent_at = now;
             if row.correlating {
                 self.correlating.insert(key);
             } else {
@@ -120,9 +117,10 @@ impl MessageSubscriptions {
             .unwrap_or_default()
     }
 
-    /// Correlations whose answer has not come yet.
-    pub fn pending(&self) -> impl Iterator<Item = Key> + '_ {
-        self.correlating.iter().copied()
+    /// Correlations whose answer has not come yet, with keys after this one.
+    pub fn pending_after(&self, key: Key) -> impl Iterator<Item = Key> + '_ {
+        let rest = (Bound::Excluded(key), Bound::Unbounded);
+        self.correlating.range(rest).copied()
     }
 }
 
@@ -223,8 +221,9 @@ impl ProcessMessageSubscriptions {
             .copied()
     }
 
-    /// Subscriptions that wait for the message partition's answer.
-    pub fn pending(&self) -> impl Iterator<Item = Key> + '_ {
-        self.pending.iter().copied()
+    /// Subscriptions that wait for the message partition's answer, with keys after this one.
+    pub fn pending_after(&self, key: Key) -> impl Iterator<Item = Key> + '_ {
+        let rest = (Bound::Excluded(key), Bound::Unbounded);
+        self.pending.range(rest).copied()
     }
 }

@@ -131,7 +131,8 @@ fn unreadable(table: u8, key: &[u8], reason: &str) -> StoreError {
 }
 
 struct Slot<V> {
-    /// `None`: deleted since the last checkpoint, but still in the store.
+    /// `None`: deleted, but perhaps still in the store. Such a slot stays until the checkpoint that deletes the row is
+    /// known to have reached the store, so that a read in between does not find the old row.
     row: Option<V>,
     dirty: bool,
     stored: bool,
@@ -144,6 +145,8 @@ pub struct Table<V> {
     tables: Arc<Tables>,
     /// Rows of the store, resident or not. While it is 0, a miss in memory is a miss.
     stored: usize,
+    /// The highest key that the store may hold: what is newer need not be looked for. Keys are given in rising order.
+    highest_stored: Key,
     len: usize,
     weight: usize,
 }
@@ -159,16 +162,20 @@ impl<V: Row> Table<V> {
         mut visit: impl FnMut(Key, V),
     ) -> Result<Table<V>, StoreError> {
         let mut stored = 0;
+        let mut highest_stored = Key::NONE;
         tables.scan(&mut |key, row| {
             stored += 1;
             if let Ok(key) = <[u8; 8]>::try_from(key) {
-                visit(Key(i64::from_be_bytes(key)), row);
+                let key = Key(i64::from_be_bytes(key));
+                highest_stored = highest_stored.max(key);
+                visit(key, row);
             }
         })?;
         Ok(Table {
             rows: FxHashMap::default(),
             tables: tables.clone(),
             stored,
+            highest_stored,
             len: stored,
             weight: 0,
         })
@@ -189,6 +196,8 @@ impl<V: Row> Table<V> {
 
     fn load(&mut self, key: Key) {
         if self.stored > 0
+            && !key.is_none()
+            && key <= self.highest_stored
             && !self.rows.contains_key(&key)
             && let Some(row) = self.tables.read::<V>(key)
         {
@@ -250,12 +259,13 @@ impl<V: Row> Table<V> {
     pub fn remove(&mut self, key: Key) -> Option<V> {
         self.load(key);
         let slot = self.rows.get_mut(&key)?;
-        let row = if slot.stored {
+        let row = if slot.stored || slot.row.is_none() {
+            let row = slot.row.take()?;
             slot.dirty = true;
-            slot.row.take()
+            row
         } else {
-            self.rows.remove(&key)?.row
-        }?;
+            self.rows.remove(&key)?.row?
+        };
         self.len -= 1;
         self.weight = self.weight.saturating_sub(row.weight());
         Some(row)
@@ -263,34 +273,40 @@ impl<V: Row> Table<V> {
 
     pub fn checkpoint(&mut self, out: &mut dyn CheckpointWriter) {
         let (mut stored, mut weight) = (self.stored, 0);
-        self.rows.retain(|key, slot| {
+        for (key, slot) in &mut self.rows {
             if slot.dirty {
                 slot.dirty = false;
-                let key = key.0.to_be_bytes();
+                let bytes = key.0.to_be_bytes();
                 match &slot.row {
                     Some(row) => {
-                        out.put(V::TABLE, &key, encode(row));
+                        out.put(V::TABLE, &bytes, encode(row));
                         stored += usize::from(!slot.stored);
                         slot.stored = true;
+                        self.highest_stored = self.highest_stored.max(*key);
                     }
                     None => {
-                        out.delete(V::TABLE, &key);
+                        out.delete(V::TABLE, &bytes);
                         stored -= usize::from(slot.stored);
-                        return false;
+                        slot.stored = false;
                     }
                 }
             }
             weight += slot.row.as_ref().map_or(0, Row::weight);
-            true
-        });
+        }
         (self.stored, self.weight) = (stored, weight);
     }
 
-    /// Drops clean rows while `resident` is over `limit`; rows used since the last call get a second chance.
+    /// Drops clean rows while `resident` is over `limit`; rows used since the last call get a second chance. What was
+    /// deleted before the last checkpoint is forgotten.
     pub fn evict(&mut self, limit: usize, resident: &mut usize) -> usize {
         let before = self.rows.len();
         let mut weight = self.weight;
+        let mut forgotten = 0;
         self.rows.retain(|_, slot| {
+            if slot.row.is_none() && !slot.dirty {
+                forgotten += 1;
+                return false;
+            }
             if *resident <= limit || slot.dirty || std::mem::take(&mut slot.used) {
                 return true;
             }
@@ -303,7 +319,7 @@ impl<V: Row> Table<V> {
         if self.rows.len() < self.rows.capacity() / 4 {
             self.rows.shrink_to_fit();
         }
-        before - self.rows.len()
+        before - self.rows.len() - forgotten
     }
 
     pub(crate) fn dump(&self, all: &mut BTreeMap<(u8, Vec<u8>), Vec<u8>>) {

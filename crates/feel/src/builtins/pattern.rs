@@ -97,6 +97,27 @@ fn translate(source: &str) -> String {
     out
 }
 
+/// Refuses a `$` that names no group, and a backslash at the end.
+pub(super) fn check_replacement(replacement: &str) -> Result<(), Failure> {
+    let mut chars = replacement.chars();
+    while let Some(c) = chars.next() {
+        let valid = match c {
+            '\\' => chars.next().is_some(),
+            '$' => chars
+                .clone()
+                .next()
+                .is_some_and(|next| next.is_ascii_digit()),
+            _ => true,
+        };
+        if !valid {
+            return Err(Failure::new(
+                "In the replacement, '$' stands before the number of a group; write '\\$' for a dollar sign",
+            ));
+        }
+    }
+    Ok(())
+}
+
 /// Appends a replacement: `$1` is a group, `\$` a dollar sign.
 pub(super) fn expand(found: &Captures<'_, str>, replacement: &str, out: &mut String) {
     let mut chars = replacement.chars().peekable();

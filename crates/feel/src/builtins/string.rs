@@ -111,6 +111,7 @@ pub(super) fn matches(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Out
 pub(super) fn replace(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     let (source, replacement) = (text(arguments, 0)?, text(arguments, 2)?);
     evaluator.charge(50 + source.len());
+    super::pattern::check_replacement(replacement)?;
     let pattern = pattern(text(arguments, 1)?, flags(arguments, 3)?)?;
     let limit = evaluator.cx.limits.max_values.saturating_mul(32) as usize;
     let mut out = String::new();

@@ -41,6 +41,9 @@ impl Evaluator<'_> {
     }
 
     fn arithmetic_failed(&mut self, op: ArithmeticOp, left: &Value, right: &Value) -> Value {
+        if !self.keeps_warnings() {
+            return Value::Null;
+        }
         let (a, b) = (quote(left), quote(right));
         let message = match op {
             ArithmeticOp::Add => format!("Can't add '{b}' to '{a}'"),

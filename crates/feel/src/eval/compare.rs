@@ -22,6 +22,9 @@ impl Evaluator<'_> {
         match self.compares(op, left, right) {
             Some(value) => Value::Boolean(value),
             None => {
+                if !self.keeps_warnings() {
+                    return Value::Null;
+                }
                 let message = format!("Can't compare '{}' with '{}'", quote(left), quote(right));
                 self.fail(WarningCode::NotComparable, message)
             }

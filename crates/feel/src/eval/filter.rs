@@ -71,6 +71,9 @@ impl Evaluator<'_> {
         match position.and_then(|at| list.get(at)) {
             Some(value) => value.clone(),
             None => {
+                if !self.keeps_warnings() {
+                    return Value::Null;
+                }
                 let message = format!(
                     "The index {} is out of bounds of a list with {} items",
                     quote(index),

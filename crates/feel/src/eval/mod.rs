@@ -79,7 +79,7 @@ impl<'a> Evaluator<'a> {
     }
 
     pub fn warn(&mut self, code: WarningCode, message: impl Into<String>) {
-        if self.warnings.len() < MAX_WARNINGS && !self.stopped {
+        if self.keeps_warnings() {
             let mut message = message.into();
             if message.len() > MAX_MESSAGE {
                 let cut = (0..=MAX_MESSAGE)
@@ -91,6 +91,11 @@ impl<'a> Evaluator<'a> {
             }
             self.warnings.push(Warning::new(code, message));
         }
+    }
+
+    /// Whether another warning would be kept: if not, its message need not be made.
+    pub fn keeps_warnings(&self) -> bool {
+        self.warnings.len() < MAX_WARNINGS && !self.stopped
     }
 
     /// A warning, and null.

@@ -12,6 +12,7 @@ impl Evaluator<'_> {
         match base {
             Value::Context(context) => match context.get(name) {
                 Some(value) => value.clone(),
+                None if !self.keeps_warnings() => Value::Null,
                 None => {
                     let message = if context.is_empty() {
                         format!("No context entry found with key '{name}'. The context is empty")
@@ -31,7 +32,7 @@ impl Evaluator<'_> {
                 }
                 self.depth += 1;
                 for item in items.iter() {
-                    if self.is_stopped() {
+                    if !self.charge(1) {
                         break;
                     }
                     values.push(self.path(item, name));
@@ -39,6 +40,7 @@ impl Evaluator<'_> {
                 self.depth -= 1;
                 self.list(values)
             }
+            Value::Null if !self.keeps_warnings() => Value::Null,
             Value::Null => {
                 let message =
                     format!("No context entry found with key '{name}'. The context is null");
@@ -46,6 +48,7 @@ impl Evaluator<'_> {
             }
             other => match property(other, name) {
                 Some(value) => value,
+                None if !self.keeps_warnings() => Value::Null,
                 None => {
                     let message = format!(
                         "No property found with name '{name}' of value '{}'",

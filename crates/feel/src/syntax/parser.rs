@@ -124,6 +124,16 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// The text from the next token to the end of the `count`th one.
+    pub(super) fn text_of(&self, count: usize) -> &'a str {
+        let start = self.tokens.get(self.at).map_or(0, |token| token.start);
+        let end = self
+            .tokens
+            .get(self.at + count - 1)
+            .map_or(start, |token| token.end);
+        self.text.get(start..end).unwrap_or_default()
+    }
+
     pub(super) fn position(&self) -> usize {
         self.at
     }

@@ -10,6 +10,8 @@ use super::parser::{Node, Parsed, Parser};
 use crate::builtins;
 use crate::temporal::parse_temporal;
 
+/// Longest name without quotes, in tokens.
+const MAX_NAME_TOKENS: usize = 16;
 /// Properties whose names are two words.
 const PROPERTIES: [(&str, &str, &str); 3] = [
     ("time", "offset", "time offset"),
@@ -147,16 +149,32 @@ impl Parser<'_> {
             return self.is_symbol_at(1, ":").then(|| (Arc::clone(name), 1));
         }
         let mut count = 0;
-        while let Kind::Word(_) = self.peek_at(count) {
+        // DMN's names also hold `+ - * / .` and numbers behind the first word.
+        while matches!(self.peek_at(count), Kind::Word(_))
+            || (count > 0
+                && matches!(
+                    self.peek_at(count),
+                    Kind::Number(_) | Kind::Symbol("+" | "-" | "*" | "**" | "/" | ".")
+                ))
+        {
             count += 1;
-            if count > 16 {
+            if count > MAX_NAME_TOKENS {
                 return None;
             }
         }
         if count == 0 || !self.is_symbol_at(count, ":") {
             return None;
         }
-        Some((self.join_words(count), count))
+        Some((self.source_text(count), count))
+    }
+
+    /// The text of the next tokens, with single spaces where there is white space.
+    fn source_text(&self, count: usize) -> Arc<str> {
+        if let (1, Kind::Word(word)) = (count, self.peek()) {
+            return Arc::clone(word);
+        }
+        let words: Vec<&str> = self.text_of(count).split_whitespace().collect();
+        Arc::from(words.join(" "))
     }
 
     fn join_words(&self, count: usize) -> Arc<str> {

@@ -41,8 +41,10 @@ pub struct GrpcServices {
 
 impl GrpcServices {
     pub fn new(front: Arc<FrontEnd>) -> GrpcServices {
-        // The limit holds for the message as it arrives (see `MessageBody`); compression is not offered.
+        // The limit holds for the message as it arrives (see `MessageBody`) and again for what it unpacks to. Some clients
+        // (Node.js) compress every request; answers go out as they are, since packing them would cost more than it saves.
         let gateway = GatewayServer::new(GatewayService::new(Arc::clone(&front)))
+            .accept_compressed(tonic::codec::CompressionEncoding::Gzip)
             .max_decoding_message_size(front.config.max_message_size);
         let (health, health_server) = tonic_health::server::health_reporter();
         let mut others: Vec<(&'static str, Other)> = vec![(

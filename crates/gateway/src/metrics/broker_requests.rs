@@ -9,7 +9,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::registry::Registry;
 use skep_protocol::{Command, Failure, Key, Response};
 
-use super::timer::{DEFAULT_BOUNDS, Timer, TimerWith};
+use super::timer::{DEFAULT_BOUNDS, Timer, TimerFamily};
 
 /// Partitions whose handles are kept; row 0 is for requests whose partition nobody knows (refused before routing).
 const KEPT_PARTITIONS: usize = 17;
@@ -96,7 +96,7 @@ impl RequestKind {
 /// Requests to the broker by partition and type.
 #[derive(Debug)]
 pub struct BrokerRequests {
-    latency: Family<RequestLabels, Timer, TimerWith>,
+    latency: TimerFamily<RequestLabels>,
     total: Family<RequestLabels, Counter>,
     failed: Family<FailureLabels, Counter>,
     handles: Box<[OnceLock<Handles>]>,
@@ -126,7 +126,11 @@ struct FailureLabels {
 impl BrokerRequests {
     pub(super) fn new() -> BrokerRequests {
         BrokerRequests {
-            latency: Family::new_with_constructor(TimerWith(DEFAULT_BOUNDS)),
+            latency: TimerFamily::new(
+                "zeebe_gateway_request_latency_seconds",
+                "From the gateway to the broker and back",
+                DEFAULT_BOUNDS,
+            ),
             total: Family::default(),
             failed: Family::default(),
             handles: (0..KINDS.len() * KEPT_PARTITIONS)
@@ -144,7 +148,7 @@ impl BrokerRequests {
             requestType: KINDS.get(kind.kind).copied().unwrap_or("UNKNOWN"),
         };
         let make = || Handles {
-            latency: self.latency.get_or_create_owned(&labels()),
+            latency: self.latency.get(labels()),
             total: self.total.get_or_create_owned(&labels()),
         };
         let observe = |handles: &Handles| {
@@ -171,11 +175,7 @@ impl BrokerRequests {
     }
 
     pub(super) fn register(&self, registry: &mut Registry) {
-        registry.register(
-            "zeebe_gateway_request_latency_seconds",
-            "From the gateway to the broker and back",
-            self.latency.clone(),
-        );
+        self.latency.register(registry);
         registry.register(
             "zeebe_gateway_total_requests",
             "Requests sent to the broker",

@@ -6,6 +6,7 @@ pub(crate) mod broker_requests;
 mod long_polling;
 pub(crate) mod served;
 mod timer;
+mod topology;
 
 use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue};
 use prometheus_client::metrics::counter::Counter;
@@ -17,7 +18,8 @@ use skep_protocol::service::Timings;
 pub use broker_requests::BrokerRequests;
 pub use long_polling::{LongPolls, QueuedPoll};
 pub use served::{GrpcCalls, HttpRequests};
-pub use timer::{Bounds, DEFAULT_BOUNDS, REQUEST_BOUNDS, STAGE_BOUNDS, Timer, TimerWith};
+pub use timer::{Bounds, DEFAULT_BOUNDS, REQUEST_BOUNDS, STAGE_BOUNDS, Timer, TimerFamily};
+pub use topology::TopologyMetrics;
 
 /// The front end that a request came through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EncodeLabelValue)]
@@ -49,7 +51,8 @@ pub struct GatewayMetrics {
     pub broker_requests: BrokerRequests,
     pub long_polls: LongPolls,
     pub job_streams: JobStreams,
-    stages: Family<StageLabels, Timer, TimerWith>,
+    pub topology: TopologyMetrics,
+    stages: TimerFamily<StageLabels>,
     stage_handles: [[Timer; STAGES.len()]; 2],
 }
 
@@ -59,11 +62,9 @@ struct StageLabels {
     stage: &'static str,
 }
 
-/// Jobs streams as the gateway sees them.
+/// Job streams as the gateway sees them.
 #[derive(Debug, Default)]
 pub struct JobStreams {
-    /// Nodes known.
-    pub servers: Gauge,
     /// Open streams of clients. Streams are not aggregated, so this is the number of streams as well.
     pub clients: Gauge,
     streams: Gauge,
@@ -101,10 +102,12 @@ impl Default for GatewayMetrics {
 
 impl GatewayMetrics {
     pub fn new() -> GatewayMetrics {
-        let stages = Family::new_with_constructor(TimerWith(STAGE_BOUNDS));
-        let handles = |protocol| {
-            STAGES.map(|stage| stages.get_or_create_owned(&StageLabels { protocol, stage }))
-        };
+        let stages = TimerFamily::new(
+            "skep_request_stage_seconds",
+            "Where requests spend their time; the sum over the stages is the latency",
+            STAGE_BOUNDS,
+        );
+        let handles = |protocol| STAGES.map(|stage| stages.get(StageLabels { protocol, stage }));
         let stage_handles = [handles(Protocol::rest), handles(Protocol::grpc)];
         let mut job_streams = JobStreams::default();
         let success = PushLabels { status: "success" };
@@ -115,6 +118,7 @@ impl GatewayMetrics {
             broker_requests: BrokerRequests::new(),
             long_polls: LongPolls::default(),
             job_streams,
+            topology: TopologyMetrics::default(),
             stages,
             stage_handles,
         }
@@ -125,19 +129,11 @@ impl GatewayMetrics {
         self.http.register(registry);
         self.grpc.register(registry);
         self.broker_requests.register(registry);
-        registry.register(
-            "skep_request_stage_seconds",
-            "Where requests spend their time; the sum over the stages is the latency",
-            self.stages.clone(),
-        );
+        self.stages.register(registry);
         self.long_polls.register(registry);
         let streams = &self.job_streams;
+        self.topology.register(registry);
         for (name, help, gauge) in [
-            (
-                "zeebe_gateway_job_stream_servers",
-                "Nodes known",
-                &streams.servers,
-            ),
             (
                 "zeebe_gateway_job_stream_clients",
                 "Open job streams of clients",
@@ -225,6 +221,7 @@ mod tests {
         let mut text = String::new();
         prometheus_client::encoding::text::encode(&mut text, &registry).unwrap();
         for name in [
+            "http_server_requests_seconds_max{method=\"GET\"",
             "http_server_requests_seconds_count{method=\"GET\",uri=\"/v2/topology\"",
             "grpc_server_processing_duration_seconds_count{service=\"gateway_protocol.Gateway\"",
             "grpc_server_requests_received_messages_total{",

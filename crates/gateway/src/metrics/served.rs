@@ -7,7 +7,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::registry::Registry;
 
-use super::timer::{REQUEST_BOUNDS, Timer, TimerWith};
+use super::timer::{REQUEST_BOUNDS, Timer, TimerFamily};
 use crate::grpc::rpcs::{RPCS, SERVICE};
 use crate::rest::routes::ROUTES;
 
@@ -19,7 +19,7 @@ const STATUSES: [u16; 16] = [
 /// REST requests by route and status.
 #[derive(Debug)]
 pub struct HttpRequests {
-    family: Family<HttpLabels, Timer, TimerWith>,
+    family: TimerFamily<HttpLabels>,
     /// By route, then by position in `STATUSES`. The last row is for requests that match no route.
     handles: Box<[[OnceLock<Timer>; STATUSES.len()]]>,
 }
@@ -40,7 +40,11 @@ pub const NO_ROUTE: usize = ROUTES.len();
 impl HttpRequests {
     pub(super) fn new() -> HttpRequests {
         HttpRequests {
-            family: Family::new_with_constructor(TimerWith(REQUEST_BOUNDS)),
+            family: TimerFamily::new(
+                "http_server_requests_seconds",
+                "REST requests",
+                REQUEST_BOUNDS,
+            ),
             handles: (0..=ROUTES.len()).map(|_| Default::default()).collect(),
         }
     }
@@ -59,7 +63,7 @@ impl HttpRequests {
             Some(route) => (route.method, route.path),
             None => ("UNKNOWN", "UNKNOWN"),
         };
-        self.family.get_or_create_owned(&HttpLabels {
+        self.family.get(HttpLabels {
             method,
             uri,
             status,
@@ -76,11 +80,7 @@ impl HttpRequests {
     }
 
     pub(super) fn register(&self, registry: &mut Registry) {
-        registry.register(
-            "http_server_requests_seconds",
-            "REST requests",
-            self.family.clone(),
-        );
+        self.family.register(registry);
     }
 }
 
@@ -108,7 +108,7 @@ const CODES: [&str; 17] = [
 /// gRPC calls by rpc and status code.
 #[derive(Debug)]
 pub struct GrpcCalls {
-    durations: Family<GrpcLabels, Timer, TimerWith>,
+    durations: TimerFamily<GrpcLabels>,
     received: Family<RpcLabels, Counter>,
     sent: Family<RpcLabels, Counter>,
     handles: Box<[RpcHandles]>,
@@ -155,7 +155,11 @@ impl GrpcCalls {
             }
         });
         GrpcCalls {
-            durations: Family::new_with_constructor(TimerWith(REQUEST_BOUNDS)),
+            durations: TimerFamily::new(
+                "grpc_server_processing_duration_seconds",
+                "gRPC calls",
+                REQUEST_BOUNDS,
+            ),
             handles: handles.collect(),
             received,
             sent,
@@ -171,7 +175,7 @@ impl GrpcCalls {
         handles.sent.inc_by(sent);
         let code = usize::try_from(code).unwrap_or(2).min(CODES.len() - 1);
         let timer = || {
-            self.durations.get_or_create_owned(&GrpcLabels {
+            self.durations.get(GrpcLabels {
                 service: SERVICE,
                 method: info.name,
                 methodType: info.method_type(),
@@ -189,11 +193,7 @@ impl GrpcCalls {
     }
 
     pub(super) fn register(&self, registry: &mut Registry) {
-        registry.register(
-            "grpc_server_processing_duration_seconds",
-            "gRPC calls",
-            self.durations.clone(),
-        );
+        self.durations.register(registry);
         registry.register(
             "grpc_server_requests_received_messages",
             "gRPC messages received",

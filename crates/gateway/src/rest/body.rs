@@ -88,6 +88,7 @@ pub async fn read(
     }
     let mut collected = Collected {
         limit,
+        announced: announced.unwrap_or(0),
         ..Collected::default()
     };
     let mut budget = None;
@@ -119,6 +120,8 @@ async fn in_time<T>(
 #[derive(Default)]
 struct Collected {
     limit: usize,
+    /// 0 when the client does not tell.
+    announced: usize,
     first: Bytes,
     rest: BytesMut,
     ended: bool,
@@ -166,6 +169,8 @@ impl Collected {
             return Ok(());
         }
         if self.rest.is_empty() {
+            self.rest
+                .reserve(self.announced.max(self.first.len() + data.len()));
             self.rest.extend_from_slice(&self.first);
             self.first = Bytes::new();
         }

@@ -176,3 +176,18 @@ fn check_content_type<'h>(
         _ => Err(Problem::wrong_content_type(text, expected)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn future_size<A, B, F: Future>(_: impl Fn(A, B) -> F) -> usize {
+        size_of::<F>()
+    }
+
+    #[test]
+    fn a_request_under_way_is_small() {
+        let bytes = future_size(handle);
+        assert!(bytes <= 3 << 10, "{bytes} bytes per connection");
+    }
+}

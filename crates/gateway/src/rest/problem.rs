@@ -141,3 +141,36 @@ fn rejected(kind: RejectionType) -> (u16, &'static str) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rejection_has_its_status_and_title() {
+        use RejectionType::*;
+        for (kind, status, title) in [
+            (InvalidArgument, 400, "INVALID_ARGUMENT"),
+            (NotFound, 404, "NOT_FOUND"),
+            (AlreadyExists, 409, "ALREADY_EXISTS"),
+            (InvalidState, 409, "INVALID_STATE"),
+            (ProcessingError, 500, "INTERNAL"),
+            (ExceededBatchRecordSize, 500, "INTERNAL"),
+            (Unauthorized, 401, "UNAUTHORIZED"),
+            (Forbidden, 403, "FORBIDDEN"),
+        ] {
+            let rejection = Rejection {
+                kind,
+                intent: "CREATE",
+                reason: "so".into(),
+            };
+            let problem = Problem::from(Failure::from(rejection));
+            let detail = format!(
+                "Command 'CREATE' rejected with code '{}': so",
+                kind.as_str()
+            );
+            let expected = Problem::new(StatusCode::from_u16(status).unwrap(), title, detail);
+            assert_eq!(problem, expected);
+        }
+    }
+}

@@ -67,7 +67,7 @@ impl FakeBroker {
     pub fn release(&self) {
         *self.holding.lock() = false;
         for (responder, natural) in self.held.lock().drain(..) {
-            responder.send(Answer {
+            let _ = responder.send(Answer {
                 result: Ok(natural),
                 timings: TIMINGS,
             });
@@ -119,7 +119,7 @@ impl Broker for FakeBroker {
             *peak = held.len().max(*peak);
         } else {
             let result = self.answers.lock().pop_front().unwrap_or(Ok(natural));
-            responder.send(Answer {
+            let _ = responder.send(Answer {
                 result,
                 timings: TIMINGS,
             });

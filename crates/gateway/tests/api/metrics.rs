@@ -102,3 +102,14 @@ async fn a_waiting_poll_is_counted_by_its_type() {
     );
     poll.abort();
 }
+
+#[tokio::test]
+async fn the_cluster_is_told_as_the_gateway_sees_it() {
+    let gateway = start().await;
+    let text = exposed(&gateway);
+    has(
+        &text,
+        "zeebe_gateway_topology_partition_roles{partition=\"1\",broker=\"0\"} 3",
+    );
+    has(&text, "zeebe_gateway_job_stream_servers 1");
+}

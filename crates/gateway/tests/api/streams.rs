@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use http_body_util::BodyExt;
 use hyper::body::{Bytes, Incoming};
-use hyper::client::conn::http1;
-use hyper_util::rt::TokioIo;
+use hyper::client::conn::{http1, http2};
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use skep_proto::gateway_protocol as pb;
 use skep_protocol::ActivatedJob;
 use tokio::sync::mpsc::Sender;
@@ -120,31 +120,9 @@ async fn push_until_full(jobs: &Sender<ActivatedJob>) -> usize {
 /// The credit, what the gateway buffers, and what the two sockets hold.
 const MOST_BYTES: usize = 32 * JOB_BYTES + (1 << 20);
 
-#[tokio::test]
-async fn a_client_that_does_not_read_gets_its_credit_and_what_the_sockets_hold() {
-    let gateway = start().await;
-    let socket = tokio::net::TcpSocket::new_v4().expect("a socket");
-    socket.set_recv_buffer_size(64 << 10).expect("a buffer");
-    let io = TokioIo::new(socket.connect(gateway.rest).await.expect("connects"));
-    let (mut client, connection) = http1::Builder::new()
-        .max_buf_size(16 << 10)
-        .handshake(io)
-        .await
-        .expect("no handshake");
-    tokio::spawn(connection);
-    let request = request(
-        gateway.rest,
-        "POST",
-        "/v2/jobs/stream",
-        Some(JSON),
-        BODY.into(),
-    );
-    let mut stream = client
-        .send_request(request)
-        .await
-        .expect("answers")
-        .into_body();
-
+/// A stream is opened with a client that reads nothing; then as much is pushed as anyone takes; then all of it is read.
+async fn unread(gateway: &Running, open: impl Future<Output = Incoming>) {
+    let mut stream = open.await;
     let jobs = sender(&gateway.broker);
     let pushed = push_until_full(&jobs).await;
     assert!(pushed >= 32, "{pushed}");
@@ -161,6 +139,64 @@ async fn a_client_that_does_not_read_gets_its_credit_and_what_the_sockets_hold()
         lines += piece.iter().filter(|b| **b == b'\n').count();
     }
     assert_eq!(lines, pushed);
+}
+
+async fn connect(gateway: &Running) -> TokioIo<tokio::net::TcpStream> {
+    let socket = tokio::net::TcpSocket::new_v4().expect("a socket");
+    socket.set_recv_buffer_size(64 << 10).expect("a buffer");
+    TokioIo::new(socket.connect(gateway.rest).await.expect("connects"))
+}
+
+fn stream_request(gateway: &Running) -> hyper::Request<http_body_util::Full<Bytes>> {
+    request(
+        gateway.rest,
+        "POST",
+        "/v2/jobs/stream",
+        Some(JSON),
+        BODY.into(),
+    )
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_read_gets_its_credit_and_what_the_sockets_hold() {
+    let gateway = start().await;
+    let open = async {
+        let mut client = http1::Builder::new();
+        let handshake = client
+            .max_buf_size(16 << 10)
+            .handshake(connect(&gateway).await);
+        let (mut client, connection) = handshake.await.expect("no handshake");
+        tokio::spawn(connection);
+        client
+            .send_request(stream_request(&gateway))
+            .await
+            .expect("answers")
+            .into_body()
+    };
+    unread(&gateway, open).await;
+}
+
+#[tokio::test]
+async fn an_http2_client_that_does_not_read_gets_its_credit_and_its_window() {
+    let gateway = start().await;
+    let mut keep = None;
+    let open = async {
+        let mut client = http2::Builder::new(TokioExecutor::new());
+        client
+            .initial_stream_window_size(64 << 10)
+            .initial_connection_window_size(64 << 10);
+        let handshake = client.handshake(connect(&gateway).await);
+        let (mut client, connection) = handshake.await.expect("no handshake");
+        tokio::spawn(connection);
+        let response = client
+            .send_request(stream_request(&gateway))
+            .await
+            .expect("answers");
+        keep = Some(client);
+        response.into_body()
+    };
+    unread(&gateway, open).await;
+    drop(keep);
 }
 
 #[tokio::test]

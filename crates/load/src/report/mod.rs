@@ -303,8 +303,10 @@ impl Comparison {
         let [rest, grpc] = results else {
             return None;
         };
-        let throughput = |slice: &SliceResult| Some(float(slice.completed) / slice.seconds);
-        let cpu = |slice: &SliceResult| Some(slice.server_cpu_seconds? / float(slice.completed));
+        // a slice in which nothing completed has no CPU per instance
+        let some = |slice: &SliceResult| (slice.completed > 0).then(|| float(slice.completed));
+        let throughput = |slice: &SliceResult| Some(some(slice)? / slice.seconds);
+        let cpu = |slice: &SliceResult| Some(slice.server_cpu_seconds? / some(slice)?);
         Some(Self {
             throughput: Ratio::new(slices, throughput)?,
             server_cpu_per_instance: Ratio::new(slices, cpu),
@@ -320,8 +322,8 @@ impl Ratio {
         let mut pairs = Vec::new();
         for pair in slices.chunks_exact(2) {
             let of = |transport| value(pair.iter().find(|s| s.transport == transport)?);
-            let (rest, grpc) = (of(TransportArg::Rest)?, of(TransportArg::Grpc)?);
-            pairs.push(rest / grpc);
+            let pair = of(TransportArg::Rest).zip(of(TransportArg::Grpc));
+            pairs.extend(pair.map(|(rest, grpc)| rest / grpc));
         }
         let count = f64::from(u32::try_from(pairs.len()).ok()?);
         if pairs.is_empty() {
@@ -332,5 +334,41 @@ impl Ratio {
             min: pairs.iter().copied().fold(f64::INFINITY, f64::min),
             max: pairs.iter().copied().fold(0.0, f64::max),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn slice(transport: TransportArg, completed: u64) -> SliceResult {
+        SliceResult {
+            transport,
+            seconds: 2.0,
+            completed,
+            server_cpu_seconds: None,
+        }
+    }
+
+    #[test]
+    fn a_ratio_is_taken_between_neighbouring_slices_in_either_order() {
+        use TransportArg::{Grpc, Rest};
+        let slices = [
+            slice(Rest, 90),
+            slice(Grpc, 100),
+            slice(Grpc, 200),
+            slice(Rest, 220),
+            slice(Rest, 0),
+            slice(Grpc, 100),
+        ];
+        let some = |s: &SliceResult| (s.completed > 0).then(|| float(s.completed));
+        let ratio = Ratio::new(&slices, some).unwrap();
+        assert!(
+            (ratio.overall - 1.0).abs() < 1e-9,
+            "the last pair is no pair"
+        );
+        assert!((ratio.min - 0.9).abs() < 1e-9);
+        assert!((ratio.max - 1.1).abs() < 1e-9);
+        assert!(Ratio::new(&slices, |s| s.server_cpu_seconds).is_none());
     }
 }

@@ -103,7 +103,7 @@ struct Chunks {
 impl SnapshotSource for Chunks {
     fn poll_chunk(&mut self) -> SnapshotPoll {
         self.pause = !self.pause;
-        if self.pause && self.rest.len() % 3 == 0 {
+        if self.pause && self.rest.len().is_multiple_of(3) {
             return SnapshotPoll::Pending;
         }
         self.rest

@@ -240,16 +240,15 @@ impl World {
             }
             8 => self.network.cut.clear(),
             9 => {
-                self.transfers += 1;
-                if let Some(running) = self
-                    .nodes
-                    .get_mut(&id)
-                    .and_then(|node| node.running.as_mut())
-                {
-                    let to = 1 + self.random.below(3);
-                    running.group.transfer_leadership(to);
+                let to = 1 + self.random.below(3);
+                for node in self.nodes.values_mut() {
+                    if let Some(running) = &mut node.running {
+                        self.transfers += u64::from(running.group.transfer_leadership(to));
+                    }
                 }
-                self.settle(id);
+                for id in 1..=3 {
+                    self.settle(id);
+                }
             }
             _ => {
                 let keep = self.random.below(8);

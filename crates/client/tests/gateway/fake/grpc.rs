@@ -13,7 +13,7 @@ use tokio::net::TcpListener;
 use tokio_stream::{Stream, StreamExt as _, wrappers::TcpListenerStream};
 use tonic::{Request, Response, Status};
 
-use super::{Fault, Script, variables};
+use super::{Closed, Fault, Script, variables};
 
 struct Fake(Arc<Script>);
 
@@ -83,6 +83,7 @@ impl Gateway for Fake {
         let limit = script.jobs_per_stream.load(Ordering::SeqCst);
         let limit = if limit == 0 { u64::MAX } else { limit };
         let mut sent = 0;
+        let closed = Closed(script.stream_closed.clone());
         let jobs = tokio_stream::iter(std::iter::from_fn(move || {
             if sent == limit {
                 return None;
@@ -91,7 +92,7 @@ impl Gateway for Fake {
             script.next_job().map(|key| Ok(job(key)))
         }));
         if limit == u64::MAX {
-            return Ok(Response::new(Box::pin(jobs.chain(tokio_stream::pending()))));
+            return Ok(Response::new(Box::pin(jobs.chain(closed.and_silence()))));
         }
         Ok(Response::new(Box::pin(jobs)))
     }

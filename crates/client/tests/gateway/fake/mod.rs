@@ -9,10 +9,12 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicU64, Ordering},
     },
+    task::Poll,
 };
 
+use futures_util::Stream;
 use skep_client::{Client, ClientConfig, HttpVersion, Transport};
-use tokio::net::TcpListener;
+use tokio::{net::TcpListener, sync::Notify};
 
 /// The ways to reach the fake.
 pub const WIRES: [(Transport, HttpVersion); 3] = [
@@ -41,6 +43,8 @@ pub struct Script {
     /// Jobs taken from the fake by its HTTP server.
     pub yielded: AtomicU64,
     pub streams: AtomicU64,
+    /// Told when a stream is gone from the server's side.
+    pub stream_closed: Arc<Notify>,
     pub completed: Mutex<Vec<i64>>,
     pub failed: Mutex<Vec<(i64, i64)>>,
     pub bodies: Mutex<Vec<String>>,
@@ -95,4 +99,23 @@ pub async fn config(script: &Arc<Script>, wire: (Transport, HttpVersion)) -> Cli
     let mut config = ClientConfig::new(address);
     config.http_version = wire.1;
     config
+}
+
+/// Tells when it is dropped.
+struct Closed(Arc<Notify>);
+
+impl Closed {
+    /// A stream that holds this and never yields anything.
+    fn and_silence<T>(self) -> impl Stream<Item = T> {
+        futures_util::stream::poll_fn(move |_| {
+            let _held = &self;
+            Poll::Pending
+        })
+    }
+}
+
+impl Drop for Closed {
+    fn drop(&mut self) {
+        self.0.notify_one();
+    }
 }

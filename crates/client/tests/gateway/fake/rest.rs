@@ -16,7 +16,7 @@ use axum::{
 use tokio::net::TcpListener;
 use tokio_stream::StreamExt as _;
 
-use super::{Fault, Script, variables};
+use super::{Closed, Fault, Script, variables};
 
 type Fake = State<Arc<Script>>;
 
@@ -113,6 +113,7 @@ async fn stream(State(script): Fake) -> Response {
     let limit = script.jobs_per_stream.load(Ordering::SeqCst);
     let limit = if limit == 0 { u64::MAX } else { limit };
     let mut sent = 0;
+    let closed = Closed(script.stream_closed.clone());
     let lines = std::iter::from_fn(move || {
         if sent == limit {
             return None;
@@ -122,7 +123,7 @@ async fn stream(State(script): Fake) -> Response {
     });
     let lines = tokio_stream::iter(lines.map(Ok::<_, Infallible>));
     if limit == u64::MAX {
-        return Body::from_stream(lines.chain(tokio_stream::pending())).into_response();
+        return Body::from_stream(lines.chain(closed.and_silence())).into_response();
     }
     Body::from_stream(lines).into_response()
 }

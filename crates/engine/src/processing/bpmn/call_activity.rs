@@ -19,6 +19,15 @@ impl ElementBehavior for CallActivity {
             return Ok(Next::Complete);
         };
         let process = find_called(cx, el, called)?;
+        if process.graph.none_start_event().is_none() {
+            return Err(Problem::new(
+                ErrorType::CalledElementError,
+                format!(
+                    "Expected process with BPMN process id '{}' to have a none start event, but not found.",
+                    process.bpmn_process_id
+                ),
+            ));
+        }
         let depth = depth_of(cx, el) + 1;
         if depth > cx.config.max_process_depth {
             return Err(Problem::new(
@@ -60,7 +69,7 @@ impl ElementBehavior for CallActivity {
             process,
             value,
         };
-        lifecycle::activate(cx, &child, Vec::new());
+        lifecycle::activate(cx, &child);
         Ok(Next::Wait)
     }
 

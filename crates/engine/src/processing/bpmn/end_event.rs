@@ -5,7 +5,7 @@ use skep_protocol::intent::ProcessInstanceIntent;
 use skep_protocol::value::ErrorType;
 use skep_protocol::value::ProcessInstanceValue;
 
-use super::{ElementBehavior, Next, Problem, Step, Subject, error, lifecycle};
+use super::{ElementBehavior, Next, Problem, Step, Subject, error, lifecycle, step};
 use crate::processing::{Context, expression};
 use crate::remote::Variables;
 
@@ -81,5 +81,5 @@ fn terminate_scope(cx: &mut Context<'_>, el: &Subject) {
         cx.event(key, ProcessInstanceIntent::SequenceFlowDeleted, &value);
     }
     let children = cx.state.elements.children(scope);
-    cx.steps.extend(children.into_iter().map(Step::Terminate));
+    step::terminate_first(cx, children.into_iter());
 }

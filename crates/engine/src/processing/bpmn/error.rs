@@ -5,7 +5,7 @@ use std::sync::Arc;
 use skep_model::{BoundaryTrigger, ElementIndex, ElementKind};
 use skep_protocol::Key;
 
-use super::{Step, Subject, events};
+use super::{Subject, events, step};
 use crate::processing::Context;
 use crate::remote::Variables;
 
@@ -84,5 +84,5 @@ pub(crate) fn how_to_catch(cx: &mut Context<'_>, from: Key) -> String {
 /// Terminates the activity; its boundary event follows.
 pub(crate) fn interrupt(cx: &mut Context<'_>, catcher: &Catcher, variables: Variables) {
     events::interrupting_trigger(cx, &catcher.activity, catcher.boundary_event, variables);
-    cx.steps.push_back(Step::Terminate(catcher.activity.key));
+    step::terminate_first(cx, std::iter::once(catcher.activity.key));
 }

@@ -14,7 +14,7 @@ use skep_protocol::value::{
 };
 use smallvec::SmallVec;
 
-use super::{Activation, Problem, Step, Subject};
+use super::{Activation, Problem, Step, Subject, step};
 use crate::processing::{Context, expression};
 use crate::remote::{RemoteCommand, Variables};
 
@@ -122,11 +122,21 @@ pub(crate) fn message(
 
 /// Opens what the boundary events of an activity wait for.
 pub(crate) fn subscribe_boundary_events(cx: &mut Context<'_>, el: &Subject) -> Result<(), Problem> {
+    subscribe(cx, el, None)
+}
+
+/// Opens what the boundary events of an activity and, if given, the activity itself wait for.
+pub(crate) fn subscribe(
+    cx: &mut Context<'_>,
+    el: &Subject,
+    own: Option<Wait>,
+) -> Result<(), Problem> {
     let boundary_events = &el.element().boundary_events;
-    if boundary_events.is_empty() {
+    if boundary_events.is_empty() && own.is_none() {
         return Ok(());
     }
     let mut waits: SmallVec<[Wait; 2]> = SmallVec::new();
+    waits.extend(own);
     for index in boundary_events {
         let ElementKind::BoundaryEvent(event) = &el.process.graph.element(*index).kind else {
             continue;
@@ -142,8 +152,32 @@ pub(crate) fn subscribe_boundary_events(cx: &mut Context<'_>, el: &Subject) -> R
             BoundaryTrigger::Error { .. } => {}
         }
     }
+    check_names(&waits)?;
     for wait in waits {
         open(cx, wait);
+    }
+    Ok(())
+}
+
+/// Static names are checked at deployment; computed ones can turn out the same.
+fn check_names(waits: &[Wait]) -> Result<(), Problem> {
+    let names: Vec<&Arc<str>> = waits
+        .iter()
+        .filter_map(|wait| match wait {
+            Wait::Message(subscription) => Some(&subscription.message_name),
+            Wait::Timer(_) => None,
+        })
+        .collect();
+    for (i, name) in names.iter().enumerate() {
+        if names[..i].contains(name) {
+            return Err(Problem::new(
+                ErrorType::ExtractValueError,
+                format!(
+                    "Two events of this element wait for the same message '{name}', so it could not be told which one it \
+                     triggers. Give them different message names."
+                ),
+            ));
+        }
     }
     Ok(())
 }
@@ -246,7 +280,7 @@ pub(crate) fn trigger(
     };
     if event.interrupting {
         interrupting_trigger(cx, el, target, variables);
-        cx.steps.push_back(Step::Terminate(el.key));
+        step::terminate_first(cx, std::iter::once(el.key));
     } else {
         let activation = Activation::new(el.process.clone(), target, el.flow_scope());
         cx.steps.push_back(Step::Activate(Activation {

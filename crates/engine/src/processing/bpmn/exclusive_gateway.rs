@@ -17,7 +17,8 @@ impl ElementBehavior for ExclusiveGateway {
     }
 }
 
-fn choose(cx: &mut Context<'_>, el: &Subject) -> Result<Option<ElementIndex>, Problem> {
+/// The flow to leave by. Asked again when the gateway was stopped by an incident after it had chosen.
+pub(crate) fn choose(cx: &mut Context<'_>, el: &Subject) -> Result<Option<ElementIndex>, Problem> {
     let element = el.element();
     let ElementKind::ExclusiveGateway { default } = &element.kind else {
         return Ok(None);

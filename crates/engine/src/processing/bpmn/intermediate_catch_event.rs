@@ -19,9 +19,8 @@ impl ElementBehavior for CatchEvent {
             }
             _ => return Ok(Next::Complete),
         };
-        events::subscribe_boundary_events(cx, el)?;
+        events::subscribe(cx, el, Some(own))?;
         lifecycle::activated(cx, el);
-        events::open(cx, own);
         Ok(Next::Wait)
     }
 }

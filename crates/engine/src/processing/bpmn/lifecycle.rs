@@ -1,21 +1,26 @@
 //! Activating → activated → completing → completed, and terminating → terminated: the same for every element.
 
-use skep_model::{ElementIndex, ElementKind};
+use skep_model::{Element, ElementIndex, ElementKind};
 use skep_protocol::Key;
 use skep_protocol::intent::ProcessInstanceIntent as Intent;
-use skep_protocol::value::ProcessInstanceValue;
+use skep_protocol::value::{ErrorType, ProcessInstanceValue};
 
-use super::step::{Activation, Step};
+use super::step::{self, Activation, Step};
 use super::subject::Subject;
-use super::{Ending, Next, behavior_of, events, incidents, mappings};
+use super::{Ending, Next, Problem, behavior_of, events, incidents, mappings};
 use crate::processing::{Context, job, variable};
 use crate::remote::Variables;
-use crate::state::ElementState;
+use crate::state::{ElementInstance, ElementState};
 
-/// Creates the element instance. `None` when its flow scope is gone or ending.
+/// Creates the element instance. `None` when its flow scope is gone or ending, or when an earlier activation of the same
+/// join has consumed the tokens.
 pub(crate) fn activating(cx: &mut Context<'_>, activation: &Activation) -> Option<Subject> {
     let scope = cx.state.elements.get(activation.scope)?;
     if scope.state != ElementState::Activated {
+        return None;
+    }
+    let element = activation.process.graph.element(activation.element);
+    if activation.consumed_flows > 1 && !is_joined(scope, element, activation.element) {
         return None;
     }
     let value = ProcessInstanceValue {
@@ -39,11 +44,21 @@ pub(crate) fn activating(cx: &mut Context<'_>, activation: &Activation) -> Optio
     Some(el)
 }
 
-/// Applies input mappings and lets the behaviour start. Also the way to try again after an incident.
-pub(crate) fn activate(cx: &mut Context<'_>, el: &Subject, event_variables: Variables) {
-    if !event_variables.is_empty() {
-        variable::accept(cx, el, &event_variables);
+/// Every incoming flow of the joining gateway has a token.
+fn is_joined(scope: &ElementInstance, gateway: &Element, index: ElementIndex) -> bool {
+    let mut incoming = gateway.incoming.iter();
+    incoming.all(|flow| scope.waiting_tokens(index.0, flow.0) > 0)
+}
+
+/// Takes over the variables of the event that triggered the element.
+pub(crate) fn accept(cx: &mut Context<'_>, el: &Subject, variables: &Variables) {
+    if !variables.is_empty() {
+        variable::accept(cx, el, variables);
     }
+}
+
+/// Applies input mappings and lets the behaviour start. Also the way to try again after an incident.
+pub(crate) fn activate(cx: &mut Context<'_>, el: &Subject) {
     let element = el.element();
     let mapped = if element.inputs.is_empty() {
         Ok(())
@@ -92,8 +107,7 @@ pub(crate) fn finish(cx: &mut Context<'_>, el: &Subject, into: Option<ElementInd
     cx.event(el.key, Intent::ElementCompleted, &el.value);
     behavior.completed(cx, el);
     if ends_instance(cx, el) {
-        cx.steps
-            .push_back(Step::Terminate(el.value.process_instance_key));
+        step::terminate_first(cx, std::iter::once(el.value.process_instance_key));
         return;
     }
     match into {
@@ -139,10 +153,8 @@ fn take_flow(cx: &mut Context<'_>, el: &Subject, flow: ElementIndex) {
         let Some(row) = cx.state.elements.get(scope) else {
             return;
         };
-        if incoming
-            .iter()
-            .any(|flow| row.waiting_tokens(target.0, flow.0) == 0)
-        {
+        if !is_joined(row, target_element, target) {
+            child_ended(cx, scope);
             return;
         }
         (via, consumed_flows) = (None, incoming.len() as u32);
@@ -165,13 +177,52 @@ pub(crate) fn child_ended(cx: &mut Context<'_>, scope: Key) {
     if row.active_children > 0 {
         return;
     }
-    match row.state {
-        ElementState::Activated if row.active_flows == 0 => {
-            cx.steps.push_back(Step::Complete(scope));
-        }
+    let (state, flows) = (row.state, row.active_flows);
+    match state {
+        ElementState::Activated if goes_on(cx, scope) => {}
+        ElementState::Activated if flows == 0 => cx.steps.push_back(Step::Complete(scope)),
+        ElementState::Activated => never_joined(cx, scope),
         ElementState::Terminating => cx.steps.push_back(Step::Terminated(scope)),
-        _ => {}
+        ElementState::Activating | ElementState::Completing => {}
     }
+}
+
+/// An element of the scope is about to be activated, or the scope about to complete.
+fn goes_on(cx: &Context<'_>, scope: Key) -> bool {
+    cx.steps.iter().any(|step| match step {
+        Step::Activate(activation) => activation.scope == scope,
+        Step::Complete(key) => *key == scope,
+        _ => false,
+    })
+}
+
+/// Tokens wait at joins, and nothing is left in the scope that could bring the missing ones.
+fn never_joined(cx: &mut Context<'_>, scope: Key) {
+    let Some(el) = Subject::load(cx, scope) else {
+        return;
+    };
+    let extra = cx
+        .state
+        .elements
+        .get(scope)
+        .and_then(|row| row.extra.as_ref());
+    let Some(extra) = extra.filter(|extra| extra.incidents.is_empty()) else {
+        return;
+    };
+    let mut gateways: Vec<String> = Vec::new();
+    for (gateway, ..) in &extra.joins {
+        let id = &el.process.graph.element(ElementIndex(*gateway)).id;
+        let id = format!("'{id}'");
+        if !gateways.contains(&id) {
+            gateways.push(id);
+        }
+    }
+    let message = format!(
+        "Tokens wait at the parallel gateway {} for others that can never come: nothing else is active in this scope. \
+         Cancel the process instance and correct the model.",
+        gateways.join(", ")
+    );
+    incidents::raise(cx, &el, Problem::new(ErrorType::Unknown, message));
 }
 
 pub(crate) fn terminate(cx: &mut Context<'_>, key: Key) {
@@ -185,9 +236,10 @@ pub(crate) fn terminate(cx: &mut Context<'_>, key: Key) {
         return;
     }
     let (job_key, has_extra) = (row.job_key, row.extra.is_some());
+    let error_caught = row.extra.as_ref().is_none_or(|e| e.incidents.is_empty());
     cx.event(el.key, Intent::ElementTerminating, &el.value);
     if let Some(job_key) = job_key.some() {
-        job::cancel(cx, job_key);
+        job::cancel(cx, job_key, error_caught);
     }
     if has_extra {
         events::unsubscribe(cx, key);

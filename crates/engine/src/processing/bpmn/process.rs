@@ -6,7 +6,7 @@ use skep_protocol::intent::ProcessInstanceResultIntent;
 use skep_protocol::value::{ErrorType, ProcessInstanceResultValue};
 use skep_protocol::{RejectionType, response::ProcessInstanceCreated};
 
-use super::{Activation, ElementBehavior, Ending, Next, Problem, Step, Subject, lifecycle};
+use super::{Activation, ElementBehavior, Ending, Next, Problem, Step, Subject, lifecycle, step};
 use crate::processing::{Context, reject};
 
 pub(crate) struct Process;
@@ -73,7 +73,7 @@ pub(super) fn terminate_children(cx: &mut Context<'_>, el: &Subject) -> Ending {
     if children.is_empty() {
         return Ending::Now;
     }
-    cx.steps.extend(children.into_iter().map(Step::Terminate));
+    step::terminate_first(cx, children.into_iter());
     Ending::AfterChildren
 }
 

@@ -55,29 +55,55 @@ impl Activation {
 pub(crate) fn run(cx: &mut Context<'_>) {
     let mut taken = 0;
     while let Some(step) = cx.steps.pop_front() {
-        taken += 1;
-        let exhausted = taken > MAX_STEPS;
         match step {
-            Step::Activate(activation) => {
-                let Some(el) = lifecycle::activating(cx, &activation) else {
-                    continue;
-                };
-                if exhausted {
-                    incidents::raise(cx, &el, too_many_steps());
-                } else {
-                    lifecycle::activate(cx, &el, activation.variables);
-                }
-            }
-            Step::Complete(key) | Step::CompleteInto(key, _) if exhausted => {
-                if let Some(el) = Subject::load(cx, key) {
-                    incidents::raise(cx, &el, too_many_steps());
-                }
-            }
-            Step::Complete(key) => lifecycle::complete(cx, key, None),
-            Step::CompleteInto(key, flow) => lifecycle::complete(cx, key, Some(flow)),
+            // Ending things always comes to an end.
             Step::Terminate(key) => lifecycle::terminate(cx, key),
             Step::Terminated(key) => lifecycle::terminated(cx, key),
+            _ if taken >= MAX_STEPS => put_off(cx, step),
+            Step::Activate(activation) => {
+                taken += 1;
+                match lifecycle::activating(cx, &activation) {
+                    Some(el) => {
+                        lifecycle::accept(cx, &el, &activation.variables);
+                        lifecycle::activate(cx, &el);
+                    }
+                    None => lifecycle::child_ended(cx, activation.scope),
+                }
+            }
+            Step::Complete(key) => {
+                taken += 1;
+                lifecycle::complete(cx, key, None);
+            }
+            Step::CompleteInto(key, flow) => {
+                taken += 1;
+                lifecycle::complete(cx, key, Some(flow));
+            }
         }
+    }
+}
+
+/// The command has taken too many steps: this one waits for its incident to be resolved.
+fn put_off(cx: &mut Context<'_>, step: Step) {
+    let el = match step {
+        Step::Activate(activation) => {
+            let el = lifecycle::activating(cx, &activation);
+            if let Some(el) = &el {
+                lifecycle::accept(cx, el, &activation.variables);
+            }
+            el
+        }
+        Step::Complete(key) | Step::CompleteInto(key, _) => Subject::load(cx, key),
+        Step::Terminate(_) | Step::Terminated(_) => None,
+    };
+    if let Some(el) = el {
+        incidents::raise(cx, &el, too_many_steps());
+    }
+}
+
+/// Queues terminations before everything else: what ends shall not go on meanwhile.
+pub(crate) fn terminate_first(cx: &mut Context<'_>, keys: impl DoubleEndedIterator<Item = Key>) {
+    for key in keys.rev() {
+        cx.steps.push_front(Step::Terminate(key));
     }
 }
 

@@ -1,11 +1,10 @@
 //! DEPLOYMENT CREATE: all resources or none.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
-use skep_model::{Invalid, Options, deployment, rejection_text};
+use skep_model::{Binding, ElementKind, Invalid, Options, deployment, rejection_text};
 use skep_protocol::command::{Deploy, Resource};
 use skep_protocol::intent::{DeploymentIntent, ProcessIntent};
 use skep_protocol::response::{Deployed, DeployedProcess};
@@ -19,34 +18,22 @@ use crate::remote::Distributed;
 pub(crate) fn process(cx: &mut Context<'_>, command: &Deploy) -> Outcome {
     let parsed = parse_all(&command.resources)?;
     let deployment_key = cx.next_key();
-    let metadata = plan(cx, &parsed, deployment_key);
-
-    let processes: Vec<ProcessMetadata> = metadata.iter().map(|p| p.metadata.clone()).collect();
+    let (processes, created) = plan(cx, &parsed, deployment_key);
+    for value in &created {
+        cx.event(value.process_definition_key, ProcessIntent::Created, value);
+    }
     let deployment = DeploymentValue {
         deployment_key,
         processes,
     };
     cx.event(deployment_key, DeploymentIntent::Created, &deployment);
-    let mut created = Vec::new();
-    let mut keys: HashMap<Arc<str>, Key> = HashMap::new();
-    for planned in metadata {
-        let id = planned.metadata.bpmn_process_id.clone();
-        let Some(mut value) = planned.new else {
-            keys.insert(id, planned.metadata.process_definition_key);
-            continue;
-        };
-        value.process_definition_key = cx.next_key();
-        keys.insert(id, value.process_definition_key);
-        cx.event(value.process_definition_key, ProcessIntent::Created, &value);
-        created.push(value);
-    }
     let answer = Response::Deployed(Deployed {
         deployment_key,
         processes: deployment
             .processes
             .into_iter()
             .map(|p| DeployedProcess {
-                process_definition_key: keys.get(&p.bpmn_process_id).copied().unwrap_or_default(),
+                process_definition_key: p.process_definition_key,
                 bpmn_process_id: p.bpmn_process_id,
                 version: p.version,
                 resource_name: p.resource_name,
@@ -58,7 +45,8 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &Deploy) -> Outcome {
         resources: Vec::new(),
         processes: created,
     };
-    Ok(distribution::start(cx, deployment_key, command, answer))
+    let key = cx.next_key();
+    Ok(distribution::start(cx, key, command, answer))
 }
 
 /// DEPLOYMENT DISTRIBUTE: what another partition has deployed.
@@ -78,12 +66,6 @@ pub(crate) fn distributed(cx: &mut Context<'_>, deployment_key: Key, processes: 
         processes: Vec::new(),
     };
     cx.event(deployment_key, DeploymentIntent::Distributed, &value);
-}
-
-struct Planned {
-    metadata: ProcessMetadata,
-    /// `None` when the latest version already is this very resource.
-    new: Option<ProcessValue>,
 }
 
 type Parsed<'a> = (&'a Resource, skep_model::Resource);
@@ -131,59 +113,82 @@ fn unsupported(name: &str) -> String {
     }
 }
 
-/// Decides keys and versions. A process whose latest version has the same content and name is not deployed again; if every
-/// process of a resource is unchanged the resource is a duplicate.
-fn plan(cx: &Context<'_>, parsed: &[Parsed<'_>], deployment_key: Key) -> Vec<Planned> {
-    let mut planned = Vec::new();
-    for (resource, model) in parsed {
-        let checksum = Bytes::copy_from_slice(&Sha256::digest(&resource.content));
+/// Decides keys and versions: what the deployment names, and which definitions are new.
+///
+/// A resource is unchanged when its content and name are those of the latest version of all its processes; it is not
+/// deployed again. But where a process of the deployment binds a call to "what was deployed together", one new resource
+/// makes all of them new, so that caller and called keep belonging to the same deployment.
+fn plan(
+    cx: &Context<'_>,
+    parsed: &[Parsed<'_>],
+    deployment_key: Key,
+) -> (Vec<ProcessMetadata>, Vec<ProcessValue>) {
+    let checksums: Vec<Bytes> = parsed
+        .iter()
+        .map(|(resource, _)| Bytes::copy_from_slice(&Sha256::digest(&resource.content)))
+        .collect();
+    let unchanged = |(resource, model): &Parsed<'_>, checksum: &Bytes| {
+        model.processes.iter().all(|process| {
+            let latest = cx.state.processes.latest(&process.id);
+            latest.is_some_and(|latest| {
+                latest.checksum == *checksum && *latest.resource_name == *resource.name
+            })
+        })
+    };
+    let mut duplicates: Vec<bool> = parsed
+        .iter()
+        .zip(&checksums)
+        .map(|(parsed, checksum)| unchanged(parsed, checksum))
+        .collect();
+    if parsed.iter().any(|(_, model)| binds_to_deployment(model)) && duplicates.contains(&false) {
+        duplicates.fill(false);
+    }
+
+    let (mut metadata, mut created) = (Vec::new(), Vec::new());
+    let mut next_key = deployment_key;
+    for (((resource, model), checksum), duplicate) in parsed.iter().zip(checksums).zip(duplicates) {
         let resource_name: Arc<str> = resource.name.as_str().into();
-        let unchanged = model.processes.iter().all(|process| {
-            cx.state
-                .processes
-                .latest(&process.id)
-                .is_some_and(|latest| {
-                    latest.checksum == checksum && latest.resource_name == resource_name
-                })
-        });
         for process in &model.processes {
             let latest = cx.state.processes.latest(&process.id);
-            if let Some(latest) = latest.filter(|_| unchanged) {
-                planned.push(Planned {
-                    metadata: ProcessMetadata {
-                        bpmn_process_id: process.id.clone(),
-                        version: latest.version,
-                        process_definition_key: latest.key,
-                        resource_name: resource_name.clone(),
-                        duplicate: true,
-                    },
-                    new: None,
+            if let Some(latest) = latest.filter(|_| duplicate) {
+                metadata.push(ProcessMetadata {
+                    bpmn_process_id: process.id.clone(),
+                    version: latest.version,
+                    process_definition_key: latest.key,
+                    resource_name: resource_name.clone(),
+                    duplicate: true,
                 });
                 continue;
             }
-            let version = cx.state.processes.next_version(&process.id);
+            next_key = Key(next_key.0 + 1);
             let value = ProcessValue {
                 bpmn_process_id: process.id.clone(),
-                version,
+                version: cx.state.processes.next_version(&process.id),
                 version_tag: process.version_tag.clone(),
-                process_definition_key: Key::NONE,
+                process_definition_key: next_key,
                 deployment_key,
                 resource_name: resource_name.clone(),
                 checksum: checksum.clone(),
                 resource: resource.content.clone(),
                 elements: process.element_ids().map(Arc::from).collect(),
             };
-            planned.push(Planned {
-                metadata: ProcessMetadata {
-                    bpmn_process_id: process.id.clone(),
-                    version,
-                    process_definition_key: Key::NONE,
-                    resource_name: resource_name.clone(),
-                    duplicate: false,
-                },
-                new: Some(value),
+            metadata.push(ProcessMetadata {
+                bpmn_process_id: value.bpmn_process_id.clone(),
+                version: value.version,
+                process_definition_key: next_key,
+                resource_name: resource_name.clone(),
+                duplicate: false,
             });
+            created.push(value);
         }
     }
-    planned
+    (metadata, created)
+}
+
+fn binds_to_deployment(model: &skep_model::Resource) -> bool {
+    let elements = model.processes.iter().flat_map(|process| &process.elements);
+    elements.into_iter().any(|element| match &element.kind {
+        ElementKind::CallActivity(called) => called.binding == Binding::Deployment,
+        _ => false,
+    })
 }

@@ -1,12 +1,17 @@
 //! COMMAND_DISTRIBUTION: a command that every partition carries out. It is sent until each has acknowledged it.
+//!
+//! A partition gets one command at a time, in the order of their keys: a deletion must not overtake its deployment.
 
-use skep_protocol::intent::CommandDistributionIntent as Intent;
+use skep_protocol::intent::{
+    ClockIntent, CommandDistributionIntent as Intent, DeploymentIntent, Intent as _,
+    ResourceDeletionIntent,
+};
 use skep_protocol::record::encode;
 use skep_protocol::value::CommandDistributionValue;
 use skep_protocol::{Key, Response, ValueType};
 
 use super::{create, delete_resource};
-use crate::processing::Context;
+use crate::processing::{Context, clock};
 use crate::remote::{Distributed, RemoteCommand};
 
 /// Starts a distribution. The client's answer waits until all partitions have it, so that whatever it does next finds the
@@ -25,7 +30,7 @@ pub(crate) fn start(
     let value = CommandDistributionValue {
         partition_id: own,
         value_type: value_type_of(&command) as u8,
-        intent: 0,
+        intent: intent_of(&command),
         command_value: encode(&command).into(),
     };
     cx.event(key, Intent::Started, &value);
@@ -35,8 +40,11 @@ pub(crate) fn start(
             command_value: Default::default(),
             ..value.clone()
         };
+        let waits = next_for(cx, partition).is_some();
         cx.event(key, Intent::Distributing, &value);
-        send(cx, key, partition, command.clone());
+        if !waits {
+            send(cx, key, partition, command.clone());
+        }
     }
     match cx.request {
         Some(request) => {
@@ -53,7 +61,27 @@ fn value_type_of(command: &Distributed) -> ValueType {
     match command {
         Distributed::Deployment { .. } => ValueType::Deployment,
         Distributed::ResourceDeletion { .. } => ValueType::ResourceDeletion,
+        Distributed::PinClock { .. } | Distributed::ResetClock => ValueType::Clock,
     }
+}
+
+fn intent_of(command: &Distributed) -> u8 {
+    match command {
+        Distributed::Deployment { .. } => DeploymentIntent::Distribute.id(),
+        Distributed::ResourceDeletion { .. } => ResourceDeletionIntent::Delete.id(),
+        Distributed::PinClock { .. } => ClockIntent::Pin.id(),
+        Distributed::ResetClock => ClockIntent::Reset.id(),
+    }
+}
+
+/// The oldest command that the partition has not acknowledged.
+fn next_for(cx: &mut Context<'_>, partition: u32) -> Option<(Key, Distributed)> {
+    let unfinished: Vec<Key> = cx.state.distributions.unfinished().collect();
+    unfinished.into_iter().find_map(|key| {
+        let row = cx.state.distributions.table.get(key)?;
+        let waits = row.pending.contains(&partition);
+        waits.then(|| row.command().map(|command| (key, command)))?
+    })
 }
 
 fn send(cx: &mut Context<'_>, key: Key, partition: u32, command: Distributed) {
@@ -79,6 +107,8 @@ pub(crate) fn receive(cx: &mut Context<'_>, key: Key, origin: u32, command: &Dis
         Distributed::ResourceDeletion { resource_key } => {
             delete_resource::delete(cx, *resource_key)
         }
+        Distributed::PinClock { time } => clock::pinned(cx, *time),
+        Distributed::ResetClock => clock::resetted(cx),
     }
     let partition = cx.state.partition;
     let answer = RemoteCommand::AcknowledgeDistribution {
@@ -96,14 +126,13 @@ pub(crate) fn acknowledge(cx: &mut Context<'_>, key: Key, partition: u32) {
     if !row.pending.contains(&partition) {
         return;
     }
-    let value_type = row
-        .command()
-        .as_ref()
-        .map_or(ValueType::Deployment, value_type_of);
+    let command = row.command();
     let value = CommandDistributionValue {
         partition_id: partition,
-        value_type: value_type as u8,
-        intent: 0,
+        value_type: command
+            .as_ref()
+            .map_or(ValueType::Deployment, value_type_of) as u8,
+        intent: command.as_ref().map_or(0, intent_of),
         command_value: Default::default(),
     };
     cx.event(key, Intent::Acknowledged, &value);
@@ -119,20 +148,16 @@ pub(crate) fn acknowledge(cx: &mut Context<'_>, key: Key, partition: u32) {
             cx.respond(request, Ok(answer));
         }
     }
+    if let Some((next, command)) = next_for(cx, partition) {
+        send(cx, next, partition, command);
+    }
 }
 
 /// Sends what is not acknowledged once more.
 pub(crate) fn retry(cx: &mut Context<'_>) {
-    let unfinished: Vec<Key> = cx.state.distributions.unfinished().collect();
-    for key in unfinished {
-        let Some(row) = cx.state.distributions.table.get(key) else {
-            continue;
-        };
-        let (pending, command) = (row.pending.clone(), row.command());
-        for partition in pending {
-            if let Some(command) = command.clone() {
-                send(cx, key, partition, command);
-            }
+    for partition in 1..=cx.config.partitions {
+        if let Some((key, command)) = next_for(cx, partition) {
+            send(cx, key, partition, command);
         }
     }
 }

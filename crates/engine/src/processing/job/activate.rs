@@ -82,23 +82,21 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &ActivateJobs) -> Outcome {
 pub(crate) fn push_new(cx: &mut Context<'_>) {
     let mut new_jobs = std::mem::take(cx.new_jobs);
     for key in new_jobs.drain(..) {
-        let Some(job) = cx.state.jobs.get(key) else {
-            continue;
-        };
-        if job.state != JobState::Activatable {
-            continue;
-        }
-        let job_type = job.job_type.clone();
-        match cx.streams.reserve(&job_type) {
-            Some(reservation) => {
-                // There may be older ones, left over from a time without credit.
-                let oldest = cx.state.jobs.activatable(&job_type).next().unwrap_or(key);
-                push(cx, oldest, &reservation);
+        // There may be older ones, left over from a time without credit: they go first.
+        while let Some(job) = cx.state.jobs.get(key) {
+            if job.state != JobState::Activatable {
+                break;
             }
-            None => {
+            let job_type = job.job_type.clone();
+            let Some(reservation) = cx.streams.reserve(&job_type) else {
                 if !cx.effects.jobs_available.contains(&job_type) {
                     cx.effects.jobs_available.push(job_type);
                 }
+                break;
+            };
+            let oldest = cx.state.jobs.activatable(&job_type).next().unwrap_or(key);
+            if !push(cx, oldest, &reservation) {
+                break;
             }
         }
     }
@@ -115,16 +113,19 @@ pub(crate) fn push_waiting(cx: &mut Context<'_>, job_type: &str, limit: usize) -
         let Some(reservation) = cx.streams.reserve(job_type) else {
             break;
         };
-        push(cx, oldest, &reservation);
+        if !push(cx, oldest, &reservation) {
+            break;
+        }
         pushed += 1;
     }
     pushed
 }
 
-fn push(cx: &mut Context<'_>, key: Key, to: &Reservation) {
+/// `false` when the job cannot be read; the state then has a fault and the partition stops.
+fn push(cx: &mut Context<'_>, key: Key, to: &Reservation) -> bool {
     let deadline = cx.now.saturating_add(to.timeout);
     let Some(job) = activated(cx, key, &to.worker, deadline, &to.fetch_variables) else {
-        return;
+        return false;
     };
     let value = JobBatchValue {
         job_type: job.job_type.clone(),
@@ -138,6 +139,7 @@ fn push(cx: &mut Context<'_>, key: Key, to: &Reservation) {
     let batch_key = cx.next_key();
     cx.event(batch_key, JobBatchIntent::Activated, &value);
     cx.effects.pushes.push((to.stream, job));
+    true
 }
 
 /// What the worker gets to see.

@@ -77,6 +77,7 @@ fn finishable<'a>(
             key,
             "in state 'FAILED' and waits for the end of its back-off",
         )),
+        JobState::ErrorThrown => Err(wrong_state(intent, verb, key, "in state 'ERROR_THROWN'")),
         JobState::Incident => Err(wrong_state(
             intent,
             verb,
@@ -86,9 +87,11 @@ fn finishable<'a>(
     }
 }
 
-/// JOB CANCELED: the element that needs it ends.
-pub(crate) fn cancel(cx: &mut Context<'_>, key: Key) {
-    if let Some(value) = cx.state.jobs.get(key).map(value_of) {
+/// JOB CANCELED: the element that needs it ends. A job whose error was caught has ended already.
+pub(crate) fn cancel(cx: &mut Context<'_>, key: Key, error_caught: bool) {
+    let job = cx.state.jobs.get(key);
+    let job = job.filter(|job| !(error_caught && job.state == JobState::ErrorThrown));
+    if let Some(value) = job.map(value_of) {
         cx.event(key, JobIntent::Canceled, &value);
     }
 }

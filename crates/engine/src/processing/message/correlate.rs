@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use skep_protocol::command::CorrelateMessage;
 use skep_protocol::intent::{MessageCorrelationIntent, MessageIntent};
-use skep_protocol::value::{MessageCorrelationValue, MessageValue};
+use skep_protocol::value::{MessageCorrelationValue, MessageSubscriptionValue, MessageValue};
 use skep_protocol::{Key, RejectionType, Response};
 
 use super::message_side;
@@ -66,11 +66,17 @@ fn not_found(name: &str, correlation_key: &str) -> skep_protocol::Rejection {
 }
 
 /// The instance took the message: the first one is the client's answer.
-pub(crate) fn answer(cx: &mut Context<'_>, message_key: Key, process_instance_key: Key) {
+pub(crate) fn answer(
+    cx: &mut Context<'_>,
+    message_key: Key,
+    subscription: &MessageSubscriptionValue,
+) {
     if let Some(request) = cx.volatile.awaiting_correlation.remove(&message_key) {
+        let value = value_of(subscription, message_key);
+        cx.event(message_key, MessageCorrelationIntent::Correlated, &value);
         let answer = Response::MessageCorrelated {
             message_key,
-            process_instance_key,
+            process_instance_key: subscription.process_instance_key,
         };
         cx.respond(request, Ok(answer));
     }
@@ -80,10 +86,24 @@ pub(crate) fn answer(cx: &mut Context<'_>, message_key: Key, process_instance_ke
 pub(crate) fn answer_none(
     cx: &mut Context<'_>,
     message_key: Key,
-    name: &str,
-    correlation_key: &str,
+    subscription: &MessageSubscriptionValue,
 ) {
     if let Some(request) = cx.volatile.awaiting_correlation.remove(&message_key) {
-        cx.respond(request, Err(not_found(name, correlation_key)));
+        let value = MessageCorrelationValue {
+            process_instance_key: Key::NONE,
+            ..value_of(subscription, message_key)
+        };
+        cx.event(message_key, MessageCorrelationIntent::NotCorrelated, &value);
+        let refusal = not_found(&subscription.message_name, &subscription.correlation_key);
+        cx.respond(request, Err(refusal));
+    }
+}
+
+fn value_of(subscription: &MessageSubscriptionValue, message_key: Key) -> MessageCorrelationValue {
+    MessageCorrelationValue {
+        name: subscription.message_name.clone(),
+        correlation_key: subscription.correlation_key.clone(),
+        message_key,
+        process_instance_key: subscription.process_instance_key,
     }
 }

@@ -130,12 +130,22 @@ pub(crate) fn correlated(
     else {
         return;
     };
-    correlate::answer(cx, message_key, value.process_instance_key);
-    let interrupting = value.interrupting;
     cx.event(key, Intent::Correlated, &value);
-    if !interrupting {
+    correlate::answer(cx, message_key, &value);
+    if value.interrupting {
+        answer_closed(cx, &value);
+    } else {
         correlate_buffered(cx, key);
     }
+}
+
+/// The message side of the subscription is gone: the process side may go too.
+fn answer_closed(cx: &mut Context<'_>, value: &MessageSubscriptionValue) {
+    let command = RemoteCommand::MessageSubscriptionClosed {
+        element_instance_key: value.element_instance_key,
+        message_name: value.message_name.clone(),
+    };
+    send_to_instance(cx, value.process_instance_key, command);
 }
 
 /// MESSAGE_SUBSCRIPTION REJECT: the instance did not take it; another one of the process may.
@@ -150,6 +160,7 @@ pub(crate) fn rejected(
         return;
     };
     cx.event(key, Intent::Rejected, &value);
+    answer_closed(cx, &value);
     let next =
         cx.state
             .message_subscriptions
@@ -170,7 +181,17 @@ pub(crate) fn rejected(
         start_correlation(cx, next, other, message_key, value.variables);
         return;
     }
-    correlate::answer_none(cx, message_key, message_name, &value.correlation_key);
+    let others: Vec<Key> = cx
+        .state
+        .message_subscriptions
+        .matching(&value.message_name, &value.correlation_key);
+    let another_may_take_it = others.into_iter().any(|key| {
+        let row = cx.state.message_subscriptions.get(key);
+        row.is_some_and(|s| s.correlating && s.value.message_key == message_key)
+    });
+    if !another_may_take_it {
+        correlate::answer_none(cx, message_key, &value);
+    }
 }
 
 fn correlating(
@@ -187,7 +208,8 @@ fn correlating(
     (row.correlating && row.value.message_key == message_key).then(|| (key, row.value.clone()))
 }
 
-/// MESSAGE_SUBSCRIPTION DELETE.
+/// MESSAGE_SUBSCRIPTION DELETE. While a message is on its way to the instance, the instance's answer to that message comes
+/// first: it says whether another instance may have the message, and it closes the subscription.
 pub(crate) fn close(
     cx: &mut Context<'_>,
     element_instance_key: Key,
@@ -205,6 +227,9 @@ pub(crate) fn close(
             .get(key)
             .map(|s| s.value.clone())
     {
+        if value.message_key.some().is_some() {
+            return;
+        }
         cx.event(key, Intent::Deleted, &value);
     }
     let command = RemoteCommand::MessageSubscriptionClosed {
@@ -214,17 +239,28 @@ pub(crate) fn close(
     cx.effects.sends.push((reply_to, command));
 }
 
-/// Sends unanswered correlations again.
-pub(crate) fn retry(cx: &mut Context<'_>) {
-    let pending: Vec<Key> = cx.state.message_subscriptions.pending().collect();
-    for key in pending {
-        let Some(row) = cx.state.message_subscriptions.get(key) else {
-            continue;
-        };
-        if row.sent_at + cx.config.retry_interval > cx.now {
-            continue;
+/// Sends unanswered correlations again, up to `limit` at a time. Returns how many.
+pub(crate) fn retry(cx: &mut Context<'_>, limit: usize) -> usize {
+    let from = cx.volatile.retried[0];
+    let pending: Vec<Key> = cx
+        .state
+        .message_subscriptions
+        .pending_after(from)
+        .take(limit)
+        .collect();
+    cx.volatile.retried[0] = match pending.last() {
+        Some(last) if pending.len() == limit => *last,
+        _ => Key::NONE,
+    };
+    for key in &pending {
+        if let Some(value) = cx
+            .state
+            .message_subscriptions
+            .get(*key)
+            .map(|row| row.value.clone())
+        {
+            send_correlate(cx, &value);
         }
-        let value = row.value.clone();
-        send_correlate(cx, &value);
     }
+    pending.len()
 }

@@ -36,8 +36,8 @@ pub(crate) fn correlate(cx: &mut Context<'_>, command: &CorrelateSubscription) {
         .process_subscriptions
         .of_element(command.element_instance_key, &command.message_name);
     let row = key.and_then(|key| cx.state.process_subscriptions.get(key));
-    let state = cx_state(row);
-    let (Some(key), Some((subscription_state, last_message, mut value))) = (key, state) else {
+    let row = row.map(|row| (row.state, row.last_message, row.value.clone()));
+    let (Some(key), Some((subscription_state, last_message, mut value))) = (key, row) else {
         reject(cx, command);
         return;
     };
@@ -50,8 +50,10 @@ pub(crate) fn correlate(cx: &mut Context<'_>, command: &CorrelateSubscription) {
         .elements
         .get(command.element_instance_key)
         .map(|row| row.state);
-    let waits = element_state == Some(ElementState::Activated)
-        && subscription_state != SubscriptionState::Closing;
+    let waits = matches!(
+        element_state,
+        Some(ElementState::Activated | ElementState::Completing)
+    ) && subscription_state != SubscriptionState::Closing;
     let Some(el) = Subject::load(cx, command.element_instance_key).filter(|_| waits) else {
         reject(cx, command);
         return;
@@ -61,16 +63,6 @@ pub(crate) fn correlate(cx: &mut Context<'_>, command: &CorrelateSubscription) {
     cx.event(key, Intent::Correlated, &value);
     events::trigger(cx, &el, target, command.variables.clone());
     acknowledge(cx, command);
-}
-
-fn cx_state(
-    row: Option<&crate::state::subscriptions::ProcessMessageSubscription>,
-) -> Option<(
-    SubscriptionState,
-    Key,
-    skep_protocol::value::ProcessMessageSubscriptionValue,
-)> {
-    row.map(|row| (row.state, row.last_message, row.value.clone()))
 }
 
 fn acknowledge(cx: &mut Context<'_>, command: &CorrelateSubscription) {
@@ -109,11 +101,21 @@ pub(crate) fn closed(cx: &mut Context<'_>, element_instance_key: Key, message_na
     }
 }
 
-/// Sends unanswered openings and closings again.
-pub(crate) fn retry(cx: &mut Context<'_>) {
-    let pending: Vec<Key> = cx.state.process_subscriptions.pending().collect();
-    for key in pending {
-        let Some(row) = cx.state.process_subscriptions.get(key) else {
+/// Sends unanswered openings and closings again, up to `limit` at a time. Returns how many.
+pub(crate) fn retry(cx: &mut Context<'_>, limit: usize) -> usize {
+    let from = cx.volatile.retried[1];
+    let pending: Vec<Key> = cx
+        .state
+        .process_subscriptions
+        .pending_after(from)
+        .take(limit)
+        .collect();
+    cx.volatile.retried[1] = match pending.last() {
+        Some(last) if pending.len() == limit => *last,
+        _ => Key::NONE,
+    };
+    for key in &pending {
+        let Some(row) = cx.state.process_subscriptions.get(*key) else {
             continue;
         };
         let (state, value) = (row.state, row.value.clone());
@@ -123,4 +125,5 @@ pub(crate) fn retry(cx: &mut Context<'_>) {
             SubscriptionState::Opened => {}
         }
     }
+    pending.len()
 }

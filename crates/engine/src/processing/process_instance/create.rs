@@ -78,7 +78,7 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &CreateProcessInstance) -> 
         value,
     };
     if start_at.is_empty() {
-        lifecycle::activate(cx, &root, Vec::new());
+        lifecycle::activate(cx, &root);
     } else {
         start_instructions::activate_at(cx, &root, &start_at);
     }

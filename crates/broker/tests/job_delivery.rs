@@ -1,0 +1,144 @@
+//! Job streams and long polling: jobs go where there is room, and back where there is none.
+
+mod support;
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use skep_protocol::service::{Broker as _, JobReceiver};
+use skep_protocol::{ActivatedJob, Key};
+use support::{Rig, jobs, one_task};
+
+async fn next(stream: &mut Box<dyn JobReceiver>) -> Option<ActivatedJob> {
+    std::future::poll_fn(|cx| stream.poll_recv(cx)).await
+}
+
+async fn nothing_comes(stream: &mut Box<dyn JobReceiver>) -> bool {
+    tokio::time::timeout(Duration::from_millis(100), next(stream))
+        .await
+        .is_err()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_gets_jobs_as_they_are_created_oldest_first() {
+    let rig = Rig::new(|_| {}).await;
+    rig.deploy(&one_task()).await;
+    let waiting = rig.create("one-task", "{\"n\":0}").await.unwrap();
+    let mut stream = rig.broker.open_job_stream(jobs(10));
+    assert_eq!(
+        next(&mut stream).await.unwrap().process_instance_key,
+        waiting,
+        "jobs that waited come too"
+    );
+    let mut created = Vec::new();
+    for n in 1..=5 {
+        created.push(
+            rig.create("one-task", &format!("{{\"n\":{n}}}"))
+                .await
+                .unwrap(),
+        );
+    }
+    for key in created {
+        let job = next(&mut stream).await.unwrap();
+        assert_eq!(job.process_instance_key, key);
+        rig.complete(job.key).await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_more_jobs_are_on_their_way_than_the_credit_and_the_rest_follows() {
+    let rig = Rig::new(|config| config.partitions = 2).await;
+    rig.deploy(&one_task()).await;
+    let mut stream = rig.broker.open_job_stream(jobs(4));
+    for _ in 0..50 {
+        rig.create("one-task", "{}").await.unwrap();
+    }
+    let pushed = || -> usize {
+        let statuses = rig.broker.partitions().iter().map(|p| &p.status);
+        statuses
+            .map(|s| s.activated_jobs.load(std::sync::atomic::Ordering::Relaxed))
+            .sum()
+    };
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert!(
+        pushed() <= 4,
+        "{} jobs activated for a credit of 4",
+        pushed()
+    );
+    let mut seen = HashSet::new();
+    for _ in 0..50 {
+        let job = tokio::time::timeout(Duration::from_secs(20), next(&mut stream))
+            .await
+            .unwrap()
+            .unwrap();
+        assert!(seen.insert(job.key), "a job came twice");
+    }
+    assert!(nothing_comes(&mut stream).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn jobs_that_a_closed_stream_did_not_take_go_back_at_once() {
+    let rig = Rig::new(|_| {}).await;
+    rig.deploy(&one_task()).await;
+    let stream = rig.broker.open_job_stream(jobs(10));
+    let mut created = HashSet::new();
+    for _ in 0..5 {
+        created.insert(rig.create("one-task", "{}").await.unwrap());
+    }
+    drop(stream);
+    let mut back = HashSet::new();
+    while back.len() < 5 {
+        for job in rig.activate(10, Duration::from_secs(20)).await {
+            assert_eq!(job.retries, 3, "going back costs no retry");
+            back.insert(job.process_instance_key);
+        }
+    }
+    assert_eq!(back, created);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_poll_waits_for_a_job_and_a_short_one_does_not() {
+    let rig = Rig::new(|config| config.partitions = 2).await;
+    rig.deploy(&one_task()).await;
+    assert!(rig.activate(1, Duration::ZERO).await.is_empty());
+    let broker = rig.broker.clone();
+    let poll =
+        tokio::spawn(async move { broker.activate_jobs(jobs(1), Duration::from_secs(30)).await });
+    let key = rig.create("one-task", "{}").await.unwrap();
+    let found = poll.await.unwrap().unwrap();
+    assert_eq!(found[0].process_instance_key, key);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn jobs_on_their_way_to_a_poll_that_was_given_up_go_back() {
+    let rig = Rig::new(|_| {}).await;
+    rig.deploy(&one_task()).await;
+    for _ in 0..20 {
+        let key = rig.create("one-task", "{}").await.unwrap();
+        // Given up at any moment: before, while and after the partition answers.
+        let wait = Duration::from_micros(u64::from(key.counter() as u32 % 7) * 100);
+        let given_up =
+            tokio::time::timeout(wait, rig.broker.activate_jobs(jobs(1), Duration::ZERO)).await;
+        let found: Vec<ActivatedJob> = match given_up {
+            Ok(found) => found.unwrap(),
+            Err(_) => Vec::new(),
+        };
+        let job: Key = match found.first() {
+            Some(job) => job.key,
+            None => rig.activate(1, Duration::from_secs(20)).await[0].key,
+        };
+        rig.complete(job).await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_whose_time_out_passed_is_offered_again() {
+    let rig = Rig::new(|_| {}).await;
+    rig.deploy(&one_task()).await;
+    rig.create("one-task", "{}").await.unwrap();
+    let first = rig.activate(1, Duration::ZERO).await;
+    assert!(rig.activate(1, Duration::ZERO).await.is_empty());
+    rig.clock.add(61_000);
+    let again = rig.activate(1, Duration::from_secs(20)).await;
+    assert_eq!(again[0].key, first[0].key);
+}

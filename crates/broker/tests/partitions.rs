@@ -1,0 +1,182 @@
+//! Several partitions on one node: what is spread, what is routed, what survives a restart.
+
+mod support;
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use skep_model::builder::Bpmn;
+use skep_protocol::command::{AwaitResult, Command};
+use skep_protocol::{Failure, Key, Response};
+use support::{Rig, create, one_task, publish};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deployment_is_answered_when_every_partition_has_it() {
+    let rig = Rig::new(|config| config.partitions = 3).await;
+    rig.deploy(&one_task()).await;
+    let mut partitions = HashSet::new();
+    for _ in 0..9 {
+        let key = rig.create("one-task", "{}").await.unwrap();
+        partitions.insert(key.partition().unwrap());
+    }
+    assert_eq!(partitions, HashSet::from([1, 2, 3]), "creations go round");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn commands_with_a_key_go_to_the_partition_that_made_it() {
+    let rig = Rig::new(|config| config.partitions = 2).await;
+    rig.deploy(&one_task()).await;
+    for _ in 0..4 {
+        rig.create("one-task", "{}").await.unwrap();
+    }
+    let jobs = rig.activate(10, Duration::ZERO).await;
+    assert_eq!(jobs.len(), 4, "one poll asks all partitions");
+    for job in jobs {
+        rig.complete(job.key).await.unwrap();
+    }
+    let unknown = rig.complete(Key::new(2, 999)).await;
+    assert!(matches!(unknown, Err(Failure::Rejected(_))), "{unknown:?}");
+    let nobodys = rig.complete(Key(42)).await;
+    assert!(nobodys.unwrap_err().to_string().contains("no such key"));
+    let elsewhere = rig.complete(Key::new(7, 1)).await;
+    assert!(matches!(elsewhere, Err(Failure::Unavailable(text)) if text.contains("Partition 7")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn messages_reach_instances_on_other_partitions() {
+    let rig = Rig::new(|config| config.partitions = 3).await;
+    let process = Bpmn::process("waits")
+        .start("s")
+        .catch_message("paid", "payment", "=orderId")
+        .end("e");
+    rig.deploy(&process).await;
+    let mut waiting = Vec::new();
+    for n in 0..12 {
+        let order = format!("order-{n}");
+        let command = create(
+            "waits",
+            &format!("{{\"orderId\":\"{order}\"}}"),
+            Some(AwaitResult {
+                fetch_variables: vec![],
+            }),
+        );
+        waiting.push(rig.broker_reply(command));
+        // Published before or after the subscription is open: both arrive.
+        rig.send(publish("payment", &order, "{\"paid\":true}"))
+            .await
+            .unwrap();
+    }
+    for reply in waiting {
+        match reply.await.result.unwrap() {
+            Response::ProcessInstanceResult { variables, .. } => {
+                assert!(variables.contains("\"paid\":true"))
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn after_a_restart_everything_is_there_with_and_without_a_checkpoint() {
+    let mut rig = Rig::new(|config| config.partitions = 2).await;
+    rig.deploy(&one_task()).await;
+    let mut instances = HashSet::new();
+    for round in 0..3 {
+        for _ in 0..10 {
+            let key = rig.create("one-task", "{\"a\": 1.50}").await.unwrap();
+            assert!(instances.insert(key), "round {round}: key {key} again");
+        }
+        rig = rig.restart(|config| config.partitions = 2).await;
+    }
+    let jobs = rig.activate(100, Duration::ZERO).await;
+    assert_eq!(jobs.len(), 30);
+    assert!(
+        jobs.iter().all(|job| job.variables == "{\"a\":1.50}"),
+        "variables keep their text"
+    );
+    for job in jobs {
+        assert!(instances.remove(&job.process_instance_key));
+        rig.complete(job.key).await.unwrap();
+    }
+    let rig = rig.restart(|config| config.partitions = 2).await;
+    assert!(rig.activate(100, Duration::ZERO).await.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rows_that_were_evicted_are_read_back() {
+    let rig = Rig::new(|config| {
+        config.state_memory_bytes = 0;
+        config.snapshot_period = Duration::from_millis(1);
+    })
+    .await;
+    rig.deploy(&one_task()).await;
+    for n in 0..200 {
+        rig.create("one-task", &format!("{{\"n\":{n}}}"))
+            .await
+            .unwrap();
+    }
+    let status = rig.broker.partitions()[0].status.clone();
+    let resident = || {
+        status
+            .state_bytes
+            .load(std::sync::atomic::Ordering::Relaxed)
+    };
+    // The second look after a checkpoint evicts what was not used since the first.
+    while status
+        .checkpoint_position
+        .load(std::sync::atomic::Ordering::Relaxed)
+        == 0
+        || resident() > 50_000
+    {
+        rig.send(Command::ResetClock).await.unwrap();
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let jobs = rig.activate(200, Duration::ZERO).await;
+    assert_eq!(jobs.len(), 200);
+    for job in jobs {
+        rig.complete(job.key).await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_number_of_partitions_and_the_owner_of_a_directory_are_fixed() {
+    let rig = Rig::new(|config| config.partitions = 2).await;
+    let config = |partitions| skep_broker::BrokerConfig {
+        partitions,
+        directory: rig.directory.path().to_path_buf(),
+        ..Default::default()
+    };
+    let second = skep_broker::Broker::open(config(2), rig.clock.clone())
+        .err()
+        .unwrap()
+        .to_string();
+    assert!(second.contains("in use by another process"), "{second}");
+    let Rig {
+        broker,
+        directory,
+        clock,
+    } = rig;
+    tokio::task::spawn_blocking(move || broker.stop())
+        .await
+        .unwrap();
+    let config = skep_broker::BrokerConfig {
+        partitions: 3,
+        directory: directory.path().to_path_buf(),
+        ..Default::default()
+    };
+    // The lock goes with the stopped broker.
+    let wrong = skep_broker::Broker::open(config, clock)
+        .err()
+        .unwrap()
+        .to_string();
+    assert!(
+        wrong.contains("made with 2 partitions, but 3 are configured"),
+        "{wrong}"
+    );
+}
+
+impl Rig {
+    fn broker_reply(&self, command: Command) -> skep_protocol::service::Reply {
+        skep_protocol::service::Broker::execute(&*self.broker, command.into())
+    }
+}

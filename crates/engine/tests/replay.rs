@@ -1,0 +1,262 @@
+//! Replay equality over random processes: whatever commands come, in whatever order, with checkpoints, evictions, lost
+//! commands and restarts in between, a state that applies the batches is the state that wrote them.
+//!
+//! `SKEP_SEEDS=1000 cargo test -p skep-engine --test replay` tries more processes; `SKEP_SEED=7` only this one.
+
+mod support;
+
+use std::sync::Arc;
+
+use skep_engine::Engine;
+use skep_engine::state::State;
+use skep_model::builder::{Bpmn, random};
+use skep_protocol::command::*;
+use skep_protocol::{Document, Key};
+use support::*;
+
+/// SplitMix64.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % bound
+    }
+}
+
+fn called() -> Bpmn {
+    Bpmn::process("called")
+        .start("cs")
+        .service_task("cjob", "job")
+        .end("ce")
+}
+
+/// The follower of one partition: it keeps its rows in a store and only some of them in memory.
+struct Follower {
+    store: MemoryStore,
+    engine: Engine,
+    /// A checkpoint that has not reached the store, with the position it belongs to.
+    pending: Option<(Pending, u64)>,
+    stored_position: u64,
+    /// Batches since the last stored checkpoint.
+    since: Vec<(u64, Vec<u8>)>,
+}
+
+impl Follower {
+    fn new(partition: u32, partitions: u32) -> Follower {
+        let store = MemoryStore::default();
+        let state = State::open(partition, Arc::new(store.clone())).unwrap();
+        Follower {
+            store,
+            engine: Engine::new(config(partition, partitions), state, 1),
+            pending: None,
+            stored_position: 1,
+            since: Vec::new(),
+        }
+    }
+
+    fn apply(&mut self, batch: &[u8]) {
+        self.since
+            .push((self.engine.next_position(), batch.to_vec()));
+        self.engine.apply(batch).unwrap();
+    }
+
+    fn checkpoint(&mut self) {
+        if self.pending.is_none() {
+            let mut pending = Pending::default();
+            self.engine.state.checkpoint(&mut pending);
+            self.pending = Some((pending, self.engine.next_position()));
+        }
+    }
+
+    fn store_checkpoint(&mut self) {
+        if let Some((pending, position)) = self.pending.take() {
+            self.store.write(pending);
+            self.stored_position = position;
+            self.since.retain(|(at, _)| *at >= position);
+        }
+    }
+
+    fn evict(&mut self) {
+        if self.pending.is_none() {
+            // Twice: rows that were used lately get a second chance.
+            self.engine.state.evict(0);
+            self.engine.state.evict(0);
+        }
+    }
+
+    /// As after a crash: what is not in the store comes from the log.
+    fn restart(&mut self) {
+        self.pending = None;
+        let config = self.engine.config().clone();
+        let state = State::open(config.partition, Arc::new(self.store.clone())).unwrap();
+        self.engine = Engine::new(config, state, self.stored_position);
+        for (_, batch) in &self.since {
+            self.engine.apply(batch).unwrap();
+        }
+    }
+}
+
+fn run(seed: u64) {
+    let mut random_source = Random(seed);
+    let partitions = 1 + random_source.next(3) as u32;
+    let mut rig = Rig::with_partitions(partitions);
+    let mut followers: Vec<Follower> = (1..=partitions)
+        .map(|id| Follower::new(id, partitions))
+        .collect();
+    rig.record_batches();
+    rig.deploy(called());
+    let size = 4 + random_source.next(30) as usize;
+    rig.deploy(random("random", seed, size));
+    let mut fates = Random(seed ^ 0xfa7e);
+    rig.fate = Box::new(move |_| match fates.next(12) {
+        0 => Fate::Lost,
+        1 => Fate::Twice,
+        _ => Fate::Arrives,
+    });
+    for _ in 0..40 {
+        command(&mut rig, &mut random_source, partitions);
+        let batches = std::mem::take(&mut rig.batches);
+        for (partition, batch) in batches {
+            followers[partition as usize - 1].apply(&batch);
+        }
+        for (follower, partition) in followers.iter_mut().zip(&rig.partitions) {
+            match random_source.next(12) {
+                0 | 1 => follower.checkpoint(),
+                2 | 3 => follower.store_checkpoint(),
+                4 => follower.evict(),
+                5 => follower.restart(),
+                _ => {}
+            }
+            assert!(
+                follower.engine.state.dump() == partition.engine.state.dump(),
+                "seed {seed}: the follower's state differs"
+            );
+            assert_eq!(follower.engine.fault(), None);
+        }
+    }
+    finish(&mut rig, seed);
+}
+
+fn command(rig: &mut Rig, random: &mut Random, partitions: u32) {
+    let b = random.next(4);
+    match random.next(12) {
+        0 | 1 => {
+            let partition = 1 + random.next(u64::from(partitions)) as u32;
+            let variables = format!(r#"{{"a":{},"b":{b}}}"#, random.next(4));
+            let mut creation = Rig::creation("random", &variables);
+            if random.next(4) == 0 {
+                creation.tags = vec!["t".into()];
+            }
+            rig.send_to(partition, creation.into_command());
+        }
+        2..=4 => {
+            for job in rig.jobs("job") {
+                match random.next(8) {
+                    0 => rig.fail(&job, random.next(3) as i32, 1000 * random.next(2) as i64),
+                    1 => rig.throw(
+                        &job,
+                        ["error", "unknown"][random.next(2) as usize],
+                        r#"{"thrown":1}"#,
+                    ),
+                    2 => {}
+                    _ => rig.complete(
+                        &job,
+                        &format!(r#"{{"b":{b},"x":"{}"}}"#, "y".repeat(b as usize)),
+                    ),
+                }
+            }
+        }
+        5 => {
+            rig.publish(
+                "message",
+                "key",
+                30_000 * random.next(3) as i64,
+                r#"{"m":1}"#,
+            );
+        }
+        6 => {
+            rig.publish("other-message", "key", 30_000 * random.next(2) as i64, "{}");
+        }
+        7 | 8 => rig.advance(1 + 30_000 * random.next(5) as i64),
+        9 => {
+            for incident in rig.incidents() {
+                let job = rig.events("INCIDENT").find(|r| r.key == incident.key);
+                let job = job
+                    .and_then(|r| r.field("jobKey").as_i64())
+                    .map(Key)
+                    .and_then(Key::some);
+                if let Some(job) = job {
+                    let _ = rig.set_retries(job, 2);
+                }
+                let _ = rig.resolve(incident.key);
+            }
+        }
+        10 => {
+            let open: Vec<Key> = rig.open_instances();
+            if let Some(key) = open.get(random.next(open.len().max(1) as u64) as usize) {
+                let _ = match random.next(3) {
+                    0 => rig.cancel(*key),
+                    _ => rig.send(Command::SetVariables {
+                        element_instance_key: *key,
+                        variables: Document::parse(&format!(r#"{{"b":{b}}}"#)).unwrap(),
+                        local: random.next(2) == 0,
+                    }),
+                };
+            }
+        }
+        _ => {
+            rig.streams.open("job", random.next(3) as usize);
+            for job in rig.streams.take() {
+                match random.next(3) {
+                    0 => {
+                        let partition = job.key.partition().unwrap();
+                        let now = rig.now;
+                        rig.partitions[partition as usize - 1].engine.yield_job(
+                            now,
+                            job.key,
+                            job.deadline,
+                            &mut rig.streams,
+                        );
+                        rig.settle(partition);
+                    }
+                    _ => {
+                        let _ = rig.send(Command::CompleteJob {
+                            job_key: job.key,
+                            variables: Document::new(),
+                        });
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Everything that runs can be brought to an end, and leaves nothing behind.
+fn finish(rig: &mut Rig, seed: u64) {
+    rig.fate = Box::new(|_| Fate::Arrives);
+    for key in rig.open_instances() {
+        let _ = rig.cancel(key);
+    }
+    for _ in 0..4 {
+        rig.advance(60_000);
+    }
+    assert_eq!(rig.open_instances(), [], "seed {seed}");
+    rig.assert_nothing_left();
+}
+
+#[test]
+fn a_replayed_state_is_the_state_that_wrote_the_log() {
+    if let Ok(seed) = std::env::var("SKEP_SEED") {
+        return run(seed.parse().expect("SKEP_SEED is a number"));
+    }
+    let seeds = std::env::var("SKEP_SEEDS")
+        .ok()
+        .and_then(|s| s.parse().ok());
+    for seed in 0..seeds.unwrap_or(25) {
+        run(seed);
+    }
+}

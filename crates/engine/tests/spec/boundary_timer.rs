@@ -1,0 +1,172 @@
+use crate::support::*;
+use skep_model::builder::Bpmn;
+
+fn interrupting() -> Bpmn {
+    Bpmn::process("p")
+        .start("s")
+        .service_task("task", "work")
+        .end("e")
+        .boundary_duration("late", "task", "PT1M")
+        .service_task("escalate", "escalate")
+        .end("e2")
+}
+
+#[test]
+fn an_interrupting_one_ends_its_activity() {
+    let mut rig = Rig::with(interrupting());
+    let instance = rig.create("p", "{}");
+    let job = rig.job("work");
+    rig.advance(MINUTE);
+    assert_eq!(rig.terminated(instance), ["task"]);
+    assert_eq!(rig.intents("JOB"), ["CREATED", "CANCELED", "CREATED"]);
+    let late = rig.send(skep_protocol::Command::CompleteJob {
+        job_key: job.key,
+        variables: Default::default(),
+    });
+    assert_eq!(rejected(late).0, "NOT_FOUND");
+    rig.work("escalate", "{}");
+    assert_eq!(
+        rig.completed(instance),
+        ["s", "late", "escalate", "e2", "p"]
+    );
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn it_is_canceled_when_the_activity_completes() {
+    let mut rig = Rig::with(interrupting());
+    let instance = rig.create("p", "{}");
+    rig.work("work", "{}");
+    rig.assert_completed(instance);
+    assert_eq!(rig.intents("TIMER"), ["CREATED", "CANCELED"]);
+    rig.advance(MINUTE);
+    assert_eq!(rig.intents("TIMER").len(), 2);
+}
+
+#[test]
+fn a_non_interrupting_one_leaves_its_activity_running() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .service_task("task", "work")
+        .end("e")
+        .boundary_duration("late", "task", "PT1M")
+        .non_interrupting()
+        .service_task("remind", "remind")
+        .end("e2");
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", "{}");
+    rig.advance(10 * MINUTE);
+    assert_eq!(rig.jobs("remind").len(), 1, "it fires once");
+    rig.work("work", "{}");
+    assert!(rig.is_running(instance), "the reminder is still open");
+    let reminder = rig.element_key("remind");
+    let job = rig.engine(1).state.elements.get(reminder).unwrap().job_key;
+    rig.send(skep_protocol::Command::CompleteJob {
+        job_key: job,
+        variables: Default::default(),
+    })
+    .unwrap();
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn a_cycle_repeats_as_often_as_it_says() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .service_task("task", "work")
+        .end("e")
+        .boundary_cycle("tick", "task", "R3/PT1M")
+        .end("e2");
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", "{}");
+    for _ in 0..5 {
+        rig.advance(MINUTE);
+    }
+    let ticks = rig
+        .completed(instance)
+        .iter()
+        .filter(|e| *e == "tick")
+        .count();
+    assert_eq!(ticks, 3);
+    let left: Vec<i64> = rig
+        .events("TIMER")
+        .filter(|r| r.intent == "TRIGGERED")
+        .map(|r| r.field("repetitions").as_i64().unwrap())
+        .collect();
+    assert_eq!(left, [3, 2, 1]);
+    rig.work("work", "{}");
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn a_cycle_without_number_repeats_until_the_activity_ends() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .service_task("task", "work")
+        .end("e")
+        .boundary_cycle("tick", "task", "=period")
+        .end("e2");
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", r#"{"period":"R/PT1M"}"#);
+    for _ in 0..7 {
+        rig.advance(MINUTE);
+    }
+    let ticks = rig
+        .completed(instance)
+        .iter()
+        .filter(|e| *e == "tick")
+        .count();
+    assert_eq!(ticks, 7);
+    rig.work("work", "{}");
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn at_a_sub_process_it_ends_everything_inside() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .sub_process("sub", |sub| {
+            sub.start("s2")
+                .parallel("fork")
+                .service_task("a", "a")
+                .parallel("join")
+                .end("e2")
+                .from("fork")
+                .task("b")
+                .to("join")
+        })
+        .end("e")
+        .boundary_duration("late", "sub", "PT1M")
+        .end("e3");
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", "{}");
+    rig.advance(MINUTE);
+    assert_eq!(rig.terminated(instance), ["a", "sub"]);
+    assert!(rig.completed(instance).contains(&"e3".to_string()));
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn a_timer_that_cannot_be_read_stops_the_activity_before_anything_is_opened() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .service_task("task", "work")
+        .end("e")
+        .boundary_message("message", "task", "m", "=\"k\"")
+        .end("e2")
+        .boundary_duration("late", "task", "=wait")
+        .end("e3");
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", "{}");
+    let incident = rig.incident();
+    assert_eq!(
+        (&*incident.kind, &*incident.element),
+        ("EXTRACT_VALUE_ERROR", "task")
+    );
+    assert!(rig.jobs("work").is_empty());
+    assert_eq!(rig.intents("PROCESS_MESSAGE_SUBSCRIPTION").len(), 0);
+    rig.set_variables(instance, r#"{"wait":"PT1M"}"#, false);
+    rig.resolve(incident.key).unwrap();
+    rig.advance(MINUTE);
+    rig.assert_completed(instance);
+}

@@ -1,0 +1,279 @@
+use crate::support::*;
+use skep_model::builder::Bpmn;
+use skep_protocol::command::*;
+use skep_protocol::{Key, Response};
+
+fn one(job: &str) -> Bpmn {
+    Bpmn::process("p")
+        .start("s")
+        .service_task("task", job)
+        .end("e")
+}
+
+fn versions() -> (Rig, Key, Key) {
+    let mut rig = Rig::new();
+    let mut keys = [one("v1"), one("v2")]
+        .map(|bpmn| match rig.deploy(bpmn) {
+            Response::Deployed(d) => d.processes[0].process_definition_key,
+            other => panic!("{other:?}"),
+        })
+        .into_iter();
+    (rig, keys.next().unwrap(), keys.next().unwrap())
+}
+
+fn created(
+    rig: &mut Rig,
+    command: CreateProcessInstance,
+) -> skep_protocol::response::ProcessInstanceCreated {
+    match rig.send(command.into_command()) {
+        Ok(Response::ProcessInstanceCreated(created)) => created,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn with(change: impl FnOnce(&mut CreateProcessInstance)) -> CreateProcessInstance {
+    let mut command = Rig::creation("p", "{}");
+    change(&mut command);
+    command
+}
+
+fn version(version: i32) -> ProcessRef {
+    ProcessRef::Id {
+        bpmn_process_id: "p".into(),
+        version,
+    }
+}
+
+#[test]
+fn by_id_the_latest_version_starts() {
+    let (mut rig, _, second) = versions();
+    let created = created(&mut rig, with(|_| {}));
+    assert_eq!(
+        (created.version, created.process_definition_key),
+        (2, second)
+    );
+    assert_eq!(&*created.bpmn_process_id, "p");
+    assert_eq!(rig.jobs("v2").len(), 1);
+}
+
+#[test]
+fn by_id_and_version_and_by_key_that_one_starts() {
+    let (mut rig, first, second) = versions();
+    assert_eq!(
+        created(&mut rig, with(|c| c.process = version(1))).process_definition_key,
+        first
+    );
+    assert_eq!(
+        created(&mut rig, with(|c| c.process = ProcessRef::Key(first))).version,
+        1
+    );
+    assert_eq!(
+        created(&mut rig, with(|c| c.process = ProcessRef::Key(second))).version,
+        2
+    );
+}
+
+#[test]
+fn what_is_not_deployed_cannot_start() {
+    let (mut rig, ..) = versions();
+    for process in [
+        version(3),
+        version(0),
+        ProcessRef::Key(Key::new(1, 999)),
+        ProcessRef::Id {
+            bpmn_process_id: "q".into(),
+            version: -1,
+        },
+    ] {
+        let refused = rig.send(with(|c| c.process = process).into_command());
+        assert_eq!(rejected(refused).0, "NOT_FOUND");
+    }
+}
+
+#[test]
+fn start_instructions_choose_where_it_starts() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .service_task("a", "a")
+        .sub_process("sub", |sub| {
+            sub.start("s2")
+                .service_task("b", "b")
+                .service_task("c", "c")
+                .end("e2")
+        })
+        .input("=1", "local")
+        .end("e");
+    let mut rig = Rig::with(bpmn);
+    let start = |c: &mut CreateProcessInstance| c.start_instructions = vec!["c".into(), "a".into()];
+    let instance = created(&mut rig, with(start)).process_instance_key;
+    assert_eq!(
+        rig.completed(instance),
+        Vec::<String>::new(),
+        "no start event"
+    );
+    assert!(rig.jobs("b").is_empty());
+    let job = rig.job("c");
+    assert_eq!(job.variables, r#"{"local":1}"#);
+    rig.complete(&job, "{}");
+    rig.work("a", "{}");
+    rig.work("b", "{}");
+    rig.work("c", "{}");
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn start_instructions_are_checked() {
+    let (mut rig, ..) = versions();
+    for id in ["nothing", "s", "p", "s-task"] {
+        let refused = rig.send(with(|c| c.start_instructions = vec![id.into()]).into_command());
+        let (kind, reason) = rejected(refused);
+        assert_eq!(kind, "INVALID_ARGUMENT");
+        assert!(reason.contains(id), "{reason}");
+    }
+    assert!(
+        rig.intents("PROCESS_INSTANCE").is_empty(),
+        "nothing was created"
+    );
+}
+
+#[test]
+fn a_failing_mapping_of_a_scope_around_the_start_is_an_incident() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .sub_process("sub", |sub| {
+            sub.start("s2").service_task("b", "b").end("e2")
+        })
+        .input("=assert(x, x != null)", "y")
+        .end("e");
+    let mut rig = Rig::with(bpmn);
+    let instance =
+        created(&mut rig, with(|c| c.start_instructions = vec!["b".into()])).process_instance_key;
+    let incident = rig.incident();
+    rig.set_variables(instance, r#"{"x":1}"#, false);
+    rig.resolve(incident.key).unwrap();
+    rig.work("b", "{}");
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn await_result_answers_when_the_instance_has_completed() {
+    let (mut rig, ..) = versions();
+    let command = |names: Vec<String>| {
+        let mut command = Rig::creation("p", r#"{"a":1,"b":2}"#);
+        command.await_result = Some(AwaitResult {
+            fetch_variables: names,
+        });
+        command.into_command()
+    };
+    for (names, expected) in [
+        (vec![], r#"{"a":1,"b":2,"c":3}"#),
+        (vec!["c".to_string(), "a".to_string()], r#"{"a":1,"c":3}"#),
+    ] {
+        let request = rig.send_async(command(names));
+        assert_eq!(rig.answer(request), None);
+        rig.work("v2", r#"{"c":3}"#);
+        match rig.answer(request) {
+            Some(Ok(Response::ProcessInstanceResult { variables, created })) => {
+                assert_eq!(variables, expected);
+                assert_eq!(created.version, 2);
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(
+        rig.intents("PROCESS_INSTANCE_RESULT"),
+        ["COMPLETED", "COMPLETED"]
+    );
+}
+
+#[test]
+fn await_result_is_refused_when_the_instance_is_cancelled() {
+    let (mut rig, ..) = versions();
+    let request = rig.send_async(
+        with(|c| {
+            c.await_result = Some(AwaitResult {
+                fetch_variables: vec![],
+            })
+        })
+        .into_command(),
+    );
+    let instance = rig.element_key("p");
+    assert_eq!(rig.engine(1).waiting_requests(), [request]);
+    rig.cancel(instance).unwrap();
+    assert_eq!(rejected(rig.answer(request).unwrap()).0, "NOT_FOUND");
+    assert!(rig.engine(1).waiting_requests().is_empty());
+}
+
+#[test]
+fn a_request_that_nobody_waits_for_any_more_is_forgotten() {
+    let (mut rig, ..) = versions();
+    let request = rig.send_async(
+        with(|c| {
+            c.await_result = Some(AwaitResult {
+                fetch_variables: vec![],
+            })
+        })
+        .into_command(),
+    );
+    rig.engine(1).forget_request(request);
+    rig.work("v2", "{}");
+    assert_eq!(rig.answer(request), None);
+}
+
+#[test]
+fn terminate_after_ends_the_instance_after_an_element() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .parallel("fork")
+        .service_task("a", "a")
+        .service_task("b", "b")
+        .end("e")
+        .from("fork")
+        .service_task("c", "c")
+        .end("e2");
+    let mut rig = Rig::with(bpmn);
+    let instance =
+        created(&mut rig, with(|c| c.terminate_after = vec!["a".into()])).process_instance_key;
+    rig.work("a", "{}");
+    assert!(rig.jobs("b").is_empty());
+    assert_eq!(rig.terminated(instance), ["c", "p"]);
+    rig.assert_terminated(instance);
+    let refused = rig.send(with(|c| c.terminate_after = vec!["x".into()]).into_command());
+    assert_eq!(rejected(refused).0, "INVALID_ARGUMENT");
+}
+
+#[test]
+fn tags_and_business_id_stay_with_the_instance() {
+    let (mut rig, ..) = versions();
+    let answer = created(
+        &mut rig,
+        with(|c| {
+            c.tags = vec!["urgent".into()];
+            c.business_id = Some("B-7".into());
+        }),
+    );
+    assert_eq!(
+        (&*answer.tags, answer.business_id.as_deref()),
+        (&["urgent".to_string()][..], Some("B-7"))
+    );
+    assert_eq!(&*rig.job("v2").tags, ["urgent".to_string()]);
+}
+
+#[test]
+fn the_operation_reference_stands_in_the_command_record() {
+    let (mut rig, ..) = versions();
+    let request = Request {
+        command: with(|_| {}).into_command(),
+        operation_reference: Some(4711),
+    };
+    let now = rig.now;
+    rig.partitions[0]
+        .engine
+        .process(now, None, &request, &mut rig.streams);
+    rig.settle(1);
+    let command = rig.seen.iter().rfind(|r| r.intent == "CREATE").unwrap();
+    assert_eq!(command.json["operationReference"], 4711);
+    let position = command.json["position"].clone();
+    let caused = rig.seen.last().unwrap();
+    assert_eq!(caused.json["sourceRecordPosition"], position);
+}

@@ -1,0 +1,170 @@
+use crate::support::*;
+use skep_model::builder::Bpmn;
+use skep_protocol::command::{Command, ProcessRef};
+use skep_protocol::response::Deployed;
+use skep_protocol::{Key, Rejection, Response};
+
+fn process(id: &str, job: &str) -> Bpmn {
+    Bpmn::process(id)
+        .start("s")
+        .service_task("task", job)
+        .end("e")
+}
+
+fn deploy(rig: &mut Rig, files: Vec<(&str, String)>) -> Deployed {
+    match rig.deploy_files(files) {
+        Ok(Response::Deployed(deployed)) => deployed,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn delete(rig: &mut Rig, key: Key) -> Result<Response, Rejection> {
+    rig.send(Command::DeleteResource { resource_key: key })
+}
+
+#[test]
+fn each_change_is_a_new_version() {
+    let mut rig = Rig::new();
+    let first = deploy(&mut rig, vec![("p.bpmn", process("p", "a").xml())]);
+    let second = deploy(&mut rig, vec![("p.bpmn", process("p", "b").xml())]);
+    assert_eq!(
+        (first.processes[0].version, second.processes[0].version),
+        (1, 2)
+    );
+    assert_ne!(
+        first.processes[0].process_definition_key,
+        second.processes[0].process_definition_key
+    );
+    assert_eq!(&*second.processes[0].resource_name, "p.bpmn");
+}
+
+#[test]
+fn an_unchanged_resource_is_no_new_version() {
+    let mut rig = Rig::new();
+    let first = deploy(&mut rig, vec![("p.bpmn", process("p", "a").xml())]);
+    let again = deploy(&mut rig, vec![("p.bpmn", process("p", "a").xml())]);
+    assert_eq!(first.processes, again.processes);
+    assert_ne!(first.deployment_key, again.deployment_key);
+    assert_eq!(rig.intents("PROCESS").len(), 1);
+    let renamed = deploy(&mut rig, vec![("q.bpmn", process("p", "a").xml())]);
+    assert_eq!(
+        renamed.processes[0].version, 2,
+        "the name belongs to the resource"
+    );
+    let older = deploy(&mut rig, vec![("p.bpmn", process("p", "a").xml())]);
+    assert_eq!(
+        older.processes[0].version, 3,
+        "only the latest version counts"
+    );
+}
+
+#[test]
+fn the_record_names_what_was_deployed() {
+    let mut rig = Rig::new();
+    let deployed = deploy(&mut rig, vec![("p.bpmn", process("p", "a").xml())]);
+    let record = rig
+        .events("DEPLOYMENT")
+        .find(|r| r.intent == "CREATED")
+        .unwrap();
+    let metadata = &record.field("processesMetadata")[0];
+    assert_eq!(
+        metadata["processDefinitionKey"],
+        deployed.processes[0].process_definition_key.0
+    );
+    assert_eq!(
+        (&metadata["bpmnProcessId"], &metadata["version"]),
+        (&"p".into(), &1.into())
+    );
+}
+
+#[test]
+fn one_file_may_hold_several_processes() {
+    let mut rig = Rig::new();
+    let xml = Bpmn::file([process("p", "a"), process("q", "b")]);
+    let deployed = deploy(&mut rig, vec![("both.bpmn", xml)]);
+    let ids: Vec<_> = deployed
+        .processes
+        .iter()
+        .map(|p| &*p.bpmn_process_id)
+        .collect();
+    assert_eq!(ids, ["p", "q"]);
+    rig.create("q", "{}");
+    assert_eq!(rig.jobs("b").len(), 1);
+}
+
+#[test]
+fn one_bad_resource_refuses_all_and_changes_nothing() {
+    let mut rig = Rig::new();
+    let broken = Bpmn::process("bad")
+        .start("s")
+        .element("serviceTask", "task")
+        .end("e")
+        .xml();
+    for (name, content) in [
+        ("bad.bpmn", broken.as_str()),
+        ("bad.bpmn", "no xml"),
+        ("bad.txt", "text"),
+        ("bad.dmn", "<x/>"),
+    ] {
+        let files = vec![
+            ("good.bpmn", process("p", "a").xml()),
+            (name, content.to_string()),
+        ];
+        let (kind, reason) = rejected(rig.deploy_files(files));
+        assert_eq!(kind, "INVALID_ARGUMENT");
+        assert!(
+            reason.contains(name) && !reason.contains("good.bpmn"),
+            "{reason}"
+        );
+    }
+    assert_eq!(rejected(rig.deploy_files(vec![])).0, "INVALID_ARGUMENT");
+    assert!(rig.seen.iter().all(|r| !r.is_event()));
+    assert!(rig.engine(1).state.processes.is_empty());
+}
+
+#[test]
+fn process_ids_are_unique_within_a_deployment() {
+    let mut rig = Rig::new();
+    let files = vec![
+        ("a.bpmn", process("p", "a").xml()),
+        ("b.bpmn", process("p", "b").xml()),
+    ];
+    assert_eq!(rejected(rig.deploy_files(files)).0, "INVALID_ARGUMENT");
+}
+
+#[test]
+fn running_instances_keep_their_version() {
+    let mut rig = Rig::with(process("p", "a"));
+    let instance = rig.create("p", "{}");
+    rig.deploy(process("p", "b"));
+    rig.work("a", "{}");
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn a_deleted_version_cannot_start_while_its_instances_go_on() {
+    let mut rig = Rig::new();
+    let first = deploy(&mut rig, vec![("p.bpmn", process("p", "a").xml())]).processes[0]
+        .process_definition_key;
+    let second = deploy(&mut rig, vec![("p.bpmn", process("p", "b").xml())]).processes[0]
+        .process_definition_key;
+    let instance = rig.create("p", "{}");
+    delete(&mut rig, second).unwrap();
+    assert_eq!(rejected(delete(&mut rig, second)).0, "NOT_FOUND");
+    let mut by_key = Rig::creation("p", "{}");
+    by_key.process = ProcessRef::Key(second);
+    assert_eq!(rejected(rig.send(by_key.into_command())).0, "NOT_FOUND");
+    rig.work("b", "{}");
+    rig.assert_completed(instance);
+
+    let before = rig.create("p", "{}");
+    rig.work("a", "{}");
+    rig.assert_completed(before);
+
+    let third = deploy(&mut rig, vec![("p.bpmn", process("p", "b").xml())]);
+    assert_eq!(third.processes[0].version, 3, "numbers are not given twice");
+    delete(&mut rig, third.processes[0].process_definition_key).unwrap();
+    delete(&mut rig, first).unwrap();
+    let refused = rig.send(Rig::creation("p", "{}").into_command());
+    assert_eq!(rejected(refused).0, "NOT_FOUND");
+}

@@ -1,0 +1,131 @@
+//! Deployments and deletions reach all partitions, whatever the network does.
+
+use crate::support::*;
+use skep_engine::RemoteCommand;
+use skep_model::builder::Bpmn;
+use skep_protocol::command::{Command, Deploy, Resource};
+use skep_protocol::{Key, Response};
+
+fn process(job: &str) -> Bpmn {
+    Bpmn::process("p")
+        .start("s")
+        .service_task("task", job)
+        .end("e")
+}
+
+fn deployment(bpmn: Bpmn) -> Command {
+    Command::Deploy(Deploy {
+        resources: vec![Resource {
+            name: "p.bpmn".into(),
+            content: bpmn.xml().into(),
+        }],
+    })
+}
+
+fn definition(rig: &mut Rig, partition: u32) -> Option<Key> {
+    rig.engine(partition)
+        .state
+        .processes
+        .latest("p")
+        .map(|p| p.key)
+}
+
+#[test]
+fn the_answer_comes_when_all_partitions_have_it() {
+    let mut rig = Rig::with_partitions(3);
+    let mut lost = 0;
+    rig.fate = Box::new(move |command| match command {
+        RemoteCommand::Distribute { .. } if lost < 1 => {
+            lost += 1;
+            Fate::Lost
+        }
+        _ => Fate::Arrives,
+    });
+    let request = rig.send_async(deployment(process("a")));
+    assert_eq!(rig.answer(request), None);
+    rig.advance(10_000);
+    assert!(matches!(
+        rig.answer(request),
+        Some(Ok(Response::Deployed(_)))
+    ));
+    let key = definition(&mut rig, 1);
+    assert!(key.is_some());
+    for partition in 2..=3 {
+        assert_eq!(definition(&mut rig, partition), key);
+        let instance = rig.create_on(partition, "p", "{}");
+        assert_eq!(instance.partition(), Some(partition));
+    }
+    assert_eq!(rig.engine(1).state.distributions.unfinished().count(), 0);
+}
+
+#[test]
+fn commands_that_come_twice_count_once() {
+    let mut rig = Rig::with_partitions(2);
+    rig.fate = Box::new(|_| Fate::Twice);
+    rig.send(deployment(process("a"))).unwrap();
+    rig.send(deployment(process("b"))).unwrap();
+    let created = rig.events("PROCESS").filter(|r| r.partition == 2).count();
+    assert_eq!(created, 2);
+    assert_eq!(rig.engine(1).state.distributions.unfinished().count(), 0);
+}
+
+#[test]
+fn a_lost_acknowledgement_is_asked_for_again() {
+    let mut rig = Rig::with_partitions(2);
+    let mut lost = false;
+    rig.fate = Box::new(move |command| match command {
+        RemoteCommand::AcknowledgeDistribution { .. } if !std::mem::replace(&mut lost, true) => {
+            Fate::Lost
+        }
+        _ => Fate::Arrives,
+    });
+    let request = rig.send_async(deployment(process("a")));
+    rig.advance(10_000);
+    assert!(rig.answer(request).unwrap().is_ok());
+}
+
+#[test]
+fn a_deletion_does_not_overtake_its_deployment() {
+    let mut rig = Rig::with_partitions(2);
+    // The deployment does not get through until later.
+    let mut lost = false;
+    rig.fate = Box::new(move |command| match command {
+        RemoteCommand::Distribute { .. } if !std::mem::replace(&mut lost, true) => Fate::Lost,
+        _ => Fate::Arrives,
+    });
+    rig.send_async(deployment(process("a")));
+    let key = definition(&mut rig, 1).unwrap();
+    rig.send_async(Command::DeleteResource { resource_key: key });
+    rig.advance(10_000);
+    rig.advance(10_000);
+    assert_eq!(definition(&mut rig, 1), None);
+    assert_eq!(
+        definition(&mut rig, 2),
+        None,
+        "deleted after it was deployed"
+    );
+    assert!(rig.engine(2).state.processes.get(key).is_some());
+    assert_eq!(rig.engine(1).state.distributions.unfinished().count(), 0);
+}
+
+#[test]
+fn commands_name_what_is_distributed() {
+    let mut rig = Rig::with_partitions(2);
+    rig.send(deployment(process("a"))).unwrap();
+    let key = definition(&mut rig, 1).unwrap();
+    rig.send(Command::DeleteResource { resource_key: key })
+        .unwrap();
+    let commands: Vec<_> = rig
+        .seen
+        .iter()
+        .filter(|r| !r.is_event() && r.partition == 2)
+        .map(|r| (r.value_type, r.intent))
+        .collect();
+    assert_eq!(
+        commands,
+        [
+            ("DEPLOYMENT", "DISTRIBUTE"),
+            ("RESOURCE_DELETION", "DELETE")
+        ]
+    );
+}

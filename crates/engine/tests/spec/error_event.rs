@@ -1,0 +1,186 @@
+use crate::support::*;
+use skep_model::builder::Bpmn;
+
+fn process() -> Bpmn {
+    Bpmn::process("p")
+        .start("s")
+        .service_task("task", "work")
+        .end("e")
+        .boundary_error("declined", "task", "card-declined")
+        .end("refused")
+        .boundary_error("other", "task", None)
+        .end("failed")
+}
+
+#[test]
+fn a_thrown_error_is_caught_by_its_code() {
+    let mut rig = Rig::with(process());
+    let instance = rig.create("p", "{}");
+    let job = rig.job("work");
+    rig.throw(&job, "card-declined", r#"{"reason":"limit"}"#);
+    assert_eq!(rig.completed(instance), ["s", "declined", "refused", "p"]);
+    assert_eq!(rig.variable(instance, "reason").unwrap(), "\"limit\"");
+    assert_eq!(rig.intents("JOB"), ["CREATED", "ERROR_THROWN"]);
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn any_other_code_by_the_one_that_catches_all() {
+    let mut rig = Rig::with(process());
+    let instance = rig.create("p", "{}");
+    let job = rig.job("work");
+    rig.throw(&job, "whatever", "{}");
+    assert_eq!(rig.completed(instance), ["s", "other", "failed", "p"]);
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn an_uncaught_error_is_an_incident_and_the_job_can_be_tried_again() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .service_task("task", "work")
+        .end("e")
+        .boundary_error("declined", "task", "card-declined")
+        .end("refused");
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", "{}");
+    let job = rig.job("work");
+    rig.throw(&job, "unknown", "{}");
+    let incident = rig.incident();
+    assert_eq!(
+        (&*incident.kind, &*incident.element),
+        ("UNHANDLED_ERROR_EVENT", "task")
+    );
+    assert!(incident.message.contains("'unknown'") && incident.message.contains("'card-declined'"));
+    assert!(rig.jobs("work").is_empty());
+    rig.resolve(incident.key).unwrap();
+    rig.work("work", "{}");
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn an_instance_with_an_uncaught_error_can_be_cancelled() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .service_task("task", "work")
+        .end("e");
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", "{}");
+    let job = rig.job("work");
+    rig.throw(&job, "unknown", "{}");
+    rig.cancel(instance).unwrap();
+    assert_eq!(rig.intents("INCIDENT"), ["CREATED", "RESOLVED"]);
+    assert_eq!(rig.intents("JOB"), ["CREATED", "ERROR_THROWN", "CANCELED"]);
+    rig.assert_terminated(instance);
+}
+
+#[test]
+fn an_error_end_event_reaches_the_boundary_event_of_its_sub_process() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .sub_process("sub", |sub| {
+            sub.start("s2")
+                .parallel("fork")
+                .service_task("a", "a")
+                .end("ea")
+                .from("fork")
+                .end_error("throw", "=code")
+        })
+        .end("e")
+        .boundary_error("caught", "sub", "E1")
+        .end("e2");
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", r#"{"code":"E1"}"#);
+    assert_eq!(rig.terminated(instance), ["throw", "a", "sub"]);
+    assert!(
+        rig.completed(instance)
+            .ends_with(&["caught".into(), "e2".into(), "p".into()])
+    );
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn an_uncaught_error_end_event_is_an_incident() {
+    let bpmn = Bpmn::process("p").start("s").end_error("throw", "=code");
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", r#"{"code":"E1"}"#);
+    let incident = rig.incident();
+    assert_eq!(
+        (&*incident.kind, &*incident.element),
+        ("UNHANDLED_ERROR_EVENT", "throw")
+    );
+    rig.resolve(incident.key).unwrap();
+    assert_eq!(rig.incidents().len(), 1, "nothing has changed");
+    rig.cancel(instance).unwrap();
+    rig.assert_terminated(instance);
+}
+
+#[test]
+fn the_nearest_scope_that_catches_wins() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .sub_process("outer", |outer| {
+            outer
+                .start("s1")
+                .sub_process("inner", |inner| inner.start("s2").end_error("throw", "E1"))
+                .end("e1")
+                .boundary_error("near", "inner", None)
+                .end("caught-near")
+        })
+        .end("e")
+        .boundary_error("far", "outer", "E1")
+        .end("caught-far");
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", "{}");
+    assert!(rig.completed(instance).contains(&"caught-near".to_string()));
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn an_error_crosses_call_activities() {
+    let child = Bpmn::process("child")
+        .start("cs")
+        .service_task("ctask", "work")
+        .end("ce");
+    let parent = Bpmn::process("parent")
+        .start("s")
+        .call_activity("call", "child")
+        .end("e")
+        .boundary_error("caught", "call", "E1")
+        .end("e2");
+    let mut rig = Rig::with(child);
+    rig.deploy(parent);
+    let instance = rig.create("parent", "{}");
+    let called = rig.instance_of("child");
+    let job = rig.job("work");
+    rig.throw(&job, "E1", r#"{"why":1}"#);
+    assert_eq!(rig.terminated(called), ["ctask", "child"]);
+    assert_eq!(rig.completed(instance), ["s", "caught", "e2", "parent"]);
+    assert_eq!(rig.variable(instance, "why").unwrap(), "1");
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn two_errors_at_once_are_caught_once() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .sub_process("sub", |sub| {
+            sub.start("s2")
+                .parallel("fork")
+                .end_error("throw1", "E1")
+                .from("fork")
+                .end_error("throw2", "E2")
+        })
+        .end("e")
+        .boundary_error("one", "sub", "E1")
+        .end("caught1")
+        .boundary_error("two", "sub", "E2")
+        .end("caught2");
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", "{}");
+    let completed = rig.completed(instance);
+    assert!(
+        completed.contains(&"caught1".to_string()) && !completed.contains(&"caught2".to_string())
+    );
+    rig.assert_completed(instance);
+}

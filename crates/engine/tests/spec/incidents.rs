@@ -1,0 +1,104 @@
+//! What all incidents have in common; their kinds are specified where they arise.
+
+use crate::support::*;
+use skep_model::builder::Bpmn;
+use skep_protocol::Key;
+
+#[test]
+fn resolving_an_unknown_incident_is_refused() {
+    let mut rig = Rig::new();
+    assert_eq!(rejected(rig.resolve(Key::new(1, 77))).0, "NOT_FOUND");
+}
+
+#[test]
+fn an_incident_ends_with_its_instance() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .service_task("t", "=missing")
+        .end("e");
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", "{}");
+    assert_eq!(rig.incident().kind, "EXTRACT_VALUE_ERROR");
+    rig.cancel(instance).unwrap();
+    assert_eq!(rig.intents("INCIDENT"), ["CREATED", "RESOLVED"]);
+    rig.assert_terminated(instance);
+}
+
+#[test]
+fn a_cause_that_is_not_mended_raises_a_new_incident() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .service_task("t", "=missing")
+        .end("e");
+    let mut rig = Rig::with(bpmn);
+    rig.create("p", "{}");
+    let first = rig.incident();
+    rig.resolve(first.key).unwrap();
+    let second = rig.incident();
+    assert_ne!(first.key, second.key);
+    assert_eq!(rejected(rig.resolve(first.key)).0, "NOT_FOUND");
+}
+
+#[test]
+fn each_expression_of_a_service_task_can_be_mended() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .service_task("t", "=type")
+        .retries("=tries")
+        .end("e");
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", "{}");
+    for variables in [
+        r#"{"type":1}"#,
+        r#"{"type":""}"#,
+        r#"{"type":"work"}"#,
+        r#"{"tries":"x"}"#,
+    ] {
+        let incident = rig.incident();
+        assert_eq!(incident.kind, "EXTRACT_VALUE_ERROR");
+        rig.set_variables(instance, variables, false);
+        rig.resolve(incident.key).unwrap();
+    }
+    let incident = rig.incident();
+    rig.set_variables(instance, r#"{"tries":4}"#, false);
+    rig.resolve(incident.key).unwrap();
+    let job = rig.job("work");
+    assert_eq!(job.retries, 4);
+    rig.complete(&job, "{}");
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn other_paths_go_on_beside_an_incident() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .parallel("fork")
+        .service_task("bad", "=missing")
+        .end("e1")
+        .from("fork")
+        .service_task("good", "good")
+        .end("e2");
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", "{}");
+    rig.work("good", "{}");
+    assert!(rig.completed(instance).contains(&"e2".to_string()));
+    assert_eq!(rig.incident().element, "bad");
+}
+
+#[test]
+fn an_activity_that_waits_for_its_output_mapping_can_still_be_interrupted() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .service_task("t", "work")
+        .output("=assert(x, x != null)", "y")
+        .end("e")
+        .boundary_message("stop", "t", "stop", "=\"k\"")
+        .end("e2");
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", "{}");
+    rig.work("work", "{}");
+    assert_eq!(rig.incident().kind, "IO_MAPPING_ERROR");
+    rig.publish("stop", "k", 0, "{}");
+    assert!(rig.completed(instance).contains(&"stop".to_string()));
+    rig.assert_completed(instance);
+}

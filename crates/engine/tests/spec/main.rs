@@ -1,0 +1,31 @@
+//! Specifications of the engine: BPMN in, commands in, records out. One file per behaviour.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod boundary_message;
+mod boundary_timer;
+mod call_activity;
+mod cancel;
+mod clock;
+mod creation;
+mod deployment;
+mod distribution;
+mod error_event;
+mod exclusive_gateway;
+mod expression;
+mod incidents;
+mod job_push;
+mod jobs;
+mod mappings;
+mod message_catch;
+mod message_correlation;
+mod message_partitions;
+mod parallel_gateway;
+mod receive_task;
+mod runaway;
+mod service_task;
+mod sub_process;
+mod terminate_end_event;
+mod timer_catch;
+mod variables;

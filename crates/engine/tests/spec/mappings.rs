@@ -1,0 +1,124 @@
+use crate::support::*;
+use skep_model::builder::Bpmn;
+
+fn task(change: impl FnOnce(Bpmn) -> Bpmn) -> Bpmn {
+    change(Bpmn::process("p").start("s").service_task("task", "work")).end("e")
+}
+
+#[test]
+fn inputs_are_local_to_the_element() {
+    let mut rig = Rig::with(task(|t| t.input("=a + 1", "b").input("text", "c")));
+    let instance = rig.create("p", r#"{"a":1}"#);
+    let task = rig.element_key("task");
+    assert_eq!(rig.variable(task, "b").unwrap(), "2");
+    assert_eq!(rig.variable(task, "c").unwrap(), "\"text\"");
+    assert_eq!(rig.job("work").variables, r#"{"b":2,"c":"text","a":1}"#);
+    assert_eq!(rig.variable(instance, "b"), None);
+}
+
+#[test]
+fn a_later_input_sees_the_earlier_ones() {
+    let mut rig = Rig::with(task(|t| t.input("=a + 1", "a").input("=a + 1", "b")));
+    rig.create("p", r#"{"a":1}"#);
+    assert_eq!(rig.job("work").variables, r#"{"a":2,"b":3}"#);
+}
+
+#[test]
+fn inputs_build_nested_values() {
+    let mut rig = Rig::with(task(|t| {
+        t.input("=1", "order.id").input("=2", "order.item.count")
+    }));
+    rig.create("p", r#"{"order":"hidden"}"#);
+    assert_eq!(
+        rig.job("work").variables,
+        r#"{"order":{"id":1,"item":{"count":2}}}"#
+    );
+}
+
+#[test]
+fn outputs_choose_what_leaves_the_element() {
+    let mut rig = Rig::with(task(|t| t.output("=x * 2", "double")));
+    let instance = rig.create("p", "{}");
+    rig.work("work", r#"{"x":4,"y":5}"#);
+    assert_eq!(rig.variable(instance, "double").unwrap(), "8");
+    assert_eq!(rig.variable(instance, "x"), None);
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn outputs_merge_into_nested_values() {
+    let mut rig = Rig::with(task(|t| t.output("=x", "order.paid")));
+    let instance = rig.create("p", r#"{"order":{"id":7}}"#);
+    rig.work("work", r#"{"x":true}"#);
+    assert_eq!(
+        rig.variable(instance, "order").unwrap(),
+        r#"{"id":7,"paid":true}"#
+    );
+}
+
+#[test]
+fn a_missing_variable_maps_to_null() {
+    let mut rig = Rig::with(task(|t| t.input("=missing", "a")));
+    rig.create("p", "{}");
+    assert_eq!(rig.job("work").variables, r#"{"a":null}"#);
+}
+
+#[test]
+fn a_failing_input_is_an_incident_that_variables_mend() {
+    let mut rig = Rig::with(task(|t| t.input("=assert(a, a != null)", "b")));
+    let instance = rig.create("p", "{}");
+    let incident = rig.incident();
+    assert_eq!(
+        (&*incident.kind, &*incident.element),
+        ("IO_MAPPING_ERROR", "task")
+    );
+    assert_eq!(rejected(rig.resolve(skep_protocol::Key(1))).0, "NOT_FOUND");
+    rig.resolve(incident.key).unwrap();
+    let incident = rig.incident();
+    rig.set_variables(instance, r#"{"a":1}"#, false);
+    rig.resolve(incident.key).unwrap();
+    rig.work("work", "{}");
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn a_failing_output_leaves_no_trace_and_can_be_mended() {
+    let mut rig = Rig::with(task(|t| {
+        t.output("=1", "first").output("=assert(a, a != null)", "b")
+    }));
+    let instance = rig.create("p", "{}");
+    rig.work("work", "{}");
+    let incident = rig.incident();
+    assert_eq!(
+        (&*incident.kind, &*incident.element),
+        ("IO_MAPPING_ERROR", "task")
+    );
+    assert_eq!(rig.variable(instance, "first"), None);
+    let task = rig.element_key("task");
+    rig.set_variables(task, r#"{"a":1}"#, true);
+    rig.resolve(incident.key).unwrap();
+    assert_eq!(rig.variable(instance, "b").unwrap(), "1");
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn events_and_sub_processes_map_too() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .output("=a + 1", "b")
+        .sub_process("sub", |sub| {
+            sub.start("s2").service_task("task", "work").end("e2")
+        })
+        .input("=b + 1", "c")
+        .output("=c + result", "d")
+        .end("e");
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", r#"{"a":1,"result":0}"#);
+    assert_eq!(rig.variable(instance, "b").unwrap(), "2");
+    let sub = rig.element_key("sub");
+    assert_eq!(rig.variable(sub, "c").unwrap(), "3");
+    rig.work("work", r#"{"result":10}"#);
+    assert_eq!(rig.variable(instance, "d").unwrap(), "13");
+    assert_eq!(rig.variable(instance, "c"), None);
+    rig.assert_completed(instance);
+}

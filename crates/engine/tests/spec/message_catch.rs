@@ -1,0 +1,86 @@
+use crate::support::*;
+use skep_model::builder::Bpmn;
+
+fn process() -> Bpmn {
+    Bpmn::process("p")
+        .start("s")
+        .catch_message("catch", "paid", "=order")
+        .service_task("task", "work")
+        .end("e")
+}
+
+#[test]
+fn waits_for_the_message_with_its_correlation_key() {
+    let mut rig = Rig::with(process());
+    let instance = rig.create("p", r#"{"order":"A-1"}"#);
+    rig.publish("paid", "A-2", 0, "{}");
+    rig.publish("sent", "A-1", 0, "{}");
+    assert!(rig.jobs("work").is_empty());
+    rig.publish("paid", "A-1", 0, r#"{"amount":7}"#);
+    assert_eq!(rig.variable(instance, "amount").unwrap(), "7");
+    rig.work("work", "{}");
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn a_number_is_a_correlation_key_too() {
+    let mut rig = Rig::with(process());
+    let instance = rig.create("p", r#"{"order":42}"#);
+    rig.publish("paid", "42", 0, "{}");
+    rig.work("work", "{}");
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn a_missing_correlation_key_is_an_incident_that_variables_mend() {
+    let mut rig = Rig::with(process());
+    let instance = rig.create("p", r#"{"order":null}"#);
+    let incident = rig.incident();
+    assert_eq!(
+        (&*incident.kind, &*incident.element),
+        ("EXTRACT_VALUE_ERROR", "catch")
+    );
+    rig.set_variables(instance, r#"{"order":"A-1"}"#, false);
+    rig.resolve(incident.key).unwrap();
+    rig.publish("paid", "A-1", 0, "{}");
+    rig.work("work", "{}");
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn output_mappings_choose_among_the_message_variables() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .catch_message("catch", "paid", "=order")
+        .output("=amount * 2", "double")
+        .end("e");
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", r#"{"order":"A-1"}"#);
+    rig.publish("paid", "A-1", 0, r#"{"amount":7}"#);
+    assert_eq!(rig.variable(instance, "double").unwrap(), "14");
+    assert_eq!(rig.variable(instance, "amount"), None);
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn its_subscription_ends_with_the_instance() {
+    let mut rig = Rig::with(process());
+    let instance = rig.create("p", r#"{"order":"A-1"}"#);
+    rig.cancel(instance).unwrap();
+    rig.assert_terminated(instance);
+}
+
+#[test]
+fn both_sides_of_the_subscription_are_written() {
+    let mut rig = Rig::with(process());
+    rig.create("p", r#"{"order":"A-1"}"#);
+    rig.publish("paid", "A-1", 0, "{}");
+    assert_eq!(
+        rig.intents("PROCESS_MESSAGE_SUBSCRIPTION"),
+        ["CREATING", "CREATED", "CORRELATED", "DELETED"]
+    );
+    assert_eq!(
+        rig.intents("MESSAGE_SUBSCRIPTION"),
+        ["CREATED", "CORRELATING", "CORRELATED"]
+    );
+}

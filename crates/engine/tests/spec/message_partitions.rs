@@ -1,0 +1,253 @@
+//! The two sides of a subscription on different partitions, over a network that loses and repeats.
+
+use crate::support::*;
+use skep_engine::RemoteCommand;
+use skep_model::builder::Bpmn;
+use skep_protocol::command::{Command, CorrelateMessage};
+use skep_protocol::{Document, Response};
+
+/// "k" belongs to partition 3 of 3.
+const KEY: &str = "k";
+
+fn process() -> Bpmn {
+    Bpmn::process("p")
+        .start("s")
+        .catch_message("catch", "m", "=key")
+        .service_task("task", "work")
+        .end("e")
+}
+
+fn rig(bpmn: Bpmn) -> Rig {
+    let mut rig = Rig::with_partitions(3);
+    rig.deploy(bpmn);
+    assert_ne!(skep_engine::message_partition(KEY, 3), 1);
+    rig
+}
+
+fn name(command: &RemoteCommand) -> &'static str {
+    match command {
+        RemoteCommand::OpenMessageSubscription(_) => "open",
+        RemoteCommand::MessageSubscriptionOpened { .. } => "opened",
+        RemoteCommand::CorrelateSubscription(_) => "correlate",
+        RemoteCommand::MessageCorrelated { .. } => "correlated",
+        RemoteCommand::RejectCorrelation { .. } => "reject",
+        RemoteCommand::CloseMessageSubscription { .. } => "close",
+        RemoteCommand::MessageSubscriptionClosed { .. } => "closed",
+        RemoteCommand::Distribute { .. } => "distribute",
+        RemoteCommand::AcknowledgeDistribution { .. } => "acknowledge",
+    }
+}
+
+/// Loses the first command of this kind.
+fn lose_first(rig: &mut Rig, kind: &'static str) {
+    let mut lost = false;
+    rig.fate = Box::new(move |command| {
+        if name(command) == kind && !lost {
+            lost = true;
+            return Fate::Lost;
+        }
+        Fate::Arrives
+    });
+}
+
+#[test]
+fn a_message_finds_instances_on_all_partitions() {
+    let mut rig = rig(process());
+    for partition in 1..=3 {
+        let instance = rig.create_on(partition, "p", r#"{"key":"k"}"#);
+        rig.publish("m", KEY, 0, r#"{"x":1}"#);
+        rig.work("work", "{}");
+        rig.assert_completed(instance);
+    }
+}
+
+#[test]
+fn each_lost_command_is_repeated() {
+    for kind in ["open", "opened", "correlate", "correlated", "closed"] {
+        let mut rig = rig(process());
+        lose_first(&mut rig, kind);
+        let instance = rig.create("p", r#"{"key":"k"}"#);
+        rig.advance(10_000);
+        rig.publish("m", KEY, MINUTE, "{}");
+        rig.advance(10_000);
+        rig.work("work", "{}");
+        rig.advance(10_000);
+        assert_eq!(
+            rig.completed(instance),
+            ["s", "catch", "task", "e", "p"],
+            "{kind} lost"
+        );
+        rig.assert_completed(instance);
+    }
+}
+
+#[test]
+fn each_lost_command_is_repeated_while_the_clock_is_pinned() {
+    for kind in ["open", "correlate", "closed"] {
+        let mut rig = rig(process());
+        for timestamp in [START + 100 * MINUTE] {
+            rig.send(Command::PinClock { timestamp }).unwrap();
+        }
+        lose_first(&mut rig, kind);
+        let instance = rig.create("p", r#"{"key":"k"}"#);
+        rig.advance(10_000);
+        rig.publish("m", KEY, MINUTE, "{}");
+        rig.advance(10_000);
+        rig.work("work", "{}");
+        rig.advance(10_000);
+        rig.assert_completed(instance);
+    }
+}
+
+#[test]
+fn everything_twice_is_the_same_as_once() {
+    let mut rig = rig(process());
+    rig.fate = Box::new(|_| Fate::Twice);
+    let first = rig.create("p", r#"{"key":"k"}"#);
+    let second = rig.create_on(2, "p", r#"{"key":"k"}"#);
+    rig.publish("m", KEY, 0, r#"{"n":1}"#);
+    assert_eq!(rig.jobs("work").len(), 1, "one instance takes the message");
+    rig.publish("m", KEY, 0, r#"{"n":2}"#);
+    assert_eq!(rig.jobs("work").len(), 1);
+    for instance in [first, second] {
+        rig.cancel(instance).unwrap();
+    }
+    rig.assert_nothing_left();
+}
+
+#[test]
+fn a_message_whose_acknowledgement_is_lost_is_not_given_to_another_instance() {
+    let mut rig = rig(process());
+    let first = rig.create("p", r#"{"key":"k"}"#);
+    let second = rig.create("p", r#"{"key":"k"}"#);
+    lose_first(&mut rig, "correlated");
+    rig.publish("m", KEY, 0, "{}");
+    rig.advance(10_000);
+    rig.advance(10_000);
+    assert!(rig.completed(first).contains(&"catch".to_string()));
+    assert!(!rig.completed(second).contains(&"catch".to_string()));
+}
+
+#[test]
+fn a_non_interrupting_event_takes_a_repeated_message_once() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .service_task("task", "work")
+        .end("e")
+        .boundary_message("news", "task", "m", "=key")
+        .non_interrupting()
+        .end("e2");
+    for kind in ["correlate", "correlated"] {
+        let mut rig = rig(bpmn.clone());
+        let instance = rig.create("p", r#"{"key":"k"}"#);
+        lose_first(&mut rig, kind);
+        rig.publish("m", KEY, 0, "{}");
+        for _ in 0..3 {
+            rig.advance(10_000);
+        }
+        let taken = rig
+            .completed(instance)
+            .iter()
+            .filter(|e| *e == "news")
+            .count();
+        assert_eq!(taken, 1, "{kind} lost");
+        rig.work("work", "{}");
+        rig.assert_completed(instance);
+    }
+}
+
+#[test]
+fn a_message_for_an_instance_that_has_gone_goes_to_the_next_one() {
+    let mut rig = rig(process());
+    let first = rig.create("p", r#"{"key":"k"}"#);
+    let second = rig.create("p", r#"{"key":"k"}"#);
+    // The message is on its way while the first instance is cancelled, and the close command overtakes it.
+    lose_first(&mut rig, "correlate");
+    let request = rig.send_async(Command::CorrelateMessage(CorrelateMessage {
+        name: "m".into(),
+        correlation_key: KEY.into(),
+        variables: Document::new(),
+    }));
+    rig.cancel(first).unwrap();
+    for _ in 0..3 {
+        rig.advance(10_000);
+    }
+    match rig.answer(request) {
+        Some(Ok(Response::MessageCorrelated {
+            process_instance_key,
+            ..
+        })) => {
+            assert_eq!(process_instance_key, second);
+        }
+        other => panic!("{other:?}"),
+    }
+    rig.work("work", "{}");
+    rig.advance(10_000);
+    rig.assert_nothing_left();
+}
+
+#[test]
+fn correlate_is_refused_when_the_only_taker_has_gone() {
+    let mut rig = rig(process());
+    let instance = rig.create("p", r#"{"key":"k"}"#);
+    lose_first(&mut rig, "correlate");
+    let request = rig.send_async(Command::CorrelateMessage(CorrelateMessage {
+        name: "m".into(),
+        correlation_key: KEY.into(),
+        variables: Document::new(),
+    }));
+    rig.cancel(instance).unwrap();
+    for _ in 0..3 {
+        rig.advance(10_000);
+    }
+    assert_eq!(rejected(rig.answer(request).unwrap()).0, "NOT_FOUND");
+    rig.assert_nothing_left();
+}
+
+#[test]
+fn closing_is_repeated_until_the_message_side_answers() {
+    for kind in ["close", "closed"] {
+        let mut rig = rig(process());
+        let instance = rig.create("p", r#"{"key":"k"}"#);
+        lose_first(&mut rig, kind);
+        rig.cancel(instance).unwrap();
+        rig.advance(10_000);
+        rig.assert_nothing_left();
+    }
+}
+
+#[test]
+fn whatever_the_network_does_each_message_is_taken_exactly_once() {
+    for seed in 0..8u64 {
+        let mut rig = rig(process());
+        let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        rig.fate = Box::new(move |_| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            match state % 4 {
+                0 => Fate::Lost,
+                1 => Fate::Twice,
+                _ => Fate::Arrives,
+            }
+        });
+        let instances: Vec<_> = (0..6)
+            .map(|i| rig.create_on(1 + i % 3, "p", r#"{"key":"k"}"#))
+            .collect();
+        for n in 0..6 {
+            rig.publish("m", KEY, 60 * MINUTE, &format!("{{\"n\":{n}}}"));
+        }
+        for _ in 0..60 {
+            rig.advance(10_000);
+        }
+        let mut taken: Vec<String> = rig
+            .events("VARIABLE")
+            .filter(|r| r.text("name") == "n")
+            .map(|r| r.text("value").to_string())
+            .collect();
+        taken.sort();
+        assert_eq!(taken, ["0", "1", "2", "3", "4", "5"], "seed {seed}");
+        let jobs = rig.jobs("work");
+        assert_eq!(jobs.len(), instances.len());
+    }
+}

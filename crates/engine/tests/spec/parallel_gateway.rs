@@ -1,0 +1,157 @@
+use crate::support::*;
+use skep_model::builder::Bpmn;
+
+#[test]
+fn forks_into_all_flows_and_joins_when_all_have_come() {
+    let bpmn = Bpmn::process("p")
+        .start("start")
+        .parallel("fork")
+        .service_task("a", "a")
+        .parallel("join")
+        .end("end")
+        .from("fork")
+        .service_task("b", "b")
+        .to("join");
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", "{}");
+    rig.work("b", "{}");
+    assert!(!rig.completed(instance).contains(&"join".to_string()));
+    rig.work("a", "{}");
+    assert_eq!(
+        rig.completed(instance),
+        ["start", "fork", "b", "a", "join", "end", "p"]
+    );
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn one_gateway_joins_and_forks() {
+    let bpmn = Bpmn::process("p")
+        .start("start")
+        .parallel("fork")
+        .service_task("a", "a")
+        .parallel("both")
+        .service_task("c", "c")
+        .end("end-c")
+        .from("fork")
+        .service_task("b", "b")
+        .to("both")
+        .service_task("d", "d")
+        .end("end-d");
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", "{}");
+    rig.work("a", "{}");
+    assert!(rig.jobs("c").is_empty());
+    rig.work("b", "{}");
+    rig.work("c", "{}");
+    rig.work("d", "{}");
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn nested_forks_join_inside_out() {
+    let bpmn = Bpmn::process("p")
+        .start("start")
+        .parallel("outer")
+        .parallel("inner")
+        .service_task("a", "a")
+        .parallel("inner-join")
+        .parallel("outer-join")
+        .end("end")
+        .from("inner")
+        .service_task("b", "b")
+        .to("inner-join")
+        .from("outer")
+        .service_task("c", "c")
+        .to("outer-join");
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", "{}");
+    for job_type in ["c", "b", "a"] {
+        assert!(rig.is_running(instance));
+        rig.work(job_type, "{}");
+    }
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn a_flow_that_comes_twice_counts_once_per_join() {
+    // Two tokens come over "m-join" and one over "b-join": that is one join, and one token that waits.
+    let bpmn = Bpmn::process("p")
+        .start("start")
+        .parallel("fork")
+        .task("b")
+        .parallel("join")
+        .service_task("after", "after")
+        .end("end")
+        .from("fork")
+        .exclusive("m")
+        .to("join")
+        .from("fork")
+        .task("x")
+        .to("m");
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", "{}");
+    assert_eq!(
+        rig.elements(instance, "ELEMENT_ACTIVATED")
+            .iter()
+            .filter(|e| *e == "join")
+            .count(),
+        1
+    );
+    rig.work("after", "{}");
+    // The second token can never be joined: the instance says so.
+    let incident = rig.incident();
+    assert_eq!(incident.element, "p");
+    rig.cancel(instance).unwrap();
+    rig.assert_terminated(instance);
+}
+
+#[test]
+fn a_flow_to_the_join_may_come_round_again() {
+    let bpmn = Bpmn::process("p")
+        .start("start")
+        .exclusive("again")
+        .parallel("fork")
+        .service_task("a", "a")
+        .parallel("join")
+        .exclusive("done?")
+        .when("=n < 3")
+        .to("again")
+        .from("done?")
+        .otherwise()
+        .end("end")
+        .from("fork")
+        .task("b")
+        .to("join");
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", "{}");
+    for n in 1..=3 {
+        rig.work("a", &format!("{{\"n\":{n}}}"));
+    }
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn a_join_that_can_never_be_complete_is_an_incident() {
+    let bpmn = Bpmn::process("p")
+        .start("start")
+        .exclusive("choice")
+        .when("=true")
+        .service_task("a", "a")
+        .parallel("join")
+        .end("end")
+        .from("choice")
+        .otherwise()
+        .task("b")
+        .to("join");
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", "{}");
+    rig.work("a", "{}");
+    let incident = rig.incident();
+    assert_eq!(incident.element, "p");
+    assert!(incident.message.contains("'join'"), "{}", incident.message);
+    rig.resolve(incident.key).unwrap();
+    assert_ne!(rig.incident().key, incident.key, "nothing has changed");
+    rig.cancel(instance).unwrap();
+    rig.assert_terminated(instance);
+}

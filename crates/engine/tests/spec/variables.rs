@@ -1,0 +1,89 @@
+//! Scopes: an inner one hides the outer, a change goes to the nearest scope that has the variable.
+
+use crate::support::*;
+use skep_model::builder::Bpmn;
+use skep_protocol::{Command, Document, Key};
+
+fn process() -> Bpmn {
+    Bpmn::process("p")
+        .start("s")
+        .sub_process("sub", |sub| {
+            sub.start("s2")
+                .service_task("task", "work")
+                .input("=1", "t")
+                .end("e2")
+        })
+        .input("=1", "m")
+        .service_task("after", "after")
+        .end("e")
+}
+
+#[test]
+fn a_change_reaches_the_nearest_scope_that_has_the_variable() {
+    let mut rig = Rig::with(process());
+    let instance = rig.create("p", r#"{"r":1}"#);
+    let (sub, task) = (rig.element_key("sub"), rig.element_key("task"));
+    rig.set_variables(task, r#"{"t":2,"m":2,"r":2,"new":2}"#, false);
+    assert_eq!(rig.variable(task, "t").unwrap(), "2");
+    assert_eq!(rig.variable(sub, "m").unwrap(), "2");
+    assert_eq!(rig.variable(instance, "r").unwrap(), "2");
+    assert_eq!(rig.variable(instance, "new").unwrap(), "2");
+    assert_eq!(rig.intents("VARIABLE_DOCUMENT"), ["UPDATED"]);
+}
+
+#[test]
+fn a_local_change_stays_and_hides() {
+    let mut rig = Rig::with(process());
+    let instance = rig.create("p", r#"{"r":1}"#);
+    let sub = rig.element_key("sub");
+    rig.set_variables(sub, r#"{"r":5}"#, true);
+    assert_eq!(rig.variable(sub, "r").unwrap(), "5");
+    assert_eq!(rig.variable(instance, "r").unwrap(), "1");
+    assert_eq!(rig.job("work").variables, r#"{"t":1,"m":1,"r":5}"#);
+}
+
+#[test]
+fn local_variables_end_with_their_scope() {
+    let mut rig = Rig::with(process());
+    rig.create("p", r#"{"r":1}"#);
+    rig.work("work", r#"{"m":9}"#);
+    assert_eq!(rig.job("after").variables, r#"{"r":1}"#);
+}
+
+#[test]
+fn the_same_value_again_is_no_event() {
+    let mut rig = Rig::with(process());
+    let instance = rig.create("p", r#"{"r":1}"#);
+    rig.set_variables(instance, r#"{"r":1}"#, false);
+    rig.set_variables(instance, r#"{"r":2}"#, false);
+    let r: Vec<_> = rig
+        .events("VARIABLE")
+        .filter(|v| v.text("name") == "r")
+        .map(|v| v.intent)
+        .collect();
+    assert_eq!(r, ["CREATED", "UPDATED"]);
+}
+
+#[test]
+fn an_unknown_scope_is_refused() {
+    let mut rig = Rig::with(process());
+    let refused = rig.send(Command::SetVariables {
+        element_instance_key: Key::new(1, 12345),
+        variables: Document::new(),
+        local: false,
+    });
+    assert_eq!(rejected(refused).0, "NOT_FOUND");
+}
+
+#[test]
+fn values_keep_their_json_text() {
+    let mut rig = Rig::with(process());
+    rig.create(
+        "p",
+        r#"{"n":1.50,"big":123456789012345678901234567890,"o":{"z":1,"a":2}}"#,
+    );
+    let variables = rig.job("work").variables;
+    assert!(
+        variables.contains(r#""n":1.50,"big":123456789012345678901234567890,"o":{"z":1,"a":2}"#)
+    );
+}

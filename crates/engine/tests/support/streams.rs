@@ -1,0 +1,37 @@
+//! Job streams with a credit per job type.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use skep_engine::{JobStreams, Reservation, StreamId};
+use skep_protocol::ActivatedJob;
+
+#[derive(Default)]
+pub struct Streams {
+    pub credit: HashMap<String, usize>,
+    pub pushed: Vec<(StreamId, ActivatedJob)>,
+    pub fetch_variables: Vec<Arc<str>>,
+}
+
+impl Streams {
+    pub fn open(&mut self, job_type: &str, credit: usize) {
+        *self.credit.entry(job_type.to_string()).or_default() += credit;
+    }
+
+    pub fn take(&mut self) -> Vec<ActivatedJob> {
+        self.pushed.drain(..).map(|(_, job)| job).collect()
+    }
+}
+
+impl JobStreams for Streams {
+    fn reserve(&mut self, job_type: &str) -> Option<Reservation> {
+        let credit = self.credit.get_mut(job_type).filter(|c| **c > 0)?;
+        *credit -= 1;
+        Some(Reservation {
+            stream: 7,
+            worker: "streamer".into(),
+            timeout: super::MINUTE,
+            fetch_variables: self.fetch_variables.clone().into(),
+        })
+    }
+}

@@ -1,0 +1,50 @@
+//! "Nothing is ever stuck silently": every element instance waits for something that can come, or has an incident.
+
+use std::collections::HashMap;
+
+use skep_engine::Engine;
+use skep_engine::state::{ElementInstance, Row};
+use skep_protocol::Key;
+use skep_protocol::record::decode;
+
+fn rows(engine: &Engine) -> HashMap<Key, ElementInstance> {
+    let mut rows: HashMap<Key, ElementInstance> = HashMap::new();
+    for ((table, key), row) in engine.state.dump() {
+        if table == ElementInstance::TABLE {
+            let key = Key(i64::from_be_bytes(key.try_into().unwrap()));
+            rows.insert(key, decode(&row).unwrap());
+        }
+    }
+    rows
+}
+
+/// Keys of the root instances.
+pub fn roots(engine: &Engine) -> Vec<Key> {
+    let rows = rows(engine);
+    let mut roots: Vec<Key> = rows
+        .iter()
+        .filter(|(_, r)| r.flow_scope_key.is_none() && r.parent_element_instance_key.is_none())
+        .map(|(key, _)| *key)
+        .collect();
+    roots.sort();
+    roots
+}
+
+pub fn check(engine: &mut Engine) {
+    let rows = rows(engine);
+    for (key, row) in &rows {
+        let extra = row.extra.clone().unwrap_or_default();
+        let children = rows.values().filter(|r| r.flow_scope_key == *key).count();
+        assert_eq!(row.active_children as usize, children, "children of {key}");
+        let job = row.job_key.some().is_some() && engine.state.jobs.get(row.job_key).is_some();
+        let waits = children > 0
+            || job
+            || !extra.timers.is_empty()
+            || !extra.subscriptions.is_empty()
+            || !extra.incidents.is_empty()
+            || rows.contains_key(&extra.called_instance);
+        let process = engine.state.processes.get(row.process_definition_key);
+        let id = process.map(|p| p.graph.elements[row.element as usize].id.clone());
+        assert!(waits, "element {id:?} ({key}) waits for nothing: {row:#?}");
+    }
+}

@@ -1,0 +1,68 @@
+//! Records as JSON, in the shape that exporters and people see (`records.md` of the API facts).
+
+mod values;
+
+use serde_json::{Value, json};
+
+use crate::key::Key;
+use crate::record::{DecodeError, Record, RecordType};
+use crate::value::{CommandValue, RejectionValue};
+
+/// Looks up what records name by index.
+pub trait Definitions {
+    /// Process id, version, element id and element type of an element. Index 0 is the process itself.
+    fn element(&self, process_definition_key: Key, element: u32) -> Option<ElementNames>;
+
+    /// The partition whose log the records stand in.
+    fn partition_id(&self) -> u32 {
+        1
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct ElementNames {
+    pub bpmn_process_id: String,
+    pub version: i32,
+    pub element_id: String,
+    pub element_type: &'static str,
+    pub event_type: &'static str,
+    /// Text of a JSON object; empty when the element has none.
+    pub custom_headers: String,
+}
+
+/// Renders a record; indices are resolved through `definitions`. Names that it does not know are empty.
+pub fn render(record: &Record<'_>, definitions: &dyn Definitions) -> Result<Value, DecodeError> {
+    let mut out = json!({
+        "position": record.position,
+        "sourceRecordPosition": record.source.map_or(-1, |s| s as i64),
+        "key": record.key.0,
+        "timestamp": record.timestamp,
+        "partitionId": definitions.partition_id(),
+        "recordType": record.record_type.name(),
+        "valueType": record.value_type.name(),
+        "intent": record.intent_name(),
+        "rejectionType": "NULL_VAL",
+        "rejectionReason": "",
+        "brokerVersion": env!("CARGO_PKG_VERSION"),
+        "recordVersion": record.version,
+        "authorizations": {},
+        "operationReference": -1,
+        "batchOperationReference": -1,
+        "value": {},
+    });
+    match record.record_type {
+        RecordType::Event => out["value"] = values::render(record, definitions)?,
+        RecordType::Command => {
+            let head: CommandValue = record.decode()?;
+            if let Some(reference) = head.operation_reference {
+                out["operationReference"] = json!(reference);
+            }
+        }
+        RecordType::CommandRejection => {
+            let rejection: RejectionValue = record.decode()?;
+            out["rejectionType"] = json!(rejection.rejection_type.as_str());
+            out["rejectionReason"] = json!(rejection.rejection_reason);
+        }
+    }
+    Ok(out)
+}

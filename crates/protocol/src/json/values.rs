@@ -1,0 +1,425 @@
+//! The values of events, one function per value type. Fields that belong to parts of the API that do not exist yet have
+//! their empty value, so that readers find every field they know.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use super::{Definitions, ElementNames};
+use crate::DEFAULT_TENANT;
+use crate::document::JsonText;
+use crate::intent::ValueType;
+use crate::key::Key;
+use crate::record::{DecodeError, Record};
+use crate::value::*;
+
+pub(super) fn render(
+    record: &Record<'_>,
+    definitions: &dyn Definitions,
+) -> Result<Value, DecodeError> {
+    let names = Names(definitions);
+    let mut value = match record.value_type {
+        ValueType::Job => job(record.value()?, &names),
+        ValueType::Deployment => deployment(record.value()?),
+        ValueType::ProcessInstance => process_instance(record.key, record.value()?, &names),
+        ValueType::Incident => incident(record.value()?, &names),
+        ValueType::Message => message(record.value()?),
+        ValueType::MessageSubscription => message_subscription(record.value()?),
+        ValueType::ProcessMessageSubscription => {
+            process_message_subscription(record.value()?, &names)
+        }
+        ValueType::JobBatch => job_batch(record.value()?),
+        ValueType::Timer => timer(record.value()?, &names),
+        ValueType::Variable => variable(record.value()?, &names),
+        ValueType::VariableDocument => variable_document(record.value()?),
+        ValueType::ProcessInstanceCreation => process_instance_creation(record.value()?, &names),
+        ValueType::Error => error(record.value()?),
+        ValueType::ProcessInstanceResult => process_instance_result(record.value()?),
+        ValueType::Process => process(record.value()?),
+        ValueType::ProcessEvent => process_event(record.value()?, &names),
+        ValueType::ResourceDeletion => resource_deletion(record.value()?),
+        ValueType::CommandDistribution => command_distribution(record.value()?),
+        ValueType::MessageCorrelation => message_correlation(record.value()?),
+        ValueType::Clock => {
+            let value: ClockValue = record.value()?;
+            return Ok(json!({"time": value.time}));
+        }
+        ValueType::Expression => json!({}),
+    };
+    let tenantless = [
+        ValueType::Error,
+        ValueType::CommandDistribution,
+        ValueType::JobBatch,
+    ];
+    if !tenantless.contains(&record.value_type) {
+        value["tenantId"] = json!(DEFAULT_TENANT);
+    }
+    Ok(value)
+}
+
+struct Names<'a>(&'a dyn Definitions);
+
+impl Names<'_> {
+    fn of(&self, process_definition_key: Key, element: u32) -> ElementNames {
+        self.0
+            .element(process_definition_key, element)
+            .unwrap_or_default()
+    }
+}
+
+/// Names with the JSON texts of their values, as an object.
+fn object(variables: &[(Arc<str>, JsonText)]) -> Value {
+    let pairs = variables.iter().map(|(name, text)| {
+        let value = serde_json::from_str(text).unwrap_or(Value::Null);
+        (name.to_string(), value)
+    });
+    Value::Object(pairs.collect::<Map<_, _>>())
+}
+
+fn job(v: JobValue, names: &Names<'_>) -> Value {
+    let element = names.of(v.process_definition_key, v.element);
+    let headers: Value = serde_json::from_str(&element.custom_headers).unwrap_or(json!({}));
+    json!({
+        "type": v.job_type,
+        "worker": v.worker,
+        "retries": v.retries,
+        "retryBackoff": v.retry_backoff,
+        "recurringTime": v.recurring_time,
+        "deadline": v.deadline,
+        "timeout": -1,
+        "errorCode": v.error_code,
+        "errorMessage": v.error_message,
+        "variables": object(&v.variables),
+        "customHeaders": headers,
+        "elementId": element.element_id,
+        "elementInstanceKey": v.element_instance_key,
+        "bpmnProcessId": element.bpmn_process_id,
+        "processDefinitionKey": v.process_definition_key,
+        "processDefinitionVersion": element.version,
+        "processInstanceKey": v.process_instance_key,
+        "rootProcessInstanceKey": v.root_process_instance_key,
+        "jobKind": "BPMN_ELEMENT",
+        "jobListenerEventType": "UNSPECIFIED",
+        "jobToUserTaskMigration": false,
+        "changedAttributes": [],
+        "result": {
+            "type": "USER_TASK",
+            "denied": false,
+            "deniedReason": "",
+            "correctedAttributes": [],
+            "corrections": {
+                "assignee": "",
+                "candidateGroupsList": [],
+                "candidateUsersList": [],
+                "dueDate": "",
+                "followUpDate": "",
+                "priority": -1,
+            },
+            "activateElements": [],
+            "cancelRemainingInstances": false,
+            "completionConditionFulfilled": false,
+        },
+        "tags": [],
+    })
+}
+
+fn deployment(v: DeploymentValue) -> Value {
+    let processes = v.processes.iter().map(|p| {
+        json!({
+            "bpmnProcessId": p.bpmn_process_id,
+            "version": p.version,
+            "versionTag": "",
+            "processDefinitionKey": p.process_definition_key,
+            "resourceName": p.resource_name,
+            "checksum": "",
+            "duplicate": p.duplicate,
+            "deploymentKey": v.deployment_key,
+            "tenantId": DEFAULT_TENANT,
+        })
+    });
+    json!({
+        "deploymentKey": v.deployment_key,
+        "processesMetadata": processes.collect::<Vec<_>>(),
+        "decisionRequirementsMetadata": [],
+        "decisionsMetadata": [],
+        "formMetadata": [],
+        "resourceMetadata": [],
+        "resources": [],
+    })
+}
+
+fn process_instance(key: Key, v: ProcessInstanceValue, names: &Names<'_>) -> Value {
+    let element = names.of(v.process_definition_key, v.element);
+    json!({
+        "bpmnElementType": element.element_type,
+        "bpmnEventType": element.event_type,
+        "bpmnProcessId": element.bpmn_process_id,
+        "version": element.version,
+        "elementId": element.element_id,
+        "elementInstanceKey": key,
+        "flowScopeKey": v.flow_scope_key,
+        "processDefinitionKey": v.process_definition_key,
+        "processInstanceKey": v.process_instance_key,
+        "parentProcessInstanceKey": v.parent_process_instance_key,
+        "parentElementInstanceKey": v.parent_element_instance_key,
+        "rootProcessInstanceKey": v.root_process_instance_key,
+        "businessId": "",
+        "tags": [],
+        "callingElementPath": [],
+        "elementInstancePath": [],
+        "processDefinitionPath": [],
+    })
+}
+
+fn incident(v: IncidentValue, names: &Names<'_>) -> Value {
+    let element = names.of(v.process_definition_key, v.element);
+    json!({
+        "errorType": v.error_type,
+        "errorMessage": v.error_message,
+        "bpmnProcessId": element.bpmn_process_id,
+        "elementId": element.element_id,
+        "elementInstanceKey": v.element_instance_key,
+        "jobKey": v.job_key,
+        "processDefinitionKey": v.process_definition_key,
+        "processInstanceKey": v.process_instance_key,
+        "rootProcessInstanceKey": v.root_process_instance_key,
+        "variableScopeKey": v.variable_scope_key,
+        "callingElementPath": [],
+        "elementInstancePath": [],
+        "processDefinitionPath": [],
+    })
+}
+
+fn message(v: MessageValue) -> Value {
+    json!({
+        "name": v.name,
+        "correlationKey": v.correlation_key,
+        "timeToLive": v.time_to_live,
+        "deadline": v.deadline,
+        "messageId": v.message_id,
+        "variables": object(&v.variables),
+    })
+}
+
+fn message_subscription(v: MessageSubscriptionValue) -> Value {
+    json!({
+        "bpmnProcessId": v.bpmn_process_id,
+        "correlationKey": v.correlation_key,
+        "elementInstanceKey": v.element_instance_key,
+        "interrupting": v.interrupting,
+        "messageKey": v.message_key,
+        "messageName": v.message_name,
+        "processDefinitionKey": v.process_definition_key,
+        "processInstanceKey": v.process_instance_key,
+        "variables": object(&v.variables),
+    })
+}
+
+fn process_message_subscription(v: ProcessMessageSubscriptionValue, names: &Names<'_>) -> Value {
+    let element = names.of(v.process_definition_key, v.element);
+    json!({
+        "bpmnProcessId": v.bpmn_process_id,
+        "correlationKey": v.correlation_key,
+        "elementId": element.element_id,
+        "elementInstanceKey": v.element_instance_key,
+        "interrupting": v.interrupting,
+        "messageKey": v.message_key,
+        "messageName": v.message_name,
+        "processDefinitionKey": v.process_definition_key,
+        "processInstanceKey": v.process_instance_key,
+        "rootProcessInstanceKey": -1,
+        "variables": {},
+    })
+}
+
+fn job_batch(v: JobBatchValue) -> Value {
+    json!({
+        "type": v.job_type,
+        "worker": v.worker,
+        "timeout": v.timeout,
+        "maxJobsToActivate": v.max_jobs_to_activate,
+        "jobKeys": v.job_keys,
+        "jobs": [],
+        "truncated": v.truncated,
+        "tenantIds": [DEFAULT_TENANT],
+        "tenantFilter": "PROVIDED",
+    })
+}
+
+fn timer(v: TimerValue, names: &Names<'_>) -> Value {
+    let target = names.of(v.process_definition_key, v.target_element);
+    json!({
+        "elementInstanceKey": v.element_instance_key,
+        "processInstanceKey": v.process_instance_key,
+        "processDefinitionKey": v.process_definition_key,
+        "targetElementId": target.element_id,
+        "dueDate": v.due_date,
+        "repetitions": v.repetitions,
+    })
+}
+
+fn variable(v: VariableValue, names: &Names<'_>) -> Value {
+    let process = names.of(v.process_definition_key, 0);
+    json!({
+        "name": v.name,
+        "value": v.value,
+        "scopeKey": v.scope_key,
+        "elementInstanceKey": v.scope_key,
+        "bpmnProcessId": process.bpmn_process_id,
+        "processInstanceKey": v.process_instance_key,
+        "processDefinitionKey": v.process_definition_key,
+        "rootProcessInstanceKey": v.root_process_instance_key,
+        "source": {"type": "UNKNOWN"},
+    })
+}
+
+fn variable_document(v: VariableDocumentValue) -> Value {
+    json!({
+        "scopeKey": v.scope_key,
+        "updateSemantics": if v.local { "LOCAL" } else { "PROPAGATE" },
+        "variables": {},
+    })
+}
+
+fn process_instance_creation(v: ProcessInstanceCreationValue, names: &Names<'_>) -> Value {
+    let id = |element: &u32| names.of(v.process_definition_key, *element).element_id;
+    let start: Vec<Value> = v
+        .start_elements
+        .iter()
+        .map(|e| json!({"elementId": id(e)}))
+        .collect();
+    let runtime: Vec<Value> = v
+        .terminate_after
+        .iter()
+        .map(|e| json!({"type": "TERMINATE_PROCESS_INSTANCE", "afterElementId": id(e)}))
+        .collect();
+    json!({
+        "bpmnProcessId": v.bpmn_process_id,
+        "version": v.version,
+        "processDefinitionKey": v.process_definition_key,
+        "processInstanceKey": v.process_instance_key,
+        "elementInstanceKey": v.process_instance_key,
+        "rootProcessInstanceKey": v.process_instance_key,
+        "startInstructions": start,
+        "runtimeInstructions": runtime,
+        "variables": {},
+        "tags": v.tags,
+        "businessId": v.business_id.unwrap_or_default(),
+    })
+}
+
+fn error(v: ErrorValue) -> Value {
+    json!({
+        "errorEventPosition": -1,
+        "exceptionMessage": v.exception_message,
+        "processInstanceKey": v.process_instance_key,
+        "stacktrace": "",
+    })
+}
+
+fn process_instance_result(v: ProcessInstanceResultValue) -> Value {
+    json!({
+        "bpmnProcessId": v.bpmn_process_id,
+        "version": v.version,
+        "processDefinitionKey": v.process_definition_key,
+        "processInstanceKey": v.process_instance_key,
+        "businessId": "",
+        "tags": [],
+        "variables": {},
+    })
+}
+
+fn process(v: ProcessValue) -> Value {
+    json!({
+        "bpmnProcessId": v.bpmn_process_id,
+        "version": v.version,
+        "versionTag": v.version_tag.as_deref().unwrap_or(""),
+        "processDefinitionKey": v.process_definition_key,
+        "deploymentKey": v.deployment_key,
+        "resourceName": v.resource_name,
+        "resource": base64(&v.resource),
+        "checksum": base64(&v.checksum),
+        "duplicate": false,
+    })
+}
+
+fn process_event(v: ProcessEventValue, names: &Names<'_>) -> Value {
+    let target = names.of(v.process_definition_key, v.target_element);
+    json!({
+        "scopeKey": v.scope_key,
+        "processInstanceKey": v.process_instance_key,
+        "processDefinitionKey": v.process_definition_key,
+        "targetElementId": target.element_id,
+        "variables": object(&v.variables),
+    })
+}
+
+fn resource_deletion(v: ResourceDeletionValue) -> Value {
+    json!({
+        "resourceKey": v.resource_key,
+        "resourceId": "",
+        "resourceType": "UNKNOWN",
+        "deleteHistory": false,
+        "batchOperationKey": -1,
+    })
+}
+
+fn command_distribution(v: CommandDistributionValue) -> Value {
+    let value_type = ValueType::from_id(v.value_type);
+    json!({
+        "partitionId": v.partition_id,
+        "valueType": value_type.map_or("NULL_VAL", ValueType::name),
+        "intent": value_type.map_or("UNKNOWN", |t| t.intent_name(v.intent)),
+        "queueId": "",
+        "commandValue": {},
+    })
+}
+
+fn message_correlation(v: MessageCorrelationValue) -> Value {
+    json!({
+        "name": v.name,
+        "correlationKey": v.correlation_key,
+        "messageKey": v.message_key,
+        "processInstanceKey": v.process_instance_key,
+        "processDefinitionKey": -1,
+        "requestId": -1,
+        "requestStreamId": -1,
+        "variables": {},
+    })
+}
+
+/// Base64 with padding (RFC 4648).
+fn base64(bytes: &[u8]) -> String {
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for chunk in bytes.chunks(3) {
+        let mut group = [0u8; 4];
+        group[1..=chunk.len()].copy_from_slice(chunk);
+        let bits = u32::from_be_bytes(group);
+        for i in 0..4 {
+            if i <= chunk.len() {
+                let index = (bits >> (18 - 6 * i)) & 63;
+                out.push(char::from(ALPHABET[index as usize]));
+            } else {
+                out.push('=');
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn base64_pads() {
+        for (text, encoded) in [
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foo", "Zm9v"),
+            ("foob", "Zm9vYg=="),
+        ] {
+            assert_eq!(super::base64(text.as_bytes()), encoded);
+        }
+    }
+}

@@ -1,0 +1,368 @@
+//! What version N wrote, N+1 reads: the bytes of every value type, of batches and of their JSON.
+//!
+//! The files in `golden/` are never edited. A new value type, or a new version of one, adds a line:
+//! `SKEP_GOLDEN=write cargo test -p skep-protocol --test golden` adds what is missing and changes nothing else.
+
+mod samples;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use samples::*;
+use skep_protocol::batch::{BatchReader, BatchWriter};
+use skep_protocol::intent::Intent;
+use skep_protocol::json::{Definitions, ElementNames, render};
+use skep_protocol::record::{decode, encode};
+use skep_protocol::value::*;
+use skep_protocol::{Key, Rejection, RejectionType, ValueType};
+
+fn path(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/golden")
+        .join(name)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
+}
+
+fn unhex(text: &str) -> Vec<u8> {
+    (0..text.len() / 2)
+        .map(|i| u8::from_str_radix(&text[2 * i..2 * i + 2], 16).unwrap())
+        .collect()
+}
+
+/// The golden lines `name hex`; missing ones are added when asked for.
+fn golden(file: &str, current: &[(String, Vec<u8>)]) -> BTreeMap<String, Vec<u8>> {
+    let text = std::fs::read_to_string(path(file)).unwrap_or_default();
+    let mut lines: BTreeMap<String, Vec<u8>> = text
+        .lines()
+        .filter_map(|line| line.split_once(' '))
+        .map(|(name, bytes)| (name.to_string(), unhex(bytes)))
+        .collect();
+    if std::env::var("SKEP_GOLDEN").as_deref() == Ok("write") {
+        for (name, bytes) in current {
+            lines.entry(name.clone()).or_insert_with(|| bytes.clone());
+        }
+        let text: String = lines
+            .iter()
+            .map(|(n, b)| format!("{n} {}\n", hex(b)))
+            .collect();
+        std::fs::write(path(file), text).unwrap();
+    }
+    lines
+}
+
+fn check<V: RecordValue + PartialEq + std::fmt::Debug>(
+    lines: &BTreeMap<String, Vec<u8>>,
+    sample: &V,
+) {
+    let name = name::<V>();
+    let bytes = lines
+        .get(&name)
+        .unwrap_or_else(|| panic!("{name} has no golden line: add it with SKEP_GOLDEN=write"));
+    let read: V = decode(bytes).unwrap_or_else(|e| panic!("{name} cannot be read any more: {e}"));
+    assert_eq!(&read, sample, "{name} reads differently");
+    assert_eq!(
+        hex(&encode(sample)),
+        hex(bytes),
+        "{name} is written differently under the same version"
+    );
+}
+
+fn name<V: RecordValue>() -> String {
+    format!("{}.{}", V::VALUE_TYPE.name(), V::VERSION)
+}
+
+macro_rules! all_samples {
+    ($do:ident) => {
+        $do!(
+            job,
+            deployment,
+            process_instance,
+            incident,
+            message,
+            message_subscription,
+            process_message_subscription,
+            job_batch,
+            timer,
+            variable,
+            variable_document,
+            process_instance_creation,
+            error,
+            process_instance_result,
+            process,
+            process_event,
+            resource_deletion,
+            command_distribution,
+            message_correlation,
+            clock
+        )
+    };
+}
+
+#[test]
+fn every_value_type_reads_and_writes_as_ever() {
+    macro_rules! lines {
+        ($($sample:ident),+) => { vec![$(named(&$sample())),+] };
+    }
+    fn named<V: RecordValue>(value: &V) -> (String, Vec<u8>) {
+        (name::<V>(), encode(value))
+    }
+    let current = all_samples!(lines);
+    // Expressions are answered, never recorded.
+    assert_eq!(
+        current.len(),
+        ValueType::ALL.len() - 1,
+        "every value type has a sample"
+    );
+    let lines = golden("values.txt", &current);
+    macro_rules! check_all {
+        ($($sample:ident),+) => { $(check(&lines, &$sample());)+ };
+    }
+    all_samples!(check_all);
+}
+
+/// A batch with a command, an event of every value type and a rejection.
+fn batch() -> Vec<u8> {
+    let mut writer = BatchWriter::new(1000);
+    writer.begin(1_767_225_600_123);
+    writer.command(Key::NONE, ValueType::Deployment, 0, Some(4711));
+    macro_rules! events {
+        ($($sample:ident),+) => { $(event(&mut writer, &$sample());)+ };
+    }
+    fn event<V: RecordValue>(writer: &mut BatchWriter, value: &V) {
+        let intent = (0..=u8::MAX).rev().find_map(V::Intent::from_id).unwrap();
+        writer.event(Key::new(2, 77), intent, value);
+    }
+    all_samples!(events);
+    writer.command(Key::new(3, 9), ValueType::Job, 1, None);
+    let rejection = Rejection {
+        kind: RejectionType::NotFound,
+        intent: "COMPLETE",
+        reason: "no such job".into(),
+    };
+    writer.rejection(Key::new(3, 9), ValueType::Job, 1, &rejection);
+    writer.take().unwrap()
+}
+
+#[test]
+fn a_batch_reads_and_writes_as_ever() {
+    let lines = golden("batch.txt", &[("batch.1".to_string(), batch())]);
+    let bytes = &lines["batch.1"];
+    let mut reader = BatchReader::new(bytes).unwrap();
+    let count = reader.by_ref().map(|r| r.expect("readable")).count();
+    assert_eq!(count, 23);
+    assert_eq!(reader.position(), 1000 + 23);
+    assert_eq!(hex(&batch()), hex(bytes));
+}
+
+struct Named;
+
+impl Definitions for Named {
+    fn element(&self, _: Key, element: u32) -> Option<ElementNames> {
+        Some(ElementNames {
+            bpmn_process_id: "order".into(),
+            version: 3,
+            element_id: format!("element-{element}"),
+            element_type: "SERVICE_TASK",
+            event_type: "UNSPECIFIED",
+            custom_headers: r#"{"currency":"EUR"}"#.into(),
+        })
+    }
+    fn partition_id(&self) -> u32 {
+        2
+    }
+}
+
+fn rendered() -> Vec<serde_json::Value> {
+    let batch = batch();
+    let records = BatchReader::new(&batch).unwrap();
+    records
+        .map(|r| render(&r.unwrap(), &Named).unwrap())
+        .collect()
+}
+
+/// The fields of each value type, from the record model (`records.md`).
+const FIELDS: &[(&str, &str)] = &[
+    (
+        "JOB",
+        "bpmnProcessId changedAttributes customHeaders deadline elementId elementInstanceKey errorCode errorMessage jobKind jobListenerEventType jobToUserTaskMigration processDefinitionKey processDefinitionVersion processInstanceKey recurringTime result retries retryBackoff rootProcessInstanceKey tags tenantId timeout type variables worker",
+    ),
+    (
+        "DEPLOYMENT",
+        "decisionRequirementsMetadata decisionsMetadata deploymentKey formMetadata processesMetadata resourceMetadata resources tenantId",
+    ),
+    (
+        "PROCESS_INSTANCE",
+        "bpmnElementType bpmnEventType bpmnProcessId businessId callingElementPath elementId elementInstanceKey elementInstancePath flowScopeKey parentElementInstanceKey parentProcessInstanceKey processDefinitionKey processDefinitionPath processInstanceKey rootProcessInstanceKey tags tenantId version",
+    ),
+    (
+        "INCIDENT",
+        "bpmnProcessId callingElementPath elementId elementInstanceKey elementInstancePath errorMessage errorType jobKey processDefinitionKey processDefinitionPath processInstanceKey rootProcessInstanceKey tenantId variableScopeKey",
+    ),
+    (
+        "MESSAGE",
+        "correlationKey deadline messageId name tenantId timeToLive variables",
+    ),
+    (
+        "MESSAGE_SUBSCRIPTION",
+        "bpmnProcessId correlationKey elementInstanceKey interrupting messageKey messageName processDefinitionKey processInstanceKey tenantId variables",
+    ),
+    (
+        "PROCESS_MESSAGE_SUBSCRIPTION",
+        "bpmnProcessId correlationKey elementId elementInstanceKey interrupting messageKey messageName processDefinitionKey processInstanceKey rootProcessInstanceKey tenantId variables",
+    ),
+    (
+        "JOB_BATCH",
+        "jobKeys jobs maxJobsToActivate tenantFilter tenantIds timeout truncated type worker",
+    ),
+    (
+        "TIMER",
+        "dueDate elementInstanceKey processDefinitionKey processInstanceKey repetitions targetElementId tenantId",
+    ),
+    (
+        "VARIABLE",
+        "bpmnProcessId elementInstanceKey name processDefinitionKey processInstanceKey rootProcessInstanceKey scopeKey source tenantId value",
+    ),
+    (
+        "VARIABLE_DOCUMENT",
+        "scopeKey tenantId updateSemantics variables",
+    ),
+    (
+        "PROCESS_INSTANCE_CREATION",
+        "bpmnProcessId businessId elementInstanceKey processDefinitionKey processInstanceKey rootProcessInstanceKey runtimeInstructions startInstructions tags tenantId variables version",
+    ),
+    (
+        "ERROR",
+        "errorEventPosition exceptionMessage processInstanceKey stacktrace",
+    ),
+    (
+        "PROCESS_INSTANCE_RESULT",
+        "bpmnProcessId businessId processDefinitionKey processInstanceKey tags tenantId variables version",
+    ),
+    (
+        "PROCESS",
+        "bpmnProcessId checksum deploymentKey duplicate processDefinitionKey resource resourceName tenantId version versionTag",
+    ),
+    (
+        "PROCESS_EVENT",
+        "processDefinitionKey processInstanceKey scopeKey targetElementId tenantId variables",
+    ),
+    // batchOperationType is missing: it has no value for "none".
+    (
+        "RESOURCE_DELETION",
+        "batchOperationKey deleteHistory resourceId resourceKey resourceType tenantId",
+    ),
+    (
+        "COMMAND_DISTRIBUTION",
+        "commandValue intent partitionId queueId valueType",
+    ),
+    (
+        "MESSAGE_CORRELATION",
+        "correlationKey messageKey name processDefinitionKey processInstanceKey requestId requestStreamId tenantId variables",
+    ),
+    ("CLOCK", "time"),
+];
+
+#[test]
+fn the_json_of_every_value_type_has_the_fields_of_the_record_model() {
+    let rendered = rendered();
+    for (value_type, fields) in FIELDS {
+        let record = rendered
+            .iter()
+            .find(|r| r["valueType"] == *value_type && r["recordType"] == "EVENT")
+            .unwrap_or_else(|| panic!("{value_type} is in the batch"));
+        let mut found: Vec<&str> = record["value"]
+            .as_object()
+            .unwrap()
+            .keys()
+            .map(String::as_str)
+            .collect();
+        found.sort_unstable();
+        let expected: Vec<&str> = fields.split(' ').collect();
+        assert_eq!(found, expected, "{value_type}");
+    }
+}
+
+#[test]
+fn the_frame_of_a_record_has_the_fields_of_the_record_model() {
+    let rendered = rendered();
+    let (command, event) = (&rendered[0], &rendered[1]);
+    let rejection = rendered.last().unwrap();
+    for record in &rendered {
+        let mut fields: Vec<&str> = record
+            .as_object()
+            .unwrap()
+            .keys()
+            .map(String::as_str)
+            .collect();
+        fields.sort_unstable();
+        let expected = "authorizations batchOperationReference brokerVersion intent key operationReference partitionId \
+                        position recordType recordVersion rejectionReason rejectionType sourceRecordPosition timestamp \
+                        value valueType";
+        assert_eq!(fields, expected.split_whitespace().collect::<Vec<_>>());
+        assert_eq!(record["partitionId"], 2);
+        assert_eq!(record["timestamp"], 1_767_225_600_123_i64);
+    }
+    assert_eq!(
+        (&command["recordType"], &command["operationReference"]),
+        (&"COMMAND".into(), &4711.into())
+    );
+    assert_eq!(
+        (&command["position"], &command["sourceRecordPosition"]),
+        (&1000.into(), &(-1).into())
+    );
+    assert_eq!(
+        (&event["position"], &event["sourceRecordPosition"]),
+        (&1001.into(), &1000.into())
+    );
+    assert_eq!(
+        (&event["rejectionType"], &event["operationReference"]),
+        (&"NULL_VAL".into(), &(-1).into())
+    );
+    assert_eq!(rejection["recordType"], "COMMAND_REJECTION");
+    assert_eq!(
+        (&rejection["rejectionType"], &rejection["rejectionReason"]),
+        (&"NOT_FOUND".into(), &"no such job".into())
+    );
+    assert_eq!(rejection["sourceRecordPosition"], 1021);
+}
+
+#[test]
+fn values_are_shown_by_name_and_not_by_index() {
+    let rendered = rendered();
+    let value = |value_type: &str| {
+        let record = rendered
+            .iter()
+            .find(|r| r["valueType"] == value_type && r["recordType"] == "EVENT");
+        record.unwrap()["value"].clone()
+    };
+    let job = value("JOB");
+    assert_eq!(
+        (&job["elementId"], &job["bpmnProcessId"]),
+        (&"element-5".into(), &"order".into())
+    );
+    assert_eq!(job["customHeaders"]["currency"], "EUR");
+    assert_eq!(job["variables"]["text"], "ä\"");
+    assert_eq!(value("INCIDENT")["errorType"], "UNHANDLED_ERROR_EVENT");
+    assert_eq!(value("TIMER")["targetElementId"], "element-6");
+    assert_eq!(value("PROCESS")["checksum"], "AQID");
+    assert_eq!(
+        value("VARIABLE")["value"],
+        "\"ä\\\"\"",
+        "the value stays JSON text"
+    );
+    assert_eq!(value("VARIABLE_DOCUMENT")["updateSemantics"], "LOCAL");
+    let creation = value("PROCESS_INSTANCE_CREATION");
+    assert_eq!(creation["startInstructions"][0]["elementId"], "element-1");
+    assert_eq!(
+        creation["runtimeInstructions"][0]["afterElementId"],
+        "element-2"
+    );
+    let distribution = value("COMMAND_DISTRIBUTION");
+    assert_eq!(
+        (&distribution["valueType"], &distribution["intent"]),
+        (&"DEPLOYMENT".into(), &"DISTRIBUTE".into())
+    );
+}

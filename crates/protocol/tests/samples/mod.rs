@@ -1,0 +1,242 @@
+//! One value of each value type, with something in every field.
+
+use std::sync::Arc;
+
+use skep_protocol::Key;
+use skep_protocol::document::JsonText;
+use skep_protocol::value::*;
+
+fn key(counter: u64) -> Key {
+    Key::new(2, counter)
+}
+
+fn variables() -> Vec<(Arc<str>, JsonText)> {
+    vec![
+        ("text".into(), r#""ä\"""#.into()),
+        ("number".into(), "1.50".into()),
+        ("object".into(), r#"{"z":1,"a":[true,null]}"#.into()),
+    ]
+}
+
+pub fn job() -> JobValue {
+    JobValue {
+        job_type: "charge-card".into(),
+        process_definition_key: key(1),
+        process_instance_key: key(2),
+        root_process_instance_key: key(3),
+        element: 5,
+        element_instance_key: key(4),
+        retries: -3,
+        worker: "worker-1".into(),
+        deadline: 1_767_225_660_000,
+        retry_backoff: 500,
+        recurring_time: 1_767_225_661_000,
+        error_code: "card-declined".into(),
+        error_message: "limit reached".into(),
+        variables: variables(),
+    }
+}
+
+pub fn deployment() -> DeploymentValue {
+    DeploymentValue {
+        deployment_key: key(1),
+        processes: vec![ProcessMetadata {
+            bpmn_process_id: "order".into(),
+            version: 3,
+            process_definition_key: key(2),
+            resource_name: "order.bpmn".into(),
+            duplicate: true,
+        }],
+    }
+}
+
+pub fn process_instance() -> ProcessInstanceValue {
+    ProcessInstanceValue {
+        process_definition_key: key(1),
+        process_instance_key: key(2),
+        element: 300,
+        flow_scope_key: key(3),
+        parent_process_instance_key: key(4),
+        parent_element_instance_key: key(5),
+        root_process_instance_key: Key::NONE,
+        consumed_flows: 2,
+    }
+}
+
+pub fn incident() -> IncidentValue {
+    IncidentValue {
+        error_type: ErrorType::UnhandledErrorEvent,
+        error_message: "not caught".into(),
+        process_definition_key: key(1),
+        process_instance_key: key(2),
+        root_process_instance_key: key(3),
+        element: 5,
+        element_instance_key: key(4),
+        job_key: key(5),
+        variable_scope_key: key(6),
+    }
+}
+
+pub fn message() -> MessageValue {
+    MessageValue {
+        name: "paid".into(),
+        correlation_key: "A-1".into(),
+        time_to_live: 60_000,
+        deadline: 1_767_225_660_000,
+        message_id: "id-1".into(),
+        variables: variables(),
+    }
+}
+
+pub fn message_subscription() -> MessageSubscriptionValue {
+    MessageSubscriptionValue {
+        process_instance_key: key(1),
+        element_instance_key: key(2),
+        process_definition_key: key(3),
+        bpmn_process_id: "order".into(),
+        message_name: "paid".into(),
+        correlation_key: "A-1".into(),
+        interrupting: true,
+        message_key: key(4),
+        variables: variables(),
+    }
+}
+
+pub fn process_message_subscription() -> ProcessMessageSubscriptionValue {
+    ProcessMessageSubscriptionValue {
+        subscription_partition: 3,
+        process_instance_key: key(1),
+        element_instance_key: key(2),
+        process_definition_key: key(3),
+        bpmn_process_id: "order".into(),
+        message_name: "paid".into(),
+        correlation_key: "A-1".into(),
+        interrupting: true,
+        element: 7,
+        message_key: key(4),
+    }
+}
+
+pub fn job_batch() -> JobBatchValue {
+    JobBatchValue {
+        job_type: "charge-card".into(),
+        worker: "worker-1".into(),
+        timeout: 60_000,
+        deadline: 1_767_225_660_000,
+        max_jobs_to_activate: 32,
+        job_keys: vec![key(1), key(2)],
+        truncated: true,
+    }
+}
+
+pub fn timer() -> TimerValue {
+    TimerValue {
+        element_instance_key: key(1),
+        process_instance_key: key(2),
+        process_definition_key: key(3),
+        target_element: 6,
+        due_date: 1_767_225_660_000,
+        repetitions: -1,
+    }
+}
+
+pub fn variable() -> VariableValue {
+    VariableValue {
+        name: "text".into(),
+        value: r#""ä\"""#.into(),
+        scope_key: key(1),
+        process_instance_key: key(2),
+        process_definition_key: key(3),
+        root_process_instance_key: key(4),
+    }
+}
+
+pub fn variable_document() -> VariableDocumentValue {
+    VariableDocumentValue {
+        scope_key: key(1),
+        local: true,
+    }
+}
+
+pub fn process_instance_creation() -> ProcessInstanceCreationValue {
+    ProcessInstanceCreationValue {
+        process_definition_key: key(1),
+        process_instance_key: key(2),
+        bpmn_process_id: "order".into(),
+        version: 3,
+        start_elements: vec![1],
+        terminate_after: vec![2],
+        tags: vec!["urgent".into()],
+        business_id: Some("B-1".into()),
+    }
+}
+
+pub fn error() -> ErrorValue {
+    ErrorValue {
+        exception_message: "it broke".into(),
+        process_instance_key: key(1),
+    }
+}
+
+pub fn process_instance_result() -> ProcessInstanceResultValue {
+    ProcessInstanceResultValue {
+        process_definition_key: key(1),
+        process_instance_key: key(2),
+        bpmn_process_id: "order".into(),
+        version: 3,
+    }
+}
+
+pub fn process() -> ProcessValue {
+    ProcessValue {
+        bpmn_process_id: "order".into(),
+        version: 3,
+        version_tag: Some("stable".into()),
+        process_definition_key: key(1),
+        deployment_key: key(2),
+        resource_name: "order.bpmn".into(),
+        checksum: vec![1, 2, 3].into(),
+        resource: "<xml/>".into(),
+        elements: vec!["order".into(), "start".into()],
+    }
+}
+
+pub fn process_event() -> ProcessEventValue {
+    ProcessEventValue {
+        scope_key: key(1),
+        process_instance_key: key(2),
+        process_definition_key: key(3),
+        target_element: 9,
+        variables: variables(),
+    }
+}
+
+pub fn resource_deletion() -> ResourceDeletionValue {
+    ResourceDeletionValue {
+        resource_key: key(1),
+    }
+}
+
+pub fn command_distribution() -> CommandDistributionValue {
+    CommandDistributionValue {
+        partition_id: 3,
+        value_type: 4,
+        intent: 2,
+        command_value: vec![9, 8, 7].into(),
+    }
+}
+
+pub fn message_correlation() -> MessageCorrelationValue {
+    MessageCorrelationValue {
+        name: "paid".into(),
+        correlation_key: "A-1".into(),
+        message_key: key(1),
+        process_instance_key: key(2),
+    }
+}
+
+pub fn clock() -> ClockValue {
+    ClockValue {
+        time: 1_767_225_600_000,
+    }
+}

@@ -1,0 +1,170 @@
+//! What the disk costs here: append latency for fresh and recycled segments, LZ4, opening times, memory.
+//!
+//! `cargo run --release -p skep-storage --example figures`
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use skep_storage::disk::RealDisk;
+use skep_storage::kv::{FjallConfig, FjallKv, KvBatch, KvStore};
+use skep_storage::log::{Frame, Log, LogConfig};
+
+fn resident_mib() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok());
+    kib.unwrap_or(0.0) / 1024.0
+}
+
+/// Bytes like a batch of records: JSON text with changing numbers.
+fn payload(size: usize, seed: u64) -> Bytes {
+    let mut text = String::with_capacity(size + 100);
+    let mut number = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    while text.len() < size {
+        number = number
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        text.push_str(&format!(
+            "{{\"key\":{},\"order\":\"{:x}\",\"total\":{}}}",
+            number >> 20,
+            number,
+            number >> 50
+        ));
+    }
+    text.truncate(size);
+    text.into()
+}
+
+fn appends(name: &str, size: usize, config: LogConfig) {
+    let directory = tempfile::tempdir_in(".").expect("directory");
+    let (mut log, _) = Log::open(Arc::new(RealDisk), directory.path(), config).expect("open");
+    let mut write = Vec::new();
+    let mut sync = Vec::new();
+    let mut bytes = 0;
+    let started = Instant::now();
+    let mut index = 0;
+    while started.elapsed() < Duration::from_secs(2) {
+        index += 1;
+        let frame = Frame::Entry {
+            index,
+            term: 1,
+            tag: 0,
+            payload: payload(size, index),
+        };
+        let times = log.append(&[frame]).expect("append");
+        if index % 500 == 0 {
+            log.compact(index - 10, 1).expect("compact");
+        }
+        write.push(times.write);
+        sync.push(times.sync);
+        bytes += times.bytes;
+    }
+    write.sort_unstable();
+    sync.sort_unstable();
+    let at = |list: &[Duration], percent: usize| list[(list.len() - 1) * percent / 100];
+    println!(
+        "{name:28} {size:6} B: write p50 {:?} p99 {:?}, flush p50 {:?} p99 {:?}, {:.2} of the payload written",
+        at(&write, 50),
+        at(&write, 99),
+        at(&sync, 50),
+        at(&sync, 99),
+        bytes as f64 / (size as u64 * index) as f64,
+    );
+}
+
+fn main() {
+    let small = |compress| LogConfig {
+        segment_bytes: 4 << 20,
+        compress,
+        ..LogConfig::default()
+    };
+    for size in [1024, 16 * 1024, 128 * 1024] {
+        appends(
+            "fresh, grown by 4 MiB",
+            size,
+            LogConfig {
+                compress: false,
+                segment_bytes: 1 << 30,
+                ..LogConfig::default()
+            },
+        );
+        appends("recycled 4 MiB segments", size, small(false));
+        appends("recycled, LZ4", size, small(true));
+    }
+
+    let directory = tempfile::tempdir_in(".").expect("directory");
+    let before = resident_mib();
+    let started = Instant::now();
+    let (mut log, _) = Log::open(
+        Arc::new(RealDisk),
+        directory.path().join("log"),
+        LogConfig::default(),
+    )
+    .expect("open");
+    let opened_log = started.elapsed();
+    let mut kv = FjallKv::open(directory.path().join("kv"), FjallConfig::default()).expect("open");
+    println!(
+        "empty: log opened in {opened_log:?}, log and store in {:?}, {:.1} MiB more resident",
+        started.elapsed(),
+        resident_mib() - before
+    );
+
+    let large = payload(8192, 1);
+    let mut frames = Vec::new();
+    for index in 1..=12_000_u64 {
+        let frame = Frame::Entry {
+            index,
+            term: 1,
+            tag: 0,
+            payload: large.clone(),
+        };
+        frames.push(frame);
+        if frames.len() == 100 {
+            log.append(&frames).expect("append");
+            frames.clear();
+        }
+    }
+    drop(log);
+    let started = Instant::now();
+    let (log, _) = Log::open(
+        Arc::new(RealDisk),
+        directory.path().join("log"),
+        LogConfig::default(),
+    )
+    .expect("open");
+    println!(
+        "log of {} MiB opened in {:?}",
+        log.disk_bytes() >> 20,
+        started.elapsed()
+    );
+
+    for round in 0..20_u64 {
+        let mut batch = KvBatch::new();
+        for row in 0..20_000_u64 {
+            batch.put(1, (round * 20_000 + row).to_be_bytes(), payload(200, row));
+        }
+        batch.set_meta(round.to_be_bytes());
+        let started = Instant::now();
+        kv.commit(batch).expect("commit");
+        if round % 5 == 4 {
+            println!("commit of 20 000 rows of 200 B: {:?}", started.elapsed());
+        }
+    }
+    println!(
+        "store of {} MiB, {:.1} MiB resident",
+        kv.disk_bytes() >> 20,
+        resident_mib()
+    );
+    drop(kv);
+    let started = Instant::now();
+    let kv = FjallKv::open(directory.path().join("kv"), FjallConfig::default()).expect("open");
+    println!(
+        "store opened without a clean stop in {:?}",
+        started.elapsed()
+    );
+    kv.close().expect("close");
+    let started = Instant::now();
+    drop(FjallKv::open(directory.path().join("kv"), FjallConfig::default()).expect("open"));
+    println!("store opened after a clean stop in {:?}", started.elapsed());
+}
