@@ -38,7 +38,7 @@ fn assert_limited(text: &str) {
 #[test]
 fn deep_nesting_is_a_parse_error() {
     let deep = |open: &str, inner: &str, close: &str| {
-        format!("{}{inner}{}", open.repeat(100_000), close.repeat(100_000))
+        format!("{}{inner}{}", open.repeat(20_000), close.repeat(20_000))
     };
     let texts = [
         deep("(", "1", ")"),
@@ -58,11 +58,11 @@ fn deep_nesting_is_a_parse_error() {
         deep("1 instance of list<", "number", ">"),
         deep("f(a: ", "1", ")"),
         deep("a between 1 and ", "2", ""),
-        format!("a{}", ".b".repeat(100_000)),
-        format!("a{}", "[1]".repeat(100_000)),
-        format!("a{}", "()".repeat(100_000)),
-        format!("1{}", " = 1".repeat(100_000)),
-        format!("1{}", " instance of Any".repeat(50_000)),
+        format!("a{}", ".b".repeat(20_000)),
+        format!("a{}", "[1]".repeat(20_000)),
+        format!("a{}", "()".repeat(20_000)),
+        format!("1{}", " = 1".repeat(20_000)),
+        format!("1{}", " instance of Any".repeat(20_000)),
     ];
     for text in texts {
         let error = Expression::parse(&text).expect_err(&text[..40]);
@@ -157,7 +157,7 @@ fn results_stay_small() {
 
 #[test]
 fn hostile_patterns_end() {
-    let text = "a".repeat(5_000);
+    let text = "a".repeat(1_000);
     for pattern in [
         "(a+)+$",
         "(a|aa)+b",
