@@ -110,21 +110,15 @@ impl Run<'_> {
         let items = self.items(list, scope)?;
         let name = Arc::from("item");
         let mut kept = Gathered::new(self);
-        for item in items {
+        for item in &items {
             self.charge(1)?;
-            let entries = Item {
-                outer: scope,
-                item: &item,
-            };
+            let entries = Item { outer: scope, item };
             let mut frame = Frame::inside(&entries);
             frame.put(&name, item.clone());
             match self.boxed(condition, &frame, None)? {
-                Value::Boolean(true) => kept.push(item)?,
+                Value::Boolean(true) => kept.push(item.clone())?,
                 // An index, as in FEEL's own filter.
-                Value::Number(index) => {
-                    let items = self.items(list, scope)?;
-                    return Ok(at_index(&items, index.to_i64()));
-                }
+                Value::Number(index) => return Ok(at_index(&items, index.to_i64())),
                 _ => {}
             }
         }
