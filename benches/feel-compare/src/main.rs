@@ -55,11 +55,11 @@ fn main() {
         "date(created) > date(\"2026-12-01\")",
     ] {
         let expression = Expression::parse(text).expect(text);
-        let node = dsntk_feel_parser::parse_textual_expression(&theirs, text, false).expect(text);
+        let node = dsntk_feel_parser::parse_expression(&theirs, text, false).expect(text);
         let evaluator = dsntk_feel_evaluator::prepare(&node);
         let figures = [
             measure(|| drop(black_box(Expression::parse(text)))),
-            measure(|| drop(black_box(dsntk_feel_parser::parse_textual_expression(&theirs, text, false)))),
+            measure(|| drop(black_box(dsntk_feel_parser::parse_expression(&theirs, text, false)))),
             measure(|| drop(black_box(expression.evaluate(&ours, &cx)))),
             measure(|| drop(black_box(evaluator(&theirs)))),
         ];

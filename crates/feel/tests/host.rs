@@ -73,7 +73,9 @@ fn given_names_need_no_backticks() {
         names,
         ..ParseOptions::default()
     };
-    let scope = JsonScope::parse(r#"{"Monthly Salary": 100, "a-b": 7, "a": 1, "b": 2, "count": 3}"#).unwrap();
+    let scope =
+        JsonScope::parse(r#"{"Monthly Salary": 100, "a-b": 7, "a": 1, "b": 2, "count": 3}"#)
+            .unwrap();
     let value = |text: &str| {
         Expression::parse_with(text, &options)
             .unwrap()

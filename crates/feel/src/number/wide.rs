@@ -72,8 +72,43 @@ pub(super) fn div(a: Parts, b: Parts) -> Option<Number> {
         return Number::from_parts(scaled / b.mantissa, ideal - i64::from(room))
             .map(|n| n.strip_zeros(keep));
     }
+    if let Some((mantissa, shift)) = long_division(a.mantissa, b.mantissa) {
+        return Number::from_parts(mantissa, ideal - shift);
+    }
+    divide_exactly_rounded(a, b)
+}
+
+fn divide_exactly_rounded(a: Parts, b: Parts) -> Option<Number> {
     let quotient = context().div(&to_decimal(a), &to_decimal(b)).ok()?.value();
     from_decimal(quotient.repr())
+}
+
+/// The quotient of 64-bit numbers with at least 35 digits and a last one that is not zero when there is a remainder, so
+/// that rounding it to 34 digits is rounding the true quotient; and how many of its digits are decimals.
+fn long_division(dividend: i128, divisor: i128) -> Option<(i128, i64)> {
+    let (n, d) = (i64::try_from(dividend).ok()?, i64::try_from(divisor).ok()?);
+    let negative = (n < 0) != (d < 0);
+    let (n, d) = (u128::from(n.unsigned_abs()), u128::from(d.unsigned_abs()));
+    let mut quotient = n.checked_div(d)?;
+    let mut remainder = n % d;
+    let mut missing = 36u32.checked_sub(quotient.checked_ilog10().map_or(0, |log| log + 1))?;
+    let mut shift = 0i64;
+    while missing > 0 {
+        // 64 bits times 10^18 fit 128 bits.
+        let count = missing.min(18);
+        let unit = pow10(count).unsigned_abs();
+        let extended = remainder * unit;
+        quotient = quotient * unit + extended / d;
+        remainder = extended % d;
+        missing -= count;
+        shift += i64::from(count);
+    }
+    if quotient < pow10(34).unsigned_abs() {
+        return None;
+    }
+    let sticky = u128::from(remainder != 0);
+    let mantissa = i128::try_from(quotient * 10 + sticky).ok()?;
+    Some((if negative { -mantissa } else { mantissa }, shift + 1))
 }
 
 pub(super) fn modulo(a: Parts, b: Parts) -> Option<Number> {
@@ -119,5 +154,25 @@ pub(super) fn compare(a: Parts, b: Parts) -> Ordering {
         Ordering::Equal => to_decimal(a).cmp(&to_decimal(b)),
         order if a.mantissa < 0 => order.reverse(),
         order => order,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn the_fast_division_agrees_with_the_library(a in any::<i64>(), b in any::<i64>(), small in 1i64..2000, exponent in -18i32..1) {
+            for (a, b) in [(a, b), (a, small), (a % 1_000_000, b % 1_000_000), (a % 100_000, small), (small, b)] {
+                prop_assume!(b != 0);
+                let parts = |mantissa: i64| Parts { mantissa: i128::from(mantissa), exponent };
+                let fast = div(parts(a), Parts { mantissa: i128::from(b), exponent: -2 });
+                let exact = divide_exactly_rounded(parts(a), Parts { mantissa: i128::from(b), exponent: -2 });
+                prop_assert_eq!(fast, exact, "{} / {}", a, b);
+            }
+        }
     }
 }
