@@ -129,7 +129,9 @@ impl ElementInstances {
             scope.active_flows = scope.active_flows.saturating_sub(consumed_flows);
             let next = std::mem::replace(&mut scope.first_child, key);
             instance.next_sibling = next;
-            if let Some(next) = self.table.get_mut(next) {
+            if next.some().is_some()
+                && let Some(next) = self.table.get_mut(next)
+            {
                 next.previous_sibling = key;
             }
         }
