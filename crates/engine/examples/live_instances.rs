@@ -187,8 +187,12 @@ fn main() {
     engine.state.checkpoint(&mut writer);
     writer.out.flush().expect("the store is written");
     let Writer {
-        at, index, others, ..
+        out,
+        at,
+        index,
+        others,
     } = writer;
+    drop(out);
     report("checkpoint written", started, count);
     println!(
         "  store                      {:.0} MiB, {} rows",
