@@ -269,9 +269,7 @@ impl Engine {
     /// Applies a committed batch, as followers and recovery do.
     pub fn apply(&mut self, batch: &[u8]) -> Result<(), DecodeError> {
         let mut reader = BatchReader::new(batch)?;
-        for record in reader.by_ref() {
-            appliers::apply_record(&mut self.state, &record?)?;
-        }
+        appliers::apply_batch(&mut self.state, &mut reader)?;
         self.out.reset(reader.position());
         Ok(())
     }

@@ -55,7 +55,16 @@ impl ValueType {
     ];
 
     pub fn from_id(id: u8) -> Option<ValueType> {
-        ValueType::ALL.into_iter().find(|v| *v as u8 == id)
+        const BY_ID: [Option<ValueType>; 256] = {
+            let mut by_id = [None; 256];
+            let mut i = 0;
+            while i < ValueType::ALL.len() {
+                by_id[ValueType::ALL[i] as usize] = Some(ValueType::ALL[i]);
+                i += 1;
+            }
+            by_id
+        };
+        BY_ID[id as usize]
     }
 
     pub fn name(self) -> &'static str {

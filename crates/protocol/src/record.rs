@@ -69,7 +69,19 @@ pub enum DecodeError {
     },
 }
 
-impl Record<'_> {
+impl<'a> Record<'a> {
+    /// Reads the first fields of the body, texts in place.
+    pub fn decode_head<T: serde::Deserialize<'a>>(&self) -> Result<T, DecodeError> {
+        match postcard::take_from_bytes(self.body) {
+            Ok((head, _)) => Ok(head),
+            Err(e) => Err(DecodeError::Body {
+                value_type: self.value_type,
+                version: self.version,
+                reason: e.to_string(),
+            }),
+        }
+    }
+
     /// Decodes the body. Version 1 is the only one of every value type so far.
     pub fn value<V: RecordValue>(&self) -> Result<V, DecodeError> {
         if self.version != V::VERSION {

@@ -13,7 +13,9 @@ impl Apply<JobValue> for State {
     fn apply(&mut self, key: Key, intent: Intent, value: &JobValue, _timestamp: i64) {
         match intent {
             Intent::Created => created(self, key, value),
-            Intent::Completed | Intent::Canceled => removed(self, key, value),
+            Intent::Completed | Intent::Canceled => {
+                removed(self, key, value.element_instance_key);
+            }
             Intent::TimedOut | Intent::Yielded | Intent::RecurredAfterBackoff => {
                 self.jobs.update(key, |job| {
                     job.state = JobState::Activatable;
@@ -58,9 +60,6 @@ impl Apply<JobValue> for State {
 }
 
 fn created(state: &mut State, key: Key, value: &JobValue) {
-    if let Some(element) = state.elements.get_mut(value.element_instance_key) {
-        element.job_key = key;
-    }
     let job = Job {
         job_type: value.job_type.clone(),
         state: JobState::Activatable,
@@ -73,12 +72,19 @@ fn created(state: &mut State, key: Key, value: &JobValue) {
         worker: Arc::default(),
         due: -1,
     };
+    insert(state, key, job);
+}
+
+pub(super) fn insert(state: &mut State, key: Key, job: Job) {
+    if let Some(element) = state.elements.get_mut(job.element_instance_key) {
+        element.job_key = key;
+    }
     state.jobs.insert(key, job);
 }
 
-fn removed(state: &mut State, key: Key, value: &JobValue) {
+pub(super) fn removed(state: &mut State, key: Key, element_instance_key: Key) {
     state.jobs.remove(key);
-    if let Some(element) = state.elements.get_mut(value.element_instance_key) {
+    if let Some(element) = state.elements.get_mut(element_instance_key) {
         element.job_key = Key::NONE;
     }
 }

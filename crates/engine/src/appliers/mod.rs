@@ -15,10 +15,12 @@ mod process_event;
 mod process_instance;
 mod process_instance_creation;
 mod process_message_subscription;
+mod replay;
 mod timer;
 mod variable;
 
 use skep_protocol::ValueType;
+use skep_protocol::batch::BatchReader;
 use skep_protocol::intent::Intent;
 use skep_protocol::key::Key;
 use skep_protocol::record::{DecodeError, Record, RecordType};
@@ -56,11 +58,21 @@ without_effect!(
     VariableDocumentValue
 );
 
-/// Applies one record of the log. Commands and rejections change nothing.
-pub(crate) fn apply_record(state: &mut State, record: &Record<'_>) -> Result<(), DecodeError> {
-    if record.record_type != RecordType::Event {
-        return Ok(());
+/// Applies the records of a batch. Commands and rejections change nothing.
+pub(crate) fn apply_batch(
+    state: &mut State,
+    reader: &mut BatchReader<'_>,
+) -> Result<(), DecodeError> {
+    while let Some(record) = reader.next() {
+        let record = record?;
+        if record.record_type == RecordType::Event && !replay::apply(state, &record, reader)? {
+            apply_record(state, &record)?;
+        }
     }
+    Ok(())
+}
+
+fn apply_record(state: &mut State, record: &Record<'_>) -> Result<(), DecodeError> {
     fn go<V: RecordValue>(state: &mut State, record: &Record<'_>) -> Result<(), DecodeError>
     where
         State: Apply<V>,

@@ -15,14 +15,7 @@ impl Apply<ProcessInstanceValue> for State {
             Intent::ElementActivated => set_state(self, key, ElementState::Activated),
             Intent::ElementCompleting => set_state(self, key, ElementState::Completing),
             Intent::ElementTerminating => set_state(self, key, ElementState::Terminating),
-            Intent::ElementCompleted | Intent::ElementTerminated => {
-                // A job whose error was caught goes with its element.
-                if let Some(element) = self.elements.remove(key)
-                    && let Some(job_key) = element.job_key.some()
-                {
-                    self.jobs.remove(job_key);
-                }
-            }
+            Intent::ElementCompleted | Intent::ElementTerminated => ended(self, key),
             Intent::SequenceFlowTaken => flow_taken(self, value),
             Intent::SequenceFlowDeleted => flow_deleted(self, value),
             Intent::Cancel
@@ -34,20 +27,44 @@ impl Apply<ProcessInstanceValue> for State {
     }
 }
 
-fn activating(state: &mut State, key: Key, value: &ProcessInstanceValue) {
+pub(super) fn ended(state: &mut State, key: Key) {
+    // A job whose error was caught goes with its element.
+    if let Some(element) = state.elements.remove(key)
+        && let Some(job_key) = element.job_key.some()
+    {
+        state.jobs.remove(job_key);
+    }
+}
+
+/// What is left of an element that activates and completes with nothing in between: the tokens that it consumed.
+pub(super) fn passed_through(state: &mut State, value: &ProcessInstanceValue) {
+    consume_joined(state, value);
+    if value.consumed_flows > 0
+        && let Some(scope) = state.elements.get_mut(value.flow_scope_key)
+    {
+        scope.active_flows = scope.active_flows.saturating_sub(value.consumed_flows);
+    }
+}
+
+/// A join takes one token off each of its incoming flows.
+fn consume_joined(state: &mut State, value: &ProcessInstanceValue) {
     if value.consumed_flows > 1
         && let Some(scope) = state.elements.get_mut(value.flow_scope_key)
     {
-        // A join takes one token off each of its incoming flows.
-        for join in &mut scope.extra().joins {
+        let joins = &mut scope.extra().joins;
+        for join in joins.iter_mut() {
             if join.0 == value.element {
                 join.2 = join.2.saturating_sub(1);
             }
         }
-        scope.extra().joins.retain(|(_, _, count)| *count > 0);
+        joins.retain(|(_, _, count)| *count > 0);
     }
-    if let Some(call_activity) = state.elements.get_mut(value.parent_element_instance_key)
-        && value.element == ElementIndex::PROCESS.0
+}
+
+pub(super) fn activating(state: &mut State, key: Key, value: &ProcessInstanceValue) {
+    consume_joined(state, value);
+    if value.element == ElementIndex::PROCESS.0
+        && let Some(call_activity) = state.elements.get_mut(value.parent_element_instance_key)
     {
         call_activity.extra().called_instance = key;
     }
@@ -72,7 +89,7 @@ fn activating(state: &mut State, key: Key, value: &ProcessInstanceValue) {
     state.elements.insert(key, instance, value.consumed_flows);
 }
 
-fn set_state(state: &mut State, key: Key, new: ElementState) {
+pub(super) fn set_state(state: &mut State, key: Key, new: ElementState) {
     if let Some(instance) = state.elements.get_mut(key) {
         instance.state = new;
     }

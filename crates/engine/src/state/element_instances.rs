@@ -10,6 +10,7 @@ use skep_protocol::Key;
 use skep_protocol::document::JsonText;
 
 use super::table::{Row, StoreError, Table, Tables};
+use crate::remote::Variables;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ElementState {
@@ -59,7 +60,7 @@ pub struct Extra {
     pub subscriptions: Vec<Key>,
     pub incidents: Vec<Key>,
     /// The boundary event that interrupts this activity, and its variables, until the activity has terminated.
-    pub interrupted_by: Option<(u32, Vec<(Arc<str>, JsonText)>)>,
+    pub interrupted_by: Option<(u32, Variables)>,
     /// The instance that a call activity waits for.
     pub called_instance: Key,
     /// On a process: nesting of call activities, 1 for a root instance.
@@ -129,7 +130,9 @@ impl ElementInstances {
             scope.active_flows = scope.active_flows.saturating_sub(consumed_flows);
             let next = std::mem::replace(&mut scope.first_child, key);
             instance.next_sibling = next;
-            if let Some(next) = self.table.get_mut(next) {
+            if next.some().is_some()
+                && let Some(next) = self.table.get_mut(next)
+            {
                 next.previous_sibling = key;
             }
         }

@@ -44,6 +44,9 @@ impl Row for Job {
     }
 }
 
+/// Job types whose queue is kept when it is empty, as the next job will come soon.
+const MAX_IDLE_TYPES: usize = 1024;
+
 pub struct Jobs {
     pub table: Table<Job>,
     indices: Indices,
@@ -84,7 +87,7 @@ impl Indices {
             JobState::Activatable => {
                 if let Some(waiting) = self.activatable.get_mut(job_type) {
                     waiting.remove(&key);
-                    if waiting.is_empty() {
+                    if waiting.is_empty() && self.activatable.len() > MAX_IDLE_TYPES {
                         self.activatable.remove(job_type);
                     }
                 }
@@ -148,8 +151,10 @@ impl Jobs {
             .copied()
     }
 
+    /// Job types for which a job waits.
     pub fn activatable_types(&self) -> impl Iterator<Item = &Arc<str>> {
-        self.indices.activatable.keys()
+        let types = self.indices.activatable.iter();
+        types.filter(|(_, keys)| !keys.is_empty()).map(|(t, _)| t)
     }
 
     /// Jobs whose deadline has passed, the most overdue first.

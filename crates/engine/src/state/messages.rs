@@ -21,11 +21,12 @@ impl Row for Message {
 }
 
 type NameAndKey = (Arc<str>, Arc<str>);
+type NameKeyAndId = (Arc<str>, Arc<str>, Arc<str>);
 
 pub struct Messages {
     pub table: Table<Message>,
     by_name: HashMap<NameAndKey, BTreeSet<Key>>,
-    by_id: HashMap<(Arc<str>, Arc<str>, Arc<str>), Key>,
+    by_id: HashMap<NameKeyAndId, Key>,
     deadlines: BTreeSet<(i64, Key)>,
 }
 

@@ -8,6 +8,7 @@ pub mod element_instances;
 pub mod incidents;
 pub mod jobs;
 pub mod messages;
+mod names;
 pub mod processes;
 pub mod subscriptions;
 pub mod table;
@@ -23,6 +24,7 @@ pub use element_instances::{ElementInstance, ElementInstances, ElementState, Var
 pub use incidents::Incidents;
 pub use jobs::{Job, JobState, Jobs};
 pub use messages::Messages;
+pub(crate) use names::Names;
 pub use processes::{DeployedProcess, Processes};
 pub use subscriptions::{MessageSubscriptions, ProcessMessageSubscriptions};
 pub use table::{CheckpointWriter, Row, RowStore, StoreError, Table, Tables};
@@ -53,6 +55,7 @@ pub struct State {
     pub message_subscriptions: MessageSubscriptions,
     pub process_subscriptions: ProcessMessageSubscriptions,
     pub distributions: Distributions,
+    pub(crate) names: Names,
     tables: Arc<Tables>,
 }
 
@@ -76,6 +79,7 @@ impl State {
             message_subscriptions: MessageSubscriptions::open(&tables)?,
             process_subscriptions: ProcessMessageSubscriptions::open(&tables)?,
             distributions: Distributions::open(&tables)?,
+            names: Names::default(),
             tables,
         })
     }

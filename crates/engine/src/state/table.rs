@@ -1,6 +1,5 @@
 //! A table of rows in memory over a store on disk.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -29,6 +28,7 @@ pub struct StoreError(pub String);
 /// Read access to the rows of the last checkpoint.
 pub trait RowStore: Send + Sync {
     fn get(&self, table: u8, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError>;
+    #[allow(clippy::type_complexity)] // A name for it would hide the lifetime that it elides.
     fn scan(
         &self,
         table: u8,
@@ -62,7 +62,7 @@ impl RowStore for EmptyStore {
 /// The store as all tables of a partition share it. Remembers the first failure.
 pub struct Tables {
     store: Arc<dyn RowStore>,
-    fault: std::sync::Mutex<RefCell<Option<StoreError>>>,
+    fault: std::sync::Mutex<Option<StoreError>>,
 }
 
 impl Tables {
@@ -74,14 +74,13 @@ impl Tables {
     }
 
     pub fn fault(&self) -> Option<StoreError> {
-        let cell = self.fault.lock().unwrap_or_else(|e| e.into_inner());
-        let fault = cell.borrow().clone();
-        fault
+        let fault = self.fault.lock().unwrap_or_else(|e| e.into_inner());
+        fault.clone()
     }
 
     pub(crate) fn fail(&self, error: StoreError) {
-        let cell = self.fault.lock().unwrap_or_else(|e| e.into_inner());
-        cell.borrow_mut().get_or_insert(error);
+        let mut fault = self.fault.lock().unwrap_or_else(|e| e.into_inner());
+        fault.get_or_insert(error);
     }
 
     pub fn scan<V: Row>(&self, visit: &mut dyn FnMut(&[u8], V)) -> Result<(), StoreError> {

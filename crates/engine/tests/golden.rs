@@ -1,0 +1,271 @@
+//! What version N wrote, N+1 reads: a log applies to the same state as ever, a stored state opens, and commands between
+//! partitions of different versions are understood.
+//!
+//! The files in `golden/` are never edited. `SKEP_GOLDEN=write` writes those that do not exist yet, no others.
+
+mod support;
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use skep_engine::Engine;
+use skep_engine::remote::{CorrelateSubscription, Distributed, RemoteCommand};
+use skep_engine::state::State;
+use skep_engine::state::table::EmptyStore;
+use skep_model::builder::Bpmn;
+use skep_protocol::Key;
+use skep_protocol::command::{Command, Resource};
+use skep_protocol::record::{decode, encode};
+use skep_protocol::value::{MessageSubscriptionValue, ProcessValue};
+use support::*;
+
+fn path(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/golden")
+        .join(name)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
+}
+
+fn unhex(text: &str) -> Vec<u8> {
+    (0..text.len() / 2)
+        .map(|i| u8::from_str_radix(&text[2 * i..2 * i + 2], 16).unwrap())
+        .collect()
+}
+
+/// The lines of a golden file, each as bytes per column.
+fn golden(name: &str, current: impl FnOnce() -> Vec<Vec<Vec<u8>>>) -> Vec<Vec<Vec<u8>>> {
+    if !path(name).exists() && std::env::var("SKEP_GOLDEN").as_deref() == Ok("write") {
+        let line = |columns: Vec<Vec<u8>>| {
+            let columns: Vec<String> = columns.iter().map(|c| hex(c)).collect();
+            columns.join(" ") + "\n"
+        };
+        let text: String = current().into_iter().map(line).collect();
+        std::fs::write(path(name), text).unwrap();
+    }
+    let text = std::fs::read_to_string(path(name)).expect("the golden file is there");
+    text.lines()
+        .map(|line| line.split(' ').map(unhex).collect())
+        .collect()
+}
+
+/// A partition with something in every table.
+fn scenario() -> Rig {
+    let mut rig = Rig::with_partitions(2);
+    rig.record_batches();
+    let bpmn = Bpmn::process("all")
+        .start("s")
+        .parallel("fork")
+        .service_task("task", "work")
+        .header("h", "v")
+        .input("=a", "local")
+        .parallel("join")
+        .end("e")
+        .from("fork")
+        .catch_message("catch", "m", "=key")
+        .to("join")
+        .from("fork")
+        .service_task("bad", "=missing")
+        .end("e2")
+        .from("fork")
+        .task("quick")
+        .to("join")
+        .boundary_cycle("tick", "task", "R3/PT1M")
+        .end("e3")
+        .boundary_error("error", "task", "E")
+        .end("e4");
+    rig.deploy(bpmn);
+    let mut creation = Rig::creation("all", r#"{"a":1.50,"key":"k"}"#);
+    creation.tags = vec!["tag".into()];
+    creation.business_id = Some("B".into());
+    rig.send(creation.into_command()).unwrap();
+    let other = rig.create("all", r#"{"key":"ab"}"#);
+    rig.create("all", r#"{"key":"l"}"#);
+    for key in ["x1", "x2", "x3"] {
+        rig.publish("buffered", key, 600_000, r#"{"m":[1]}"#);
+    }
+    rig.publish("m", "ab", 0, "{}");
+    let jobs = rig.jobs("work");
+    rig.fail(&jobs[0], 1, 90_000);
+    rig.fail(&jobs[1], 0, 0);
+    rig.complete(&jobs[2], r#"{"done":true}"#);
+    rig.advance(MINUTE);
+    rig.cancel(other).unwrap();
+    rig.create("all", r#"{"key":"ef"}"#);
+    rig.jobs("work");
+    rig.fate = Box::new(|_| Fate::Lost);
+    rig.create("all", r#"{"key":"lost"}"#);
+    rig.send_async(Command::PinClock {
+        timestamp: START + 5 * MINUTE,
+    });
+    rig
+}
+
+fn batches() -> Vec<Vec<Vec<u8>>> {
+    let rig = scenario();
+    let of_first = rig
+        .batches
+        .into_iter()
+        .filter(|(partition, _)| *partition == 1);
+    of_first.map(|(_, batch)| vec![batch]).collect()
+}
+
+fn rows() -> Vec<Vec<Vec<u8>>> {
+    let rig = scenario();
+    let dump = rig.partitions[0].engine.state.dump();
+    dump.into_iter()
+        .map(|((table, key), row)| vec![vec![table], key, row])
+        .collect()
+}
+
+fn golden_rows() -> store_rows::Rows {
+    golden("state.txt", rows)
+        .into_iter()
+        .map(|mut line| {
+            let row = line.pop().unwrap();
+            let key = line.pop().unwrap();
+            ((line[0][0], key), row)
+        })
+        .collect()
+}
+
+mod store_rows {
+    pub type Rows = std::collections::BTreeMap<(u8, Vec<u8>), Vec<u8>>;
+}
+
+#[test]
+fn an_old_log_applies_to_the_same_state() {
+    let rows = golden_rows();
+    let state = State::open(1, Arc::new(EmptyStore)).unwrap();
+    let mut engine = Engine::new(config(1, 2), state, 1);
+    for batch in golden("log.txt", batches) {
+        engine.apply(&batch[0]).unwrap();
+    }
+    assert!(
+        engine.state.dump() == rows,
+        "the appliers no longer do what they did"
+    );
+    let tables: std::collections::BTreeSet<u8> = rows.keys().map(|(table, _)| *table).collect();
+    assert_eq!(
+        Vec::from_iter(tables),
+        [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10],
+        "every table has a row"
+    );
+}
+
+#[test]
+fn an_old_state_opens() {
+    let rows = golden_rows();
+    let store = MemoryStore(Arc::new(Mutex::new(rows.clone())));
+    let mut state = State::open(1, Arc::new(store)).unwrap();
+    assert!(state.dump() == rows);
+    assert!(state.jobs.next_back_off().is_some() && state.timers.next_due().is_some());
+    // Every row can be read and says the same when it is written again.
+    let keys: Vec<Key> = rows
+        .keys()
+        .filter(|(table, _)| *table == 2)
+        .map(|(_, key)| Key(i64::from_be_bytes(key.as_slice().try_into().unwrap())))
+        .collect();
+    for key in keys {
+        assert!(state.elements.get_mut(key).is_some());
+    }
+    assert!(state.dump() == rows);
+    assert_eq!(state.fault(), None);
+}
+
+fn remote_commands() -> Vec<RemoteCommand> {
+    let key = |counter| Key::new(2, counter);
+    let variables = vec![("a".into(), "1.50".into())];
+    let distribute = |command| RemoteCommand::Distribute {
+        distribution_key: key(1),
+        origin: 1,
+        command,
+    };
+    vec![
+        RemoteCommand::OpenMessageSubscription(MessageSubscriptionValue {
+            process_instance_key: key(1),
+            element_instance_key: key(2),
+            process_definition_key: key(3),
+            bpmn_process_id: "p".into(),
+            message_name: "m".into(),
+            correlation_key: "k".into(),
+            interrupting: true,
+            message_key: Key::NONE,
+            variables: vec![],
+        }),
+        RemoteCommand::MessageSubscriptionOpened {
+            element_instance_key: key(1),
+            message_name: "m".into(),
+        },
+        RemoteCommand::CorrelateSubscription(CorrelateSubscription {
+            message_partition: 2,
+            process_instance_key: key(1),
+            element_instance_key: key(2),
+            message_name: "m".into(),
+            message_key: key(3),
+            variables,
+        }),
+        RemoteCommand::MessageCorrelated {
+            element_instance_key: key(1),
+            message_name: "m".into(),
+            message_key: key(2),
+        },
+        RemoteCommand::RejectCorrelation {
+            element_instance_key: key(1),
+            process_instance_key: key(2),
+            message_name: "m".into(),
+            message_key: key(3),
+        },
+        RemoteCommand::CloseMessageSubscription {
+            element_instance_key: key(1),
+            message_name: "m".into(),
+            reply_to: 3,
+        },
+        RemoteCommand::MessageSubscriptionClosed {
+            element_instance_key: key(1),
+            message_name: "m".into(),
+        },
+        distribute(Distributed::Deployment {
+            deployment_key: key(1),
+            resources: vec![Resource {
+                name: "p.bpmn".into(),
+                content: "<xml/>".into(),
+            }],
+            processes: vec![ProcessValue {
+                bpmn_process_id: "p".into(),
+                version: 2,
+                version_tag: Some("t".into()),
+                process_definition_key: key(2),
+                deployment_key: key(1),
+                resource_name: "p.bpmn".into(),
+                checksum: vec![1, 2].into(),
+                resource: "<xml/>".into(),
+                elements: vec!["p".into(), "s".into()],
+            }],
+        }),
+        distribute(Distributed::ResourceDeletion {
+            resource_key: key(1),
+        }),
+        distribute(Distributed::PinClock { time: START }),
+        distribute(Distributed::ResetClock),
+        RemoteCommand::AcknowledgeDistribution {
+            distribution_key: key(1),
+            partition: 3,
+        },
+    ]
+}
+
+#[test]
+fn commands_between_partitions_read_and_write_as_ever() {
+    let commands = remote_commands();
+    let lines = golden("remote.txt", || {
+        commands.iter().map(|c| vec![encode(c)]).collect()
+    });
+    assert_eq!(lines.len(), commands.len());
+    for (line, command) in lines.iter().zip(&commands) {
+        assert_eq!(decode::<RemoteCommand>(&line[0]).as_ref(), Ok(command));
+        assert_eq!(hex(&encode(command)), hex(&line[0]), "{command:?}");
+    }
+}
