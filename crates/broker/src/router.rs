@@ -344,21 +344,11 @@ impl Broker {
             Command::CorrelateMessage(message) => {
                 message_partition(&message.correlation_key, self.config.partitions)
             }
-            Command::PinClock { .. } | Command::ResetClock => {
-                return self.submit_everywhere(request, started);
-            }
+            // The engine takes it to the other partitions.
+            Command::PinClock { .. } | Command::ResetClock => 1,
             Command::ActivateJobs(_) => 1,
         };
         self.submit(partition, request, started)
-    }
-
-    /// The clock is one for the cluster: every partition takes the command, the last one's answer is the client's.
-    fn submit_everywhere(&self, request: Request, started: Instant) -> Result<Reply, Failure> {
-        let mut last = None;
-        for partition in 1..=self.config.partitions {
-            last = Some(self.submit(partition, request.clone(), started)?);
-        }
-        last.ok_or_else(|| unknown_partition(1))
     }
 
     /// Asks each partition once. Collects up to `max_jobs`.

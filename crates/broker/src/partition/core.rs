@@ -65,6 +65,8 @@ pub struct PartitionCore {
     engine: Engine,
     group: Group,
     proposed: VecDeque<Proposed>,
+    /// A batch that the group does not take at the moment; it is offered again.
+    refused: Option<(Bytes, Effects, u64)>,
     leader: bool,
     /// The engine is void until it is rebuilt.
     stale: bool,
@@ -84,6 +86,7 @@ impl PartitionCore {
             engine,
             group,
             proposed: VecDeque::new(),
+            refused: None,
             leader: false,
             stale: false,
             applied: checkpoint.0,
@@ -100,6 +103,7 @@ impl PartitionCore {
     /// Room for another entry: with none, commands wait.
     pub fn has_room(&self) -> bool {
         self.leader
+            && !self.is_stale()
             && self.proposed.len() < MAX_INFLIGHT_ENTRIES
             && self.group.uncommitted_bytes() < MAX_INFLIGHT_BYTES
     }
@@ -180,19 +184,13 @@ impl PartitionCore {
         if let Some(fault) = self.engine.fault() {
             return Err(fault.into());
         }
+        if let Some((batch, effects, next_position)) = self.refused.take() {
+            return self.offer(batch, effects, next_position);
+        }
         let (batch, effects) = self.engine.take_batch();
         let next_position = self.engine.next_position();
         match batch {
-            Some(batch) => {
-                let id = self.group.propose(Bytes::from(batch))?;
-                (self.evaluated, self.evaluated_term) = (id.index, id.term);
-                self.proposed.push_back(Proposed {
-                    index: id.index,
-                    effects,
-                    next_position,
-                });
-                Ok(Some(id.index))
-            }
+            Some(batch) => self.offer(Bytes::from(batch), effects, next_position),
             None if effects.is_empty() => Ok(None),
             None => {
                 // Nothing was recorded, but the answer saw the state: it leaves after what the state depends on.
@@ -207,6 +205,35 @@ impl PartitionCore {
         }
     }
 
+    fn offer(
+        &mut self,
+        batch: Bytes,
+        effects: Effects,
+        next_position: u64,
+    ) -> Result<Option<u64>, CoreError> {
+        match self.group.propose(batch.clone()) {
+            Ok(id) => {
+                (self.evaluated, self.evaluated_term) = (id.index, id.term);
+                self.proposed.push_back(Proposed {
+                    index: id.index,
+                    effects,
+                    next_position,
+                });
+                Ok(Some(id.index))
+            }
+            // The next poll reports the loss of leadership, and the state is rebuilt.
+            Err(ProposeError::NotLeader { .. }) => {
+                self.stale = true;
+                Ok(None)
+            }
+            Err(ProposeError::Transferring { .. } | ProposeError::TooMuchUncommitted { .. }) => {
+                self.refused = Some((batch, effects, next_position));
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// Lets the replica work and collects what may now leave.
     pub fn poll(&mut self, polled: &mut Polled) -> Result<(), CoreError> {
         polled.output.clear();
@@ -218,7 +245,8 @@ impl PartitionCore {
             match event {
                 Event::Committed { index } => self.applied = self.applied.max(*index),
                 Event::Apply(entry) => {
-                    if !entry.payload.is_empty() {
+                    // A void state gets the entry when it is rebuilt.
+                    if !self.stale && !entry.payload.is_empty() {
                         let applied = self.engine.apply(&entry.payload);
                         applied.map_err(|reason| CoreError::Apply {
                             index: entry.index,
@@ -236,6 +264,16 @@ impl PartitionCore {
                 Event::Role(_) => {
                     if std::mem::replace(&mut self.leader, false) {
                         polled.lost_leadership = true;
+                        // What comes after this event may stand in the place of what was proposed.
+                        release(
+                            &mut self.proposed,
+                            self.applied,
+                            &mut self.committed_position,
+                            &mut polled.released,
+                        );
+                        self.proposed.clear();
+                        self.refused = None;
+                        self.stale = true;
                     }
                 }
                 Event::ProduceSnapshot { .. }
@@ -244,17 +282,12 @@ impl PartitionCore {
                 | Event::DiscardSnapshot => {}
             }
         }
-        while let Some(first) = self.proposed.pop_front_if(|p| p.index <= self.applied) {
-            self.committed_position = first.next_position - 1;
-            polled.released.push(Released {
-                index: first.index,
-                effects: first.effects,
-            });
-        }
-        if polled.lost_leadership {
-            self.proposed.clear();
-            self.stale = true;
-        }
+        release(
+            &mut self.proposed,
+            self.applied,
+            &mut self.committed_position,
+            &mut polled.released,
+        );
         if let Some(fault) = self.engine.fault() {
             return Err(fault.into());
         }
@@ -265,11 +298,28 @@ impl PartitionCore {
     pub fn rebuild(&mut self, engine: Engine, term: u64) {
         self.engine = engine;
         self.stale = false;
+        self.committed_position = self.engine.next_position() - 1;
         (self.evaluated, self.evaluated_term) = (self.applied, term);
     }
 
-    /// The engine's state is void; see [`Polled::lost_leadership`].
+    /// The engine's state is not that of an entry of the log: it is void (see [`Polled::lost_leadership`]), or the group
+    /// does not take its newest batch at the moment. It must not become a checkpoint.
     pub fn is_stale(&self) -> bool {
-        self.stale
+        self.stale || self.refused.is_some()
+    }
+}
+
+fn release(
+    proposed: &mut VecDeque<Proposed>,
+    applied: u64,
+    committed_position: &mut u64,
+    released: &mut Vec<Released>,
+) {
+    while let Some(first) = proposed.pop_front_if(|p| p.index <= applied) {
+        *committed_position = first.next_position - 1;
+        released.push(Released {
+            index: first.index,
+            effects: first.effects,
+        });
     }
 }

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use skep_model::{Mapping, TextValue};
-use skep_protocol::Key;
 use skep_protocol::document::{JsonText, write_json_string};
 use skep_protocol::value::ErrorType;
+use skep_protocol::{Document, Key};
 
 use super::{Problem, Subject};
 use crate::processing::{Context, expression, variable};
@@ -76,34 +76,16 @@ fn evaluate(
     Ok(results)
 }
 
-/// Sets `value` at `path` within the object `base`; what is no object on the way is replaced by one.
+/// Sets `value` at `path` within the object `base`; what is no object on the way is replaced by one. Other members keep
+/// their place and their text.
 fn nested(base: Option<&str>, path: &[Arc<str>], value: &str) -> String {
-    use serde_json::value::RawValue;
-    use std::collections::BTreeMap;
-    type Members<'a> = Vec<(String, &'a RawValue)>;
-    // Keeps the order of the members and the text of their values.
-    let members: Members<'_> = base
-        .and_then(|text| serde_json::from_str::<BTreeMap<String, &RawValue>>(text).ok())
-        .map(|map| map.into_iter().collect())
-        .unwrap_or_default();
     let Some((name, rest)) = path.split_first() else {
         return value.to_string();
     };
-    let old = members
-        .iter()
-        .find(|(n, _)| **n == **name)
-        .map(|(_, v)| v.get());
-    let new = if rest.is_empty() {
-        value.to_string()
-    } else {
-        nested(old, rest, value)
-    };
-    let mut out = String::new();
-    let others = members
-        .iter()
-        .filter(|(n, _)| **n != **name)
-        .map(|(n, v)| (n.as_str(), v.get()));
-    let pairs = others.chain(std::iter::once((&**name, new.as_str())));
-    skep_protocol::document::write_json_object(pairs, &mut out);
-    out
+    let mut members = base
+        .and_then(|text| Document::parse(text).ok())
+        .unwrap_or_default();
+    let old = members.get(name).cloned();
+    members.set(name.clone(), nested(old.as_deref(), rest, value));
+    members.to_json()
 }
