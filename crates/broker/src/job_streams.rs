@@ -58,14 +58,15 @@ impl Stream {
             .is_ok()
     }
 
-    /// Hands a committed job over. It comes back when the stream is closed.
-    pub fn deliver(&self, job: ActivatedJob) -> Result<Option<Waker>, ActivatedJob> {
+    /// Hands a committed job over; whom to wake is added to `wakers`. False when the stream is closed: the job goes back.
+    pub fn deliver(&self, job: ActivatedJob, wakers: &mut Vec<Waker>) -> bool {
         let mut queue = self.queue.lock();
         if queue.closed {
-            return Err(job);
+            return false;
         }
         queue.jobs.push_back(job);
-        Ok(queue.waker.take())
+        wakers.extend(queue.waker.take());
+        true
     }
 
     /// Ends the stream from the broker's side; the receiver sees the jobs that are there, then the end.

@@ -167,19 +167,10 @@ impl BrokerMetrics {
 
     /// Enters all families under their public names. Counters get `_total` from the text format.
     pub fn register(&self, registry: &mut Registry) {
-        let mut add =
-            |name: &str, help: &str, metric: Box<dyn FnOnce(&mut Registry, &str, &str)>| {
-                metric(registry, name, help);
-            };
         macro_rules! family {
-            ($name:literal, $help:literal, $field:expr) => {{
-                let metric = $field.clone();
-                add(
-                    $name,
-                    $help,
-                    Box::new(move |r, n, h| r.register(n, h, metric)),
-                );
-            }};
+            ($name:literal, $help:literal, $field:expr) => {
+                registry.register($name, $help, $field.clone())
+            };
         }
         family!(
             "zeebe_log_appender_append_latency_seconds",

@@ -675,19 +675,16 @@ impl Partition {
 
     fn push(&mut self, stream: StreamId, job: skep_protocol::ActivatedJob) {
         let (key, deadline) = (job.key, job.deadline);
-        let delivered = match self.streams.get(stream) {
-            Some(stream) => stream.deliver(job),
-            None => Err(job),
-        };
-        match delivered {
-            Ok(waker) => {
-                self.metrics.pushed();
-                self.wakers.extend(waker);
-            }
-            Err(_) => {
-                self.metrics.push_failed();
-                self.own_inbox.send(Message::Yield { key, deadline });
-            }
+        let wakers = &mut self.wakers;
+        if self
+            .streams
+            .get(stream)
+            .is_some_and(|stream| stream.deliver(job, wakers))
+        {
+            self.metrics.pushed();
+        } else {
+            self.metrics.push_failed();
+            self.own_inbox.send(Message::Yield { key, deadline });
         }
     }
 
