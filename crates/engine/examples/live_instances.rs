@@ -23,19 +23,28 @@ use skep_protocol::{Document, Key};
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 type Index = HashMap<(u8, [u8; 8]), (u64, u32)>;
+/// Rows whose keys are no numbers.
+type Others = Vec<(u8, Vec<u8>, Vec<u8>)>;
 
 /// Rows in a file, found by key.
 struct FileStore {
     file: File,
     index: Mutex<Index>,
-    others: Mutex<Vec<(u8, Vec<u8>, Vec<u8>)>>,
+    others: Mutex<Others>,
 }
 
 struct Writer<'a> {
     out: BufWriter<&'a File>,
     at: u64,
     index: Index,
-    others: Vec<(u8, Vec<u8>, Vec<u8>)>,
+    others: Others,
+}
+
+impl Writer<'_> {
+    fn finish(mut self) -> (u64, Index, Others) {
+        self.out.flush().expect("the store is written");
+        (self.at, self.index, self.others)
+    }
 }
 
 impl CheckpointWriter for Writer<'_> {
@@ -185,14 +194,7 @@ fn main() {
         others: Vec::new(),
     };
     engine.state.checkpoint(&mut writer);
-    writer.out.flush().expect("the store is written");
-    let Writer {
-        out,
-        at,
-        index,
-        others,
-    } = writer;
-    drop(out);
+    let (at, index, others) = writer.finish();
     report("checkpoint written", started, count);
     println!(
         "  store                      {:.0} MiB, {} rows",

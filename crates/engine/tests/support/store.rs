@@ -12,7 +12,10 @@ pub struct MemoryStore(pub Arc<Mutex<Rows>>);
 
 /// A checkpoint on its way to the store.
 #[derive(Default)]
-pub struct Pending(Vec<((u8, Vec<u8>), Option<Vec<u8>>)>);
+pub struct Pending(Vec<Change>);
+
+/// A row that is written, or deleted.
+type Change = ((u8, Vec<u8>), Option<Vec<u8>>);
 
 impl MemoryStore {
     /// The checkpoint has reached the disk.
