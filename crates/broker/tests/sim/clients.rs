@@ -1,0 +1,255 @@
+//! What clients ask and what they were told. What they were told must be true on every node in the end.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use skep_engine::{Engine, RequestId};
+use skep_model::builder::Bpmn;
+use skep_protocol::command::*;
+use skep_protocol::{ActivatedJob, Document, Key, Rejection, Response};
+
+use super::Random;
+
+pub const JOB_TYPE: &str = "work";
+pub const HOUR: i64 = 3_600_000;
+const PROCESSES: [&str; 4] = ["task", "timer", "message", "parallel"];
+
+/// What a request was about.
+#[derive(Clone, Debug)]
+enum Asked {
+    Deploy,
+    /// Process and order number.
+    Create(&'static str, u64),
+    Activate,
+    Complete(Key),
+    Cancel(Key),
+    Publish(u64),
+    Other,
+}
+
+#[derive(Default)]
+pub struct Clients {
+    next_request: RequestId,
+    asked: BTreeMap<RequestId, Asked>,
+    deployed: bool,
+    next_order: u64,
+    /// Orders of instances that were acknowledged to wait for a message.
+    waiting_orders: Vec<u64>,
+    /// Acknowledged instances: process and order.
+    created: BTreeMap<Key, (&'static str, u64)>,
+    /// Instances whose end was asked for.
+    touched: BTreeSet<Key>,
+    cancelled: BTreeSet<Key>,
+    completed: BTreeSet<Key>,
+    published: BTreeSet<u64>,
+    pub jobs: Vec<ActivatedJob>,
+    pub acknowledged: u64,
+    pub pushed: u64,
+    pub remote: u64,
+}
+
+fn processes() -> Vec<Resource> {
+    let all = [
+        Bpmn::process("task")
+            .start("s")
+            .service_task("t", JOB_TYPE)
+            .end("e"),
+        Bpmn::process("timer")
+            .start("s")
+            .catch_duration("t", "PT0.5S")
+            .end("e"),
+        Bpmn::process("message")
+            .start("s")
+            .catch_message("m", "paid", "=order")
+            .end("e"),
+        Bpmn::process("parallel")
+            .start("s")
+            .parallel("fork")
+            .service_task("a", JOB_TYPE)
+            .parallel("join")
+            .end("e")
+            .from("fork")
+            .service_task("b", JOB_TYPE)
+            .to("join"),
+    ];
+    let resource = |(bpmn, name): (Bpmn, &str)| Resource {
+        name: format!("{name}.bpmn"),
+        content: bpmn.xml().into(),
+    };
+    all.into_iter().zip(PROCESSES).map(resource).collect()
+}
+
+impl Clients {
+    /// The next command, with the number of its request.
+    pub fn command(&mut self, random: &mut Random) -> (RequestId, Command) {
+        let (asked, command) = self.choose(random);
+        self.next_request += 1;
+        self.asked.insert(self.next_request, asked);
+        (self.next_request, command)
+    }
+
+    fn choose(&mut self, random: &mut Random) -> (Asked, Command) {
+        if !self.deployed {
+            let resources = processes();
+            return (Asked::Deploy, Command::Deploy(Deploy { resources }));
+        }
+        match random.below(16) {
+            0..6 => self.create(random),
+            6..8 => {
+                let activate = ActivateJobs {
+                    job_type: JOB_TYPE.into(),
+                    worker: "worker".into(),
+                    timeout: 600,
+                    max_jobs: 3,
+                    fetch_variables: vec![],
+                };
+                (Asked::Activate, Command::ActivateJobs(activate))
+            }
+            8..12 if !self.jobs.is_empty() => {
+                let job = self
+                    .jobs
+                    .swap_remove(random.below(self.jobs.len() as u64) as usize);
+                self.touched.insert(job.process_instance_key);
+                if random.below(5) == 0 {
+                    let fail = FailJob {
+                        job_key: job.key,
+                        retries: 2,
+                        retry_back_off: 100,
+                        error_message: "again".into(),
+                        variables: Document::new(),
+                    };
+                    return (Asked::Other, Command::FailJob(fail));
+                }
+                let variables = Document::parse(r#"{"done":true}"#).unwrap();
+                let job_key = job.key;
+                (
+                    Asked::Complete(job_key),
+                    Command::CompleteJob { job_key, variables },
+                )
+            }
+            12 if !self.created.is_empty() => {
+                let at = random.below(self.created.len() as u64) as usize;
+                let key = *self.created.keys().nth(at).unwrap();
+                self.touched.insert(key);
+                let process_instance_key = key;
+                (
+                    Asked::Cancel(key),
+                    Command::CancelProcessInstance {
+                        process_instance_key,
+                    },
+                )
+            }
+            13..16 if !self.waiting_orders.is_empty() => {
+                let at = random.below(self.waiting_orders.len() as u64) as usize;
+                let order = self.waiting_orders.swap_remove(at);
+                let publish = PublishMessage {
+                    name: "paid".into(),
+                    correlation_key: format!("order-{order}").into(),
+                    time_to_live: HOUR,
+                    message_id: "".into(),
+                    variables: Document::new(),
+                };
+                (Asked::Publish(order), Command::PublishMessage(publish))
+            }
+            _ => self.create(random),
+        }
+    }
+
+    fn create(&mut self, random: &mut Random) -> (Asked, Command) {
+        let process = PROCESSES[random.below(PROCESSES.len() as u64) as usize];
+        self.next_order += 1;
+        let order = self.next_order;
+        let variables = format!(r#"{{"order":"order-{order}"}}"#);
+        let create = CreateProcessInstance {
+            process: ProcessRef::Id {
+                bpmn_process_id: process.into(),
+                version: -1,
+            },
+            variables: Document::parse(&variables).unwrap(),
+            start_instructions: vec![],
+            terminate_after: vec![],
+            tags: vec![],
+            business_id: None,
+            await_result: None,
+        };
+        (
+            Asked::Create(process, order),
+            Command::CreateProcessInstance(create),
+        )
+    }
+
+    /// A client hears the answer to its request.
+    pub fn answered(&mut self, id: RequestId, answer: Result<Response, Rejection>) {
+        let asked = self.asked.remove(&id);
+        let asked = asked.unwrap_or_else(|| panic!("request {id} was answered twice: {answer:?}"));
+        let Ok(response) = answer else {
+            assert!(
+                !matches!(asked, Asked::Create(..) | Asked::Publish(_)),
+                "{asked:?} was rejected although the deployment was acknowledged: {answer:?}"
+            );
+            return;
+        };
+        self.acknowledged += 1;
+        match (asked, response) {
+            (Asked::Deploy, _) => self.deployed = true,
+            (Asked::Create(process, order), Response::ProcessInstanceCreated(created)) => {
+                let before = self
+                    .created
+                    .insert(created.process_instance_key, (process, order));
+                assert_eq!(before, None, "an instance's key was given twice");
+                if process == "message" {
+                    self.waiting_orders.push(order);
+                }
+            }
+            (Asked::Activate, Response::JobsActivated { jobs, .. }) => self.jobs.extend(jobs),
+            (Asked::Complete(key), _) => assert!(
+                self.completed.insert(key),
+                "job {key:?} was completed twice"
+            ),
+            (Asked::Cancel(key), _) => {
+                assert!(self.cancelled.insert(key), "{key:?} was cancelled twice")
+            }
+            (Asked::Publish(order), _) => {
+                self.published.insert(order);
+            }
+            (Asked::Other, _) => {}
+            (asked, response) => panic!("{asked:?} was answered with {response:?}"),
+        }
+    }
+
+    /// Everything that was acknowledged is in this state. All timers must have fired.
+    pub fn check(&self, node: u64, engine: &mut Engine) {
+        let state = &mut engine.state;
+        for process in PROCESSES {
+            assert!(
+                state.processes.latest(process).is_some(),
+                "{process} is not deployed on node {node}"
+            );
+        }
+        for (key, (process, order)) in &self.created {
+            let lives = state.elements.get(*key).is_some();
+            let touched = self.touched.contains(key);
+            match *process {
+                "timer" => assert!(!lives, "the timer of {key:?} did not fire on node {node}"),
+                "message" if self.published.contains(order) => {
+                    assert!(!lives, "{key:?} did not get its message on node {node}");
+                }
+                // Only an acknowledged publication counts for certain.
+                "message" if !self.waiting_orders.contains(order) => {}
+                _ if !touched => assert!(
+                    lives,
+                    "{process} {key:?} was acknowledged and is lost on node {node}"
+                ),
+                _ => {}
+            }
+            if self.cancelled.contains(key) {
+                assert!(!lives, "{key:?} was cancelled and lives on node {node}");
+            }
+        }
+        for key in &self.completed {
+            assert!(
+                state.jobs.get(*key).is_none(),
+                "job {key:?} was completed and is there on node {node}"
+            );
+        }
+    }
+}

@@ -1,0 +1,419 @@
+//! One simulated node: the real partition core over a log on a disk with failures.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use skep_broker::partition::checkpoint::CheckpointMeta;
+use skep_broker::partition::core::{PartitionCore, Polled};
+use skep_engine::state::State;
+use skep_engine::{Effects, Engine, EngineConfig, JobStreams, Reservation};
+use skep_replication::{Append, EntryId, Event, Group, GroupConfig, Message, RecoveredLog, Role};
+use skep_storage::disk::MemoryDisk;
+use skep_storage::log::{Frame, Log, LogConfig, LogReader};
+
+use super::oracle::{Durable, Oracle, Stored};
+use super::store::Store;
+use super::{Mutation, Random, hash};
+
+const VOTERS: [u64; 3] = [1, 2, 3];
+/// Entries that stay in the log before a checkpoint.
+const KEEP: u64 = 10;
+
+/// One job stream with some room.
+pub struct Streams(pub u64);
+
+impl JobStreams for Streams {
+    fn reserve(&mut self, job_type: &str) -> Option<Reservation> {
+        if job_type != super::clients::JOB_TYPE {
+            return None;
+        }
+        self.0 = self.0.checked_sub(1)?;
+        Some(Reservation {
+            stream: 1,
+            worker: "stream".into(),
+            timeout: 700,
+            fetch_variables: Arc::from([]),
+        })
+    }
+}
+
+pub struct Running {
+    pub core: PartitionCore,
+    pub streams: Streams,
+    log: Log,
+    /// Handed to the disk, not flushed: in order.
+    pub queue: VecDeque<Append>,
+    pub disk_busy: bool,
+    /// Term and payload of entries that were handed out for appending.
+    entries: BTreeMap<u64, (u64, Bytes)>,
+    /// What was proposed: the entries whose effects wait.
+    proposed: VecDeque<EntryId>,
+    /// The leader's state after entries that are not committed.
+    speculative: BTreeMap<u64, u64>,
+    reported: u64,
+    checked: u64,
+    checkpoint: Option<CheckpointMeta>,
+    polled: Polled,
+}
+
+pub struct Node {
+    pub id: u64,
+    pub disk: MemoryDisk,
+    store: Store,
+    pub running: Option<Running>,
+    /// Counts starts, so that what was meant for an earlier life is dropped.
+    pub life: u64,
+    /// The highest position that was committed and durable here.
+    pub safe: u64,
+    pub rebuilds: u64,
+    pub checkpoints: u64,
+    pub compactions: u64,
+    mutation: Mutation,
+    seed: u64,
+}
+
+/// What left a node.
+#[derive(Default)]
+pub struct Left {
+    pub messages: Vec<Message>,
+    pub effects: Vec<Effects>,
+}
+
+fn digest(engine: &Engine) -> u64 {
+    let mut sum = 0;
+    for ((table, key), row) in engine.state.dump() {
+        sum = hash(&[sum, u64::from(table), key.len() as u64], &key);
+        sum = hash(&[sum, row.len() as u64], &row);
+    }
+    sum
+}
+
+fn open_engine(store: &Store) -> (Engine, CheckpointMeta) {
+    let meta = store.meta();
+    let config = EngineConfig {
+        retry_interval: 150,
+        ..EngineConfig::default()
+    };
+    let state = State::open(1, Arc::new(store.clone())).unwrap();
+    (Engine::new(config, state, meta.next_position), meta)
+}
+
+/// The state as of entry `to`: the checkpoint and the log behind it. Also the term of that entry.
+fn rebuilt(store: &Store, reader: &LogReader, to: u64, replay: bool) -> (Engine, u64) {
+    let (mut engine, meta) = open_engine(store);
+    let (mut from, mut term) = (meta.index + 1, meta.term);
+    while replay && from <= to {
+        for entry in reader.read(from, to + 1, 2000).unwrap() {
+            assert_eq!(entry.index, from);
+            (from, term) = (entry.index + 1, entry.term);
+            if !entry.payload.is_empty() {
+                engine.apply(&entry.payload).unwrap();
+            }
+        }
+    }
+    (engine, term)
+}
+
+impl Node {
+    pub fn new(id: u64, seed: u64, mutation: Mutation) -> Self {
+        Self {
+            id,
+            disk: MemoryDisk::new(),
+            store: Store::default(),
+            running: None,
+            life: 0,
+            safe: 0,
+            rebuilds: 0,
+            checkpoints: 0,
+            compactions: 0,
+            mutation,
+            seed,
+        }
+    }
+
+    pub fn start(&mut self, oracle: &mut Oracle) {
+        let config = LogConfig {
+            segment_bytes: 16384,
+            grow_bytes: 4096,
+            spare_segments: 1,
+            compress: true,
+            salt: Some(hash(&[self.seed, self.id], &[])),
+        };
+        let (log, recovered) = Log::open(Arc::new(self.disk.clone()), "/log", config).unwrap();
+        oracle.reopened(self.id, found(&log, oracle));
+        self.store.forget();
+        let (engine, meta) = open_engine(&self.store);
+        let mut config = GroupConfig::new(1, self.id, VOTERS.to_vec());
+        config.election_ticks = 10;
+        config.seed = hash(&[self.seed, self.id, self.life], &[]);
+        config.max_cached_bytes = 2000;
+        config.max_message_bytes = 2000;
+        config.max_apply_bytes = 1500;
+        config.max_uncommitted_bytes = 6000;
+        config.max_unpersisted_appends = 4;
+        config.max_inflight_messages = 4;
+        let recovered = RecoveredLog {
+            log: recovered,
+            checkpoint: EntryId {
+                index: meta.index,
+                term: meta.term,
+            },
+            source: Box::new(log.reader()),
+        };
+        let group = Group::open(config, recovered).unwrap();
+        oracle.moved_to(self.id, meta.index);
+        self.life += 1;
+        self.running = Some(Running {
+            core: PartitionCore::new(engine, group, (meta.index, meta.term)),
+            streams: Streams(0),
+            log,
+            queue: VecDeque::new(),
+            disk_busy: false,
+            entries: BTreeMap::new(),
+            proposed: VecDeque::new(),
+            speculative: BTreeMap::new(),
+            reported: meta.index,
+            checked: 0,
+            checkpoint: None,
+            polled: Polled::default(),
+        });
+    }
+
+    /// Power fails, perhaps while the disk is flushing what waits.
+    pub fn crash(&mut self, random: &mut Random) {
+        if let Some(mut running) = self.running.take() {
+            self.disk.hang_syncs();
+            let count = random.below(running.queue.len() as u64 + 1) as usize;
+            let appends = running.queue.drain(..count);
+            let frames: Vec<Frame> = appends.flat_map(|append| append.frames).collect();
+            assert!(frames.is_empty() || running.log.append(&frames).is_err());
+        }
+        self.disk.crash(&mut |bound| random.below(bound));
+    }
+
+    /// The disk has flushed some of what waits.
+    pub fn disk_done(&mut self, count: usize, oracle: &mut Oracle) {
+        let Some(running) = &mut self.running else {
+            return;
+        };
+        running.disk_busy = false;
+        let count = count.min(running.queue.len());
+        let done: Vec<Append> = running.queue.drain(..count).collect();
+        let Some(last) = done.last().map(|append| append.number) else {
+            return;
+        };
+        let frames: Vec<Frame> = done.into_iter().flat_map(|append| append.frames).collect();
+        running.log.append(&frames).unwrap();
+        oracle.flushed(self.id, &frames);
+        if self.mutation != Mutation::PersistedBeforeFlush {
+            running.core.group_mut().persisted(last);
+        }
+    }
+
+    pub fn receive(&mut self, from: u64, bytes: Bytes) {
+        if let Some(running) = &mut self.running {
+            let message = Message::decode(bytes).unwrap();
+            running.core.group_mut().receive(from, message);
+        }
+    }
+
+    /// The core of a node that takes commands.
+    pub fn leading(&mut self) -> Option<&mut Running> {
+        self.running.as_mut().filter(|r| r.core.has_room())
+    }
+
+    /// Proposes what was evaluated.
+    pub fn propose(&mut self, oracle: &mut Oracle, releases: &mut u64) {
+        let Some(running) = &mut self.running else {
+            return;
+        };
+        let before = running.core.evaluated();
+        let Some(index) = running.core.propose().unwrap() else {
+            return;
+        };
+        let (last, term) = running.core.evaluated();
+        let id = EntryId { index, term };
+        running.proposed.push_back(id);
+        if last != before.0 && running.core.engine().batch_len() == 0 {
+            let digest = digest(running.core.engine());
+            running.speculative.insert(index, digest);
+        }
+        if self.mutation == Mutation::EffectBeforeCommit {
+            *releases += 1;
+            oracle.acknowledge(*releases, index, term);
+        }
+    }
+
+    /// Takes the changed rows out of the state, to be stored when their entry is committed.
+    pub fn capture_checkpoint(&mut self) {
+        let Some(running) = &mut self.running else {
+            return;
+        };
+        let core = &mut running.core;
+        if running.checkpoint.is_some() || core.is_stale() || core.engine().batch_len() > 0 {
+            return;
+        }
+        let (index, term) = core.evaluated();
+        if index == 0 {
+            return;
+        }
+        let next_position = core.engine().next_position();
+        core.engine_mut().state.checkpoint(&mut self.store);
+        running.checkpoint = Some(CheckpointMeta {
+            index,
+            term,
+            next_position,
+        });
+    }
+
+    /// `safe`: what all nodes have, so that nobody needs a snapshot.
+    fn store_checkpoint(&mut self, safe: u64, oracle: &mut Oracle) {
+        let Some(running) = &mut self.running else {
+            return;
+        };
+        let early = self.mutation == Mutation::SpeculativeCheckpoint;
+        let applied = running.core.applied();
+        let Some(meta) = running
+            .checkpoint
+            .take_if(|meta| early || meta.index <= applied)
+        else {
+            return;
+        };
+        self.store.commit(meta);
+        self.checkpoints += 1;
+        // Twice: rows that were used lately get a second chance.
+        running.core.engine_mut().state.evict(0);
+        running.core.engine_mut().state.evict(0);
+        let upto = meta.index.min(safe).saturating_sub(KEEP);
+        if let Some(id) = running.core.group_mut().compact(upto)
+            && id.index <= running.log.last().index
+        {
+            running.log.compact(id.index, id.term).unwrap();
+            self.compactions += 1;
+            let base = Frame::Base {
+                index: id.index,
+                term: id.term,
+                reset: false,
+            };
+            oracle.flushed(self.id, &[base]);
+        }
+    }
+
+    /// Does what the core asks for, as the partition thread does.
+    pub fn poll(&mut self, oracle: &mut Oracle, releases: &mut u64, safe: u64) -> Left {
+        let mut left = Left::default();
+        while self.poll_once(oracle, releases, &mut left) {
+            self.store_checkpoint(safe, oracle);
+        }
+        self.store_checkpoint(safe, oracle);
+        if let Some(running) = &self.running {
+            let group = running.core.group();
+            oracle.saw_term(self.id, group.term(), group.leader() == Some(self.id));
+        }
+        left
+    }
+
+    fn poll_once(&mut self, oracle: &mut Oracle, releases: &mut u64, left: &mut Left) -> bool {
+        let id = self.id;
+        let Some(running) = &mut self.running else {
+            return false;
+        };
+        let mut polled = std::mem::take(&mut running.polled);
+        running.core.poll(&mut polled).unwrap();
+        for append in polled.output.appends.drain(..) {
+            if self.mutation == Mutation::PersistedBeforeFlush {
+                running.core.group_mut().persisted(append.number);
+            }
+            for frame in &append.frames {
+                if let Frame::Entry {
+                    index,
+                    term,
+                    payload,
+                    ..
+                } = frame
+                {
+                    running.entries.insert(*index, (*term, payload.clone()));
+                }
+            }
+            running.queue.push_back(append);
+        }
+        left.messages.append(&mut polled.output.messages);
+        for event in &polled.output.events {
+            match event {
+                Event::Apply(entry) => {
+                    oracle.committed(id, entry.index, entry.term, &entry.payload);
+                    running.reported = entry.index;
+                }
+                Event::Committed { index } => {
+                    for index in running.reported + 1..=*index {
+                        let (term, payload) = &running.entries[&index];
+                        oracle.committed(id, index, *term, payload);
+                    }
+                    running.reported = *index;
+                    while let Some((at, digest)) = running.speculative.pop_first() {
+                        if at > *index {
+                            running.speculative.insert(at, digest);
+                            break;
+                        }
+                        oracle.state_at(id, at, digest);
+                    }
+                }
+                Event::Role(Role::Leader { term }) => oracle.leads(id, *term),
+                Event::ProduceSnapshot { to } => running.core.group_mut().refuse_snapshot(*to),
+                Event::Role(_) => {}
+                other => panic!("nobody sends snapshots here: {other:?}"),
+            }
+        }
+        running.entries = running.entries.split_off(&running.reported);
+        self.safe = self.safe.max(running.reported);
+        for released in polled.released.drain(..) {
+            let entry = running.proposed.pop_front().unwrap();
+            assert_eq!(entry.index, released.index);
+            if self.mutation != Mutation::EffectBeforeCommit {
+                *releases += 1;
+                oracle.acknowledge(*releases, entry.index, entry.term);
+            }
+            left.effects.push(released.effects);
+        }
+        assert_eq!(running.core.applied(), running.reported);
+        if polled.lost_leadership {
+            self.rebuilds += 1;
+            running.proposed.clear();
+            running.speculative.clear();
+            running.checkpoint = None;
+            running.checked = 0;
+            self.store.forget();
+            let replay = self.mutation != Mutation::RebuildWithoutLog;
+            let applied = running.core.applied();
+            let (engine, term) = rebuilt(&self.store, &running.log.reader(), applied, replay);
+            running.core.rebuild(engine, term);
+        }
+        let core = &running.core;
+        let settled = !core.is_stale() && core.engine().batch_len() == 0;
+        if settled && core.evaluated().0 == core.applied() && running.checked != core.applied() {
+            running.checked = core.applied();
+            oracle.state_at(id, running.checked, digest(core.engine()));
+        }
+        let busy = polled.output.more || !polled.output.events.is_empty();
+        running.polled = polled;
+        busy
+    }
+}
+
+/// What a reopened log holds, in the oracle's terms.
+fn found(log: &Log, oracle: &Oracle) -> Durable {
+    let base = log.base();
+    let mut durable = Durable {
+        base: (base.index, base.term),
+        ..Durable::default()
+    };
+    let mut chain = oracle.chain(durable.base);
+    let entries = log.reader().read(base.index + 1, u64::MAX, usize::MAX);
+    for entry in entries.unwrap() {
+        let term = entry.term;
+        chain = hash(&[chain, entry.index, term], &entry.payload);
+        durable.entries.insert(entry.index, Stored { term, chain });
+    }
+    durable
+}
