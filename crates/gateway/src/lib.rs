@@ -26,11 +26,13 @@ pub mod metrics;
 mod rest;
 mod server;
 mod stop;
+mod trace;
 
 pub use config::{ExecutorConfig, GatewayConfig, LongPolling, MultipartLimits, OverloadPolicy};
 pub use metrics::GatewayMetrics;
 pub use rest::openapi::OPENAPI;
 pub use server::Gateway;
+pub use trace::{RequestSpan, SpanListener};
 
 /// The Camunda release whose interfaces the gateways speak; told to clients that ask (`gatewayVersion` comes from the
 /// broker's topology).

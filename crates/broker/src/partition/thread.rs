@@ -62,6 +62,8 @@ pub enum Message {
     CheckpointDone(Result<CheckpointMeta, String>),
     /// Make a checkpoint now; the sender hears when it is done.
     TakeSnapshot(Option<Sender<Result<(), String>>>),
+    /// Look again: processing goes on, or the clock was moved.
+    Wake,
     Stop,
 }
 
@@ -387,6 +389,7 @@ impl Partition {
                 self.checkpoint_waiters.extend(waiter);
                 self.capture_checkpoint();
             }
+            Message::Wake => self.next_check = Instant::now(),
             Message::Stop => self.begin_stop(),
             work => {
                 // Order is kept: nothing overtakes what waits for room.
@@ -527,7 +530,8 @@ impl Partition {
             self.next_tick
         };
         let mut wait = tick.min(self.next_check).saturating_duration_since(now);
-        if let Some(due) = self.due_at {
+        // What cannot be processed now is woken by what makes it possible: a written log, an operator.
+        if let Some(due) = self.due_at.filter(|_| self.can_process()) {
             let millis = u64::try_from(due.saturating_sub(self.clock.now())).unwrap_or(0);
             wait = wait.min(Duration::from_millis(millis));
         }
