@@ -9,9 +9,10 @@ use skep_protocol::{ActivatedJob, Failure, Response};
 
 use crate::admission::Gate;
 use crate::config::GatewayConfig;
-use crate::metrics::broker_requests::RequestKind;
+use crate::metrics::broker_requests::{self, RequestKind};
 use crate::metrics::{GatewayMetrics, Protocol};
 use crate::stop::Stop;
+use crate::trace::RequestSpan;
 
 /// One front end: what its connections share.
 pub struct FrontEnd {
@@ -64,6 +65,33 @@ impl Stopwatch {
     pub fn total_ns(&self) -> u64 {
         ns(self.started.elapsed())
     }
+
+    fn span(
+        &self,
+        protocol: Protocol,
+        kind: RequestKind,
+        broker: &Timings,
+        failure: Option<&'static str>,
+    ) -> RequestSpan {
+        RequestSpan {
+            protocol,
+            request_type: kind.name(),
+            started: self.started,
+            duration: self.started.elapsed(),
+            stages: [
+                self.queue_ns,
+                self.decode_ns,
+                broker.route,
+                broker.inbox_wait,
+                broker.evaluation,
+                broker.append,
+                broker.fsync,
+                broker.commit,
+                0,
+            ],
+            failure,
+        }
+    }
 }
 
 impl FrontEnd {
@@ -72,6 +100,7 @@ impl FrontEnd {
         &self,
         request: Request,
         timeout: Duration,
+        watch: &Stopwatch,
     ) -> (Result<Response, Failure>, Timings) {
         let kind = RequestKind::of(&request.command);
         let sent = Instant::now();
@@ -82,6 +111,10 @@ impl FrontEnd {
         };
         let metrics = &self.metrics.broker_requests;
         metrics.observe(kind, &result, ns(sent.elapsed()));
+        if let Some(listener) = &self.config.spans {
+            let failure = result.as_ref().err().map(broker_requests::error_name);
+            listener.answered(&watch.span(self.protocol, kind, &timings, failure));
+        }
         (result, timings)
     }
 

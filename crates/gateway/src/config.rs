@@ -1,7 +1,10 @@
 //! Settings of the gateways, with the defaults of the reference release where it has the setting.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 use std::time::Duration;
+
+use crate::trace::SpanListener;
 
 /// Everything that the gateways can be told. `Default` is what a fresh installation uses.
 #[derive(Clone, Debug)]
@@ -32,6 +35,8 @@ pub struct GatewayConfig {
     pub stream_keep_alive: Duration,
     /// Time for requests under way when the gateways stop.
     pub shutdown_grace: Duration,
+    /// Hears of each command that the broker answered.
+    pub spans: Option<Arc<dyn SpanListener>>,
 }
 
 /// Limits of a deployment over REST (`spring.servlet.multipart.*`, `server.tomcat.max-part-count`).
@@ -107,6 +112,7 @@ impl Default for GatewayConfig {
             job_stream_credit: 32,
             stream_keep_alive: Duration::from_secs(15),
             shutdown_grace: Duration::from_secs(5),
+            spans: None,
         }
     }
 }

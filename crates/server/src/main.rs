@@ -1,7 +1,15 @@
 //! The `skep` binary: one command line for the server and its tools.
 
+mod args;
+mod cli;
+mod config;
+mod logs;
 mod management;
+mod otlp;
+mod process;
 mod serve;
+
+use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
@@ -9,8 +17,13 @@ use clap::{Parser, Subcommand};
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+/// BPMN process orchestration, compatible with Camunda 8 clients.
 #[derive(Parser)]
-#[command(name = "skep", version, about = "BPMN process orchestration, compatible with Camunda 8 clients")]
+#[command(
+    name = "skep",
+    version,
+    after_help = "First steps:\n  skep serve\n  skep deploy examples/first-process.bpmn\n  skep start order --variables '{\"orderId\": \"o-1\", \"amount\": 99}'\n  skep status\n\nExit codes: 0 done, 1 failed, 2 wrong usage or configuration."
+)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -19,22 +32,39 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Start a server: REST on 8080, gRPC on 26500, management on 9600, all data in one directory.
-    Serve(serve::ServeArgs),
+    Serve(Box<serve::ServeArgs>),
+    /// Deploy BPMN files: all of them, or none when one has an error.
+    Deploy(cli::deploy::DeployArgs),
+    /// Start an instance of a process.
+    Start(cli::start::StartArgs),
+    /// Show nodes, partitions and their health.
+    Status(cli::status::StatusArgs),
     /// Put load on a server and report what a user of it would have seen.
     Load(Box<skep_load::LoadArgs>),
+    /// Evaluate a FEEL expression.
+    Feel(cli::feel::FeelArgs),
+    /// Print the records of a data directory as JSON lines, also while a server runs on it.
+    Log(cli::log::LogArgs),
+    /// Record a CPU flame graph of a running server.
+    Profile(cli::profile::ProfileArgs),
+    /// Print every setting with its value and where it comes from.
+    Config(Box<cli::config::ConfigCommand>),
 }
 
-fn main() -> anyhow::Result<()> {
-    match Cli::parse().command {
-        Command::Serve(args) => serve::run(args),
-        Command::Load(args) => {
-            let runtime = tokio::runtime::Builder::new_multi_thread()
-                .worker_threads(args.threads.max(1) as usize)
-                .enable_all()
-                .build()?;
-            let report = runtime.block_on(skep_load::run(*args))?;
-            println!("{}", report.to_text());
-            Ok(())
-        }
+fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Serve(args) => serve::run(&args),
+        Command::Deploy(args) => cli::block_on(cli::deploy::run(args)),
+        Command::Start(args) => cli::block_on(cli::start::run(args)),
+        Command::Status(args) => cli::block_on(cli::status::run(args)),
+        Command::Load(args) => cli::load(*args),
+        Command::Feel(args) => cli::feel::run(&args),
+        Command::Log(args) => cli::log::run(&args),
+        Command::Profile(args) => cli::block_on(cli::profile::run(args)),
+        Command::Config(args) => cli::config::run(&args),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => cli::report(&error),
     }
 }

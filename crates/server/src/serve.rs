@@ -1,96 +1,176 @@
 //! `skep serve`: wiring of broker, gateways and management.
 
-use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use clap::Args;
 use prometheus_client::registry::Registry;
 use skep_broker::clock::Clock;
-use skep_broker::{Broker, BrokerConfig};
-use skep_gateway::{Gateway, GatewayConfig, GatewayMetrics};
+use skep_broker::{Broker, OpenError};
+use skep_gateway::{Gateway, GatewayMetrics, SpanListener};
 
+use crate::args::ConfigArgs;
+use crate::config::{ConfigError, Loaded, Settings};
+use crate::logs::Logs;
 use crate::management::{self, Management};
+use crate::otlp::Exporter;
+use crate::process::ProcessMetrics;
+
+/// After the gateways have stopped, partitions get this long for a last checkpoint. Without it nothing is lost: the next
+/// start replays a little more of the log.
+const CHECKPOINT_GRACE: Duration = Duration::from_secs(20);
 
 #[derive(Args)]
 pub struct ServeArgs {
-    /// Directory of all data.
-    #[arg(long, default_value = "data")]
-    data: PathBuf,
-    /// Number of partitions; fixed for the life of the data directory.
-    #[arg(long, default_value_t = 1)]
-    partitions: u32,
-    /// Address to listen on.
-    #[arg(long, default_value = "0.0.0.0")]
-    address: std::net::IpAddr,
-    /// Port of the REST API; 0 takes a free one.
-    #[arg(long, default_value_t = 8080)]
-    rest_port: u16,
-    /// Port of the gRPC API; 0 takes a free one.
-    #[arg(long, default_value_t = 26500)]
-    grpc_port: u16,
-    /// Port of health, metrics and management; 0 takes a free one.
-    #[arg(long, default_value_t = 9600)]
-    management_port: u16,
+    #[command(flatten)]
+    config: ConfigArgs,
 }
 
-pub fn run(args: ServeArgs) -> anyhow::Result<()> {
+pub fn run(args: &ServeArgs) -> anyhow::Result<()> {
     let started = Instant::now();
-    tracing_subscriber::fmt()
-        .with_env_filter(
-            tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| "info".into()),
-        )
-        .with_writer(std::io::stderr)
-        .init();
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(serve(args, started))
+    let loaded = args.config.load()?;
+    let settings = &loaded.settings;
+    let logs = Logs::init(&settings.log_level, settings.log_format)
+        .map_err(|reason| anyhow::anyhow!("the log cannot be set up: {reason}"))?;
+    for warning in &loaded.warnings {
+        tracing::warn!("configuration: {warning}");
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(settings.worker_threads)
+        .thread_name("gateway")
+        .enable_all()
+        .build()
+        .context("the server's threads cannot be started")?;
+    let served = runtime.block_on(serve(loaded, logs, started));
+    // What is left (a profile, an operator's request) ends with the process.
+    runtime.shutdown_background();
+    served
 }
 
-async fn serve(args: ServeArgs, started: Instant) -> anyhow::Result<()> {
-    let broker_config = BrokerConfig {
-        partitions: args.partitions,
-        directory: args.data.clone(),
-        ..BrokerConfig::default()
-    };
-    let gateway_config = GatewayConfig {
-        rest_addr: SocketAddr::new(args.address, args.rest_port),
-        grpc_addr: SocketAddr::new(args.address, args.grpc_port),
-        ..GatewayConfig::default()
-    };
-    let clock = Arc::new(Clock::default());
-    let broker = tokio::task::spawn_blocking(move || Broker::open(broker_config, clock))
-        .await?
-        .context("the server cannot start")?;
+async fn serve(loaded: Loaded, logs: Arc<Logs>, started: Instant) -> anyhow::Result<()> {
+    let Loaded {
+        settings,
+        effective,
+        ..
+    } = loaded;
+    let stop = Signals::listen().context("signals cannot be received")?;
+    let management = Management::new(
+        settings.base_path.clone(),
+        settings.clock_controlled,
+        effective,
+        logs,
+    );
+    // First, so that probes are answered while data is recovered.
+    let management_addr =
+        management::listen(settings.management.socket(), management.clone()).await?;
+    let broker = open_broker(&settings).await?;
     let mut registry = Registry::default();
     broker.metrics().register(&mut registry);
     let gateway_metrics = Arc::new(GatewayMetrics::new());
     gateway_metrics.register(&mut registry);
+    let process = ProcessMetrics::register(&mut registry, started);
+    let mut gateway_config = settings.gateway_config();
+    let exporter = Exporter::start(&settings.trace).map_err(|e| ConfigError(vec![e]))?;
+    gateway_config.spans = exporter.map(|exporter| exporter as Arc<dyn SpanListener>);
     let gateway = Gateway::bind(gateway_config, broker.clone(), gateway_metrics).await?;
     let (rest, grpc) = (gateway.rest_addr(), gateway.grpc_addr());
-    let management = Management::new(broker.clone(), registry);
-    let management_addr =
-        management::listen(SocketAddr::new(args.address, args.management_port), management).await?;
+    management.started(broker.clone(), registry, process);
 
-    println!("Skep {} is up after {} ms.", env!("CARGO_PKG_VERSION"), started.elapsed().as_millis());
+    println!(
+        "Skep {} is up after {} ms.",
+        env!("CARGO_PKG_VERSION"),
+        started.elapsed().as_millis()
+    );
     println!("  REST        http://localhost:{}/v2", rest.port());
     println!("  gRPC        localhost:{}", grpc.port());
-    println!("  management  http://localhost:{}/actuator/health", management_addr.port());
-    println!("  data        {}", args.data.display());
-    gateway.serve(shutdown_signal()).await;
-    tracing::info!("shutting down");
-    tokio::task::spawn_blocking(move || broker.stop()).await?;
+    println!(
+        "  management  http://localhost:{}{}/health",
+        management_addr.port(),
+        settings.base_path
+    );
+    println!("  data        {}", settings.broker.directory.display());
+    println!("{}", next_steps(rest.port()));
+    tracing::info!(
+        rest = rest.port(),
+        grpc = grpc.port(),
+        management = management_addr.port(),
+        data = %settings.broker.directory.display(),
+        partitions = settings.broker.partitions,
+        "started"
+    );
+
+    let stopping = management.clone();
+    let shutdown = async move {
+        let signal = stop.received().await;
+        tracing::info!(signal, "stopping; a second signal ends the process at once");
+        stopping.stopping();
+        tokio::spawn(async move {
+            stop.received().await;
+            tracing::warn!("stopped at once; the next start replays what has no checkpoint");
+            std::process::exit(1);
+        });
+    };
+    gateway.serve(shutdown).await;
+    let stopped = tokio::task::spawn_blocking(move || broker.stop());
+    match tokio::time::timeout(CHECKPOINT_GRACE, stopped).await {
+        Ok(result) => result?,
+        Err(_) => tracing::warn!(
+            "a partition took too long for its last checkpoint; the next start replays its log"
+        ),
+    }
+    tracing::info!("stopped");
     Ok(())
 }
 
-async fn shutdown_signal() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut term), Ok(mut int)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) else {
-        return std::future::pending().await;
+async fn open_broker(settings: &Settings) -> anyhow::Result<Arc<Broker>> {
+    let config = settings.broker.clone();
+    let clock = Arc::new(Clock::default());
+    let opened = tokio::task::spawn_blocking(move || Broker::open(config, clock)).await?;
+    opened.map_err(|error| match error {
+        OpenError::InUse { .. } => anyhow::anyhow!(
+            "{error}. Another skep serve has it: stop that one, or choose another directory with --data"
+        ),
+        error => anyhow::Error::new(error).context("the server cannot start"),
+    })
+}
+
+fn next_steps(rest: u16) -> String {
+    let address = if rest == 8080 {
+        String::new()
+    } else {
+        format!(" --address http://localhost:{rest}")
     };
-    tokio::select! {
-        _ = term.recv() => {}
-        _ = int.recv() => {}
+    let skep = std::env::args()
+        .next()
+        .unwrap_or_else(|| "skep".to_string());
+    format!(
+        "\nWhat to do next, in another terminal:\n\
+         \x20 {skep} deploy examples/first-process.bpmn{address}\n\
+         \x20 {skep} start order --variables '{{\"orderId\": \"o-1\", \"amount\": 99}}'{address}\n\
+         \x20 {skep} status{address}\n\
+         Workers in Python, JavaScript and Java: examples/README.md. Settings: {skep} config, docs/configuration.md."
+    )
+}
+
+/// The signals that ask a server to stop.
+struct Signals(tokio::sync::Mutex<(tokio::signal::unix::Signal, tokio::signal::unix::Signal)>);
+
+impl Signals {
+    fn listen() -> std::io::Result<Signals> {
+        use tokio::signal::unix::{SignalKind, signal};
+        let signals = (
+            signal(SignalKind::terminate())?,
+            signal(SignalKind::interrupt())?,
+        );
+        Ok(Signals(tokio::sync::Mutex::new(signals)))
+    }
+
+    async fn received(&self) -> &'static str {
+        let (terminate, interrupt) = &mut *self.0.lock().await;
+        tokio::select! {
+            _ = terminate.recv() => "SIGTERM",
+            _ = interrupt.recv() => "SIGINT",
+        }
     }
 }

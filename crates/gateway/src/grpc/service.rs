@@ -68,7 +68,9 @@ impl GatewayService {
         let finishing = decoded.command.is_finishing();
         let slot = front.gate.enter(finishing).await.map_err(status)?;
         watch.queued();
-        let (result, timings) = front.execute(decoded, front.config.request_timeout).await;
+        let (result, timings) = front
+            .execute(decoded, front.config.request_timeout, &watch)
+            .await;
         drop((slot, budget));
         front.book(&watch, &timings);
         result.map_err(status)
@@ -82,12 +84,15 @@ impl GatewayService {
         timeout: Duration,
     ) -> Result<Answer, Status> {
         let Call {
-            message, budget, ..
+            message,
+            mut watch,
+            budget,
         } = Call::of(request);
         let front = &self.front;
         let decoded = decode(message).map_err(status)?;
+        watch.decoded();
         drop((front.gate.enter(false).await.map_err(status)?, budget));
-        let (result, _) = front.execute(decoded, timeout).await;
+        let (result, _) = front.execute(decoded, timeout, &watch).await;
         result.map_err(status)
     }
 }

@@ -77,6 +77,11 @@ impl RequestKind {
         }
     }
 
+    /// For instance `JOB#COMPLETE`.
+    pub fn name(self) -> &'static str {
+        KINDS.get(self.kind).copied().unwrap_or("UNKNOWN")
+    }
+
     fn partition(self, result: &Result<Response, Failure>) -> u32 {
         let key = match result {
             Ok(Response::Deployed(d)) => d.deployment_key,
@@ -145,7 +150,7 @@ impl BrokerRequests {
         let kept = (row < KEPT_PARTITIONS).then(|| kind.kind * KEPT_PARTITIONS + row);
         let labels = || RequestLabels {
             partition,
-            requestType: KINDS.get(kind.kind).copied().unwrap_or("UNKNOWN"),
+            requestType: kind.name(),
         };
         let make = || Handles {
             latency: self.latency.get(labels()),
@@ -187,6 +192,11 @@ impl BrokerRequests {
             self.failed.clone(),
         );
     }
+}
+
+/// What a request failed with, for spans: rejections count.
+pub(crate) fn error_name(failure: &Failure) -> &'static str {
+    error_label(failure).unwrap_or("REJECTED")
 }
 
 /// A rejection is an answer and no failure.

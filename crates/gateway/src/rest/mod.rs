@@ -129,7 +129,7 @@ async fn ask_broker(
             waits: false,
             echo,
         } => {
-            let (result, timings) = front.execute(request, timeout).await;
+            let (result, timings) = front.execute(request, timeout, watch).await;
             let response = encode::response(result?, echo)?;
             drop((slot, budget));
             front.book(watch, &timings);
@@ -142,7 +142,7 @@ async fn ask_broker(
             echo,
         } => {
             drop((slot, budget));
-            let (result, Timings { .. }) = front.execute(request, timeout).await;
+            let (result, Timings { .. }) = front.execute(request, timeout, watch).await;
             Ok(encode::response(result?, echo)?)
         }
         Decoded::Activate { command, wait } => {

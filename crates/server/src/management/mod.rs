@@ -1,77 +1,322 @@
-//! The management port: health, metrics and operator actions under `/actuator`.
+//! The management port: health, metrics and operator actions. It has no login; operators protect it by network.
+
+mod clock;
+mod flow_control;
+mod health;
+mod info;
+mod job_streams;
+mod loggers;
+mod partitions;
+mod profile;
+mod reply;
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
-use http::{Method, Request, Response, StatusCode};
-use http_body_util::Full;
-use hyper::body::{Bytes, Incoming};
+use http::{Method, Request, StatusCode};
+use hyper::body::Incoming;
 use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use parking_lot::Mutex;
 use prometheus_client::registry::Registry;
+use serde_json::json;
 use skep_broker::Broker;
+use skep_broker::partition::Message;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
 
+use self::health::Group;
+use self::partitions::ExporterPhase;
+use self::reply::{Answer, Handled, allow, message, ok, respond};
+use crate::config::Effective;
+use crate::logs::Logs;
+use crate::process::ProcessMetrics;
+
+/// Connections at a time; further ones wait.
+const MAX_CONNECTIONS: usize = 64;
+const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What the management port knows from the beginning.
 pub struct Management {
+    base_path: String,
+    clock_controlled: bool,
+    effective: Vec<Effective>,
+    logs: Arc<Logs>,
+    started: OnceLock<Started>,
+    stopping: AtomicBool,
+    exporter_phase: Mutex<ExporterPhase>,
+}
+
+/// What it knows once the broker runs.
+struct Started {
     broker: Arc<Broker>,
     registry: Registry,
+    process: ProcessMetrics,
 }
 
 impl Management {
-    pub fn new(broker: Arc<Broker>, registry: Registry) -> Arc<Management> {
-        Arc::new(Management { broker, registry })
+    pub fn new(
+        base_path: String,
+        clock_controlled: bool,
+        effective: Vec<Effective>,
+        logs: Arc<Logs>,
+    ) -> Arc<Management> {
+        Arc::new(Management {
+            base_path,
+            clock_controlled,
+            effective,
+            logs,
+            started: OnceLock::new(),
+            stopping: AtomicBool::new(false),
+            exporter_phase: Mutex::default(),
+        })
     }
 
-    fn handle(&self, method: &Method, path: &str) -> Response<Full<Bytes>> {
-        match (method, path) {
-            (&Method::GET, "/actuator/health" | "/actuator/health/readiness" | "/actuator/health/liveness" | "/actuator/health/startup") => {
-                let up = self.broker.is_ready();
-                let (status, text) = if up { (StatusCode::OK, "UP") } else { (StatusCode::SERVICE_UNAVAILABLE, "DOWN") };
-                json(status, format!("{{\"status\":\"{text}\"}}"))
-            }
-            (&Method::GET, "/actuator/prometheus") => {
-                self.broker.refresh_metrics();
-                let mut text = String::new();
-                match prometheus_client::encoding::text::encode(&mut text, &self.registry) {
-                    Ok(()) => respond(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", text),
-                    Err(error) => json(StatusCode::INTERNAL_SERVER_ERROR, format!("{{\"message\":\"{error}\"}}")),
-                }
-            }
-            _ => json(StatusCode::NOT_FOUND, "{\"message\":\"no such endpoint\"}".to_string()),
+    /// From now on the server is started.
+    pub fn started(&self, broker: Arc<Broker>, registry: Registry, process: ProcessMetrics) {
+        // There is one start.
+        let _ = self.started.set(Started {
+            broker,
+            registry,
+            process,
+        });
+    }
+
+    /// From now on the server is not ready.
+    pub fn stopping(&self) {
+        self.stopping.store(true, Ordering::Relaxed);
+    }
+
+    fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Relaxed)
+    }
+
+    fn broker(&self) -> Option<&Broker> {
+        self.started.get().map(|started| &*started.broker)
+    }
+
+    fn running(&self) -> Result<&Started, Answer> {
+        self.started.get().ok_or_else(|| {
+            message(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "the server is starting: it recovers its data; try again later",
+            )
+        })
+    }
+
+    fn exporter_phase(&self) -> ExporterPhase {
+        *self.exporter_phase.lock()
+    }
+
+    fn set_exporter_phase(&self, phase: ExporterPhase) {
+        *self.exporter_phase.lock() = phase;
+    }
+
+    async fn handle(&self, request: Request<Incoming>) -> Answer {
+        self.route(request).await.unwrap_or_else(|answer| answer)
+    }
+
+    async fn route(&self, request: Request<Incoming>) -> Handled {
+        let (parts, body) = request.into_parts();
+        let (method, path, query) = (&parts.method, parts.uri.path(), parts.uri.query());
+        let get = || allow(method, &[Method::GET, Method::HEAD]);
+        let root = match path {
+            "/ready" => Some(Group::Readiness),
+            "/startup" => Some(Group::Startup),
+            "/health" => Some(Group::Status),
+            _ => None,
+        };
+        if let Some(group) = root {
+            get()?;
+            return Ok(health::group(self, group));
         }
-    }
-}
-
-fn json(status: StatusCode, body: String) -> Response<Full<Bytes>> {
-    respond(status, "application/json", body)
-}
-
-fn respond(status: StatusCode, content_type: &str, body: String) -> Response<Full<Bytes>> {
-    let response = Response::builder().status(status).header("content-type", content_type);
-    response.body(Full::from(body)).unwrap_or_default()
-}
-
-/// Serves in the background; returns the address that was bound.
-pub async fn listen(address: SocketAddr, management: Arc<Management>) -> std::io::Result<SocketAddr> {
-    let listener = tokio::net::TcpListener::bind(address).await?;
-    let bound = listener.local_addr()?;
-    tokio::spawn(async move {
-        loop {
-            let Ok((stream, _)) = listener.accept().await else {
-                tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-                continue;
-            };
-            let management = management.clone();
-            tokio::spawn(async move {
-                let service = service_fn(move |request: Request<Incoming>| {
-                    let response = management.handle(request.method(), request.uri().path());
-                    async move { Ok::<_, Infallible>(response) }
+        if path == "/debug/pprof/flamegraph" {
+            return profile::flame_graph(method, query).await;
+        }
+        let below = path
+            .strip_prefix(self.base_path.as_str())
+            .filter(|below| below.is_empty() || below.starts_with('/'));
+        let Some(below) = below else {
+            return Err(unknown(path));
+        };
+        let segments: Vec<&str> = below.split('/').filter(|s| !s.is_empty()).collect();
+        match segments.as_slice() {
+            [] => {
+                get()?;
+                Ok(self.index())
+            }
+            ["health"] => {
+                get()?;
+                Ok(health::all(self))
+            }
+            ["health", group] => {
+                get()?;
+                let group = Group::named(group).ok_or_else(|| unknown(path))?;
+                Ok(health::group(self, group))
+            }
+            ["prometheus"] => {
+                get()?;
+                self.metrics()
+            }
+            ["info"] => {
+                get()?;
+                Ok(info::info())
+            }
+            ["configprops"] => {
+                get()?;
+                Ok(info::properties(&self.effective))
+            }
+            ["loggers"] => loggers::handle(&self.logs, method, None, body).await,
+            ["loggers", name] => loggers::handle(&self.logs, method, Some(name), body).await,
+            ["flamegraph"] => profile::flame_graph(method, query).await,
+            ["partitions"] => {
+                get()?;
+                Ok(partitions::all(self, &self.running()?.broker))
+            }
+            ["partitions", operation] => {
+                allow(method, &[Method::POST])?;
+                partitions::act(self, &self.running()?.broker, operation).await
+            }
+            ["clock", rest @ ..] if rest.len() <= 1 => {
+                let broker = &self.running()?.broker;
+                let operation = rest.first().copied();
+                clock::handle(broker, self.clock_controlled, method, operation, body).await
+            }
+            ["flowControl"] => flow_control::handle(&self.running()?.broker, method, body).await,
+            ["jobstreams", rest @ ..] if rest.len() <= 1 => {
+                get()?;
+                job_streams::handle(&self.running()?.broker, rest.first().copied())
+            }
+            ["exporters"] => {
+                get()?;
+                Ok(ok(&json!([])))
+            }
+            ["exporting", operation @ ("pause" | "resume")] => {
+                allow(method, &[Method::POST])?;
+                let soft = reply::query(query, "soft") == Some("true");
+                self.set_exporter_phase(match (*operation, soft) {
+                    ("resume", _) => ExporterPhase::Exporting,
+                    (_, true) => ExporterPhase::SoftPaused,
+                    (_, false) => ExporterPhase::Paused,
                 });
-                let _ = hyper::server::conn::http1::Builder::new()
-                    .serve_connection(TokioIo::new(stream), service)
-                    .await;
-            });
+                Ok(ok(
+                    &json!({ "body": null, "status": 204, "contentType": null }),
+                ))
+            }
+            // One node leads all of its partitions: there is nothing to move.
+            ["rebalance"] => {
+                allow(method, &[Method::POST])?;
+                Ok(respond(StatusCode::OK, "application/json", ""))
+            }
+            [
+                name @ ("cluster" | "exporters" | "banning" | "backupHistory" | "backupRuntime"
+                | "backups" | "usage-metrics" | "upgradeReadiness"),
+                ..,
+            ] => Err(message(
+                StatusCode::NOT_IMPLEMENTED,
+                format!("{name} is not supported by this version of Skep"),
+            )),
+            _ => Err(unknown(path)),
         }
-    });
+    }
+
+    fn index(&self) -> Answer {
+        let names = [
+            "health",
+            "prometheus",
+            "partitions",
+            "clock",
+            "loggers",
+            "flowControl",
+            "jobstreams",
+            "info",
+            "configprops",
+            "flamegraph",
+        ];
+        let links: serde_json::Map<String, serde_json::Value> = names
+            .iter()
+            .map(|name| {
+                let href = format!("{}/{name}", self.base_path);
+                (
+                    name.to_string(),
+                    json!({ "href": href, "templated": false }),
+                )
+            })
+            .collect();
+        ok(&json!({ "_links": links }))
+    }
+
+    fn metrics(&self) -> Handled {
+        let started = self.running()?;
+        started.broker.refresh_metrics();
+        started.process.refresh();
+        let mut text = String::new();
+        prometheus_client::encoding::text::encode(&mut text, &started.registry)
+            .map_err(|e| message(StatusCode::INTERNAL_SERVER_ERROR, e.to_string()))?;
+        let content_type = "text/plain; version=0.0.4; charset=utf-8";
+        Ok(respond(StatusCode::OK, content_type, text))
+    }
+}
+
+fn unknown(path: &str) -> Answer {
+    message(
+        StatusCode::NOT_FOUND,
+        format!("there is nothing at {path}; see /actuator for what there is"),
+    )
+}
+
+/// Makes the partitions look at the clock again.
+fn wake(broker: &Broker) {
+    for partition in broker.partitions() {
+        partition.inbox.send(Message::Wake);
+    }
+}
+
+/// Serves in the background until the process ends; returns the address that was bound.
+///
+/// # Errors
+/// When the address cannot be bound; the error says what to do.
+pub async fn listen(
+    address: SocketAddr,
+    management: Arc<Management>,
+) -> std::io::Result<SocketAddr> {
+    let listener = TcpListener::bind(address).await.map_err(|e| {
+        let text = format!(
+            "The management interface cannot listen on {address}: {e}. Stop what uses the port, or choose another one."
+        );
+        std::io::Error::new(e.kind(), text)
+    })?;
+    let bound = listener.local_addr()?;
+    tokio::spawn(accept(listener, management));
     Ok(bound)
 }
+
+async fn accept(listener: TcpListener, management: Arc<Management>) {
+    let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    while let Ok(permit) = Arc::clone(&room).acquire_owned().await {
+        let Ok((stream, _)) = listener.accept().await else {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            continue;
+        };
+        let management = management.clone();
+        tokio::spawn(async move {
+            let service = service_fn(move |request: Request<Incoming>| {
+                let management = management.clone();
+                async move { Ok::<_, Infallible>(management.handle(request).await) }
+            });
+            // A connection that breaks off is its client's matter.
+            let _ = hyper::server::conn::http1::Builder::new()
+                .timer(TokioTimer::new())
+                .header_read_timeout(HEADER_TIMEOUT)
+                .serve_connection(TokioIo::new(stream), service)
+                .await;
+            drop(permit);
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,156 @@
+//! Flags that several commands share.
+
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+use skep_client::{Client, ClientConfig, Transport};
+
+use crate::config::{self, ConfigError, Given, Loaded, source};
+
+/// Read when it exists.
+const DEFAULT_FILE: &str = "config/application.yaml";
+
+/// Where the settings of a server come from. Flags win over the environment, the environment over files.
+#[derive(Args, Clone, Debug, Default)]
+pub struct ConfigArgs {
+    /// A YAML file with settings, after config/application.yaml; may be given several times, the last one wins.
+    #[arg(long, value_name = "FILE")]
+    config: Vec<PathBuf>,
+    /// Any setting of docs/configuration.md; may be given several times.
+    #[arg(long, value_name = "NAME=VALUE")]
+    set: Vec<String>,
+    /// Directory of all data [default: data].
+    #[arg(long, value_name = "DIRECTORY")]
+    data: Option<PathBuf>,
+    /// Number of partitions; fixed for the life of the data directory [default: 1].
+    #[arg(long)]
+    partitions: Option<u32>,
+    /// Address that all three interfaces listen on [default: 0.0.0.0].
+    #[arg(long)]
+    address: Option<IpAddr>,
+    /// Port of REST; 0 takes a free one [default: 8080].
+    #[arg(long, value_name = "PORT")]
+    rest_port: Option<u16>,
+    /// Port of gRPC; 0 takes a free one [default: 26500].
+    #[arg(long, value_name = "PORT")]
+    grpc_port: Option<u16>,
+    /// Port of health, metrics and management; 0 takes a free one [default: 9600].
+    #[arg(long, value_name = "PORT")]
+    management_port: Option<u16>,
+    /// What is logged: a level, also by module as in info,skep_broker=debug [default: info].
+    #[arg(long, value_name = "LEVEL")]
+    log_level: Option<String>,
+    /// How log lines look [default: text].
+    #[arg(long, value_parser = ["text", "json"])]
+    log_format: Option<String>,
+}
+
+impl ConfigArgs {
+    /// Everything that was given, resolved.
+    ///
+    /// # Errors
+    /// Every problem of the configuration.
+    pub fn load(&self) -> Result<Loaded, ConfigError> {
+        let mut given = Vec::new();
+        let mut problems = Vec::new();
+        let default = Path::new(DEFAULT_FILE);
+        let files = default
+            .exists()
+            .then_some(default)
+            .into_iter()
+            .chain(self.config.iter().map(PathBuf::as_path));
+        for file in files {
+            match source::file(file) {
+                Ok(settings) => given.extend(settings),
+                Err(problem) => problems.push(problem),
+            }
+        }
+        // Names that are not Unicode are nobody's settings.
+        let variables = std::env::vars_os()
+            .filter_map(|(name, text)| Some((name.into_string().ok()?, text.into_string().ok()?)));
+        given.extend(source::environment(variables));
+        given.extend(self.flags(&mut problems));
+        match config::resolve(&given) {
+            Ok(loaded) if problems.is_empty() => Ok(loaded),
+            Ok(_) => Err(ConfigError(problems)),
+            Err(ConfigError(more)) => {
+                problems.extend(more);
+                Err(ConfigError(problems))
+            }
+        }
+    }
+
+    fn flags(&self, problems: &mut Vec<String>) -> Vec<Given> {
+        let mut given = Vec::new();
+        for text in &self.set {
+            match text.split_once('=') {
+                Some((name, value)) => given.push(Given::flag("--set", name.trim(), value)),
+                None => problems.push(format!("--set '{text}': expected NAME=VALUE")),
+            }
+        }
+        let mut flag = |flag: &str, name: &str, value: Option<String>| {
+            given.extend(value.map(|value| Given::flag(flag, name, value)));
+        };
+        let text = |value: &Option<u16>| value.map(|value| value.to_string());
+        let data = self.data.as_ref().map(|path| path.display().to_string());
+        flag("--data", "camunda.data.primary-storage.directory", data);
+        let partitions = self.partitions.map(|count| count.to_string());
+        flag(
+            "--partitions",
+            "camunda.cluster.partition-count",
+            partitions,
+        );
+        for name in [
+            "server.address",
+            "camunda.api.grpc.address",
+            "management.server.address",
+        ] {
+            let address = self.address.map(|address| address.to_string());
+            flag("--address", name, address);
+        }
+        flag("--rest-port", "server.port", text(&self.rest_port));
+        flag(
+            "--grpc-port",
+            "camunda.api.grpc.port",
+            text(&self.grpc_port),
+        );
+        let port = text(&self.management_port);
+        flag("--management-port", "management.server.port", port);
+        flag("--log-level", "skep.log.level", self.log_level.clone());
+        flag("--log-format", "skep.log.format", self.log_format.clone());
+        given
+    }
+}
+
+/// How a command reaches a server.
+#[derive(Args, Clone, Debug)]
+pub struct ServerArgs {
+    /// Address of the server: REST, or gRPC with --transport grpc.
+    #[arg(long, env = "SKEP_ADDRESS", value_name = "URL")]
+    address: Option<String>,
+    /// The interface to speak.
+    #[arg(long, default_value = "rest", value_parser = ["rest", "grpc"])]
+    transport: String,
+    /// How long to wait for an answer, in seconds.
+    #[arg(long, default_value_t = 20, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    timeout: u64,
+}
+
+impl ServerArgs {
+    pub fn timeout(&self) -> Duration {
+        Duration::from_secs(self.timeout)
+    }
+
+    pub fn client(&self) -> Result<Client, skep_client::Error> {
+        let (transport, default) = match self.transport.as_str() {
+            "grpc" => (Transport::Grpc, "http://localhost:26500"),
+            _ => (Transport::Rest, "http://localhost:8080"),
+        };
+        let address = self.address.as_deref().unwrap_or(default);
+        let mut config = ClientConfig::new(address);
+        config.request_timeout = self.timeout();
+        Client::new(transport, config)
+    }
+}

@@ -1,0 +1,80 @@
+//! `skep deploy`.
+
+use std::path::PathBuf;
+
+use anyhow::Context;
+use clap::Args;
+use skep_client::{Deployed, Error, Resource};
+
+use crate::args::ServerArgs;
+
+#[derive(Args)]
+pub struct DeployArgs {
+    /// The files.
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    server: ServerArgs,
+}
+
+pub async fn run(args: DeployArgs) -> anyhow::Result<()> {
+    let mut resources = Vec::with_capacity(args.files.len());
+    for file in &args.files {
+        let content =
+            std::fs::read(file).with_context(|| format!("{} cannot be read", file.display()))?;
+        let name = file.file_name().unwrap_or(file.as_os_str());
+        resources.push(Resource {
+            name: name.to_string_lossy().into_owned(),
+            content: content.into(),
+        });
+    }
+    let client = args.server.client()?;
+    let deployment = match client.deploy(&resources, None).await {
+        Err(Error::Refused(problem)) => {
+            anyhow::bail!("nothing was deployed.\n{}", findings(&problem.detail))
+        }
+        result => result?,
+    };
+    let mut text = format!("Deployment {}\n", deployment.key);
+    for item in &deployment.items {
+        text.push_str(&line(item));
+    }
+    super::print(&text)
+}
+
+fn line(item: &Deployed) -> String {
+    match item {
+        Deployed::Process {
+            id,
+            version,
+            key,
+            resource_name,
+        } => {
+            format!("  process {id}, version {version}, key {key}, from {resource_name}\n")
+        }
+        Deployed::Decision { id, version, key } => {
+            format!("  decision {id}, version {version}, key {key}\n")
+        }
+        Deployed::DecisionRequirements {
+            id, version, key, ..
+        } => {
+            format!("  decision requirements {id}, version {version}, key {key}\n")
+        }
+        Deployed::Form {
+            id, version, key, ..
+        } => {
+            format!("  form {id}, version {version}, key {key}\n")
+        }
+        other => format!("  {other:?}\n"),
+    }
+}
+
+/// The server's findings, one a line, without the words that wrap them for programs.
+fn findings(detail: &str) -> String {
+    let text = detail
+        .split_once("but: ")
+        .map_or(detail, |(_, findings)| findings)
+        .replace("\\n", "\n");
+    let lines = text.lines().map(str::trim_end).filter(|l| !l.is_empty());
+    lines.collect::<Vec<_>>().join("\n")
+}

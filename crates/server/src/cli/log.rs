@@ -1,0 +1,145 @@
+//! `skep log`: the records of a data directory, read without touching it.
+
+mod disk;
+mod names;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use clap::Args;
+use skep_protocol::batch::BatchReader;
+use skep_storage::log::{Log, LogConfig, LogReader};
+
+use self::disk::ReadOnlyDisk;
+use self::names::Names;
+
+/// How often `--follow` looks for more.
+const LOOK_AGAIN: Duration = Duration::from_millis(500);
+/// Payload bytes read at a time.
+const CHUNK: usize = 4 << 20;
+
+#[derive(Args)]
+pub struct LogArgs {
+    /// The data directory of a server (or one of its partitions' log directories).
+    #[arg(value_name = "DIRECTORY")]
+    directory: PathBuf,
+    /// Only this partition.
+    #[arg(long)]
+    partition: Option<u32>,
+    /// Begin at this record position.
+    #[arg(long, default_value_t = 0, value_name = "POSITION")]
+    from: u64,
+    /// Go on with what is written from now on, until interrupted. Names one partition.
+    #[arg(long)]
+    follow: bool,
+}
+
+pub fn run(args: &LogArgs) -> anyhow::Result<()> {
+    let logs = logs(args)?;
+    if args.follow && logs.len() > 1 {
+        bail!(super::Usage(
+            "--follow goes with one partition: add --partition N".to_string()
+        ));
+    }
+    for (partition, directory) in &logs {
+        let mut printer = Printer {
+            partition: *partition,
+            from: args.from,
+            next: 0,
+            names: Names::default(),
+        };
+        printer.print(&open(directory)?)?;
+        while args.follow {
+            std::thread::sleep(LOOK_AGAIN);
+            printer.print(&open(directory)?)?;
+        }
+    }
+    Ok(())
+}
+
+/// The log directories and their partitions.
+fn logs(args: &LogArgs) -> anyhow::Result<Vec<(u32, PathBuf)>> {
+    let partitions = args.directory.join("partitions");
+    let mut found = Vec::new();
+    if partitions.is_dir() {
+        for entry in std::fs::read_dir(&partitions)? {
+            let path = entry?.path();
+            let id = path
+                .file_name()
+                .and_then(|name| name.to_str()?.parse().ok());
+            if let Some(id) = id
+                && args.partition.is_none_or(|wanted| wanted == id)
+            {
+                found.push((id, path.join("log")));
+            }
+        }
+    } else if has_segments(&args.directory) {
+        found.push((args.partition.unwrap_or(0), args.directory.clone()));
+    }
+    if found.is_empty() {
+        bail!(
+            "{} is not the data directory of a server{}",
+            args.directory.display(),
+            args.partition
+                .map_or_else(String::new, |id| format!(" with a partition {id}"))
+        );
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn has_segments(directory: &Path) -> bool {
+    let entries = std::fs::read_dir(directory);
+    entries.is_ok_and(|mut entries| {
+        entries.any(|entry| {
+            entry.is_ok_and(|entry| entry.path().extension().is_some_and(|e| e == "log"))
+        })
+    })
+}
+
+fn open(directory: &Path) -> anyhow::Result<LogReader> {
+    let opened = Log::open(Arc::new(ReadOnlyDisk), directory, LogConfig::default());
+    let (log, _) = opened.with_context(|| format!("{} cannot be read", directory.display()))?;
+    Ok(log.reader())
+}
+
+struct Printer {
+    partition: u32,
+    /// Position of the first record to print.
+    from: u64,
+    /// Index of the entry to read next.
+    next: u64,
+    names: Names,
+}
+
+impl Printer {
+    fn print(&mut self, log: &LogReader) -> anyhow::Result<()> {
+        self.next = self.next.max(log.base().index + 1);
+        loop {
+            let entries = log.read(self.next, u64::MAX, CHUNK)?;
+            let Some(last) = entries.last() else {
+                return Ok(());
+            };
+            self.next = last.index + 1;
+            let mut lines = String::new();
+            for entry in entries.iter().filter(|entry| !entry.payload.is_empty()) {
+                let damaged = || format!("entry {} of the log cannot be read", entry.index);
+                for record in BatchReader::new(&entry.payload).with_context(damaged)? {
+                    let record = record.with_context(damaged)?;
+                    self.names.learn(&record);
+                    if record.position < self.from {
+                        continue;
+                    }
+                    let mut json =
+                        skep_protocol::json::render(&record, &self.names).with_context(damaged)?;
+                    json["partitionId"] = self.partition.into();
+                    lines.push_str(&json.to_string());
+                    lines.push('\n');
+                }
+            }
+            super::print(&lines)?;
+        }
+    }
+}

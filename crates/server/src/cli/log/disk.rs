@@ -1,0 +1,90 @@
+//! A disk that is only read. Opening a log cuts torn tails; here the cut is not made, the tail is just not read.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use skep_storage::disk::{Disk, DiskFile};
+
+pub struct ReadOnlyDisk;
+
+fn refused(what: &str) -> io::Error {
+    io::Error::new(
+        io::ErrorKind::ReadOnlyFilesystem,
+        format!("{what} is not done here"),
+    )
+}
+
+impl Disk for ReadOnlyDisk {
+    fn create_dir(&self, path: &Path) -> io::Result<()> {
+        std::fs::metadata(path).map(|_| ())
+    }
+
+    fn list(&self, path: &Path) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(path)? {
+            names.extend(entry?.file_name().into_string().ok());
+        }
+        Ok(names)
+    }
+
+    fn open(&self, path: &Path, create: bool) -> io::Result<Box<dyn DiskFile>> {
+        if create {
+            return Err(io::Error::new(
+                io::ErrorKind::NotFound,
+                "there are no log files",
+            ));
+        }
+        Ok(Box::new(ReadOnlyFile(File::open(path)?)))
+    }
+
+    fn rename(&self, _: &Path, _: &Path) -> io::Result<()> {
+        Err(refused("renaming"))
+    }
+
+    fn remove(&self, _: &Path) -> io::Result<()> {
+        Err(refused("removing"))
+    }
+
+    fn sync_dir(&self, _: &Path) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+struct ReadOnlyFile(File);
+
+impl DiskFile for ReadOnlyFile {
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.0.metadata()?.len())
+    }
+
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        let mut done = 0;
+        while let Some(rest) = buffer.get_mut(done..).filter(|rest| !rest.is_empty()) {
+            match self.0.read_at(rest, offset + done as u64) {
+                Ok(0) => break,
+                Ok(count) => done += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(done)
+    }
+
+    fn write_at(&self, _: &[u8], _: u64) -> io::Result<()> {
+        Err(refused("writing"))
+    }
+
+    fn allocate(&self, _: u64, _: u64) -> io::Result<()> {
+        Err(refused("growing"))
+    }
+
+    fn set_len(&self, _: u64) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        Ok(())
+    }
+}

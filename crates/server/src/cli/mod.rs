@@ -1,0 +1,55 @@
+//! The commands besides `skep serve`.
+
+pub mod config;
+pub mod deploy;
+pub mod feel;
+mod fetch;
+pub mod log;
+pub mod profile;
+pub mod start;
+pub mod status;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+/// Wrong usage that only the command itself could find.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Usage(pub String);
+
+/// Runs a command that talks to a server.
+pub fn block_on(command: impl Future<Output = anyhow::Result<()>>) -> anyhow::Result<()> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?
+        .block_on(command)
+}
+
+pub fn load(args: skep_load::LoadArgs) -> anyhow::Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(args.threads.max(1) as usize)
+        .enable_all()
+        .build()?;
+    let report = runtime.block_on(skep_load::run(args))?;
+    print(&format!("{}\n", report.to_text()))
+}
+
+/// Prints to standard output. A reader that has gone away (`skep log | head`) is no failure.
+pub fn print(text: &str) -> anyhow::Result<()> {
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => std::process::exit(0),
+        result => Ok(result?),
+    }
+}
+
+/// Says what went wrong and chooses the exit code.
+pub fn report(error: &anyhow::Error) -> ExitCode {
+    eprintln!("error: {error:#}");
+    if let Some(skep_client::Error::Connect { .. }) = error.downcast_ref() {
+        eprintln!(
+            "Start a server with `skep serve`, or name the address of a running one with --address."
+        );
+    }
+    let usage = error.is::<Usage>() || error.is::<crate::config::ConfigError>();
+    ExitCode::from(if usage { 2 } else { 1 })
+}

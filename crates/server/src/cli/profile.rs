@@ -1,0 +1,38 @@
+//! `skep profile`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use clap::Args;
+
+#[derive(Args)]
+pub struct ProfileArgs {
+    /// For how long, in seconds.
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=300))]
+    seconds: u64,
+    /// Where the flame graph goes; open it in a browser.
+    #[arg(long, default_value = "profile.svg", value_name = "FILE")]
+    output: PathBuf,
+    /// Address of the server's management port.
+    #[arg(
+        long,
+        env = "SKEP_MANAGEMENT_ADDRESS",
+        default_value = "http://localhost:9600",
+        value_name = "URL"
+    )]
+    management: String,
+}
+
+pub async fn run(args: ProfileArgs) -> anyhow::Result<()> {
+    eprintln!("Recording for {} s …", args.seconds);
+    let path = format!("/debug/pprof/flamegraph?seconds={}", args.seconds);
+    let timeout = Duration::from_secs(args.seconds + 60);
+    let (status, body) = super::fetch::get(&args.management, &path, timeout).await?;
+    if !status.is_success() {
+        bail!("{status}: {}", String::from_utf8_lossy(&body));
+    }
+    std::fs::write(&args.output, &body)
+        .with_context(|| format!("{} cannot be written", args.output.display()))?;
+    super::print(&format!("{}\n", args.output.display()))
+}

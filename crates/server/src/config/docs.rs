@@ -1,0 +1,102 @@
+//! The table as text: docs/configuration.md, and what `skep config` prints.
+
+use super::table::KEYS;
+use super::{Effective, Settings};
+
+const INTRODUCTION: &str = "# Configuration
+
+Skep runs without any configuration. Each setting below can be given in four places; the later one wins:
+
+1. the built-in default,
+2. a YAML file: `config/application.yaml` in the working directory if there is one, then each `--config FILE` in turn,
+3. the environment: the name in upper case, dots as underscores, dashes left out,
+   so that `camunda.cluster.partition-count` is `CAMUNDA_CLUSTER_PARTITIONCOUNT`,
+4. flags of `skep serve`: the ones that `skep serve --help` lists, or `--set NAME=VALUE` for any setting.
+
+`skep config` (with the same flags) prints every setting with its value and where the value comes from.
+
+Spelling is relaxed: `max-message-size`, `maxMessageSize` and `MAXMESSAGESIZE` are one name. Sizes take `B`, `KB`, `MB` and
+`GB` (powers of 1024), time spans `ms`, `s`, `m`, `h`, `d` or ISO 8601 (`PT15S`); a plain number is bytes or milliseconds.
+
+Names of older releases still work, with a warning; the old and the new name with different values stop the start. A value
+that cannot be stops the start as well, and says which one, where it was given and what is expected. A name that is unknown
+or not supported has no effect and is named in a warning.
+
+| Setting | Default | What it does | Older names |
+|---|---|---|---|
+";
+
+/// docs/configuration.md.
+pub fn markdown() -> String {
+    let defaults = Settings::default();
+    let mut text = INTRODUCTION.to_string();
+    for key in KEYS {
+        let default = match key.name {
+            // Depends on the machine.
+            "skep.runtime.worker-threads" => "processors".to_string(),
+            _ => match key.kind.show(&(key.get)(&defaults)) {
+                none if none.is_empty() => "–".to_string(),
+                value => format!("`{value}`"),
+            },
+        };
+        let others: Vec<String> = key
+            .old
+            .iter()
+            .chain(key.also)
+            .map(|name| format!("`{name}`"))
+            .collect();
+        text.push_str(&format!(
+            "| `{}` | {default} | {} Expects {}. | {} |\n",
+            key.name,
+            key.doc,
+            key.kind.expected(),
+            others.join(" ")
+        ));
+    }
+    text
+}
+
+/// Every setting as a line of YAML, with its source as a comment.
+pub fn listing(effective: &[Effective]) -> String {
+    let lines = effective.iter().map(|setting| {
+        let plain = setting
+            .value
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "./-_".contains(c));
+        let value = if plain && !setting.value.is_empty() {
+            setting.value.clone()
+        } else {
+            serde_json::Value::from(setting.value.as_str()).to_string()
+        };
+        format!("{}: {value}  # {}\n", setting.name, setting.source)
+    });
+    lines.collect()
+}
+
+/// The name as an environment variable.
+pub fn environment_name(key: &str) -> String {
+    let letters = key.chars().filter(|c| *c != '-').map(|c| match c {
+        '.' => '_',
+        other => other.to_ascii_uppercase(),
+    });
+    letters.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `UPDATE_DOCS=1 cargo test -p skep` writes the file.
+    #[test]
+    fn the_documentation_is_the_table() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/configuration.md");
+        if std::env::var_os("UPDATE_DOCS").is_some() {
+            std::fs::write(path, markdown()).unwrap();
+        }
+        let written = std::fs::read_to_string(path).unwrap_or_default();
+        assert!(
+            written == markdown(),
+            "docs/configuration.md is out of date; UPDATE_DOCS=1 cargo test -p skep writes it"
+        );
+    }
+}

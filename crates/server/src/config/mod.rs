@@ -1,0 +1,243 @@
+//! Configuration: built-in defaults, then files, then the environment, then flags; the last one wins.
+
+pub mod docs;
+mod settings;
+pub mod source;
+mod table;
+mod value;
+
+pub use settings::{LogFormat, Settings, TraceSettings};
+pub use source::{Given, Source};
+
+use table::{KEYS, Key};
+use value::{Kind, Value, squeeze};
+
+/// Settings that are ready for use, and how they came about.
+#[derive(Debug)]
+pub struct Loaded {
+    pub settings: Settings,
+    /// Every setting with its value and source, in documented order.
+    pub effective: Vec<Effective>,
+    /// For the operator: names that have no effect, old names.
+    pub warnings: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Effective {
+    pub name: &'static str,
+    pub value: String,
+    pub source: Source,
+}
+
+/// Reads a time span as settings have it.
+pub fn milliseconds(text: &str) -> Option<u64> {
+    match Kind::Time(0).parse(text)? {
+        Value::Time(time) => u64::try_from(time.as_millis()).ok(),
+        _ => None,
+    }
+}
+
+/// Why the server does not start; every problem that was found.
+#[derive(Debug, thiserror::Error)]
+#[error("the configuration has problems:\n{}", .0.iter().map(|p| format!("  - {p}")).collect::<Vec<_>>().join("\n"))]
+pub struct ConfigError(pub Vec<String>);
+
+/// The names under which a setting was given.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Under {
+    New,
+    Old,
+    Also,
+}
+
+/// One setting, found in the table.
+struct Found<'a> {
+    under: Under,
+    value: Value,
+    given: &'a Given,
+}
+
+/// Settings out of everything that was given, weakest source first.
+///
+/// # Errors
+/// Values that cannot be, an old and a new name with different values, settings that contradict each other.
+pub fn resolve(given: &[Given]) -> Result<Loaded, ConfigError> {
+    let mut settings = Settings::default();
+    let mut effective = Vec::new();
+    let mut warnings = Vec::new();
+    let mut problems = Vec::new();
+    let mut by_key: Vec<Vec<Found<'_>>> = KEYS.iter().map(|_| Vec::new()).collect();
+    for given in given {
+        match find(given) {
+            Some((key, index, under)) => match key.kind.parse(&given.text) {
+                Some(value) => by_key.get_mut(index).into_iter().for_each(|found| {
+                    found.push(Found {
+                        under,
+                        value: value.clone(),
+                        given,
+                    });
+                }),
+                // An empty variable is how environments say "not set".
+                None if given.text.is_empty() => {}
+                None => problems.push(format!(
+                    "{} = '{}' ({}): expected {}",
+                    given.name,
+                    shortened(&given.text),
+                    given.source,
+                    key.kind.expected()
+                )),
+            },
+            None => warnings.extend(unknown(given)),
+        }
+    }
+    for (key, found) in KEYS.iter().zip(&by_key) {
+        let last = |under| found.iter().rev().find(|found| found.under == under);
+        let (new, old) = (last(Under::New), last(Under::Old));
+        let flag = new.is_some_and(|new| matches!(new.given.source, Source::Flag(_)));
+        let chosen = match (new, old) {
+            (Some(new), Some(old)) if new.value != old.value && !flag => {
+                problems.push(format!(
+                    "{} = '{}' ({}) and {} = '{}' ({}) are the same setting with different values; remove the older name, {}",
+                    new.given.name,
+                    new.given.text,
+                    new.given.source,
+                    old.given.name,
+                    old.given.text,
+                    old.given.source,
+                    old.given.name
+                ));
+                continue;
+            }
+            (None, Some(old)) => {
+                warnings.push(format!(
+                    "{} ({}) is an old name; it is now {}",
+                    old.given.name, old.given.source, key.name
+                ));
+                Some(old)
+            }
+            (new, _) => new.or_else(|| last(Under::Also)),
+        };
+        if let Some(chosen) = chosen {
+            (key.set)(&mut settings, chosen.value.clone());
+        }
+        effective.push(Effective {
+            name: key.name,
+            value: key.kind.show(&(key.get)(&settings)),
+            source: chosen.map_or(Source::Default, |chosen| chosen.given.source.clone()),
+        });
+    }
+    problems.extend(settings.contradictions());
+    if problems.is_empty() {
+        Ok(Loaded {
+            settings,
+            effective,
+            warnings,
+        })
+    } else {
+        Err(ConfigError(problems))
+    }
+}
+
+fn find(given: &Given) -> Option<(&'static Key, usize, Under)> {
+    KEYS.iter().enumerate().find_map(|(index, key)| {
+        let any = |names: &[&str]| names.iter().any(|name| given.matches(name));
+        let under = if given.matches(key.name) {
+            Under::New
+        } else if any(key.old) {
+            Under::Old
+        } else if any(key.also) {
+            Under::Also
+        } else {
+            return None;
+        };
+        Some((key, index, under))
+    })
+}
+
+/// Names under these are answered for; others in a file belong to other programs.
+const OURS: [&str; 7] = [
+    "camunda.",
+    "zeebe.",
+    "skep.",
+    "server.",
+    "management.",
+    "spring.servlet.multipart.",
+    "logging.",
+];
+
+fn unknown(given: &Given) -> Option<String> {
+    let name = squeeze(&given.name);
+    let environment = matches!(given.source, Source::Environment(_));
+    if !environment
+        && !matches!(given.source, Source::Flag(_))
+        && !OURS.iter().any(|prefix| name.starts_with(prefix))
+    {
+        return None;
+    }
+    let mut text = format!(
+        "{} ({}) is unknown or not supported by this version: it has no effect",
+        given.name, given.source
+    );
+    if let Some(near) = nearest(&name, environment) {
+        let near = if environment {
+            docs::environment_name(near)
+        } else {
+            near.to_string()
+        };
+        text.push_str(&format!(". Did you mean {near}?"));
+    }
+    Some(text)
+}
+
+/// The setting whose name is a few letters away.
+fn nearest(name: &str, environment: bool) -> Option<&'static str> {
+    let comparable = |key: &str| {
+        let mut key = squeeze(key);
+        if environment {
+            key.retain(|c| c != '.');
+        }
+        key
+    };
+    let names = KEYS
+        .iter()
+        .flat_map(|key| std::iter::once(&key.name).chain(key.old));
+    let (distance, near) = names
+        .map(|key| (distance(name, &comparable(key)), *key))
+        .min_by_key(|(distance, _)| *distance)?;
+    (distance <= 3).then_some(near)
+}
+
+/// Letters to insert, delete or replace to come from one text to the other.
+fn distance(from: &str, to: &str) -> usize {
+    let to: Vec<char> = to.chars().collect();
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (i, a) in from.chars().enumerate() {
+        let mut diagonal = i;
+        let mut left = i + 1;
+        for (j, b) in to.iter().enumerate() {
+            let above = row.get(j + 1).copied().unwrap_or(usize::MAX - 1);
+            let cost = (diagonal + usize::from(a != *b))
+                .min(above + 1)
+                .min(left + 1);
+            diagonal = above;
+            if let Some(cell) = row.get_mut(j) {
+                *cell = left;
+            }
+            left = cost;
+        }
+        if let Some(cell) = row.get_mut(to.len()) {
+            *cell = left;
+        }
+    }
+    row.last().copied().unwrap_or(0)
+}
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(200) {
+        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
+        None => text.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

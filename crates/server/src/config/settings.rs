@@ -1,0 +1,229 @@
+//! The settings of a server, typed, with their defaults.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use skep_broker::BrokerConfig;
+use skep_broker::flow_control::Algorithm;
+use skep_gateway::{GatewayConfig, OverloadPolicy};
+
+use super::value::{Value, squeeze};
+
+#[derive(Clone, Copy, Debug)]
+pub struct Listen {
+    pub address: IpAddr,
+    pub port: u16,
+}
+
+impl Listen {
+    fn any(port: u16) -> Listen {
+        Listen {
+            address: Ipv4Addr::UNSPECIFIED.into(),
+            port,
+        }
+    }
+
+    pub fn socket(&self) -> SocketAddr {
+        SocketAddr::new(self.address, self.port)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFormat {
+    Text,
+    Json,
+}
+
+/// Export of spans.
+#[derive(Clone, Debug)]
+pub struct TraceSettings {
+    /// Where an OTLP/HTTP collector listens; none: no spans.
+    pub endpoint: Option<String>,
+    /// Share of the requests that get a span.
+    pub ratio: f64,
+}
+
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub broker: BrokerConfig,
+    pub gateway: GatewayConfig,
+    pub rest: Listen,
+    pub grpc: Listen,
+    pub management: Listen,
+    pub base_path: String,
+    pub max_file_size: usize,
+    pub cluster_size: u32,
+    pub replication_factor: u32,
+    pub clock_controlled: bool,
+    pub log_level: String,
+    pub log_format: LogFormat,
+    pub trace: TraceSettings,
+    pub worker_threads: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        let gateway = GatewayConfig::default();
+        Settings {
+            broker: BrokerConfig::default(),
+            rest: Listen::any(8080),
+            grpc: Listen::any(26500),
+            management: Listen::any(9600),
+            base_path: "/actuator".to_string(),
+            max_file_size: gateway.multipart.max_size,
+            gateway,
+            cluster_size: 1,
+            replication_factor: 1,
+            clock_controlled: false,
+            log_level: "info".to_string(),
+            log_format: LogFormat::Text,
+            trace: TraceSettings {
+                endpoint: None,
+                ratio: 1.0,
+            },
+            worker_threads: std::thread::available_parallelism().map_or(2, usize::from),
+        }
+    }
+}
+
+impl Settings {
+    /// What the gateways are told.
+    pub fn gateway_config(&self) -> GatewayConfig {
+        let mut config = self.gateway.clone();
+        config.rest_addr = self.rest.socket();
+        config.grpc_addr = self.grpc.socket();
+        // One file is most of its request.
+        config.multipart.max_size = config.multipart.max_size.min(self.max_file_size);
+        let largest = config.max_message_size.max(config.multipart.max_size);
+        config.max_buffered_bytes = config.max_buffered_bytes.max(largest);
+        config
+    }
+
+    /// What contradicts itself, each with the keys.
+    pub fn contradictions(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        let disk = &self.broker.disk;
+        if disk.monitoring_enabled && disk.replication >= disk.processing {
+            found.push(
+                "camunda.data.primary-storage.disk.free-space.replication must be less than \
+                 camunda.data.primary-storage.disk.free-space.processing"
+                    .to_string(),
+            );
+        }
+        if let Err(reason) = self.broker.flow_control.check() {
+            found.push(format!("camunda.processing.flow-control.request: {reason}"));
+        }
+        let ports = [
+            ("server.port", self.rest),
+            ("camunda.api.grpc.port", self.grpc),
+            ("management.server.port", self.management),
+        ];
+        for (i, (name, listen)) in ports.iter().enumerate() {
+            for (other_name, other) in &ports[i + 1..] {
+                if listen.port == other.port && listen.port != 0 {
+                    found.push(format!(
+                        "{name} and {other_name} are both {}: each interface needs its own port",
+                        listen.port
+                    ));
+                }
+            }
+        }
+        found
+    }
+}
+
+/// A place in the settings that takes a [`Value`] of its key's kind.
+pub trait Field {
+    fn put(&mut self, value: Value);
+    fn value(&self) -> Value;
+}
+
+macro_rules! numbers {
+    ($($type:ty),*) => {$(
+        impl Field for $type {
+            fn put(&mut self, value: Value) {
+                // The kind's bounds keep numbers within the type.
+                match value {
+                    Value::Number(number) => *self = <$type>::try_from(number).unwrap_or(<$type>::MAX),
+                    Value::Time(time) => *self = <$type>::try_from(time.as_millis()).unwrap_or(<$type>::MAX),
+                    _ => {}
+                }
+            }
+            fn value(&self) -> Value {
+                Value::Number(u64::try_from(*self).unwrap_or(u64::MAX))
+            }
+        }
+    )*};
+}
+
+numbers!(u16, u32, u64, usize);
+
+macro_rules! plain {
+    ($($type:ty: $variant:ident),*) => {$(
+        impl Field for $type {
+            fn put(&mut self, value: Value) {
+                if let Value::$variant(value) = value {
+                    *self = value;
+                }
+            }
+            fn value(&self) -> Value {
+                Value::$variant(self.clone())
+            }
+        }
+    )*};
+}
+
+plain!(bool: Flag, f64: Real, Duration: Time, String: Text);
+
+macro_rules! texts {
+    ($($type:ty: $read:expr, $show:expr;)*) => {$(
+        impl Field for $type {
+            fn put(&mut self, value: Value) {
+                let read: fn(&str) -> Option<$type> = $read;
+                if let Value::Text(text) = value && let Some(value) = read(&text) {
+                    *self = value;
+                }
+            }
+            fn value(&self) -> Value {
+                let show: fn(&$type) -> String = $show;
+                Value::Text(show(self))
+            }
+        }
+    )*};
+}
+
+texts! {
+    PathBuf: |text| Some(text.into()), |path| path.display().to_string();
+    IpAddr: |text| text.parse().ok(), |address| address.to_string();
+    Option<String>: |text| Some(Some(text.to_string())), |text| text.clone().unwrap_or_default();
+    LogFormat: |text| one_of(FORMATS, text), |format| word_of(FORMATS, format);
+    OverloadPolicy: |text| one_of(POLICIES, text), |policy| word_of(POLICIES, policy);
+    Algorithm: |text| one_of(ALGORITHMS, text), |algorithm| word_of(ALGORITHMS, algorithm);
+}
+
+const FORMATS: &[(&str, LogFormat)] = &[("text", LogFormat::Text), ("json", LogFormat::Json)];
+const POLICIES: &[(&str, OverloadPolicy)] = &[
+    ("caller-runs", OverloadPolicy::CallerRuns),
+    ("abort", OverloadPolicy::Abort),
+];
+const ALGORITHMS: &[(&str, Algorithm)] = &[
+    ("aimd", Algorithm::Aimd),
+    ("fixed", Algorithm::Fixed),
+    ("vegas", Algorithm::Vegas),
+    ("gradient", Algorithm::Gradient),
+    ("gradient2", Algorithm::Gradient2),
+    ("legacy-vegas", Algorithm::LegacyVegas),
+];
+
+fn one_of<T: Copy>(words: &[(&str, T)], text: &str) -> Option<T> {
+    let found = words
+        .iter()
+        .find(|(word, _)| squeeze(word) == squeeze(text));
+    found.map(|(_, value)| *value)
+}
+
+fn word_of<T: PartialEq>(words: &[(&str, T)], value: &T) -> String {
+    let found = words.iter().find(|(_, known)| known == value);
+    found.map_or_else(String::new, |(word, _)| (*word).to_string())
+}

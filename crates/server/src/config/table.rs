@@ -1,0 +1,200 @@
+//! The one table of all settings: name, old names, what a value may be, where it goes, what it means.
+
+use super::settings::{Field, Settings};
+use super::value::{Kind, Value};
+
+/// A setting.
+pub struct Key {
+    /// Its name in the newest release.
+    pub name: &'static str,
+    /// Names in older releases. Given with another value than the new name, they stop the start.
+    pub old: &'static [&'static str],
+    /// Names that others use for the same; they count when nothing else is given.
+    pub also: &'static [&'static str],
+    pub kind: Kind,
+    pub doc: &'static str,
+    pub set: fn(&mut Settings, Value),
+    pub get: fn(&Settings) -> Value,
+}
+
+macro_rules! keys {
+    ($($name:literal [$($old:literal),*] [$($also:literal),*] $kind:expr => $($field:ident).+; $doc:literal)*) => {
+        /// In the order in which they are documented.
+        pub static KEYS: &[Key] = &[$(Key {
+            name: $name,
+            old: &[$($old),*],
+            also: &[$($also),*],
+            kind: $kind,
+            doc: $doc,
+            set: |settings, value| settings.$($field).+.put(value),
+            get: |settings| settings.$($field).+.value(),
+        }),*];
+    };
+}
+
+const PORT: Kind = Kind::Number(0, 65_535);
+const COUNT: Kind = Kind::Number(1, 1_000_000);
+const MANY: u64 = u64::MAX;
+const MIB: u64 = 1 << 20;
+const GIB: u64 = 1 << 30;
+const ALGORITHMS: Kind = Kind::Choice(&[
+    "aimd",
+    "fixed",
+    "vegas",
+    "gradient",
+    "gradient2",
+    "legacy-vegas",
+]);
+
+keys! {
+    "server.port" [] [] PORT => rest.port;
+        "Port of REST. 0 takes a free one."
+    "server.address" [] [] Kind::Ip => rest.address;
+        "Address that REST listens on."
+    "camunda.api.grpc.port" ["zeebe.broker.gateway.network.port"] [] PORT => grpc.port;
+        "Port of gRPC. 0 takes a free one."
+    "camunda.api.grpc.address" ["zeebe.broker.gateway.network.host"] [] Kind::Ip => grpc.address;
+        "Address that gRPC listens on."
+    "management.server.port" [] [] PORT => management.port;
+        "Port of health, metrics and management. 0 takes a free one."
+    "management.server.address" [] [] Kind::Ip => management.address;
+        "Address that management listens on. It has no login: protect it by network."
+    "management.endpoints.web.base-path" [] [] Kind::UrlPath => base_path;
+        "Path under which the management endpoints stand."
+
+    "camunda.cluster.node-id" ["zeebe.broker.cluster.nodeId"] [] Kind::Number(0, 1023) => broker.node_id;
+        "Number of this node."
+    "camunda.cluster.cluster-id" ["zeebe.broker.cluster.clusterId"] [] Kind::Text => broker.cluster_id;
+        "Id of the cluster. Empty: made at the first start and kept in the data directory."
+    "camunda.cluster.size" ["zeebe.broker.cluster.clusterSize"] [] Kind::Number(1, 1) => cluster_size;
+        "Number of nodes."
+    "camunda.cluster.replication-factor" ["zeebe.broker.cluster.replicationFactor"] [] Kind::Number(1, 1) => replication_factor;
+        "Copies of each partition."
+    "camunda.cluster.partition-count" ["zeebe.broker.cluster.partitionsCount"] [] Kind::Number(1, 1024) => broker.partitions;
+        "Number of partitions. Fixed for the life of the data directory."
+    "camunda.cluster.network.advertised-host" ["zeebe.broker.network.advertisedHost"] [] Kind::Text => broker.advertised_host;
+        "Host that the topology names for this node."
+    "camunda.cluster.network.command-api.advertised-port" ["zeebe.broker.network.commandApi.advertisedPort"] [] PORT => broker.advertised_port;
+        "Port that the topology names for this node."
+
+    "camunda.data.primary-storage.directory" ["zeebe.broker.data.directory"] [] Kind::Text => broker.directory;
+        "Directory of all data. One server at a time."
+    "camunda.data.snapshot-period" ["zeebe.broker.data.snapshotPeriod"] [] Kind::Time(1000) => broker.snapshot_period;
+        "A checkpoint is made at least this often while there is something new."
+    "skep.data.snapshot-log-size" [] [] Kind::Bytes(MIB, MANY) => broker.snapshot_log_bytes;
+        "A checkpoint is also made after so much log, so that recovery reads no more than about that."
+    "camunda.data.primary-storage.log-stream.log-segment-size" ["zeebe.broker.data.logSegmentSize"] [] Kind::Bytes(MIB, GIB) => broker.log_segment_bytes;
+        "Size of a log file."
+    "camunda.data.primary-storage.rocks-db.memory-limit" ["zeebe.broker.experimental.rocksdb.memoryLimit"] [] Kind::Bytes(MIB, MANY) => broker.state_memory_bytes;
+        "Memory for the state of all partitions of the node; what is cold beyond it is read back from disk on demand."
+    "camunda.data.primary-storage.disk.monitoring-enabled" ["zeebe.broker.data.disk.enableMonitoring"] [] Kind::Flag => broker.disk.monitoring_enabled;
+        "Watch the free space of the data directory."
+    "camunda.data.primary-storage.disk.monitoring-interval" ["zeebe.broker.data.disk.monitoringInterval"] [] Kind::Time(10) => broker.disk.monitoring_interval;
+        "How often the free space is looked at."
+    "camunda.data.primary-storage.disk.free-space.processing" ["zeebe.broker.data.disk.freeSpace.processing"] [] Kind::Bytes(0, MANY) => broker.disk.processing;
+        "With less free space new work is refused; jobs can still be completed."
+    "camunda.data.primary-storage.disk.free-space.replication" ["zeebe.broker.data.disk.freeSpace.replication"] [] Kind::Bytes(0, MANY) => broker.disk.replication;
+        "With less free space the node takes no entries of other leaders. Less than the one above."
+
+    "camunda.processing.scheduled-tasks-check-interval" ["zeebe.broker.processing.scheduledTaskCheckInterval"] [] Kind::Time(10) => broker.check_interval;
+        "How often job time-outs and message expiry are looked after. Timers are exact."
+    "camunda.processing.engine.distribution.redistribution-interval" ["zeebe.broker.experimental.engine.distribution.redistributionInterval"] [] Kind::Time(10) => broker.retry_interval;
+        "How often what other partitions did not acknowledge is sent again."
+    "camunda.processing.engine.max-process-depth" ["zeebe.broker.experimental.engine.maxProcessDepth"] [] COUNT => broker.max_process_depth;
+        "Nesting of called processes at which an incident is raised."
+
+    "camunda.processing.flow-control.request.enabled" ["zeebe.broker.flowControl.request.enabled", "zeebe.broker.backpressure.enabled"] [] Kind::Flag => broker.flow_control.enabled;
+        "Bound the commands that a partition works on at a time (back-pressure)."
+    "camunda.processing.flow-control.request.windowed" ["zeebe.broker.flowControl.request.useWindowed", "zeebe.broker.backpressure.useWindowed"] [] Kind::Flag => broker.flow_control.windowed;
+        "Judge by windows of answers, not by each answer."
+    "camunda.processing.flow-control.request.algorithm" ["zeebe.broker.flowControl.request.algorithm", "zeebe.broker.backpressure.algorithm"] [] ALGORITHMS => broker.flow_control.algorithm;
+        "How the bound adapts."
+    "camunda.processing.flow-control.request.aimd.request-timeout" ["zeebe.broker.flowControl.request.aimd.requestTimeout", "zeebe.broker.backpressure.aimd.requestTimeout"] [] Kind::Time(1) => broker.flow_control.aimd.request_timeout;
+        "A slower answer makes the bound shrink."
+    "camunda.processing.flow-control.request.aimd.initial-limit" ["zeebe.broker.flowControl.request.aimd.initialLimit", "zeebe.broker.backpressure.aimd.initialLimit"] [] COUNT => broker.flow_control.aimd.initial_limit;
+        "Commands at a time, at first."
+    "camunda.processing.flow-control.request.aimd.min-limit" ["zeebe.broker.flowControl.request.aimd.minLimit", "zeebe.broker.backpressure.aimd.minLimit"] [] COUNT => broker.flow_control.aimd.min_limit;
+        "At least so many."
+    "camunda.processing.flow-control.request.aimd.max-limit" ["zeebe.broker.flowControl.request.aimd.maxLimit", "zeebe.broker.backpressure.aimd.maxLimit"] [] COUNT => broker.flow_control.aimd.max_limit;
+        "At most so many."
+    "camunda.processing.flow-control.request.aimd.backoff-ratio" ["zeebe.broker.flowControl.request.aimd.backoffRatio", "zeebe.broker.backpressure.aimd.backoffRatio"] [] Kind::Real(0.5, 0.999) => broker.flow_control.aimd.backoff_ratio;
+        "The bound is multiplied with this when it shrinks."
+    "camunda.processing.flow-control.request.fixed.limit" ["zeebe.broker.flowControl.request.fixed.limit", "zeebe.broker.backpressure.fixed.limit"] [] COUNT => broker.flow_control.fixed.limit;
+        "Commands at a time."
+    "camunda.processing.flow-control.request.vegas.alpha" ["zeebe.broker.flowControl.request.vegas.alpha", "zeebe.broker.backpressure.vegas.alpha"] [] COUNT => broker.flow_control.vegas.alpha;
+        "A shorter queue makes the bound grow."
+    "camunda.processing.flow-control.request.vegas.beta" ["zeebe.broker.flowControl.request.vegas.beta", "zeebe.broker.backpressure.vegas.beta"] [] COUNT => broker.flow_control.vegas.beta;
+        "A longer queue makes it shrink."
+    "camunda.processing.flow-control.request.vegas.initial-limit" ["zeebe.broker.flowControl.request.vegas.initialLimit", "zeebe.broker.backpressure.vegas.initialLimit"] [] COUNT => broker.flow_control.vegas.initial_limit;
+        "Commands at a time, at first."
+    "camunda.processing.flow-control.request.gradient.min-limit" ["zeebe.broker.flowControl.request.gradient.minLimit", "zeebe.broker.backpressure.gradient.minLimit"] [] COUNT => broker.flow_control.gradient.min_limit;
+        "At least so many."
+    "camunda.processing.flow-control.request.gradient.initial-limit" ["zeebe.broker.flowControl.request.gradient.initialLimit", "zeebe.broker.backpressure.gradient.initialLimit"] [] COUNT => broker.flow_control.gradient.initial_limit;
+        "Commands at a time, at first."
+    "camunda.processing.flow-control.request.gradient.rtt-tolerance" ["zeebe.broker.flowControl.request.gradient.rttTolerance", "zeebe.broker.backpressure.gradient.rttTolerance"] [] Kind::Real(1.0, 100.0) => broker.flow_control.gradient.rtt_tolerance;
+        "How much slower than usual answers may get."
+    "camunda.processing.flow-control.request.gradient2.min-limit" ["zeebe.broker.flowControl.request.gradient2.minLimit", "zeebe.broker.backpressure.gradient2.minLimit"] [] COUNT => broker.flow_control.gradient2.min_limit;
+        "At least so many."
+    "camunda.processing.flow-control.request.gradient2.initial-limit" ["zeebe.broker.flowControl.request.gradient2.initialLimit", "zeebe.broker.backpressure.gradient2.initialLimit"] [] COUNT => broker.flow_control.gradient2.initial_limit;
+        "Commands at a time, at first."
+    "camunda.processing.flow-control.request.gradient2.rtt-tolerance" ["zeebe.broker.flowControl.request.gradient2.rttTolerance", "zeebe.broker.backpressure.gradient2.rttTolerance"] [] Kind::Real(1.0, 100.0) => broker.flow_control.gradient2.rtt_tolerance;
+        "How much slower than usual answers may get."
+    "camunda.processing.flow-control.request.gradient2.long-window" ["zeebe.broker.flowControl.request.gradient2.longWindow", "zeebe.broker.backpressure.gradient2.longWindow"] [] COUNT => broker.flow_control.gradient2.long_window;
+        "Answers that make up what is usual."
+    "camunda.processing.flow-control.request.legacy-vegas.initial-limit" ["zeebe.broker.flowControl.request.legacyVegas.initialLimit", "zeebe.broker.backpressure.legacyVegas.initialLimit"] [] COUNT => broker.flow_control.legacy_vegas.initial_limit;
+        "Commands at a time, at first."
+    "camunda.processing.flow-control.request.legacy-vegas.max-concurrency" ["zeebe.broker.flowControl.request.legacyVegas.maxConcurrency", "zeebe.broker.backpressure.legacyVegas.maxConcurrency"] [] COUNT => broker.flow_control.legacy_vegas.max_concurrency;
+        "At most so many."
+    "camunda.processing.flow-control.request.legacy-vegas.alpha-limit" ["zeebe.broker.flowControl.request.legacyVegas.alphaLimit", "zeebe.broker.backpressure.legacyVegas.alphaLimit"] [] Kind::Real(0.0, 1.0) => broker.flow_control.legacy_vegas.alpha_limit;
+        "A shorter queue, as a share of the bound, makes it grow."
+    "camunda.processing.flow-control.request.legacy-vegas.beta-limit" ["zeebe.broker.flowControl.request.legacyVegas.betaLimit", "zeebe.broker.backpressure.legacyVegas.betaLimit"] [] Kind::Real(0.0, 1.0) => broker.flow_control.legacy_vegas.beta_limit;
+        "A longer queue makes it shrink."
+
+    "camunda.api.grpc.max-message-size" ["zeebe.broker.gateway.network.maxMessageSize"] [] Kind::Bytes(1024, GIB) => gateway.max_message_size;
+        "Largest request of REST and gRPC."
+    "spring.servlet.multipart.max-request-size" [] [] Kind::Bytes(1024, GIB) => gateway.multipart.max_size;
+        "Largest deployment over REST."
+    "spring.servlet.multipart.max-file-size" [] [] Kind::Bytes(1024, GIB) => max_file_size;
+        "Largest file of a deployment over REST; bounds the whole deployment as well."
+    "server.tomcat.max-part-count" [] [] COUNT => gateway.multipart.max_parts;
+        "Files of one deployment over REST."
+    "camunda.api.long-polling.enabled" ["zeebe.broker.gateway.longPolling.enabled"] [] Kind::Flag => gateway.long_polling.enabled;
+        "Job activations wait for a job. Off: they answer at once."
+    "camunda.api.long-polling.timeout" ["zeebe.broker.gateway.longPolling.timeout"] [] Kind::Time(1) => gateway.long_polling.timeout;
+        "How long they wait when the client names no time. A plain number is milliseconds."
+    "camunda.api.rest.executor.max-pool-size-multiplier" [] ["camunda.rest.api-executor.max-pool-size-multiplier"] Kind::Number(1, 10_000) => gateway.executor.max_pool_size_multiplier;
+        "Workers of each gateway, times the available processors."
+    "camunda.api.rest.executor.queue-capacity" [] ["camunda.rest.api-executor.queue-capacity"] Kind::Number(0, 1_000_000) => gateway.executor.queue_capacity;
+        "Requests that may wait for a worker under the policy `abort`."
+    "skep.api.executor.requests-per-worker" [] [] Kind::Number(1, 100_000) => gateway.executor.requests_per_worker;
+        "Requests that one worker carries while they wait for their commit."
+    "skep.api.executor.policy" [] [] Kind::Choice(&["caller-runs", "abort"]) => gateway.executor.policy;
+        "At the limit of the workers a request waits and its connection with it (`caller-runs`), or gets 503 (`abort`)."
+    "skep.api.request-timeout" ["zeebe.broker.gateway.cluster.requestTimeout"] [] Kind::Time(1) => gateway.request_timeout;
+        "How long a request waits for its answer when the client names no time."
+    "skep.api.body-timeout" [] [] Kind::Time(1) => gateway.body_timeout;
+        "How long the body of a request may take to arrive."
+    "skep.api.max-buffered-size" [] [] Kind::Bytes(MIB, MANY) => gateway.max_buffered_bytes;
+        "Request bodies above 16 KB that one gateway holds at a time; at the bound it reads no further."
+    "skep.api.max-connections" [] [] COUNT => gateway.max_connections;
+        "Connections of one gateway; further ones wait."
+    "skep.api.job-stream-credit" [] [] Kind::Number(1, 100_000) => gateway.job_stream_credit;
+        "Jobs on their way to one job stream and not yet taken by its connection."
+    "skep.api.stream-keep-alive" [] [] Kind::Time(100) => gateway.stream_keep_alive;
+        "After this time of silence a job stream gets a blank line (REST) or a ping (gRPC)."
+    "skep.shutdown-grace" [] [] Kind::Time(0) => gateway.shutdown_grace;
+        "Time for requests under way when the server stops."
+
+    "camunda.system.clock-controlled" ["zeebe.clock.controlled"] [] Kind::Flag => clock_controlled;
+        "The clock may be moved through `/actuator/clock`. For tests."
+    "skep.runtime.worker-threads" [] ["camunda.system.io-thread-count"] Kind::Number(1, 1024) => worker_threads;
+        "Threads of the gateways. Default: the available processors."
+    "skep.log.level" [] ["logging.level.root", "camunda.log.level", "zeebe.log.level", "rust.log"] Kind::Levels => log_level;
+        "What is logged. `/actuator/loggers` changes it while the server runs."
+    "skep.log.format" [] [] Kind::Choice(&["text", "json"]) => log_format;
+        "How log lines on standard error look."
+    "skep.tracing.otlp-endpoint" [] ["otel.exporter.otlp.endpoint"] Kind::Text => trace.endpoint;
+        "OTLP/HTTP collector that gets a span per request, for example `http://localhost:4318`. Empty: none."
+    "skep.tracing.sampling-ratio" [] ["otel.traces.sampler.arg"] Kind::Real(0.0, 1.0) => trace.ratio;
+        "Share of the requests that get a span."
+}

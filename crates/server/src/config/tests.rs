@@ -1,0 +1,292 @@
+//! Precedence, spelling and errors.
+
+use std::path::{Path, PathBuf};
+
+use super::*;
+
+fn file(name: &str, text: &str) -> Given {
+    let source = Source::File {
+        path: PathBuf::from("application.yaml"),
+        line: 7,
+    };
+    Given {
+        name: name.to_string(),
+        text: text.to_string(),
+        source,
+    }
+}
+
+fn variable(name: &str, text: &str) -> Given {
+    Given {
+        name: name.to_string(),
+        text: text.to_string(),
+        source: Source::Environment(name.to_string()),
+    }
+}
+
+fn flag(name: &str, text: &str) -> Given {
+    Given::flag("--set", name, text)
+}
+
+fn value_of<'a>(loaded: &'a Loaded, name: &str) -> &'a Effective {
+    loaded.effective.iter().find(|e| e.name == name).unwrap()
+}
+
+#[test]
+fn the_later_source_wins() {
+    const NAME: &str = "camunda.cluster.partition-count";
+    let (in_file, in_environment, in_flag) = (
+        file(NAME, "2"),
+        variable("CAMUNDA_CLUSTER_PARTITIONCOUNT", "3"),
+        flag(NAME, "4"),
+    );
+    for (given, partitions, source) in [
+        (vec![], 1, "default"),
+        (vec![in_file.clone()], 2, "application.yaml line 7"),
+        (
+            vec![in_file.clone(), in_environment.clone()],
+            3,
+            "environment variable CAMUNDA_CLUSTER_PARTITIONCOUNT",
+        ),
+        (vec![in_file, in_environment, in_flag], 4, "flag --set"),
+    ] {
+        let loaded = resolve(&given).unwrap();
+        assert_eq!(loaded.settings.broker.partitions, partitions);
+        assert_eq!(value_of(&loaded, NAME).source.to_string(), source);
+        assert_eq!(loaded.warnings, Vec::<String>::new());
+    }
+}
+
+#[test]
+fn every_spelling_of_a_name_is_the_same_setting() {
+    let spellings = [
+        file("camunda.api.grpc.max-message-size", "8MB"),
+        file("camunda.api.grpc.maxMessageSize", "8192KB"),
+        file("camunda.api.grpc.MAXMESSAGESIZE", "8388608"),
+        file("zeebe.broker.gateway.network.maxMessageSize", "8MB"),
+        variable("CAMUNDA_API_GRPC_MAXMESSAGESIZE", "8MB"),
+        variable("CAMUNDA_API_GRPC_MAX_MESSAGE_SIZE", "8MB"),
+        variable("ZEEBE_BROKER_GATEWAY_NETWORK_MAXMESSAGESIZE", "8MB"),
+    ];
+    for given in spellings {
+        let loaded = resolve(std::slice::from_ref(&given)).unwrap();
+        assert_eq!(
+            loaded.settings.gateway.max_message_size,
+            8 << 20,
+            "{}",
+            given.name
+        );
+    }
+}
+
+#[test]
+fn an_old_name_alone_counts_with_a_warning() {
+    let loaded = resolve(&[variable("ZEEBE_BROKER_DATA_DIRECTORY", "/d")]).unwrap();
+    assert_eq!(loaded.settings.broker.directory, Path::new("/d"));
+    assert_eq!(
+        loaded.warnings,
+        [
+            "ZEEBE_BROKER_DATA_DIRECTORY (environment variable ZEEBE_BROKER_DATA_DIRECTORY) is an old name; \
+             it is now camunda.data.primary-storage.directory"
+        ]
+    );
+}
+
+#[test]
+fn an_old_and_a_new_name_must_agree() {
+    let new = file("camunda.data.snapshot-period", "5m");
+    let same = variable("ZEEBE_BROKER_DATA_SNAPSHOTPERIOD", "PT5M");
+    assert!(resolve(&[new.clone(), same]).is_ok());
+    let other = variable("ZEEBE_BROKER_DATA_SNAPSHOTPERIOD", "1m");
+    let error = resolve(&[new.clone(), other.clone()])
+        .unwrap_err()
+        .to_string();
+    for part in [
+        "camunda.data.snapshot-period = '5m' (application.yaml line 7)",
+        "ZEEBE_BROKER_DATA_SNAPSHOTPERIOD = '1m'",
+        "different values",
+    ] {
+        assert!(error.contains(part), "{part} not in {error}");
+    }
+    // A flag is the operator's last word.
+    let flagged = resolve(&[new, other, flag("camunda.data.snapshot-period", "2m")]).unwrap();
+    assert_eq!(flagged.settings.broker.snapshot_period.as_secs(), 120);
+}
+
+#[test]
+fn a_value_that_cannot_be_names_key_value_source_and_expectation() {
+    for (given, expected) in [
+        (
+            file("server.port", "eighty"),
+            "server.port = 'eighty' (application.yaml line 7): expected a whole number from 0 to 65535",
+        ),
+        (
+            variable("CAMUNDA_DATA_SNAPSHOTPERIOD", "5 minutes"),
+            "CAMUNDA_DATA_SNAPSHOTPERIOD = '5 minutes' (environment variable CAMUNDA_DATA_SNAPSHOTPERIOD): expected a time span",
+        ),
+        (
+            flag("camunda.processing.flow-control.request.algorithm", "best"),
+            "(flag --set): expected one of aimd, fixed, vegas, gradient, gradient2, legacy-vegas",
+        ),
+        (
+            file(
+                "camunda.data.primary-storage.log-stream.log-segment-size",
+                "1KB",
+            ),
+            "expected a size from 1MB to 1GB",
+        ),
+        (
+            file("camunda.cluster.size", "3"),
+            "expected 1 (this version runs on one node)",
+        ),
+        (file("skep.log.level", "loud"), "expected a log level"),
+        (
+            file("server.address", "localhost"),
+            "expected an IP address",
+        ),
+        (
+            file("camunda.system.clock-controlled", "maybe"),
+            "expected true or false",
+        ),
+    ] {
+        let error = resolve(std::slice::from_ref(&given))
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains(expected), "{expected} not in {error}");
+    }
+}
+
+#[test]
+fn all_problems_are_told_at_once() {
+    let error = resolve(&[
+        file("server.port", "x"),
+        file("camunda.cluster.node-id", "-1"),
+    ])
+    .unwrap_err();
+    assert_eq!(error.0.len(), 2);
+}
+
+#[test]
+fn settings_that_contradict_each_other_stop_the_start() {
+    let space = "camunda.data.primary-storage.disk.free-space.";
+    let same = [
+        file(&format!("{space}processing"), "1GB"),
+        file(&format!("{space}replication"), "1GB"),
+    ];
+    let limits = [
+        file(
+            "camunda.processing.flow-control.request.aimd.min-limit",
+            "10",
+        ),
+        file(
+            "camunda.processing.flow-control.request.aimd.max-limit",
+            "5",
+        ),
+    ];
+    let ports = [
+        file("server.port", "9000"),
+        file("management.server.port", "9000"),
+    ];
+    for (given, expected) in [
+        (same, "must be less than"),
+        (limits, "aimd.min-limit"),
+        (
+            ports,
+            "server.port and management.server.port are both 9000",
+        ),
+    ] {
+        let error = resolve(&given).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
+#[test]
+fn unknown_names_are_named_and_do_no_harm() {
+    for (given, expected) in [
+        (
+            file("camunda.cluster.partitions-count", "3"),
+            Some("Did you mean camunda.cluster.partition-count?"),
+        ),
+        (
+            variable("CAMUNDA_CLUSTER_PARTITIONSCOUNT", "3"),
+            Some("Did you mean CAMUNDA_CLUSTER_PARTITIONCOUNT?"),
+        ),
+        (
+            file("camunda.data.secondary-storage.type", "elasticsearch"),
+            Some("it has no effect"),
+        ),
+        (file("spring.profiles.active", "broker"), None),
+        (flag("no.such.name", "1"), Some("no.such.name (flag --set)")),
+    ] {
+        let loaded = resolve(std::slice::from_ref(&given)).unwrap();
+        match expected {
+            Some(expected) => {
+                assert_eq!(loaded.warnings.len(), 1);
+                assert!(
+                    loaded.warnings[0].contains(expected),
+                    "{:?}",
+                    loaded.warnings
+                );
+            }
+            None => assert!(loaded.warnings.is_empty(), "{:?}", loaded.warnings),
+        }
+    }
+}
+
+#[test]
+fn names_of_others_count_when_nothing_else_is_given() {
+    let rust_log = variable("RUST_LOG", "debug");
+    let loaded = resolve(std::slice::from_ref(&rust_log)).unwrap();
+    assert_eq!(loaded.settings.log_level, "debug");
+    let both = resolve(&[file("skep.log.level", "warn"), rust_log]).unwrap();
+    assert_eq!(both.settings.log_level, "warn");
+}
+
+#[test]
+fn an_empty_variable_is_not_set() {
+    let loaded = resolve(&[variable("SERVER_PORT", "")]).unwrap();
+    assert_eq!(loaded.settings.rest.port, 8080);
+}
+
+#[test]
+fn every_setting_reaches_its_place() {
+    // Setting a setting to its own default text changes nothing, and to the text of its value gives that value.
+    for key in KEYS {
+        let mut settings = Settings::default();
+        let shown = key.kind.show(&(key.get)(&settings));
+        if shown.is_empty() {
+            (key.set)(&mut settings, Value::Text("x".to_string()));
+            assert_eq!((key.get)(&settings), Value::Text("x".to_string()));
+            continue;
+        }
+        let value = key.kind.parse(&shown);
+        assert!(
+            value.is_some(),
+            "{} cannot be its default {shown}",
+            key.name
+        );
+        if let Some(value) = value {
+            (key.set)(&mut settings, value);
+        }
+        assert_eq!(key.kind.show(&(key.get)(&settings)), shown, "{}", key.name);
+    }
+}
+
+#[test]
+fn no_two_settings_share_a_name() {
+    let mut names: Vec<String> = KEYS
+        .iter()
+        .flat_map(|key| std::iter::once(&key.name).chain(key.old).chain(key.also))
+        .map(|name| squeeze(name).replace('.', ""))
+        .collect();
+    names.sort();
+    let mut unique = names.clone();
+    unique.dedup();
+    assert_eq!(names, unique);
+}
+
+#[test]
+fn a_file_of_a_deployment_bounds_the_deployment() {
+    let loaded = resolve(&[file("spring.servlet.multipart.maxFileSize", "2MB")]).unwrap();
+    assert_eq!(loaded.settings.gateway_config().multipart.max_size, 2 << 20);
+}

@@ -1,0 +1,265 @@
+//! Values of settings: how they are written, what they may be, and how they are shown.
+
+use std::time::Duration;
+
+/// A value that was read.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// Counts, bytes, milliseconds.
+    Number(u64),
+    Real(f64),
+    Flag(bool),
+    Time(Duration),
+    Text(String),
+}
+
+/// What a setting may be.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    /// A whole number within bounds, both included.
+    Number(u64, u64),
+    /// A size in bytes within bounds: `4MB`, `128KB`, plain bytes. Units are powers of 1024.
+    Bytes(u64, u64),
+    /// A time span of at least this many milliseconds: `250ms`, `15s`, `PT15S`, plain milliseconds.
+    Time(u64),
+    /// A number within bounds, both included.
+    Real(f64, f64),
+    Flag,
+    /// One of these words; case, `-` and `_` do not matter.
+    Choice(&'static [&'static str]),
+    /// An IP address.
+    Ip,
+    /// Log levels: a level, or a level with exceptions by module (`info,skep_broker=debug`).
+    Levels,
+    /// Any text that is not empty.
+    Text,
+    /// An absolute path within a URL.
+    UrlPath,
+}
+
+const UNITS: [(&str, u64); 5] = [
+    ("gb", 1 << 30),
+    ("mb", 1 << 20),
+    ("kb", 1 << 10),
+    ("b", 1),
+    ("", 1),
+];
+
+impl Kind {
+    /// Reads a value; `None` when it is not of this kind.
+    pub fn parse(&self, text: &str) -> Option<Value> {
+        let text = text.trim();
+        match *self {
+            Kind::Number(min, max) => {
+                let number = text.parse().ok()?;
+                (min..=max)
+                    .contains(&number)
+                    .then_some(Value::Number(number))
+            }
+            Kind::Bytes(min, max) => {
+                let bytes = bytes(text)?;
+                (min..=max).contains(&bytes).then_some(Value::Number(bytes))
+            }
+            Kind::Time(min) => {
+                let time = duration(text)?;
+                (time >= Duration::from_millis(min)).then_some(Value::Time(time))
+            }
+            Kind::Real(min, max) => {
+                let number = text.parse().ok()?;
+                (min..=max).contains(&number).then_some(Value::Real(number))
+            }
+            Kind::Flag => match text.to_ascii_lowercase().as_str() {
+                "true" | "yes" | "on" | "1" => Some(Value::Flag(true)),
+                "false" | "no" | "off" | "0" => Some(Value::Flag(false)),
+                _ => None,
+            },
+            Kind::Choice(words) => {
+                let wanted = squeeze(text);
+                let word = words.iter().find(|word| squeeze(word) == wanted)?;
+                Some(Value::Text((*word).to_string()))
+            }
+            Kind::Ip => {
+                let address: std::net::IpAddr = text.parse().ok()?;
+                Some(Value::Text(address.to_string()))
+            }
+            Kind::Levels => {
+                let lower = text.to_ascii_lowercase();
+                crate::logs::levels(&lower).ok()?;
+                Some(Value::Text(lower))
+            }
+            Kind::Text => (!text.is_empty()).then(|| Value::Text(text.to_string())),
+            Kind::UrlPath => {
+                let path = text.trim_end_matches('/');
+                let valid = path.starts_with('/')
+                    && path
+                        .chars()
+                        .all(|c| c.is_ascii_alphanumeric() || "/-_.".contains(c));
+                valid.then(|| Value::Text(path.to_string()))
+            }
+        }
+    }
+
+    /// What is expected, as in "expected …".
+    pub fn expected(&self) -> String {
+        match *self {
+            Kind::Number(min, u64::MAX) => format!("a whole number, at least {min}"),
+            Kind::Number(min, max) if min == max => {
+                format!("{min} (this version runs on one node)")
+            }
+            Kind::Number(min, max) => format!("a whole number from {min} to {max}"),
+            Kind::Bytes(0, u64::MAX) => "a size such as 4MB, 128KB or 2GB".to_string(),
+            Kind::Bytes(min, u64::MAX) => {
+                format!("a size such as 4MB or 2GB, at least {}", show_bytes(min))
+            }
+            Kind::Bytes(min, max) => {
+                let (min, max) = (show_bytes(min), show_bytes(max));
+                format!("a size from {min} to {max}")
+            }
+            Kind::Time(0) => "a time span such as 250ms, 15s, 5m, 1h, 30d or PT15S".to_string(),
+            Kind::Time(min) => {
+                let min = show_time(Duration::from_millis(min));
+                format!("a time span such as 250ms, 15s, 5m, 1h or PT15S, at least {min}")
+            }
+            Kind::Real(min, max) => format!("a number from {min} to {max}"),
+            Kind::Flag => "true or false".to_string(),
+            Kind::Choice(words) => format!("one of {}", words.join(", ")),
+            Kind::Ip => "an IP address such as 0.0.0.0 or 127.0.0.1".to_string(),
+            Kind::Levels => {
+                "a log level (off, error, warn, info, debug, trace), also by module as in info,skep_broker=debug".to_string()
+            }
+            Kind::Text => "a text".to_string(),
+            Kind::UrlPath => "a path such as /actuator".to_string(),
+        }
+    }
+
+    /// The value as it would be written.
+    pub fn show(&self, value: &Value) -> String {
+        match value {
+            Value::Number(bytes) if matches!(self, Kind::Bytes(..)) => show_bytes(*bytes),
+            // Times that are kept as a number are milliseconds.
+            Value::Number(millis) if matches!(self, Kind::Time(..)) => {
+                show_time(Duration::from_millis(*millis))
+            }
+            Value::Number(number) => number.to_string(),
+            Value::Real(number) => number.to_string(),
+            Value::Flag(flag) => flag.to_string(),
+            Value::Time(time) => show_time(*time),
+            Value::Text(text) => text.clone(),
+        }
+    }
+}
+
+/// Lower case without `-` and `_`: the same for all spellings of a name.
+pub fn squeeze(text: &str) -> String {
+    text.chars()
+        .filter(|c| *c != '-' && *c != '_')
+        .map(|c| c.to_ascii_lowercase())
+        .collect()
+}
+
+fn bytes(text: &str) -> Option<u64> {
+    let lower = text.to_ascii_lowercase();
+    let (number, unit) = UNITS
+        .iter()
+        .find_map(|(suffix, unit)| Some((lower.strip_suffix(suffix)?, unit)))?;
+    number.trim().parse::<u64>().ok()?.checked_mul(*unit)
+}
+
+fn show_bytes(bytes: u64) -> String {
+    let fits = |unit: u64| bytes >= unit && bytes.is_multiple_of(unit);
+    match UNITS.iter().find(|(_, unit)| fits(*unit)) {
+        Some((suffix, unit)) => format!("{}{}", bytes / unit, suffix.to_ascii_uppercase()),
+        None => format!("{bytes}B"),
+    }
+}
+
+fn duration(text: &str) -> Option<Duration> {
+    if text.starts_with(['P', 'p']) {
+        let span: jiff::SignedDuration = text.parse().ok()?;
+        return Duration::try_from(span).ok();
+    }
+    let digits = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let number: u64 = number.parse().ok()?;
+    let millis = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "ms" => 1,
+        "s" => 1_000,
+        "m" => 60_000,
+        "h" => 3_600_000,
+        "d" => 86_400_000,
+        _ => return None,
+    };
+    Some(Duration::from_millis(number.checked_mul(millis)?))
+}
+
+fn show_time(time: Duration) -> String {
+    let millis = time.as_millis();
+    for (unit, name) in [(3_600_000, "h"), (60_000, "m"), (1_000, "s")] {
+        if millis >= unit && millis.is_multiple_of(unit) {
+            return format!("{}{name}", millis / unit);
+        }
+    }
+    format!("{millis}ms")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_binary_units() {
+        let any = Kind::Bytes(0, u64::MAX);
+        for (text, bytes, shown) in [
+            ("4MB", 4 << 20, "4MB"),
+            ("4 mb", 4 << 20, "4MB"),
+            ("128KB", 128 << 10, "128KB"),
+            ("2GB", 2 << 30, "2GB"),
+            ("1500", 1500, "1500B"),
+            ("1024B", 1024, "1KB"),
+            ("0", 0, "0B"),
+        ] {
+            let value = any.parse(text);
+            assert_eq!(value, Some(Value::Number(bytes)), "{text}");
+            assert_eq!(any.show(&Value::Number(bytes)), shown);
+        }
+        for text in ["", "4XB", "-1MB", "1.5MB", "99999999999GB", "MB"] {
+            assert_eq!(any.parse(text), None, "{text}");
+        }
+        assert_eq!(Kind::Bytes(1024, 2048).parse("1023"), None);
+    }
+
+    #[test]
+    fn time_spans_have_units_or_are_iso_8601() {
+        let any = Kind::Time(0);
+        for (text, millis, shown) in [
+            ("250ms", 250, "250ms"),
+            ("15s", 15_000, "15s"),
+            ("5m", 300_000, "5m"),
+            ("1h", 3_600_000, "1h"),
+            ("30d", 30 * 86_400_000, "720h"),
+            ("PT15S", 15_000, "15s"),
+            ("PT0.25S", 250, "250ms"),
+            ("10000", 10_000, "10s"),
+        ] {
+            let time = Duration::from_millis(millis);
+            assert_eq!(any.parse(text), Some(Value::Time(time)), "{text}");
+            assert_eq!(any.show(&Value::Time(time)), shown);
+        }
+        for text in ["", "s", "1w", "-1s", "PT-1S", "15 minutes", "P1M"] {
+            assert_eq!(any.parse(text), None, "{text}");
+        }
+        assert_eq!(Kind::Time(1000).parse("999ms"), None);
+    }
+
+    #[test]
+    fn words_are_found_in_any_spelling() {
+        let kind = Kind::Choice(&["aimd", "legacy-vegas"]);
+        for text in ["legacy-vegas", "LEGACY_VEGAS", "legacyVegas"] {
+            let value = Value::Text("legacy-vegas".to_string());
+            assert_eq!(kind.parse(text), Some(value));
+        }
+        assert_eq!(kind.parse("vegas"), None);
+    }
+}

@@ -1,0 +1,140 @@
+//! Health: of everything, and the groups that orchestrators probe.
+
+use std::sync::atomic::Ordering;
+
+use http::StatusCode;
+use serde_json::{Value, json};
+use skep_broker::Broker;
+use skep_protocol::service::{PartitionHealth, PartitionRole};
+
+use super::Management;
+use super::reply::{Answer, json as answer};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Group {
+    /// The server has finished starting.
+    Startup,
+    /// It takes work.
+    Readiness,
+    /// No partition has failed. A server that starts or stops is alive.
+    Liveness,
+    /// It takes work and every partition is healthy.
+    Status,
+}
+
+pub const GROUPS: [&str; 4] = ["liveness", "readiness", "startup", "status"];
+
+impl Group {
+    pub fn named(name: &str) -> Option<Group> {
+        match name {
+            "startup" => Some(Group::Startup),
+            "readiness" => Some(Group::Readiness),
+            "liveness" => Some(Group::Liveness),
+            "status" => Some(Group::Status),
+            _ => None,
+        }
+    }
+
+    fn is_up(self, management: &Management) -> bool {
+        let broker = management.broker();
+        let taking_work = |broker: &Broker| broker.is_ready() && !management.is_stopping();
+        let partitions = |broker: &Broker, all: fn(PartitionHealth) -> bool| {
+            broker.partitions().iter().all(|p| all(p.status.health()))
+        };
+        match self {
+            Group::Startup => broker.is_some(),
+            Group::Readiness => broker.is_some_and(taking_work),
+            Group::Liveness => {
+                broker.is_none_or(|broker| partitions(broker, |h| h != PartitionHealth::Dead))
+            }
+            Group::Status => broker.is_some_and(|broker| {
+                taking_work(broker) && partitions(broker, |h| h == PartitionHealth::Healthy)
+            }),
+        }
+    }
+}
+
+fn status(up: bool) -> (StatusCode, &'static str) {
+    if up {
+        (StatusCode::OK, "UP")
+    } else {
+        (StatusCode::SERVICE_UNAVAILABLE, "DOWN")
+    }
+}
+
+/// One group, without details.
+pub fn group(management: &Management, group: Group) -> Answer {
+    let (code, text) = status(group.is_up(management));
+    answer(code, &json!({ "status": text }))
+}
+
+/// Everything, with details.
+pub fn all(management: &Management) -> Answer {
+    let up = |group: Group| json!({ "status": status(group.is_up(management)).1 });
+    let mut components = json!({
+        "brokerStartup": up(Group::Startup),
+        "brokerReady": up(Group::Readiness),
+        "brokerStatus": up(Group::Status),
+    });
+    let mut healthy = Group::Status.is_up(management);
+    if let Some(broker) = management.broker() {
+        let disk = disk(broker);
+        healthy &= disk["status"] == "UP";
+        components["diskSpace"] = disk;
+        let mut all = serde_json::Map::new();
+        for handle in broker.partitions() {
+            let partition = &handle.status;
+            let mut details = json!({
+                "role": role(partition.role()),
+                "health": health(partition.health()),
+            });
+            if let Some(failure) = partition.failure() {
+                details["message"] = json!(failure);
+            }
+            let up = partition.health() == PartitionHealth::Healthy;
+            let component = json!({ "status": status(up).1, "details": details });
+            all.insert(partition.partition.to_string(), component);
+        }
+        let up = broker
+            .partitions()
+            .iter()
+            .all(|p| p.status.health() == PartitionHealth::Healthy);
+        components["partitions"] = json!({ "status": status(up).1, "components": all });
+    }
+    let (code, text) = status(healthy);
+    answer(
+        code,
+        &json!({ "status": text, "components": components, "groups": GROUPS }),
+    )
+}
+
+fn disk(broker: &Broker) -> Value {
+    let config = &broker.config().disk;
+    let space = broker.disk();
+    let up = !space.low.load(Ordering::Relaxed);
+    json!({
+        "status": status(up).1,
+        "details": {
+            "free": space.free.load(Ordering::Relaxed),
+            "threshold": config.processing,
+            "monitored": config.monitoring_enabled,
+            "path": broker.config().directory.display().to_string(),
+        },
+    })
+}
+
+pub fn role(role: PartitionRole) -> &'static str {
+    match role {
+        PartitionRole::Leader => "LEADER",
+        PartitionRole::Follower => "FOLLOWER",
+        PartitionRole::Inactive => "INACTIVE",
+    }
+}
+
+pub fn health(health: PartitionHealth) -> &'static str {
+    match health {
+        PartitionHealth::Healthy => "HEALTHY",
+        PartitionHealth::Unhealthy => "UNHEALTHY",
+        PartitionHealth::Dead => "DEAD",
+    }
+}

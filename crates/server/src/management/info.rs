@@ -1,0 +1,79 @@
+//! `/actuator/info` and `/actuator/configprops`.
+
+use serde_json::{Map, Value, json};
+
+use super::reply::{Answer, ok};
+use crate::config::Effective;
+
+pub fn info() -> Answer {
+    ok(&json!({
+        "build": {
+            "artifact": "skep",
+            "name": "Skep",
+            "group": "skep",
+            "version": env!("CARGO_PKG_VERSION"),
+        },
+        "camunda": { "compatibleWith": skep_gateway::REFERENCE_RELEASE },
+    }))
+}
+
+/// Parts of names whose values nobody should see.
+const SECRET: [&str; 7] = [
+    "user",
+    "pass",
+    "secret",
+    "accesskey",
+    "accountkey",
+    "token",
+    "connectionstring",
+];
+
+/// Settings with values and sources, by the first two parts of their names.
+pub fn properties(effective: &[Effective]) -> Answer {
+    let mut beans: Map<String, Value> = Map::new();
+    for setting in effective {
+        let mut parts = setting.name.splitn(3, '.');
+        let (first, second) = (
+            parts.next().unwrap_or_default(),
+            parts.next().unwrap_or_default(),
+        );
+        let (prefix, name) = match parts.next() {
+            Some(rest) => (format!("{first}.{second}"), rest),
+            None => (first.to_string(), second),
+        };
+        let bean = beans
+            .entry(&prefix)
+            .or_insert_with(|| json!({ "prefix": prefix, "properties": {}, "inputs": {} }));
+        let value = masked(setting.name, &setting.value);
+        bean["properties"][name] = json!(value);
+        bean["inputs"][name] = json!({ "value": value, "origin": setting.source.to_string() });
+    }
+    ok(&json!({ "contexts": { "skep": { "beans": beans } } }))
+}
+
+fn masked<'v>(name: &str, value: &'v str) -> &'v str {
+    let name = name.to_ascii_lowercase().replace(['-', '_', '.'], "");
+    if SECRET.iter().any(|secret| name.contains(secret)) && !value.is_empty() {
+        "******"
+    } else {
+        value
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_masked() {
+        for (name, shown) in [
+            ("camunda.data.backup.s3.access-key", "******"),
+            ("camunda.x.password", "******"),
+            ("a.connectionString", "******"),
+            ("server.port", "v"),
+        ] {
+            assert_eq!(masked(name, "v"), shown, "{name}");
+        }
+        assert_eq!(masked("a.password", ""), "");
+    }
+}

@@ -1,0 +1,197 @@
+//! `/actuator/partitions`: the state of each partition, and pausing, resuming, snapshots.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use http::StatusCode;
+use serde_json::{Map, Value, json};
+use skep_broker::Broker;
+use skep_broker::partition::{Message, PartitionStatus};
+use skep_protocol::service::{PartitionHealth, PartitionRole};
+
+use super::Management;
+use super::health::{health, role};
+use super::reply::{Answer, Handled, message, ok};
+
+/// How long a snapshot may take before the request gives up waiting; the snapshot goes on.
+const SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// What exporting is said to do. There are no exporters yet, so this is what was asked for and nothing more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ExporterPhase {
+    #[default]
+    Exporting,
+    SoftPaused,
+    Paused,
+}
+
+impl ExporterPhase {
+    fn name(self) -> &'static str {
+        match self {
+            ExporterPhase::Exporting => "EXPORTING",
+            ExporterPhase::SoftPaused => "SOFT_PAUSED",
+            ExporterPhase::Paused => "PAUSED",
+        }
+    }
+}
+
+pub fn all(management: &Management, broker: &Broker) -> Answer {
+    let partitions: Map<String, Value> = broker
+        .partitions()
+        .iter()
+        .map(|handle| {
+            let id = handle.status.partition.to_string();
+            (id, one(management, broker, &handle.status))
+        })
+        .collect();
+    ok(&Value::Object(partitions))
+}
+
+fn one(management: &Management, broker: &Broker, status: &PartitionStatus) -> Value {
+    let leader = status.role() == PartitionRole::Leader;
+    let index = status.checkpoint_index.load(Ordering::Relaxed);
+    let in_snapshot = status.checkpoint_position.load(Ordering::Relaxed);
+    let term = status.checkpoint_term.load(Ordering::Relaxed);
+    let node = broker.config().node_id;
+    let processed = status.processed_position.load(Ordering::Relaxed);
+    json!({
+        "role": role(status.role()),
+        "processedPosition": leader.then_some(processed),
+        "snapshotId": (index > 0).then(|| format!("{index}-{term}-{in_snapshot}-0-{node}")),
+        "processedPositionInSnapshot": (index > 0).then_some(in_snapshot),
+        "streamProcessorPhase": phase(status),
+        "exporterPhase": management.exporter_phase().name(),
+        "exportedPosition": -1,
+        "clock": clock(broker),
+        "health": tree(status),
+    })
+}
+
+fn phase(status: &PartitionStatus) -> &'static str {
+    if status.failure().is_some() {
+        "FAILED"
+    } else if status.processing_paused.load(Ordering::Relaxed) {
+        "PAUSED"
+    } else {
+        match status.role() {
+            PartitionRole::Leader => "PROCESSING",
+            PartitionRole::Follower => "REPLAY",
+            PartitionRole::Inactive => "INITIAL",
+        }
+    }
+}
+
+fn clock(broker: &Broker) -> Value {
+    let (kind, value) = broker.clock().modification();
+    let modification = match kind {
+        "Pin" => json!({ "at": super::clock::instant(value) }),
+        "Offset" => json!({ "by": super::clock::duration(value) }),
+        _ => json!({}),
+    };
+    json!({
+        "instant": super::clock::instant(broker.clock().now()),
+        "modificationType": kind,
+        "modification": modification,
+    })
+}
+
+fn tree(status: &PartitionStatus) -> Value {
+    let name = format!("Partition-{}", status.partition);
+    let state = health(status.health());
+    let child = |part: &str, healthy: bool| {
+        let state = if healthy { "HEALTHY" } else { state };
+        json!({
+            "id": format!("{part}-{}", status.partition),
+            "name": format!("{part}-{}", status.partition),
+            "status": state,
+            "componentsState": state,
+            "children": [],
+        })
+    };
+    let dead = status.health() == PartitionHealth::Dead;
+    let mut tree = json!({
+        "id": name,
+        "name": name,
+        "status": state,
+        "componentsState": state,
+        "children": [
+            child("StreamProcessor", !dead),
+            child("Log", !dead && !status.stalled.load(Ordering::Relaxed)),
+        ],
+    });
+    if let Some(failure) = status.failure() {
+        tree["message"] = json!(failure);
+    } else if status.stalled.load(Ordering::Relaxed) {
+        tree["message"] = json!("the log cannot grow: its disk is full");
+    }
+    tree
+}
+
+/// Carries out an operation on all partitions of this node.
+pub async fn act(management: &Management, broker: &Broker, operation: &str) -> Handled {
+    match operation {
+        "pauseProcessing" => pause(broker, true),
+        "resumeProcessing" => pause(broker, false),
+        "takeSnapshot" => snapshot(broker).await?,
+        "prepareUpgrade" => {
+            pause(broker, true);
+            management.set_exporter_phase(ExporterPhase::Paused);
+            snapshot(broker).await?;
+        }
+        "pauseExporting" => management.set_exporter_phase(ExporterPhase::Paused),
+        "softPauseExporting" => management.set_exporter_phase(ExporterPhase::SoftPaused),
+        "resumeExporting" => management.set_exporter_phase(ExporterPhase::Exporting),
+        other => {
+            return Err(message(
+                StatusCode::NOT_FOUND,
+                format!(
+                    "'{other}' is not an operation on partitions; there are pauseProcessing, resumeProcessing, \
+                     takeSnapshot, prepareUpgrade, pauseExporting, softPauseExporting, resumeExporting"
+                ),
+            ));
+        }
+    }
+    tracing::info!(operation, "operator action on all partitions");
+    Ok(all(management, broker))
+}
+
+fn pause(broker: &Broker, paused: bool) {
+    for partition in broker.partitions() {
+        let flag = &partition.status.processing_paused;
+        flag.store(paused, Ordering::Relaxed);
+        partition.inbox.send(Message::Wake);
+    }
+}
+
+async fn snapshot(broker: &Broker) -> Result<(), Answer> {
+    let mut waiting = Vec::new();
+    for partition in broker.partitions() {
+        if let Some(reason) = partition.status.failure() {
+            let id = partition.status.partition;
+            return Err(failed(id, &format!("it has stopped: {reason}")));
+        }
+        let (done, wait) = crossbeam_channel::bounded(1);
+        partition.inbox.send(Message::TakeSnapshot(Some(done)));
+        waiting.push((partition.status.partition, wait));
+    }
+    let all_done = tokio::task::spawn_blocking(move || {
+        for (id, wait) in waiting {
+            match wait.recv_timeout(SNAPSHOT_TIMEOUT) {
+                Ok(Ok(())) => {}
+                Ok(Err(reason)) => return Err(failed(id, &reason)),
+                Err(_) => return Err(failed(id, "it did not finish in time")),
+            }
+        }
+        Ok(())
+    });
+    all_done
+        .await
+        .unwrap_or_else(|error| Err(failed(0, &error.to_string())))
+}
+
+fn failed(partition: u32, reason: &str) -> Answer {
+    message(
+        StatusCode::INTERNAL_SERVER_ERROR,
+        format!("partition {partition} took no snapshot: {reason}"),
+    )
+}

@@ -1,0 +1,103 @@
+//! HTTP of the management port: small bodies in, JSON out.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Method, Response, StatusCode, header};
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::Incoming;
+use serde_json::{Value, json};
+
+/// Requests of operators are small.
+const MAX_BODY: usize = 64 << 10;
+const BODY_TIMEOUT: Duration = Duration::from_secs(10);
+
+pub type Answer = Response<Full<Bytes>>;
+
+/// An answer that ends the handling of a request early.
+pub type Handled = Result<Answer, Answer>;
+
+pub fn json(status: StatusCode, body: &Value) -> Answer {
+    respond(status, "application/json", body.to_string())
+}
+
+pub fn ok(body: &Value) -> Answer {
+    json(StatusCode::OK, body)
+}
+
+/// `{"message": "…"}`, the body of all failures.
+pub fn message(status: StatusCode, text: impl Into<String>) -> Answer {
+    json(status, &json!({ "message": text.into() }))
+}
+
+pub fn bad_request(text: impl Into<String>) -> Answer {
+    message(StatusCode::BAD_REQUEST, text)
+}
+
+pub fn no_content() -> Answer {
+    let mut answer = Answer::default();
+    *answer.status_mut() = StatusCode::NO_CONTENT;
+    answer
+}
+
+pub fn respond(status: StatusCode, content_type: &'static str, body: impl Into<Bytes>) -> Answer {
+    let mut answer = Response::new(Full::new(body.into()));
+    *answer.status_mut() = status;
+    let value = header::HeaderValue::from_static(content_type);
+    answer.headers_mut().insert(header::CONTENT_TYPE, value);
+    answer
+}
+
+/// Refuses other methods than these, naming them.
+pub fn allow(method: &Method, allowed: &[Method]) -> Result<(), Answer> {
+    if allowed.contains(method) {
+        return Ok(());
+    }
+    let names: Vec<&str> = allowed.iter().map(Method::as_str).collect();
+    let names = names.join(", ");
+    let mut answer = message(
+        StatusCode::METHOD_NOT_ALLOWED,
+        format!("{method} is not possible here; use {names}"),
+    );
+    if let Ok(value) = header::HeaderValue::from_str(&names) {
+        answer.headers_mut().insert(header::ALLOW, value);
+    }
+    Err(answer)
+}
+
+/// Reads a JSON object; an empty body is an empty object.
+pub async fn body(body: Incoming) -> Result<serde_json::Map<String, Value>, Answer> {
+    let read = tokio::time::timeout(BODY_TIMEOUT, Limited::new(body, MAX_BODY).collect()).await;
+    let bytes = match read {
+        Err(_) => {
+            return Err(message(
+                StatusCode::REQUEST_TIMEOUT,
+                "the body did not arrive in time",
+            ));
+        }
+        Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
+            return Err(message(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                format!("the body has more than {MAX_BODY} bytes"),
+            ));
+        }
+        Ok(Err(error)) => return Err(bad_request(format!("the body broke off: {error}"))),
+        Ok(Ok(collected)) => collected.to_bytes(),
+    };
+    if bytes.is_empty() {
+        return Ok(serde_json::Map::new());
+    }
+    match serde_json::from_slice(&bytes) {
+        Ok(Value::Object(object)) => Ok(object),
+        Ok(_) => Err(bad_request("the body must be a JSON object")),
+        Err(error) => Err(bad_request(format!("the body is not JSON: {error}"))),
+    }
+}
+
+/// The value of a query parameter.
+pub fn query<'q>(query: Option<&'q str>, name: &str) -> Option<&'q str> {
+    query?
+        .split('&')
+        .filter_map(|pair| pair.split_once('='))
+        .find_map(|(key, value)| (key == name).then_some(value))
+}

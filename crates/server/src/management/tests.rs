@@ -1,0 +1,450 @@
+//! The endpoints over real sockets, against a real broker in a temporary directory.
+
+use std::time::Instant;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use serde_json::Value;
+use skep_broker::BrokerConfig;
+use skep_broker::clock::Clock;
+use skep_broker::config::DiskConfig;
+use skep_protocol::command::{ActivateJobs, Command};
+use skep_protocol::service::Broker as _;
+use tempfile::TempDir;
+
+use super::*;
+use crate::config;
+
+struct Server {
+    address: SocketAddr,
+    management: Arc<Management>,
+    broker: Option<Arc<Broker>>,
+    directory: TempDir,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Some(broker) = &self.broker {
+            broker.stop();
+        }
+    }
+}
+
+impl Server {
+    /// A management port whose broker has not started yet.
+    async fn starting(clock_controlled: bool) -> Server {
+        let effective = config::resolve(&[]).unwrap().effective;
+        let logs = Logs::detached();
+        let base = "/actuator".to_string();
+        let management = Management::new(base, clock_controlled, effective, logs);
+        let any = "127.0.0.1:0".parse().unwrap();
+        Server {
+            address: listen(any, management.clone()).await.unwrap(),
+            management,
+            broker: None,
+            directory: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    async fn started() -> Server {
+        let mut server = Server::starting(true).await;
+        server.start(2).await;
+        server
+    }
+
+    async fn start(&mut self, partitions: u32) {
+        let config = BrokerConfig {
+            partitions,
+            directory: self.directory.path().join("data"),
+            disk: DiskConfig {
+                processing: 0,
+                replication: 0,
+                ..DiskConfig::default()
+            },
+            ..BrokerConfig::default()
+        };
+        let open = move || Broker::open(config, Arc::new(Clock::default())).unwrap();
+        let broker = tokio::task::spawn_blocking(open).await.unwrap();
+        let mut registry = Registry::default();
+        broker.metrics().register(&mut registry);
+        let process = ProcessMetrics::register(&mut registry, Instant::now());
+        self.management.started(broker.clone(), registry, process);
+        self.broker = Some(broker);
+        while self.get("/ready").await.0 != 200 {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    fn broker(&self) -> &Arc<Broker> {
+        self.broker.as_ref().unwrap()
+    }
+
+    async fn send(&self, method: &str, path: &str, body: &str) -> (u16, String) {
+        let stream = tokio::net::TcpStream::connect(self.address).await.unwrap();
+        let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
+            .await
+            .unwrap();
+        tokio::spawn(connection);
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header("host", "localhost")
+            .body(Full::<Bytes>::from(body.to_string()))
+            .unwrap();
+        let answer = sender.send_request(request).await.unwrap();
+        let status = answer.status().as_u16();
+        let body = answer.into_body().collect().await.unwrap().to_bytes();
+        (status, String::from_utf8_lossy(&body).into_owned())
+    }
+
+    async fn get(&self, path: &str) -> (u16, String) {
+        self.send("GET", path, "").await
+    }
+
+    async fn json(&self, method: &str, path: &str, body: &str) -> Value {
+        let (status, text) = self.send(method, path, body).await;
+        assert_eq!(status, 200, "{method} {path}: {text}");
+        serde_json::from_str(&text).unwrap_or_else(|e| panic!("{path}: {e}: {text}"))
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_starts_is_alive_and_not_ready() {
+    let mut server = Server::starting(false).await;
+    for (path, status) in [
+        ("/actuator/health/liveness", 200),
+        ("/actuator/health/startup", 503),
+        ("/actuator/health/readiness", 503),
+        ("/actuator/health/status", 503),
+        ("/actuator/health", 503),
+        ("/ready", 503),
+        ("/startup", 503),
+        ("/health", 503),
+        ("/actuator/partitions", 503),
+        ("/actuator/prometheus", 503),
+        ("/actuator/loggers", 200),
+        ("/actuator/info", 200),
+    ] {
+        assert_eq!(server.get(path).await.0, status, "{path}");
+    }
+    server.start(1).await;
+    for path in [
+        "/actuator/health/liveness",
+        "/actuator/health/startup",
+        "/actuator/health/readiness",
+        "/actuator/health/status",
+        "/actuator/health",
+        "/ready",
+        "/startup",
+        "/health",
+    ] {
+        let (status, body) = server.get(path).await;
+        assert_eq!(status, 200, "{path}");
+        assert!(body.contains("\"status\":\"UP\""), "{path}: {body}");
+    }
+    server.management.stopping();
+    assert_eq!(server.get("/actuator/health/readiness").await.0, 503);
+    assert_eq!(server.get("/actuator/health/liveness").await.0, 200);
+}
+
+#[tokio::test]
+async fn health_shows_partitions_and_disk() {
+    let server = Server::started().await;
+    let health = server.json("GET", "/actuator/health", "").await;
+    assert_eq!(health["status"], "UP");
+    assert_eq!(
+        health["groups"],
+        json!(["liveness", "readiness", "startup", "status"])
+    );
+    let components = &health["components"];
+    assert_eq!(components["diskSpace"]["status"], "UP");
+    for id in ["1", "2"] {
+        let partition = &components["partitions"]["components"][id];
+        assert_eq!(partition["details"]["role"], "LEADER");
+        assert_eq!(partition["details"]["health"], "HEALTHY");
+    }
+    // Groups hide details.
+    let group = server.json("GET", "/actuator/health/readiness", "").await;
+    assert_eq!(group, json!({ "status": "UP" }));
+}
+
+#[tokio::test]
+async fn metrics_are_text_under_their_documented_names() {
+    let server = Server::started().await;
+    let (status, text) = server.get("/actuator/prometheus").await;
+    assert_eq!(status, 200);
+    for line in [
+        "atomix_role{partition=\"1\"} 3",
+        "zeebe_health{partition=\"2\"} 1",
+        "process_cpu_usage ",
+        "process_files_open_files ",
+    ] {
+        assert!(text.contains(line), "{line} not in\n{text}");
+    }
+}
+
+#[tokio::test]
+async fn partitions_have_the_documented_shape() {
+    let server = Server::started().await;
+    let partitions = server.json("GET", "/actuator/partitions", "").await;
+    let one = &partitions["1"];
+    assert_eq!(one["role"], "LEADER");
+    assert_eq!(one["streamProcessorPhase"], "PROCESSING");
+    assert_eq!(one["exporterPhase"], "EXPORTING");
+    assert_eq!(one["clock"]["modificationType"], "None");
+    assert_eq!(one["health"]["status"], "HEALTHY");
+    assert_eq!(one["health"]["children"][0]["id"], "StreamProcessor-1");
+    for field in [
+        "processedPosition",
+        "snapshotId",
+        "processedPositionInSnapshot",
+        "exportedPosition",
+    ] {
+        assert!(one.get(field).is_some(), "{field} not in {one}");
+    }
+    assert!(partitions["2"].is_object());
+}
+
+#[tokio::test]
+async fn paused_partitions_take_commands_up_when_they_are_resumed() {
+    let server = Server::started().await;
+    let path = |operation: &str| format!("/actuator/partitions/{operation}");
+    let paused = server.json("POST", &path("pauseProcessing"), "").await;
+    assert_eq!(paused["1"]["streamProcessorPhase"], "PAUSED");
+    let reply = server.broker().execute(Command::ResetClock.into());
+    let resumed = server.json("POST", &path("resumeProcessing"), "").await;
+    assert_eq!(resumed["2"]["streamProcessorPhase"], "PROCESSING");
+    assert!(reply.await.result.is_ok());
+}
+
+#[tokio::test]
+async fn a_snapshot_is_taken_when_it_is_asked_for() {
+    let server = Server::started().await;
+    let reply = server.broker().execute(Command::ResetClock.into());
+    assert!(reply.await.result.is_ok());
+    let taken = server
+        .json("POST", "/actuator/partitions/takeSnapshot", "")
+        .await;
+    let snapshot = taken["1"]["snapshotId"].as_str().unwrap_or_default();
+    assert_eq!(snapshot.split('-').count(), 5, "{taken}");
+    assert!(taken["1"]["processedPositionInSnapshot"].as_u64() > Some(0));
+    let prepared = server
+        .json("POST", "/actuator/partitions/prepareUpgrade", "")
+        .await;
+    assert_eq!(prepared["1"]["streamProcessorPhase"], "PAUSED");
+    assert_eq!(prepared["1"]["exporterPhase"], "PAUSED");
+}
+
+#[tokio::test]
+async fn exporting_is_said_to_be_what_was_asked_for() {
+    let server = Server::started().await;
+    for (path, phase) in [
+        ("partitions/softPauseExporting", "SOFT_PAUSED"),
+        ("partitions/pauseExporting", "PAUSED"),
+        ("partitions/resumeExporting", "EXPORTING"),
+        ("exporting/pause", "PAUSED"),
+        ("exporting/pause?soft=true", "SOFT_PAUSED"),
+        ("exporting/resume", "EXPORTING"),
+    ] {
+        let (status, _) = server.send("POST", &format!("/actuator/{path}"), "").await;
+        assert_eq!(status, 200, "{path}");
+        let partitions = server.json("GET", "/actuator/partitions", "").await;
+        assert_eq!(partitions["1"]["exporterPhase"], phase, "{path}");
+    }
+    assert_eq!(
+        server.json("GET", "/actuator/exporters", "").await,
+        json!([])
+    );
+}
+
+#[tokio::test]
+async fn the_clock_can_be_pinned_moved_and_reset() {
+    let server = Server::started().await;
+    let pinned = server
+        .json("POST", "/actuator/clock/pin", r#"{"epochMilli": 1000}"#)
+        .await;
+    assert_eq!(
+        pinned,
+        json!({ "epochMilli": 1000, "instant": "1970-01-01T00:00:01Z" })
+    );
+    let moved = server
+        .json("POST", "/actuator/clock/add", r#"{"offsetMilli": 500}"#)
+        .await;
+    assert_eq!(moved["epochMilli"], 1500);
+    assert_eq!(
+        server.json("GET", "/actuator/clock", "").await["epochMilli"],
+        1500
+    );
+    let partitions = server.json("GET", "/actuator/partitions", "").await;
+    assert_eq!(partitions["1"]["clock"]["modificationType"], "Pin");
+    let reset = server.json("DELETE", "/actuator/clock", "").await;
+    assert!(reset["epochMilli"].as_i64() > Some(1_600_000_000_000));
+    for (path, body) in [
+        ("/actuator/clock/pin", "{}"),
+        ("/actuator/clock/pin", r#"{"epochMilli": "soon"}"#),
+        (
+            "/actuator/clock/pin",
+            r#"{"epochMilli": 9223372036854775807}"#,
+        ),
+        ("/actuator/clock/add", "nonsense"),
+        ("/actuator/clock/turn", r#"{"epochMilli": 1}"#),
+    ] {
+        assert_eq!(
+            server.send("POST", path, body).await.0,
+            400,
+            "{path} {body}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_uncontrolled_clock_is_only_read() {
+    let mut server = Server::starting(false).await;
+    server.start(1).await;
+    assert_eq!(server.get("/actuator/clock").await.0, 200);
+    for (method, path) in [
+        ("POST", "/actuator/clock/pin"),
+        ("POST", "/actuator/clock/add"),
+        ("DELETE", "/actuator/clock"),
+    ] {
+        let (status, body) = server.send(method, path, r#"{"epochMilli":1}"#).await;
+        assert_eq!(status, 403, "{method} {path}");
+        assert!(body.contains("clock-controlled"), "{body}");
+    }
+}
+
+#[tokio::test]
+async fn log_levels_are_read_changed_and_reset() {
+    let server = Server::starting(false).await;
+    let path = "/actuator/loggers/skep_broker";
+    let levels = server.json("GET", "/actuator/loggers", "").await;
+    assert_eq!(levels["loggers"]["ROOT"]["effectiveLevel"], "INFO");
+    assert_eq!(levels["levels"][0], "OFF");
+    let set = |body: &'static str| server.send("POST", path, body);
+    assert_eq!(set(r#"{"configuredLevel":"DEBUG"}"#).await.0, 204);
+    assert_eq!(
+        server.json("GET", path, "").await,
+        json!({ "configuredLevel": "DEBUG", "effectiveLevel": "DEBUG" })
+    );
+    assert_eq!(set(r#"{"configuredLevel":null}"#).await.0, 204);
+    assert_eq!(
+        server.json("GET", path, "").await,
+        json!({ "configuredLevel": null, "effectiveLevel": "INFO" })
+    );
+    assert_eq!(set(r#"{"configuredLevel":"LOUD"}"#).await.0, 400);
+    let (status, _) = server
+        .send(
+            "POST",
+            "/actuator/loggers/io.camunda.zeebe",
+            r#"{"configuredLevel":"TRACE"}"#,
+        )
+        .await;
+    assert_eq!(status, 204);
+    let ours = server
+        .json("GET", "/actuator/loggers/skep_engine", "")
+        .await;
+    assert_eq!(ours["effectiveLevel"], "TRACE");
+}
+
+#[tokio::test]
+async fn flow_control_changes_at_once() {
+    let server = Server::started().await;
+    let body = r#"{"request":{"algorithm":"FIXED","fixed":{"limit":7}},"write":null}"#;
+    let changed = server.json("POST", "/actuator/flowControl", body).await;
+    for id in ["1", "2"] {
+        assert_eq!(changed[id]["requestLimiter"]["limit"], 7);
+        assert_eq!(changed[id]["requestLimiter"]["algorithm"], "FIXED");
+        assert_eq!(changed[id]["writeRateLimit"]["throttling"]["minRate"], 100);
+    }
+    assert_eq!(server.broker().partitions()[0].status.limit.limit(), 7);
+    for (body, expected) in [
+        (r#"{"request":{"fixed":{"limit":0}}}"#, 400),
+        (r#"{"request":5}"#, 400),
+        (r#"{"reqest":{}}"#, 400),
+        (r#"{"write":{"enabled":true,"limit":5}}"#, 501),
+    ] {
+        let (status, text) = server.send("POST", "/actuator/flowControl", body).await;
+        assert_eq!(status, expected, "{body}: {text}");
+    }
+    assert_eq!(server.broker().partitions()[0].status.limit.limit(), 7);
+}
+
+#[tokio::test]
+async fn open_job_streams_are_listed() {
+    let server = Server::started().await;
+    let spec = ActivateJobs {
+        job_type: "charge".into(),
+        worker: "w".into(),
+        timeout: 300_000,
+        max_jobs: 4,
+        fetch_variables: vec!["a".into()],
+    };
+    let streams = [
+        server.broker().open_job_stream(spec.clone()),
+        server.broker().open_job_stream(spec),
+    ];
+    let listed = server.json("GET", "/actuator/jobstreams", "").await;
+    let remote = &listed["remote"];
+    assert_eq!(remote.as_array().map(Vec::len), Some(1), "{listed}");
+    assert_eq!(remote[0]["jobType"], "charge");
+    assert_eq!(remote[0]["metadata"]["timeout"], "PT5M");
+    assert_eq!(remote[0]["consumers"].as_array().map(Vec::len), Some(2));
+    let client = server.json("GET", "/actuator/jobstreams/client", "").await;
+    assert_eq!(client.as_array().map(Vec::len), Some(2));
+    assert_eq!(client[0]["connectedTo"], json!(["0"]));
+    assert_eq!(server.get("/actuator/jobstreams/other").await.0, 400);
+    drop(streams);
+    let none = server.json("GET", "/actuator/jobstreams/remote", "").await;
+    assert_eq!(none, json!([]));
+}
+
+#[tokio::test]
+async fn settings_are_shown_with_their_sources() {
+    let server = Server::starting(false).await;
+    let shown = server.json("GET", "/actuator/configprops", "").await;
+    let bean = &shown["contexts"]["skep"]["beans"]["camunda.cluster"];
+    assert_eq!(bean["properties"]["partition-count"], "1");
+    assert_eq!(bean["inputs"]["partition-count"]["origin"], "default");
+}
+
+#[tokio::test]
+async fn what_is_not_there_says_so() {
+    let server = Server::started().await;
+    for (method, path, expected) in [
+        ("GET", "/", 404),
+        ("GET", "/actuator", 200),
+        ("GET", "/actuator/nothing", 404),
+        ("GET", "/actuatorhealth", 404),
+        ("GET", "/actuator/health/other", 404),
+        ("GET", "/actuator/cluster", 501),
+        ("POST", "/actuator/backupRuntime", 501),
+        ("POST", "/actuator/banning/5", 501),
+        ("POST", "/actuator/partitions/explode", 404),
+        ("POST", "/actuator/rebalance", 200),
+        ("POST", "/actuator/health", 405),
+        ("DELETE", "/actuator/loggers", 405),
+        ("GET", "/actuator/partitions/takeSnapshot", 405),
+        ("PUT", "/actuator/flowControl", 405),
+        ("GET", "/actuator/flamegraph?seconds=0", 400),
+    ] {
+        let (status, body) = server.send(method, path, "").await;
+        assert_eq!(status, expected, "{method} {path}: {body}");
+        assert!(status < 400 || body.contains("\"message\""), "{body}");
+    }
+}
+
+#[tokio::test]
+async fn a_large_body_is_refused() {
+    let server = Server::started().await;
+    let body = "x".repeat(70_000);
+    let (status, _) = server.send("POST", "/actuator/flowControl", &body).await;
+    assert_eq!(status, 413);
+}
+
+#[tokio::test]
+async fn a_flame_graph_is_an_svg() {
+    let server = Server::starting(false).await;
+    let (status, body) = server.get("/debug/pprof/flamegraph?seconds=1").await;
+    assert_eq!(status, 200, "{body}");
+    assert!(body.contains("<svg"), "{body}");
+}

@@ -1,0 +1,399 @@
+//! The built binary, as its users run it.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+use tempfile::TempDir;
+
+fn skep(directory: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_skep"));
+    command.current_dir(directory);
+    // What is set around the tests is not theirs.
+    for (name, _) in std::env::vars_os() {
+        let ours = name.to_str().is_some_and(|name| {
+            [
+                "CAMUNDA_", "ZEEBE_", "SKEP_", "SERVER_", "RUST_LOG", "OTEL_",
+            ]
+            .iter()
+            .any(|prefix| name.starts_with(prefix))
+        });
+        if ours {
+            command.env_remove(name);
+        }
+    }
+    command
+}
+
+fn run(directory: &Path, args: &[&str]) -> Output {
+    skep(directory).args(args).output().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// A running server on free ports.
+struct Server {
+    process: Child,
+    lines: BufReader<std::process::ChildStdout>,
+    rest: String,
+    grpc: String,
+    management: String,
+}
+
+/// Disks of test machines may be nearly full.
+const ROOM: [&str; 4] = [
+    "--set",
+    "camunda.data.primary-storage.disk.free-space.processing=2MB",
+    "--set",
+    "camunda.data.primary-storage.disk.free-space.replication=1MB",
+];
+
+impl Server {
+    fn start(directory: &Path, args: &[&str]) -> Server {
+        let mut process = skep(directory)
+            .args(["serve", "--address", "127.0.0.1"])
+            .args(["--rest-port", "0", "--grpc-port", "0"])
+            .args(["--management-port", "0"])
+            .args(ROOM)
+            .args(args)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(process.stdout.take().unwrap());
+        let mut read = String::new();
+        while !read.contains("What to do next") {
+            if lines.read_line(&mut read).unwrap() == 0 {
+                let mut errors = String::new();
+                let _ = process.stderr.take().unwrap().read_to_string(&mut errors);
+                panic!("the server did not start: {read}{errors}");
+            }
+        }
+        let after = |label: &str| {
+            let line = read.lines().find(|line| line.trim().starts_with(label));
+            let address = line.unwrap().split_whitespace().last().unwrap();
+            let address = address.trim_start_matches("http://");
+            format!("http://{}", address.split('/').next().unwrap())
+        };
+        Server {
+            rest: after("REST"),
+            grpc: after("gRPC"),
+            management: after("management"),
+            process,
+            lines,
+        }
+    }
+
+    /// SIGTERM; returns whether it ended well, and its log.
+    fn terminate(mut self) -> (bool, String) {
+        let pid = self.process.id().to_string();
+        let sent = Command::new("kill").args(["-TERM", &pid]).status().unwrap();
+        assert!(sent.success());
+        let mut errors = String::new();
+        let mut log = self.process.stderr.take().unwrap();
+        log.read_to_string(&mut errors).unwrap();
+        let mut rest = String::new();
+        self.lines.read_to_string(&mut rest).unwrap();
+        (self.process.wait().unwrap().success(), errors)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+const PROCESS: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
+<bpmn:definitions xmlns:bpmn="http://www.omg.org/spec/BPMN/20100524/MODEL" xmlns:zeebe="http://camunda.org/schema/zeebe/1.0" targetNamespace="t">
+  <bpmn:process id="quick" isExecutable="true">
+    <bpmn:startEvent id="begin"/>
+    <bpmn:sequenceFlow id="f" sourceRef="begin" targetRef="over"/>
+    <bpmn:endEvent id="over"/>
+  </bpmn:process>
+</bpmn:definitions>
+"#;
+
+fn workplace() -> TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("quick.bpmn"), PROCESS).unwrap();
+    let bad = PROCESS.replace("targetRef=\"over\"", "targetRef=\"nowhere\"");
+    std::fs::write(directory.path().join("bad.bpmn"), bad).unwrap();
+    directory
+}
+
+#[test]
+fn a_process_is_deployed_started_and_seen_in_the_log() {
+    let directory = workplace();
+    let here = directory.path();
+    let server = Server::start(here, &["--partitions", "2"]);
+    for (transport, address) in [("rest", &server.rest), ("grpc", &server.grpc)] {
+        let to = ["--address", address, "--transport", transport];
+        let with = |args: &[&str]| run(here, &[args, &to].concat());
+
+        let deployed = with(&["deploy", "quick.bpmn"]);
+        assert!(deployed.status.success(), "{}", stderr(&deployed));
+        assert!(
+            stdout(&deployed).contains("process quick, version 1, key "),
+            "{}",
+            stdout(&deployed)
+        );
+
+        let refused = with(&["deploy", "quick.bpmn", "bad.bpmn"]);
+        assert_eq!(refused.status.code(), Some(1));
+        let errors = stderr(&refused);
+        assert!(errors.contains("nothing was deployed"), "{errors}");
+        assert!(errors.contains("nowhere"), "{errors}");
+
+        let ended = with(&["start", "quick", "--variables", "{\"a\":1}", "--await"]);
+        assert!(ended.status.success(), "{}", stderr(&ended));
+        assert_eq!(stdout(&ended), "{\"a\":1}\n");
+
+        let missing = with(&["start", "slow"]);
+        assert_eq!(missing.status.code(), Some(1));
+        assert!(stderr(&missing).contains("slow"), "{}", stderr(&missing));
+
+        let status = run(
+            here,
+            &[&["status", "--management", &server.management][..], &to].concat(),
+        );
+        assert!(status.status.success(), "{}", stderr(&status));
+        let table = stdout(&status);
+        assert!(table.contains("2 partition(s)"), "{table}");
+        assert_eq!(table.matches("leader").count(), 2, "{table}");
+        assert!(table.contains("PROCESSING"), "{table}");
+    }
+
+    // The log is read while the server runs.
+    let records = run(here, &["log", "data"]);
+    assert!(records.status.success(), "{}", stderr(&records));
+    let text = stdout(&records);
+    let lines: Vec<serde_json::Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let completed = lines.iter().find(|record| {
+        record["intent"] == "ELEMENT_COMPLETED" && record["value"]["elementId"] == "over"
+    });
+    assert!(completed.is_some(), "{text}");
+    assert!(lines.iter().any(|record| record["partitionId"] == 2));
+    let from = run(here, &["log", "data", "--partition", "1", "--from", "5"]);
+    for line in stdout(&from).lines() {
+        let record: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert!(record["position"].as_u64() >= Some(5));
+        assert_eq!(record["partitionId"], 1);
+    }
+    let (ended_well, log) = server.terminate();
+    assert!(ended_well, "{log}");
+    assert!(log.contains("stopped"), "{log}");
+}
+
+#[test]
+fn a_second_server_on_the_same_directory_is_refused() {
+    let directory = workplace();
+    let _first = Server::start(directory.path(), &[]);
+    let second = run(
+        directory.path(),
+        &[
+            "serve",
+            "--rest-port",
+            "0",
+            "--grpc-port",
+            "0",
+            "--management-port",
+            "0",
+        ],
+    );
+    assert_eq!(second.status.code(), Some(1));
+    let errors = stderr(&second);
+    assert!(errors.contains("in use"), "{errors}");
+    assert!(errors.contains("--data"), "{errors}");
+}
+
+#[test]
+fn a_taken_port_is_named() {
+    let directory = workplace();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    for flag in ["--rest-port", "--grpc-port", "--management-port"] {
+        let mut args = vec!["serve", "--address", "127.0.0.1"];
+        for other in ["--rest-port", "--grpc-port", "--management-port"] {
+            args.extend([other, if other == flag { &port } else { "0" }]);
+        }
+        let output = run(directory.path(), &args);
+        assert_eq!(output.status.code(), Some(1), "{flag}");
+        let errors = stderr(&output);
+        assert!(errors.contains(&port), "{errors}");
+        assert!(errors.contains("choose another one"), "{errors}");
+    }
+}
+
+#[test]
+fn another_number_of_partitions_is_refused() {
+    let directory = workplace();
+    let (ended_well, log) = Server::start(directory.path(), &[]).terminate();
+    assert!(ended_well, "{log}");
+    let output = run(
+        directory.path(),
+        &[
+            "serve",
+            "--partitions",
+            "3",
+            "--rest-port",
+            "0",
+            "--grpc-port",
+            "0",
+            "--management-port",
+            "0",
+        ],
+    );
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        stderr(&output).contains("--partitions 1"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
+fn log_lines_can_be_json() {
+    let directory = workplace();
+    let (_, log) = Server::start(directory.path(), &["--log-format", "json"]).terminate();
+    let lines: Vec<serde_json::Value> = log
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert!(
+        lines.iter().any(|line| line["message"] == "started"),
+        "{log}"
+    );
+}
+
+#[test]
+fn settings_come_from_files_the_environment_and_flags() {
+    let directory = workplace();
+    let here = directory.path();
+    std::fs::create_dir(here.join("config")).unwrap();
+    let file = "server.port: 1\ncamunda:\n  cluster:\n    node-id: 2\n    partition-count: 3\n";
+    std::fs::write(here.join("config/application.yaml"), file).unwrap();
+    std::fs::write(here.join("more.yaml"), "server:\n  port: 4\n").unwrap();
+    let output = skep(here)
+        .args(["config", "--config", "more.yaml"])
+        .args(["--set", "camunda.cluster.node-id=5"])
+        .env("CAMUNDA_CLUSTER_PARTITIONCOUNT", "6")
+        .env("CAMUNDA_CLUSTER_PARTITIONCONT", "7")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let text = stdout(&output);
+    for line in [
+        "server.port: 4  # more.yaml line 2",
+        "camunda.cluster.node-id: 5  # flag --set",
+        "camunda.cluster.partition-count: 6  # environment variable CAMUNDA_CLUSTER_PARTITIONCOUNT",
+        "camunda.api.grpc.port: 26500  # default",
+    ] {
+        assert!(text.contains(line), "{line} not in\n{text}");
+    }
+    assert!(
+        stderr(&output).contains("Did you mean CAMUNDA_CLUSTER_PARTITIONCOUNT?"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
+fn a_wrong_configuration_stops_the_start() {
+    let directory = workplace();
+    for (args, expected) in [
+        (vec!["serve", "--set", "server.port=x"], "flag --set"),
+        (vec!["serve", "--set", "server.port"], "expected NAME=VALUE"),
+        (vec!["serve", "--config", "none.yaml"], "none.yaml"),
+        (vec!["serve", "--log-level", "loud"], "expected a log level"),
+        (vec!["serve", "--no-such-flag"], "--no-such-flag"),
+    ] {
+        let output = run(directory.path(), &args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(stderr(&output).contains(expected), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn without_a_server_clients_say_what_to_do() {
+    let directory = workplace();
+    let address = {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        format!("http://{}", listener.local_addr().unwrap())
+    };
+    for args in [
+        vec!["deploy", "quick.bpmn"],
+        vec!["start", "quick"],
+        vec!["status"],
+    ] {
+        let args = [&args[..], &["--address", &address]].concat();
+        let output = run(directory.path(), &args);
+        assert_eq!(output.status.code(), Some(1), "{args:?}");
+        assert!(
+            stderr(&output).contains("skep serve"),
+            "{}",
+            stderr(&output)
+        );
+    }
+    let profile = run(directory.path(), &["profile", "--management", &address]);
+    assert_eq!(profile.status.code(), Some(1));
+}
+
+#[test]
+fn expressions_are_evaluated() {
+    let directory = workplace();
+    for (args, code, out, err) in [
+        (vec!["feel", "1 + 2"], 0, "3\n", ""),
+        (
+            vec!["feel", "= a.b + \"!\"", "--context", r#"{"a":{"b":"x"}}"#],
+            0,
+            "\"x!\"\n",
+            "",
+        ),
+        (vec!["feel", "missing"], 0, "null\n", "NO_VARIABLE_FOUND"),
+        (vec!["feel", "1 +"], 1, "", "the expression has an error"),
+        (vec!["feel", "1", "--context", "[]"], 2, "", "JSON object"),
+    ] {
+        let output = run(directory.path(), &args);
+        assert_eq!(output.status.code(), Some(code), "{args:?}");
+        assert_eq!(stdout(&output), out, "{args:?}");
+        assert!(stderr(&output).contains(err), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn usage_errors_have_code_2_and_help_shows_the_way() {
+    let directory = workplace();
+    for args in [
+        vec!["start", "p", "--variables", "{"],
+        vec!["start", "p", "--variables", "[1]"],
+        vec!["start", "5", "--version", "1"],
+        vec!["deploy"],
+        vec!["nonsense"],
+    ] {
+        assert_eq!(
+            run(directory.path(), &args).status.code(),
+            Some(2),
+            "{args:?}"
+        );
+    }
+    let missing = run(directory.path(), &["deploy", "nowhere.bpmn"]);
+    assert_eq!(missing.status.code(), Some(1));
+    assert!(stderr(&missing).contains("nowhere.bpmn"));
+    let nothing = run(directory.path(), &["log", "."]);
+    assert_eq!(nothing.status.code(), Some(1));
+    let help = stdout(&run(directory.path(), &["--help"]));
+    for word in ["serve", "deploy", "start", "status", "First steps"] {
+        assert!(help.contains(word), "{help}");
+    }
+}
