@@ -151,8 +151,9 @@ pub struct Table<V> {
 }
 
 impl<V: Row> Table<V> {
+    /// Counts the stored rows without reading them.
     pub fn open(tables: &Arc<Tables>) -> Result<Table<V>, StoreError> {
-        Table::open_with(tables, |_, _| {})
+        Table::open_raw(tables, |_, _| Ok(()))
     }
 
     /// Visits every stored row once, so that the caller can build its indices.
@@ -160,15 +161,27 @@ impl<V: Row> Table<V> {
         tables: &Arc<Tables>,
         mut visit: impl FnMut(Key, V),
     ) -> Result<Table<V>, StoreError> {
+        Table::open_raw(tables, |key, bytes| {
+            let row = decode(bytes).map_err(|e| unreadable(V::TABLE, &key.0.to_be_bytes(), &e))?;
+            visit(key, row);
+            Ok(())
+        })
+    }
+
+    fn open_raw(
+        tables: &Arc<Tables>,
+        mut visit: impl FnMut(Key, &[u8]) -> Result<(), StoreError>,
+    ) -> Result<Table<V>, StoreError> {
         let mut stored = 0;
         let mut highest_stored = Key::NONE;
-        tables.scan(&mut |key, row| {
+        tables.store.scan(V::TABLE, &mut |key, bytes| {
             stored += 1;
-            if let Ok(key) = <[u8; 8]>::try_from(key) {
-                let key = Key(i64::from_be_bytes(key));
-                highest_stored = highest_stored.max(key);
-                visit(key, row);
-            }
+            let Ok(key) = <[u8; 8]>::try_from(key) else {
+                return Err(unreadable(V::TABLE, key, "its key has not 8 bytes"));
+            };
+            let key = Key(i64::from_be_bytes(key));
+            highest_stored = highest_stored.max(key);
+            visit(key, bytes)
         })?;
         Ok(Table {
             rows: FxHashMap::default(),
