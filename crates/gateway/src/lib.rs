@@ -26,8 +26,10 @@ pub mod metrics;
 mod rest;
 mod server;
 mod stop;
+mod trace;
 
 pub use config::{ExecutorConfig, GatewayConfig, LongPolling, MultipartLimits, OverloadPolicy};
 pub use metrics::GatewayMetrics;
 pub use rest::openapi::OPENAPI;
 pub use server::Gateway;
+pub use trace::{RequestSpan, SpanListener};

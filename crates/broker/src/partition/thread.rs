@@ -62,6 +62,8 @@ pub enum Message {
     CheckpointDone(Result<CheckpointMeta, String>),
     /// Make a checkpoint now; the sender hears when it is done.
     TakeSnapshot(Option<Sender<Result<(), String>>>),
+    /// Look again: processing goes on, or the clock was moved.
+    Wake,
     Stop,
 }
 
@@ -396,6 +398,7 @@ impl Partition {
                 self.propose()?;
                 self.capture_checkpoint();
             }
+            Message::Wake => self.next_check = Instant::now(),
             Message::Stop => {
                 self.stopping = true;
                 self.propose()?;
@@ -540,7 +543,8 @@ impl Partition {
             self.next_tick
         };
         let mut wait = tick.min(self.next_check).saturating_duration_since(now);
-        if let Some(due) = self.due_at {
+        // What cannot be processed now is woken by what makes it possible: a written log, an operator.
+        if let Some(due) = self.due_at.filter(|_| self.can_process()) {
             let millis = u64::try_from(due.saturating_sub(self.clock.now())).unwrap_or(0);
             wait = wait.min(Duration::from_millis(millis));
         }
@@ -772,13 +776,11 @@ impl Partition {
         let meta = captured.meta;
         captured.meta.index = u64::MAX;
         let (kv, inbox) = (self.kv.clone(), self.own_inbox.clone());
-        let rows = self.pending_rows.clone();
+        // Built here: a rebuild may clear the pending rows before the thread runs.
+        let batch = self.pending_rows.batch(meta);
         let store = move || {
-            let result = kv
-                .lock()
-                .commit(rows.batch(meta))
-                .map(|()| meta)
-                .map_err(|e| e.to_string());
+            let stored = kv.lock().commit(batch);
+            let result = stored.map(|()| meta).map_err(|e| e.to_string());
             inbox.send(Message::CheckpointDone(result));
         };
         if let Err(error) = std::thread::Builder::new()

@@ -13,7 +13,7 @@ pub fn info() -> Answer {
             "group": "skep",
             "version": env!("CARGO_PKG_VERSION"),
         },
-        "camunda": { "compatibleWith": skep_gateway::REFERENCE_RELEASE },
+        "camunda": { "compatibleWith": "8.9" },
     }))
 }
 

@@ -52,6 +52,15 @@ impl Definitions for Names {
             element_id: id.clone(),
             element_type: element.map_or("UNSPECIFIED", |e| e.element_type.as_str()),
             event_type: "UNSPECIFIED",
+            custom_headers: element.map_or_else(|| "{}".to_string(), custom_headers),
         })
+    }
+}
+
+/// Task headers as the text of a JSON object.
+fn custom_headers(element: &skep_model::Element) -> String {
+    match &element.kind {
+        skep_model::ElementKind::ServiceTask(job) => job.headers_json.to_string(),
+        _ => "{}".to_string(),
     }
 }
