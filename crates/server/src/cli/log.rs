@@ -17,6 +17,8 @@ use self::names::Names;
 
 /// How often `--follow` looks for more.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
+/// How often a log is opened before it counts as damaged.
+const ATTEMPTS: u32 = 4;
 /// Payload bytes read at a time.
 const CHUNK: usize = 4 << 20;
 
@@ -51,9 +53,11 @@ pub fn run(args: &LogArgs) -> anyhow::Result<()> {
             names: Names::default(),
         };
         printer.print(&open(directory)?)?;
-        while args.follow {
-            std::thread::sleep(LOOK_AGAIN);
-            printer.print(&open(directory)?)?;
+        if args.follow {
+            loop {
+                std::thread::sleep(LOOK_AGAIN);
+                printer.print(&open(directory)?)?;
+            }
         }
     }
     Ok(())
@@ -99,10 +103,20 @@ fn has_segments(directory: &Path) -> bool {
     })
 }
 
+/// Opens a log without locking it. A server may write and compact it meanwhile, so what looks damaged is looked at again.
 fn open(directory: &Path) -> anyhow::Result<LogReader> {
-    let opened = Log::open(Arc::new(ReadOnlyDisk), directory, LogConfig::default());
-    let (log, _) = opened.with_context(|| format!("{} cannot be read", directory.display()))?;
-    Ok(log.reader())
+    let mut attempts = 0;
+    loop {
+        attempts += 1;
+        match Log::open(Arc::new(ReadOnlyDisk), directory, LogConfig::default()) {
+            Ok((log, _)) => return Ok(log.reader()),
+            Err(_) if attempts < ATTEMPTS => std::thread::sleep(LOOK_AGAIN / 10),
+            Err(error) => {
+                let what = format!("{} cannot be read", directory.display());
+                return Err(anyhow::Error::new(error).context(what));
+            }
+        }
+    }
 }
 
 struct Printer {
