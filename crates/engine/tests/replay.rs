@@ -155,18 +155,22 @@ fn command(rig: &mut Rig, random: &mut Random, partitions: u32) {
         }
         2..=4 => {
             for job in rig.jobs("job") {
+                // An earlier one of them may have ended what this one belongs to.
+                let partition = job.key.partition().unwrap();
+                if rig.engine(partition).state.jobs.get(job.key).is_none() {
+                    continue;
+                }
                 match random.next(8) {
                     0 => rig.fail(&job, random.next(3) as i32, 1000 * random.next(2) as i64),
-                    1 => rig.throw(
-                        &job,
-                        ["error", "unknown"][random.next(2) as usize],
-                        r#"{"thrown":1}"#,
-                    ),
+                    1 => {
+                        let code = ["error", "unknown"][random.next(2) as usize];
+                        rig.throw(&job, code, r#"{"thrown":1}"#);
+                    }
                     2 => {}
-                    _ => rig.complete(
-                        &job,
-                        &format!(r#"{{"b":{b},"x":"{}"}}"#, "y".repeat(b as usize)),
-                    ),
+                    _ => {
+                        let text = "y".repeat(b as usize);
+                        rig.complete(&job, &format!(r#"{{"b":{b},"x":"{text}"}}"#));
+                    }
                 }
             }
         }
