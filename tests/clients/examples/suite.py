@@ -19,6 +19,7 @@ ROOT, CACHE = Path(os.environ["SKEP_ROOT"]), Path(os.environ["SKEP_CACHE"])
 EXAMPLES = ROOT / "examples"
 # The command line and the workers find the server by the variables that README names.
 ENVIRONMENT = os.environ | {
+    "SKEP_ADDRESS": os.environ["SKEP_REST"],
     "ZEEBE_ADDRESS": os.environ["SKEP_GRPC"],
     "ZEEBE_REST_ADDRESS": os.environ["SKEP_REST"],
     "CAMUNDA_REST_ADDRESS": os.environ["SKEP_REST"],
