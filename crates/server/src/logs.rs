@@ -18,6 +18,8 @@ pub const ROOT: &str = "ROOT";
 const MAX_LOGGERS: usize = 1000;
 /// Our crates: their names begin with this.
 const OURS: &str = "skep";
+/// Libraries whose INFO lines say what only their developers want to know. At INFO they are kept to WARN.
+const CHATTY: [&str; 2] = ["fjall", "lsm_tree"];
 
 /// A level for everything, and exceptions by module.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,8 +30,23 @@ pub struct Levels {
 
 impl Levels {
     fn targets(&self) -> Targets {
+        let chatty = CHATTY.map(|name| (name, self.inherited(name)));
         let modules = self.modules.iter().map(|(name, level)| (name, *level));
-        Targets::new().with_default(self.root).with_targets(modules)
+        // The later of two levels for one name counts.
+        Targets::new()
+            .with_default(self.root)
+            .with_targets(chatty)
+            .with_targets(modules)
+    }
+
+    /// The level of a module that has none, and none above it either.
+    fn inherited(&self, module: &str) -> LevelFilter {
+        let chatty = CHATTY.iter().any(|name| module.starts_with(name));
+        if chatty && self.root == LevelFilter::INFO {
+            LevelFilter::WARN
+        } else {
+            self.root
+        }
     }
 
     /// The level of a module: its own, or that of the longest name that it begins with.
@@ -39,7 +56,7 @@ impl Levels {
             .iter()
             .filter(|(name, _)| module.starts_with(name.as_str()));
         let nearest = above.max_by_key(|(name, _)| name.len());
-        nearest.map_or(self.root, |(_, level)| *level)
+        nearest.map_or_else(|| self.inherited(module), |(_, level)| *level)
     }
 }
 
@@ -211,6 +228,28 @@ mod tests {
         }
         for text in ["loud", "skep_broker=", "info,x"] {
             assert!(levels(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn chatty_libraries_are_kept_to_warnings_unless_asked_for() {
+        for (text, level) in [
+            ("info", LevelFilter::WARN),
+            ("debug", LevelFilter::DEBUG),
+            ("error", LevelFilter::ERROR),
+            ("info,fjall=info", LevelFilter::INFO),
+        ] {
+            let levels = levels(text).unwrap();
+            assert_eq!(levels.effective("fjall::db"), level, "{text}");
+            assert!(
+                levels
+                    .targets()
+                    .would_enable("skep", &tracing::Level::ERROR)
+            );
+            let info = levels
+                .targets()
+                .would_enable("fjall::db", &tracing::Level::INFO);
+            assert_eq!(info, level >= LevelFilter::INFO, "{text}");
         }
     }
 

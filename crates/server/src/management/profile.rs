@@ -11,6 +11,9 @@ const MAX_SECONDS: u64 = 300;
 /// Not a divisor of what timers run at, so that it does not beat with them.
 const FREQUENCY: i32 = 199;
 
+const IDLE: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"600\" height=\"40\">\
+    <text x=\"10\" y=\"25\">The server used no processor time while the profile was taken.</text></svg>";
+
 /// One profile at a time.
 static RUNNING: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 
@@ -51,7 +54,8 @@ pub async fn flame_graph(method: &Method, parameters: Option<&str>) -> Handled {
         let report = guard.report().build().map_err(|e| e.to_string())?;
         let mut svg = Vec::new();
         report.flamegraph(&mut svg).map_err(|e| e.to_string())?;
-        Ok::<_, String>(svg)
+        // Nothing is drawn where nothing was sampled.
+        Ok::<_, String>(if svg.is_empty() { IDLE.into() } else { svg })
     });
     match drawn.await {
         Ok(Ok(svg)) => Ok(respond(StatusCode::OK, "image/svg+xml", svg)),
