@@ -108,6 +108,22 @@ impl Server {
     }
 }
 
+/// The partitions get the order to stop before they are leaders: they must not wait for a checkpoint of nothing.
+#[test]
+fn a_broker_stops_right_after_its_start() {
+    for _ in 0..5 {
+        let directory = tempfile::tempdir().unwrap();
+        let config = BrokerConfig {
+            partitions: 2,
+            directory: directory.path().join("data"),
+            ..BrokerConfig::default()
+        };
+        Broker::open(config, Arc::new(Clock::default()))
+            .unwrap()
+            .stop();
+    }
+}
+
 #[tokio::test]
 async fn a_server_that_starts_is_alive_and_not_ready() {
     let mut server = Server::starting(false).await;
