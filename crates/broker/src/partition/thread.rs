@@ -518,19 +518,29 @@ impl Partition {
 
     /// Once per check interval.
     fn look_after(&mut self) {
-        for id in self.requests.abandoned() {
-            self.core.engine_mut().forget_request(id);
-            self.requests
-                .remove(id)
-                .into_iter()
-                .filter(|w| w.counted)
-                .for_each(|_| self.status.limit.release());
-        }
+        self.forget_abandoned();
         self.publish_status();
         let due = self.last_checkpoint.elapsed() >= self.config.snapshot_period
             || self.log_bytes_since_checkpoint >= self.config.snapshot_log_bytes;
         if due && self.core.applied() > self.status.checkpoint_index.load(Ordering::Relaxed) {
             self.capture_checkpoint();
+        }
+    }
+
+    /// Clients that went away while they waited for an instance, a distribution or a correlation. Only those: an answer
+    /// that is on its way to be committed needs its slot, or its jobs would be lost and its id answer somebody else.
+    fn forget_abandoned(&mut self) {
+        let abandoned = self.requests.abandoned();
+        if abandoned.is_empty() {
+            return;
+        }
+        let waiting = self.core.engine().waiting_requests();
+        for id in abandoned.into_iter().filter(|id| waiting.contains(id)) {
+            self.core.engine_mut().forget_request(id);
+            let forgotten = self.requests.remove(id);
+            if forgotten.is_some_and(|waiting| waiting.counted) {
+                self.status.limit.release();
+            }
         }
     }
 
