@@ -111,9 +111,10 @@ async fn a_long_poll_waits_for_a_job_and_a_short_one_does_not() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn jobs_on_their_way_to_a_poll_that_was_given_up_go_back() {
-    let rig = Rig::new(|_| {}).await;
+    // Abandoned requests are looked for all the time, so also while an answer waits for its commit.
+    let rig = Rig::new(|config| config.check_interval = Duration::from_millis(1)).await;
     rig.deploy(&one_task()).await;
-    for _ in 0..20 {
+    for _ in 0..100 {
         let key = rig.create("one-task", "{}").await.unwrap();
         // Given up at any moment: before, while and after the partition answers.
         let wait = Duration::from_micros(u64::from(key.counter() as u32 % 7) * 100);
