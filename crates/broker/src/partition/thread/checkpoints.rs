@@ -1,0 +1,147 @@
+//! Taking checkpoints, and going back to one when leadership is lost.
+
+use super::*;
+
+impl Partition {
+    /// Takes the changed rows out of the state. They are stored once the entry they belong to is committed.
+    pub(super) fn capture_checkpoint(&mut self) {
+        if self.checkpoint.is_some() || self.core.is_stale() || self.core.engine().batch_len() > 0 {
+            return;
+        }
+        let started = Instant::now();
+        let (index, term) = self.core.evaluated();
+        if index == 0 {
+            // A new partition that is not even leader yet: waiting for its first entry would hold up a stop for ever.
+            for waiter in self.checkpoint_waiters.drain(..) {
+                let _ = waiter.send(Ok(()));
+            }
+            return;
+        }
+        let next_position = self.core.engine().next_position();
+        self.core
+            .engine_mut()
+            .state
+            .checkpoint(&mut Capture(&self.pending_rows));
+        let meta = CheckpointMeta {
+            index,
+            term,
+            next_position,
+        };
+        tracing::debug!(
+            partition = self.status.partition,
+            rows = self.pending_rows.len(),
+            took = ?started.elapsed(),
+            "checkpoint captured"
+        );
+        self.checkpoint = Some(CapturedCheckpoint { meta, started });
+        self.last_checkpoint = started;
+        self.log_bytes_since_checkpoint = 0;
+        self.metrics
+            .capture
+            .observe(started.elapsed().as_secs_f64());
+        self.store_checkpoint();
+    }
+
+    pub(super) fn store_checkpoint(&mut self) {
+        let Some(captured) = &mut self.checkpoint else {
+            return;
+        };
+        if captured.meta.index == 0 || captured.meta.index > self.core.applied() {
+            return;
+        }
+        // The index marks it as handed over.
+        let meta = captured.meta;
+        captured.meta.index = u64::MAX;
+        let (kv, inbox) = (self.kv.clone(), self.own_inbox.clone());
+        // Built here: a rebuild may clear the pending rows before the thread runs.
+        let batch = self.pending_rows.batch(meta);
+        let store = move || {
+            let stored = kv.lock().commit(batch);
+            let result = stored.map(|()| meta).map_err(|e| e.to_string());
+            inbox.send(Message::CheckpointDone(result));
+        };
+        if let Err(error) = std::thread::Builder::new()
+            .name("checkpoint".into())
+            .spawn(store)
+        {
+            self.checkpoint_done(Err(error.to_string()));
+        }
+    }
+
+    pub(super) fn checkpoint_done(&mut self, result: Result<CheckpointMeta, String>) {
+        let Some(captured) = self.checkpoint.take() else {
+            return;
+        };
+        match &result {
+            Ok(meta) => {
+                self.pending_rows.clear();
+                self.status
+                    .checkpoint_index
+                    .store(meta.index, Ordering::Relaxed);
+                self.status
+                    .checkpoint_term
+                    .store(meta.term, Ordering::Relaxed);
+                self.status
+                    .checkpoint_position
+                    .store(meta.next_position - 1, Ordering::Relaxed);
+                self.status
+                    .checkpoint_time
+                    .store(self.clock.now(), Ordering::Relaxed);
+                self.metrics.checkpoints.inc();
+                self.metrics
+                    .checkpoint
+                    .observe(captured.started.elapsed().as_secs_f64());
+                let share = self.config.state_memory_bytes / self.config.partitions.max(1) as usize;
+                let evicted = self.core.engine_mut().state.evict(share);
+                if evicted > 0 {
+                    tracing::debug!(
+                        partition = self.status.partition,
+                        evicted,
+                        "cold rows evicted"
+                    );
+                }
+                if let Some(id) = self.core.group_mut().compact(meta.index)
+                    && let Some(writer) = &self.writer
+                {
+                    let _ = writer.compact(id.index, id.term);
+                }
+            }
+            Err(reason) => {
+                // The rows stay readable in memory and go with the next checkpoint.
+                tracing::error!(partition = self.status.partition, %reason, "checkpoint failed");
+            }
+        }
+        for waiter in self.checkpoint_waiters.drain(..) {
+            let _ = waiter.send(result.clone().map(|_| ()));
+        }
+    }
+
+    /// After the loss of leadership: the state as of the last committed entry, from the checkpoint and the log.
+    pub(super) fn rebuild(&mut self) -> Result<(), CoreError> {
+        self.abort_all("the node is no longer the leader of this partition");
+        self.checkpoint = None;
+        self.pending_rows.clear();
+        let (mut engine, meta) =
+            open_engine(&self.kv.lock(), &self.pending_rows, &self.engine_config)?;
+        let (mut from, mut term) = (meta.index + 1, meta.term);
+        let to = self.core.applied() + 1;
+        while from < to {
+            let entries = self
+                .log_reader
+                .read(from, to, 4 << 20)
+                .map_err(|e| skep_engine::state::StoreError(e.to_string()))?;
+            let Some(last) = entries.last() else {
+                break;
+            };
+            (from, term) = (last.index + 1, last.term);
+            for entry in entries.iter().filter(|e| !e.payload.is_empty()) {
+                let index = entry.index;
+                engine
+                    .apply(&entry.payload)
+                    .map_err(|reason| CoreError::Apply { index, reason })?;
+            }
+        }
+        self.core.rebuild(engine, term);
+        Ok(())
+    }
+}

@@ -1,0 +1,144 @@
+//! Opening a partition: files, recovery, thread.
+
+use super::*;
+
+/// Opens a partition's files, recovers its state and starts its thread.
+pub fn start(
+    config: &BrokerConfig,
+    partition: u32,
+    outlet: Arc<dyn Outlet>,
+    clock: Arc<Clock>,
+    metrics: Arc<PartitionMetrics>,
+) -> Result<Arc<PartitionHandle>, OpenError> {
+    let directory = config
+        .directory
+        .join("partitions")
+        .join(partition.to_string());
+    let storage = |source| OpenError::Storage { partition, source };
+    let core_error = |source| OpenError::Core { partition, source };
+    let io = |source| OpenError::Io { partition, source };
+    std::fs::create_dir_all(&directory).map_err(io)?;
+    let (sender, inbox) = unbounded();
+    let own_inbox = Inbox(sender);
+    let status = Arc::new(PartitionStatus::new(
+        partition,
+        RequestLimit::new(&config.flow_control),
+    ));
+
+    let kv = FjallKv::open(directory.join("state"), FjallConfig::default()).map_err(storage)?;
+    let pending_rows = PendingRows::default();
+    let engine_config = EngineConfig {
+        partition,
+        partitions: config.partitions,
+        max_process_depth: config.max_process_depth,
+        retry_interval: i64::try_from(config.retry_interval.as_millis()).unwrap_or(i64::MAX),
+        ..EngineConfig::default()
+    };
+    let (engine, meta) = open_engine(&kv, &pending_rows, &engine_config).map_err(core_error)?;
+    let (writer, log_reader, group) =
+        open_log(config, partition, &directory, meta, own_inbox.clone())?;
+    status.checkpoint_index.store(meta.index, Ordering::Relaxed);
+    status.checkpoint_term.store(meta.term, Ordering::Relaxed);
+    status
+        .checkpoint_position
+        .store(meta.next_position - 1, Ordering::Relaxed);
+
+    let now = Instant::now();
+    let worker = Partition {
+        config: config.clone(),
+        engine_config,
+        core: PartitionCore::new(engine, group, (meta.index, meta.term)),
+        writer: Some(writer),
+        log_reader,
+        kv: Arc::new(Mutex::new(kv)),
+        pending_rows,
+        inbox,
+        own_inbox: own_inbox.clone(),
+        backlog: VecDeque::new(),
+        streams: StreamRegistry::default(),
+        requests: Requests::default(),
+        inflight: VecDeque::new(),
+        last_append: 0,
+        status: status.clone(),
+        metrics: metrics.clone(),
+        outlet,
+        clock,
+        commands_in_batch: 0,
+        checkpoint: None,
+        checkpoint_waiters: Vec::new(),
+        last_checkpoint: now,
+        log_bytes_since_checkpoint: 0,
+        next_tick: now,
+        next_check: now,
+        due_at: None,
+        wakers: Vec::new(),
+        stopping: false,
+    };
+    let thread = std::thread::Builder::new()
+        .name(format!("partition-{partition}"))
+        .spawn(move || worker.run())
+        .map_err(io)?;
+    Ok(Arc::new(PartitionHandle {
+        inbox: own_inbox,
+        status,
+        metrics,
+        thread: Mutex::new(Some(thread)),
+    }))
+}
+
+pub(super) fn open_engine(
+    kv: &FjallKv,
+    pending: &PendingRows,
+    config: &EngineConfig,
+) -> Result<(Engine, CheckpointMeta), CoreError> {
+    let meta = kv
+        .meta()
+        .map_err(|e| skep_engine::state::StoreError(e.to_string()))?;
+    let meta = CheckpointMeta::read(meta.as_deref())?;
+    let rows = StoredRows {
+        reader: kv.reader(),
+        pending: pending.clone(),
+    };
+    let state = State::open(config.partition, Arc::new(rows))?;
+    Ok((Engine::new(config.clone(), state, meta.next_position), meta))
+}
+
+fn open_log(
+    config: &BrokerConfig,
+    partition: u32,
+    directory: &Path,
+    meta: CheckpointMeta,
+    inbox: Inbox,
+) -> Result<(LogWriter, LogReader, Group), OpenError> {
+    let log_config = LogConfig {
+        segment_bytes: config.log_segment_bytes,
+        ..LogConfig::default()
+    };
+    let (log, recovered) = Log::open(Arc::new(RealDisk), directory.join("log"), log_config)
+        .map_err(|source| OpenError::Storage { partition, source })?;
+    let reader = log.reader();
+    let writer_config = WriterConfig {
+        name: format!("log-{partition}"),
+        ..WriterConfig::default()
+    };
+    let report = move |report| inbox.send(Message::Log(report));
+    let writer = LogWriter::spawn(log, writer_config, report)
+        .map_err(|source| OpenError::Io { partition, source })?;
+    let recovered = RecoveredLog {
+        log: recovered,
+        checkpoint: EntryId {
+            index: meta.index,
+            term: meta.term,
+        },
+        source: Box::new(reader.clone()),
+    };
+    let node = u64::from(config.node_id) + 1;
+    let group =
+        Group::open(GroupConfig::new(partition, node, vec![node]), recovered).map_err(|e| {
+            OpenError::Core {
+                partition,
+                source: e.into(),
+            }
+        })?;
+    Ok((writer, reader, group))
+}

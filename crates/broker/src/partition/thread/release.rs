@@ -1,0 +1,106 @@
+//! What leaves a partition once its entry is committed: answers, pushed jobs, commands to other partitions.
+
+use super::*;
+
+impl Partition {
+    pub(super) fn release(&mut self, index: u64, effects: skep_engine::Effects) {
+        let now = Instant::now();
+        let batch = self.inflight.pop_front_if(|batch| batch.index <= index);
+        let mut timings = Timings::default();
+        if let Some(batch) = &batch {
+            if let Some((written, times)) = batch.written {
+                timings.fsync = nanos(times.sync);
+                let append = written
+                    .saturating_duration_since(batch.proposed)
+                    .saturating_sub(times.sync);
+                timings.append = nanos(append);
+                timings.commit = nanos(now.saturating_duration_since(written));
+            }
+            self.metrics.released(&timings, batch.commands);
+        }
+        for (id, result) in effects.responses {
+            self.respond(id, result.map_err(Failure::from), timings);
+        }
+        for (stream, job) in effects.pushes {
+            self.push(stream, job);
+        }
+        for (partition, command) in effects.sends {
+            if partition == self.status.partition {
+                self.own_inbox.send(Message::Remote(command));
+            } else {
+                self.outlet.send_remote(partition, command);
+            }
+        }
+        for job_type in &effects.jobs_available {
+            self.outlet.jobs_available(job_type);
+        }
+        let position = self.core.committed_position();
+        self.status
+            .committed_position
+            .store(position, Ordering::Relaxed);
+    }
+
+    pub(super) fn respond(
+        &mut self,
+        id: RequestId,
+        result: Result<Response, Failure>,
+        mut timings: Timings,
+    ) {
+        let Some(waiting) = self.requests.remove(id) else {
+            return;
+        };
+        timings.route = nanos(waiting.route);
+        timings.inbox_wait = nanos(waiting.inbox_wait);
+        timings.evaluation = nanos(waiting.evaluation);
+        if waiting.counted {
+            self.status.limit.answered(waiting.received.elapsed());
+        }
+        if let Err(answer) = waiting.responder.send(Answer { result, timings }) {
+            self.give_back(*answer);
+        }
+    }
+
+    /// An answer that nobody waits for any more: jobs in it go back.
+    pub(super) fn give_back(&self, answer: Answer) {
+        if let Ok(Response::JobsActivated { jobs, .. }) = answer.result {
+            for job in jobs {
+                self.own_inbox.send(Message::Yield {
+                    key: job.key,
+                    deadline: job.deadline,
+                });
+            }
+        }
+    }
+
+    pub(super) fn push(&mut self, stream: StreamId, job: skep_protocol::ActivatedJob) {
+        let (key, deadline) = (job.key, job.deadline);
+        let wakers = &mut self.wakers;
+        if self
+            .streams
+            .get(stream)
+            .is_some_and(|stream| stream.deliver(job, wakers))
+        {
+            self.metrics.pushed();
+        } else {
+            self.metrics.push_failed();
+            self.own_inbox.send(Message::Yield { key, deadline });
+        }
+    }
+
+    pub(super) fn abort_all(&mut self, why: &str) {
+        let partition = self.status.partition;
+        for waiting in self.requests.drain() {
+            if waiting.counted {
+                self.status.limit.release();
+            }
+            let text = format!(
+                "Partition {partition} did not answer: {why}. The command may or may not have been carried out."
+            );
+            let answer = Answer {
+                result: Err(Failure::Aborted(text)),
+                timings: Timings::default(),
+            };
+            let _ = waiting.responder.send(answer);
+        }
+    }
+}
