@@ -14,10 +14,10 @@ pub fn document() -> Response<RestBody> {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write as _;
     //! The document against the routes, and both against the facts about the reference API where these are at hand.
 
     use std::collections::BTreeMap;
+    use std::io::Write as _;
     use std::path::Path;
 
     use serde_json::{Map, Value};
@@ -49,11 +49,7 @@ mod tests {
     fn facts() -> Option<Value> {
         let name = "shared/api/rest-v2-8.9.facts.json";
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let Some(file) = here
-            .ancestors()
-            .map(|a| a.join(name))
-            .find(|f| f.exists())
-        else {
+        let Some(file) = here.ancestors().map(|a| a.join(name)).find(|f| f.exists()) else {
             // Written past the test harness, which hides what passing tests print.
             let _ = writeln!(
                 std::io::stderr(),
