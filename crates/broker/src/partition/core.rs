@@ -181,6 +181,9 @@ impl PartitionCore {
     /// The store failed while commands were evaluated, or the entry cannot be proposed. The partition must stop or rebuild:
     /// its state is ahead of its log.
     pub fn propose(&mut self) -> Result<Option<u64>, CoreError> {
+        if self.stale {
+            return Ok(None);
+        }
         if let Some(fault) = self.engine.fault() {
             return Err(fault.into());
         }
@@ -288,13 +291,37 @@ impl PartitionCore {
             &mut self.committed_position,
             &mut polled.released,
         );
-        if let Some(fault) = self.engine.fault() {
+        if !self.stale
+            && let Some(fault) = self.engine.fault()
+        {
             return Err(fault.into());
         }
         Ok(())
     }
 
-    /// Replaces the engine after leadership was lost. `term`: of the entry [`PartitionCore::applied`].
+    /// The engine failed within a command: its state is void, and what it evaluated since the last proposal is dropped. What
+    /// was proposed before goes its way. Once nothing [`is in flight`](PartitionCore::is_in_flight) any more, call [`PartitionCore::rebuild`].
+    pub fn discard(&mut self) {
+        self.stale = true;
+    }
+
+    /// Requests whose answers wait for their entry to be committed.
+    pub fn in_flight(&self) -> impl Iterator<Item = RequestId> {
+        let effects = self.proposed.iter().map(|proposed| &proposed.effects);
+        effects.flat_map(|effects| effects.responses.iter().map(|(id, _)| *id))
+    }
+
+    /// Entries that were proposed and are not committed, or whose effects were not released.
+    pub fn is_in_flight(&self) -> bool {
+        !self.proposed.is_empty()
+    }
+
+    /// The engine's state is void until [`PartitionCore::rebuild`].
+    pub fn is_void(&self) -> bool {
+        self.stale
+    }
+
+    /// Replaces the engine after its state became void. `term`: of the entry [`PartitionCore::applied`].
     pub fn rebuild(&mut self, engine: Engine, term: u64) {
         self.engine = engine;
         self.stale = false;
