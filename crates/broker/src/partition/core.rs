@@ -10,7 +10,7 @@ use skep_engine::{Due, Effects, Engine, JobStreams, RemoteCommand, RequestId};
 use skep_protocol::Key;
 use skep_protocol::command::Request;
 use skep_protocol::record::DecodeError;
-use skep_replication::{Event, Group, GroupError, Output, ProposeError, Role};
+use skep_replication::{EntryId, Event, Group, GroupError, Output, ProposeError, Role};
 
 /// Entries that may be proposed and not committed. Commands that arrive meanwhile wait and share the next entry.
 pub const MAX_INFLIGHT_ENTRIES: usize = 16;
@@ -279,9 +279,10 @@ impl PartitionCore {
                         self.stale = true;
                     }
                 }
+                Event::InstallSnapshot { .. } => self.stale = true,
+                // For the owner, which has the store.
                 Event::ProduceSnapshot { .. }
                 | Event::SnapshotChunk { .. }
-                | Event::InstallSnapshot { .. }
                 | Event::DiscardSnapshot => {}
             }
         }
@@ -327,6 +328,13 @@ impl PartitionCore {
         self.stale = false;
         self.committed_position = self.engine.next_position() - 1;
         (self.evaluated, self.evaluated_term) = (self.applied, term);
+    }
+
+    /// The store holds the snapshot that [`Event::InstallSnapshot`] announced, durably; `engine` was opened over it.
+    pub fn installed(&mut self, engine: Engine, snapshot: EntryId) {
+        self.applied = snapshot.index;
+        self.rebuild(engine, snapshot.term);
+        self.group.snapshot_installed();
     }
 
     /// The engine's state is not that of an entry of the log: it is void (see [`Polled::lost_leadership`]), or the group
