@@ -103,6 +103,24 @@ pub struct PartitionHandle {
 }
 
 impl PartitionHandle {
+    /// A partition that could not start: it takes nothing and says why.
+    pub fn failed(
+        config: &BrokerConfig,
+        partition: u32,
+        metrics: Arc<PartitionMetrics>,
+        reason: String,
+    ) -> Arc<PartitionHandle> {
+        let limit = RequestLimit::new(&config.flow_control);
+        let status = Arc::new(PartitionStatus::new(partition, limit));
+        status.fail(reason);
+        Arc::new(PartitionHandle {
+            inbox: Inbox(unbounded().0),
+            status,
+            metrics,
+            thread: Mutex::new(None),
+        })
+    }
+
     /// Ends the thread after a last checkpoint.
     pub fn stop(&self) {
         self.inbox.send(Message::Stop);
@@ -364,7 +382,10 @@ impl Partition {
                 Ok(())
             }
             // A batch has one time, and from here on it is another.
-            Command::PinClock { .. } | Command::ResetClock => self.propose(),
+            Command::PinClock { .. } | Command::ResetClock => {
+                self.publish_status();
+                self.propose()
+            }
             _ => Ok(()),
         }
     }
@@ -568,6 +589,10 @@ impl Partition {
         set(&status.waiting_jobs, engine.state.jobs.activatable_count());
         set(&status.activated_jobs, engine.state.jobs.activated_count());
         set(&status.state_bytes, engine.state.resident_bytes());
+        let pinned = engine.state.counters.pinned_clock;
+        status
+            .pinned_clock
+            .store(pinned.unwrap_or(i64::MIN), Ordering::Relaxed);
         status
             .processed_position
             .store(engine.next_position() - 1, Ordering::Relaxed);
