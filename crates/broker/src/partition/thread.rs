@@ -198,6 +198,8 @@ pub struct Partition {
     next_tick: Instant,
     next_check: Instant,
     due_at: Option<i64>,
+    /// Nothing is due before: the partition is under pressure.
+    rest_until: i64,
     wakers: Vec<std::task::Waker>,
     panics: Panics,
     stopping: bool,
@@ -411,12 +413,18 @@ impl Partition {
             let pressure = self.under_pressure();
             let due = self.guarded(None, |core, streams| core.run_due(time, pressure, streams))?;
             self.due_at = match due {
-                Some(due) if !due.more => due.next.filter(|next| *next > time),
+                Some(due) if !due.more => due.next,
                 _ => Some(time),
             };
+            // What the pressure has put off stays due, and must not be looked at in every turn.
+            self.rest_until = match self.due_at {
+                Some(due_at) if pressure => due_at,
+                _ => i64::MIN,
+            };
         } else {
-            let next = self.core.engine().next_due().filter(|next| *next > time);
-            self.due_at = next.or(self.due_at);
+            // A command may have made something due, perhaps at once.
+            let next = self.core.engine().next_due();
+            self.due_at = next.map(|next| next.max(self.rest_until));
         }
         Ok(())
     }

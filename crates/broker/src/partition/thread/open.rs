@@ -72,6 +72,7 @@ pub fn start(
         next_tick: now,
         next_check: now,
         due_at: None,
+        rest_until: i64::MIN,
         wakers: Vec::new(),
         panics: Panics::default(),
         stopping: false,
