@@ -9,7 +9,9 @@ pub fn start(
     outlet: Arc<dyn Outlet>,
     clock: Arc<Clock>,
     metrics: Arc<PartitionMetrics>,
+    work: WorkCounter,
 ) -> Result<Arc<PartitionHandle>, OpenError> {
+    let opened = Instant::now();
     let directory = config
         .directory
         .join("partitions")
@@ -61,9 +63,13 @@ pub fn start(
         last_append: 0,
         status: status.clone(),
         metrics: metrics.clone(),
+        work,
         outlet,
         clock,
         commands_in_batch: 0,
+        batch_started: None,
+        opened,
+        compacting: None,
         checkpoint: None,
         checkpoint_waiters: Vec::new(),
         last_checkpoint: now,
@@ -74,6 +80,8 @@ pub fn start(
         wakers: Vec::new(),
         stopping: false,
     };
+    let millis = i64::try_from(opened.elapsed().as_millis()).unwrap_or(i64::MAX);
+    metrics.bootstrap.set(millis);
     let thread = std::thread::Builder::new()
         .name(format!("partition-{partition}"))
         .spawn(move || worker.run())
