@@ -31,6 +31,8 @@ pub struct BrokerConfig {
     pub check_interval: Duration,
     /// Seconds between attempts to deliver commands to other partitions (`engine.distribution.redistribution-interval`).
     pub retry_interval: Duration,
+    /// `camunda.api.long-polling.probe-timeout`: a waiting activation looks for jobs this often, besides being woken.
+    pub probe_interval: Duration,
     /// `camunda.processing.engine.max-process-depth`.
     pub max_process_depth: u32,
     /// What `Topology` answers as the broker's address.
@@ -74,6 +76,7 @@ impl Default for BrokerConfig {
             flow_control: FlowControlConfig::default(),
             disk: DiskConfig::default(),
             check_interval: Duration::from_secs(1),
+            probe_interval: Duration::from_secs(10),
             retry_interval: Duration::from_secs(10),
             max_process_depth: 1000,
             advertised_host: "localhost".to_string(),

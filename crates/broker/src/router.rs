@@ -23,9 +23,6 @@ use crate::metrics::{BrokerMetrics, WorkCounter};
 use crate::partition::thread::{self, Outlet};
 use crate::partition::{Message, PartitionHandle};
 
-/// How often a long poll looks by itself, besides being woken (`camunda.api.long-polling.probe-timeout`).
-const PROBE: Duration = Duration::from_secs(10);
-
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     #[error(transparent)]
@@ -383,7 +380,7 @@ impl service::Broker for Broker {
                 if !jobs.is_empty() || now >= deadline {
                     return Ok(jobs);
                 }
-                let until = deadline.min(now + PROBE);
+                let until = deadline.min(now + self.config.probe_interval);
                 let _ = tokio::time::timeout_at(until, announced).await;
                 if tokio::time::Instant::now() >= deadline {
                     return Ok(Vec::new());

@@ -30,8 +30,11 @@ fn value(text: &str, name: &str, labels: &[(&str, &str)]) -> Option<f64> {
     line?.rsplit(' ').next()?.parse().ok()
 }
 
+/// Name, some labels, value.
+type Series<'a> = (&'a str, &'a [(&'a str, &'a str)], f64);
+
 /// Counting follows the answers, so a look right after an answer may come too early.
-async fn shows(broker: &Broker, expected: &[(&str, &[(&str, &str)], f64)]) {
+async fn shows(broker: &Broker, expected: &[Series<'_>]) {
     let deadline = std::time::Instant::now() + Duration::from_secs(20);
     loop {
         let text = scrape(broker);

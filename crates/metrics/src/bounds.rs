@@ -92,6 +92,7 @@ pub const FINE_BOUNDS: Bounds = Bounds::nanoseconds(&[
     ms(500),
     ms(750),
     ms(1000),
+    ms(2000),
     ms(2500),
     ms(5000),
     ms(7500),

@@ -165,7 +165,6 @@ impl<L: Labels> Collector for HistogramFamily<L> {
         for (labels, histogram) in &series.histograms {
             histogram.encode(exposed.encode_family(labels)?)?;
         }
-        drop(exposed);
         if !self.bounds.with_max {
             return Ok(());
         }

@@ -151,6 +151,7 @@ families! {
     checkpoint: Histogram<OfSnapshot> FINE_BOUNDS "zeebe_snapshot_persist_duration_seconds" "taking and storing a checkpoint";
 
     journal_append: Histogram<OfPartition> FINE_BOUNDS "atomix_journal_append_latency_seconds" "writing entries to the log without the flush";
+    journal_open: Gauge<OfPartition> NONE "atomix_journal_open_time" "opening the log in milliseconds";
     flush: Histogram<OfPartition> FINE_BOUNDS "atomix_journal_flush_time_seconds" "flush of the log to the disk";
     appended_entries: Counter<OfPartition> NONE "atomix_journal_append_rate" "entries appended";
     appended_kib: Counter<OfPartition> NONE "atomix_journal_append_data_rate" "KiB appended";

@@ -264,6 +264,7 @@ impl WorkCounter {
             Counter::of(&metrics.incidents, ActionLabels { partition, action });
         }
         let _skipped = records("skipped");
+        let _tries = push_tries(metrics);
         let cached = |r#type| {
             let labels = CacheLabels {
                 partition,
@@ -330,7 +331,7 @@ impl WorkCounter {
     /// The stream of a job was gone.
     pub fn push_failed(&self) {
         self.metrics.push_failed.inc();
-        Counter::of(&self.metrics.push_tries, CodeLabels { code: "NOT_FOUND" }).inc();
+        push_tries(&self.metrics).inc();
     }
 
     /// Long polls were told that jobs wait.
@@ -361,7 +362,7 @@ impl WorkCounter {
         let mut reader = BatchReader::new(batch)?;
         let first = reader.position();
         let mut commands = 0;
-        while let Some(record) = reader.next() {
+        for record in reader.by_ref() {
             let record = record?;
             let kind = record.record_type as usize * VALUE_TYPES + record.value_type as usize;
             let intent = usize::from(record.intent).min(INTENTS - 1);
@@ -594,4 +595,8 @@ impl WorkCounter {
             )
         });
     }
+}
+
+fn push_tries(metrics: &WorkMetrics) -> Counter {
+    Counter::of(&metrics.push_tries, CodeLabels { code: "NOT_FOUND" })
 }

@@ -37,8 +37,10 @@ pub fn start(
         ..EngineConfig::default()
     };
     let (engine, meta) = open_engine(&kv, &pending_rows, &engine_config).map_err(core_error)?;
+    let log_opened = Instant::now();
     let (writer, log_reader, group) =
         open_log(config, partition, &directory, meta, own_inbox.clone())?;
+    metrics.journal_open.set(millis(log_opened));
     status.checkpoint_index.store(meta.index, Ordering::Relaxed);
     status.checkpoint_term.store(meta.term, Ordering::Relaxed);
     status
@@ -80,8 +82,7 @@ pub fn start(
         wakers: Vec::new(),
         stopping: false,
     };
-    let millis = i64::try_from(opened.elapsed().as_millis()).unwrap_or(i64::MAX);
-    metrics.bootstrap.set(millis);
+    metrics.bootstrap.set(millis(opened));
     let thread = std::thread::Builder::new()
         .name(format!("partition-{partition}"))
         .spawn(move || worker.run())
@@ -92,6 +93,10 @@ pub fn start(
         metrics,
         thread: Mutex::new(Some(thread)),
     }))
+}
+
+fn millis(since: Instant) -> i64 {
+    i64::try_from(since.elapsed().as_millis()).unwrap_or(i64::MAX)
 }
 
 pub(super) fn open_engine(
