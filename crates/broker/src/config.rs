@@ -34,6 +34,8 @@ pub struct BrokerConfig {
     /// How long a poll for jobs waits for the answer of one partition, however short the poll itself is: one that gave up at
     /// once would activate jobs for nobody whenever a partition is slower than the poll is long.
     pub poll_answer_timeout: Duration,
+    /// `camunda.api.long-polling.probe-timeout`: a waiting activation looks for jobs this often, besides being woken.
+    pub probe_interval: Duration,
     /// `camunda.processing.engine.max-process-depth`.
     pub max_process_depth: u32,
     /// What `Topology` answers as the broker's address.
@@ -77,6 +79,7 @@ impl Default for BrokerConfig {
             flow_control: FlowControlConfig::default(),
             disk: DiskConfig::default(),
             check_interval: Duration::from_secs(1),
+            probe_interval: Duration::from_secs(10),
             retry_interval: Duration::from_secs(10),
             poll_answer_timeout: Duration::from_secs(10),
             max_process_depth: 1000,

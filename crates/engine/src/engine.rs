@@ -432,7 +432,7 @@ fn dispatch_remote(cx: &mut Context<'_>, command: &RemoteCommand) {
 }
 
 /// Key, value type and intent of the command record.
-fn header_of(command: &Command) -> (Key, ValueType, u8) {
+pub fn header_of(command: &Command) -> (Key, ValueType, u8) {
     match command {
         Command::Deploy(_) => (
             Key::NONE,

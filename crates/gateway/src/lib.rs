@@ -21,6 +21,7 @@ mod admission;
 mod call;
 mod check;
 mod config;
+mod connection;
 mod grpc;
 pub mod metrics;
 mod rest;

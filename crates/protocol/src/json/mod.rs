@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::key::Key;
 use crate::record::{DecodeError, Record, RecordType};
-use crate::value::{CommandValue, RejectionValue};
+use crate::value::RejectionValue;
 
 /// Looks up what records name by index.
 pub trait Definitions {
