@@ -77,6 +77,21 @@ impl Shared {
     }
 }
 
+impl Shared {
+    /// Tells the partitions how the disk is. While it is nearly full they make checkpoints as soon as there is something
+    /// new, so that the log before them and the rows of finished instances give their room back.
+    fn disk_is(&self, low: bool) {
+        for handle in self.partitions.get().into_iter().flatten() {
+            let status = &handle.status;
+            status.disk_low.store(low, Ordering::Relaxed);
+            let committed = status.committed_position.load(Ordering::Relaxed);
+            if low && committed > status.checkpoint_position.load(Ordering::Relaxed) {
+                handle.inbox.send(Message::TakeSnapshot(None));
+            }
+        }
+    }
+}
+
 impl Outlet for Shared {
     fn send_remote(&self, partition: u32, command: RemoteCommand) {
         if let Some(partition) = self.partition(partition) {
@@ -107,7 +122,9 @@ impl Broker {
         }
         // The cell is fresh: this is its first and only value.
         let _ = shared.partitions.set(partitions);
-        let disk = disk::watch(&config.disk, Box::new(StatvfsProbe::new(&config.directory)));
+        let probe = Box::new(StatvfsProbe::new(&config.directory));
+        let watched = shared.clone();
+        let disk = disk::watch(&config.disk, probe, move |low| watched.disk_is(low));
         Ok(Arc::new(Broker {
             config,
             shared,
@@ -264,7 +281,9 @@ impl Broker {
         }
         let finishing = request.command.is_finishing();
         if !finishing {
-            if let Some(reason) = self.disk.refusal(partition) {
+            // Jobs are still given out: nobody could finish work otherwise.
+            let activation = matches!(request.command, Command::ActivateJobs(_));
+            if !activation && let Some(reason) = self.disk.refusal(partition) {
                 return Err(Failure::ResourceExhausted(reason));
             }
             if status.stalled.load(Ordering::Relaxed) {
@@ -525,7 +544,7 @@ fn claim_directory(config: &BrokerConfig) -> Result<(std::fs::File, String), Ope
         directory: directory.clone(),
         source,
     };
-    std::fs::create_dir_all(&config.directory).map_err(io)?;
+    skep_storage::disk::create_dir_durably(&config.directory).map_err(io)?;
     let lock = std::fs::File::options()
         .create(true)
         .truncate(false)

@@ -6,7 +6,7 @@ mod support;
 use std::path::Path;
 use std::time::Duration;
 
-use skep_client::{ActivateJobs, Client, Code, CreateInstance, Error};
+use skep_client::{ActivateJobs, Client, Code, CreateInstance, Error, Problem};
 use support::ledger::{self, Load, Shared};
 use support::sandbox::{self, FileSystem};
 use support::{Server, Start, eventually};
@@ -56,23 +56,33 @@ async fn complete(client: &Client, ledger: &Shared, jobs: i32) -> usize {
             .complete_job(job.key, None)
             .await
             .expect("jobs can be completed");
-        ledger.with(|ledger| {
-            ledger.instance_of.insert(job.key, job.process_instance_key);
-            ledger.completed.insert(job.key);
-        });
+        ledger.with(|ledger| ledger.complete(job));
     }
     jobs.len()
 }
 
-async fn takes_new_work(client: &Client, ledger: &Shared) -> bool {
-    match client
-        .create_instance(&CreateInstance::latest("one-task"))
-        .await
-    {
-        Ok(instance) => ledger.with(|ledger| ledger.created.insert(instance.process_instance_key)),
-        Err(error) if error.code() == Some(Code::ResourceExhausted) => false,
+/// Creates an instance, or is refused.
+async fn try_create(client: &Client) -> Result<i64, Problem> {
+    let request = CreateInstance::latest("one-task");
+    match client.create_instance(&request).await {
+        Ok(instance) => Ok(instance.process_instance_key),
+        Err(Error::Refused(problem)) => Err(problem),
         Err(error) => panic!("neither taken nor refused: {error}"),
     }
+}
+
+async fn takes_new_work(client: &Client, ledger: &Shared) -> bool {
+    match try_create(client).await {
+        Ok(key) => ledger.with(|ledger| ledger.created.insert(key)),
+        Err(problem) if problem.code == Code::ResourceExhausted => false,
+        Err(problem) => panic!("{problem}"),
+    }
+}
+
+fn take_checkpoint(server: &Server) -> (u16, String) {
+    server
+        .management("POST", "/actuator/partitions/takeSnapshot")
+        .expect("an answer")
 }
 
 fn is_healthy(server: &Server) -> bool {
@@ -85,13 +95,13 @@ fn is_healthy(server: &Server) -> bool {
 fn new_work_is_refused_before_the_disk_is_full_and_finishing_work_makes_room_again() {
     let name = "new_work_is_refused_before_the_disk_is_full_and_finishing_work_makes_room_again";
     sandbox::run(name, async |directory| {
-        let disk = FileSystem::ext4(&directory, 192);
-        let mark = 64 * MIB;
+        let disk = FileSystem::ext4(&directory, 144);
+        let mark = 48 * MIB;
         let settings = [
             "--set",
-            "camunda.data.primary-storage.disk.free-space.processing=64MB",
+            "camunda.data.primary-storage.disk.free-space.processing=48MB",
             "--set",
-            "camunda.data.primary-storage.disk.free-space.replication=32MB",
+            "camunda.data.primary-storage.disk.free-space.replication=24MB",
         ];
         let server = start(&disk.root.join("data"), &directory.join("log"), &settings).await;
         let (client, rest) = (server.client(), server.rest_client());
@@ -99,7 +109,7 @@ fn new_work_is_refused_before_the_disk_is_full_and_finishing_work_makes_room_aga
         let ledger = Shared::default();
 
         // Load until new work is refused.
-        let load = Load::creations(&server, &ledger, 4, &variables(32));
+        let load = Load::creations(&server, &ledger, 4, &variables(128));
         eventually("new work is refused", 25, async || {
             ledger
                 .refusal(Code::ResourceExhausted)
@@ -118,16 +128,11 @@ fn new_work_is_refused_before_the_disk_is_full_and_finishing_work_makes_room_aga
             "{} MiB are free",
             free / MIB
         );
-        let refused = rest
-            .create_instance(&CreateInstance::latest("one-task"))
-            .await;
-        let Err(Error::Refused(problem)) = refused else {
-            panic!("{refused:?}")
-        };
-        assert_eq!(problem.code, Code::ResourceExhausted, "{problem}");
+        let refused = try_create(&rest).await.unwrap_err();
+        assert_eq!(refused.code, Code::ResourceExhausted, "{refused}");
         let (status, health) = server.management("GET", "/actuator/health").unwrap();
         assert_eq!(status, 503, "{health}");
-        assert!(health.contains(r#""threshold":67108864"#), "{health}");
+        assert!(health.contains(r#""threshold":50331648"#), "{health}");
 
         // Reads and what finishes work go on, over both interfaces.
         client.topology().await.unwrap();
@@ -151,29 +156,28 @@ fn new_work_is_refused_before_the_disk_is_full_and_finishing_work_makes_room_aga
     });
 }
 
-/// Somebody else takes the last byte while the server works, faster than any look at the free space.
+/// Somebody else takes the last byte while the server works, faster than any look at the free space: nobody looks, so the
+/// server learns of it only by writes that fail.
 async fn others_fill_the_disk(directory: &Path, disk: &FileSystem) {
-    // Marks so low that the server learns of it only by a write that fails.
     let settings = [
         "--set",
-        "camunda.data.primary-storage.disk.free-space.processing=1",
-        "--set",
-        "camunda.data.primary-storage.disk.free-space.replication=0",
+        "camunda.data.primary-storage.disk.monitoring-enabled=false",
     ];
     let (data, log) = (disk.root.join("data"), directory.join("log"));
     let mut server = start(&data, &log, &settings).await;
     ledger::deploy_one_task(&server.client()).await;
     let ledger = Shared::default();
-    for round in 0..3 {
-        let load = Load::start(&server, &ledger, 6, &variables(4));
+    for end in [WhileFull::Wait, WhileFull::Terminate, WhileFull::Kill] {
         let before = ledger.created();
+        let mut load = Some(Load::start(&server, &ledger, 6, &variables(64)));
         eventually("work goes on", 10, async || ledger.created() > before + 20).await;
-        if round == 1 {
-            server.begin_checkpoint();
-        }
+        // Whatever moment of it the full disk meets.
+        server.begin_checkpoint();
         let filler = disk.fill();
-        eventually("the server says that its disk is full", 20, async || {
-            eprintln!("{} {} {:?} {} {}", ledger.created(), ledger.completed(), ledger.with(|l| l.refusals.clone()), server.log(), disk.free());tokio::time::sleep(Duration::from_millis(700)).await;server.log().matches("the log cannot grow").count() > round
+        let told = "the log cannot grow; new work is refused until there is room";
+        let said = server.log().matches(told).count();
+        eventually("the log has no room", 20, async || {
+            server.log().matches(told).count() > said
         })
         .await;
         let text = server.log();
@@ -182,30 +186,42 @@ async fn others_fill_the_disk(directory: &Path, disk: &FileSystem) {
             "names cause and file: {text}"
         );
         eventually("the server is unhealthy", 5, async || !is_healthy(&server)).await;
-        let refused = server
-            .client()
-            .create_instance(&CreateInstance::latest("one-task"))
-            .await;
-        let Err(Error::Refused(problem)) = refused else {
-            panic!("{refused:?}")
-        };
-        assert_eq!(problem.code, Code::ResourceExhausted);
-        assert!(problem.detail.contains("disk is full"), "{problem}");
+        let refused = try_create(&server.client()).await.unwrap_err();
+        assert_eq!(refused.code, Code::ResourceExhausted);
+        assert!(refused.detail.contains("disk is full"), "{refused}");
         server.client().topology().await.expect("reads go on");
-        // A checkpoint fails, and says so instead of waiting for ever.
-        let (status, answer) = server
-            .management("POST", "/actuator/partitions/takeSnapshot")
-            .expect("an answer");
-        assert!(status >= 500, "{status} {answer}");
-        if round == 2 {
-            // Killed while the disk is full: a start must not need room that is not there.
+        if end != WhileFull::Wait
+            && let Some(load) = load.take()
+        {
             load.stop().await;
-            server.kill();
-            server = start(&data, &log, &settings).await;
-            drop(filler);
-        } else {
-            drop(filler);
-            load.stop().await;
+        }
+        match end {
+            WhileFull::Wait => drop(filler),
+            WhileFull::Terminate => {
+                let stopped = std::time::Instant::now();
+                server.terminate();
+                let took = stopped.elapsed();
+                assert!(took < Duration::from_secs(10), "stopping took {took:?}");
+                drop(filler);
+                server = start(&data, &log, &settings).await;
+            }
+            // A start must not need room that is not there.
+            WhileFull::Kill => {
+                server.kill();
+                server = start(&data, &log, &settings).await;
+                server.client().topology().await.expect("reads go on");
+                let (status, answer) = take_checkpoint(&server);
+                assert!(
+                    status >= 500,
+                    "a checkpoint says that it failed: {status} {answer}"
+                );
+                assert!(
+                    server.log().contains("checkpoint failed"),
+                    "{}",
+                    server.log()
+                );
+                drop(filler);
+            }
         }
         let client = server.client();
         eventually("new work is taken again", 10, async || {
@@ -213,10 +229,17 @@ async fn others_fill_the_disk(directory: &Path, disk: &FileSystem) {
         })
         .await;
         eventually("the server is healthy", 5, async || is_healthy(&server)).await;
-        let (status, answer) = server
-            .management("POST", "/actuator/partitions/takeSnapshot")
-            .expect("an answer");
+        let (status, answer) = take_checkpoint(&server);
         assert!(status < 300, "checkpoints work again: {status} {answer}");
+        if let Some(load) = load.take() {
+            // The clients that waited have their answers.
+            let (created, completed) = (ledger.created(), ledger.completed());
+            eventually("work goes on", 10, async || {
+                ledger.created() > created && ledger.completed() > completed
+            })
+            .await;
+            load.stop().await;
+        }
     }
     ledger::expect_everything_acknowledged(&server, &ledger).await;
     server.kill();
@@ -227,6 +250,14 @@ async fn others_fill_the_disk(directory: &Path, disk: &FileSystem) {
         ledger.created(),
         ledger.completed()
     );
+}
+
+/// What becomes of the server while its disk is full.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum WhileFull {
+    Wait,
+    Terminate,
+    Kill,
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Power cuts under the real server: its file system is shut down in the middle of everything (what was not flushed is
-//! gone, and nothing can be written), the server is killed, and what it had acknowledged must be on the disk.
+//! Power cuts under the real server: it is stopped and its file system shut down in the middle of everything (what was not
+//! flushed is gone), and what it had acknowledged must be on the disk.
 //!
 //! `SKEP_POWER_CUTS=50 cargo test -p skep --test power_cut` cuts more often than the default.
 

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use skep_client::{ActivateJobs, Client, Code, CreateInstance, Error, Resource};
+use skep_client::{ActivateJobs, Client, Code, CreateInstance, Error, Job, Resource};
 use tokio::task::JoinHandle;
 
 use super::Server;
@@ -37,10 +37,8 @@ pub async fn deploy_one_task(client: &Client) {
 pub struct Ledger {
     /// Creations that were acknowledged.
     pub created: HashSet<i64>,
-    /// Jobs whose completion was acknowledged.
-    pub completed: HashSet<i64>,
-    /// Jobs whose completion was sent and not answered: done or not, both are right.
-    pub in_doubt: HashSet<i64>,
+    /// Jobs whose completion was acknowledged, and how many were before.
+    pub completed: HashMap<i64, usize>,
     /// The instance of each job seen.
     pub instance_of: HashMap<i64, i64>,
     /// The last refusal of each kind.
@@ -49,6 +47,25 @@ pub struct Ledger {
 
 #[derive(Clone, Default)]
 pub struct Shared(pub Arc<Mutex<Ledger>>);
+
+impl Ledger {
+    pub fn complete(&mut self, job: &Job) {
+        self.instance_of.insert(job.key, job.process_instance_key);
+        let before = self.completed.len();
+        self.completed.entry(job.key).or_insert(before);
+    }
+
+    /// No job comes back after its completion. `known` is the number of completions when the jobs were asked for: answers
+    /// to an activation and to a later completion may overtake each other.
+    fn expect_open(&self, job: &Job, known: usize) {
+        let completed = self.completed.get(&job.key);
+        assert!(
+            completed.is_none_or(|number| *number >= known),
+            "job {} came back after its completion",
+            job.key
+        );
+    }
+}
 
 impl Shared {
     pub fn with<R>(&self, look: impl FnOnce(&mut Ledger) -> R) -> R {
@@ -155,24 +172,17 @@ async fn work(client: Client, ledger: Shared) {
         ..ActivateJobs::new("work", 16)
     };
     loop {
+        let known = ledger.completed();
         let Ok(jobs) = client.activate_jobs(&request).await else {
             return;
         };
         for job in jobs {
             ledger.with(|ledger| {
-                assert!(
-                    !ledger.completed.contains(&job.key),
-                    "job {} came back after its completion",
-                    job.key
-                );
+                ledger.expect_open(&job, known);
                 ledger.instance_of.insert(job.key, job.process_instance_key);
-                ledger.in_doubt.insert(job.key);
             });
             match client.complete_job(job.key, None).await {
-                Ok(()) => ledger.with(|ledger| {
-                    ledger.in_doubt.remove(&job.key);
-                    ledger.completed.insert(job.key);
-                }),
+                Ok(()) => ledger.with(|ledger| ledger.complete(&job)),
                 // Timed out and completed by another worker, or a completion whose answer was lost.
                 Err(error) if error.code() == Some(Code::NotFound) => {}
                 Err(error) => return note(&ledger, &error),
@@ -189,23 +199,15 @@ pub async fn drain(client: &Client, ledger: &Shared) {
         ..ActivateJobs::new("work", 100)
     };
     loop {
+        let known = ledger.completed();
         let jobs = client.activate_jobs(&request).await.unwrap();
         if jobs.is_empty() {
             return;
         }
         for job in jobs {
-            ledger.with(|ledger| {
-                assert!(
-                    !ledger.completed.contains(&job.key),
-                    "job {} came back after its completion was acknowledged",
-                    job.key
-                );
-            });
+            ledger.with(|ledger| ledger.expect_open(&job, known));
             client.complete_job(job.key, None).await.unwrap();
-            ledger.with(|ledger| {
-                ledger.instance_of.insert(job.key, job.process_instance_key);
-                ledger.completed.insert(job.key);
-            });
+            ledger.with(|ledger| ledger.complete(&job));
         }
     }
 }
