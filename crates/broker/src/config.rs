@@ -31,6 +31,9 @@ pub struct BrokerConfig {
     pub check_interval: Duration,
     /// Seconds between attempts to deliver commands to other partitions (`engine.distribution.redistribution-interval`).
     pub retry_interval: Duration,
+    /// How long a poll for jobs waits for the answer of one partition, however short the poll itself is: one that gave up at
+    /// once would activate jobs for nobody whenever a partition is slower than the poll is long.
+    pub poll_answer_timeout: Duration,
     /// `camunda.processing.engine.max-process-depth`.
     pub max_process_depth: u32,
     /// What `Topology` answers as the broker's address.
@@ -75,6 +78,7 @@ impl Default for BrokerConfig {
             disk: DiskConfig::default(),
             check_interval: Duration::from_secs(1),
             retry_interval: Duration::from_secs(10),
+            poll_answer_timeout: Duration::from_secs(10),
             max_process_depth: 1000,
             advertised_host: "localhost".to_string(),
             advertised_port: 26501,

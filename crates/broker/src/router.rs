@@ -112,13 +112,40 @@ impl Broker {
         let shared = Arc::new(Shared::default());
         let streams = Arc::new(StreamHub::default());
         let mut partitions = Vec::new();
+        let mut failed = None;
         for partition in 1..=config.partitions {
             let partition_metrics = Arc::new(metrics.partition(partition));
             let outlet = shared.clone();
-            let handle =
-                thread::start(&config, partition, outlet, clock.clone(), partition_metrics)?;
+            let started = thread::start(
+                &config,
+                partition,
+                outlet,
+                clock.clone(),
+                partition_metrics.clone(),
+            );
+            let handle = match started {
+                Ok(handle) => handle,
+                // The others are not to suffer from it. A broker with nothing to do had better say so and end.
+                Err(error) if config.partitions > 1 => {
+                    tracing::error!(partition, %error, "a partition cannot start");
+                    let handle = PartitionHandle::failed(
+                        &config,
+                        partition,
+                        partition_metrics,
+                        error.to_string(),
+                    );
+                    failed.get_or_insert(error);
+                    handle
+                }
+                Err(error) => return Err(error.into()),
+            };
             streams.attach(&handle);
             partitions.push(handle);
+        }
+        if let Some(error) = failed
+            && partitions.iter().all(|p| p.status.failure().is_some())
+        {
+            return Err(error.into());
         }
         // The cell is fresh: this is its first and only value.
         let _ = shared.partitions.set(partitions);
@@ -163,11 +190,14 @@ impl Broker {
         self.shared.partitions.get().map_or(&[], Vec::as_slice)
     }
 
-    /// Every partition has a leader here and is healthy.
+    /// Work can be done: every partition has its leader here, but for those that have failed for good.
     pub fn is_ready(&self) -> bool {
-        self.partitions()
-            .iter()
-            .all(|p| p.status.role() == PartitionRole::Leader)
+        let leads = |p: &Arc<PartitionHandle>| p.status.role() == PartitionRole::Leader;
+        let partitions = self.partitions();
+        partitions.iter().any(leads)
+            && partitions
+                .iter()
+                .all(|p| leads(p) || p.status.failure().is_some())
     }
 
     /// Sets the gauges that are read from partitions when metrics are scraped.
@@ -281,7 +311,7 @@ impl Broker {
         }
         let finishing = request.command.is_finishing();
         if !finishing {
-            // Jobs are still given out: nobody could finish work otherwise.
+            // Workers that get no jobs cannot finish what fills the disk.
             let activation = matches!(request.command, Command::ActivateJobs(_));
             if !activation && let Some(reason) = self.disk.refusal(partition) {
                 return Err(Failure::ResourceExhausted(reason));
@@ -336,6 +366,7 @@ impl Broker {
         let partition = match &request.command {
             Command::Deploy(_) | Command::DeleteResource { .. } => 1,
             Command::CreateProcessInstance(_) => return self.submit_anywhere(request, started),
+            Command::ListIncidents { partition, .. } => *partition,
             Command::EvaluateExpression { .. } => return self.submit_anywhere(request, started),
             Command::CancelProcessInstance {
                 process_instance_key,
@@ -370,7 +401,7 @@ impl Broker {
         self.submit(partition, request, started)
     }
 
-    /// Asks each partition once. Collects up to `max_jobs`.
+    /// Asks each partition once. Collects up to `max_jobs`. A partition that does not answer is passed over.
     async fn poll_partitions(&self, command: &ActivateJobs) -> Result<Vec<ActivatedJob>, Failure> {
         let partitions = self.config.partitions.max(1) as usize;
         let first = self.next_activation.fetch_add(1, Ordering::Relaxed);
@@ -393,7 +424,14 @@ impl Broker {
                         reply: Some(reply),
                         broker: self,
                     };
-                    match arriving.answer().await.result {
+                    let answer =
+                        tokio::time::timeout(self.config.poll_answer_timeout, arriving.answer())
+                            .await;
+                    let result = answer.map_or_else(
+                        |_| Err(Failure::DeadlineExceeded(no_answer(partition))),
+                        |answer| answer.result,
+                    );
+                    match result {
                         Ok(Response::JobsActivated { jobs: more, .. }) => {
                             answered = true;
                             jobs.extend(more);
@@ -517,6 +555,13 @@ impl service::Broker for Broker {
             brokers: Arc::new([broker]),
         }
     }
+}
+
+fn no_answer(partition: u32) -> String {
+    format!(
+        "Partition {partition} did not answer in time: it is paused or overloaded. Jobs that it activates for this request go \
+         back to it at once."
+    )
 }
 
 fn unknown_partition(partition: u32) -> Failure {

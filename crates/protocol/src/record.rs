@@ -13,6 +13,7 @@
 //! Position, time stamp and source are not repeated in each record: the batch gives the first position and the time, and
 //! the source of an event is the command record that precedes it in the batch.
 
+use crate::fields::Fields;
 use crate::intent::ValueType;
 use crate::key::{self, Key};
 use crate::value::RecordValue;
@@ -70,16 +71,9 @@ pub enum DecodeError {
 }
 
 impl<'a> Record<'a> {
-    /// Reads the first fields of the body, texts in place.
-    pub fn decode_head<T: serde::Deserialize<'a>>(&self) -> Result<T, DecodeError> {
-        match postcard::take_from_bytes(self.body) {
-            Ok((head, _)) => Ok(head),
-            Err(e) => Err(DecodeError::Body {
-                value_type: self.value_type,
-                version: self.version,
-                reason: e.to_string(),
-            }),
-        }
+    /// The fields of the body, to be read one after the other.
+    pub fn fields(&self) -> Fields<'a> {
+        Fields::new(self.body, self.value_type, self.version)
     }
 
     /// Decodes the body. Version 1 is the only one of every value type so far.
@@ -108,10 +102,10 @@ impl<'a> Record<'a> {
     }
 }
 
-/// Appends one record to a batch's bytes.
+/// Appends one record to a batch's bytes. The body is written in place; only a body of 128 bytes or more is moved, to make
+/// room for the longer number in front of it.
 pub(crate) fn write<T: serde::Serialize>(
     out: &mut Vec<u8>,
-    scratch: &mut Vec<u8>,
     head: (RecordType, ValueType, u8, u8),
     key: Key,
     body: &T,
@@ -119,11 +113,18 @@ pub(crate) fn write<T: serde::Serialize>(
     let (record_type, value_type, intent, version) = head;
     out.extend_from_slice(&[record_type as u8, value_type as u8, intent, version]);
     write_varint(out, key::to_wire(key));
-    scratch.clear();
+    let at = out.len();
+    out.push(0);
     // Serializing plain data into a growing vector cannot fail: the flavor below has no error.
-    let _ = postcard::serialize_with_flavor::<T, _, ()>(body, Appended(scratch));
-    write_varint(out, scratch.len() as u64);
-    out.extend_from_slice(scratch);
+    let _ = postcard::serialize_with_flavor::<T, _, ()>(body, Appended(out));
+    let length = out.len() - at - 1;
+    if length < 0x80 {
+        out[at] = length as u8;
+        return;
+    }
+    let mut number = Vec::with_capacity(10);
+    write_varint(&mut number, length as u64);
+    out.splice(at..=at, number);
 }
 
 /// Lets postcard append to a vector by slices; its own growing flavor goes byte by byte.
@@ -169,9 +170,15 @@ pub(crate) fn write_varint(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
+#[inline]
 pub(crate) fn read_varint(bytes: &[u8], at: &mut usize) -> Option<u64> {
-    let mut value = 0u64;
-    for shift in (0..64).step_by(7) {
+    let first = *bytes.get(*at)?;
+    *at += 1;
+    if first & 0x80 == 0 {
+        return Some(u64::from(first));
+    }
+    let mut value = u64::from(first & 0x7f);
+    for shift in (7..64).step_by(7) {
         let byte = *bytes.get(*at)?;
         *at += 1;
         value |= u64::from(byte & 0x7f) << shift;
@@ -180,6 +187,27 @@ pub(crate) fn read_varint(bytes: &[u8], at: &mut usize) -> Option<u64> {
         }
     }
     None
+}
+
+/// Where the event at `at` ends if it has this head and key; `None` for any other record.
+#[inline]
+pub(crate) fn skip_event(
+    bytes: &[u8],
+    mut at: usize,
+    (value_type, intent, version): (ValueType, u8, u8),
+    key: Key,
+) -> Option<usize> {
+    let head: &[u8; 4] = bytes.get(at..)?.first_chunk()?;
+    if *head != [RecordType::Event as u8, value_type as u8, intent, version] {
+        return None;
+    }
+    at += 4;
+    if read_varint(bytes, &mut at)? != key::to_wire(key) {
+        return None;
+    }
+    let length = read_varint(bytes, &mut at)?;
+    let end = at.checked_add(usize::try_from(length).ok()?)?;
+    (end <= bytes.len()).then_some(end)
 }
 
 /// Reads the record at `at`; the caller fills in position, source and time.

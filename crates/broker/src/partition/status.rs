@@ -34,6 +34,8 @@ pub struct PartitionStatus {
     pub state_bytes: AtomicUsize,
     /// Epoch milliseconds of the last checkpoint that reached the store; 0 before the first.
     pub checkpoint_time: AtomicI64,
+    /// The state's clock while it is pinned by `PUT /v2/clock`, epoch milliseconds; `i64::MIN` while it is not.
+    pub pinned_clock: AtomicI64,
 }
 
 impl PartitionStatus {
@@ -59,6 +61,7 @@ impl PartitionStatus {
             activated_jobs: AtomicUsize::new(0),
             state_bytes: AtomicUsize::new(0),
             checkpoint_time: AtomicI64::new(0),
+            pinned_clock: AtomicI64::new(i64::MIN),
         }
     }
 

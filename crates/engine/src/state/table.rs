@@ -1,6 +1,7 @@
 //! A table of rows in memory over a store on disk.
 
 use std::collections::BTreeMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -247,36 +248,39 @@ impl<V: Row> Table<V> {
     pub fn insert(&mut self, key: Key, row: V) {
         self.load(key);
         self.weight += row.weight();
-        match self.rows.get_mut(&key) {
-            Some(slot) => {
+        match self.rows.entry(key) {
+            Entry::Occupied(mut slot) => {
+                let slot = slot.get_mut();
                 match slot.row.replace(row) {
                     Some(old) => self.weight = self.weight.saturating_sub(old.weight()),
                     None => self.len += 1,
                 }
                 (slot.dirty, slot.used) = (true, true);
             }
-            None => {
+            Entry::Vacant(vacant) => {
                 self.len += 1;
-                let slot = Slot {
+                vacant.insert(Slot {
                     row: Some(row),
                     dirty: true,
                     stored: false,
                     used: true,
-                };
-                self.rows.insert(key, slot);
+                });
             }
         }
     }
 
     pub fn remove(&mut self, key: Key) -> Option<V> {
         self.load(key);
-        let slot = self.rows.get_mut(&key)?;
-        let row = if slot.stored || slot.row.is_none() {
+        let Entry::Occupied(mut slot) = self.rows.entry(key) else {
+            return None;
+        };
+        let row = if slot.get().stored || slot.get().row.is_none() {
+            let slot = slot.get_mut();
             let row = slot.row.take()?;
             slot.dirty = true;
             row
         } else {
-            self.rows.remove(&key)?.row?
+            slot.remove().row?
         };
         self.len -= 1;
         self.weight = self.weight.saturating_sub(row.weight());

@@ -464,3 +464,79 @@ async fn a_flame_graph_is_an_svg() {
     assert_eq!(status, 200, "{body}");
     assert!(body.contains("<svg"), "{body}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn open_incidents_are_listed_page_by_page_with_what_resolves_them() {
+    let server = Server::started().await;
+    let xml = r#"<bpmn:definitions xmlns:bpmn="http://www.omg.org/spec/BPMN/20100524/MODEL" xmlns:zeebe="http://camunda.org/schema/zeebe/1.0" targetNamespace="t">
+      <bpmn:process id="stuck" isExecutable="true">
+        <bpmn:startEvent id="s"/><bpmn:sequenceFlow id="f" sourceRef="s" targetRef="t"/>
+        <bpmn:serviceTask id="t"><bpmn:extensionElements><zeebe:taskDefinition type="=missing"/></bpmn:extensionElements></bpmn:serviceTask>
+      </bpmn:process></bpmn:definitions>"#;
+    let resources = vec![skep_protocol::command::Resource {
+        name: "stuck.bpmn".into(),
+        content: bytes::Bytes::from_static(xml.as_bytes()),
+    }];
+    let deploy = Command::Deploy(skep_protocol::command::Deploy { resources });
+    server.broker().execute(deploy.into()).await.result.unwrap();
+    assert_eq!(
+        server.json("GET", "/actuator/incidents", "").await,
+        json!({ "items": [], "hasMore": false })
+    );
+    for _ in 0..5 {
+        let create =
+            Command::CreateProcessInstance(skep_protocol::command::CreateProcessInstance {
+                process: skep_protocol::command::ProcessRef::Id {
+                    bpmn_process_id: "stuck".into(),
+                    version: -1,
+                },
+                variables: Default::default(),
+                start_instructions: vec![],
+                terminate_after: vec![],
+                tags: vec![],
+                business_id: None,
+                await_result: None,
+            });
+        server.broker().execute(create.into()).await.result.unwrap();
+    }
+    let mut seen = Vec::new();
+    let mut path = "/actuator/incidents?limit=2".to_string();
+    loop {
+        let page = server.json("GET", &path, "").await;
+        let items = page["items"].as_array().unwrap();
+        assert!((1..=2).contains(&items.len()), "{page}");
+        for item in items {
+            assert_eq!(item["errorType"], "EXTRACT_VALUE_ERROR");
+            assert_eq!(item["elementId"], "t");
+            assert_eq!(item["processDefinitionId"], "stuck");
+            assert_eq!(item["jobKey"], Value::Null);
+            seen.push(item["incidentKey"].as_str().unwrap().to_string());
+        }
+        if page["hasMore"] == false {
+            break;
+        }
+        path = format!("/actuator/incidents?limit=2&after={}", seen.last().unwrap());
+    }
+    let different: std::collections::BTreeSet<_> = seen.iter().collect();
+    assert_eq!((seen.len(), different.len()), (5, 5), "{seen:?}");
+    let resolve = Command::ResolveIncident {
+        incident_key: skep_protocol::Key(seen[0].parse().unwrap()),
+    };
+    server
+        .broker()
+        .execute(resolve.into())
+        .await
+        .result
+        .unwrap();
+    let all = server.json("GET", "/actuator/incidents", "").await;
+    assert!(!all.to_string().contains(&seen[0]), "{all}");
+    assert_eq!(
+        all["items"].as_array().unwrap().len(),
+        5,
+        "its cause is still there: {all}"
+    );
+    for wrong in ["limit=0", "limit=5000", "limit=x", "after=x"] {
+        let (status, text) = server.get(&format!("/actuator/incidents?{wrong}")).await;
+        assert_eq!(status, 400, "{text}");
+    }
+}

@@ -65,6 +65,7 @@ pub fn start(
         clock,
         commands_in_batch: 0,
         checkpoint: None,
+        captures: 0,
         checkpoint_waiters: Vec::new(),
         last_checkpoint: now,
         log_bytes_since_checkpoint: 0,
@@ -72,6 +73,7 @@ pub fn start(
         next_check: now,
         due_at: None,
         wakers: Vec::new(),
+        panics: Panics::default(),
         stopping: false,
     };
     let thread = std::thread::Builder::new()
