@@ -74,6 +74,21 @@ impl Shared {
     }
 }
 
+impl Shared {
+    /// Tells the partitions how the disk is. While it is nearly full they make checkpoints as soon as there is something
+    /// new, so that the log before them and the rows of finished instances give their room back.
+    fn disk_is(&self, low: bool) {
+        for handle in self.partitions.get().into_iter().flatten() {
+            let status = &handle.status;
+            status.disk_low.store(low, Ordering::Relaxed);
+            let committed = status.committed_position.load(Ordering::Relaxed);
+            if low && committed > status.checkpoint_position.load(Ordering::Relaxed) {
+                handle.inbox.send(Message::TakeSnapshot(None));
+            }
+        }
+    }
+}
+
 impl Outlet for Shared {
     fn send_remote(&self, partition: u32, command: RemoteCommand) {
         if let Some(partition) = self.partition(partition) {
@@ -132,7 +147,9 @@ impl Broker {
         }
         // The cell is fresh: this is its first and only value.
         let _ = shared.partitions.set(partitions);
-        let disk = disk::watch(&config.disk, Box::new(StatvfsProbe::new(&config.directory)));
+        let probe = Box::new(StatvfsProbe::new(&config.directory));
+        let watched = shared.clone();
+        let disk = disk::watch(&config.disk, probe, move |low| watched.disk_is(low));
         Ok(Arc::new(Broker {
             config,
             shared,
@@ -495,7 +512,7 @@ fn claim_directory(config: &BrokerConfig) -> Result<(std::fs::File, String), Ope
         directory: directory.clone(),
         source,
     };
-    std::fs::create_dir_all(&config.directory).map_err(io)?;
+    skep_storage::disk::create_dir_durably(&config.directory).map_err(io)?;
     let lock = std::fs::File::options()
         .create(true)
         .truncate(false)

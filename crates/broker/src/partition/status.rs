@@ -16,6 +16,8 @@ pub struct PartitionStatus {
     pub limit: RequestLimit,
     /// The log cannot grow: its disk is full.
     pub stalled: AtomicBool,
+    /// The disk is nearly full: room that can be given back is given back.
+    pub disk_low: AtomicBool,
     pub processing_paused: AtomicBool,
     /// Position of the newest evaluated record, and of the newest committed one.
     pub processed_position: AtomicU64,
@@ -44,6 +46,7 @@ impl PartitionStatus {
             failure: Mutex::new(None),
             limit,
             stalled: AtomicBool::new(false),
+            disk_low: AtomicBool::new(false),
             processing_paused: AtomicBool::new(false),
             processed_position: AtomicU64::new(0),
             committed_position: AtomicU64::new(0),

@@ -22,7 +22,7 @@ use skep_protocol::service::{Answer, PartitionRole, Responder, Timings};
 use skep_protocol::{Failure, Key, Response};
 use skep_replication::{Group, GroupConfig, RecoveredLog};
 use skep_storage::StorageError;
-use skep_storage::disk::RealDisk;
+use skep_storage::disk::{RealDisk, create_dir_durably};
 use skep_storage::kv::{FjallConfig, FjallKv, KvStore};
 use skep_storage::log::{
     AppendTimes, EntryId, Log, LogConfig, LogReader, LogWriter, Report, WriterConfig,
@@ -238,7 +238,15 @@ impl Partition {
         loop {
             self.drive(&mut polled)?;
             self.recover_from_panic()?;
-            if self.stopping && self.inflight.is_empty() && self.checkpoint.is_none() {
+            // What a full disk holds up was not acknowledged; a stop does not wait for somebody to make room.
+            let written = self.inflight.is_empty() || self.status.stalled.load(Ordering::Relaxed);
+            let waits_for_log = self
+                .checkpoint
+                .as_ref()
+                .is_some_and(|c| c.storing.is_none());
+            let stored = self.checkpoint.is_none()
+                || waits_for_log && self.status.stalled.load(Ordering::Relaxed);
+            if self.stopping && written && stored {
                 return Ok(());
             }
             self.take_messages()?;

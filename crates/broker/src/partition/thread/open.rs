@@ -19,7 +19,7 @@ pub fn start(
     let storage = |source| OpenError::Storage { partition, source };
     let core_error = |source| OpenError::Core { partition, source };
     let io = |source| OpenError::Io { partition, source };
-    std::fs::create_dir_all(&directory).map_err(io)?;
+    create_dir_durably(&directory).map_err(io)?;
     let (sender, inbox) = unbounded();
     let own_inbox = Inbox(sender);
     let status = Arc::new(PartitionStatus::new(
