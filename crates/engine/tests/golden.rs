@@ -2,6 +2,7 @@
 //! partitions of different versions are understood.
 //!
 //! The files in `golden/` are never edited. `SKEP_GOLDEN=write` writes those that do not exist yet, no others.
+#![allow(clippy::disallowed_methods)] // Golden files are read and written.
 
 mod support;
 
