@@ -57,10 +57,16 @@ pub(crate) fn evaluate(
         Some(failed) => Err(format!(
             "Assertion failure on evaluate the expression '{}': {}",
             expression.text(),
-            failed.message
+            cause(&failed.message)
         )),
         None => Ok(value),
     }
+}
+
+/// What the message of a failed assertion says beside that it is one.
+fn cause(message: &str) -> &str {
+    let prefix = "Assertion failure on evaluate the expression: ";
+    message.strip_prefix(prefix).unwrap_or(message)
 }
 
 /// A text, static or computed. Anything but a string (or, where `numbers`, a number) is an error.
