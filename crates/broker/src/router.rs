@@ -224,7 +224,7 @@ impl Broker {
         let handle = self
             .shared
             .partition(partition)
-            .ok_or_else(|| unknown_partition(partition))?;
+            .ok_or_else(|| unknown_partition(partition, self.config.partitions))?;
         let status = &handle.status;
         if status.role() != PartitionRole::Leader {
             return Err(Failure::Unavailable(match status.failure() {
@@ -487,9 +487,10 @@ fn no_answer(partition: u32) -> String {
     )
 }
 
-fn unknown_partition(partition: u32) -> Failure {
+fn unknown_partition(partition: u32, partitions: u32) -> Failure {
     Failure::Unavailable(format!(
-        "Partition {partition} does not exist on this node."
+        "No such partition exists: the key is one of partition {partition}, but this cluster has the partitions 1 to \
+         {partitions}. Sending the request again will not help; look where the key comes from."
     ))
 }
 

@@ -61,7 +61,7 @@ pub(crate) fn evaluate(
         Some(failed) if failed.code == WarningCode::AssertFailure => Err(format!(
             "Assertion failure on evaluate the expression '{}': {}",
             expression.text(),
-            failed.message
+            cause(&failed.message)
         )),
         Some(failed) => Err(format!(
             "The expression '{}' could not be evaluated: {}",
@@ -70,6 +70,12 @@ pub(crate) fn evaluate(
         )),
         None => Ok(value),
     }
+}
+
+/// What the message of a failed assertion says beside that it is one.
+fn cause(message: &str) -> &str {
+    let prefix = "Assertion failure on evaluate the expression: ";
+    message.strip_prefix(prefix).unwrap_or(message)
 }
 
 /// A text, static or computed. Anything but a string (or, where `numbers`, a number) is an error.

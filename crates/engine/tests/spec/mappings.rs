@@ -72,6 +72,9 @@ fn a_failing_input_is_an_incident_that_variables_mend() {
         (&*incident.kind, &*incident.element),
         ("IO_MAPPING_ERROR", "task")
     );
+    let said = "Assertion failure on evaluate the expression";
+    assert_eq!(incident.message.matches(said).count(), 1, "said once");
+    assert!(incident.message.contains("The condition is not fulfilled"));
     assert_eq!(rejected(rig.resolve(skep_protocol::Key(1))).0, "NOT_FOUND");
     rig.resolve(incident.key).unwrap();
     let incident = rig.incident();

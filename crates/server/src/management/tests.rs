@@ -218,6 +218,7 @@ async fn metrics_are_text_under_their_documented_names() {
         "zeebe_health{partition=\"2\"} 1",
         "process_cpu_usage ",
         "process_files_open_files ",
+        "# TYPE zeebe_received_request_count_total counter",
     ] {
         assert!(text.contains(line), "{line} not in\n{text}");
     }
@@ -372,6 +373,9 @@ async fn log_levels_are_read_changed_and_reset() {
         json!({ "configuredLevel": null, "effectiveLevel": "INFO" })
     );
     assert_eq!(set(r#"{"configuredLevel":"LOUD"}"#).await.0, 400);
+    let (status, body) = set(r#"{"level":"INFO"}"#).await;
+    assert_eq!(status, 400, "an unknown field must not reset the level");
+    assert!(body.contains("configuredLevel"), "{body}");
     let (status, _) = server
         .send(
             "POST",
@@ -460,6 +464,7 @@ async fn what_is_not_there_says_so() {
         ("POST", "/actuator/backupRuntime", 501),
         ("POST", "/actuator/banning/5", 501),
         ("POST", "/actuator/partitions/explode", 404),
+        ("GET", "/actuator/partitions/1", 404),
         ("POST", "/actuator/rebalance", 200),
         ("POST", "/actuator/health", 405),
         ("DELETE", "/actuator/loggers", 405),

@@ -33,6 +33,7 @@ pub fn start(
         partition,
         partitions: config.partitions,
         max_process_depth: config.max_process_depth,
+        max_message_size: config.max_message_size,
         retry_interval: i64::try_from(config.retry_interval.as_millis()).unwrap_or(i64::MAX),
         ..EngineConfig::default()
     };
