@@ -169,6 +169,7 @@ pub(crate) fn write_varint(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
+#[inline]
 pub(crate) fn read_varint(bytes: &[u8], at: &mut usize) -> Option<u64> {
     let mut value = 0u64;
     for shift in (0..64).step_by(7) {
@@ -183,6 +184,7 @@ pub(crate) fn read_varint(bytes: &[u8], at: &mut usize) -> Option<u64> {
 }
 
 /// Reads the record at `at`; the caller fills in position, source and time.
+#[inline]
 pub(crate) fn read<'a>(bytes: &'a [u8], at: &mut usize) -> Result<Record<'a>, DecodeError> {
     let start = *at;
     let truncated = || DecodeError::Truncated(start);

@@ -1,8 +1,8 @@
 //! Deployments, instances, and the short commands.
 
 use skep_proto::gateway_protocol as pb;
-use skep_protocol::command::{ProcessRef, UpdateJobKind};
 use skep_protocol::Command;
+use skep_protocol::command::{ProcessRef, UpdateJobKind};
 use tonic::Code;
 
 use super::{client, refused};

@@ -189,3 +189,78 @@ fn copy_files(from: &Path, to: &Path) -> anyhow::Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use skep_broker::clock::Clock;
+    use skep_broker::{Broker, BrokerConfig};
+    use skep_protocol::Response;
+    use skep_protocol::command::{Command, Deploy, Resource};
+    use skep_protocol::service::{Broker as _, PartitionRole};
+
+    use super::*;
+
+    /// Deploys into a directory whose server then stops, which makes a checkpoint. Returns the definition's key.
+    async fn deployed_into(directory: &Path) -> Key {
+        let config = BrokerConfig {
+            directory: directory.to_path_buf(),
+            ..BrokerConfig::default()
+        };
+        let broker = Broker::open(config, Arc::new(Clock::default())).unwrap();
+        while broker.partitions()[0].status.role() != PartitionRole::Leader {
+            tokio::task::yield_now().await;
+        }
+        let resource = Resource {
+            name: "order.bpmn".into(),
+            content: include_str!("../../../../../examples/first-process.bpmn").into(),
+        };
+        let deploy = Command::Deploy(Deploy {
+            resources: vec![resource],
+        });
+        let answer = broker.execute(deploy.into()).await;
+        tokio::task::spawn_blocking(move || broker.stop())
+            .await
+            .unwrap();
+        match answer.result {
+            Ok(Response::Deployed(deployed)) => deployed.processes[0].process_definition_key,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_checkpoint_names_the_elements_of_its_definitions_and_is_not_touched() {
+        let directory = tempfile::tempdir().unwrap();
+        let key = deployed_into(directory.path()).await;
+        let store = directory.path().join("partitions/1/state");
+        let before = size_of_files(&store).unwrap();
+
+        let mut names = Names::new(1);
+        assert!(names.element(key, 0).is_none());
+        names.learn_checkpoint(&store).unwrap();
+        let process = names.element(key, 0).unwrap();
+        assert_eq!(
+            (process.element_id.as_str(), process.element_type),
+            ("order", "PROCESS")
+        );
+        assert_eq!(
+            (process.bpmn_process_id.as_str(), process.version),
+            ("order", 1)
+        );
+        let events: Vec<&str> = (0..)
+            .map_while(|index| names.element(key, index))
+            .filter(|element| element.element_type == "START_EVENT")
+            .map(|element| element.event_type)
+            .collect();
+        assert_eq!(events, ["NONE"]);
+        assert_eq!(size_of_files(&store).unwrap(), before);
+    }
+
+    #[test]
+    fn what_is_no_checkpoint_says_so() {
+        let directory = tempfile::tempdir().unwrap();
+        let missing = directory.path().join("state");
+        assert!(Names::new(1).learn_checkpoint(&missing).is_err());
+    }
+}
