@@ -10,6 +10,7 @@ use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Waker};
 
 use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
 use skep_engine::{JobStreams, Reservation, StreamId};
 use skep_protocol::ActivatedJob;
 use skep_protocol::command::ActivateJobs;
@@ -84,6 +85,8 @@ impl Stream {
 pub struct StreamRegistry {
     by_type: HashMap<Arc<str>, (usize, Vec<Arc<Stream>>)>,
     by_id: HashMap<StreamId, Arc<Stream>>,
+    /// Credit taken for jobs that were not delivered yet.
+    reserved: FxHashMap<StreamId, i64>,
 }
 
 impl StreamRegistry {
@@ -97,6 +100,7 @@ impl StreamRegistry {
     }
 
     pub fn close(&mut self, id: StreamId) {
+        self.reserved.remove(&id);
         if let Some(stream) = self.by_id.remove(&id)
             && let Some((_, streams)) = self.by_type.get_mut(&stream.spec.job_type)
         {
@@ -107,8 +111,25 @@ impl StreamRegistry {
         }
     }
 
-    pub fn get(&self, id: StreamId) -> Option<&Arc<Stream>> {
-        self.by_id.get(&id)
+    /// Hands a committed job to its stream; whom to wake is added to `wakers`. False when the stream is closed: the job goes
+    /// back.
+    pub fn deliver(&mut self, id: StreamId, job: ActivatedJob, wakers: &mut Vec<Waker>) -> bool {
+        if let Some(reserved) = self.reserved.get_mut(&id) {
+            *reserved -= 1;
+        }
+        let stream = self.by_id.get(&id);
+        stream.is_some_and(|stream| stream.deliver(job, wakers))
+    }
+
+    /// Gives back the credit of jobs that will not come: the state that knew of them was thrown away. Returns the job types
+    /// of all streams, as jobs may wait for them.
+    pub fn forget_reservations(&mut self) -> Vec<Arc<str>> {
+        for (id, reserved) in self.reserved.drain() {
+            if let Some(stream) = self.by_id.get(&id) {
+                stream.credit.fetch_add(reserved, Ordering::AcqRel);
+            }
+        }
+        self.by_type.keys().cloned().collect()
     }
 
     pub fn len(&self) -> usize {
@@ -143,11 +164,21 @@ impl JobStreams for StreamRegistry {
                 }
                 if stream.take_credit() {
                     *next = index + 1;
+                    *self.reserved.entry(stream.id).or_default() += 1;
                     return Some(reserved(stream));
                 }
             }
         }
         None
+    }
+
+    fn release(&mut self, reservation: Reservation) {
+        if let Some(reserved) = self.reserved.get_mut(&reservation.stream) {
+            *reserved -= 1;
+        }
+        if let Some(stream) = self.by_id.get(&reservation.stream) {
+            stream.credit.fetch_add(1, Ordering::AcqRel);
+        }
     }
 }
 

@@ -74,6 +74,21 @@ impl Shared {
     }
 }
 
+impl Shared {
+    /// Tells the partitions how the disk is. While it is nearly full they make checkpoints as soon as there is something
+    /// new, so that the log before them and the rows of finished instances give their room back.
+    fn disk_is(&self, low: bool) {
+        for handle in self.partitions.get().into_iter().flatten() {
+            let status = &handle.status;
+            status.disk_low.store(low, Ordering::Relaxed);
+            let committed = status.committed_position.load(Ordering::Relaxed);
+            if low && committed > status.checkpoint_position.load(Ordering::Relaxed) {
+                handle.inbox.send(Message::TakeSnapshot(None));
+            }
+        }
+    }
+}
+
 impl Outlet for Shared {
     fn send_remote(&self, partition: u32, command: RemoteCommand) {
         if let Some(partition) = self.partition(partition) {
@@ -94,18 +109,47 @@ impl Broker {
         let shared = Arc::new(Shared::default());
         let streams = Arc::new(StreamHub::default());
         let mut partitions = Vec::new();
+        let mut failed = None;
         for partition in 1..=config.partitions {
             let partition_metrics = Arc::new(metrics.partition(partition));
             let outlet = shared.clone();
-            let work = WorkCounter::new(&metrics.work, partition);
-            let (clock, measured) = (clock.clone(), partition_metrics);
-            let handle = thread::start(&config, partition, outlet, clock, measured, work)?;
+            let started = thread::start(
+                &config,
+                partition,
+                outlet,
+                clock.clone(),
+                partition_metrics.clone(),
+                WorkCounter::new(&metrics.work, partition),
+            );
+            let handle = match started {
+                Ok(handle) => handle,
+                // The others are not to suffer from it. A broker with nothing to do had better say so and end.
+                Err(error) if config.partitions > 1 => {
+                    tracing::error!(partition, %error, "a partition cannot start");
+                    let handle = PartitionHandle::failed(
+                        &config,
+                        partition,
+                        partition_metrics,
+                        error.to_string(),
+                    );
+                    failed.get_or_insert(error);
+                    handle
+                }
+                Err(error) => return Err(error.into()),
+            };
             streams.attach(&handle);
             partitions.push(handle);
         }
+        if let Some(error) = failed
+            && partitions.iter().all(|p| p.status.failure().is_some())
+        {
+            return Err(error.into());
+        }
         // The cell is fresh: this is its first and only value.
         let _ = shared.partitions.set(partitions);
-        let disk = disk::watch(&config.disk, Box::new(StatvfsProbe::new(&config.directory)));
+        let probe = Box::new(StatvfsProbe::new(&config.directory));
+        let watched = shared.clone();
+        let disk = disk::watch(&config.disk, probe, move |low| watched.disk_is(low));
         Ok(Arc::new(Broker {
             config,
             shared,
@@ -144,11 +188,14 @@ impl Broker {
         self.shared.partitions.get().map_or(&[], Vec::as_slice)
     }
 
-    /// Every partition has a leader here and is healthy.
+    /// Work can be done: every partition has its leader here, but for those that have failed for good.
     pub fn is_ready(&self) -> bool {
-        self.partitions()
-            .iter()
-            .all(|p| p.status.role() == PartitionRole::Leader)
+        let leads = |p: &Arc<PartitionHandle>| p.status.role() == PartitionRole::Leader;
+        let partitions = self.partitions();
+        partitions.iter().any(leads)
+            && partitions
+                .iter()
+                .all(|p| leads(p) || p.status.failure().is_some())
     }
 
     /// Sets what is read from partitions when metrics are scraped.
@@ -177,7 +224,7 @@ impl Broker {
         let handle = self
             .shared
             .partition(partition)
-            .ok_or_else(|| unknown_partition(partition))?;
+            .ok_or_else(|| unknown_partition(partition, self.config.partitions))?;
         let status = &handle.status;
         if status.role() != PartitionRole::Leader {
             return Err(Failure::Unavailable(match status.failure() {
@@ -187,7 +234,9 @@ impl Broker {
         }
         let finishing = request.command.is_finishing();
         if !finishing {
-            if let Some(reason) = self.disk.refusal(partition) {
+            // Workers that get no jobs cannot finish what fills the disk.
+            let activation = matches!(request.command, Command::ActivateJobs(_));
+            if !activation && let Some(reason) = self.disk.refusal(partition) {
                 return Err(Failure::ResourceExhausted(reason));
             }
             if status.stalled.load(Ordering::Relaxed) {
@@ -240,6 +289,7 @@ impl Broker {
         let partition = match &request.command {
             Command::Deploy(_) | Command::DeleteResource { .. } => 1,
             Command::CreateProcessInstance(_) => return self.submit_anywhere(request, started),
+            Command::ListIncidents { partition, .. } => *partition,
             Command::EvaluateExpression { .. } => return self.submit_anywhere(request, started),
             Command::CancelProcessInstance {
                 process_instance_key,
@@ -274,7 +324,7 @@ impl Broker {
         self.submit(partition, request, started)
     }
 
-    /// Asks each partition once. Collects up to `max_jobs`.
+    /// Asks each partition once. Collects up to `max_jobs`. A partition that does not answer is passed over.
     async fn poll_partitions(&self, command: &ActivateJobs) -> Result<Vec<ActivatedJob>, Failure> {
         let partitions = self.config.partitions.max(1) as usize;
         let first = self.next_activation.fetch_add(1, Ordering::Relaxed);
@@ -297,7 +347,14 @@ impl Broker {
                         reply: Some(reply),
                         broker: self,
                     };
-                    match arriving.answer().await.result {
+                    let answer =
+                        tokio::time::timeout(self.config.poll_answer_timeout, arriving.answer())
+                            .await;
+                    let result = answer.map_or_else(
+                        |_| Err(Failure::DeadlineExceeded(no_answer(partition))),
+                        |answer| answer.result,
+                    );
+                    match result {
                         Ok(Response::JobsActivated { jobs: more, .. }) => {
                             answered = true;
                             jobs.extend(more);
@@ -423,9 +480,17 @@ impl service::Broker for Broker {
     }
 }
 
-fn unknown_partition(partition: u32) -> Failure {
+fn no_answer(partition: u32) -> String {
+    format!(
+        "Partition {partition} did not answer in time: it is paused or overloaded. Jobs that it activates for this request go \
+         back to it at once."
+    )
+}
+
+fn unknown_partition(partition: u32, partitions: u32) -> Failure {
     Failure::Unavailable(format!(
-        "Partition {partition} does not exist on this node."
+        "No such partition exists: the key is one of partition {partition}, but this cluster has the partitions 1 to \
+         {partitions}. Sending the request again will not help; look where the key comes from."
     ))
 }
 
@@ -448,7 +513,7 @@ fn claim_directory(config: &BrokerConfig) -> Result<(std::fs::File, String), Ope
         directory: directory.clone(),
         source,
     };
-    std::fs::create_dir_all(&config.directory).map_err(io)?;
+    skep_storage::disk::create_dir_durably(&config.directory).map_err(io)?;
     let lock = std::fs::File::options()
         .create(true)
         .truncate(false)

@@ -1,7 +1,6 @@
 //! Partitions replicated on three nodes in a simulated world. The checks of `sim/` run after every step.
 //!
 //! `SKEP_SIM_SEEDS=1000 cargo test -p skep-broker --test simulation` tries more seeds; `SKEP_SIM_SEED=17` runs one.
-//! Nobody lags behind compaction here: snapshots do not go through the partition core yet.
 
 mod sim;
 
@@ -26,6 +25,8 @@ struct Tally {
     rebuilds: u64,
     checkpoints: u64,
     compactions: u64,
+    installs: u64,
+    panics: u64,
 }
 
 fn run(seed: u64, mutation: Mutation, tally: &Mutex<Tally>) {
@@ -41,6 +42,8 @@ fn run(seed: u64, mutation: Mutation, tally: &Mutex<Tally>) {
         tally.rebuilds += node.rebuilds;
         tally.checkpoints += node.checkpoints;
         tally.compactions += node.compactions;
+        tally.installs += node.installs;
+        tally.panics += node.panics;
     }
 }
 
@@ -120,6 +123,7 @@ fn the_checks_catch_partitions_that_are_driven_wrongly() {
         Mutation::EffectBeforeCommit,
         Mutation::RebuildWithoutLog,
         Mutation::SpeculativeCheckpoint,
+        Mutation::SnapshotWithoutState,
     ] {
         let caught = search(200, mutation, &Mutex::default());
         assert!(caught.is_some(), "{mutation:?} was not caught");

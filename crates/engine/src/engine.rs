@@ -26,6 +26,8 @@ pub struct EngineConfig {
     pub partitions: u32,
     /// Nesting of call activities (`engine.max-process-depth`).
     pub max_process_depth: u32,
+    /// Bytes of the largest message to a client (`api.grpc.max-message-size`): no job is larger.
+    pub max_message_size: usize,
     /// Milliseconds after which an unanswered command to another partition is sent again.
     pub retry_interval: i64,
     /// Timers, time-outs, back-offs and messages handled in one call of [`Engine::run_due`].
@@ -38,6 +40,7 @@ impl Default for EngineConfig {
             partition: 1,
             partitions: 1,
             max_process_depth: 1000,
+            max_message_size: 4 << 20,
             retry_interval: 10_000,
             max_due: 500,
         }
@@ -369,6 +372,7 @@ fn dispatch(cx: &mut Context<'_>, command: &Command) -> Outcome {
         } => variable::update(cx, *element_instance_key, variables, *local),
         Command::PinClock { timestamp } => clock::pin(cx, *timestamp),
         Command::ResetClock => clock::reset(cx),
+        Command::ListIncidents { after, limit, .. } => incident::list(cx, *after, *limit),
         Command::EvaluateExpression {
             expression,
             variables,
@@ -498,6 +502,10 @@ pub fn header_of(command: &Command) -> (Key, ValueType, u8) {
         ),
         Command::PinClock { .. } => (Key::NONE, ValueType::Clock, ClockIntent::Pin.id()),
         Command::ResetClock => (Key::NONE, ValueType::Clock, ClockIntent::Reset.id()),
+        // Reads: their header is taken back, as they write nothing after it.
+        Command::ListIncidents { .. } => {
+            (Key::NONE, ValueType::Incident, IncidentIntent::Resolve.id())
+        }
         Command::EvaluateExpression { .. } => (
             Key::NONE,
             ValueType::Expression,

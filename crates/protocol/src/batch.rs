@@ -15,12 +15,15 @@ use crate::value::{CommandValue, RecordValue, RejectionValue};
 
 const FORMAT: u8 = 1;
 const HEADER: usize = 17;
+/// Bytes reserved at most for a batch that begins.
+const MAX_RESERVE: usize = 64 * 1024;
 
 /// Collects the records of a batch. Reused from batch to batch, so that writing allocates only while buffers grow.
 #[derive(Debug, Default)]
 pub struct BatchWriter {
     bytes: Vec<u8>,
-    scratch: Vec<u8>,
+    /// Size of the last batch: the next one will need about as much.
+    last_size: usize,
     next_position: u64,
     timestamp: i64,
     records: usize,
@@ -56,7 +59,7 @@ impl BatchWriter {
     pub fn event<V: RecordValue>(&mut self, key: Key, intent: V::Intent, value: &V) {
         self.open();
         let head = (RecordType::Event, V::VALUE_TYPE, intent.id(), V::VERSION);
-        record::write(&mut self.bytes, &mut self.scratch, head, key, value);
+        record::write(&mut self.bytes, head, key, value);
         self.close();
     }
 
@@ -73,7 +76,7 @@ impl BatchWriter {
         let body = CommandValue {
             operation_reference,
         };
-        record::write(&mut self.bytes, &mut self.scratch, head, key, &body);
+        record::write(&mut self.bytes, head, key, &body);
         self.close();
     }
 
@@ -90,13 +93,14 @@ impl BatchWriter {
             rejection_type: rejection.kind,
             rejection_reason: rejection.reason.to_string(),
         };
-        record::write(&mut self.bytes, &mut self.scratch, head, key, &body);
+        record::write(&mut self.bytes, head, key, &body);
         self.close();
     }
 
     fn open(&mut self) {
         if self.records == 0 {
             self.bytes.clear();
+            self.bytes.reserve(self.last_size.min(MAX_RESERVE));
             self.bytes.push(FORMAT);
             self.bytes
                 .extend_from_slice(&self.next_position.to_le_bytes());
@@ -153,6 +157,7 @@ impl BatchWriter {
             return None;
         }
         self.records = 0;
+        self.last_size = self.bytes.len();
         Some(std::mem::take(&mut self.bytes))
     }
 
@@ -172,6 +177,7 @@ pub struct BatchReader<'a> {
     position: u64,
     timestamp: i64,
     source: Option<u64>,
+    command: &'a [u8],
 }
 
 impl<'a> BatchReader<'a> {
@@ -195,6 +201,7 @@ impl<'a> BatchReader<'a> {
             position: number(1),
             timestamp: number(9) as i64,
             source: None,
+            command: &[],
         })
     }
 
@@ -205,6 +212,20 @@ impl<'a> BatchReader<'a> {
 
     pub fn timestamp(&self) -> i64 {
         self.timestamp
+    }
+
+    /// Goes past the next record if it is an event of this kind about `key`, without reading its body. `head` is value type,
+    /// intent and version.
+    #[inline]
+    pub fn skip_event(&mut self, head: (ValueType, u8, u8), key: Key) -> bool {
+        match record::skip_event(self.bytes, self.at, head, key) {
+            Some(end) => {
+                self.at = end;
+                self.position += 1;
+                true
+            }
+            None => false,
+        }
     }
 }
 
@@ -227,9 +248,11 @@ impl<'a> Iterator for BatchReader<'a> {
         record.timestamp = self.timestamp;
         if record.record_type == RecordType::Command {
             self.source = Some(self.position);
+            self.command = record.body;
         } else {
             record.source = self.source;
         }
+        record.command = self.command;
         self.position += 1;
         Some(Ok(record))
     }

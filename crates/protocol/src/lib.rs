@@ -10,6 +10,7 @@ pub mod batch;
 pub mod command;
 pub mod document;
 pub mod failure;
+pub mod fields;
 pub mod intent;
 pub mod json;
 pub mod key;

@@ -13,9 +13,10 @@
 //! Position, time stamp and source are not repeated in each record: the batch gives the first position and the time, and
 //! the source of an event is the command record that precedes it in the batch.
 
+use crate::fields::Fields;
 use crate::intent::ValueType;
 use crate::key::{self, Key};
-use crate::value::RecordValue;
+use crate::value::{CommandValue, RecordValue};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -41,6 +42,8 @@ pub struct Record<'a> {
     pub position: u64,
     /// Position of the command that caused this record; `None` for the command itself.
     pub source: Option<u64>,
+    /// Body of that command's header, or of this record's own; empty if there is none.
+    pub(crate) command: &'a [u8],
     /// Epoch milliseconds.
     pub timestamp: i64,
     pub record_type: RecordType,
@@ -70,28 +73,21 @@ pub enum DecodeError {
 }
 
 impl<'a> Record<'a> {
-    /// Reads the first fields of the body, texts in place.
-    pub fn decode_head<T: serde::Deserialize<'a>>(&self) -> Result<T, DecodeError> {
-        match postcard::take_from_bytes(self.body) {
-            Ok((head, _)) => Ok(head),
-            Err(e) => Err(DecodeError::Body {
-                value_type: self.value_type,
-                version: self.version,
-                reason: e.to_string(),
-            }),
-        }
+    /// The fields of the body, to be read one after the other.
+    pub fn fields(&self) -> Fields<'a> {
+        Fields::new(self.body, self.value_type, self.version)
     }
 
-    /// Decodes the body. Version 1 is the only one of every value type so far.
+    /// Decodes the body, also that of an earlier version.
     pub fn value<V: RecordValue>(&self) -> Result<V, DecodeError> {
-        if self.version != V::VERSION {
-            return Err(DecodeError::Unknown {
-                what: "body version",
-                id: self.version,
-                at: 0,
-            });
+        if self.version == V::VERSION {
+            return self.decode();
         }
-        self.decode()
+        V::read_earlier(self.version, self.body).ok_or(DecodeError::Unknown {
+            what: "body version",
+            id: self.version,
+            at: 0,
+        })
     }
 
     /// Decodes the body as any shape (rejections and command headers have their own).
@@ -103,15 +99,21 @@ impl<'a> Record<'a> {
         })
     }
 
+    /// What the client gave with the command that caused this record, to find it again.
+    pub fn operation_reference(&self) -> Option<u64> {
+        let head: CommandValue = postcard::from_bytes(self.command).ok()?;
+        head.operation_reference
+    }
+
     pub fn intent_name(&self) -> &'static str {
         self.value_type.intent_name(self.intent)
     }
 }
 
-/// Appends one record to a batch's bytes.
+/// Appends one record to a batch's bytes. The body is written in place; only a body of 128 bytes or more is moved, to make
+/// room for the longer number in front of it.
 pub(crate) fn write<T: serde::Serialize>(
     out: &mut Vec<u8>,
-    scratch: &mut Vec<u8>,
     head: (RecordType, ValueType, u8, u8),
     key: Key,
     body: &T,
@@ -119,11 +121,18 @@ pub(crate) fn write<T: serde::Serialize>(
     let (record_type, value_type, intent, version) = head;
     out.extend_from_slice(&[record_type as u8, value_type as u8, intent, version]);
     write_varint(out, key::to_wire(key));
-    scratch.clear();
+    let at = out.len();
+    out.push(0);
     // Serializing plain data into a growing vector cannot fail: the flavor below has no error.
-    let _ = postcard::serialize_with_flavor::<T, _, ()>(body, Appended(scratch));
-    write_varint(out, scratch.len() as u64);
-    out.extend_from_slice(scratch);
+    let _ = postcard::serialize_with_flavor::<T, _, ()>(body, Appended(out));
+    let length = out.len() - at - 1;
+    if length < 0x80 {
+        out[at] = length as u8;
+        return;
+    }
+    let mut number = Vec::with_capacity(10);
+    write_varint(&mut number, length as u64);
+    out.splice(at..=at, number);
 }
 
 /// Lets postcard append to a vector by slices; its own growing flavor goes byte by byte.
@@ -171,8 +180,13 @@ pub(crate) fn write_varint(out: &mut Vec<u8>, mut value: u64) {
 
 #[inline]
 pub(crate) fn read_varint(bytes: &[u8], at: &mut usize) -> Option<u64> {
-    let mut value = 0u64;
-    for shift in (0..64).step_by(7) {
+    let first = *bytes.get(*at)?;
+    *at += 1;
+    if first & 0x80 == 0 {
+        return Some(u64::from(first));
+    }
+    let mut value = u64::from(first & 0x7f);
+    for shift in (7..64).step_by(7) {
         let byte = *bytes.get(*at)?;
         *at += 1;
         value |= u64::from(byte & 0x7f) << shift;
@@ -181,6 +195,27 @@ pub(crate) fn read_varint(bytes: &[u8], at: &mut usize) -> Option<u64> {
         }
     }
     None
+}
+
+/// Where the event at `at` ends if it has this head and key; `None` for any other record.
+#[inline]
+pub(crate) fn skip_event(
+    bytes: &[u8],
+    mut at: usize,
+    (value_type, intent, version): (ValueType, u8, u8),
+    key: Key,
+) -> Option<usize> {
+    let head: &[u8; 4] = bytes.get(at..)?.first_chunk()?;
+    if *head != [RecordType::Event as u8, value_type as u8, intent, version] {
+        return None;
+    }
+    at += 4;
+    if read_varint(bytes, &mut at)? != key::to_wire(key) {
+        return None;
+    }
+    let length = read_varint(bytes, &mut at)?;
+    let end = at.checked_add(usize::try_from(length).ok()?)?;
+    (end <= bytes.len()).then_some(end)
 }
 
 /// Reads the record at `at`; the caller fills in position, source and time.
@@ -220,6 +255,7 @@ pub(crate) fn read<'a>(bytes: &'a [u8], at: &mut usize) -> Result<Record<'a>, De
     Ok(Record {
         position: 0,
         source: None,
+        command: &[],
         timestamp: 0,
         record_type,
         value_type,

@@ -408,28 +408,38 @@ impl WorkCounter {
             ValueType::ProcessInstance => self.element(record, state, metrics)?,
             ValueType::Job => self.job(record, metrics)?,
             ValueType::JobBatch => {
-                type Head<'a> = (&'a str, &'a str, i64, i64, u32, Vec<Key>);
-                let (job_type, _, _, _, _, keys): Head<'_> = record.decode_head()?;
-                let slot = self.job_types.slot(job_type);
-                self.jobs.add(slot + ACTIVATED, keys.len() as u32);
-                for key in keys {
-                    if let Some(time) = self.job_starts.since(key, record.timestamp) {
+                let mut fields = record.fields();
+                let slot = self.job_types.slot(fields.text()?);
+                fields.skip_text()?; // worker
+                fields.signed()?; // time-out
+                fields.signed()?; // deadline
+                fields.unsigned()?; // jobs asked for
+                let keys = fields.length()?;
+                self.jobs.add(slot + ACTIVATED, keys as u32);
+                for _ in 0..keys {
+                    if let Some(time) = self.job_starts.since(fields.key()?, record.timestamp) {
                         metrics.job_activation.observe(time);
                     }
                 }
             }
             ValueType::Variable if record.intent == VariableIntent::Created as u8 => {
-                type Head<'a> = (&'a str, &'a str, Key, Key, Key);
-                let (_, value, _, _, definition): Head<'_> = record.decode_head()?;
-                if let Some(definition) = self.definition(definition, state) {
-                    definition.variable_size.observe(value.len() as u64);
+                let mut fields = record.fields();
+                fields.skip_text()?; // name
+                let size = fields.skip_text()?;
+                fields.key()?; // scope
+                fields.key()?; // process instance
+                if let Some(definition) = self.definition(fields.key()?, state) {
+                    definition.variable_size.observe(size as u64);
                 }
             }
             ValueType::ProcessInstanceCreation => {
-                type Head<'a> = (Key, Key, &'a str, i32, Vec<u32>);
-                let (_, _, _, _, start_elements): Head<'_> = record.decode_head()?;
-                self.creations
-                    .add(usize::from(!start_elements.is_empty()), 1);
+                let mut fields = record.fields();
+                fields.key()?; // process definition
+                fields.key()?; // process instance
+                fields.skip_text()?; // process id
+                fields.i32()?; // version
+                let start_elements = fields.length()?;
+                self.creations.add(usize::from(start_elements > 0), 1);
             }
             ValueType::Incident if record.intent == IncidentIntent::Created as u8 => {
                 self.incidents.add(0, 1);
@@ -467,15 +477,17 @@ impl WorkCounter {
             TERMINATED => 2,
             _ => return Ok(()),
         };
-        let (definition, _, element): (Key, Key, u32) = record.decode_head()?;
+        let mut fields = record.fields();
+        let definition = fields.key()?;
+        fields.key()?; // process instance
+        let element = fields.u32()?;
         let known = self.definition(definition, state);
         if let Some(slot) = known.and_then(|known| known.slots.get(element as usize).copied()) {
             self.elements.add(slot + life, 1);
         }
         if element == 0 {
-            type Head = (Key, Key, u32, Key, Key);
-            let (_, _, _, _, parent): Head = record.decode_head()?;
-            if parent.is_none() {
+            fields.key()?; // flow scope
+            if fields.key()?.is_none() {
                 self.instances.add(life, 1);
             }
             if life == 0 {
@@ -498,7 +510,7 @@ impl WorkCounter {
             Some(JobIntent::ErrorThrown) => 6,
             _ => return Ok(()),
         };
-        let slot = self.job_types.slot(record.decode_head()?);
+        let slot = self.job_types.slot(record.fields().text()?);
         self.jobs.add(slot + action, 1);
         match action {
             0 => self.job_starts.begin(record.key, record.timestamp),

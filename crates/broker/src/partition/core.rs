@@ -10,7 +10,7 @@ use skep_engine::{Due, Effects, Engine, JobStreams, RemoteCommand, RequestId};
 use skep_protocol::Key;
 use skep_protocol::command::Request;
 use skep_protocol::record::DecodeError;
-use skep_replication::{Event, Group, GroupError, Output, ProposeError, Role};
+use skep_replication::{EntryId, Event, Group, GroupError, Output, ProposeError, Role};
 
 /// Entries that may be proposed and not committed. Commands that arrive meanwhile wait and share the next entry.
 pub const MAX_INFLIGHT_ENTRIES: usize = 16;
@@ -196,6 +196,9 @@ impl PartitionCore {
     /// The store failed while commands were evaluated, or the entry cannot be proposed. The partition must stop or rebuild:
     /// its state is ahead of its log.
     pub fn propose(&mut self) -> Result<Option<u64>, CoreError> {
+        if self.stale {
+            return Ok(None);
+        }
         if let Some(fault) = self.engine.fault() {
             return Err(fault.into());
         }
@@ -294,9 +297,10 @@ impl PartitionCore {
                         self.stale = true;
                     }
                 }
+                Event::InstallSnapshot { .. } => self.stale = true,
+                // For the owner, which has the store.
                 Event::ProduceSnapshot { .. }
                 | Event::SnapshotChunk { .. }
-                | Event::InstallSnapshot { .. }
                 | Event::DiscardSnapshot => {}
             }
         }
@@ -306,18 +310,49 @@ impl PartitionCore {
             &mut self.committed_position,
             &mut polled.released,
         );
-        if let Some(fault) = self.engine.fault() {
+        if !self.stale
+            && let Some(fault) = self.engine.fault()
+        {
             return Err(fault.into());
         }
         Ok(())
     }
 
-    /// Replaces the engine after leadership was lost. `term`: of the entry [`PartitionCore::applied`].
+    /// The engine failed within a command: its state is void, and what it evaluated since the last proposal is dropped. What
+    /// was proposed before goes its way. Once nothing [`is in flight`](PartitionCore::is_in_flight) any more, call [`PartitionCore::rebuild`].
+    pub fn discard(&mut self) {
+        self.stale = true;
+    }
+
+    /// Requests whose answers wait for their entry to be committed.
+    pub fn in_flight(&self) -> impl Iterator<Item = RequestId> {
+        let effects = self.proposed.iter().map(|proposed| &proposed.effects);
+        effects.flat_map(|effects| effects.responses.iter().map(|(id, _)| *id))
+    }
+
+    /// Entries that were proposed and are not committed, or whose effects were not released.
+    pub fn is_in_flight(&self) -> bool {
+        !self.proposed.is_empty()
+    }
+
+    /// The engine's state is void until [`PartitionCore::rebuild`].
+    pub fn is_void(&self) -> bool {
+        self.stale
+    }
+
+    /// Replaces the engine after its state became void. `term`: of the entry [`PartitionCore::applied`].
     pub fn rebuild(&mut self, engine: Engine, term: u64) {
         self.engine = engine;
         self.stale = false;
         self.committed_position = self.engine.next_position() - 1;
         (self.evaluated, self.evaluated_term) = (self.applied, term);
+    }
+
+    /// The store holds the snapshot that [`Event::InstallSnapshot`] announced, durably; `engine` was opened over it.
+    pub fn installed(&mut self, engine: Engine, snapshot: EntryId) {
+        self.applied = snapshot.index;
+        self.rebuild(engine, snapshot.term);
+        self.group.snapshot_installed();
     }
 
     /// The engine's state is not that of an entry of the log: it is void (see [`Polled::lost_leadership`]), or the group

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use rustc_hash::FxHashSet;
 use skep_engine::RequestId;
 use skep_protocol::service::Responder;
 
@@ -48,9 +49,18 @@ impl Requests {
         Some(waiting)
     }
 
-    pub fn drain(&mut self) -> Vec<Waiting> {
-        self.free.clear();
-        self.slots.drain(..).flatten().collect()
+    /// Takes out all requests but these.
+    pub fn drain_except(&mut self, keep: &FxHashSet<RequestId>) -> Vec<Waiting> {
+        let mut drained = Vec::new();
+        for (index, slot) in self.slots.iter_mut().enumerate() {
+            if !keep.contains(&(index as RequestId))
+                && let Some(waiting) = slot.take()
+            {
+                self.free.push(index);
+                drained.push(waiting);
+            }
+        }
+        drained
     }
 
     /// Requests whose client has gone away.

@@ -3,6 +3,7 @@
 
 mod checkpoints;
 mod open;
+mod panics;
 mod release;
 
 use std::collections::VecDeque;
@@ -21,7 +22,7 @@ use skep_protocol::service::{Answer, PartitionRole, Responder, Timings};
 use skep_protocol::{Failure, Key, Response};
 use skep_replication::{Group, GroupConfig, RecoveredLog};
 use skep_storage::StorageError;
-use skep_storage::disk::RealDisk;
+use skep_storage::disk::{RealDisk, create_dir_durably};
 use skep_storage::kv::{FjallConfig, FjallKv, KvStore};
 use skep_storage::log::{
     AppendTimes, EntryId, Log, LogConfig, LogReader, LogWriter, Report, WriterConfig,
@@ -39,6 +40,7 @@ use crate::metrics::{Context, PartitionMetrics, WorkCounter, nanos};
 
 use self::open::open_engine;
 pub use self::open::start;
+use self::panics::Panics;
 
 /// Commands taken out of the inbox for one batch.
 const MAX_BATCH_COMMANDS: usize = 256;
@@ -67,7 +69,11 @@ pub enum Message {
     /// A stream of this job type has credit again.
     StreamHasRoom(Arc<str>),
     Log(Report),
-    CheckpointDone(Result<CheckpointMeta, String>),
+    CheckpointDone {
+        /// Which capture it was.
+        number: u64,
+        result: Result<CheckpointMeta, String>,
+    },
     /// Make a checkpoint now; the sender hears when it is done.
     TakeSnapshot(Option<Sender<Result<(), String>>>),
     /// Look again: processing goes on, or the clock was moved.
@@ -98,6 +104,24 @@ pub struct PartitionHandle {
 }
 
 impl PartitionHandle {
+    /// A partition that could not start: it takes nothing and says why.
+    pub fn failed(
+        config: &BrokerConfig,
+        partition: u32,
+        metrics: Arc<PartitionMetrics>,
+        reason: String,
+    ) -> Arc<PartitionHandle> {
+        let limit = RequestLimit::new(&config.flow_control);
+        let status = Arc::new(PartitionStatus::new(partition, limit));
+        status.fail(reason);
+        Arc::new(PartitionHandle {
+            inbox: Inbox(unbounded().0),
+            status,
+            metrics,
+            thread: Mutex::new(None),
+        })
+    }
+
     /// Ends the thread after a last checkpoint.
     pub fn stop(&self) {
         self.inbox.send(Message::Stop);
@@ -140,8 +164,11 @@ struct Inflight {
 }
 
 struct CapturedCheckpoint {
+    number: u64,
     meta: CheckpointMeta,
     started: Instant,
+    /// The thread that stores it, once its entry is committed.
+    storing: Option<std::thread::JoinHandle<()>>,
 }
 
 pub struct Partition {
@@ -170,13 +197,17 @@ pub struct Partition {
     /// When the log was told to compact itself.
     compacting: Option<Instant>,
     checkpoint: Option<CapturedCheckpoint>,
+    captures: u64,
     checkpoint_waiters: Vec<Sender<Result<(), String>>>,
     last_checkpoint: Instant,
     log_bytes_since_checkpoint: u64,
     next_tick: Instant,
     next_check: Instant,
     due_at: Option<i64>,
+    /// Nothing is due before: the partition is under pressure.
+    rest_until: i64,
     wakers: Vec<std::task::Waker>,
+    panics: Panics,
     stopping: bool,
 }
 
@@ -206,11 +237,20 @@ impl Partition {
         let mut polled = Polled::default();
         loop {
             self.drive(&mut polled)?;
-            if self.stopping && self.inflight.is_empty() && self.checkpoint.is_none() {
+            self.recover_from_panic()?;
+            // What a full disk holds up was not acknowledged; a stop does not wait for somebody to make room.
+            let written = self.inflight.is_empty() || self.status.stalled.load(Ordering::Relaxed);
+            let waits_for_log = self
+                .checkpoint
+                .as_ref()
+                .is_some_and(|c| c.storing.is_none());
+            let stored = self.checkpoint.is_none()
+                || waits_for_log && self.status.stalled.load(Ordering::Relaxed);
+            if self.stopping && written && stored {
                 return Ok(());
             }
             self.take_messages()?;
-            self.run_scheduled();
+            self.run_scheduled()?;
             self.propose()?;
         }
     }
@@ -264,7 +304,7 @@ impl Partition {
                 self.backlog.push_back(Message::StreamHasRoom(job_type));
             }
             Message::StreamClosed(id) => self.streams.close(id),
-            Message::CheckpointDone(result) => self.checkpoint_done(result),
+            Message::CheckpointDone { number, result } => self.checkpoint_done(number, result),
             Message::TakeSnapshot(waiter) => {
                 self.checkpoint_waiters.extend(waiter);
                 self.propose()?;
@@ -308,8 +348,14 @@ impl Partition {
                     evaluation: Duration::ZERO,
                     counted: true,
                 });
-                self.core
-                    .process(now, Some(id), &request, &mut self.streams);
+                let processed = self.guarded(Some(id), |core, streams| {
+                    #[cfg(test)]
+                    panics::tests::may_panic(&request.command);
+                    core.process(now, Some(id), &request, streams);
+                })?;
+                if processed.is_none() {
+                    return Ok(());
+                }
                 let evaluation = started.elapsed();
                 if let Some(waiting) = self.requests.get_mut(id) {
                     waiting.evaluation = evaluation;
@@ -323,17 +369,21 @@ impl Partition {
             }
             Message::Remote(command) => {
                 self.work.accepted(Context::InterPartition);
-                self.core.process_remote(now, &command, &mut self.streams);
+                self.guarded(None, |core, streams| {
+                    core.process_remote(now, &command, streams);
+                })?;
             }
             Message::Yield { key, deadline } => {
                 self.work.accepted(Context::Internal);
-                self.core.yield_job(now, key, deadline, &mut self.streams);
+                self.guarded(None, |core, streams| {
+                    core.yield_job(now, key, deadline, streams);
+                })?;
             }
             Message::StreamHasRoom(job_type) => {
-                let pushed =
-                    self.core
-                        .push_waiting_jobs(now, &job_type, PUSH_BURST, &mut self.streams);
-                if pushed == PUSH_BURST {
+                let pushed = self.guarded(None, |core, streams| {
+                    core.push_waiting_jobs(now, &job_type, PUSH_BURST, streams)
+                })?;
+                if pushed == Some(PUSH_BURST) {
                     self.backlog.push_back(Message::StreamHasRoom(job_type));
                 }
             }
@@ -355,20 +405,23 @@ impl Partition {
                 Ok(())
             }
             // A batch has one time, and from here on it is another.
-            Command::PinClock { .. } | Command::ResetClock => self.propose(),
+            Command::PinClock { .. } | Command::ResetClock => {
+                self.publish_status();
+                self.propose()
+            }
             _ => Ok(()),
         }
     }
 
     /// Timers, time-outs and the replica's ticks.
-    fn run_scheduled(&mut self) {
+    fn run_scheduled(&mut self) -> Result<(), CoreError> {
         let now = Instant::now();
         if now >= self.next_tick {
             self.next_tick = now + TICK;
             self.core.group_mut().tick();
         }
-        if !self.core.is_leader() || self.stopping {
-            return;
+        if !self.core.is_leader() || self.core.is_void() || self.stopping {
+            return Ok(());
         }
         let time = self.clock.now();
         let check = now >= self.next_check;
@@ -380,16 +433,22 @@ impl Partition {
         if due && self.can_process() {
             let pressure = self.under_pressure();
             self.work.accepted(Context::Scheduled);
-            let due = self.core.run_due(time, pressure, &mut self.streams);
-            self.due_at = if due.more {
-                Some(time)
-            } else {
-                due.next.filter(|next| *next > time)
+            let due = self.guarded(None, |core, streams| core.run_due(time, pressure, streams))?;
+            self.due_at = match due {
+                Some(due) if !due.more => due.next,
+                _ => Some(time),
+            };
+            // What the pressure has put off stays due, and must not be looked at in every turn.
+            self.rest_until = match self.due_at {
+                Some(due_at) if pressure => due_at,
+                _ => i64::MIN,
             };
         } else {
-            let next = self.core.engine().next_due().filter(|next| *next > time);
-            self.due_at = next.or(self.due_at);
+            // A command may have made something due, perhaps at once.
+            let next = self.core.engine().next_due();
+            self.due_at = next.map(|next| next.max(self.rest_until));
         }
+        Ok(())
     }
 
     /// More work than the limit allows, or a backlog: time-outs would add copies of work in progress.
@@ -508,7 +567,7 @@ impl Partition {
             if polled.lost_leadership {
                 self.status.set_role(PartitionRole::Follower);
                 self.inflight.clear();
-                self.rebuild()?;
+                self.rebuild("the node is no longer the leader of this partition")?;
             }
             for released in polled.released.drain(..) {
                 self.release(released);
@@ -595,6 +654,10 @@ impl Partition {
         set(&status.waiting_jobs, engine.state.jobs.activatable_count());
         set(&status.activated_jobs, engine.state.jobs.activated_count());
         set(&status.state_bytes, engine.state.resident_bytes());
+        let pinned = engine.state.counters.pinned_clock;
+        status
+            .pinned_clock
+            .store(pinned.unwrap_or(i64::MIN), Ordering::Relaxed);
         status
             .processed_position
             .store(engine.next_position() - 1, Ordering::Relaxed);

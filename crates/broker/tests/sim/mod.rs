@@ -52,4 +52,6 @@ pub enum Mutation {
     RebuildWithoutLog,
     /// Store a checkpoint of speculative state before it is committed.
     SpeculativeCheckpoint,
+    /// Install a snapshot in the store and go on with an empty state.
+    SnapshotWithoutState,
 }

@@ -6,9 +6,12 @@ use std::sync::Arc;
 use bytes::Bytes;
 use skep_broker::partition::checkpoint::CheckpointMeta;
 use skep_broker::partition::core::{PartitionCore, Polled};
-use skep_engine::state::State;
+use skep_engine::state::{State, table::EmptyStore};
 use skep_engine::{Effects, Engine, EngineConfig, JobStreams, Reservation};
-use skep_replication::{Append, EntryId, Event, Group, GroupConfig, Message, RecoveredLog, Role};
+use skep_replication::{
+    Append, EntryId, Event, Group, GroupConfig, Message, RecoveredLog, Role, SnapshotPoll,
+    SnapshotSource,
+};
 use skep_storage::disk::MemoryDisk;
 use skep_storage::log::{Frame, Log, LogConfig, LogReader};
 
@@ -36,6 +39,10 @@ impl JobStreams for Streams {
             fetch_variables: Arc::from([]),
         })
     }
+
+    fn release(&mut self, _reservation: Reservation) {
+        self.0 += 1;
+    }
 }
 
 pub struct Running {
@@ -54,6 +61,10 @@ pub struct Running {
     reported: u64,
     checked: u64,
     checkpoint: Option<CheckpointMeta>,
+    /// Of a snapshot that is arriving.
+    chunks: Vec<Bytes>,
+    /// The engine failed within a command; its state is rebuilt when nothing is in flight.
+    panicked: bool,
     polled: Polled,
 }
 
@@ -64,11 +75,11 @@ pub struct Node {
     pub running: Option<Running>,
     /// Counts starts, so that what was meant for an earlier life is dropped.
     pub life: u64,
-    /// The highest position that was committed and durable here.
-    pub safe: u64,
     pub rebuilds: u64,
     pub checkpoints: u64,
     pub compactions: u64,
+    pub installs: u64,
+    pub panics: u64,
     mutation: Mutation,
     seed: u64,
 }
@@ -89,14 +100,33 @@ fn digest(engine: &Engine) -> u64 {
     sum
 }
 
-fn open_engine(store: &Store) -> (Engine, CheckpointMeta) {
-    let meta = store.meta();
-    let config = EngineConfig {
+/// The chunks of a snapshot, as they are asked for.
+struct Chunks(VecDeque<Bytes>);
+
+impl SnapshotSource for Chunks {
+    fn poll_chunk(&mut self) -> SnapshotPoll {
+        let chunk = self.0.pop_front();
+        chunk.map_or(SnapshotPoll::End, SnapshotPoll::Chunk)
+    }
+}
+
+fn engine_config() -> EngineConfig {
+    EngineConfig {
         retry_interval: 150,
         ..EngineConfig::default()
-    };
+    }
+}
+
+fn open_engine(store: &Store) -> (Engine, CheckpointMeta) {
+    let meta = store.meta();
     let state = State::open(1, Arc::new(store.clone())).unwrap();
-    (Engine::new(config, state, meta.next_position), meta)
+    let engine = Engine::new(engine_config(), state, meta.next_position);
+    (engine, meta)
+}
+
+fn empty_engine(next_position: u64) -> Engine {
+    let state = State::open(1, Arc::new(EmptyStore)).unwrap();
+    Engine::new(engine_config(), state, next_position)
 }
 
 /// The state as of entry `to`: the checkpoint and the log behind it. Also the term of that entry.
@@ -123,10 +153,11 @@ impl Node {
             store: Store::default(),
             running: None,
             life: 0,
-            safe: 0,
             rebuilds: 0,
             checkpoints: 0,
             compactions: 0,
+            installs: 0,
+            panics: 0,
             mutation,
             seed,
         }
@@ -176,6 +207,8 @@ impl Node {
             reported: meta.index,
             checked: 0,
             checkpoint: None,
+            chunks: Vec::new(),
+            panicked: false,
             polled: Polled::default(),
         });
     }
@@ -245,6 +278,15 @@ impl Node {
         }
     }
 
+    /// The engine fails within a command: what was evaluated and not proposed is gone.
+    pub fn panic(&mut self) {
+        if let Some(running) = self.running.as_mut().filter(|r| r.core.has_room()) {
+            self.panics += 1;
+            running.core.discard();
+            running.panicked = true;
+        }
+    }
+
     /// Takes the changed rows out of the state, to be stored when their entry is committed.
     pub fn capture_checkpoint(&mut self) {
         let Some(running) = &mut self.running else {
@@ -267,8 +309,7 @@ impl Node {
         });
     }
 
-    /// `safe`: what all nodes have, so that nobody needs a snapshot.
-    fn store_checkpoint(&mut self, safe: u64, oracle: &mut Oracle) {
+    fn store_checkpoint(&mut self, oracle: &mut Oracle) {
         let Some(running) = &mut self.running else {
             return;
         };
@@ -285,7 +326,8 @@ impl Node {
         // Twice: rows that were used lately get a second chance.
         running.core.engine_mut().state.evict(0);
         running.core.engine_mut().state.evict(0);
-        let upto = meta.index.min(safe).saturating_sub(KEEP);
+        // The log goes, whoever may still need it.
+        let upto = meta.index.saturating_sub(KEEP);
         if let Some(id) = running.core.group_mut().compact(upto)
             && id.index <= running.log.last().index
         {
@@ -301,12 +343,12 @@ impl Node {
     }
 
     /// Does what the core asks for, as the partition thread does.
-    pub fn poll(&mut self, oracle: &mut Oracle, releases: &mut u64, safe: u64) -> Left {
+    pub fn poll(&mut self, oracle: &mut Oracle, releases: &mut u64) -> Left {
         let mut left = Left::default();
         while self.poll_once(oracle, releases, &mut left) {
-            self.store_checkpoint(safe, oracle);
+            self.store_checkpoint(oracle);
         }
-        self.store_checkpoint(safe, oracle);
+        self.store_checkpoint(oracle);
         if let Some(running) = &self.running {
             let group = running.core.group();
             oracle.saw_term(self.id, group.term(), group.leader() == Some(self.id));
@@ -339,6 +381,7 @@ impl Node {
             running.queue.push_back(append);
         }
         left.messages.append(&mut polled.output.messages);
+        let mut install = None;
         for event in &polled.output.events {
             match event {
                 Event::Apply(entry) => {
@@ -360,13 +403,31 @@ impl Node {
                     }
                 }
                 Event::Role(Role::Leader { term }) => oracle.leads(id, *term),
-                Event::ProduceSnapshot { to } => running.core.group_mut().refuse_snapshot(*to),
                 Event::Role(_) => {}
-                other => panic!("nobody sends snapshots here: {other:?}"),
+                Event::ProduceSnapshot { to } => {
+                    let meta = self.store.meta();
+                    let group = running.core.group_mut();
+                    if meta.index == 0 || meta.index < group.base().index {
+                        group.refuse_snapshot(*to);
+                    } else {
+                        let at = EntryId {
+                            index: meta.index,
+                            term: meta.term,
+                        };
+                        group.offer_snapshot(*to, at, Box::new(Chunks(self.store.chunks())));
+                    }
+                }
+                Event::SnapshotChunk { first, bytes, .. } => {
+                    if *first {
+                        running.chunks.clear();
+                    }
+                    running.chunks.push(bytes.clone());
+                }
+                Event::DiscardSnapshot => running.chunks.clear(),
+                Event::InstallSnapshot { id: at } => install = Some(*at),
             }
         }
         running.entries = running.entries.split_off(&running.reported);
-        self.safe = self.safe.max(running.reported);
         for released in polled.released.drain(..) {
             let entry = running.proposed.pop_front().unwrap();
             assert_eq!(entry.index, released.index);
@@ -377,8 +438,26 @@ impl Node {
             left.effects.push(released.effects);
         }
         assert_eq!(running.core.applied(), running.reported);
-        if polled.lost_leadership {
+        if let Some(at) = install {
+            self.installs += 1;
+            running.proposed.clear();
+            running.speculative.clear();
+            running.checkpoint = None;
+            running.checked = 0;
+            running.panicked = false;
+            running.reported = at.index;
+            self.store.install(std::mem::take(&mut running.chunks));
+            let (engine, meta) = open_engine(&self.store);
+            assert_eq!((meta.index, meta.term), (at.index, at.term));
+            let engine = match self.mutation {
+                Mutation::SnapshotWithoutState => empty_engine(meta.next_position),
+                _ => engine,
+            };
+            oracle.moved_to(id, at.index);
+            running.core.installed(engine, at);
+        } else if polled.lost_leadership || running.panicked && !running.core.is_in_flight() {
             self.rebuilds += 1;
+            running.panicked = false;
             running.proposed.clear();
             running.speculative.clear();
             running.checkpoint = None;

@@ -1,13 +1,14 @@
 //! The rows of a node's checkpoints, as the partition thread keeps them: captured rows wait in memory until their entry
 //! is committed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
+use bytes::Bytes;
 use skep_broker::partition::checkpoint::CheckpointMeta;
 use skep_engine::state::{CheckpointWriter, RowStore, StoreError};
 use skep_protocol::record::encode;
-use skep_storage::kv::{KvBatch, KvStore, MemoryKv};
+use skep_storage::kv::{KvBatch, KvStore, MemoryKv, StreamReader, StreamWriter};
 
 type Pending = BTreeMap<(u8, Vec<u8>), Option<Vec<u8>>>;
 
@@ -29,6 +30,22 @@ impl Store {
     /// Forgets what was captured and not stored.
     pub fn forget(&self) {
         self.0.lock().unwrap().pending.clear();
+    }
+
+    /// The chunks of a snapshot of what is stored.
+    pub fn chunks(&self) -> VecDeque<Bytes> {
+        let view = self.0.lock().unwrap().kv.view().unwrap();
+        let mut stream = StreamWriter::new(&*view, 300).unwrap();
+        std::iter::from_fn(|| stream.next_chunk().unwrap()).collect()
+    }
+
+    /// Replaces everything by a snapshot.
+    pub fn install(&self, chunks: Vec<Bytes>) {
+        let mut inner = self.0.lock().unwrap();
+        inner.pending.clear();
+        let reader = StreamReader::new(chunks.into_iter().map(Ok)).unwrap();
+        let meta = reader.meta().map(<[u8]>::to_vec);
+        inner.kv.install(Box::new(reader), meta).unwrap();
     }
 
     /// Stores what was captured.

@@ -206,9 +206,8 @@ impl World {
 
     /// Lets a node do what follows from what happened to it.
     fn settle(&mut self, id: u64) {
-        let safe = self.nodes.values().map(|node| node.safe).min().unwrap_or(0);
         let node = self.nodes.get_mut(&id).unwrap();
-        let left = node.poll(&mut self.oracle, &mut self.releases, safe);
+        let left = node.poll(&mut self.oracle, &mut self.releases);
         let life = node.life;
         if let Some(running) = &mut node.running
             && !running.disk_busy
@@ -288,7 +287,7 @@ impl World {
     fn fault(&mut self) {
         let id = 1 + self.random.below(3);
         let to = 1 + self.random.below(3);
-        match self.random.below(14) {
+        match self.random.below(15) {
             0..3 => self.nodes.get_mut(&id).unwrap().crash(&mut self.random),
             3..6 => self.restart_all(),
             6 => {
@@ -313,6 +312,19 @@ impl World {
                 self.client();
                 for id in 1..=3 {
                     self.settle(id);
+                }
+            }
+            12 => {
+                // Within a burst of commands, some of which are not proposed yet.
+                let (request, command) = self.clients.command(&mut self.random);
+                let (now, command) = (self.millis(), command.into());
+                for id in 1..=3 {
+                    if let Some(running) = self.node(id).leading() {
+                        let streams = &mut running.streams;
+                        running.core.process(now, Some(request), &command, streams);
+                        self.node(id).panic();
+                        self.settle(id);
+                    }
                 }
             }
             _ => {

@@ -5,26 +5,34 @@ use skep_protocol::intent::IncidentIntent as Intent;
 use skep_protocol::value::{ErrorType, IncidentValue};
 
 use super::Apply;
-use crate::state::incidents::IncidentRow;
 use crate::state::{JobState, State};
 
 impl Apply<IncidentValue> for State {
     fn apply(&mut self, key: Key, intent: Intent, value: &IncidentValue, _timestamp: i64) {
         match intent {
             Intent::Created => {
-                self.incidents.table.insert(key, IncidentRow(value.clone()));
+                self.incidents.insert(key, value.clone());
                 if let Some(element) = self.elements.get_mut(value.element_instance_key) {
                     element.extra().incidents.push(key);
                 }
+                // Not offered again until somebody made it smaller.
+                if value.error_type == ErrorType::MessageSizeExceeded {
+                    self.jobs.update(value.job_key, |job| {
+                        job.state = JobState::Incident;
+                        job.due = -1;
+                    });
+                }
             }
             Intent::Resolved => {
-                self.incidents.table.remove(key);
+                self.incidents.remove(key);
                 if let Some(element) = self.elements.get_mut(value.element_instance_key) {
                     element.extra().incidents.retain(|k| *k != key);
                 }
                 let of_job = matches!(
                     value.error_type,
-                    ErrorType::JobNoRetries | ErrorType::UnhandledErrorEvent
+                    ErrorType::JobNoRetries
+                        | ErrorType::UnhandledErrorEvent
+                        | ErrorType::MessageSizeExceeded
                 );
                 if of_job && value.job_key.some().is_some() {
                     self.jobs.update(value.job_key, |job| {

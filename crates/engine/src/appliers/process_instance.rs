@@ -11,12 +11,15 @@ use crate::state::{ElementInstance, ElementState, State};
 impl Apply<ProcessInstanceValue> for State {
     fn apply(&mut self, key: Key, intent: Intent, value: &ProcessInstanceValue, _timestamp: i64) {
         match intent {
-            Intent::ElementActivating => activating(self, key, value),
+            Intent::ElementActivating => activating(self, key, value, ElementState::Activating),
             Intent::ElementActivated => set_state(self, key, ElementState::Activated),
             Intent::ElementCompleting => set_state(self, key, ElementState::Completing),
             Intent::ElementTerminating => set_state(self, key, ElementState::Terminating),
             Intent::ElementCompleted | Intent::ElementTerminated => ended(self, key),
-            Intent::SequenceFlowTaken => flow_taken(self, value),
+            Intent::SequenceFlowTaken => {
+                let join = join_of(self, value);
+                flow_taken(self, value, join);
+            }
             Intent::SequenceFlowDeleted => flow_deleted(self, value),
             Intent::Cancel
             | Intent::Canceling
@@ -61,7 +64,13 @@ fn consume_joined(state: &mut State, value: &ProcessInstanceValue) {
     }
 }
 
-pub(super) fn activating(state: &mut State, key: Key, value: &ProcessInstanceValue) {
+/// Makes the row of an element. It begins as `Activating`, unless the caller knows what comes next.
+pub(super) fn activating(
+    state: &mut State,
+    key: Key,
+    value: &ProcessInstanceValue,
+    begins_as: ElementState,
+) {
     consume_joined(state, value);
     if value.element == ElementIndex::PROCESS.0
         && let Some(call_activity) = state.elements.get_mut(value.parent_element_instance_key)
@@ -70,7 +79,7 @@ pub(super) fn activating(state: &mut State, key: Key, value: &ProcessInstanceVal
     }
     let instance = ElementInstance {
         element: value.element,
-        state: ElementState::Activating,
+        state: begins_as,
         process_definition_key: value.process_definition_key,
         process_instance_key: value.process_instance_key,
         root_process_instance_key: value.root_process_instance_key,
@@ -96,7 +105,7 @@ pub(super) fn set_state(state: &mut State, key: Key, new: ElementState) {
 }
 
 /// The gateway that joins this flow with others, if its target is one.
-fn join_of(state: &State, value: &ProcessInstanceValue) -> Option<u32> {
+pub(super) fn join_of(state: &State, value: &ProcessInstanceValue) -> Option<u32> {
     let process = state.processes.get(value.process_definition_key)?;
     let flow = process.graph.elements.get(value.element as usize)?;
     let ElementKind::SequenceFlow(flow) = &flow.kind else {
@@ -107,8 +116,8 @@ fn join_of(state: &State, value: &ProcessInstanceValue) -> Option<u32> {
     joins.then_some(flow.target.0)
 }
 
-fn flow_taken(state: &mut State, value: &ProcessInstanceValue) {
-    let join = join_of(state, value);
+/// Adds a token to the scope, and to the gateway that joins the flow if there is one.
+pub(super) fn flow_taken(state: &mut State, value: &ProcessInstanceValue, join: Option<u32>) {
     let Some(scope) = state.elements.get_mut(value.flow_scope_key) else {
         return;
     };

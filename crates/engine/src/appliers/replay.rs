@@ -1,12 +1,13 @@
-//! The short ways of replay: events of the hot path of which the applier needs only a part.
+//! The short ways of replay: the events of the hot path.
 //!
-//! Decoding a whole body copies its texts, and most events of an element's life say no more than "the next state". Here the
-//! part that is needed is read in place. Every short way does exactly what the applier does with the decoded value; the
-//! replay-equality tests hold both against each other. What is not listed here goes the long way.
+//! Decoding a whole body copies its texts, and most events of an element's life say no more than "the next state". Here only
+//! the fields that an applier needs are read, in place, and events that follow each other in every log (activating and
+//! activated, completing and completed, a flow and its target) are applied in one go. Every short way does exactly what the
+//! appliers do with the decoded values one after the other; the replay-equality tests hold both against each other. What is
+//! not listed here goes the long way.
 
 use std::sync::Arc;
 
-use serde::Deserialize;
 use skep_model::ElementIndex;
 use skep_protocol::batch::BatchReader;
 use skep_protocol::intent::{
@@ -23,52 +24,8 @@ use crate::state::{ElementState, JobState, State, Variable};
 /// The only version of the bodies that the short ways know.
 const VERSION: u8 = 1;
 
-/// The head of a JOB body.
-#[derive(Deserialize)]
-struct JobHead<'a> {
-    job_type: &'a str,
-    process_definition_key: Key,
-    process_instance_key: Key,
-    root_process_instance_key: Key,
-    element: u32,
-    element_instance_key: Key,
-    retries: i32,
-}
-
-/// The head of a VARIABLE body.
-#[derive(Deserialize)]
-struct VariableHead<'a> {
-    name: &'a str,
-    value: &'a str,
-    scope_key: Key,
-}
-
-/// The body of a JOB_BATCH, but for its last field.
-#[derive(Deserialize)]
-struct JobBatchHead<'a> {
-    _job_type: &'a str,
-    worker: &'a str,
-    _timeout: i64,
-    deadline: i64,
-    _max_jobs: u32,
-    job_keys: smallvec::SmallVec<[Key; 4]>,
-}
-
-/// The body of a PROCESS_INSTANCE_CREATION.
-#[derive(Deserialize)]
-struct CreationHead<'a> {
-    _process_definition_key: Key,
-    _process_instance_key: Key,
-    #[serde(borrow)]
-    _bpmn_process_id: &'a str,
-    _version: i32,
-    _start_elements: Vec<u32>,
-    terminate_after: Vec<u32>,
-    tags: Vec<&'a str>,
-    business_id: Option<&'a str>,
-}
-
-/// Applies the event if there is a short way for it.
+/// Applies the event, and perhaps some that follow, if there is a short way for it.
+#[inline]
 pub(super) fn apply(
     state: &mut State,
     record: &Record<'_>,
@@ -79,17 +36,10 @@ pub(super) fn apply(
     }
     let done = match record.value_type {
         ValueType::ProcessInstance => process_instance(state, record, rest)?,
-        ValueType::Job => job(state, record)?,
+        ValueType::Job => job(state, record, rest)?,
         ValueType::Variable => variable(state, record)?,
         ValueType::JobBatch => job_batch(state, record)?,
-        ValueType::ProcessInstanceCreation => {
-            let head: CreationHead<'_> = record.decode_head()?;
-            // Nothing is kept of a plain creation.
-            record.intent == ProcessInstanceCreationIntent::Created.id()
-                && head.tags.is_empty()
-                && head.business_id.is_none()
-                && head.terminate_after.is_empty()
-        }
+        ValueType::ProcessInstanceCreation => creation(record)?,
         _ => false,
     };
     if done {
@@ -98,90 +48,163 @@ pub(super) fn apply(
     Ok(done)
 }
 
+/// Goes past the next record if it is this event in the life of the element `key`.
+#[inline]
+fn next_is(rest: &mut BatchReader<'_>, intent: ProcessInstanceIntent, key: Key) -> bool {
+    rest.skip_event((ValueType::ProcessInstance, intent.id(), VERSION), key)
+}
+
 fn process_instance(
     state: &mut State,
     record: &Record<'_>,
     rest: &mut BatchReader<'_>,
 ) -> Result<bool, DecodeError> {
     use ProcessInstanceIntent as Intent;
+    let key = record.key;
     match Intent::from_id(record.intent) {
         Some(Intent::ElementActivated) => {
-            process_instance::set_state(state, record.key, ElementState::Activated);
+            process_instance::set_state(state, key, ElementState::Activated);
         }
         Some(Intent::ElementCompleting) => {
-            process_instance::set_state(state, record.key, ElementState::Completing);
-        }
-        Some(Intent::ElementTerminating) => {
-            process_instance::set_state(state, record.key, ElementState::Terminating);
-        }
-        Some(Intent::ElementCompleted | Intent::ElementTerminated) => {
-            process_instance::ended(state, record.key);
-        }
-        Some(Intent::ElementActivating) => {
-            let value: ProcessInstanceValue = record.value()?;
-            if value.element != ElementIndex::PROCESS.0 && passes_at_once(record.key, rest) {
-                process_instance::passed_through(state, &value);
+            if next_is(rest, Intent::ElementCompleted, key) {
+                process_instance::ended(state, key);
             } else {
-                process_instance::activating(state, record.key, &value);
+                process_instance::set_state(state, key, ElementState::Completing);
             }
         }
+        Some(Intent::ElementTerminating) => {
+            if next_is(rest, Intent::ElementTerminated, key) {
+                process_instance::ended(state, key);
+            } else {
+                process_instance::set_state(state, key, ElementState::Terminating);
+            }
+        }
+        Some(Intent::ElementCompleted | Intent::ElementTerminated) => {
+            process_instance::ended(state, key);
+        }
+        Some(Intent::ElementActivating) => activating(state, key, &element(record)?, rest),
+        Some(Intent::SequenceFlowTaken) => flow_taken(state, &element(record)?, rest)?,
         _ => return Ok(false),
     }
     Ok(true)
 }
 
-/// The element's whole life follows without anything in between, as with events and gateways: no row need be made for it.
-/// Takes these records off the reader.
-fn passes_at_once(key: Key, rest: &mut BatchReader<'_>) -> bool {
-    use ProcessInstanceIntent as Intent;
-    let mut ahead = rest.clone();
-    let life = [
-        Intent::ElementActivated,
-        Intent::ElementCompleting,
-        Intent::ElementCompleted,
-    ];
-    for intent in life {
-        let Some(Ok(record)) = ahead.next() else {
-            return false;
-        };
-        let follows = record.record_type == RecordType::Event
-            && record.value_type == ValueType::ProcessInstance
-            && record.intent == intent.id()
-            && record.version == VERSION
-            && record.key == key;
-        if !follows {
-            return false;
-        }
-    }
-    *rest = ahead;
-    true
+fn element(record: &Record<'_>) -> Result<ProcessInstanceValue, DecodeError> {
+    let mut fields = record.fields();
+    Ok(ProcessInstanceValue {
+        process_definition_key: fields.key()?,
+        process_instance_key: fields.key()?,
+        element: fields.u32()?,
+        flow_scope_key: fields.key()?,
+        parent_process_instance_key: fields.key()?,
+        parent_element_instance_key: fields.key()?,
+        root_process_instance_key: fields.key()?,
+        consumed_flows: fields.u32()?,
+    })
 }
 
-fn job(state: &mut State, record: &Record<'_>) -> Result<bool, DecodeError> {
-    match JobIntent::from_id(record.intent) {
-        Some(JobIntent::Created) => {
-            let head: JobHead<'_> = record.decode_head()?;
-            let job = crate::state::Job {
-                job_type: state.names.get(head.job_type),
-                state: JobState::Activatable,
-                element: head.element,
-                element_instance_key: head.element_instance_key,
-                process_definition_key: head.process_definition_key,
-                process_instance_key: head.process_instance_key,
-                root_process_instance_key: head.root_process_instance_key,
-                retries: head.retries,
-                worker: Arc::default(),
-                due: -1,
-            };
-            job::insert(state, record.key, job);
-            Ok(true)
+/// No row need be made for an element whose whole life follows without anything in between, as with events and gateways.
+fn activating(
+    state: &mut State,
+    key: Key,
+    value: &ProcessInstanceValue,
+    rest: &mut BatchReader<'_>,
+) {
+    use ProcessInstanceIntent as Intent;
+    let mut next = ElementState::Activating;
+    if next_is(rest, Intent::ElementActivated, key) {
+        next = ElementState::Activated;
+        if value.element != ElementIndex::PROCESS.0 && next_is(rest, Intent::ElementCompleting, key)
+        {
+            if next_is(rest, Intent::ElementCompleted, key) {
+                process_instance::passed_through(state, value);
+                return;
+            }
+            next = ElementState::Completing;
         }
-        Some(JobIntent::Completed | JobIntent::Canceled) => {
-            let head: JobHead<'_> = record.decode_head()?;
-            job::removed(state, record.key, head.element_instance_key);
-            Ok(true)
+    }
+    process_instance::activating(state, key, value, next);
+}
+
+/// Mostly the flow's target is activated at once and consumes the token: the scope need not be told.
+fn flow_taken(
+    state: &mut State,
+    flow: &ProcessInstanceValue,
+    rest: &mut BatchReader<'_>,
+) -> Result<(), DecodeError> {
+    let join = process_instance::join_of(state, flow);
+    if join.is_none() {
+        let mut ahead = rest.clone();
+        if let Some(Ok(record)) = ahead.next()
+            && record.record_type == RecordType::Event
+            && record.value_type == ValueType::ProcessInstance
+            && record.intent == ProcessInstanceIntent::ElementActivating.id()
+            && record.version == VERSION
+        {
+            let mut target = element(&record)?;
+            if target.consumed_flows == 1 && target.flow_scope_key == flow.flow_scope_key {
+                target.consumed_flows = 0;
+                *rest = ahead;
+                state.observe_key(record.key);
+                activating(state, record.key, &target, rest);
+                return Ok(());
+            }
         }
-        _ => Ok(false),
+    }
+    process_instance::flow_taken(state, flow, join);
+    Ok(())
+}
+
+fn job(
+    state: &mut State,
+    record: &Record<'_>,
+    rest: &mut BatchReader<'_>,
+) -> Result<bool, DecodeError> {
+    let intent = JobIntent::from_id(record.intent);
+    let created = match intent {
+        Some(JobIntent::Created) => true,
+        Some(JobIntent::Completed | JobIntent::Canceled) => false,
+        _ => return Ok(false),
+    };
+    let mut fields = record.fields();
+    let job_type = fields.text()?;
+    let process_definition_key = fields.key()?;
+    let process_instance_key = fields.key()?;
+    let root_process_instance_key = fields.key()?;
+    let element = fields.u32()?;
+    let element_instance_key = fields.key()?;
+    if !created {
+        removed(state, record.key, element_instance_key, rest);
+        return Ok(true);
+    }
+    let job = crate::state::Job {
+        job_type: state.names.get(job_type),
+        state: JobState::Activatable,
+        element,
+        element_instance_key,
+        process_definition_key,
+        process_instance_key,
+        root_process_instance_key,
+        retries: fields.i32()?,
+        worker: Arc::default(),
+        due: -1,
+    };
+    job::insert(state, record.key, job);
+    Ok(true)
+}
+
+/// Mostly the job's element completes at once.
+fn removed(state: &mut State, key: Key, element_instance_key: Key, rest: &mut BatchReader<'_>) {
+    use ProcessInstanceIntent as Intent;
+    let mut ahead = rest.clone();
+    if next_is(&mut ahead, Intent::ElementCompleting, element_instance_key)
+        && next_is(&mut ahead, Intent::ElementCompleted, element_instance_key)
+    {
+        *rest = ahead;
+        state.jobs.remove(key);
+        process_instance::ended(state, element_instance_key);
+    } else {
+        job::removed(state, key, element_instance_key);
     }
 }
 
@@ -189,13 +212,15 @@ fn variable(state: &mut State, record: &Record<'_>) -> Result<bool, DecodeError>
     if record.intent != VariableIntent::Created.id() {
         return Ok(false);
     }
-    let head: VariableHead<'_> = record.decode_head()?;
-    let name = state.names.get(head.name);
-    if let Some(scope) = state.elements.get_mut(head.scope_key) {
+    let mut fields = record.fields();
+    let (name, value) = (fields.text()?, fields.text()?);
+    let scope_key = fields.key()?;
+    let name = state.names.get(name);
+    if let Some(scope) = state.elements.get_mut(scope_key) {
         scope.variables.push(Variable {
             key: record.key,
             name,
-            value: head.value.into(),
+            value: value.into(),
         });
     }
     Ok(true)
@@ -205,14 +230,39 @@ fn job_batch(state: &mut State, record: &Record<'_>) -> Result<bool, DecodeError
     if record.intent != JobBatchIntent::Activated.id() {
         return Ok(false);
     }
-    let head: JobBatchHead<'_> = record.decode_head()?;
-    let worker = state.names.get(head.worker);
-    for key in head.job_keys {
-        state.jobs.update(key, |job| {
+    let mut fields = record.fields();
+    fields.skip_text()?; // job type
+    let worker = state.names.get(fields.text()?);
+    fields.signed()?; // time-out
+    let deadline = fields.signed()?;
+    fields.unsigned()?; // jobs asked for
+    for _ in 0..fields.length()? {
+        state.jobs.update(fields.key()?, |job| {
             job.state = JobState::Activated;
-            job.due = head.deadline;
+            job.due = deadline;
             job.worker = worker.clone();
         });
     }
     Ok(true)
+}
+
+/// Nothing is kept of a plain creation; what was asked for beyond goes the long way.
+fn creation(record: &Record<'_>) -> Result<bool, DecodeError> {
+    if record.intent != ProcessInstanceCreationIntent::Created.id() {
+        return Ok(false);
+    }
+    let mut fields = record.fields();
+    fields.key()?; // process definition
+    fields.key()?; // process instance
+    fields.skip_text()?; // process id
+    fields.i32()?; // version
+    for _ in 0..fields.length()? {
+        fields.u32()?; // start elements
+    }
+    let terminate_after = fields.length()?;
+    if terminate_after > 0 {
+        return Ok(false);
+    }
+    let tags = fields.length()?;
+    Ok(tags == 0 && !fields.is_some()?)
 }

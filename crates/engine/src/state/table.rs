@@ -1,6 +1,7 @@
 //! A table of rows in memory over a store on disk.
 
 use std::collections::BTreeMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -13,6 +14,11 @@ use skep_protocol::record::{decode, encode};
 pub trait Row: Serialize + DeserializeOwned {
     /// Number of its table in the store; fixed for ever.
     const TABLE: u8;
+
+    /// Reads a stored row, also one that an earlier version has written.
+    fn read(bytes: &[u8]) -> Result<Self, String> {
+        decode(bytes)
+    }
 
     /// Estimated bytes in memory.
     fn weight(&self) -> usize {
@@ -85,7 +91,7 @@ impl Tables {
 
     pub fn scan<V: Row>(&self, visit: &mut dyn FnMut(&[u8], V)) -> Result<(), StoreError> {
         self.store.scan(V::TABLE, &mut |key, bytes| {
-            let row = decode(bytes).map_err(|e| unreadable(V::TABLE, key, &e))?;
+            let row = V::read(bytes).map_err(|e| unreadable(V::TABLE, key, &e))?;
             visit(key, row);
             Ok(())
         })
@@ -98,7 +104,7 @@ impl Tables {
             .get(V::TABLE, &key)
             .and_then(|bytes| match bytes {
                 None => Ok(None),
-                Some(bytes) => decode(&bytes)
+                Some(bytes) => V::read(&bytes)
                     .map(Some)
                     .map_err(|e| unreadable(V::TABLE, &key, &e)),
             });
@@ -162,7 +168,7 @@ impl<V: Row> Table<V> {
         mut visit: impl FnMut(Key, V),
     ) -> Result<Table<V>, StoreError> {
         Table::open_raw(tables, |key, bytes| {
-            let row = decode(bytes).map_err(|e| unreadable(V::TABLE, &key.0.to_be_bytes(), &e))?;
+            let row = V::read(bytes).map_err(|e| unreadable(V::TABLE, &key.0.to_be_bytes(), &e))?;
             visit(key, row);
             Ok(())
         })
@@ -247,36 +253,39 @@ impl<V: Row> Table<V> {
     pub fn insert(&mut self, key: Key, row: V) {
         self.load(key);
         self.weight += row.weight();
-        match self.rows.get_mut(&key) {
-            Some(slot) => {
+        match self.rows.entry(key) {
+            Entry::Occupied(mut slot) => {
+                let slot = slot.get_mut();
                 match slot.row.replace(row) {
                     Some(old) => self.weight = self.weight.saturating_sub(old.weight()),
                     None => self.len += 1,
                 }
                 (slot.dirty, slot.used) = (true, true);
             }
-            None => {
+            Entry::Vacant(vacant) => {
                 self.len += 1;
-                let slot = Slot {
+                vacant.insert(Slot {
                     row: Some(row),
                     dirty: true,
                     stored: false,
                     used: true,
-                };
-                self.rows.insert(key, slot);
+                });
             }
         }
     }
 
     pub fn remove(&mut self, key: Key) -> Option<V> {
         self.load(key);
-        let slot = self.rows.get_mut(&key)?;
-        let row = if slot.stored || slot.row.is_none() {
+        let Entry::Occupied(mut slot) = self.rows.entry(key) else {
+            return None;
+        };
+        let row = if slot.get().stored || slot.get().row.is_none() {
+            let slot = slot.get_mut();
             let row = slot.row.take()?;
             slot.dirty = true;
             row
         } else {
-            self.rows.remove(&key)?.row?
+            slot.remove().row?
         };
         self.len -= 1;
         self.weight = self.weight.saturating_sub(row.weight());

@@ -70,6 +70,8 @@ impl RequestKind {
             Command::PinClock { .. } => (13, None),
             Command::ResetClock => (14, None),
             Command::EvaluateExpression { .. } => (15, None),
+            // Asked by the management port, which is no gateway.
+            Command::ListIncidents { .. } => (15, None),
         };
         RequestKind {
             kind,

@@ -139,6 +139,13 @@ impl Settings {
         Ok(())
     }
 
+    /// What the broker is told.
+    pub fn broker_config(&self) -> BrokerConfig {
+        let mut config = self.broker.clone();
+        config.max_message_size = self.gateway.max_message_size;
+        config
+    }
+
     /// What contradicts itself, each with the keys.
     pub fn contradictions(&self) -> Vec<String> {
         let mut found = Vec::new();

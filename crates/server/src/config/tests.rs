@@ -76,6 +76,7 @@ fn every_spelling_of_a_name_is_the_same_setting() {
             "{}",
             given.name
         );
+        assert_eq!(loaded.settings.broker_config().max_message_size, 8 << 20);
     }
 }
 

@@ -218,6 +218,7 @@ async fn metrics_are_text_under_their_documented_names() {
         "zeebe_health{partition=\"2\"} 1",
         "process_cpu_usage ",
         "process_files_open_files ",
+        "# TYPE zeebe_received_request_count_total counter",
     ] {
         assert!(text.contains(line), "{line} not in\n{text}");
     }
@@ -372,6 +373,9 @@ async fn log_levels_are_read_changed_and_reset() {
         json!({ "configuredLevel": null, "effectiveLevel": "INFO" })
     );
     assert_eq!(set(r#"{"configuredLevel":"LOUD"}"#).await.0, 400);
+    let (status, body) = set(r#"{"level":"INFO"}"#).await;
+    assert_eq!(status, 400, "an unknown field must not reset the level");
+    assert!(body.contains("configuredLevel"), "{body}");
     let (status, _) = server
         .send(
             "POST",
@@ -460,6 +464,7 @@ async fn what_is_not_there_says_so() {
         ("POST", "/actuator/backupRuntime", 501),
         ("POST", "/actuator/banning/5", 501),
         ("POST", "/actuator/partitions/explode", 404),
+        ("GET", "/actuator/partitions/1", 404),
         ("POST", "/actuator/rebalance", 200),
         ("POST", "/actuator/health", 405),
         ("DELETE", "/actuator/loggers", 405),
@@ -487,6 +492,82 @@ async fn a_flame_graph_is_an_svg() {
     let (status, body) = server.get("/debug/pprof/flamegraph?seconds=1").await;
     assert_eq!(status, 200, "{body}");
     assert!(body.contains("<svg"), "{body}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn open_incidents_are_listed_page_by_page_with_what_resolves_them() {
+    let server = Server::started().await;
+    let xml = r#"<bpmn:definitions xmlns:bpmn="http://www.omg.org/spec/BPMN/20100524/MODEL" xmlns:zeebe="http://camunda.org/schema/zeebe/1.0" targetNamespace="t">
+      <bpmn:process id="stuck" isExecutable="true">
+        <bpmn:startEvent id="s"/><bpmn:sequenceFlow id="f" sourceRef="s" targetRef="t"/>
+        <bpmn:serviceTask id="t"><bpmn:extensionElements><zeebe:taskDefinition type="=missing"/></bpmn:extensionElements></bpmn:serviceTask>
+      </bpmn:process></bpmn:definitions>"#;
+    let resources = vec![skep_protocol::command::Resource {
+        name: "stuck.bpmn".into(),
+        content: bytes::Bytes::from_static(xml.as_bytes()),
+    }];
+    let deploy = Command::Deploy(skep_protocol::command::Deploy { resources });
+    server.broker().execute(deploy.into()).await.result.unwrap();
+    assert_eq!(
+        server.json("GET", "/actuator/incidents", "").await,
+        json!({ "items": [], "hasMore": false })
+    );
+    for _ in 0..5 {
+        let create =
+            Command::CreateProcessInstance(skep_protocol::command::CreateProcessInstance {
+                process: skep_protocol::command::ProcessRef::Id {
+                    bpmn_process_id: "stuck".into(),
+                    version: -1,
+                },
+                variables: Default::default(),
+                start_instructions: vec![],
+                terminate_after: vec![],
+                tags: vec![],
+                business_id: None,
+                await_result: None,
+            });
+        server.broker().execute(create.into()).await.result.unwrap();
+    }
+    let mut seen = Vec::new();
+    let mut path = "/actuator/incidents?limit=2".to_string();
+    loop {
+        let page = server.json("GET", &path, "").await;
+        let items = page["items"].as_array().unwrap();
+        assert!((1..=2).contains(&items.len()), "{page}");
+        for item in items {
+            assert_eq!(item["errorType"], "EXTRACT_VALUE_ERROR");
+            assert_eq!(item["elementId"], "t");
+            assert_eq!(item["processDefinitionId"], "stuck");
+            assert_eq!(item["jobKey"], Value::Null);
+            seen.push(item["incidentKey"].as_str().unwrap().to_string());
+        }
+        if page["hasMore"] == false {
+            break;
+        }
+        path = format!("/actuator/incidents?limit=2&after={}", seen.last().unwrap());
+    }
+    let different: std::collections::BTreeSet<_> = seen.iter().collect();
+    assert_eq!((seen.len(), different.len()), (5, 5), "{seen:?}");
+    let resolve = Command::ResolveIncident {
+        incident_key: skep_protocol::Key(seen[0].parse().unwrap()),
+    };
+    server
+        .broker()
+        .execute(resolve.into())
+        .await
+        .result
+        .unwrap();
+    let all = server.json("GET", "/actuator/incidents", "").await;
+    assert!(!all.to_string().contains(&seen[0]), "{all}");
+    assert_eq!(
+        all["items"].as_array().unwrap().len(),
+        5,
+        "its cause is still there: {all}"
+    );
+    for wrong in ["limit=0", "limit=5000", "limit=x", "after=x"] {
+        let (status, text) = server.get(&format!("/actuator/incidents?{wrong}")).await;
+        assert_eq!(status, 400, "{text}");
+    }
 }
 
 /// Names in the tables of docs/metrics.md whose second column is as wanted.

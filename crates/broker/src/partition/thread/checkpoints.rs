@@ -2,6 +2,9 @@
 
 use super::*;
 
+/// When a checkpoint that failed is tried again.
+const RETRY_AFTER: Duration = Duration::from_secs(10);
+
 impl Partition {
     /// Takes the changed rows out of the state. They are stored once the entry they belong to is committed.
     pub(super) fn capture_checkpoint(&mut self) {
@@ -33,7 +36,13 @@ impl Partition {
             took = ?started.elapsed(),
             "checkpoint captured"
         );
-        self.checkpoint = Some(CapturedCheckpoint { meta, started });
+        self.captures += 1;
+        self.checkpoint = Some(CapturedCheckpoint {
+            number: self.captures,
+            meta,
+            started,
+            storing: None,
+        });
         self.last_checkpoint = started;
         self.log_bytes_since_checkpoint = 0;
         self.metrics.capture.observe(nanos(started.elapsed()));
@@ -44,30 +53,39 @@ impl Partition {
         let Some(captured) = &mut self.checkpoint else {
             return;
         };
-        if captured.meta.index == 0 || captured.meta.index > self.core.applied() {
+        if captured.storing.is_some() || captured.meta.index > self.core.applied() {
             return;
         }
-        // The index marks it as handed over.
-        let meta = captured.meta;
-        captured.meta.index = u64::MAX;
+        let (number, meta) = (captured.number, captured.meta);
         let (kv, inbox) = (self.kv.clone(), self.own_inbox.clone());
-        // Built here: a rebuild may clear the pending rows before the thread runs.
         let batch = self.pending_rows.batch(meta);
+        let status = self.status.clone();
         let store = move || {
-            let stored = kv.lock().commit(batch);
+            let mut kv = kv.lock();
+            let stored = kv.commit(batch);
+            if stored.is_ok()
+                && status.disk_low.load(Ordering::Relaxed)
+                && let Err(error) = kv.reclaim()
+            {
+                tracing::warn!(partition = status.partition, %error, "the store cannot give room back");
+            }
+            drop(kv);
             let result = stored.map(|()| meta).map_err(|e| e.to_string());
-            inbox.send(Message::CheckpointDone(result));
+            inbox.send(Message::CheckpointDone { number, result });
         };
-        if let Err(error) = std::thread::Builder::new()
-            .name("checkpoint".into())
-            .spawn(store)
-        {
-            self.checkpoint_done(Err(error.to_string()));
+        let thread = std::thread::Builder::new().name("checkpoint".into());
+        match thread.spawn(store) {
+            Ok(thread) => captured.storing = Some(thread),
+            Err(error) => self.checkpoint_done(number, Err(error.to_string())),
         }
     }
 
-    pub(super) fn checkpoint_done(&mut self, result: Result<CheckpointMeta, String>) {
-        let Some(captured) = self.checkpoint.take() else {
+    pub(super) fn checkpoint_done(&mut self, number: u64, result: Result<CheckpointMeta, String>) {
+        // One that was on its way when the state was rebuilt is no longer waited for.
+        let Some(captured) = self
+            .checkpoint
+            .take_if(|captured| captured.number == number)
+        else {
             return;
         };
         match &result {
@@ -105,7 +123,12 @@ impl Partition {
                 }
             }
             Err(reason) => {
-                // The rows stay readable in memory and go with the next checkpoint.
+                // The rows stay readable in memory and go with the next checkpoint, which must not wait for a whole
+                // period: the log grows meanwhile.
+                let period = self.config.snapshot_period.saturating_sub(RETRY_AFTER);
+                self.last_checkpoint = Instant::now()
+                    .checked_sub(period)
+                    .unwrap_or(self.last_checkpoint);
                 tracing::error!(partition = self.status.partition, %reason, "checkpoint failed");
             }
         }
@@ -114,10 +137,14 @@ impl Partition {
         }
     }
 
-    /// After the loss of leadership: the state as of the last committed entry, from the checkpoint and the log.
-    pub(super) fn rebuild(&mut self) -> Result<(), CoreError> {
-        self.abort_all("the node is no longer the leader of this partition");
-        self.checkpoint = None;
+    /// Replaces a void state by that of the last committed entry, from the checkpoint and the log.
+    pub(super) fn rebuild(&mut self, why: &str) -> Result<(), CoreError> {
+        self.abort_all(why);
+        if let Some(storing) = self.checkpoint.take().and_then(|captured| captured.storing) {
+            // The store must stand still while the state is read from it: rows of a checkpoint that lands later would be
+            // newer than the entries that are applied to them.
+            let _ = storing.join();
+        }
         self.pending_rows.clear();
         let (mut engine, meta) =
             open_engine(&self.kv.lock(), &self.pending_rows, &self.engine_config)?;
@@ -140,6 +167,10 @@ impl Partition {
             }
         }
         self.core.rebuild(engine, term);
+        for job_type in self.streams.forget_reservations() {
+            self.backlog.push_back(Message::StreamHasRoom(job_type));
+        }
+        self.due_at = Some(0);
         Ok(())
     }
 }

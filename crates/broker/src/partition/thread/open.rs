@@ -19,7 +19,7 @@ pub fn start(
     let storage = |source| OpenError::Storage { partition, source };
     let core_error = |source| OpenError::Core { partition, source };
     let io = |source| OpenError::Io { partition, source };
-    std::fs::create_dir_all(&directory).map_err(io)?;
+    create_dir_durably(&directory).map_err(io)?;
     let (sender, inbox) = unbounded();
     let own_inbox = Inbox(sender);
     let status = Arc::new(PartitionStatus::new(
@@ -33,6 +33,7 @@ pub fn start(
         partition,
         partitions: config.partitions,
         max_process_depth: config.max_process_depth,
+        max_message_size: config.max_message_size,
         retry_interval: i64::try_from(config.retry_interval.as_millis()).unwrap_or(i64::MAX),
         ..EngineConfig::default()
     };
@@ -73,13 +74,16 @@ pub fn start(
         opened,
         compacting: None,
         checkpoint: None,
+        captures: 0,
         checkpoint_waiters: Vec::new(),
         last_checkpoint: now,
         log_bytes_since_checkpoint: 0,
         next_tick: now,
         next_check: now,
         due_at: None,
+        rest_until: i64::MIN,
         wakers: Vec::new(),
+        panics: Panics::default(),
         stopping: false,
     };
     metrics.bootstrap.set(millis(opened));

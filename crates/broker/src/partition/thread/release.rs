@@ -1,5 +1,7 @@
 //! What leaves a partition once its entry is committed: answers, pushed jobs, commands to other partitions.
 
+use rustc_hash::FxHashSet;
+
 use super::super::core::Released;
 use super::*;
 
@@ -93,12 +95,7 @@ impl Partition {
 
     pub(super) fn push(&mut self, stream: StreamId, job: skep_protocol::ActivatedJob) {
         let (key, deadline, job_type) = (job.key, job.deadline, job.job_type.clone());
-        let wakers = &mut self.wakers;
-        if self
-            .streams
-            .get(stream)
-            .is_some_and(|stream| stream.deliver(job, wakers))
-        {
+        if self.streams.deliver(stream, job, &mut self.wakers) {
             self.work.pushed(&job_type);
         } else {
             self.work.push_failed();
@@ -107,19 +104,28 @@ impl Partition {
     }
 
     pub(super) fn abort_all(&mut self, why: &str) {
+        self.abort_except(&FxHashSet::default(), why);
+    }
+
+    /// Tells all clients but those of these requests that they get no answer.
+    pub(super) fn abort_except(&mut self, keep: &FxHashSet<RequestId>, why: &str) {
         let partition = self.status.partition;
-        for waiting in self.requests.drain() {
-            if waiting.counted {
-                self.status.limit.release();
-            }
-            let text = format!(
-                "Partition {partition} did not answer: {why}. The command may or may not have been carried out."
-            );
-            let answer = Answer {
-                result: Err(Failure::Aborted(text)),
-                timings: Timings::default(),
-            };
-            let _ = waiting.responder.send(answer);
+        let text = format!(
+            "Partition {partition} did not answer: {why}. The command may or may not have been carried out."
+        );
+        for waiting in self.requests.drain_except(keep) {
+            self.fail_request(waiting, Failure::Aborted(text.clone()));
         }
+    }
+
+    pub(super) fn fail_request(&self, waiting: Waiting, failure: Failure) {
+        if waiting.counted {
+            self.status.limit.release();
+        }
+        let answer = Answer {
+            result: Err(failure),
+            timings: Timings::default(),
+        };
+        let _ = waiting.responder.send(answer);
     }
 }

@@ -82,9 +82,29 @@ fn finishable<'a>(
             intent,
             verb,
             key,
-            "in state 'FAILED' and waits for an incident; update its retries and resolve the incident first",
+            "in state 'FAILED' and waits for an incident; mend its cause (update the retries when there are none left) and resolve the incident first",
         )),
     }
+}
+
+/// A job that is with a worker. One whose time-out has passed has been offered again and is nobody's: to fail it would take
+/// a try from the next worker.
+fn activated<'a>(
+    cx: &'a mut Context<'_>,
+    intent: &'static str,
+    verb: &str,
+    key: Key,
+) -> Result<&'a Job, Rejection> {
+    let job = finishable(cx, intent, verb, key)?;
+    if job.state == JobState::Activatable {
+        return Err(wrong_state(
+            intent,
+            verb,
+            key,
+            "not activated: no worker has taken it, or its time-out has passed and it is offered again",
+        ));
+    }
+    Ok(job)
 }
 
 /// JOB CANCELED: the element that needs it ends. A job whose error was caught has ended already.
