@@ -22,7 +22,7 @@ fn fjall(directory: &Path) -> FjallKv {
     FjallKv::open(directory, config()).unwrap()
 }
 
-fn batch(rows: &[(u8, &str, Option<&str>)], meta: Option<&str>) -> KvBatch {
+fn batch(rows: &[(u8, &str, Option<&str>)], meta: Option<&str>) -> KvBatch<'static> {
     let mut batch = KvBatch::new();
     for (table, key, value) in rows {
         match value {

@@ -12,6 +12,7 @@
 
 mod open;
 
+use std::borrow::Cow;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -20,7 +21,7 @@ use std::sync::Arc;
 use fjall::{PersistMode, Readable, Snapshot};
 
 use self::open::{Open, Slot};
-use super::{Ascending, KvBatch, KvStore, KvView, MAX_TABLES, Rows, Table, TableRows};
+use super::{Ascending, Change, KvBatch, KvStore, KvView, MAX_TABLES, Rows, Table, TableRows};
 use crate::StorageError;
 use crate::disk::create_dir_durably;
 use crate::space::{SpaceProbe, StatvfsProbe};
@@ -231,14 +232,14 @@ fn check_table(table: Table) -> Result<(), StorageError> {
 }
 
 /// Writes rows in ascending order into new files of the tree; they are part of it, durably, when this returns `Ok`.
-fn ingest(
+fn ingest<'a>(
     open: &Open,
-    rows: impl Iterator<Item = (Vec<u8>, Option<Vec<u8>>)>,
+    rows: impl Iterator<Item = (Vec<u8>, Option<Cow<'a, [u8]>>)>,
 ) -> fjall::Result<()> {
     let mut ingestion = open.tree.start_ingestion()?;
     for (key, value) in rows {
         match value {
-            Some(value) => ingestion.write(key, value)?,
+            Some(value) => ingestion.write(key, &*value)?,
             None => ingestion.write_tombstone(key)?,
         }
     }
@@ -258,7 +259,7 @@ impl KvStore for FjallKv {
         self.slot.value(META_KEY)
     }
 
-    fn commit(&mut self, batch: KvBatch) -> Result<(), StorageError> {
+    fn commit(&mut self, batch: KvBatch<'_>) -> Result<(), StorageError> {
         if batch.is_empty() {
             return Ok(());
         }
@@ -270,12 +271,14 @@ impl KvStore for FjallKv {
         rows.reverse();
         rows.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
         rows.dedup_by(|later, first| (later.0, &later.1) == (first.0, &first.1));
-        let size = |(_, key, value): &(Table, Vec<u8>, Option<Vec<u8>>)| {
-            (key.len() + value.as_ref().map_or(0, Vec::len)) as u64
+        let size = |(_, key, value): &Change<'_>| {
+            (key.len() + value.as_ref().map_or(0, |value| value.len())) as u64
         };
         self.mend()?;
         self.expect_room(rows.iter().map(size).sum())?;
-        let meta = batch.meta.map(|meta| (META_KEY.to_vec(), Some(meta)));
+        let meta = batch
+            .meta
+            .map(|meta| (META_KEY.to_vec(), Some(Cow::Owned(meta))));
         let rows = rows
             .into_iter()
             .map(|(table, key, value)| (full_key(table, &key), value))
