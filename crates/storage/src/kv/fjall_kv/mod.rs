@@ -34,6 +34,9 @@ const TREE: &str = "state";
 /// A commit leaves at least so much room on the disk to the log and to whoever else writes.
 const ROOM_LEFT: u64 = 1 << 20;
 
+/// Room is reclaimed when at least one in so many rows is garbage.
+const RECLAIM_SHARE: u64 = 8;
+
 /// Memory and thread limits of one store.
 #[derive(Debug, Clone)]
 pub struct FjallConfig {
@@ -58,6 +61,8 @@ pub struct FjallKv {
     config: FjallConfig,
     number: u64,
     slot: Slot,
+    /// Rows deleted since the room of deleted rows was last reclaimed; `None` if that is not known.
+    deleted: Option<u64>,
     /// A commit failed: it may have left files that only opening the database again removes.
     littered: bool,
 }
@@ -71,12 +76,15 @@ impl FjallKv {
             move |error| StorageError::io(operation, &directory, error)
         };
         create_dir_durably(&directory).map_err(io("creating"))?;
+        // Nothing was ever deleted in a new store.
+        let mut deleted = None;
         let number = match fs::read_to_string(directory.join(CURRENT)) {
             Ok(text) => text.trim().parse().map_err(|_| {
                 StorageError::corrupt(&directory.join(CURRENT), 0, "it does not hold a number")
             })?,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 point_to(&directory, 1).map_err(io("writing CURRENT in"))?;
+                deleted = Some(0);
                 1
             }
             Err(error) => return Err(io("reading CURRENT in")(error)),
@@ -97,6 +105,7 @@ impl FjallKv {
             directory,
             config,
             number,
+            deleted,
             littered: false,
         })
     }
@@ -113,17 +122,30 @@ impl FjallKv {
         }
     }
 
-    /// Gives the room of deleted and replaced rows back to the disk, all of it and now. Needs room for what stays. The
-    /// library does so by itself, bit by bit, as more is committed; a disk that is nearly full cannot wait for that.
+    /// Gives the room of deleted rows back to the disk, now and not bit by bit as more is committed, which is how the
+    /// library does it: a disk that is nearly full cannot wait for that. Does nothing while it would write much and free
+    /// little.
+    ///
+    /// # Errors
+    /// [`StorageError::DiskFull`] if there is no room for what has to be written before the old files can go.
     pub fn reclaim(&mut self) -> Result<(), StorageError> {
         self.mend()?;
         let open = self.slot.get()?;
-        if open.tree.l0_table_count() == 0 {
+        let (rows, bytes) = (open.tree.approximate_len() as u64, open.tree.disk_space());
+        // A deleted row is there twice: as it was, and as the mark that it is gone.
+        let garbage = self
+            .deleted
+            .map(|deleted| rows.min(deleted.saturating_mul(2)));
+        if rows == 0 || garbage.is_some_and(|garbage| garbage < rows / RECLAIM_SHARE) {
             return Ok(());
         }
+        let kept = rows - garbage.unwrap_or(0);
+        self.expect_room((u128::from(bytes) * u128::from(kept) / u128::from(rows)) as u64)?;
         let compacted = open.tree.major_compact();
         drop(open);
-        compacted.map_err(|error| self.commit_failed(&error))
+        compacted.map_err(|error| self.commit_failed(&error))?;
+        self.deleted = Some(0);
+        Ok(())
     }
 
     /// Opens the database again if a commit or a background thread has failed.
@@ -276,6 +298,7 @@ impl KvStore for FjallKv {
         };
         self.mend()?;
         self.expect_room(rows.iter().map(size).sum())?;
+        let deleted = rows.iter().filter(|(_, _, value)| value.is_none()).count() as u64;
         let meta = batch
             .meta
             .map(|meta| (META_KEY.to_vec(), Some(Cow::Owned(meta))));
@@ -286,7 +309,9 @@ impl KvStore for FjallKv {
         let open = self.slot.get()?;
         let ingested = ingest(&open, rows);
         drop(open);
-        ingested.map_err(|error| self.commit_failed(&error))
+        ingested.map_err(|error| self.commit_failed(&error))?;
+        self.deleted = self.deleted.map(|before| before.saturating_add(deleted));
+        Ok(())
     }
 
     fn view(&self) -> Result<Box<dyn KvView>, StorageError> {
@@ -333,6 +358,7 @@ impl KvStore for FjallKv {
         let old = database_path(&self.directory, self.number);
         self.slot.replace(open);
         self.number = number;
+        self.deleted = Some(0);
         self.littered = false;
         // Views of the old content may still read it; what cannot be removed now is removed at the next opening.
         let _ = fs::remove_dir_all(old);
