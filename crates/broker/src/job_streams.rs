@@ -171,6 +171,15 @@ impl JobStreams for StreamRegistry {
         }
         None
     }
+
+    fn release(&mut self, reservation: Reservation) {
+        if let Some(reserved) = self.reserved.get_mut(&reservation.stream) {
+            *reserved -= 1;
+        }
+        if let Some(stream) = self.by_id.get(&reservation.stream) {
+            stream.credit.fetch_add(1, Ordering::AcqRel);
+        }
+    }
 }
 
 /// Opens and closes streams at all partitions of the node.

@@ -19,12 +19,9 @@ use crate::config::BrokerConfig;
 use crate::disk::{self, DiskSpace};
 use crate::job_streams::StreamHub;
 use crate::long_polling::JobNotifier;
-use crate::metrics::{BrokerMetrics, PartitionLabel};
+use crate::metrics::{BrokerMetrics, WorkCounter};
 use crate::partition::thread::{self, Outlet};
 use crate::partition::{Message, PartitionHandle};
-
-/// How often a long poll looks by itself, besides being woken (`camunda.api.long-polling.probe-timeout`).
-const PROBE: Duration = Duration::from_secs(10);
 
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
@@ -122,6 +119,7 @@ impl Broker {
                 outlet,
                 clock.clone(),
                 partition_metrics.clone(),
+                WorkCounter::new(&metrics.work, partition),
             );
             let handle = match started {
                 Ok(handle) => handle,
@@ -200,88 +198,13 @@ impl Broker {
                 .all(|p| leads(p) || p.status.failure().is_some())
     }
 
-    /// Sets the gauges that are read from partitions when metrics are scraped.
+    /// Sets what is read from partitions when metrics are scraped.
     pub fn refresh_metrics(&self) {
-        let metrics = &self.metrics;
         for handle in self.partitions() {
-            let status = &handle.status;
-            let label = PartitionLabel {
-                partition: status.partition,
-            };
-            let set = |family: &prometheus_client::metrics::family::Family<
-                PartitionLabel,
-                prometheus_client::metrics::gauge::Gauge,
-            >,
-                       value: i64| {
-                family.get_or_create(&label).set(value);
-            };
-            let number = |value: usize| i64::try_from(value).unwrap_or(i64::MAX);
-            let load = |value: &std::sync::atomic::AtomicU64| value.load(Ordering::Relaxed) as i64;
-            set(&metrics.inflight, i64::from(status.limit.inflight()));
-            set(&metrics.limit, i64::from(status.limit.limit()));
-            set(
-                &metrics.role,
-                if status.role() == PartitionRole::Leader {
-                    3
-                } else {
-                    0
-                },
-            );
-            set(
-                &metrics.health,
-                match status.health() {
-                    service::PartitionHealth::Healthy => 1,
-                    service::PartitionHealth::Unhealthy => 0,
-                    service::PartitionHealth::Dead => -1,
-                },
-            );
-            set(
-                &metrics.processed_position,
-                load(&status.processed_position),
-            );
-            set(
-                &metrics.committed_position,
-                load(&status.committed_position),
-            );
-            set(&metrics.appended_position, load(&status.processed_position));
-            set(
-                &metrics.pending_incidents,
-                number(status.open_incidents.load(Ordering::Relaxed)),
-            );
-            set(
-                &metrics.buffered_messages,
-                number(status.buffered_messages.load(Ordering::Relaxed)),
-            );
-            set(
-                &metrics.element_instances,
-                number(status.live_element_instances.load(Ordering::Relaxed)),
-            );
-            set(
-                &metrics.waiting_jobs,
-                number(status.waiting_jobs.load(Ordering::Relaxed)),
-            );
-            set(
-                &metrics.activated_jobs,
-                number(status.activated_jobs.load(Ordering::Relaxed)),
-            );
-            set(
-                &metrics.state_bytes,
-                number(status.state_bytes.load(Ordering::Relaxed)),
-            );
-            handle
-                .metrics
-                .received
-                .inner()
-                .store(load(&status.limit.received) as u64, Ordering::Relaxed);
-            handle
-                .metrics
-                .dropped
-                .inner()
-                .store(load(&status.limit.dropped) as u64, Ordering::Relaxed);
+            self.metrics.refresh(handle, self.config.node_id);
         }
-        metrics
-            .open_streams
-            .set(i64::try_from(self.streams.streams().len()).unwrap_or(i64::MAX));
+        let streams = i64::try_from(self.streams.streams().len()).unwrap_or(i64::MAX);
+        self.metrics.open_streams.set(streams);
     }
 
     /// Stops all partitions after a last checkpoint of each. Blocks.
@@ -301,7 +224,7 @@ impl Broker {
         let handle = self
             .shared
             .partition(partition)
-            .ok_or_else(|| unknown_partition(partition))?;
+            .ok_or_else(|| unknown_partition(partition, self.config.partitions))?;
         let status = &handle.status;
         if status.role() != PartitionRole::Leader {
             return Err(Failure::Unavailable(match status.failure() {
@@ -514,7 +437,7 @@ impl service::Broker for Broker {
                 if !jobs.is_empty() || now >= deadline {
                     return Ok(jobs);
                 }
-                let until = deadline.min(now + PROBE);
+                let until = deadline.min(now + self.config.probe_interval);
                 let _ = tokio::time::timeout_at(until, announced).await;
                 if tokio::time::Instant::now() >= deadline {
                     return Ok(Vec::new());
@@ -564,9 +487,10 @@ fn no_answer(partition: u32) -> String {
     )
 }
 
-fn unknown_partition(partition: u32) -> Failure {
+fn unknown_partition(partition: u32, partitions: u32) -> Failure {
     Failure::Unavailable(format!(
-        "Partition {partition} does not exist on this node."
+        "No such partition exists: the key is one of partition {partition}, but this cluster has the partitions 1 to \
+         {partitions}. Sending the request again will not help; look where the key comes from."
     ))
 }
 

@@ -231,3 +231,23 @@ async fn a_damaged_log_stops_its_partition_and_the_others_go_on() {
     let error = skep_broker::Broker::open(config, clock).err().unwrap();
     assert!(error.to_string().contains("offset"), "{error}");
 }
+
+/// Long before the partition would look by itself what is due.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_timer_that_is_due_when_it_is_set_fires_at_once() {
+    let rig = Rig::new(|config| config.check_interval = Duration::from_secs(3600)).await;
+    let mut process = Bpmn::process("quick").start("s");
+    for n in 0..5 {
+        process = process.catch_duration(format!("timer-{n}"), "PT0S");
+    }
+    rig.deploy(&process.end("e")).await;
+    let wait = Some(AwaitResult {
+        fetch_variables: vec![],
+    });
+    let ended = rig.send(create("quick", "{}", wait));
+    let ended = tokio::time::timeout(Duration::from_secs(60), ended).await;
+    assert!(matches!(
+        ended.expect("it ends").unwrap(),
+        Response::ProcessInstanceResult { .. }
+    ));
+}

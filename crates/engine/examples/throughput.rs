@@ -67,6 +67,8 @@ impl JobStreams for Worker {
             fetch_variables: self.none.clone(),
         })
     }
+
+    fn release(&mut self, _reservation: Reservation) {}
 }
 
 fn engine() -> Engine {

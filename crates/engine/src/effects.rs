@@ -47,6 +47,9 @@ pub struct Reservation {
 pub trait JobStreams {
     /// Takes one credit of a stream that waits for jobs of `job_type`; `None` when no stream has room.
     fn reserve(&mut self, job_type: &str) -> Option<Reservation>;
+
+    /// Gives a credit back for which there was no job.
+    fn release(&mut self, reservation: Reservation);
 }
 
 /// No stream is open.
@@ -57,4 +60,6 @@ impl JobStreams for NoStreams {
     fn reserve(&mut self, _job_type: &str) -> Option<Reservation> {
         None
     }
+
+    fn release(&mut self, _reservation: Reservation) {}
 }

@@ -26,6 +26,8 @@ pub struct EngineConfig {
     pub partitions: u32,
     /// Nesting of call activities (`engine.max-process-depth`).
     pub max_process_depth: u32,
+    /// Bytes of the largest message to a client (`api.grpc.max-message-size`): no job is larger.
+    pub max_message_size: usize,
     /// Milliseconds after which an unanswered command to another partition is sent again.
     pub retry_interval: i64,
     /// Timers, time-outs, back-offs and messages handled in one call of [`Engine::run_due`].
@@ -38,6 +40,7 @@ impl Default for EngineConfig {
             partition: 1,
             partitions: 1,
             max_process_depth: 1000,
+            max_message_size: 4 << 20,
             retry_interval: 10_000,
             max_due: 500,
         }
@@ -432,7 +435,7 @@ fn dispatch_remote(cx: &mut Context<'_>, command: &RemoteCommand) {
 }
 
 /// Key, value type and intent of the command record.
-fn header_of(command: &Command) -> (Key, ValueType, u8) {
+pub fn header_of(command: &Command) -> (Key, ValueType, u8) {
     match command {
         Command::Deploy(_) => (
             Key::NONE,

@@ -118,6 +118,28 @@ impl FrontEnd {
         (result, timings)
     }
 
+    /// Like [`FrontEnd::execute`], for a request whose client asked to wait for more than its commit: it is answered when the
+    /// gateway stops.
+    pub async fn execute_waiting(
+        &self,
+        request: Request,
+        timeout: Duration,
+        watch: &Stopwatch,
+    ) -> (Result<Response, Failure>, Timings) {
+        let kind = RequestKind::of(&request.command);
+        let sent = Instant::now();
+        tokio::select! {
+            biased;
+            answered = self.execute(request, timeout, watch) => answered,
+            () = self.stop.clone().stopped() => {
+                let result = Err(Failure::Unavailable(STOPPING.to_string()));
+                let metrics = &self.metrics.broker_requests;
+                metrics.observe(kind, &result, ns(sent.elapsed()));
+                (result, Timings::default())
+            }
+        }
+    }
+
     /// Books an answered command. Returns the nanoseconds that it took.
     pub fn book(&self, watch: &Stopwatch, timings: &Timings) -> u64 {
         let total = watch.total_ns();
@@ -184,6 +206,9 @@ impl FrontEnd {
         }
     }
 }
+
+const STOPPING: &str = "The server stops and no longer waits for the end of the process instance. The instance may have been \
+    created; then it goes on when the server is back. Look for it before sending the request again.";
 
 fn no_answer(timeout: Duration) -> Failure {
     Failure::DeadlineExceeded(format!(

@@ -19,8 +19,35 @@ pub fn tenant(field: &str, tenant_id: Option<&str>) -> Result<(), Failure> {
     }
 }
 
+/// In a list an empty id is no absent one, but wrong.
 pub fn tenants<'a>(field: &str, ids: impl IntoIterator<Item = &'a str>) -> Result<(), Failure> {
-    ids.into_iter().try_for_each(|id| tenant(field, Some(id)))
+    ids.into_iter().try_for_each(|id| match id {
+        "" => invalid(format!(
+            "The field '{field}' holds an empty tenant id. Name the tenant '{DEFAULT_TENANT}', or leave the field out."
+        )),
+        id => tenant(field, Some(id)),
+    })
+}
+
+/// -1 is the latest version of a process.
+pub fn version(field: &str, version: i32) -> Result<(), Failure> {
+    if version < -1 {
+        return invalid(format!(
+            "The field '{field}' is {version}, but must be a version from 1 on, or -1 for the latest."
+        ));
+    }
+    Ok(())
+}
+
+/// Kinds of results that a job may be completed with; empty is the first of them.
+pub fn job_result_type(kind: &str) -> Result<(), Failure> {
+    let known = ["", "userTask", "adHocSubProcess"];
+    if known.iter().any(|k| kind.eq_ignore_ascii_case(k)) {
+        return Ok(());
+    }
+    invalid(format!(
+        "The field 'result.type' is '{kind}', but must be userTask or adHocSubProcess."
+    ))
 }
 
 pub fn not_blank(field: &str, text: &str, what: &str) -> Result<(), Failure> {

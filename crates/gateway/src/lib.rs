@@ -11,7 +11,7 @@
 //! | connections of a front end | [`GatewayConfig::max_connections`] | new ones wait in the listen queue |
 //! | requests between decoding and answer | [`ExecutorConfig::slots`] | they wait, or 503 ([`OverloadPolicy`]) |
 //! | bytes of larger request bodies | [`GatewayConfig::max_buffered_bytes`] | the body is not read further |
-//! | one request | [`GatewayConfig::max_message_size`], [`MultipartLimits`] | 413, `OUT_OF_RANGE` |
+//! | one request | [`GatewayConfig::max_message_size`], [`MultipartLimits`] | 413, `RESOURCE_EXHAUSTED` |
 //! | jobs on their way on a stream | [`GatewayConfig::job_stream_credit`] | no more are pushed |
 //!
 //! Requests that wait for something that the client asked to wait for (long polls, job streams, `awaitCompletion`) hold
@@ -21,12 +21,16 @@ mod admission;
 mod call;
 mod check;
 mod config;
+mod connection;
+mod detail;
 mod grpc;
 pub mod metrics;
+mod oversize;
 mod rest;
 mod server;
 mod stop;
 mod trace;
+mod words;
 
 pub use config::{ExecutorConfig, GatewayConfig, LongPolling, MultipartLimits, OverloadPolicy};
 pub use metrics::GatewayMetrics;

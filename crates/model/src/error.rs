@@ -7,6 +7,9 @@ use crate::xml::{Node, bpmn_name};
 /// A deployment's rejection text is cut at this many bytes.
 pub const MAX_REJECTION_BYTES: usize = 12_288;
 
+/// What each finding begins with. The gateways count by it what they leave out.
+const FINDING: &str = "\n    - ERROR: ";
+
 /// Findings beyond this number are counted, not kept.
 const MAX_FINDINGS: usize = 100;
 
@@ -93,7 +96,7 @@ impl Display for Invalid {
                     write!(f, " in process '{process}'")?;
                 }
             }
-            write!(f, "\n    - ERROR: {}", finding.message)?;
+            write!(f, "{FINDING}{}", finding.message)?;
             if let Some(line) = finding.line {
                 write!(f, " (line {line})")?;
             }
@@ -105,25 +108,36 @@ impl Display for Invalid {
     }
 }
 
-/// The reason with which a deployment is rejected, over all its invalid resources; cut at [`MAX_REJECTION_BYTES`].
+/// The reason with which a deployment is rejected, over all its invalid resources. At most [`MAX_REJECTION_BYTES`]: what does
+/// not fit is left out by whole lines, and the last one says how many findings that are.
 pub fn rejection_text(invalid: &[Invalid]) -> String {
     let mut text =
         String::from("Expected to deploy new resources, but encountered the following errors:");
     for resource in invalid {
         // Writing into a String cannot fail.
         let _ = write!(text, "\n{resource}");
-        if text.len() > MAX_REJECTION_BYTES {
-            break;
-        }
     }
-    if text.len() > MAX_REJECTION_BYTES {
-        const MARK: &str = "…";
-        let mut end = MAX_REJECTION_BYTES - MARK.len();
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
-        text.truncate(end);
-        text.push_str(MARK);
+    if text.len() <= MAX_REJECTION_BYTES {
+        return text;
+    }
+    const ROOM_FOR_END: usize = 64;
+    let mut end = MAX_REJECTION_BYTES - ROOM_FOR_END;
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let kept = text.get(..end).unwrap_or_default();
+    // A finding that is longer than all the room is cut inside.
+    let shown = kept.matches(FINDING).count();
+    let (end, mark) = match kept.rfind('\n') {
+        Some(line) if shown > 1 => (line, ""),
+        _ => (end, "…"),
+    };
+    text.truncate(end);
+    let shown = text.matches(FINDING).count();
+    let all: usize = invalid.iter().map(|i| i.findings.len() + i.further).sum();
+    text.push_str(mark);
+    if all > shown {
+        let _ = write!(text, "\n- and {} further findings", all - shown);
     }
     text
 }
@@ -242,10 +256,26 @@ mod tests {
     }
 
     #[test]
-    fn a_rejection_is_cut_at_a_character_boundary() {
+    fn a_rejection_is_cut_by_whole_lines_and_says_how_much_is_left_out() {
+        let findings = vec![finding(Some("pay"), &"ä".repeat(500)); 100];
+        let invalid = Invalid {
+            resource_name: "a.bpmn".into(),
+            findings,
+            further: 7,
+        };
+        let text = rejection_text(&[invalid.clone(), invalid]);
+        assert!(text.len() <= MAX_REJECTION_BYTES, "{}", text.len());
+        let (shown, end) = text.rsplit_once('\n').unwrap();
+        let count = shown.matches("- ERROR: ").count();
+        assert!(count > 10 && shown.ends_with("ä (line 7)"), "{count}");
+        assert_eq!(end, format!("- and {} further findings", 2 * 107 - count));
+    }
+
+    #[test]
+    fn one_finding_without_end_is_cut_inside() {
         let invalid = Invalid::single("a.bpmn", Finding::of_file("ä".repeat(20_000), None));
         let text = rejection_text(&[invalid.clone(), invalid]);
-        assert!(text.len() <= MAX_REJECTION_BYTES && text.len() > MAX_REJECTION_BYTES - 4);
-        assert!(text.ends_with("ä…"));
+        assert!(text.len() <= MAX_REJECTION_BYTES && text.len() > MAX_REJECTION_BYTES - 100);
+        assert!(text.ends_with("ä…\n- and 1 further findings"), "{text}");
     }
 }

@@ -6,7 +6,7 @@ use roxmltree::Document;
 
 use crate::compile::compile;
 use crate::context::{Context, Definitions};
-use crate::error::{Finding, Findings, Invalid};
+use crate::error::{Finding, Findings, Invalid, abbreviate};
 use crate::graph::Process;
 use crate::value::boolean;
 use crate::xml::{self, BPMN, Node, Unreadable, bpmn_name};
@@ -115,6 +115,7 @@ fn compile_all(
     }
     refuse_strangers(root, findings);
     let definitions = Definitions::new(root);
+    definitions.check(findings);
     let mut seen = HashSet::new();
     let mut compiled = Vec::new();
     let mut executable = 0;
@@ -133,6 +134,15 @@ fn compile_all(
             );
             continue;
         }
+        if !id.is_empty() && !is_process_id(id) {
+            findings.add(
+                node,
+                format!(
+                    "The process id '{}' is not one by which the process could be started: an id begins with a letter or '_' and goes on with letters, digits, '_', '-' and '.'. Change it",
+                    abbreviate(id)
+                ),
+            );
+        }
         let mut context = Context::new(&definitions, findings);
         compiled.extend(compile(node, &mut context, None, Some(options)));
     }
@@ -141,6 +151,14 @@ fn compile_all(
         findings.add(root, message);
     }
     compiled
+}
+
+/// The form that the API gives to process ids: `^[\p{L}_][\p{L}\p{N}_\-\.]*$`.
+fn is_process_id(id: &str) -> bool {
+    let mut chars = id.chars();
+    let begins = |c: char| c == '_' || c.is_alphabetic() && !c.is_numeric();
+    let goes_on = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+    chars.next().is_some_and(begins) && chars.all(goes_on)
 }
 
 fn processes<'x>(root: Node<'x>) -> impl Iterator<Item = Node<'x>> {

@@ -1,11 +1,15 @@
 //! Variables as they travel: the client's own JSON text, checked once and split at the top level only.
 
+mod check;
+
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde_json::value::RawValue;
+
+pub use check::{MAX_DEPTH, MAX_NUMBER_EXPONENT};
 
 /// JSON text of one value. Cheap to clone, so that request, log and state share one copy.
 pub type JsonText = Arc<str>;
@@ -20,8 +24,11 @@ pub struct Document {
 
 #[derive(Debug, thiserror::Error, PartialEq)]
 pub enum DocumentError {
-    #[error("Expected the variables to be a JSON object, but they are no valid JSON object: {0}")]
+    #[error("it is not the text of a JSON object: {0}")]
     NotAnObject(String),
+    /// A value that no expression could read.
+    #[error("{0}")]
+    Unreadable(String),
 }
 
 impl Document {
@@ -34,7 +41,10 @@ impl Document {
         if text.trim_ascii().is_empty() {
             return Ok(Document::default());
         }
-        serde_json::from_str(text).map_err(|e| DocumentError::NotAnObject(e.to_string()))
+        serde_json::from_str(text).map_err(|e| match check::unreadable(&e.to_string()) {
+            Some(unreadable) => DocumentError::Unreadable(unreadable),
+            None => DocumentError::NotAnObject(e.to_string()),
+        })
     }
 
     pub fn set(&mut self, name: impl Into<Arc<str>>, value: impl Into<JsonText>) {
@@ -114,6 +124,7 @@ impl<'de> Deserialize<'de> for Document {
                 let mut document = Document::default();
                 while let Some(name) = map.next_key::<Cow<'de, str>>()? {
                     let value: &'de RawValue = map.next_value()?;
+                    check::readable(&name, value.get()).map_err(A::Error::custom)?;
                     let name: Arc<str> = Arc::from(&*name);
                     // Few names: a scan is cheaper than a set. Many names: a scan would be quadratic.
                     if document.entries.len() < 64 {
@@ -172,6 +183,17 @@ mod tests {
         assert!(Document::parse("").unwrap().is_empty());
         for text in ["[]", "1", "\"a\"", "{", "{\"a\":}", "{\"a\":1}x"] {
             assert!(Document::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_no_expression_could_read_is_refused() {
+        let deep = format!(r#"{{"a":{}1{}}}"#, "[".repeat(201), "]".repeat(201));
+        for (text, said) in [(deep.as_str(), "200"), (r#"{"a":1,"b":1e7000}"#, "'b'")] {
+            match Document::parse(text) {
+                Err(DocumentError::Unreadable(why)) => assert!(why.contains(said), "{why}"),
+                other => panic!("{other:?}"),
+            }
         }
     }
 }

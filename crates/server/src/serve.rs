@@ -124,7 +124,7 @@ async fn serve(loaded: Loaded, logs: Arc<Logs>, started: Instant) -> anyhow::Res
 }
 
 async fn open_broker(settings: &Settings) -> anyhow::Result<Arc<Broker>> {
-    let config = settings.broker.clone();
+    let config = settings.broker_config();
     let clock = Arc::new(Clock::default());
     let opened = tokio::task::spawn_blocking(move || Broker::open(config, clock)).await?;
     opened.map_err(|error| match error {

@@ -15,6 +15,13 @@ impl Apply<IncidentValue> for State {
                 if let Some(element) = self.elements.get_mut(value.element_instance_key) {
                     element.extra().incidents.push(key);
                 }
+                // Not offered again until somebody made it smaller.
+                if value.error_type == ErrorType::MessageSizeExceeded {
+                    self.jobs.update(value.job_key, |job| {
+                        job.state = JobState::Incident;
+                        job.due = -1;
+                    });
+                }
             }
             Intent::Resolved => {
                 self.incidents.remove(key);
@@ -23,7 +30,9 @@ impl Apply<IncidentValue> for State {
                 }
                 let of_job = matches!(
                     value.error_type,
-                    ErrorType::JobNoRetries | ErrorType::UnhandledErrorEvent
+                    ErrorType::JobNoRetries
+                        | ErrorType::UnhandledErrorEvent
+                        | ErrorType::MessageSizeExceeded
                 );
                 if of_job && value.job_key.some().is_some() {
                     self.jobs.update(value.job_key, |job| {

@@ -15,7 +15,7 @@ pub enum JobState {
     Activated,
     /// Failed; offered again when the back-off ends.
     BackingOff,
-    /// No retries left: waits for its incident to be resolved.
+    /// No retries left, or too large to be sent: waits for its incident to be resolved.
     Incident,
     /// A BPMN error was thrown: gone with its element, or waiting for the incident of an uncaught error.
     ErrorThrown,

@@ -72,6 +72,9 @@ fn a_failing_input_is_an_incident_that_variables_mend() {
         (&*incident.kind, &*incident.element),
         ("IO_MAPPING_ERROR", "task")
     );
+    let said = "Assertion failure on evaluate the expression";
+    assert_eq!(incident.message.matches(said).count(), 1, "said once");
+    assert!(incident.message.contains("The condition is not fulfilled"));
     assert_eq!(rejected(rig.resolve(skep_protocol::Key(1))).0, "NOT_FOUND");
     rig.resolve(incident.key).unwrap();
     let incident = rig.incident();
@@ -121,4 +124,20 @@ fn events_and_sub_processes_map_too() {
     assert_eq!(rig.variable(instance, "d").unwrap(), "13");
     assert_eq!(rig.variable(instance, "c"), None);
     rig.assert_completed(instance);
+}
+
+/// A result that was given up is none: it must not pass for null.
+#[test]
+fn an_input_that_needs_too_much_work_is_an_incident() {
+    let mut rig = Rig::with(task(|t| {
+        t.input("=for a in 1..10000, b in 1..10000 return a + b", "x")
+    }));
+    rig.create("p", "{}");
+    let incident = rig.incident();
+    assert_eq!(incident.kind, "IO_MAPPING_ERROR");
+    assert!(
+        incident.message.contains("could not be evaluated"),
+        "{}",
+        incident.message
+    );
 }

@@ -34,4 +34,10 @@ impl JobStreams for Streams {
             fetch_variables: self.fetch_variables.clone().into(),
         })
     }
+
+    fn release(&mut self, _reservation: Reservation) {
+        for credit in self.credit.values_mut() {
+            *credit += 1;
+        }
+    }
 }

@@ -6,17 +6,26 @@ use skep_protocol::command::{
     ActivateJobs, AwaitResult, Command, CreateProcessInstance, Deploy, FailJob, ProcessRef,
     PublishMessage, Request, Resource, ThrowError, UpdateJobKind,
 };
+use skep_protocol::document::DocumentError;
 use skep_protocol::{Document, Failure, Key};
 
 use crate::check::{self, invalid};
+use crate::words;
 
 type Decoded = Result<Request, Failure>;
 
 fn variables(text: &str) -> Result<Document, Failure> {
-    Document::parse(text).or_else(|e| {
-        invalid(format!(
-            "The field 'variables' is not as this call takes it: {e}. Send a JSON object as text."
-        ))
+    Document::parse(text).or_else(|e| match e {
+        DocumentError::NotAnObject(why) => invalid(format!(
+            "The field 'variables' must be the text of a JSON object, but {}. Send a JSON object as text.",
+            match words::plain(&why) {
+                plain if plain == why => format!("it is not valid JSON: {why}"),
+                plain => plain.split(", but must").next().unwrap_or_default().to_string(),
+            }
+        )),
+        DocumentError::Unreadable(why) => invalid(format!(
+            "The field 'variables' is not as this call takes it: {why}."
+        )),
     })
 }
 
@@ -34,6 +43,7 @@ pub fn create(
     check::tenant("tenantId", Some(&request.tenant_id))?;
     // The id goes first: clients that start by id may send any key.
     let process = if !request.bpmn_process_id.is_empty() {
+        check::version("version", request.version)?;
         ProcessRef::Id {
             bpmn_process_id: request.bpmn_process_id.into(),
             version: request.version,
@@ -212,6 +222,9 @@ fn activation(
 }
 
 pub fn complete(request: pb::CompleteJobRequest) -> Decoded {
+    if let Some(result) = &request.result {
+        check::job_result_type(result.r#type())?;
+    }
     if request
         .result
         .is_some_and(|result| asks_for_something(&result))

@@ -5,6 +5,8 @@ use skep_protocol::response::{DeployedProcess, ProcessInstanceCreated};
 use skep_protocol::service::{BrokerInfo, PartitionHealth, PartitionInfo, PartitionRole, Topology};
 use skep_protocol::{ActivatedJob, DEFAULT_TENANT};
 
+use crate::oversize::TooLarge;
+
 pub fn tenant() -> String {
     DEFAULT_TENANT.to_string()
 }
@@ -56,23 +58,61 @@ pub fn deployment(deployed: DeployedProcess) -> pb::Deployment {
 /// Bytes of jobs after which the next message begins: far below what clients accept in one.
 const MESSAGE_BYTES: usize = 1 << 20;
 
-/// Jobs as messages that each hold some of them.
-pub fn activated(jobs: Vec<ActivatedJob>) -> Vec<pb::ActivateJobsResponse> {
-    let mut messages = Vec::new();
+/// Activated jobs on their way out.
+#[derive(Debug, Default)]
+pub struct Activated {
+    /// Each holds some of the jobs.
+    pub messages: Vec<pb::ActivateJobsResponse>,
+    pub too_large: Vec<TooLarge>,
+}
+
+/// Jobs as messages of which none is larger than `limit`.
+pub fn activated(jobs: Vec<ActivatedJob>, limit: usize) -> Activated {
+    let mut activated = Activated::default();
     let mut message = pb::ActivateJobsResponse::default();
     let mut size = 0;
     for job in jobs {
-        size += 512 + job.variables.len() + job.custom_headers.len();
-        message.jobs.push(activated_job(job));
-        if size >= MESSAGE_BYTES {
-            messages.push(std::mem::take(&mut message));
+        if let Some(too_large) = too_large(&job, limit) {
+            activated.too_large.push(too_large);
+            continue;
+        }
+        let job_size = message_size(&job);
+        if size >= MESSAGE_BYTES || (size > 0 && size + job_size > limit) {
+            activated.messages.push(std::mem::take(&mut message));
             size = 0;
         }
+        size += job_size;
+        message.jobs.push(activated_job(job));
     }
     if !message.jobs.is_empty() {
-        messages.push(message);
+        activated.messages.push(message);
     }
-    messages
+    activated
+}
+
+pub fn too_large(job: &ActivatedJob, limit: usize) -> Option<TooLarge> {
+    let size = message_size(job);
+    (size > limit).then_some(TooLarge {
+        key: job.key,
+        size,
+        limit,
+    })
+}
+
+/// Bytes of a job's message at most: its texts, and room for its numbers and what surrounds each field.
+fn message_size(job: &ActivatedJob) -> usize {
+    const FIELDS: usize = 256;
+    const AROUND_TEXT: usize = 7;
+    let texts = [
+        job.job_type.len(),
+        job.bpmn_process_id.len(),
+        job.element_id.len(),
+        job.custom_headers.len(),
+        job.worker.len(),
+        job.variables.len(),
+    ];
+    let tags = job.tags.iter().map(|tag| tag.len() + AROUND_TEXT);
+    FIELDS + texts.iter().sum::<usize>() + tags.sum::<usize>()
 }
 
 pub fn activated_job(job: ActivatedJob) -> pb::ActivatedJob {

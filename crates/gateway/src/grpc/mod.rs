@@ -26,6 +26,9 @@ use self::body::{CallContext, MessageBody};
 use self::service::GatewayService;
 use crate::call::FrontEnd;
 
+/// What the paths of the gateway's rpcs begin with.
+const GATEWAY: &str = "/gateway_protocol.Gateway/";
+
 type GrpcResponse = Response<tonic::body::Body>;
 type Other = BoxCloneSyncService<Request<MessageBody>, GrpcResponse, Infallible>;
 
@@ -104,16 +107,17 @@ impl GrpcServices {
         let rpc = request
             .uri()
             .path()
-            .strip_prefix("/gateway_protocol.Gateway/")
+            .strip_prefix(GATEWAY)
             .map(rpcs::position);
         let (mut parts, body) = request.into_parts();
         let body = MessageBody::new(body, Arc::clone(&self.front), Arc::clone(&context));
         let front = Arc::clone(&self.front);
         let call = match rpc {
-            Some(_) => {
+            Some(Some(_)) => {
                 parts.extensions.insert(Arc::clone(&context));
                 Ok(self.gateway.clone().call(Request::from_parts(parts, body)))
             }
+            Some(None) => Err((None, Request::from_parts(parts, body))),
             None => {
                 let path = parts.uri.path();
                 let known = self
@@ -128,7 +132,7 @@ impl GrpcServices {
             let call = match call {
                 Ok(call) => call,
                 Err((Some(service), request)) => return service.oneshot(request).await,
-                Err((None, request)) => return Ok(unknown_service(request.uri().path())),
+                Err((None, request)) => return Ok(unknown(request.uri().path())),
             };
             let response = call.await?;
             if let Some(Some(rpc)) = rpc {
@@ -149,6 +153,10 @@ impl GrpcServices {
     }
 }
 
-fn unknown_service(path: &str) -> GrpcResponse {
-    Status::unimplemented(format!("There is no service at '{path}'.")).into_http()
+fn unknown(path: &str) -> GrpcResponse {
+    let text = match path.strip_prefix(GATEWAY) {
+        Some(rpc) => format!("The service '{}' has no rpc '{rpc}'.", rpcs::SERVICE),
+        None => format!("There is no service at '{path}'."),
+    };
+    Status::unimplemented(status::header_text(&text)).into_http()
 }

@@ -92,7 +92,7 @@ impl GatewayService {
         let decoded = decode(message).map_err(status)?;
         watch.decoded();
         drop((front.gate.enter(false).await.map_err(status)?, budget));
-        let (result, _) = front.execute(decoded, timeout, &watch).await;
+        let (result, _) = front.execute_waiting(decoded, timeout, &watch).await;
         result.map_err(status)
     }
 }
@@ -119,7 +119,14 @@ impl Gateway for GatewayService {
         let command = decode::activate(message).map_err(status)?;
         drop(front.gate.enter(false).await.map_err(status)?);
         let jobs = front.activate(command, wait).await.map_err(status)?;
-        let messages: Vec<_> = encode::activated(jobs).into_iter().map(Ok).collect();
+        let activated = encode::activated(jobs, front.config.max_message_size);
+        for job in &activated.too_large {
+            front.refuse(job);
+        }
+        if let (true, Some(job)) = (activated.messages.is_empty(), activated.too_large.first()) {
+            return Err(Status::resource_exhausted(job.to_string()));
+        }
+        let messages: Vec<_> = activated.messages.into_iter().map(Ok).collect();
         front
             .metrics
             .grpc

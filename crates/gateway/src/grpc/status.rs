@@ -3,6 +3,8 @@
 use skep_protocol::{Failure, Rejection, RejectionType};
 use tonic::{Code, Status};
 
+use crate::detail;
+
 pub fn status(failure: Failure) -> Status {
     let code = match &failure {
         Failure::Rejected(Rejection { kind, .. }) => rejected(*kind),
@@ -14,7 +16,12 @@ pub fn status(failure: Failure) -> Status {
         Failure::Aborted(_) => Code::Aborted,
         Failure::Internal(_) => Code::Internal,
     };
-    Status::new(code, failure.to_string())
+    Status::new(code, header_text(&failure.to_string()))
+}
+
+/// A text that fits into the trailer that carries it.
+pub fn header_text(text: &str) -> String {
+    detail::bounded(text, detail::IN_HEADER, detail::encoded).into_owned()
 }
 
 fn rejected(kind: RejectionType) -> Code {

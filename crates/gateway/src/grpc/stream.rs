@@ -2,7 +2,7 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use skep_proto::gateway_protocol as pb;
 use tokio_stream::Stream;
@@ -37,16 +37,20 @@ impl Stream for GrpcJobStream {
         if self.ended {
             return Poll::Ready(None);
         }
-        self.jobs.poll_next(cx).map(|job| match job {
-            Some(job) => {
-                self.front.metrics.grpc.sent(STREAM_ACTIVATED_JOBS, 1);
-                Some(Ok(encode::activated_job(job)))
-            }
-            None => {
+        let limit = self.front.config.max_message_size;
+        loop {
+            let Some(job) = ready!(self.jobs.poll_next(cx)) else {
                 self.ended = true;
-                None
+                return Poll::Ready(None);
+            };
+            // The stream goes on with the jobs behind it.
+            if let Some(too_large) = encode::too_large(&job, limit) {
+                self.front.refuse(&too_large);
+                continue;
             }
-        })
+            self.front.metrics.grpc.sent(STREAM_ACTIVATED_JOBS, 1);
+            return Poll::Ready(Some(Ok(encode::activated_job(job))));
+        }
     }
 }
 

@@ -68,7 +68,7 @@ pub struct Received {
 
 /// Reads a body of at most `limit` bytes. A larger one waits for budget before more than [`FREE_BODY_BYTES`] of it are read.
 pub async fn read(
-    mut body: Incoming,
+    body: &mut Incoming,
     limit: usize,
     gate: &Gate,
     timeout: Duration,
@@ -96,16 +96,41 @@ pub async fn read(
         budget = gate.reserve(announced).await?;
     } else {
         let free = FREE_BODY_BYTES.min(limit);
-        if !in_time(timeout, collected.fill(&mut body, free)).await? {
+        if !in_time(timeout, collected.fill(body, free)).await? {
             budget = gate.reserve(limit).await?;
         }
     }
-    in_time(timeout, collected.fill(&mut body, usize::MAX)).await?;
+    in_time(timeout, collected.fill(body, usize::MAX)).await?;
     let bytes = collected.finish();
     if let Some(budget) = &mut budget {
         budget.shrink_to(bytes.len());
     }
     Ok(Received { bytes, budget })
+}
+
+/// Bytes and time for which a body that is too large is taken in and thrown away.
+const DRAIN_BYTES: usize = 64 << 20;
+const DRAIN_TIME: Duration = Duration::from_secs(5);
+
+/// Lets a client send the rest of a body that is refused already: many look at the answer only then, and would see nothing but
+/// a broken connection. The connection ends when this ends.
+pub fn drain(mut body: Incoming) {
+    tokio::spawn(async move {
+        let mut left = DRAIN_BYTES;
+        let thrown_away = async {
+            while let Some(Ok(frame)) =
+                std::future::poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await
+            {
+                let size = frame.data_ref().map_or(0, Bytes::len);
+                match left.checked_sub(size) {
+                    Some(rest) => left = rest,
+                    None => break,
+                }
+            }
+        };
+        // Late or not, the body is dropped.
+        let _ = tokio::time::timeout(DRAIN_TIME, thrown_away).await;
+    });
 }
 
 async fn in_time<T>(

@@ -13,10 +13,12 @@ use serde::Deserialize;
 use skep_protocol::command::{ActivateJobs, Command, Request};
 use skep_protocol::{Failure, Key};
 
+use self::fields::Object;
 use super::encode::Echo;
 use super::routes::Op;
 use crate::call::FrontEnd;
 use crate::check::invalid;
+use crate::words;
 
 /// What a request asks of the broker.
 #[derive(Debug)]
@@ -66,7 +68,7 @@ pub fn decode(
         }
         Op::DeleteResource => system::delete_resource(key("resourceKey", parameter)?, text, front),
         Op::PinClock => system::pin_clock(text, front),
-        Op::ResetClock => Ok(command(Command::ResetClock, front)),
+        Op::ResetClock => system::reset_clock(text, front),
         Op::EvaluateExpression => system::evaluate_expression(text, front),
         Op::Topology | Op::Status | Op::License | Op::OpenApi | Op::Deploy | Op::NotYet => Err(
             Failure::Internal(format!("The operation {op:?} takes no JSON body.")),
@@ -108,7 +110,7 @@ fn required<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Failure> {
     if text.trim_ascii().is_empty() {
         return invalid("The request body is missing. Send a JSON object.");
     }
-    parse(text)
+    parse::<Object<T>>(text).map(|Object(body)| body)
 }
 
 /// Reads a body that may be absent, which means an empty object.
@@ -116,7 +118,8 @@ fn optional<'a, T: Deserialize<'a> + Default>(text: &'a str) -> Result<T, Failur
     if text.trim_ascii().is_empty() {
         return Ok(T::default());
     }
-    parse::<Option<T>>(text).map(Option::unwrap_or_default)
+    let body = parse::<Option<Object<T>>>(text)?;
+    Ok(body.unwrap_or_default().0)
 }
 
 fn parse<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Failure> {
@@ -133,8 +136,10 @@ fn explain<'a, T: Deserialize<'a>>(text: &'a str, error: &serde_json::Error) -> 
         Err(e) => e.path().to_string(),
         Ok(_) => String::new(),
     };
+    let error = error.to_string();
+    let said = words::plain(words::without_position(&error));
     match path.as_str() {
-        "" | "." => format!("The request body is not as this operation takes it: {error}."),
-        path => format!("The field '{path}' is not as this operation takes it: {error}."),
+        "" | "." => format!("The request body is not as this operation takes it: {said}."),
+        path => format!("The field '{path}' is not as this operation takes it: {said}."),
     }
 }

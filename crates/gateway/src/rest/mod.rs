@@ -6,6 +6,7 @@ mod encode;
 mod json;
 mod multipart;
 pub mod openapi;
+mod path;
 mod problem;
 mod router;
 pub mod routes;
@@ -14,9 +15,9 @@ mod stream;
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use http::header::{CONTENT_TYPE, HeaderMap};
+use http::header::{CONNECTION, CONTENT_TYPE, EXPECT, HeaderMap};
 use http::request::Parts;
-use http::{HeaderValue, Request, Response};
+use http::{HeaderValue, Request, Response, StatusCode, Version};
 use hyper::body::Incoming;
 use skep_protocol::Command;
 use skep_protocol::service::Timings;
@@ -40,7 +41,8 @@ pub async fn handle(
     let mut watch = Stopwatch::start();
     let (parts, body) = request.into_parts();
     let path = parts.uri.path();
-    let (route, answered) = match ROUTER.find(parts.method.as_str(), path) {
+    let meant = path::decoded(path);
+    let (route, answered) = match ROUTER.find(parts.method.as_str(), &meant) {
         Found::Route { index, parameter } => {
             let answered = answer(&front, index, parameter, &parts, body, &mut watch).await;
             (index, answered)
@@ -51,8 +53,12 @@ pub async fn handle(
         }
         Found::Nothing => (NO_ROUTE, Err(Problem::unknown_path(path))),
     };
-    let response = answered.unwrap_or_else(|problem| problem.into_response(path));
+    let mut response = answered.unwrap_or_else(|problem| problem.into_response(path));
     let status = response.status().as_u16();
+    // A body that was not read to its end makes the connection useless for the next request.
+    if matches!(status, 408 | 413) && parts.version < Version::HTTP_2 {
+        response.headers_mut().insert(CONNECTION, CLOSE);
+    }
     front.metrics.http.observe(route, status, watch.total_ns());
     Ok(response)
 }
@@ -83,7 +89,7 @@ async fn ask_broker(
     op: Op,
     parameter: Option<&str>,
     headers: &HeaderMap,
-    body: Incoming,
+    mut body: Incoming,
     watch: &mut Stopwatch,
 ) -> Result<Response<RestBody>, Problem> {
     let config = &front.config;
@@ -100,7 +106,17 @@ async fn ask_broker(
     if !http_body::Body::is_end_stream(&body) {
         check_content_type(content_type, expected)?;
     }
-    let received = body::read(body, limit, &front.gate, config.body_timeout).await?;
+    let received = body::read(&mut body, limit, &front.gate, config.body_timeout).await;
+    let received = match received {
+        Ok(received) => received,
+        Err(problem) => {
+            // Who waits to be asked for the body does not send it.
+            if problem.status == StatusCode::PAYLOAD_TOO_LARGE && !headers.contains_key(EXPECT) {
+                body::drain(body);
+            }
+            return Err(problem);
+        }
+    };
     watch.decoded();
     let slot = front.gate.enter(op.is_finishing()).await?;
     watch.queued();
@@ -142,7 +158,7 @@ async fn ask_broker(
             echo,
         } => {
             drop((slot, budget));
-            let (result, Timings { .. }) = front.execute(request, timeout, watch).await;
+            let (result, Timings { .. }) = front.execute_waiting(request, timeout, watch).await;
             Ok(encode::response(result?, echo)?)
         }
         Decoded::Activate { command, wait } => {
@@ -162,6 +178,7 @@ async fn ask_broker(
     }
 }
 
+const CLOSE: HeaderValue = HeaderValue::from_static("close");
 const ND_JSON: HeaderValue = HeaderValue::from_static("application/x-ndjson");
 
 /// The header's text, when it is of the expected type (parameters aside).

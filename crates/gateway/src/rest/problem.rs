@@ -7,6 +7,7 @@ use skep_protocol::{Failure, Rejection, RejectionType};
 
 use super::RestBody;
 use super::json::Object;
+use crate::detail;
 
 const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+json");
 
@@ -92,12 +93,13 @@ impl Problem {
 
     /// The answer to a request for `path`.
     pub fn into_response(self, path: &str) -> Response<RestBody> {
-        let mut body = String::with_capacity(160 + self.detail.len() + path.len());
+        let detail = detail::bounded(&self.detail, detail::IN_BODY, detail::plain);
+        let mut body = String::with_capacity(160 + detail.len() + path.len());
         Object::write(&mut body, |o| {
             o.text("type", "about:blank");
             o.text("title", self.title);
             o.number("status", i64::from(self.status.as_u16()));
-            o.text("detail", &self.detail);
+            o.text("detail", &detail);
             o.text("instance", path);
         });
         let mut response = Response::new(RestBody::from(Bytes::from(body)));

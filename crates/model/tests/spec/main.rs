@@ -8,6 +8,7 @@ mod flows;
 mod graph;
 mod not_supported;
 mod pinned;
+mod process_ids;
 mod robustness;
 mod structure;
 mod support;

@@ -267,7 +267,7 @@ fn ids_names_and_job_types_have_a_length_limit() {
         ["The id has 6 characters, the limit is 5. Shorten it"]
     );
     assert_eq!(
-        messages(Bpmn::process("123456").start("s")),
+        messages(Bpmn::process("p23456").start("s")),
         ["The id has 6 characters, the limit is 5. Shorten it"]
     );
     assert_eq!(

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::key::Key;
 use crate::record::{DecodeError, Record, RecordType};
-use crate::value::{CommandValue, RejectionValue};
+use crate::value::RejectionValue;
 
 /// Looks up what records name by index.
 pub trait Definitions {
@@ -46,18 +46,13 @@ pub fn render(record: &Record<'_>, definitions: &dyn Definitions) -> Result<Valu
         "brokerVersion": env!("CARGO_PKG_VERSION"),
         "recordVersion": record.version,
         "authorizations": {},
-        "operationReference": -1,
+        "operationReference": record.operation_reference().map_or(json!(-1), |reference| json!(reference)),
         "batchOperationReference": -1,
         "value": {},
     });
     match record.record_type {
         RecordType::Event => out["value"] = values::render(record, definitions)?,
-        RecordType::Command => {
-            let head: CommandValue = record.decode()?;
-            if let Some(reference) = head.operation_reference {
-                out["operationReference"] = json!(reference);
-            }
-        }
+        RecordType::Command => {}
         RecordType::CommandRejection => {
             let rejection: RejectionValue = record.decode()?;
             out["rejectionType"] = json!(rejection.rejection_type.as_str());

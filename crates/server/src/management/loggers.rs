@@ -38,6 +38,11 @@ pub async fn handle(logs: &Logs, method: &Method, name: Option<&str>, body: Inco
         return Ok(ok(&one(&logs.levels(), name)));
     }
     let body = reply::body(body).await?;
+    if let Some(unknown) = body.keys().find(|key| *key != "configuredLevel") {
+        return Err(bad_request(format!(
+            "the field {unknown:?} is not known; send {{\"configuredLevel\": LEVEL}}, or null for LEVEL to inherit again"
+        )));
+    }
     let level = match body.get("configuredLevel") {
         None | Some(Value::Null) => None,
         Some(Value::String(level)) => Some(logs::level(level).map_err(bad_request)?),

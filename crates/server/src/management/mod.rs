@@ -12,6 +12,7 @@ mod incidents;
 mod info;
 mod job_streams;
 mod loggers;
+mod metrics_text;
 mod partitions;
 mod profile;
 mod reply;
@@ -22,7 +23,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use http::{Method, Request, StatusCode};
+use http::{HeaderMap, Method, Request, StatusCode};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -165,7 +166,7 @@ impl Management {
             }
             ["prometheus"] => {
                 get()?;
-                self.metrics()
+                self.metrics(&parts.headers)
             }
             ["info"] => {
                 get()?;
@@ -183,6 +184,7 @@ impl Management {
                 Ok(partitions::all(self, &self.running()?.broker))
             }
             ["partitions", operation] => {
+                let operation = partitions::Operation::named(operation)?;
                 allow(method, &[Method::POST])?;
                 partitions::act(self, &self.running()?.broker, operation).await
             }
@@ -259,14 +261,14 @@ impl Management {
         ok(&json!({ "_links": links }))
     }
 
-    fn metrics(&self) -> Handled {
+    fn metrics(&self, headers: &HeaderMap) -> Handled {
         let started = self.running()?;
         started.broker.refresh_metrics();
         started.process.refresh();
         let mut text = String::new();
         prometheus_client::encoding::text::encode(&mut text, &started.registry)
             .map_err(|e| message(StatusCode::INTERNAL_SERVER_ERROR, e.to_string()))?;
-        let content_type = "text/plain; version=0.0.4; charset=utf-8";
+        let (content_type, text) = metrics_text::negotiated(headers, text);
         Ok(respond(StatusCode::OK, content_type, text))
     }
 }

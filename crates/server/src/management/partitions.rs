@@ -137,31 +137,57 @@ fn tree(status: &PartitionStatus) -> Value {
     tree
 }
 
+/// What can be done with all partitions of this node.
+#[derive(Clone, Copy, Debug)]
+pub enum Operation {
+    PauseProcessing,
+    ResumeProcessing,
+    TakeSnapshot,
+    PrepareUpgrade,
+    PauseExporting,
+    SoftPauseExporting,
+    ResumeExporting,
+}
+
+const OPERATIONS: [(&str, Operation); 7] = [
+    ("pauseProcessing", Operation::PauseProcessing),
+    ("resumeProcessing", Operation::ResumeProcessing),
+    ("takeSnapshot", Operation::TakeSnapshot),
+    ("prepareUpgrade", Operation::PrepareUpgrade),
+    ("pauseExporting", Operation::PauseExporting),
+    ("softPauseExporting", Operation::SoftPauseExporting),
+    ("resumeExporting", Operation::ResumeExporting),
+];
+
+impl Operation {
+    pub fn named(name: &str) -> Result<Operation, Answer> {
+        let known = OPERATIONS.iter().find(|(known, _)| *known == name);
+        known.map(|(_, operation)| *operation).ok_or_else(|| {
+            let names = OPERATIONS.map(|(name, _)| name).join(", ");
+            message(
+                StatusCode::NOT_FOUND,
+                format!("'{name}' is not an operation on partitions; there are {names}"),
+            )
+        })
+    }
+}
+
 /// Carries out an operation on all partitions of this node.
-pub async fn act(management: &Management, broker: &Broker, operation: &str) -> Handled {
+pub async fn act(management: &Management, broker: &Broker, operation: Operation) -> Handled {
     match operation {
-        "pauseProcessing" => pause(broker, true),
-        "resumeProcessing" => pause(broker, false),
-        "takeSnapshot" => snapshot(broker).await?,
-        "prepareUpgrade" => {
+        Operation::PauseProcessing => pause(broker, true),
+        Operation::ResumeProcessing => pause(broker, false),
+        Operation::TakeSnapshot => snapshot(broker).await?,
+        Operation::PrepareUpgrade => {
             pause(broker, true);
             management.set_exporter_phase(ExporterPhase::Paused);
             snapshot(broker).await?;
         }
-        "pauseExporting" => management.set_exporter_phase(ExporterPhase::Paused),
-        "softPauseExporting" => management.set_exporter_phase(ExporterPhase::SoftPaused),
-        "resumeExporting" => management.set_exporter_phase(ExporterPhase::Exporting),
-        other => {
-            return Err(message(
-                StatusCode::NOT_FOUND,
-                format!(
-                    "'{other}' is not an operation on partitions; there are pauseProcessing, resumeProcessing, \
-                     takeSnapshot, prepareUpgrade, pauseExporting, softPauseExporting, resumeExporting"
-                ),
-            ));
-        }
+        Operation::PauseExporting => management.set_exporter_phase(ExporterPhase::Paused),
+        Operation::SoftPauseExporting => management.set_exporter_phase(ExporterPhase::SoftPaused),
+        Operation::ResumeExporting => management.set_exporter_phase(ExporterPhase::Exporting),
     }
-    tracing::info!(operation, "operator action on all partitions");
+    tracing::info!(?operation, "operator action on all partitions");
     Ok(all(management, broker))
 }
 

@@ -8,6 +8,7 @@ use serde_json::Value;
 use skep_broker::BrokerConfig;
 use skep_broker::clock::Clock;
 use skep_broker::config::DiskConfig;
+use skep_gateway::{Gateway, GatewayConfig, GatewayMetrics};
 use skep_protocol::command::{ActivateJobs, Command};
 use skep_protocol::service::Broker as _;
 use tempfile::TempDir;
@@ -19,6 +20,7 @@ struct Server {
     address: SocketAddr,
     management: Arc<Management>,
     broker: Option<Arc<Broker>>,
+    gateways: Arc<GatewayMetrics>,
     directory: TempDir,
 }
 
@@ -42,6 +44,7 @@ impl Server {
             address: listen(any, management.clone()).await.unwrap(),
             management,
             broker: None,
+            gateways: Arc::new(GatewayMetrics::new()),
             directory: tempfile::tempdir().unwrap(),
         }
     }
@@ -67,6 +70,7 @@ impl Server {
         let broker = tokio::task::spawn_blocking(open).await.unwrap();
         let mut registry = Registry::default();
         broker.metrics().register(&mut registry);
+        self.gateways.register(&mut registry);
         let process = ProcessMetrics::register(&mut registry, Instant::now());
         self.management.started(broker.clone(), registry, process);
         self.broker = Some(broker);
@@ -80,21 +84,22 @@ impl Server {
     }
 
     async fn send(&self, method: &str, path: &str, body: &str) -> (u16, String) {
-        let stream = tokio::net::TcpStream::connect(self.address).await.unwrap();
-        let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
-            .await
-            .unwrap();
-        tokio::spawn(connection);
-        let request = Request::builder()
-            .method(method)
-            .uri(path)
-            .header("host", "localhost")
-            .body(Full::<Bytes>::from(body.to_string()))
-            .unwrap();
-        let answer = sender.send_request(request).await.unwrap();
-        let status = answer.status().as_u16();
-        let body = answer.into_body().collect().await.unwrap().to_bytes();
-        (status, String::from_utf8_lossy(&body).into_owned())
+        send(self.address, method, path, body).await
+    }
+
+    /// Starts the gateways as well. Returns the address of REST.
+    async fn serve(&self) -> SocketAddr {
+        let any = "127.0.0.1:0".parse().unwrap();
+        let config = GatewayConfig {
+            rest_addr: any,
+            grpc_addr: any,
+            ..GatewayConfig::default()
+        };
+        let gateway = Gateway::bind(config, self.broker().clone(), self.gateways.clone());
+        let gateway = gateway.await.unwrap();
+        let address = gateway.rest_addr();
+        tokio::spawn(gateway.serve(std::future::pending()));
+        address
     }
 
     async fn get(&self, path: &str) -> (u16, String) {
@@ -106,6 +111,25 @@ impl Server {
         assert_eq!(status, 200, "{method} {path}: {text}");
         serde_json::from_str(&text).unwrap_or_else(|e| panic!("{path}: {e}: {text}"))
     }
+}
+
+async fn send(to: SocketAddr, method: &str, path: &str, body: &str) -> (u16, String) {
+    let stream = tokio::net::TcpStream::connect(to).await.unwrap();
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
+        .await
+        .unwrap();
+    tokio::spawn(connection);
+    let request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header("content-type", "application/json")
+        .header("host", "localhost")
+        .body(Full::<Bytes>::from(body.to_string()))
+        .unwrap();
+    let answer = sender.send_request(request).await.unwrap();
+    let status = answer.status().as_u16();
+    let body = answer.into_body().collect().await.unwrap().to_bytes();
+    (status, String::from_utf8_lossy(&body).into_owned())
 }
 
 /// The partitions get the order to stop before they are leaders: they must not wait for a checkpoint of nothing.
@@ -190,10 +214,11 @@ async fn metrics_are_text_under_their_documented_names() {
     let (status, text) = server.get("/actuator/prometheus").await;
     assert_eq!(status, 200);
     for line in [
-        "atomix_role{partition=\"1\"} 3",
+        "atomix_role{partition=\"1\",partitionGroupName=\"raft-partition\"} 3",
         "zeebe_health{partition=\"2\"} 1",
         "process_cpu_usage ",
         "process_files_open_files ",
+        "# TYPE zeebe_received_request_count_total counter",
     ] {
         assert!(text.contains(line), "{line} not in\n{text}");
     }
@@ -348,6 +373,9 @@ async fn log_levels_are_read_changed_and_reset() {
         json!({ "configuredLevel": null, "effectiveLevel": "INFO" })
     );
     assert_eq!(set(r#"{"configuredLevel":"LOUD"}"#).await.0, 400);
+    let (status, body) = set(r#"{"level":"INFO"}"#).await;
+    assert_eq!(status, 400, "an unknown field must not reset the level");
+    assert!(body.contains("configuredLevel"), "{body}");
     let (status, _) = server
         .send(
             "POST",
@@ -436,6 +464,7 @@ async fn what_is_not_there_says_so() {
         ("POST", "/actuator/backupRuntime", 501),
         ("POST", "/actuator/banning/5", 501),
         ("POST", "/actuator/partitions/explode", 404),
+        ("GET", "/actuator/partitions/1", 404),
         ("POST", "/actuator/rebalance", 200),
         ("POST", "/actuator/health", 405),
         ("DELETE", "/actuator/loggers", 405),
@@ -538,5 +567,97 @@ async fn open_incidents_are_listed_page_by_page_with_what_resolves_them() {
     for wrong in ["limit=0", "limit=5000", "limit=x", "after=x"] {
         let (status, text) = server.get(&format!("/actuator/incidents?{wrong}")).await;
         assert_eq!(status, 400, "{text}");
+    }
+}
+
+/// Names in the tables of docs/metrics.md whose second column is as wanted.
+fn documented(here: &str) -> Vec<&'static str> {
+    let rows = include_str!("../../../../docs/metrics.md").lines();
+    rows.filter_map(|row| {
+        let mut cells = row.strip_prefix("| `")?.split('|');
+        let name = cells.next()?.trim().strip_suffix('`')?;
+        (cells.next()?.trim() == here).then_some(name)
+    })
+    .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_metric_that_the_documentation_promises_is_in_a_scrape() {
+    let server = Server::started().await;
+    let rest = server.serve().await;
+    let (status, text) = send(rest, "GET", "/v2/topology", "").await;
+    assert_eq!(status, 200, "{text}");
+    // A partition that is not there: the gateway counts a failure.
+    let elsewhere = skep_protocol::Key::new(9, 1);
+    let path = format!("/v2/jobs/{elsewhere}/completion");
+    assert_eq!(send(rest, "POST", &path, "{}").await.0, 503);
+    server.broker().streams().streams();
+    let deploy = Command::Deploy(skep_protocol::command::Deploy {
+        resources: vec![skep_protocol::command::Resource {
+            name: "order.bpmn".into(),
+            content: include_str!("../../../../examples/first-process.bpmn").into(),
+        }],
+    });
+    let answer = server.broker().execute(deploy.into()).await;
+    assert!(answer.result.is_ok(), "{answer:?}");
+    let create = "{\"processDefinitionId\": \"order\", \"variables\": {\"amount\": 1}}";
+    for _ in 0..2 {
+        assert_eq!(
+            send(rest, "POST", "/v2/process-instances", create).await.0,
+            200
+        );
+    }
+    // Counting follows the answer.
+    let deadline = Instant::now() + std::time::Duration::from_secs(20);
+    loop {
+        let (_, text) = server.get("/actuator/prometheus").await;
+        let polled = [
+            "zeebe_long_polling_queued_current",
+            "grpc_server_processing_duration_seconds",
+        ];
+        let missing: Vec<&str> = documented("yes")
+            .into_iter()
+            .filter(|name| !polled.contains(name))
+            .filter(|name| {
+                let plain = name.strip_suffix("_total").unwrap_or(name);
+                !text.contains(&format!("# TYPE {plain} "))
+            })
+            .collect();
+        if missing.is_empty() {
+            break;
+        }
+        assert!(Instant::now() < deadline, "{missing:?} not in\n{text}");
+        tokio::task::yield_now().await;
+    }
+}
+
+#[test]
+fn every_metric_of_the_reference_is_accounted_for() {
+    let facts = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+        .ancestors()
+        .map(|folder| folder.join("shared/api/metrics.md"))
+        .find(|file| file.is_file());
+    let Some(facts) = facts else {
+        // Written past the test harness, which hides what passing tests print.
+        let _ = std::io::Write::write_all(
+            &mut std::io::stderr(),
+            b"NOT RUN: shared/api/metrics.md is missing beside the repository\n",
+        );
+        return;
+    };
+    let text = std::fs::read_to_string(facts).unwrap();
+    let accounted: Vec<&str> = ["yes", "not yet", "never"]
+        .into_iter()
+        .flat_map(documented)
+        .collect();
+    for row in text.lines().filter_map(|row| row.strip_prefix("| `")) {
+        let Some((name, _)) = row.split_once("` | ") else {
+            continue;
+        };
+        let of_a_table = !name.contains('`');
+        assert!(
+            !of_a_table || accounted.contains(&name),
+            "{name} is not in docs/metrics.md"
+        );
     }
 }

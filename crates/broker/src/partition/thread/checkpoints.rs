@@ -45,9 +45,7 @@ impl Partition {
         });
         self.last_checkpoint = started;
         self.log_bytes_since_checkpoint = 0;
-        self.metrics
-            .capture
-            .observe(started.elapsed().as_secs_f64());
+        self.metrics.capture.observe(nanos(started.elapsed()));
         self.store_checkpoint();
     }
 
@@ -107,9 +105,8 @@ impl Partition {
                     .checkpoint_time
                     .store(self.clock.now(), Ordering::Relaxed);
                 self.metrics.checkpoints.inc();
-                self.metrics
-                    .checkpoint
-                    .observe(captured.started.elapsed().as_secs_f64());
+                let time = captured.started.elapsed();
+                self.metrics.checkpoint.observe(nanos(time));
                 let share = self.config.state_memory_bytes / self.config.partitions.max(1) as usize;
                 let evicted = self.core.engine_mut().state.evict(share);
                 if evicted > 0 {
@@ -123,6 +120,7 @@ impl Partition {
                     && let Some(writer) = &self.writer
                 {
                     let _ = writer.compact(id.index, id.term);
+                    self.compacting = Some(Instant::now());
                 }
             }
             Err(reason) => {

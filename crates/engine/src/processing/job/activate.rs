@@ -6,15 +6,19 @@ use skep_model::ElementKind;
 use skep_protocol::command::ActivateJobs;
 use skep_protocol::document::write_json_object;
 use skep_protocol::intent::JobBatchIntent;
-use skep_protocol::value::JobBatchValue;
+use skep_protocol::value::{ErrorType, JobBatchValue};
 use skep_protocol::{ActivatedJob, Key, RejectionType, Response};
 
 use crate::effects::Reservation;
+use crate::processing::bpmn::{Problem, Subject, incidents};
 use crate::processing::{Context, Outcome, reject};
 use crate::state::JobState;
 
-/// Variables of one answer may take so many bytes (the default of max-message-size, less room for the rest).
-const MAX_BATCH_BYTES: usize = 4 * 1024 * 1024 - 64 * 1024;
+/// Jobs of one answer may take so many bytes: what a message may have, less room for what is around them.
+fn max_batch_bytes(cx: &Context<'_>) -> usize {
+    let message = cx.config.max_message_size;
+    message - message / 64
+}
 
 /// A client asks for jobs.
 pub(crate) fn process(cx: &mut Context<'_>, command: &ActivateJobs) -> Outcome {
@@ -40,26 +44,30 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &ActivateJobs) -> Outcome {
             "it was '0'".to_string(),
         ));
     }
-    let keys: Vec<Key> = cx
-        .state
-        .jobs
-        .activatable(&command.job_type)
-        .take(command.max_jobs as usize)
-        .collect();
     let deadline = cx.now.saturating_add(command.timeout);
-    let mut jobs = Vec::with_capacity(keys.len());
+    let (max_jobs, max_bytes) = (command.max_jobs as usize, max_batch_bytes(cx));
+    let mut jobs = Vec::new();
     let (mut bytes, mut truncated) = (0, false);
-    for key in keys {
-        let Some(job) = activated(cx, key, &command.worker, deadline, &command.fetch_variables)
-        else {
-            continue;
-        };
-        bytes += job.variables.len() + job.custom_headers.len() + 256;
-        if bytes > MAX_BATCH_BYTES && !jobs.is_empty() {
-            truncated = true;
-            break;
+    // Jobs that are too large are no longer activatable afterwards: the next round sees those behind them.
+    let (mut seen, mut again) = (0, true);
+    while std::mem::take(&mut again) && !truncated {
+        let waiting = cx.state.jobs.activatable(&command.job_type);
+        let keys: Vec<Key> = waiting.skip(seen).take(max_jobs - jobs.len()).collect();
+        for key in keys {
+            match offer(cx, key, &command.worker, deadline, &command.fetch_variables) {
+                Offer::Job(_, size) if bytes + size > max_bytes && !jobs.is_empty() => {
+                    truncated = true;
+                    break;
+                }
+                Offer::Job(job, size) => {
+                    bytes += size;
+                    jobs.push(*job);
+                    seen += 1;
+                }
+                Offer::Refused => again = true,
+                Offer::Unreadable => seen += 1,
+            }
         }
-        jobs.push(job);
     }
     if !jobs.is_empty() {
         let job_keys = jobs.iter().map(|job: &ActivatedJob| job.key).collect();
@@ -94,8 +102,7 @@ pub(crate) fn push_new(cx: &mut Context<'_>) {
                 }
                 break;
             };
-            let oldest = cx.state.jobs.activatable(&job_type).next().unwrap_or(key);
-            if !push(cx, oldest, &reservation) {
+            if !push_oldest(cx, &job_type, reservation) {
                 break;
             }
         }
@@ -107,13 +114,13 @@ pub(crate) fn push_new(cx: &mut Context<'_>) {
 pub(crate) fn push_waiting(cx: &mut Context<'_>, job_type: &str, limit: usize) -> usize {
     let mut pushed = 0;
     while pushed < limit {
-        let Some(oldest) = cx.state.jobs.activatable(job_type).next() else {
+        if oldest(cx, job_type).is_none() {
             break;
-        };
+        }
         let Some(reservation) = cx.streams.reserve(job_type) else {
             break;
         };
-        if !push(cx, oldest, &reservation) {
+        if !push_oldest(cx, job_type, reservation) {
             break;
         }
         pushed += 1;
@@ -121,38 +128,66 @@ pub(crate) fn push_waiting(cx: &mut Context<'_>, job_type: &str, limit: usize) -
     pushed
 }
 
-/// `false` when the job cannot be read; the state then has a fault and the partition stops.
-fn push(cx: &mut Context<'_>, key: Key, to: &Reservation) -> bool {
-    let deadline = cx.now.saturating_add(to.timeout);
-    let Some(job) = activated(cx, key, &to.worker, deadline, &to.fetch_variables) else {
-        return false;
-    };
-    let value = JobBatchValue {
-        job_type: job.job_type.clone(),
-        worker: to.worker.clone(),
-        timeout: to.timeout,
-        deadline,
-        max_jobs_to_activate: 1,
-        job_keys: vec![key],
-        truncated: false,
-    };
-    let batch_key = cx.next_key();
-    cx.event(batch_key, JobBatchIntent::Activated, &value);
-    cx.effects.pushes.push((to.stream, job));
-    true
+fn oldest(cx: &Context<'_>, job_type: &str) -> Option<Key> {
+    cx.state.jobs.activatable(job_type).next()
 }
 
+/// Pushes the oldest waiting job that can be sent. `false` when there is none, or when a job cannot be read; the state then
+/// has a fault and the partition stops.
+fn push_oldest(cx: &mut Context<'_>, job_type: &str, to: Reservation) -> bool {
+    let deadline = cx.now.saturating_add(to.timeout);
+    while let Some(key) = oldest(cx, job_type) {
+        let job = match offer(cx, key, &to.worker, deadline, &to.fetch_variables) {
+            Offer::Job(job, _) => *job,
+            Offer::Refused => continue,
+            Offer::Unreadable => break,
+        };
+        let value = JobBatchValue {
+            job_type: job.job_type.clone(),
+            worker: to.worker.clone(),
+            timeout: to.timeout,
+            deadline,
+            max_jobs_to_activate: 1,
+            job_keys: vec![key],
+            truncated: false,
+        };
+        let batch_key = cx.next_key();
+        cx.event(batch_key, JobBatchIntent::Activated, &value);
+        cx.effects.pushes.push((to.stream, job));
+        return true;
+    }
+    cx.streams.release(to);
+    false
+}
+
+enum Offer {
+    /// A job with the bytes that it takes in a message.
+    Job(Box<ActivatedJob>, usize),
+    /// The job is too large for a message; it has an incident now.
+    Refused,
+    Unreadable,
+}
+
+/// Bytes of a job beside its texts.
+const JOB_OVERHEAD: usize = 256;
+
 /// What the worker gets to see.
-fn activated(
+fn offer(
     cx: &mut Context<'_>,
     key: Key,
     worker: &Arc<str>,
     deadline: i64,
     fetch_variables: &[Arc<str>],
-) -> Option<ActivatedJob> {
-    let job = cx.state.jobs.get(key)?.clone();
-    let process = cx.process(job.process_definition_key)?;
-    let element = process.graph.elements.get(job.element as usize)?;
+) -> Offer {
+    let Some(job) = cx.state.jobs.get(key).cloned() else {
+        return Offer::Unreadable;
+    };
+    let Some(process) = cx.process(job.process_definition_key) else {
+        return Offer::Unreadable;
+    };
+    let Some(element) = process.graph.elements.get(job.element as usize) else {
+        return Offer::Unreadable;
+    };
     let custom_headers = match &element.kind {
         ElementKind::ServiceTask(definition) => definition.headers_json.clone(),
         _ => Arc::from("{}"),
@@ -161,12 +196,22 @@ fn activated(
         .state
         .elements
         .visible_variables(job.element_instance_key, fetch_variables);
-    let mut variables = String::with_capacity(
-        2 + found
-            .iter()
-            .map(|(n, v)| n.len() + v.len() + 4)
-            .sum::<usize>(),
-    );
+    let variables_bytes = 2 + found
+        .iter()
+        .map(|(name, value)| name.len() + value.len() + 4)
+        .sum::<usize>();
+    let texts = [&job.job_type, worker, &process.bpmn_process_id, &element.id];
+    let size = JOB_OVERHEAD
+        + variables_bytes
+        + custom_headers.len()
+        + texts.iter().map(|text| text.len()).sum::<usize>();
+    if size > max_batch_bytes(cx) {
+        return match refuse_too_large(cx, key, job.element_instance_key, size) {
+            true => Offer::Refused,
+            false => Offer::Unreadable,
+        };
+    }
+    let mut variables = String::with_capacity(variables_bytes);
     write_json_object(found.iter().map(|(n, v)| (&**n, &**v)), &mut variables);
     let tags = cx
         .state
@@ -175,7 +220,7 @@ fn activated(
         .and_then(|row| row.extra.as_ref())
         .map(|extra| extra.tags.clone())
         .unwrap_or_default();
-    Some(ActivatedJob {
+    let job = ActivatedJob {
         key,
         job_type: job.job_type,
         process_instance_key: job.process_instance_key,
@@ -191,5 +236,27 @@ fn activated(
         deadline,
         variables,
         tags: tags.into(),
-    })
+    };
+    Offer::Job(Box::new(job), size)
+}
+
+/// Raises the incident of a job that no message can hold. `false` when its element cannot be read.
+fn refuse_too_large(
+    cx: &mut Context<'_>,
+    key: Key,
+    element_instance_key: Key,
+    size: usize,
+) -> bool {
+    let Some(el) = Subject::load(cx, element_instance_key) else {
+        return false;
+    };
+    let message = format!(
+        "Expected to activate job with key '{key}', but with the variables that its worker fetches it has {size} bytes, \
+         more than the {} that fit into a message. Let the worker fetch fewer variables or make them smaller, then \
+         resolve the incident.",
+        max_batch_bytes(cx)
+    );
+    let problem = Problem::new(ErrorType::MessageSizeExceeded, message);
+    incidents::raise_for_job(cx, &el, problem, key);
+    true
 }

@@ -82,7 +82,7 @@ fn finishable<'a>(
             intent,
             verb,
             key,
-            "in state 'FAILED' and waits for an incident; update its retries and resolve the incident first",
+            "in state 'FAILED' and waits for an incident; mend its cause (update the retries when there are none left) and resolve the incident first",
         )),
     }
 }

@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 use skep_protocol::command::{ActivateJobs, Command, FailJob, ThrowError, UpdateJobKind};
 use skep_protocol::{Document, Failure, Key};
 
-use super::fields::{Text, present, said, shared};
+use super::fields::{Object, Text, present, said, shared};
 use super::{Decoded, command, optional, referenced, required};
 use crate::call::FrontEnd;
 use crate::check::{self, invalid};
@@ -93,7 +93,7 @@ fn tenant_filter(filter: Option<&str>) -> Result<(), Failure> {
 struct Completion<'a> {
     variables: Option<Document>,
     #[serde(borrow)]
-    result: Option<JobResult<'a>>,
+    result: Option<Object<JobResult<'a>>>,
 }
 
 /// Results of task listener and ad-hoc sub-process jobs. This release makes no such jobs, so only an empty result is taken.
@@ -115,7 +115,7 @@ struct JobResult<'a> {
 
 pub fn complete(job_key: Key, text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
     let body: Completion = optional(text)?;
-    if let Some(result) = body.result {
+    if let Some(Object(result)) = body.result {
         job_result(&result)?;
     }
     let variables = body.variables.unwrap_or_default();
@@ -123,15 +123,7 @@ pub fn complete(job_key: Key, text: &str, front: &FrontEnd) -> Result<Decoded, F
 }
 
 fn job_result(result: &JobResult) -> Result<(), Failure> {
-    let kind = result.kind.as_deref().unwrap_or("userTask");
-    if !["userTask", "adHocSubProcess"]
-        .iter()
-        .any(|k| kind.eq_ignore_ascii_case(k))
-    {
-        return invalid(format!(
-            "The field 'result.type' is '{kind}', but must be userTask or adHocSubProcess."
-        ));
-    }
+    check::job_result_type(result.kind.as_deref().unwrap_or_default())?;
     let asks_for = [
         ("denied", result.denied == Some(true)),
         (
@@ -216,7 +208,7 @@ pub fn throw_error(job_key: Key, text: &str, front: &FrontEnd) -> Result<Decoded
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct Update {
-    changeset: Option<Changeset>,
+    changeset: Option<Object<Changeset>>,
     operation_reference: Option<i64>,
 }
 
@@ -230,7 +222,7 @@ struct Changeset {
 pub fn update(job_key: Key, text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
     let body: Update = required(text)?;
     let what = "Give the retries, the timeout, or both.";
-    let Changeset { retries, timeout } = present(body.changeset, "changeset", what)?;
+    let Object(Changeset { retries, timeout }) = present(body.changeset, "changeset", what)?;
     let kind = match (retries, timeout) {
         (Some(_), None) => UpdateJobKind::Retries,
         (None, Some(_)) => UpdateJobKind::Timeout,

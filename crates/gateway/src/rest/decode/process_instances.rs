@@ -4,7 +4,7 @@ use serde::Deserialize;
 use skep_protocol::command::{AwaitResult, Command, CreateProcessInstance, ProcessRef, Request};
 use skep_protocol::{Document, Failure, Key};
 
-use super::fields::{KeyText, Text, owned, present, said};
+use super::fields::{KeyText, Object, Text, owned, present, said};
 use super::{Decoded, optional, referenced, required};
 use crate::call::FrontEnd;
 use crate::check::{self, invalid};
@@ -22,9 +22,9 @@ struct Creation<'a> {
     tenant_id: Option<Text<'a>>,
     operation_reference: Option<i64>,
     #[serde(borrow)]
-    start_instructions: Option<Vec<StartInstruction<'a>>>,
+    start_instructions: Option<Vec<Object<StartInstruction<'a>>>>,
     #[serde(borrow)]
-    runtime_instructions: Option<Vec<RuntimeInstruction<'a>>>,
+    runtime_instructions: Option<Vec<Object<RuntimeInstruction<'a>>>>,
     await_completion: Option<bool>,
     #[serde(borrow)]
     fetch_variables: Option<Vec<Text<'a>>>,
@@ -60,9 +60,11 @@ pub fn create(text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
         (Some(KeyText(key)), None) => ProcessRef::Key(key),
         (None, Some(id)) => {
             check::not_blank("processDefinitionId", &id, "Name the process to start.")?;
+            let version = body.process_definition_version.unwrap_or(-1);
+            check::version("processDefinitionVersion", version)?;
             ProcessRef::Id {
                 bpmn_process_id: id.shared(),
-                version: body.process_definition_version.unwrap_or(-1),
+                version,
             }
         }
         (None, None) => {
@@ -77,13 +79,13 @@ pub fn create(text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
         }
     };
     let mut start_instructions = Vec::new();
-    for start in body.start_instructions.into_iter().flatten() {
+    for Object(start) in body.start_instructions.into_iter().flatten() {
         let what = "Name the element to start at.";
         start_instructions
             .push(said(start.element_id, "startInstructions.elementId", what)?.owned());
     }
     let mut terminate_after = Vec::new();
-    for instruction in body.runtime_instructions.into_iter().flatten() {
+    for Object(instruction) in body.runtime_instructions.into_iter().flatten() {
         terminate_after.push(runtime_instruction(instruction)?);
     }
     let tags = owned(body.tags);

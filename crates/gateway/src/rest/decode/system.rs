@@ -77,6 +77,16 @@ pub fn pin_clock(text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
     Ok(command(Command::PinClock { timestamp }, front))
 }
 
+/// The body of an operation that takes none.
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+struct Nothing {}
+
+pub fn reset_clock(text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
+    let Nothing {} = optional(text)?;
+    Ok(command(Command::ResetClock, front))
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct Evaluation<'a> {

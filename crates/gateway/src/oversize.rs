@@ -1,0 +1,50 @@
+//! Jobs that fit into no message to a client.
+//!
+//! The engine raises an incident for a job that is too large (`MESSAGE_SIZE_EXCEEDED`). This is the last guard, for the case
+//! that a gateway is set to smaller messages than its broker: a message above the limit would break the client's stream with
+//! all jobs on it, each time anew.
+
+use std::fmt;
+
+use skep_protocol::command::{Command, FailJob};
+use skep_protocol::{Document, Key};
+
+use crate::call::FrontEnd;
+
+/// A job that was taken from the broker and cannot be sent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TooLarge {
+    pub key: Key,
+    /// Bytes of the job's message.
+    pub size: usize,
+    /// Bytes that a message may have.
+    pub limit: usize,
+}
+
+impl fmt::Display for TooLarge {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(
+            f,
+            "The job {} has {} bytes with the variables that the worker fetches, but a message holds at most {}. It has an \
+             incident now. Fetch fewer variables or make them smaller, give the job retries, and resolve the incident; or \
+             raise camunda.api.grpc.max-message-size.",
+            self.key, self.size, self.limit
+        )
+    }
+}
+
+impl FrontEnd {
+    /// Fails the job without retries, so that its incident tells somebody, and the job is not offered again and again.
+    pub fn refuse(&self, job: &TooLarge) {
+        tracing::warn!(job = %job.key, size = job.size, limit = job.limit, "a job is too large to be sent");
+        let fail = FailJob {
+            job_key: job.key,
+            retries: 0,
+            retry_back_off: 0,
+            error_message: job.to_string(),
+            variables: Document::default(),
+        };
+        // Nobody waits for the answer: if it does not reach the broker, the job times out and comes by again.
+        drop(self.broker.execute(Command::FailJob(fail).into()));
+    }
+}

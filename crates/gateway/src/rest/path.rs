@@ -1,0 +1,56 @@
+//! Paths as they are meant: `%31` is `1` (RFC 3986, section 6.2.2.2).
+
+use std::borrow::Cow;
+
+/// The path with its segments decoded. A `/` that was encoded stays so, as it separates nothing; what is no encoding of UTF-8
+/// stays as well, and leads nowhere.
+pub fn decoded(path: &str) -> Cow<'_, str> {
+    if !path.contains('%') {
+        return Cow::Borrowed(path);
+    }
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut rest = path.as_bytes();
+    while let Some((byte, tail)) = rest.split_first() {
+        match escaped(rest) {
+            Some(value) if value != b'/' => {
+                bytes.push(value);
+                rest = rest.get(3..).unwrap_or_default();
+            }
+            _ => {
+                bytes.push(*byte);
+                rest = tail;
+            }
+        }
+    }
+    String::from_utf8(bytes).map_or(Cow::Borrowed(path), Cow::Owned)
+}
+
+fn escaped(bytes: &[u8]) -> Option<u8> {
+    let [b'%', high, low, ..] = bytes else {
+        return None;
+    };
+    let digit = |byte: &u8| char::from(*byte).to_digit(16);
+    u8::try_from(digit(high)? * 16 + digit(low)?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escapes_are_what_they_stand_for() {
+        for (path, meant) in [
+            ("/v2/topology", "/v2/topology"),
+            ("/v2/topolog%79", "/v2/topology"),
+            ("/v2/jobs/%31%32/completion", "/v2/jobs/12/completion"),
+            ("/v2/%c3%A4", "/v2/ä"),
+            ("/v2/a%2Fb", "/v2/a%2Fb"),
+            ("/v2/%ff", "/v2/%ff"),
+            ("/v2/%3", "/v2/%3"),
+            ("/v2/%zz%", "/v2/%zz%"),
+            ("/v2/%2531", "/v2/%31"),
+        ] {
+            assert_eq!(decoded(path), meant);
+        }
+    }
+}
