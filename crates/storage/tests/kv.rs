@@ -22,7 +22,7 @@ fn fjall(directory: &Path) -> FjallKv {
     FjallKv::open(directory, config()).unwrap()
 }
 
-fn batch(rows: &[(u8, &str, Option<&str>)], meta: Option<&str>) -> KvBatch {
+fn batch(rows: &[(u8, &str, Option<&str>)], meta: Option<&str>) -> KvBatch<'static> {
     let mut batch = KvBatch::new();
     for (table, key, value) in rows {
         match value {
@@ -197,7 +197,10 @@ fn the_room_of_deleted_rows_can_be_had_back_at_once() {
     for row in 1..3000_u32 {
         batch.delete(1, row.to_be_bytes());
     }
+    store.reclaim().unwrap();
+    let before = store.disk_bytes();
     store.commit(batch).unwrap();
+    assert!(store.disk_bytes() > before, "the rows are still there");
     store.reclaim().unwrap();
     let left = store.disk_bytes();
     assert!(left < 1 << 20, "{left} of {full} bytes are left");

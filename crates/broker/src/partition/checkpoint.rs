@@ -13,7 +13,8 @@ use skep_engine::state::{
     CheckpointWriter, DeployedProcess, Processes, RowStore, StoreError, Tables,
 };
 use skep_protocol::record::{decode, encode};
-use skep_storage::kv::{FjallConfig, FjallKv, FjallReader, KvBatch};
+use skep_storage::StorageError;
+use skep_storage::kv::{FjallConfig, FjallKv, FjallReader, KvBatch, KvStore};
 
 /// What stands beside the rows: up to where they go.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,17 +62,15 @@ impl PendingRows {
         self.len() == 0
     }
 
-    /// The batch that brings the store up to date.
-    pub fn batch(&self, meta: CheckpointMeta) -> KvBatch {
+    /// Brings the store up to date. The rows are not copied: they stay here, readable, until they are cleared.
+    pub fn store(&self, kv: &mut dyn KvStore, meta: CheckpointMeta) -> Result<(), StorageError> {
+        let rows = self.0.read();
         let mut batch = KvBatch::new();
-        for ((table, key), row) in self.0.read().iter() {
-            match row {
-                Some(row) => batch.put(*table, key.as_slice(), row.as_slice()),
-                None => batch.delete(*table, key.as_slice()),
-            }
+        for ((table, key), row) in rows.iter() {
+            batch.change(*table, key.as_slice(), row.as_deref());
         }
         batch.set_meta(encode(&meta));
-        batch
+        kv.commit(batch)
     }
 }
 

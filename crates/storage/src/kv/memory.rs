@@ -61,12 +61,12 @@ impl KvStore for MemoryKv {
         Ok(self.meta.clone())
     }
 
-    fn commit(&mut self, batch: KvBatch) -> Result<(), StorageError> {
+    fn commit(&mut self, batch: KvBatch<'_>) -> Result<(), StorageError> {
         let content = Arc::make_mut(&mut self.content);
         for (table, key, value) in batch.changes {
             match value {
-                Some(value) => content.insert((table, key), value),
-                None => content.remove(&(table, key)),
+                Some(value) => content.insert((table, key.into_owned()), value.into_owned()),
+                None => content.remove(&(table, key.into_owned())),
             };
         }
         if batch.meta.is_some() {

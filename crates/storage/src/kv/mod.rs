@@ -7,6 +7,8 @@ mod fjall_kv;
 mod memory;
 mod stream;
 
+use std::borrow::Cow;
+
 use crate::StorageError;
 
 pub use fjall_kv::{FjallConfig, FjallKv, FjallReader};
@@ -25,14 +27,18 @@ pub type Row = (Vec<u8>, Vec<u8>);
 /// Rows in key order.
 pub type Rows<'a> = Box<dyn Iterator<Item = Result<Row, StorageError>> + Send + 'a>;
 
-/// Changes that become durable together.
+/// One change: the row's table and key, and its new value or none.
+type Change<'a> = (Table, Cow<'a, [u8]>, Option<Cow<'a, [u8]>>);
+
+/// Changes that become durable together. It may borrow keys and values: a checkpoint of a million rows need not be in
+/// memory twice.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct KvBatch {
-    changes: Vec<(Table, Vec<u8>, Option<Vec<u8>>)>,
+pub struct KvBatch<'a> {
+    changes: Vec<Change<'a>>,
     meta: Option<Vec<u8>>,
 }
 
-impl KvBatch {
+impl<'a> KvBatch<'a> {
     /// An empty batch.
     pub fn new() -> Self {
         Self::default()
@@ -40,12 +46,18 @@ impl KvBatch {
 
     /// Inserts or replaces a row.
     pub fn put(&mut self, table: Table, key: impl Into<Vec<u8>>, value: impl Into<Vec<u8>>) {
-        self.changes.push((table, key.into(), Some(value.into())));
+        self.change(table, key.into(), Some(value.into()));
     }
 
     /// Removes a row, if it is there.
     pub fn delete(&mut self, table: Table, key: impl Into<Vec<u8>>) {
-        self.changes.push((table, key.into(), None));
+        self.change(table, key.into(), None::<Vec<u8>>);
+    }
+
+    /// Inserts or replaces a row, or removes it, as [`KvBatch::put`] and [`KvBatch::delete`].
+    pub fn change<T: Into<Cow<'a, [u8]>>>(&mut self, table: Table, key: T, value: Option<T>) {
+        self.changes
+            .push((table, key.into(), value.map(Into::into)));
     }
 
     /// Replaces the meta value.
@@ -81,7 +93,7 @@ pub trait KvStore: Send {
     fn meta(&self) -> Result<Option<Vec<u8>>, StorageError>;
 
     /// Applies the batch atomically. When this returns `Ok`, it survives power loss.
-    fn commit(&mut self, batch: KvBatch) -> Result<(), StorageError>;
+    fn commit(&mut self, batch: KvBatch<'_>) -> Result<(), StorageError>;
 
     /// A consistent view of everything as it is now, for another thread (snapshots).
     fn view(&self) -> Result<Box<dyn KvView>, StorageError>;

@@ -58,11 +58,12 @@ impl Partition {
         }
         let (number, meta) = (captured.number, captured.meta);
         let (kv, inbox) = (self.kv.clone(), self.own_inbox.clone());
-        let batch = self.pending_rows.batch(meta);
+        // A rebuild waits for this thread before it clears them.
+        let rows = self.pending_rows.clone();
         let status = self.status.clone();
         let store = move || {
             let mut kv = kv.lock();
-            let stored = kv.commit(batch);
+            let stored = rows.store(&mut *kv, meta);
             if stored.is_ok()
                 && status.disk_low.load(Ordering::Relaxed)
                 && let Err(error) = kv.reclaim()

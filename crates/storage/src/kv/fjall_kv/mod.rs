@@ -12,6 +12,7 @@
 
 mod open;
 
+use std::borrow::Cow;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -20,7 +21,7 @@ use std::sync::Arc;
 use fjall::{PersistMode, Readable, Snapshot};
 
 use self::open::{Open, Slot};
-use super::{Ascending, KvBatch, KvStore, KvView, MAX_TABLES, Rows, Table, TableRows};
+use super::{Ascending, Change, KvBatch, KvStore, KvView, MAX_TABLES, Rows, Table, TableRows};
 use crate::StorageError;
 use crate::disk::create_dir_durably;
 use crate::space::{SpaceProbe, StatvfsProbe};
@@ -32,6 +33,9 @@ const TREE: &str = "state";
 
 /// A commit leaves at least so much room on the disk to the log and to whoever else writes.
 const ROOM_LEFT: u64 = 1 << 20;
+
+/// Room is reclaimed when at least one in so many rows is garbage.
+const RECLAIM_SHARE: u64 = 8;
 
 /// Memory and thread limits of one store.
 #[derive(Debug, Clone)]
@@ -57,6 +61,8 @@ pub struct FjallKv {
     config: FjallConfig,
     number: u64,
     slot: Slot,
+    /// Rows deleted since the room of deleted rows was last reclaimed; `None` if that is not known.
+    deleted: Option<u64>,
     /// A commit failed: it may have left files that only opening the database again removes.
     littered: bool,
 }
@@ -70,12 +76,15 @@ impl FjallKv {
             move |error| StorageError::io(operation, &directory, error)
         };
         create_dir_durably(&directory).map_err(io("creating"))?;
+        // Nothing was ever deleted in a new store.
+        let mut deleted = None;
         let number = match fs::read_to_string(directory.join(CURRENT)) {
             Ok(text) => text.trim().parse().map_err(|_| {
                 StorageError::corrupt(&directory.join(CURRENT), 0, "it does not hold a number")
             })?,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 point_to(&directory, 1).map_err(io("writing CURRENT in"))?;
+                deleted = Some(0);
                 1
             }
             Err(error) => return Err(io("reading CURRENT in")(error)),
@@ -96,6 +105,7 @@ impl FjallKv {
             directory,
             config,
             number,
+            deleted,
             littered: false,
         })
     }
@@ -112,17 +122,30 @@ impl FjallKv {
         }
     }
 
-    /// Gives the room of deleted and replaced rows back to the disk, all of it and now. Needs room for what stays. The
-    /// library does so by itself, bit by bit, as more is committed; a disk that is nearly full cannot wait for that.
+    /// Gives the room of deleted rows back to the disk, now and not bit by bit as more is committed, which is how the
+    /// library does it: a disk that is nearly full cannot wait for that. Does nothing while it would write much and free
+    /// little.
+    ///
+    /// # Errors
+    /// [`StorageError::DiskFull`] if there is no room for what has to be written before the old files can go.
     pub fn reclaim(&mut self) -> Result<(), StorageError> {
         self.mend()?;
         let open = self.slot.get()?;
-        if open.tree.l0_table_count() == 0 {
+        let (rows, bytes) = (open.tree.approximate_len() as u64, open.tree.disk_space());
+        // A deleted row is there twice: as it was, and as the mark that it is gone.
+        let garbage = self
+            .deleted
+            .map(|deleted| rows.min(deleted.saturating_mul(2)));
+        if rows == 0 || garbage.is_some_and(|garbage| garbage < rows / RECLAIM_SHARE) {
             return Ok(());
         }
+        let kept = rows - garbage.unwrap_or(0);
+        self.expect_room((u128::from(bytes) * u128::from(kept) / u128::from(rows)) as u64)?;
         let compacted = open.tree.major_compact();
         drop(open);
-        compacted.map_err(|error| self.commit_failed(&error))
+        compacted.map_err(|error| self.commit_failed(&error))?;
+        self.deleted = Some(0);
+        Ok(())
     }
 
     /// Opens the database again if a commit or a background thread has failed.
@@ -231,14 +254,14 @@ fn check_table(table: Table) -> Result<(), StorageError> {
 }
 
 /// Writes rows in ascending order into new files of the tree; they are part of it, durably, when this returns `Ok`.
-fn ingest(
+fn ingest<'a>(
     open: &Open,
-    rows: impl Iterator<Item = (Vec<u8>, Option<Vec<u8>>)>,
+    rows: impl Iterator<Item = (Vec<u8>, Option<Cow<'a, [u8]>>)>,
 ) -> fjall::Result<()> {
     let mut ingestion = open.tree.start_ingestion()?;
     for (key, value) in rows {
         match value {
-            Some(value) => ingestion.write(key, value)?,
+            Some(value) => ingestion.write(key, &*value)?,
             None => ingestion.write_tombstone(key)?,
         }
     }
@@ -258,7 +281,7 @@ impl KvStore for FjallKv {
         self.slot.value(META_KEY)
     }
 
-    fn commit(&mut self, batch: KvBatch) -> Result<(), StorageError> {
+    fn commit(&mut self, batch: KvBatch<'_>) -> Result<(), StorageError> {
         if batch.is_empty() {
             return Ok(());
         }
@@ -270,12 +293,15 @@ impl KvStore for FjallKv {
         rows.reverse();
         rows.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
         rows.dedup_by(|later, first| (later.0, &later.1) == (first.0, &first.1));
-        let size = |(_, key, value): &(Table, Vec<u8>, Option<Vec<u8>>)| {
-            (key.len() + value.as_ref().map_or(0, Vec::len)) as u64
+        let size = |(_, key, value): &Change<'_>| {
+            (key.len() + value.as_ref().map_or(0, |value| value.len())) as u64
         };
         self.mend()?;
         self.expect_room(rows.iter().map(size).sum())?;
-        let meta = batch.meta.map(|meta| (META_KEY.to_vec(), Some(meta)));
+        let deleted = rows.iter().filter(|(_, _, value)| value.is_none()).count() as u64;
+        let meta = batch
+            .meta
+            .map(|meta| (META_KEY.to_vec(), Some(Cow::Owned(meta))));
         let rows = rows
             .into_iter()
             .map(|(table, key, value)| (full_key(table, &key), value))
@@ -283,7 +309,9 @@ impl KvStore for FjallKv {
         let open = self.slot.get()?;
         let ingested = ingest(&open, rows);
         drop(open);
-        ingested.map_err(|error| self.commit_failed(&error))
+        ingested.map_err(|error| self.commit_failed(&error))?;
+        self.deleted = self.deleted.map(|before| before.saturating_add(deleted));
+        Ok(())
     }
 
     fn view(&self) -> Result<Box<dyn KvView>, StorageError> {
@@ -330,6 +358,7 @@ impl KvStore for FjallKv {
         let old = database_path(&self.directory, self.number);
         self.slot.replace(open);
         self.number = number;
+        self.deleted = Some(0);
         self.littered = false;
         // Views of the old content may still read it; what cannot be removed now is removed at the next opening.
         let _ = fs::remove_dir_all(old);
