@@ -47,6 +47,8 @@ impl JobStreams for Eager {
             fetch_variables: Arc::new([]),
         })
     }
+
+    fn release(&mut self, _: Reservation) {}
 }
 
 fn request(command: Command) -> Request {
