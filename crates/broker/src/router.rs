@@ -502,8 +502,8 @@ impl service::Broker for Broker {
 
 fn unknown_partition(partition: u32, partitions: u32) -> Failure {
     Failure::Unavailable(format!(
-        "No such partition exists: the key is one of partition {partition}, but this cluster has the partitions 1 to \
-         {partitions}. Sending the request again will not help; look where the key comes from."
+        "Partition {partition}, of which the key is one, does not exist: this cluster has the partitions 1 to {partitions}. \
+         Sending the request again will not help; look where the key comes from."
     ))
 }
 
