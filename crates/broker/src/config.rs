@@ -31,6 +31,11 @@ pub struct BrokerConfig {
     pub check_interval: Duration,
     /// Seconds between attempts to deliver commands to other partitions (`engine.distribution.redistribution-interval`).
     pub retry_interval: Duration,
+    /// How long a poll for jobs waits for the answer of one partition, however short the poll itself is: one that gave up at
+    /// once would activate jobs for nobody whenever a partition is slower than the poll is long.
+    pub poll_answer_timeout: Duration,
+    /// `camunda.api.long-polling.probe-timeout`: a waiting activation looks for jobs this often, besides being woken.
+    pub probe_interval: Duration,
     /// `camunda.processing.engine.max-process-depth`.
     pub max_process_depth: u32,
     /// `camunda.api.grpc.max-message-size`: a job that is larger gets an incident.
@@ -76,7 +81,9 @@ impl Default for BrokerConfig {
             flow_control: FlowControlConfig::default(),
             disk: DiskConfig::default(),
             check_interval: Duration::from_secs(1),
+            probe_interval: Duration::from_secs(10),
             retry_interval: Duration::from_secs(10),
+            poll_answer_timeout: Duration::from_secs(10),
             max_process_depth: 1000,
             max_message_size: 4 << 20,
             advertised_host: "localhost".to_string(),

@@ -34,8 +34,16 @@ impl DiskSpace {
     }
 }
 
-/// Looks once, then goes on looking in a thread of its own.
-pub fn watch(config: &DiskConfig, probe: Box<dyn SpaceProbe>) -> Arc<DiskSpace> {
+/// While the disk is nearly full its users are reminded to make room after so many looks.
+const REMIND_AFTER: u32 = 10;
+
+/// Looks once, then goes on looking in a thread of its own. `tell` hears of a disk that is nearly full (`true`), at once and
+/// again and again, and once that it has room again.
+pub fn watch(
+    config: &DiskConfig,
+    probe: Box<dyn SpaceProbe>,
+    tell: impl Fn(bool) + Send + 'static,
+) -> Arc<DiskSpace> {
     let space = Arc::new(DiskSpace::default());
     if !config.monitoring_enabled {
         return space;
@@ -46,6 +54,8 @@ pub fn watch(config: &DiskConfig, probe: Box<dyn SpaceProbe>) -> Arc<DiskSpace> 
     };
     let mut monitor = SpaceMonitor::new(probe, watermarks);
     look(&mut monitor, &space);
+    let mut told = Told::default();
+    told.tell(&space, &tell);
     let (shared, interval) = (
         space.clone(),
         config.monitoring_interval.max(Duration::from_millis(10)),
@@ -54,6 +64,7 @@ pub fn watch(config: &DiskConfig, probe: Box<dyn SpaceProbe>) -> Arc<DiskSpace> 
         while !shared.stop.load(Ordering::Relaxed) {
             std::thread::sleep(interval);
             look(&mut monitor, &shared);
+            told.tell(&shared, &tell);
         }
     };
     if let Err(error) = std::thread::Builder::new()
@@ -63,6 +74,24 @@ pub fn watch(config: &DiskConfig, probe: Box<dyn SpaceProbe>) -> Arc<DiskSpace> 
         tracing::error!(%error, "free disk space is not watched");
     }
     space
+}
+
+/// What was told last, and how many looks ago.
+#[derive(Default)]
+struct Told {
+    low: bool,
+    looks: u32,
+}
+
+impl Told {
+    fn tell(&mut self, space: &DiskSpace, tell: &impl Fn(bool)) {
+        let low = space.low.load(Ordering::Relaxed);
+        self.looks += 1;
+        if low != self.low || low && self.looks >= REMIND_AFTER {
+            *self = Told { low, looks: 0 };
+            tell(low);
+        }
+    }
 }
 
 fn look(monitor: &mut SpaceMonitor, space: &DiskSpace) {

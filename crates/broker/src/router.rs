@@ -19,12 +19,9 @@ use crate::config::BrokerConfig;
 use crate::disk::{self, DiskSpace};
 use crate::job_streams::StreamHub;
 use crate::long_polling::JobNotifier;
-use crate::metrics::{BrokerMetrics, PartitionLabel};
+use crate::metrics::{BrokerMetrics, WorkCounter};
 use crate::partition::thread::{self, Outlet};
 use crate::partition::{Message, PartitionHandle};
-
-/// How often a long poll looks by itself, besides being woken (`camunda.api.long-polling.probe-timeout`).
-const PROBE: Duration = Duration::from_secs(10);
 
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
@@ -77,6 +74,21 @@ impl Shared {
     }
 }
 
+impl Shared {
+    /// Tells the partitions how the disk is. While it is nearly full they make checkpoints as soon as there is something
+    /// new, so that the log before them and the rows of finished instances give their room back.
+    fn disk_is(&self, low: bool) {
+        for handle in self.partitions.get().into_iter().flatten() {
+            let status = &handle.status;
+            status.disk_low.store(low, Ordering::Relaxed);
+            let committed = status.committed_position.load(Ordering::Relaxed);
+            if low && committed > status.checkpoint_position.load(Ordering::Relaxed) {
+                handle.inbox.send(Message::TakeSnapshot(None));
+            }
+        }
+    }
+}
+
 impl Outlet for Shared {
     fn send_remote(&self, partition: u32, command: RemoteCommand) {
         if let Some(partition) = self.partition(partition) {
@@ -97,17 +109,47 @@ impl Broker {
         let shared = Arc::new(Shared::default());
         let streams = Arc::new(StreamHub::default());
         let mut partitions = Vec::new();
+        let mut failed = None;
         for partition in 1..=config.partitions {
             let partition_metrics = Arc::new(metrics.partition(partition));
             let outlet = shared.clone();
-            let handle =
-                thread::start(&config, partition, outlet, clock.clone(), partition_metrics)?;
+            let started = thread::start(
+                &config,
+                partition,
+                outlet,
+                clock.clone(),
+                partition_metrics.clone(),
+                WorkCounter::new(&metrics.work, partition),
+            );
+            let handle = match started {
+                Ok(handle) => handle,
+                // The others are not to suffer from it. A broker with nothing to do had better say so and end.
+                Err(error) if config.partitions > 1 => {
+                    tracing::error!(partition, %error, "a partition cannot start");
+                    let handle = PartitionHandle::failed(
+                        &config,
+                        partition,
+                        partition_metrics,
+                        error.to_string(),
+                    );
+                    failed.get_or_insert(error);
+                    handle
+                }
+                Err(error) => return Err(error.into()),
+            };
             streams.attach(&handle);
             partitions.push(handle);
         }
+        if let Some(error) = failed
+            && partitions.iter().all(|p| p.status.failure().is_some())
+        {
+            return Err(error.into());
+        }
         // The cell is fresh: this is its first and only value.
         let _ = shared.partitions.set(partitions);
-        let disk = disk::watch(&config.disk, Box::new(StatvfsProbe::new(&config.directory)));
+        let probe = Box::new(StatvfsProbe::new(&config.directory));
+        let watched = shared.clone();
+        let disk = disk::watch(&config.disk, probe, move |low| watched.disk_is(low));
         Ok(Arc::new(Broker {
             config,
             shared,
@@ -146,95 +188,23 @@ impl Broker {
         self.shared.partitions.get().map_or(&[], Vec::as_slice)
     }
 
-    /// Every partition has a leader here and is healthy.
+    /// Work can be done: every partition has its leader here, but for those that have failed for good.
     pub fn is_ready(&self) -> bool {
-        self.partitions()
-            .iter()
-            .all(|p| p.status.role() == PartitionRole::Leader)
+        let leads = |p: &Arc<PartitionHandle>| p.status.role() == PartitionRole::Leader;
+        let partitions = self.partitions();
+        partitions.iter().any(leads)
+            && partitions
+                .iter()
+                .all(|p| leads(p) || p.status.failure().is_some())
     }
 
-    /// Sets the gauges that are read from partitions when metrics are scraped.
+    /// Sets what is read from partitions when metrics are scraped.
     pub fn refresh_metrics(&self) {
-        let metrics = &self.metrics;
         for handle in self.partitions() {
-            let status = &handle.status;
-            let label = PartitionLabel {
-                partition: status.partition,
-            };
-            let set = |family: &prometheus_client::metrics::family::Family<
-                PartitionLabel,
-                prometheus_client::metrics::gauge::Gauge,
-            >,
-                       value: i64| {
-                family.get_or_create(&label).set(value);
-            };
-            let number = |value: usize| i64::try_from(value).unwrap_or(i64::MAX);
-            let load = |value: &std::sync::atomic::AtomicU64| value.load(Ordering::Relaxed) as i64;
-            set(&metrics.inflight, i64::from(status.limit.inflight()));
-            set(&metrics.limit, i64::from(status.limit.limit()));
-            set(
-                &metrics.role,
-                if status.role() == PartitionRole::Leader {
-                    3
-                } else {
-                    0
-                },
-            );
-            set(
-                &metrics.health,
-                match status.health() {
-                    service::PartitionHealth::Healthy => 1,
-                    service::PartitionHealth::Unhealthy => 0,
-                    service::PartitionHealth::Dead => -1,
-                },
-            );
-            set(
-                &metrics.processed_position,
-                load(&status.processed_position),
-            );
-            set(
-                &metrics.committed_position,
-                load(&status.committed_position),
-            );
-            set(&metrics.appended_position, load(&status.processed_position));
-            set(
-                &metrics.pending_incidents,
-                number(status.open_incidents.load(Ordering::Relaxed)),
-            );
-            set(
-                &metrics.buffered_messages,
-                number(status.buffered_messages.load(Ordering::Relaxed)),
-            );
-            set(
-                &metrics.element_instances,
-                number(status.live_element_instances.load(Ordering::Relaxed)),
-            );
-            set(
-                &metrics.waiting_jobs,
-                number(status.waiting_jobs.load(Ordering::Relaxed)),
-            );
-            set(
-                &metrics.activated_jobs,
-                number(status.activated_jobs.load(Ordering::Relaxed)),
-            );
-            set(
-                &metrics.state_bytes,
-                number(status.state_bytes.load(Ordering::Relaxed)),
-            );
-            handle
-                .metrics
-                .received
-                .inner()
-                .store(load(&status.limit.received) as u64, Ordering::Relaxed);
-            handle
-                .metrics
-                .dropped
-                .inner()
-                .store(load(&status.limit.dropped) as u64, Ordering::Relaxed);
+            self.metrics.refresh(handle, self.config.node_id);
         }
-        metrics
-            .open_streams
-            .set(i64::try_from(self.streams.streams().len()).unwrap_or(i64::MAX));
+        let streams = i64::try_from(self.streams.streams().len()).unwrap_or(i64::MAX);
+        self.metrics.open_streams.set(streams);
     }
 
     /// Stops all partitions after a last checkpoint of each. Blocks.
@@ -264,7 +234,9 @@ impl Broker {
         }
         let finishing = request.command.is_finishing();
         if !finishing {
-            if let Some(reason) = self.disk.refusal(partition) {
+            // Workers that get no jobs cannot finish what fills the disk.
+            let activation = matches!(request.command, Command::ActivateJobs(_));
+            if !activation && let Some(reason) = self.disk.refusal(partition) {
                 return Err(Failure::ResourceExhausted(reason));
             }
             if status.stalled.load(Ordering::Relaxed) {
@@ -317,6 +289,7 @@ impl Broker {
         let partition = match &request.command {
             Command::Deploy(_) | Command::DeleteResource { .. } => 1,
             Command::CreateProcessInstance(_) => return self.submit_anywhere(request, started),
+            Command::ListIncidents { partition, .. } => *partition,
             Command::EvaluateExpression { .. } => return self.submit_anywhere(request, started),
             Command::CancelProcessInstance {
                 process_instance_key,
@@ -351,7 +324,7 @@ impl Broker {
         self.submit(partition, request, started)
     }
 
-    /// Asks each partition once. Collects up to `max_jobs`.
+    /// Asks each partition once. Collects up to `max_jobs`. A partition that does not answer is passed over.
     async fn poll_partitions(&self, command: &ActivateJobs) -> Result<Vec<ActivatedJob>, Failure> {
         let partitions = self.config.partitions.max(1) as usize;
         let first = self.next_activation.fetch_add(1, Ordering::Relaxed);
@@ -374,7 +347,14 @@ impl Broker {
                         reply: Some(reply),
                         broker: self,
                     };
-                    match arriving.answer().await.result {
+                    let answer =
+                        tokio::time::timeout(self.config.poll_answer_timeout, arriving.answer())
+                            .await;
+                    let result = answer.map_or_else(
+                        |_| Err(Failure::DeadlineExceeded(no_answer(partition))),
+                        |answer| answer.result,
+                    );
+                    match result {
                         Ok(Response::JobsActivated { jobs: more, .. }) => {
                             answered = true;
                             jobs.extend(more);
@@ -457,7 +437,7 @@ impl service::Broker for Broker {
                 if !jobs.is_empty() || now >= deadline {
                     return Ok(jobs);
                 }
-                let until = deadline.min(now + PROBE);
+                let until = deadline.min(now + self.config.probe_interval);
                 let _ = tokio::time::timeout_at(until, announced).await;
                 if tokio::time::Instant::now() >= deadline {
                     return Ok(Vec::new());
@@ -500,6 +480,13 @@ impl service::Broker for Broker {
     }
 }
 
+fn no_answer(partition: u32) -> String {
+    format!(
+        "Partition {partition} did not answer in time: it is paused or overloaded. Jobs that it activates for this request go \
+         back to it at once."
+    )
+}
+
 fn unknown_partition(partition: u32, partitions: u32) -> Failure {
     Failure::Unavailable(format!(
         "Partition {partition}, of which the key is one, does not exist: this cluster has the partitions 1 to {partitions}. \
@@ -526,7 +513,7 @@ fn claim_directory(config: &BrokerConfig) -> Result<(std::fs::File, String), Ope
         directory: directory.clone(),
         source,
     };
-    std::fs::create_dir_all(&config.directory).map_err(io)?;
+    skep_storage::disk::create_dir_durably(&config.directory).map_err(io)?;
     let lock = std::fs::File::options()
         .create(true)
         .truncate(false)

@@ -143,3 +143,25 @@ async fn a_job_whose_time_out_passed_is_offered_again() {
     let again = rig.activate(1, Duration::from_secs(20)).await;
     assert_eq!(again[0].key, first[0].key);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_poll_ends_although_a_partition_does_not_answer_and_no_job_is_lost() {
+    let short = Duration::from_millis(100);
+    let rig = Rig::new(|config| config.poll_answer_timeout = short).await;
+    rig.deploy(&one_task()).await;
+    rig.create("one-task", "{}").await.unwrap();
+    let paused = &rig.broker.partitions()[0].status.processing_paused;
+    paused.store(true, std::sync::atomic::Ordering::Relaxed);
+    let poll = rig.broker.activate_jobs(jobs(1), Duration::from_millis(10));
+    let failure = poll.await.unwrap_err();
+    assert!(
+        matches!(&failure, skep_protocol::Failure::DeadlineExceeded(text) if text.contains("Partition 1")),
+        "{failure:?}"
+    );
+    paused.store(false, std::sync::atomic::Ordering::Relaxed);
+    rig.broker.partitions()[0]
+        .inbox
+        .send(skep_broker::partition::Message::Wake);
+    // What the abandoned request activated goes back.
+    assert_eq!(rig.activate(1, Duration::from_secs(20)).await.len(), 1);
+}

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use skep_model::builder::Bpmn;
 use skep_protocol::command::{AwaitResult, Command};
+use skep_protocol::service::PartitionHealth;
 use skep_protocol::{Failure, Key, Response};
 use support::{Rig, create, one_task, publish};
 
@@ -181,4 +182,74 @@ impl Rig {
     fn broker_reply(&self, command: Command) -> skep_protocol::service::Reply {
         skep_protocol::service::Broker::execute(&*self.broker, command.into())
     }
+}
+
+/// Byte 100 of every segment is turned over.
+fn damage(log: &std::path::Path) {
+    for file in std::fs::read_dir(log).unwrap() {
+        let path = file.unwrap().path();
+        let mut bytes = std::fs::read(&path).unwrap();
+        bytes[100] ^= 0xff;
+        std::fs::write(path, bytes).unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_damaged_log_stops_its_partition_and_the_others_go_on() {
+    let rig = Rig::new(|config| config.partitions = 2).await;
+    rig.deploy(&one_task()).await;
+    for _ in 0..4 {
+        rig.create("one-task", "{}").await.unwrap();
+    }
+    let directory = rig.directory.clone();
+    let Rig { broker, .. } = rig;
+    tokio::task::spawn_blocking(move || broker.stop())
+        .await
+        .unwrap();
+    damage(&directory.path().join("partitions/2/log"));
+    let rig = Rig::open(directory.clone(), |config| config.partitions = 2).await;
+    let health = |n: usize| rig.broker.partitions()[n].status.health();
+    assert_eq!(health(0), PartitionHealth::Healthy);
+    assert_eq!(health(1), PartitionHealth::Dead);
+    for _ in 0..3 {
+        let key = rig.create("one-task", "{}").await.unwrap();
+        assert_eq!(key.partition(), Some(1), "creations pass over it");
+    }
+    let failure = rig.complete(Key::new(2, 1)).await.unwrap_err().to_string();
+    assert!(
+        failure.contains("Partition 2") && failure.contains("offset"),
+        "{failure}"
+    );
+    let Rig { broker, clock, .. } = rig;
+    tokio::task::spawn_blocking(move || broker.stop())
+        .await
+        .unwrap();
+    damage(&directory.path().join("partitions/1/log"));
+    let config = skep_broker::BrokerConfig {
+        partitions: 2,
+        directory: directory.path().to_path_buf(),
+        ..Default::default()
+    };
+    let error = skep_broker::Broker::open(config, clock).err().unwrap();
+    assert!(error.to_string().contains("offset"), "{error}");
+}
+
+/// Long before the partition would look by itself what is due.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_timer_that_is_due_when_it_is_set_fires_at_once() {
+    let rig = Rig::new(|config| config.check_interval = Duration::from_secs(3600)).await;
+    let mut process = Bpmn::process("quick").start("s");
+    for n in 0..5 {
+        process = process.catch_duration(format!("timer-{n}"), "PT0S");
+    }
+    rig.deploy(&process.end("e")).await;
+    let wait = Some(AwaitResult {
+        fetch_variables: vec![],
+    });
+    let ended = rig.send(create("quick", "{}", wait));
+    let ended = tokio::time::timeout(Duration::from_secs(60), ended).await;
+    assert!(matches!(
+        ended.expect("it ends").unwrap(),
+        Response::ProcessInstanceResult { .. }
+    ));
 }

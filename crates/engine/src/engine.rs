@@ -372,6 +372,7 @@ fn dispatch(cx: &mut Context<'_>, command: &Command) -> Outcome {
         } => variable::update(cx, *element_instance_key, variables, *local),
         Command::PinClock { timestamp } => clock::pin(cx, *timestamp),
         Command::ResetClock => clock::reset(cx),
+        Command::ListIncidents { after, limit, .. } => incident::list(cx, *after, *limit),
         Command::EvaluateExpression {
             expression,
             variables,
@@ -434,7 +435,7 @@ fn dispatch_remote(cx: &mut Context<'_>, command: &RemoteCommand) {
 }
 
 /// Key, value type and intent of the command record.
-fn header_of(command: &Command) -> (Key, ValueType, u8) {
+pub fn header_of(command: &Command) -> (Key, ValueType, u8) {
     match command {
         Command::Deploy(_) => (
             Key::NONE,
@@ -501,6 +502,10 @@ fn header_of(command: &Command) -> (Key, ValueType, u8) {
         ),
         Command::PinClock { .. } => (Key::NONE, ValueType::Clock, ClockIntent::Pin.id()),
         Command::ResetClock => (Key::NONE, ValueType::Clock, ClockIntent::Reset.id()),
+        // Reads: their header is taken back, as they write nothing after it.
+        Command::ListIncidents { .. } => {
+            (Key::NONE, ValueType::Incident, IncidentIntent::Resolve.id())
+        }
         Command::EvaluateExpression { .. } => (
             Key::NONE,
             ValueType::Expression,

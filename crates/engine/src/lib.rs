@@ -16,5 +16,5 @@ pub mod remote;
 pub mod state;
 
 pub use effects::{Effects, JobStreams, NoStreams, RequestId, Reservation, StreamId};
-pub use engine::{Due, Engine, EngineConfig, message_partition};
+pub use engine::{Due, Engine, EngineConfig, header_of, message_partition};
 pub use remote::RemoteCommand;

@@ -2,6 +2,7 @@
 //! partitions of different versions are understood.
 //!
 //! The files in `golden/` are never edited. `SKEP_GOLDEN=write` writes those that do not exist yet, no others.
+#![allow(clippy::disallowed_methods)] // Golden files are read and written.
 
 mod support;
 
@@ -10,8 +11,9 @@ use std::sync::{Arc, Mutex};
 
 use skep_engine::Engine;
 use skep_engine::remote::{CorrelateSubscription, Distributed, RemoteCommand};
-use skep_engine::state::State;
 use skep_engine::state::table::EmptyStore;
+use skep_engine::state::timers::TimerRow;
+use skep_engine::state::{Row, State};
 use skep_model::builder::Bpmn;
 use skep_protocol::Key;
 use skep_protocol::command::{Command, Resource};
@@ -131,6 +133,17 @@ fn golden_rows() -> store_rows::Rows {
         .collect()
 }
 
+/// Rows whose encoding has a newer version, in that version.
+fn as_written_now(rows: &store_rows::Rows) -> store_rows::Rows {
+    let mut now = rows.clone();
+    for ((table, _), row) in &mut now {
+        if *table == TimerRow::TABLE {
+            *row = encode(&TimerRow::read(row).unwrap());
+        }
+    }
+    now
+}
+
 mod store_rows {
     pub type Rows = std::collections::BTreeMap<(u8, Vec<u8>), Vec<u8>>;
 }
@@ -144,7 +157,7 @@ fn an_old_log_applies_to_the_same_state() {
         engine.apply(&batch[0]).unwrap();
     }
     assert!(
-        engine.state.dump() == rows,
+        engine.state.dump() == as_written_now(&rows),
         "the appliers no longer do what they did"
     );
     let tables: std::collections::BTreeSet<u8> = rows.keys().map(|(table, _)| *table).collect();

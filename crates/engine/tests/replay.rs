@@ -2,6 +2,7 @@
 //! commands and restarts in between, a state that applies the batches is the state that wrote them.
 //!
 //! `SKEP_SEEDS=1000 cargo test -p skep-engine --test replay` tries more processes; `SKEP_SEED=7` only this one.
+#![allow(clippy::disallowed_methods)] // The number of seeds comes from the environment.
 
 mod support;
 

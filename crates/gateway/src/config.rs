@@ -26,8 +26,14 @@ pub struct GatewayConfig {
     pub max_buffered_bytes: usize,
     /// Time for a request body to arrive once its head was read.
     pub body_timeout: Duration,
-    /// Open connections of one front end.
+    /// Open connections of one front end. Further ones wait in the system's queue until a place is free.
     pub max_connections: usize,
+    /// Time for the head of a request, or an HTTP/2 frame, to arrive once it has begun, and for a new connection to begin.
+    pub head_timeout: Duration,
+    /// A connection without requests is closed after this time; after `head_timeout` when others wait for a place.
+    pub idle_timeout: Duration,
+    /// `camunda.api.grpc.min-keep-alive-interval`: a gRPC client that pings more often is sent away; `None`: it may.
+    pub min_ping_interval: Option<Duration>,
     /// Jobs on their way to one stream and not yet taken by its connection.
     pub job_stream_credit: u32,
     /// A silent REST job stream gets a blank line, an idle gRPC connection a ping, after this time; who does not take it is
@@ -109,6 +115,9 @@ impl Default for GatewayConfig {
             max_buffered_bytes: 64 << 20,
             body_timeout: Duration::from_secs(30),
             max_connections: 8192,
+            head_timeout: Duration::from_secs(10),
+            idle_timeout: Duration::from_secs(300),
+            min_ping_interval: Some(Duration::from_secs(30)),
             job_stream_credit: 32,
             stream_keep_alive: Duration::from_secs(15),
             shutdown_grace: Duration::from_secs(5),

@@ -21,6 +21,7 @@ mod admission;
 mod call;
 mod check;
 mod config;
+mod connection;
 mod detail;
 mod grpc;
 pub mod metrics;
@@ -35,4 +36,4 @@ pub use config::{ExecutorConfig, GatewayConfig, LongPolling, MultipartLimits, Ov
 pub use metrics::GatewayMetrics;
 pub use rest::openapi::OPENAPI;
 pub use server::Gateway;
-pub use trace::{RequestSpan, SpanListener};
+pub use trace::{RequestSpan, SpanListener, TraceParent};

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{Request, Response};
+use http::{Request, Response, Version};
 use http_body::Body;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -23,6 +23,7 @@ use tokio::task::JoinSet;
 use crate::admission::Gate;
 use crate::call::FrontEnd;
 use crate::config::GatewayConfig;
+use crate::connection::{Activity, LastingBody, Verdict, Watch, Watched};
 use crate::grpc::GrpcServices;
 use crate::metrics::{GatewayMetrics, Protocol};
 use crate::rest;
@@ -106,15 +107,16 @@ impl Gateway {
         let grpc_server = http_server(&config).http2_only();
         let services = GrpcServices::new(grpc_front);
         services.serving().await;
-        let rest = accept(rest, &config, stop.clone(), |stream, stop| {
+        let rest = accept(rest, &config, stop.clone(), |accepted| {
             let front = Arc::clone(&rest_front);
             let service = move |request| rest::handle(Arc::clone(&front), request);
-            connection(&rest_server, stream, service, stop)
+            connection(&rest_server, accepted, None, service)
         });
-        let grpc = accept(grpc, &config, stop, |stream, stop| {
+        let ping_interval = config.min_ping_interval;
+        let grpc = accept(grpc, &config, stop, |accepted| {
             let services = services.clone();
             let service = move |request| services.handle(request);
-            connection(&grpc_server, stream, service, stop)
+            connection(&grpc_server, accepted, ping_interval, service)
         });
         let stopping = async {
             shutdown.await;
@@ -143,7 +145,7 @@ fn http_server(config: &GatewayConfig) -> auto::Builder<TokioExecutor> {
     builder
         .http1()
         .timer(TokioTimer::new())
-        // A timer per request costs more than a connection that is idle in the middle of its head; those are bounded.
+        // A timer per request costs too much: the watch over connections has one for all of them.
         .header_read_timeout(None)
         .max_buf_size(64 << 10);
     builder
@@ -161,22 +163,49 @@ fn http_server(config: &GatewayConfig) -> auto::Builder<TokioExecutor> {
 
 type Connection = Pin<Box<dyn Future<Output = ()> + Send>>;
 
+/// A connection that has just been made.
+struct Accepted {
+    stream: TcpStream,
+    activity: Arc<Activity>,
+    stop: Stop,
+    /// How long a connection that has to end may take for it.
+    patience: Duration,
+}
+
 fn connection<S, F, B, E>(
     server: &auto::Builder<TokioExecutor>,
-    stream: TcpStream,
+    accepted: Accepted,
+    ping_interval: Option<Duration>,
     service: S,
-    stop: Stop,
 ) -> Connection
 where
     S: Fn(Request<Incoming>) -> F + Send + Sync + 'static,
     F: Future<Output = Result<Response<B>, E>> + Send + 'static,
-    B: Body<Data = Bytes> + Send + 'static,
+    B: Body<Data = Bytes> + Send + Unpin + 'static,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
 {
-    let service = service_fn(service);
+    let Accepted {
+        stream,
+        activity,
+        stop,
+        patience,
+    } = accepted;
+    let seen = Arc::clone(&activity);
+    let service = service_fn(move |request: Request<Incoming>| {
+        let under_way = seen.request();
+        if request.version() < Version::HTTP_2 {
+            seen.partial(false, false);
+        }
+        let answer = service(request);
+        async move {
+            let response = answer.await?;
+            Ok::<_, E>(response.map(|body| LastingBody::new(body, under_way)))
+        }
+    });
+    let io = Watched::new(stream, Arc::clone(&activity), ping_interval);
     let connection = server
-        .serve_connection(TokioIo::new(stream), service)
+        .serve_connection(TokioIo::new(io), service)
         .into_owned();
     Box::pin(async move {
         let mut connection = std::pin::pin!(connection);
@@ -185,6 +214,17 @@ where
             () = stop.stopped() => {
                 connection.as_mut().graceful_shutdown();
                 connection.await
+            }
+            verdict = activity.verdict() => {
+                tracing::debug!(?verdict, "a connection is ended");
+                match verdict {
+                    Verdict::TooSlow => Ok(()),
+                    Verdict::Idle => {
+                        connection.as_mut().graceful_shutdown();
+                        let ended = tokio::time::timeout(patience, connection).await;
+                        ended.unwrap_or(Ok(()))
+                    }
+                }
             }
         };
         if let Err(error) = ended {
@@ -198,9 +238,22 @@ async fn accept(
     listener: TcpListener,
     config: &GatewayConfig,
     stop: Stop,
-    connect: impl Fn(TcpStream, Stop) -> Connection,
+    connect: impl Fn(Accepted) -> Connection,
 ) {
     let room = Arc::new(Semaphore::new(config.max_connections.max(1)));
+    let watch = Watch::new(config, Arc::clone(&room));
+    let accepting = accept_watched(listener, config, stop.clone(), room, &watch, connect);
+    tokio::join!(watch.run(stop), accepting);
+}
+
+async fn accept_watched(
+    listener: TcpListener,
+    config: &GatewayConfig,
+    stop: Stop,
+    room: Arc<Semaphore>,
+    watch: &Watch,
+    connect: impl Fn(Accepted) -> Connection,
+) {
     let mut connections = JoinSet::new();
     let mut stopped = std::pin::pin!(stop.clone().stopped());
     loop {
@@ -212,7 +265,12 @@ async fn accept(
         match accepted {
             Ok((stream, permit)) => {
                 prepare(&stream);
-                let connection = connect(stream, stop.clone());
+                let connection = connect(Accepted {
+                    stream,
+                    activity: watch.opened(),
+                    stop: stop.clone(),
+                    patience: config.shutdown_grace,
+                });
                 connections.spawn(async move {
                     connection.await;
                     drop(permit);

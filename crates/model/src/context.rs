@@ -15,6 +15,8 @@ use crate::xml::{Node, bpmn_name, local_reference};
 pub(crate) struct Definitions<'x> {
     messages: HashMap<&'x str, Message<'x>>,
     errors: HashMap<&'x str, Error<'x>>,
+    /// Messages and errors whose id another one has before them.
+    repeated: Vec<Node<'x>>,
 }
 
 /// A message. Its values are parsed once and shared, however many elements refer to it.
@@ -42,24 +44,39 @@ impl<'x> Definitions<'x> {
             };
             match bpmn_name(node) {
                 Some("message") => {
+                    if definitions.messages.contains_key(id) {
+                        definitions.repeated.push(node);
+                        continue;
+                    }
                     let values = OnceCell::new();
-                    definitions
-                        .messages
-                        .entry(id)
-                        .or_insert(Message { node, values });
+                    definitions.messages.insert(id, Message { node, values });
                 }
                 Some("error") => {
+                    if definitions.errors.contains_key(id) {
+                        definitions.repeated.push(node);
+                        continue;
+                    }
                     let code = node.attribute("errorCode").filter(|code| !code.is_empty());
                     let (code, thrown) = (code.map(Arc::from), OnceCell::new());
-                    definitions
-                        .errors
-                        .entry(id)
-                        .or_insert(Error { node, code, thrown });
+                    let error = Error { node, code, thrown };
+                    definitions.errors.insert(id, error);
                 }
                 _ => {}
             }
         }
         definitions
+    }
+
+    /// Two definitions with one id: it could not be told which one an element means.
+    pub(crate) fn check(&self, findings: &mut Findings) {
+        for node in &self.repeated {
+            let id = node.attribute("id").unwrap_or_default();
+            let name = bpmn_name(*node).unwrap_or_default();
+            let message = format!(
+                "The id '{id}' is used by another {name} of this file. Give each {name} its own id"
+            );
+            findings.add(*node, message);
+        }
     }
 
     pub(crate) fn message(&self, reference: &str) -> Option<&Message<'x>> {

@@ -109,6 +109,25 @@ pub struct Element {
     pub kind: ElementKind,
 }
 
+impl Element {
+    /// What triggers or is thrown by an event (`bpmnEventType`); `UNSPECIFIED` for what is no event.
+    pub fn event_type(&self) -> &'static str {
+        match &self.kind {
+            ElementKind::StartEvent | ElementKind::EndEvent(EndEvent::None) => "NONE",
+            ElementKind::EndEvent(EndEvent::Error { .. }) => "ERROR",
+            ElementKind::EndEvent(EndEvent::Terminate) => "TERMINATE",
+            ElementKind::IntermediateCatchEvent(CatchEvent::Timer(_)) => "TIMER",
+            ElementKind::IntermediateCatchEvent(CatchEvent::Message(_)) => "MESSAGE",
+            ElementKind::BoundaryEvent(boundary) => match boundary.event {
+                BoundaryTrigger::Timer(_) => "TIMER",
+                BoundaryTrigger::Message(_) => "MESSAGE",
+                BoundaryTrigger::Error { .. } => "ERROR",
+            },
+            _ => "UNSPECIFIED",
+        }
+    }
+}
+
 /// What is particular to a kind of element.
 #[derive(Debug)]
 pub enum ElementKind {

@@ -115,6 +115,7 @@ fn compile_all(
     }
     refuse_strangers(root, findings);
     let definitions = Definitions::new(root);
+    definitions.check(findings);
     let mut seen = HashSet::new();
     let mut compiled = Vec::new();
     let mut executable = 0;

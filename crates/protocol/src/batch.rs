@@ -177,6 +177,7 @@ pub struct BatchReader<'a> {
     position: u64,
     timestamp: i64,
     source: Option<u64>,
+    command: &'a [u8],
 }
 
 impl<'a> BatchReader<'a> {
@@ -200,6 +201,7 @@ impl<'a> BatchReader<'a> {
             position: number(1),
             timestamp: number(9) as i64,
             source: None,
+            command: &[],
         })
     }
 
@@ -230,6 +232,7 @@ impl<'a> BatchReader<'a> {
 impl<'a> Iterator for BatchReader<'a> {
     type Item = Result<Record<'a>, DecodeError>;
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         if self.at >= self.bytes.len() {
             return None;
@@ -245,9 +248,11 @@ impl<'a> Iterator for BatchReader<'a> {
         record.timestamp = self.timestamp;
         if record.record_type == RecordType::Command {
             self.source = Some(self.position);
+            self.command = record.body;
         } else {
             record.source = self.source;
         }
+        record.command = self.command;
         self.position += 1;
         Some(Ok(record))
     }

@@ -70,7 +70,18 @@ pub enum Command {
         expression: String,
         variables: Document,
     },
+    /// Reads open incidents, oldest first.
+    ListIncidents {
+        partition: u32,
+        /// Only those with a higher key; [`Key::NONE`] begins with the first.
+        after: Key,
+        /// At most this many, and at most [`MAX_LISTED_INCIDENTS`].
+        limit: u32,
+    },
 }
+
+/// Incidents in one answer.
+pub const MAX_LISTED_INCIDENTS: u32 = 1000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UpdateJobKind {

@@ -92,15 +92,15 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Goes past a text.
+    /// Goes past a text; returns its length in bytes.
     #[inline]
-    pub fn skip_text(&mut self) -> Result<(), DecodeError> {
+    pub fn skip_text(&mut self) -> Result<usize, DecodeError> {
         let length = self.length()?;
         self.at += length;
         if self.at > self.bytes.len() {
             return Err(self.error("text"));
         }
-        Ok(())
+        Ok(length)
     }
 
     /// An optional field: is it there? Its value follows.
@@ -140,7 +140,7 @@ mod tests {
             for number in list {
                 proptest::prop_assert_eq!(fields.u32(), Ok(number));
             }
-            proptest::prop_assert_eq!(fields.skip_text(), Ok(()));
+            proptest::prop_assert_eq!(fields.skip_text(), Ok(text.len()));
             proptest::prop_assert_eq!(fields.is_some(), Ok(some.is_some()));
         }
 

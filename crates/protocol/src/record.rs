@@ -16,7 +16,7 @@
 use crate::fields::Fields;
 use crate::intent::ValueType;
 use crate::key::{self, Key};
-use crate::value::RecordValue;
+use crate::value::{CommandValue, RecordValue};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -42,6 +42,8 @@ pub struct Record<'a> {
     pub position: u64,
     /// Position of the command that caused this record; `None` for the command itself.
     pub source: Option<u64>,
+    /// Body of that command's header, or of this record's own; empty if there is none.
+    pub(crate) command: &'a [u8],
     /// Epoch milliseconds.
     pub timestamp: i64,
     pub record_type: RecordType,
@@ -76,16 +78,16 @@ impl<'a> Record<'a> {
         Fields::new(self.body, self.value_type, self.version)
     }
 
-    /// Decodes the body. Version 1 is the only one of every value type so far.
+    /// Decodes the body, also that of an earlier version.
     pub fn value<V: RecordValue>(&self) -> Result<V, DecodeError> {
-        if self.version != V::VERSION {
-            return Err(DecodeError::Unknown {
-                what: "body version",
-                id: self.version,
-                at: 0,
-            });
+        if self.version == V::VERSION {
+            return self.decode();
         }
-        self.decode()
+        V::read_earlier(self.version, self.body).ok_or(DecodeError::Unknown {
+            what: "body version",
+            id: self.version,
+            at: 0,
+        })
     }
 
     /// Decodes the body as any shape (rejections and command headers have their own).
@@ -95,6 +97,12 @@ impl<'a> Record<'a> {
             version: self.version,
             reason: e.to_string(),
         })
+    }
+
+    /// What the client gave with the command that caused this record, to find it again.
+    pub fn operation_reference(&self) -> Option<u64> {
+        let head: CommandValue = postcard::from_bytes(self.command).ok()?;
+        head.operation_reference
     }
 
     pub fn intent_name(&self) -> &'static str {
@@ -211,6 +219,7 @@ pub(crate) fn skip_event(
 }
 
 /// Reads the record at `at`; the caller fills in position, source and time.
+#[inline]
 pub(crate) fn read<'a>(bytes: &'a [u8], at: &mut usize) -> Result<Record<'a>, DecodeError> {
     let start = *at;
     let truncated = || DecodeError::Truncated(start);
@@ -246,6 +255,7 @@ pub(crate) fn read<'a>(bytes: &'a [u8], at: &mut usize) -> Result<Record<'a>, De
     Ok(Record {
         position: 0,
         source: None,
+        command: &[],
         timestamp: 0,
         record_type,
         value_type,

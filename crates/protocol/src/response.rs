@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::key::Key;
+use crate::value::IncidentValue;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Response {
@@ -33,6 +34,21 @@ pub enum Response {
         result: String,
         warnings: Vec<String>,
     },
+    IncidentsListed {
+        incidents: Vec<OpenIncident>,
+        /// There are more after the last one.
+        more: bool,
+    },
+}
+
+/// An incident that waits to be resolved.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OpenIncident {
+    pub key: Key,
+    pub incident: IncidentValue,
+    pub bpmn_process_id: Arc<str>,
+    pub process_definition_version: i32,
+    pub element_id: Arc<str>,
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -21,6 +21,11 @@ pub trait RecordValue: Serialize + DeserializeOwned {
     /// Version of the body's encoding.
     const VERSION: u8 = 1;
     type Intent: Intent;
+
+    /// Reads a body of an earlier version. `None` if there was no such version, or it cannot be read.
+    fn read_earlier(_version: u8, _body: &[u8]) -> Option<Self> {
+        None
+    }
 }
 
 macro_rules! record_values {
@@ -41,7 +46,6 @@ record_values! {
     MessageSubscriptionValue: MessageSubscription, MessageSubscriptionIntent;
     ProcessMessageSubscriptionValue: ProcessMessageSubscription, ProcessMessageSubscriptionIntent;
     JobBatchValue: JobBatch, JobBatchIntent;
-    TimerValue: Timer, TimerIntent;
     VariableValue: Variable, VariableIntent;
     VariableDocumentValue: VariableDocument, VariableDocumentIntent;
     ProcessInstanceCreationValue: ProcessInstanceCreation, ProcessInstanceCreationIntent;
@@ -198,6 +202,41 @@ pub struct TimerValue {
     pub due_date: i64,
     /// How often it still fires, this time included; -1 for ever.
     pub repetitions: i32,
+    /// The cycle, if an expression gave it: later times follow from this text, whatever has become of the variables.
+    pub cycle: Arc<str>,
+}
+
+/// Version 1: a cycle was computed anew each time.
+#[derive(Deserialize)]
+struct TimerValue1 {
+    element_instance_key: Key,
+    process_instance_key: Key,
+    process_definition_key: Key,
+    target_element: u32,
+    due_date: i64,
+    repetitions: i32,
+}
+
+impl RecordValue for TimerValue {
+    const VALUE_TYPE: ValueType = ValueType::Timer;
+    const VERSION: u8 = 2;
+    type Intent = TimerIntent;
+
+    fn read_earlier(version: u8, body: &[u8]) -> Option<TimerValue> {
+        if version != 1 {
+            return None;
+        }
+        let earlier: TimerValue1 = crate::record::decode(body).ok()?;
+        Some(TimerValue {
+            element_instance_key: earlier.element_instance_key,
+            process_instance_key: earlier.process_instance_key,
+            process_definition_key: earlier.process_definition_key,
+            target_element: earlier.target_element,
+            due_date: earlier.due_date,
+            repetitions: earlier.repetitions,
+            cycle: Arc::default(),
+        })
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

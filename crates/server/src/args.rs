@@ -53,7 +53,7 @@ impl ConfigArgs {
     /// # Errors
     /// Every problem of the configuration.
     pub fn load(&self) -> Result<Loaded, ConfigError> {
-        let mut given = Vec::new();
+        let mut documents = Vec::new();
         let mut problems = Vec::new();
         let default = Path::new(DEFAULT_FILE);
         let files = default
@@ -63,15 +63,18 @@ impl ConfigArgs {
             .chain(self.config.iter().map(PathBuf::as_path));
         for file in files {
             match source::file(file) {
-                Ok(settings) => given.extend(settings),
+                Ok(found) => documents.extend(found),
                 Err(problem) => problems.push(problem),
             }
         }
         // Names that are not Unicode are nobody's settings.
         let variables = std::env::vars_os()
             .filter_map(|(name, text)| Some((name.into_string().ok()?, text.into_string().ok()?)));
-        given.extend(source::environment(variables));
-        given.extend(self.flags(&mut problems));
+        let mut outside = source::environment(variables);
+        outside.extend(self.flags(&mut problems));
+        let mut given = config::select(documents, &mut outside);
+        given.extend(outside);
+        problems.extend(config::fill(&mut given, &|name| std::env::var(name).ok()));
         match config::resolve(&given) {
             Ok(loaded) if problems.is_empty() => Ok(loaded),
             Ok(_) => Err(ConfigError(problems)),

@@ -39,6 +39,8 @@ enum Command {
     Start(cli::start::StartArgs),
     /// Show nodes, partitions and their health.
     Status(cli::status::StatusArgs),
+    /// List open incidents with their keys.
+    Incidents(cli::incidents::IncidentsArgs),
     /// Put load on a server and report what a user of it would have seen.
     Load(Box<skep_load::LoadArgs>),
     /// Evaluate a FEEL expression.
@@ -57,6 +59,7 @@ fn main() -> ExitCode {
         Command::Deploy(args) => cli::block_on(cli::deploy::run(args)),
         Command::Start(args) => cli::block_on(cli::start::run(args)),
         Command::Status(args) => cli::block_on(cli::status::run(args)),
+        Command::Incidents(args) => cli::block_on(cli::incidents::run(args)),
         Command::Load(args) => cli::load(*args),
         Command::Feel(args) => cli::feel::run(&args),
         Command::Log(args) => cli::log::run(&args),

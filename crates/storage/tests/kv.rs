@@ -11,12 +11,9 @@ use skep_storage::kv::{
     FjallConfig, FjallKv, KvBatch, KvStore, MemoryKv, Row, StreamReader, StreamWriter,
 };
 
-/// Small buffers, so that little data already goes through files and compaction.
 fn config() -> FjallConfig {
     FjallConfig {
         cache_bytes: 1 << 20,
-        write_buffer_bytes: 1 << 20,
-        rotate_bytes: 200_000,
         worker_threads: 1,
     }
 }
@@ -134,7 +131,7 @@ fn the_disk_store_keeps_its_content_over_restarts() {
     drop(store);
     let store = fjall(directory.path());
     assert_eq!(all(&store), before);
-    store.close().unwrap();
+    drop(store);
     let store = fjall(directory.path());
     assert_eq!(
         (all(&store), store.meta().unwrap()),
@@ -149,6 +146,78 @@ fn a_table_that_does_not_exist_is_refused() {
         .commit(batch(&[(200, "a", Some("1"))], None))
         .unwrap_err();
     assert!(error.to_string().contains("table 200"), "{error}");
+}
+
+#[test]
+fn the_last_change_of_a_key_in_a_batch_counts() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut stores: [Box<dyn KvStore>; 2] =
+        [Box::new(MemoryKv::new()), Box::new(fjall(directory.path()))];
+    for store in &mut stores {
+        let changes = [
+            (1, "a", Some("first")),
+            (1, "b", Some("gone")),
+            (1, "a", None),
+            (1, "a", Some("last")),
+            (1, "b", None),
+        ];
+        store.commit(batch(&changes, None)).unwrap();
+        assert_eq!(
+            rows(store.scan(1, b"", None)),
+            [("a".to_string(), "last".to_string())]
+        );
+    }
+}
+
+#[test]
+fn the_room_of_deleted_rows_can_be_had_back_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = fjall(directory.path());
+    let noise = |number: u32| -> Vec<u8> {
+        let mut state = number.wrapping_mul(0x9e37_79b9) | 1;
+        let mut next = || {
+            state ^= state << 13;
+            state ^= state >> 17;
+            state ^= state << 5;
+            state.to_be_bytes()
+        };
+        (0..1024).flat_map(|_| next()).collect()
+    };
+    for commit in 0..3_u32 {
+        let mut batch = KvBatch::new();
+        for row in commit * 1000..(commit + 1) * 1000 {
+            batch.put(1, row.to_be_bytes(), noise(row));
+        }
+        store.commit(batch).unwrap();
+    }
+    let full = store.disk_bytes();
+    assert!(full > 10 << 20, "{full} bytes");
+    let reader = store.reader();
+    let mut batch = KvBatch::new();
+    for row in 1..3000_u32 {
+        batch.delete(1, row.to_be_bytes());
+    }
+    store.commit(batch).unwrap();
+    store.reclaim().unwrap();
+    let left = store.disk_bytes();
+    assert!(left < 1 << 20, "{left} of {full} bytes are left");
+    assert_eq!(
+        reader.get(1, &0_u32.to_be_bytes()).unwrap(),
+        Some(noise(0)),
+        "what was not deleted is there"
+    );
+    assert_eq!(reader.rows(1).count(), 1);
+}
+
+#[test]
+fn a_reader_sees_what_was_installed_and_what_was_committed_after_that() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = fjall(directory.path());
+    let reader = store.reader();
+    install(&mut store, chunks(&filled(), 4096)).unwrap();
+    store.commit(batch(&[(1, "new", Some("1"))], None)).unwrap();
+    assert_eq!(reader.get(1, b"new").unwrap(), Some(b"1".to_vec()));
+    assert_eq!(reader.rows(1).count(), 601);
 }
 
 fn filled() -> MemoryKv {

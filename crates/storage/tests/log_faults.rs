@@ -327,6 +327,65 @@ fn a_failed_flush_is_never_acknowledged_nor_tried_again() {
 }
 
 #[test]
+fn what_a_failed_flush_left_in_the_cache_is_made_durable_before_the_log_goes_on() {
+    // After a failed flush the kernel takes the pages for clean: the next process reads the frames, and flushing them
+    // again does nothing. What is appended behind them would be worth nothing after a power failure.
+    for (size, clean) in [(10, false), (3000, false), (10, true)] {
+        let disk = MemoryDisk::new();
+        let (mut log, _) = open(&disk);
+        log.append(&[entry(1, 1, 10)]).unwrap();
+        disk.fail_syncs(1);
+        assert!(log.append(&[entry(2, 1, size), entry(3, 1, 20)]).is_err());
+        drop(log);
+        disk.kill();
+        let (mut log, recovered) = open(&disk);
+        assert_eq!(recovered.last.index, 3, "it is seen");
+        log.append(&[entry(4, 1, 10)]).unwrap();
+        if clean {
+            log.close().unwrap();
+        }
+        disk.crash(&mut |_| 0);
+        let (_, recovered) = open(&disk);
+        assert_eq!(recovered.last.index, 4, "acknowledged after the restart");
+    }
+}
+
+#[test]
+fn the_log_grows_in_small_steps_when_the_disk_has_no_room_for_a_large_one() {
+    let disk = MemoryDisk::new();
+    let config = || LogConfig {
+        segment_bytes: 1 << 20,
+        grow_bytes: 256 << 10,
+        ..small()
+    };
+    let (mut log, _) = try_open(&disk, config()).unwrap();
+    log.append(&[entry(1, 1, 1000)]).unwrap();
+    disk.set_capacity(Some(disk.used() + (100 << 10)));
+    let mut last = 1;
+    while log.append(&[entry(last + 1, 1, 1000)]).is_ok() {
+        last += 1;
+    }
+    assert!(last > 300, "only {last} entries found room");
+    drop(log);
+    let (_, recovered) = try_open(&disk, config()).unwrap();
+    assert_eq!(recovered.last.index, last);
+}
+
+#[test]
+fn a_flush_that_finds_no_room_ends_the_log_like_any_failed_flush() {
+    let disk = MemoryDisk::new();
+    let (mut log, _) = open(&disk);
+    log.append(&[entry(1, 1, 10)]).unwrap();
+    disk.fail_syncs_with(1, std::io::ErrorKind::StorageFull);
+    let error = log.append(&[entry(2, 1, 10)]).unwrap_err();
+    assert!(!error.is_disk_full(), "waiting is no remedy: {error}");
+    assert!(matches!(
+        log.append(&[entry(2, 1, 10)]),
+        Err(StorageError::Poisoned { .. })
+    ));
+}
+
+#[test]
 fn a_failed_write_stops_the_log() {
     let disk = MemoryDisk::new();
     let (mut log, _) = open(&disk);

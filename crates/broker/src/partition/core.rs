@@ -38,11 +38,14 @@ pub enum CoreError {
 #[derive(Debug)]
 pub struct Released {
     pub index: u64,
+    /// The entry's payload; `None` when nothing was recorded.
+    pub batch: Option<Bytes>,
     pub effects: Effects,
 }
 
 struct Proposed {
     index: u64,
+    batch: Option<Bytes>,
     effects: Effects,
     next_position: u64,
 }
@@ -76,6 +79,7 @@ pub struct PartitionCore {
     evaluated: u64,
     evaluated_term: u64,
     committed_position: u64,
+    replayed: u64,
 }
 
 impl PartitionCore {
@@ -93,6 +97,7 @@ impl PartitionCore {
             evaluated: checkpoint.0,
             evaluated_term: checkpoint.1,
             committed_position,
+            replayed: 0,
         }
     }
 
@@ -131,6 +136,16 @@ impl PartitionCore {
     /// Index and term of the entry that the state in memory goes up to.
     pub fn evaluated(&self) -> (u64, u64) {
         (self.evaluated, self.evaluated_term)
+    }
+
+    /// Entries proposed and not committed.
+    pub fn inflight(&self) -> usize {
+        self.proposed.len()
+    }
+
+    /// Records that were applied and not evaluated here.
+    pub fn replayed(&self) -> u64 {
+        self.replayed
     }
 
     /// Position of the newest committed record.
@@ -200,6 +215,7 @@ impl PartitionCore {
                 let index = self.evaluated.max(self.applied);
                 self.proposed.push_back(Proposed {
                     index,
+                    batch: None,
                     effects,
                     next_position,
                 });
@@ -219,6 +235,7 @@ impl PartitionCore {
                 (self.evaluated, self.evaluated_term) = (id.index, id.term);
                 self.proposed.push_back(Proposed {
                     index: id.index,
+                    batch: Some(batch),
                     effects,
                     next_position,
                 });
@@ -255,6 +272,7 @@ impl PartitionCore {
                             index: entry.index,
                             reason,
                         })?;
+                        self.replayed += self.engine.next_position() - 1 - self.committed_position;
                         self.committed_position = self.engine.next_position() - 1;
                     }
                     self.applied = entry.index;
@@ -354,6 +372,7 @@ fn release(
         *committed_position = first.next_position - 1;
         released.push(Released {
             index: first.index,
+            batch: first.batch,
             effects: first.effects,
         });
     }

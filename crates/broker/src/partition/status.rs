@@ -16,6 +16,8 @@ pub struct PartitionStatus {
     pub limit: RequestLimit,
     /// The log cannot grow: its disk is full.
     pub stalled: AtomicBool,
+    /// The disk is nearly full: room that can be given back is given back.
+    pub disk_low: AtomicBool,
     pub processing_paused: AtomicBool,
     /// Position of the newest evaluated record, and of the newest committed one.
     pub processed_position: AtomicU64,
@@ -32,6 +34,8 @@ pub struct PartitionStatus {
     pub state_bytes: AtomicUsize,
     /// Epoch milliseconds of the last checkpoint that reached the store; 0 before the first.
     pub checkpoint_time: AtomicI64,
+    /// The state's clock while it is pinned by `PUT /v2/clock`, epoch milliseconds; `i64::MIN` while it is not.
+    pub pinned_clock: AtomicI64,
 }
 
 impl PartitionStatus {
@@ -42,6 +46,7 @@ impl PartitionStatus {
             failure: Mutex::new(None),
             limit,
             stalled: AtomicBool::new(false),
+            disk_low: AtomicBool::new(false),
             processing_paused: AtomicBool::new(false),
             processed_position: AtomicU64::new(0),
             committed_position: AtomicU64::new(0),
@@ -56,6 +61,7 @@ impl PartitionStatus {
             activated_jobs: AtomicUsize::new(0),
             state_bytes: AtomicUsize::new(0),
             checkpoint_time: AtomicI64::new(0),
+            pinned_clock: AtomicI64::new(i64::MIN),
         }
     }
 

@@ -15,27 +15,28 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
 use parking_lot::Mutex;
 use skep_engine::state::State;
-use skep_engine::{Engine, EngineConfig, RemoteCommand, RequestId, StreamId};
+use skep_engine::{Engine, EngineConfig, RemoteCommand, RequestId, StreamId, header_of};
+use skep_metrics::Gauge;
 use skep_protocol::command::{Command, Request};
 use skep_protocol::service::{Answer, PartitionRole, Responder, Timings};
 use skep_protocol::{Failure, Key, Response};
 use skep_replication::{Group, GroupConfig, RecoveredLog};
 use skep_storage::StorageError;
-use skep_storage::disk::RealDisk;
+use skep_storage::disk::{RealDisk, create_dir_durably};
 use skep_storage::kv::{FjallConfig, FjallKv, KvStore};
 use skep_storage::log::{
     AppendTimes, EntryId, Log, LogConfig, LogReader, LogWriter, Report, WriterConfig,
 };
 
 use super::checkpoint::{Capture, CheckpointMeta, PendingRows, StoredRows};
-use super::core::{BATCH_BYTES, CoreError, PartitionCore, Polled};
+use super::core::{BATCH_BYTES, CoreError, MAX_INFLIGHT_ENTRIES, PartitionCore, Polled};
 use super::requests::{Requests, Waiting};
 use super::status::PartitionStatus;
 use crate::clock::Clock;
 use crate::config::BrokerConfig;
 use crate::flow_control::RequestLimit;
 use crate::job_streams::{Stream, StreamRegistry};
-use crate::metrics::PartitionMetrics;
+use crate::metrics::{Context, PartitionMetrics, WorkCounter, nanos};
 
 use self::open::open_engine;
 pub use self::open::start;
@@ -103,6 +104,24 @@ pub struct PartitionHandle {
 }
 
 impl PartitionHandle {
+    /// A partition that could not start: it takes nothing and says why.
+    pub fn failed(
+        config: &BrokerConfig,
+        partition: u32,
+        metrics: Arc<PartitionMetrics>,
+        reason: String,
+    ) -> Arc<PartitionHandle> {
+        let limit = RequestLimit::new(&config.flow_control);
+        let status = Arc::new(PartitionStatus::new(partition, limit));
+        status.fail(reason);
+        Arc::new(PartitionHandle {
+            inbox: Inbox(unbounded().0),
+            status,
+            metrics,
+            thread: Mutex::new(None),
+        })
+    }
+
     /// Ends the thread after a last checkpoint.
     pub fn stop(&self) {
         self.inbox.send(Message::Stop);
@@ -169,9 +188,14 @@ pub struct Partition {
     last_append: u64,
     status: Arc<PartitionStatus>,
     metrics: Arc<PartitionMetrics>,
+    work: WorkCounter,
     outlet: Arc<dyn Outlet>,
     clock: Arc<Clock>,
     commands_in_batch: usize,
+    batch_started: Option<Instant>,
+    opened: Instant,
+    /// When the log was told to compact itself.
+    compacting: Option<Instant>,
     checkpoint: Option<CapturedCheckpoint>,
     captures: u64,
     checkpoint_waiters: Vec<Sender<Result<(), String>>>,
@@ -180,6 +204,8 @@ pub struct Partition {
     next_tick: Instant,
     next_check: Instant,
     due_at: Option<i64>,
+    /// Nothing is due before: the partition is under pressure.
+    rest_until: i64,
     wakers: Vec<std::task::Waker>,
     panics: Panics,
     stopping: bool,
@@ -212,7 +238,15 @@ impl Partition {
         loop {
             self.drive(&mut polled)?;
             self.recover_from_panic()?;
-            if self.stopping && self.inflight.is_empty() && self.checkpoint.is_none() {
+            // What a full disk holds up was not acknowledged; a stop does not wait for somebody to make room.
+            let written = self.inflight.is_empty() || self.status.stalled.load(Ordering::Relaxed);
+            let waits_for_log = self
+                .checkpoint
+                .as_ref()
+                .is_some_and(|c| c.storing.is_none());
+            let stored = self.checkpoint.is_none()
+                || waits_for_log && self.status.stalled.load(Ordering::Relaxed);
+            if self.stopping && written && stored {
                 return Ok(());
             }
             self.take_messages()?;
@@ -305,6 +339,7 @@ impl Partition {
                 route,
             } => {
                 let started = Instant::now();
+                self.batch_started.get_or_insert(started);
                 let id = self.requests.insert(Waiting {
                     responder,
                     received,
@@ -325,15 +360,21 @@ impl Partition {
                 if let Some(waiting) = self.requests.get_mut(id) {
                     waiting.evaluation = evaluation;
                 }
-                self.metrics.evaluated(evaluation);
+                let (_, value_type, intent) = header_of(&request.command);
+                self.work.accepted(Context::UserCommand);
+                self.work.evaluated(value_type, intent, evaluation);
+                let wait = started.saturating_duration_since(received);
+                self.metrics.inbox_wait.observe(nanos(wait));
                 self.after_command(id, &request.command)?;
             }
             Message::Remote(command) => {
+                self.work.accepted(Context::InterPartition);
                 self.guarded(None, |core, streams| {
                     core.process_remote(now, &command, streams);
                 })?;
             }
             Message::Yield { key, deadline } => {
+                self.work.accepted(Context::Internal);
                 self.guarded(None, |core, streams| {
                     core.yield_job(now, key, deadline, streams);
                 })?;
@@ -364,7 +405,10 @@ impl Partition {
                 Ok(())
             }
             // A batch has one time, and from here on it is another.
-            Command::PinClock { .. } | Command::ResetClock => self.propose(),
+            Command::PinClock { .. } | Command::ResetClock => {
+                self.publish_status();
+                self.propose()
+            }
             _ => Ok(()),
         }
     }
@@ -388,14 +432,21 @@ impl Partition {
         let due = check || self.due_at.is_some_and(|due| due <= time);
         if due && self.can_process() {
             let pressure = self.under_pressure();
+            self.work.accepted(Context::Scheduled);
             let due = self.guarded(None, |core, streams| core.run_due(time, pressure, streams))?;
             self.due_at = match due {
-                Some(due) if !due.more => due.next.filter(|next| *next > time),
+                Some(due) if !due.more => due.next,
                 _ => Some(time),
             };
+            // What the pressure has put off stays due, and must not be looked at in every turn.
+            self.rest_until = match self.due_at {
+                Some(due_at) if pressure => due_at,
+                _ => i64::MIN,
+            };
         } else {
-            let next = self.core.engine().next_due().filter(|next| *next > time);
-            self.due_at = next.or(self.due_at);
+            // A command may have made something due, perhaps at once.
+            let next = self.core.engine().next_due();
+            self.due_at = next.map(|next| next.max(self.rest_until));
         }
         Ok(())
     }
@@ -456,7 +507,19 @@ impl Partition {
 
     fn propose(&mut self) -> Result<(), CoreError> {
         let proposed = Instant::now();
-        if let Some(index) = self.core.propose()? {
+        let records = self.core.engine().batch_len();
+        let index = self.core.propose()?;
+        if records > 0 {
+            self.metrics.proposed.inc();
+            if let Some(started) = self.batch_started.take() {
+                let time = proposed.saturating_duration_since(started);
+                self.metrics.batch_time.observe(nanos(time));
+            }
+            if index.is_none() {
+                self.metrics.deferred.inc();
+            }
+        }
+        if let Some(index) = index {
             let commands = std::mem::take(&mut self.commands_in_batch);
             self.inflight.push_back(Inflight {
                 index,
@@ -475,6 +538,9 @@ impl Partition {
             self.core.poll(polled)?;
             for append in polled.output.appends.drain(..) {
                 self.last_append = append.number;
+                self.metrics
+                    .appended_entries
+                    .inc_by(append.frames.len() as u64);
                 if let Some(writer) = &self.writer {
                     // A writer that has stopped has reported why.
                     let _ = writer.append(append.number, append.frames);
@@ -489,6 +555,9 @@ impl Partition {
             if polled.became_leader {
                 self.status.set_role(PartitionRole::Leader);
                 self.due_at = Some(0);
+                self.metrics
+                    .recovery
+                    .set(self.opened.elapsed().as_secs_f64());
                 tracing::info!(
                     partition = self.status.partition,
                     term = self.core.group().term(),
@@ -501,7 +570,7 @@ impl Partition {
                 self.rebuild("the node is no longer the leader of this partition")?;
             }
             for released in polled.released.drain(..) {
-                self.release(released.index, released.effects);
+                self.release(released);
             }
             self.store_checkpoint();
             for waker in self.wakers.drain(..) {
@@ -541,6 +610,9 @@ impl Partition {
                 );
             }
             Report::Compacted { index } => {
+                if let Some(ordered) = self.compacting.take() {
+                    self.metrics.compaction.observe(nanos(ordered.elapsed()));
+                }
                 tracing::debug!(partition = self.status.partition, index, "log compacted");
             }
             Report::Failed { error } => {
@@ -554,7 +626,21 @@ impl Partition {
         Ok(())
     }
 
-    fn publish_status(&self) {
+    fn publish_status(&mut self) {
+        let gauge = |to: &Gauge, value: u64| {
+            to.set(i64::try_from(value).unwrap_or(i64::MAX));
+        };
+        let metrics = &self.metrics;
+        gauge(&metrics.inflight_appends, self.core.inflight() as u64);
+        gauge(&metrics.append_limit, MAX_INFLIGHT_ENTRIES as u64);
+        gauge(&metrics.append_index, self.core.group().last_index());
+        gauge(&metrics.commit_index, self.core.applied());
+        let uncommitted = self.core.group().last_index() - self.core.applied();
+        gauge(&metrics.uncommitted_entries, uncommitted);
+        let counted = metrics.replayed.inner();
+        counted.store(self.core.replayed(), Ordering::Relaxed);
+        let unfinished = self.core.engine().state.distributions.unfinished();
+        self.work.look(unfinished.count());
         let engine = self.core.engine();
         let status = &self.status;
         let set =
@@ -568,6 +654,10 @@ impl Partition {
         set(&status.waiting_jobs, engine.state.jobs.activatable_count());
         set(&status.activated_jobs, engine.state.jobs.activated_count());
         set(&status.state_bytes, engine.state.resident_bytes());
+        let pinned = engine.state.counters.pinned_clock;
+        status
+            .pinned_clock
+            .store(pinned.unwrap_or(i64::MIN), Ordering::Relaxed);
         status
             .processed_position
             .store(engine.next_position() - 1, Ordering::Relaxed);
@@ -589,8 +679,4 @@ impl Partition {
         }
         tracing::info!(partition = self.status.partition, "partition stopped");
     }
-}
-
-fn nanos(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

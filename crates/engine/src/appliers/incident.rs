@@ -5,14 +5,13 @@ use skep_protocol::intent::IncidentIntent as Intent;
 use skep_protocol::value::{ErrorType, IncidentValue};
 
 use super::Apply;
-use crate::state::incidents::IncidentRow;
 use crate::state::{JobState, State};
 
 impl Apply<IncidentValue> for State {
     fn apply(&mut self, key: Key, intent: Intent, value: &IncidentValue, _timestamp: i64) {
         match intent {
             Intent::Created => {
-                self.incidents.table.insert(key, IncidentRow(value.clone()));
+                self.incidents.insert(key, value.clone());
                 if let Some(element) = self.elements.get_mut(value.element_instance_key) {
                     element.extra().incidents.push(key);
                 }
@@ -25,7 +24,7 @@ impl Apply<IncidentValue> for State {
                 }
             }
             Intent::Resolved => {
-                self.incidents.table.remove(key);
+                self.incidents.remove(key);
                 if let Some(element) = self.elements.get_mut(value.element_instance_key) {
                     element.extra().incidents.retain(|k| *k != key);
                 }

@@ -50,14 +50,23 @@ pub(crate) fn evaluate(
         }
     }
     let Evaluation { value, warnings } = expression.evaluate(&Named(named), &eval_context(cx));
-    match warnings
-        .into_iter()
-        .find(|w| w.code == WarningCode::AssertFailure)
-    {
-        Some(failed) => Err(format!(
+    // Other warnings explain a null, which is a result; these mean that there is none.
+    let fatal = |code| {
+        matches!(
+            code,
+            WarningCode::AssertFailure | WarningCode::LimitExceeded
+        )
+    };
+    match warnings.into_iter().find(|w| fatal(w.code)) {
+        Some(failed) if failed.code == WarningCode::AssertFailure => Err(format!(
             "Assertion failure on evaluate the expression '{}': {}",
             expression.text(),
             cause(&failed.message)
+        )),
+        Some(failed) => Err(format!(
+            "The expression '{}' could not be evaluated: {}",
+            expression.text(),
+            failed.message
         )),
         None => Ok(value),
     }
@@ -116,18 +125,20 @@ pub(crate) fn integer(cx: &mut Context<'_>, value: &TextValue, scope: Key) -> Re
         TextValue::Expression(expression) => {
             let value = evaluate(cx, expression, scope, &[])
                 .map_err(|message| Problem::new(ErrorType::ExtractValueError, message))?;
-            value
-                .as_i64()
-                .ok_or_else(|| wrong(expression.text(), type_name(&value)))
+            value.as_i64().ok_or_else(|| match &value {
+                Value::Number(_) => wrong(expression.text(), &value.to_json()),
+                other => wrong(expression.text(), type_name(other)),
+            })
         }
     }
 }
 
-/// A date, time or duration as text: temporal values become their ISO form.
+/// A date, time or duration as text: temporal values become their ISO form. `expected` says which it is to be.
 pub(crate) fn temporal_text(
     cx: &mut Context<'_>,
     value: &TextValue,
     scope: Key,
+    expected: &str,
 ) -> Result<Arc<str>, Problem> {
     let expression = match value {
         TextValue::Static(text) => return Ok(text.clone()),
@@ -141,8 +152,7 @@ pub(crate) fn temporal_text(
             Err(Problem::new(
                 ErrorType::ExtractValueError,
                 format!(
-                    "Expected result of the expression '{}' to be one of 'DURATION, PERIOD, DATE_TIME, STRING', \
-                     but was '{}'.",
+                    "Expected result of the expression '{}' to be {expected}, as a value or as text, but was '{}'.",
                     expression.text(),
                     type_name(&value)
                 ),

@@ -1,12 +1,45 @@
-//! INCIDENT RESOLVE: the cause is mended, the element goes on where it stopped.
+//! INCIDENT RESOLVE: the cause is mended, the element goes on where it stopped. And the list of those that wait for it.
+
+use std::sync::Arc;
 
 use skep_model::ElementKind;
+use skep_protocol::command::MAX_LISTED_INCIDENTS;
 use skep_protocol::intent::IncidentIntent;
+use skep_protocol::response::OpenIncident;
 use skep_protocol::{Key, RejectionType, Response};
 
 use super::bpmn::{Step, Subject, exclusive_gateway, incidents, lifecycle};
 use super::{Context, Outcome, reject};
-use crate::state::ElementState;
+use crate::state::{DeployedProcess, ElementState};
+
+/// Reads open incidents; changes nothing.
+pub(crate) fn list(cx: &mut Context<'_>, after: Key, limit: u32) -> Outcome {
+    let limit = limit.min(MAX_LISTED_INCIDENTS) as usize;
+    let mut keys: Vec<Key> = cx.state.incidents.after(after).take(limit + 1).collect();
+    let more = keys.len() > limit;
+    keys.truncate(limit);
+    let mut incidents = Vec::with_capacity(keys.len());
+    for key in keys {
+        let Some(incident) = cx.state.incidents.get(key).cloned() else {
+            continue;
+        };
+        let process = cx.process(incident.process_definition_key);
+        let element = |process: &Arc<DeployedProcess>| {
+            let element = process.graph.elements.get(incident.element as usize)?;
+            Some(element.id.clone())
+        };
+        incidents.push(OpenIncident {
+            key,
+            element_id: process.as_ref().and_then(element).unwrap_or_default(),
+            process_definition_version: process.as_ref().map_or(0, |p| p.version),
+            bpmn_process_id: process
+                .map(|p| p.bpmn_process_id.clone())
+                .unwrap_or_default(),
+            incident,
+        });
+    }
+    Ok(Some(Response::IncidentsListed { incidents, more }))
+}
 
 pub(crate) fn resolve(cx: &mut Context<'_>, key: Key) -> Outcome {
     let Some(incident) = cx.state.incidents.get(key).cloned() else {

@@ -1,7 +1,9 @@
 //! TIMER TRIGGER: the due date has come.
 
+use std::sync::Arc;
+
 use skep_model::timer_value::Cycle;
-use skep_model::{BoundaryTrigger, ElementIndex, ElementKind, Timer};
+use skep_model::{BoundaryTrigger, ElementIndex, ElementKind, TextValue, Timer};
 use skep_protocol::Key;
 use skep_protocol::intent::TimerIntent;
 use skep_protocol::value::TimerValue;
@@ -27,20 +29,9 @@ pub(crate) fn trigger(cx: &mut Context<'_>, key: Key) {
     events::trigger(cx, &el, target, Vec::new());
 }
 
-/// The timer of a cycle that follows one that has fired. Its text is evaluated again, as the log holds no expression.
+/// The timer of a cycle that follows one that has fired; none at the end of the calendar.
 fn next_of_cycle(cx: &mut Context<'_>, el: &Subject, fired: &TimerValue) -> Option<TimerValue> {
-    let element = el
-        .process
-        .graph
-        .elements
-        .get(fired.target_element as usize)?;
-    let ElementKind::BoundaryEvent(event) = &element.kind else {
-        return None;
-    };
-    let BoundaryTrigger::Timer(Timer::Cycle(text)) = &event.event else {
-        return None;
-    };
-    let text = expression::temporal_text(cx, text, el.key).ok()?;
+    let text = cycle_of(cx, el, fired)?;
     let due_date = Cycle::parse(&text).ok()?.next(fired.due_date)?;
     let repetitions = if fired.repetitions > 0 {
         fired.repetitions - 1
@@ -52,4 +43,22 @@ fn next_of_cycle(cx: &mut Context<'_>, el: &Subject, fired: &TimerValue) -> Opti
         repetitions,
         ..fired.clone()
     })
+}
+
+fn cycle_of(cx: &mut Context<'_>, el: &Subject, fired: &TimerValue) -> Option<Arc<str>> {
+    if !fired.cycle.is_empty() {
+        return Some(fired.cycle.clone());
+    }
+    let index = fired.target_element as usize;
+    let ElementKind::BoundaryEvent(event) = &el.process.graph.elements.get(index)?.kind else {
+        return None;
+    };
+    match &event.event {
+        BoundaryTrigger::Timer(Timer::Cycle(TextValue::Static(text))) => Some(text.clone()),
+        // Timers of version 1 do not bring their text.
+        BoundaryTrigger::Timer(Timer::Cycle(value)) => {
+            expression::temporal_text(cx, value, el.key, "a cycle").ok()
+        }
+        _ => None,
+    }
 }

@@ -15,6 +15,11 @@ pub trait Row: Serialize + DeserializeOwned {
     /// Number of its table in the store; fixed for ever.
     const TABLE: u8;
 
+    /// Reads a stored row, also one that an earlier version has written.
+    fn read(bytes: &[u8]) -> Result<Self, String> {
+        decode(bytes)
+    }
+
     /// Estimated bytes in memory.
     fn weight(&self) -> usize {
         size_of::<Self>()
@@ -86,7 +91,7 @@ impl Tables {
 
     pub fn scan<V: Row>(&self, visit: &mut dyn FnMut(&[u8], V)) -> Result<(), StoreError> {
         self.store.scan(V::TABLE, &mut |key, bytes| {
-            let row = decode(bytes).map_err(|e| unreadable(V::TABLE, key, &e))?;
+            let row = V::read(bytes).map_err(|e| unreadable(V::TABLE, key, &e))?;
             visit(key, row);
             Ok(())
         })
@@ -99,7 +104,7 @@ impl Tables {
             .get(V::TABLE, &key)
             .and_then(|bytes| match bytes {
                 None => Ok(None),
-                Some(bytes) => decode(&bytes)
+                Some(bytes) => V::read(&bytes)
                     .map(Some)
                     .map_err(|e| unreadable(V::TABLE, &key, &e)),
             });
@@ -163,7 +168,7 @@ impl<V: Row> Table<V> {
         mut visit: impl FnMut(Key, V),
     ) -> Result<Table<V>, StoreError> {
         Table::open_raw(tables, |key, bytes| {
-            let row = decode(bytes).map_err(|e| unreadable(V::TABLE, &key.0.to_be_bytes(), &e))?;
+            let row = V::read(bytes).map_err(|e| unreadable(V::TABLE, &key.0.to_be_bytes(), &e))?;
             visit(key, row);
             Ok(())
         })

@@ -121,6 +121,41 @@ fn a_cycle_without_number_repeats_until_the_activity_ends() {
     rig.assert_completed(instance);
 }
 
+/// Whatever becomes of the variables that its text came from.
+#[test]
+fn a_running_cycle_goes_on_as_it_began() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .service_task("task", "work")
+        .end("e")
+        .boundary_cycle("tick", "task", "=period")
+        .end("e2");
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", r#"{"period":"R4/PT1M"}"#);
+    rig.advance(MINUTE);
+    for wrong in [r#"{"period":null}"#, r#"{"period":"R/PT1H"}"#] {
+        rig.set_variables(instance, wrong, false);
+        rig.advance(MINUTE);
+    }
+    rig.advance(10 * MINUTE);
+    let fired = rig.intents("TIMER");
+    assert_eq!(fired.iter().filter(|i| **i == "TRIGGERED").count(), 4);
+}
+
+#[test]
+fn a_cycle_that_repeats_nothing_fires_once() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .service_task("task", "work")
+        .end("e")
+        .boundary_cycle("tick", "task", "R0/PT1M")
+        .end("e2");
+    let mut rig = Rig::with(bpmn);
+    rig.create("p", "{}");
+    rig.advance(10 * MINUTE);
+    assert_eq!(rig.intents("TIMER"), ["CREATED", "TRIGGERED"]);
+}
+
 #[test]
 fn at_a_sub_process_it_ends_everything_inside() {
     let bpmn = Bpmn::process("p")

@@ -2,7 +2,8 @@
 
 use crate::support::*;
 use skep_model::builder::Bpmn;
-use skep_protocol::Key;
+use skep_protocol::command::Command;
+use skep_protocol::{Key, Response};
 
 #[test]
 fn resolving_an_unknown_incident_is_refused() {
@@ -101,4 +102,37 @@ fn an_activity_that_waits_for_its_output_mapping_can_still_be_interrupted() {
     rig.publish("stop", "k", 0, "{}");
     assert!(rig.completed(instance).contains(&"stop".to_string()));
     rig.assert_completed(instance);
+}
+
+#[test]
+fn open_incidents_are_listed_and_the_list_leaves_no_trace() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .service_task("t", "=missing")
+        .end("e");
+    let mut rig = Rig::with(bpmn);
+    for _ in 0..3 {
+        rig.create("p", "{}");
+    }
+    let mut list = |after, limit| {
+        let command = Command::ListIncidents {
+            partition: 1,
+            after,
+            limit,
+        };
+        match rig.send(command).unwrap() {
+            Response::IncidentsListed { incidents, more } => (incidents, more),
+            other => panic!("{other:?}"),
+        }
+    };
+    let (first, more) = list(Key::NONE, 2);
+    assert_eq!((first.len(), more), (2, true));
+    assert_eq!(
+        (&*first[0].element_id, &*first[0].bpmn_process_id),
+        ("t", "p")
+    );
+    let (rest, more) = list(first[1].key, 2);
+    assert_eq!((rest.len(), more), (1, false));
+    assert!(rest[0].key > first[1].key);
+    assert_eq!(rig.intents("INCIDENT"), ["CREATED"; 3]);
 }

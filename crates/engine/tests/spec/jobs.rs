@@ -194,6 +194,34 @@ fn a_job_is_offered_again_after_its_time_out() {
     rig.assert_completed(instance);
 }
 
+/// It is offered again: to fail it would take a try from the next worker.
+#[test]
+fn a_job_whose_time_out_has_passed_cannot_be_failed_by_its_first_worker() {
+    let mut rig = Rig::with(process());
+    rig.create("p", "{}");
+    let job = activate(&mut rig, |_| {}).unwrap().remove(0);
+    rig.advance(MINUTE + 1);
+    let fail = Command::FailJob(FailJob {
+        job_key: job.key,
+        retries: 0,
+        retry_back_off: 0,
+        error_message: "".into(),
+        variables: Document::new(),
+    });
+    let throw = Command::ThrowError(ThrowError {
+        job_key: job.key,
+        error_code: "code".into(),
+        error_message: "".into(),
+        variables: Document::new(),
+    });
+    for late in [fail, throw] {
+        let (kind, reason) = rejected(rig.send(late));
+        assert_eq!(kind, "INVALID_STATE");
+        assert!(reason.contains("not activated"), "{reason}");
+    }
+    assert_eq!(rig.job("work").retries, job.retries);
+}
+
 #[test]
 fn a_partition_under_pressure_offers_nothing_again() {
     let mut rig = Rig::with(process());

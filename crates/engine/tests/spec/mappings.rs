@@ -125,3 +125,19 @@ fn events_and_sub_processes_map_too() {
     assert_eq!(rig.variable(instance, "c"), None);
     rig.assert_completed(instance);
 }
+
+/// A result that was given up is none: it must not pass for null.
+#[test]
+fn an_input_that_needs_too_much_work_is_an_incident() {
+    let mut rig = Rig::with(task(|t| {
+        t.input("=for a in 1..10000, b in 1..10000 return a + b", "x")
+    }));
+    rig.create("p", "{}");
+    let incident = rig.incident();
+    assert_eq!(incident.kind, "IO_MAPPING_ERROR");
+    assert!(
+        incident.message.contains("could not be evaluated"),
+        "{}",
+        incident.message
+    );
+}

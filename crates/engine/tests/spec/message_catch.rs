@@ -84,3 +84,19 @@ fn both_sides_of_the_subscription_are_written() {
         ["CREATED", "CORRELATING", "CORRELATED"]
     );
 }
+
+#[test]
+fn an_empty_message_name_is_an_incident_that_variables_mend() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .catch_message("catch", "=name", "=\"k\"")
+        .end("e");
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", r#"{"name":"  "}"#);
+    let incident = rig.incident();
+    assert_eq!(incident.kind, "EXTRACT_VALUE_ERROR");
+    rig.set_variables(instance, r#"{"name":"paid"}"#, false);
+    rig.resolve(incident.key).unwrap();
+    rig.publish("paid", "k", 0, "{}");
+    rig.assert_completed(instance);
+}

@@ -74,6 +74,29 @@ fn type_and_retries_may_be_expressions() {
 }
 
 #[test]
+fn retries_that_are_no_number_of_tries_are_an_incident() {
+    for (tries, said) in [
+        ("-1", "from 0 to"),
+        ("99999999999", "from 0 to"),
+        ("2.7", "'2.7'"),
+    ] {
+        let bpmn = Bpmn::process("p")
+            .start("start")
+            .service_task("task", "work")
+            .retries("=tries")
+            .end("end");
+        let mut rig = Rig::with(bpmn);
+        let instance = rig.create("p", &format!(r#"{{"tries":{tries}}}"#));
+        let incident = rig.incident();
+        assert_eq!(incident.kind, "EXTRACT_VALUE_ERROR");
+        assert!(incident.message.contains(said), "{}", incident.message);
+        rig.set_variables(instance, r#"{"tries":2}"#, false);
+        rig.resolve(incident.key).unwrap();
+        assert_eq!(rig.job("work").retries, 2);
+    }
+}
+
+#[test]
 fn a_task_without_successor_ends_the_process() {
     let bpmn = Bpmn::process("p")
         .start("start")

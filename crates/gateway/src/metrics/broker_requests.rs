@@ -9,7 +9,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::registry::Registry;
 use skep_protocol::{Command, Failure, Key, Response};
 
-use super::timer::{DEFAULT_BOUNDS, Timer, TimerFamily};
+use skep_metrics::{DEFAULT_BOUNDS, Histogram, HistogramFamily};
 
 /// Partitions whose handles are kept; row 0 is for requests whose partition nobody knows (refused before routing).
 const KEPT_PARTITIONS: usize = 17;
@@ -70,6 +70,8 @@ impl RequestKind {
             Command::PinClock { .. } => (13, None),
             Command::ResetClock => (14, None),
             Command::EvaluateExpression { .. } => (15, None),
+            // Asked by the management port, which is no gateway.
+            Command::ListIncidents { .. } => (15, None),
         };
         RequestKind {
             kind,
@@ -101,7 +103,7 @@ impl RequestKind {
 /// Requests to the broker by partition and type.
 #[derive(Debug)]
 pub struct BrokerRequests {
-    latency: TimerFamily<RequestLabels>,
+    latency: HistogramFamily<RequestLabels>,
     total: Family<RequestLabels, Counter>,
     failed: Family<FailureLabels, Counter>,
     handles: Box<[OnceLock<Handles>]>,
@@ -109,7 +111,7 @@ pub struct BrokerRequests {
 
 #[derive(Clone, Debug)]
 struct Handles {
-    latency: Timer,
+    latency: Histogram,
     total: Counter,
 }
 
@@ -131,7 +133,7 @@ struct FailureLabels {
 impl BrokerRequests {
     pub(super) fn new() -> BrokerRequests {
         BrokerRequests {
-            latency: TimerFamily::new(
+            latency: HistogramFamily::new(
                 "zeebe_gateway_request_latency_seconds",
                 "From the gateway to the broker and back",
                 DEFAULT_BOUNDS,

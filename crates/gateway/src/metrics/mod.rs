@@ -5,7 +5,6 @@
 pub(crate) mod broker_requests;
 mod long_polling;
 pub(crate) mod served;
-mod timer;
 mod topology;
 
 use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue};
@@ -13,12 +12,12 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
+use skep_metrics::{FINE_BOUNDS, Histogram, HistogramFamily};
 use skep_protocol::service::Timings;
 
 pub use broker_requests::BrokerRequests;
 pub use long_polling::{LongPolls, QueuedPoll};
 pub use served::{GrpcCalls, HttpRequests};
-pub use timer::{Bounds, DEFAULT_BOUNDS, REQUEST_BOUNDS, STAGE_BOUNDS, Timer, TimerFamily};
 pub use topology::TopologyMetrics;
 
 /// The front end that a request came through.
@@ -52,8 +51,8 @@ pub struct GatewayMetrics {
     pub long_polls: LongPolls,
     pub job_streams: JobStreams,
     pub topology: TopologyMetrics,
-    stages: TimerFamily<StageLabels>,
-    stage_handles: [[Timer; STAGES.len()]; 2],
+    stages: HistogramFamily<StageLabels>,
+    stage_handles: [[Histogram; STAGES.len()]; 2],
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -102,10 +101,10 @@ impl Default for GatewayMetrics {
 
 impl GatewayMetrics {
     pub fn new() -> GatewayMetrics {
-        let stages = TimerFamily::new(
+        let stages = HistogramFamily::new(
             "skep_request_stage_seconds",
             "Where requests spend their time; the sum over the stages is the latency",
-            STAGE_BOUNDS,
+            FINE_BOUNDS,
         );
         let handles = |protocol| STAGES.map(|stage| stages.get(StageLabels { protocol, stage }));
         let stage_handles = [handles(Protocol::rest), handles(Protocol::grpc)];
@@ -200,7 +199,7 @@ mod tests {
             commit: 60,
         };
         metrics.observe_stages(Protocol::rest, 7, 8, &broker, 1000);
-        let sums = metrics.stage_handles[0].iter().map(Timer::sum_ns);
+        let sums = metrics.stage_handles[0].iter().map(Histogram::sum);
         assert_eq!(
             sums.collect::<Vec<_>>(),
             [7, 8, 1, 20, 30, 40, 500, 60, 334]

@@ -7,9 +7,9 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::registry::Registry;
 
-use super::timer::{REQUEST_BOUNDS, Timer, TimerFamily};
 use crate::grpc::rpcs::{RPCS, SERVICE};
 use crate::rest::routes::ROUTES;
+use skep_metrics::{FINE_BOUNDS, Histogram, HistogramFamily};
 
 /// Statuses whose handles are kept; another one is looked up when it occurs.
 const STATUSES: [u16; 16] = [
@@ -19,9 +19,9 @@ const STATUSES: [u16; 16] = [
 /// REST requests by route and status.
 #[derive(Debug)]
 pub struct HttpRequests {
-    family: TimerFamily<HttpLabels>,
+    family: HistogramFamily<HttpLabels>,
     /// By route, then by position in `STATUSES`. The last row is for requests that match no route.
-    handles: Box<[[OnceLock<Timer>; STATUSES.len()]]>,
+    handles: Box<[[OnceLock<Histogram>; STATUSES.len()]]>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -40,10 +40,10 @@ pub const NO_ROUTE: usize = ROUTES.len();
 impl HttpRequests {
     pub(super) fn new() -> HttpRequests {
         HttpRequests {
-            family: TimerFamily::new(
+            family: HistogramFamily::new(
                 "http_server_requests_seconds",
                 "REST requests",
-                REQUEST_BOUNDS,
+                FINE_BOUNDS,
             ),
             handles: (0..=ROUTES.len()).map(|_| Default::default()).collect(),
         }
@@ -58,7 +58,7 @@ impl HttpRequests {
         }
     }
 
-    fn timer(&self, route: usize, status: u16) -> Timer {
+    fn timer(&self, route: usize, status: u16) -> Histogram {
         let (method, uri) = match ROUTES.get(route) {
             Some(route) => (route.method, route.path),
             None => ("UNKNOWN", "UNKNOWN"),
@@ -108,7 +108,7 @@ const CODES: [&str; 17] = [
 /// gRPC calls by rpc and status code.
 #[derive(Debug)]
 pub struct GrpcCalls {
-    durations: TimerFamily<GrpcLabels>,
+    durations: HistogramFamily<GrpcLabels>,
     received: Family<RpcLabels, Counter>,
     sent: Family<RpcLabels, Counter>,
     handles: Box<[RpcHandles]>,
@@ -118,7 +118,7 @@ pub struct GrpcCalls {
 struct RpcHandles {
     received: Counter,
     sent: Counter,
-    durations: [OnceLock<Timer>; CODES.len()],
+    durations: [OnceLock<Histogram>; CODES.len()],
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -155,10 +155,10 @@ impl GrpcCalls {
             }
         });
         GrpcCalls {
-            durations: TimerFamily::new(
+            durations: HistogramFamily::new(
                 "grpc_server_processing_duration_seconds",
                 "gRPC calls",
-                REQUEST_BOUNDS,
+                FINE_BOUNDS,
             ),
             handles: handles.collect(),
             received,

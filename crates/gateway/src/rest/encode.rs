@@ -65,6 +65,11 @@ pub fn response(response: Response, echo: Echo) -> Result<HttpResponse<RestBody>
                 o.key("processInstanceKey", process_instance_key);
             });
         }
+        Response::IncidentsListed { .. } => {
+            return Err(Failure::Internal(
+                "Incidents were listed that no route asks for.".into(),
+            ));
+        }
         Response::ExpressionEvaluated { result, warnings } => {
             let Echo::Expression(expression) = echo else {
                 return Err(Failure::Internal(

@@ -1,5 +1,6 @@
 //! The gateways over real sockets, against a broker that does what a test tells it.
 
+mod connections;
 mod fake;
 mod grpc;
 mod http;
@@ -17,4 +18,5 @@ mod rest_errors;
 mod rest_routes;
 mod schema;
 mod shutdown;
+mod spans;
 mod streams;

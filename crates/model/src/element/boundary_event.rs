@@ -33,10 +33,10 @@ pub(crate) fn parse<'x>(node: Node<'x>, context: &mut Context<'_, 'x>) -> Option
                 code: event::error::caught(definition, context)?,
             }
         }
-        kind @ ("signal" | "conditional" | "escalation" | "compensation") => {
+        kind @ ("signal" | "conditional" | "escalation" | "compensate") => {
             context.add(
                 node,
-                not_supported_yet(&format!("The {kind} boundary event")),
+                not_supported_yet(&format!("The {} boundary event", event::called(kind))),
             );
             return None;
         }

@@ -18,8 +18,11 @@ pub(crate) fn parse<'x>(node: Node<'x>, context: &mut Context<'_, 'x>) -> Option
         "error" => EndEvent::Error {
             code: event::error::thrown(definition, context)?,
         },
-        kind @ ("message" | "signal" | "escalation" | "compensation") => {
-            context.add(node, not_supported_yet(&format!("The {kind} end event")));
+        kind @ ("message" | "signal" | "escalation" | "compensate") => {
+            context.add(
+                node,
+                not_supported_yet(&format!("The {} end event", event::called(kind))),
+            );
             return None;
         }
         _ => {

@@ -56,14 +56,23 @@ pub(crate) fn exactly_one<'x>(node: Node<'x>, context: &mut Context<'_, 'x>) -> 
     definition
 }
 
+/// The kind of an event definition as people call it.
+pub(crate) fn called(kind: &str) -> &str {
+    match kind {
+        "compensate" => "compensation",
+        other => other,
+    }
+}
+
 /// Refuses an event definition that this position cannot have.
 pub(crate) fn refuse(definition: Node<'_>, position: &str, context: &mut Context<'_, '_>) {
     let message = match kind(definition) {
         "cancel" => never_supported("A cancel event", "Use an error event"),
         kind @ ("timer" | "message" | "error" | "signal" | "escalation" | "conditional"
-        | "compensation" | "terminate" | "link") => {
+        | "compensate" | "terminate" | "link") => {
             format!(
-                "The event definition '{kind}' is not possible at this position ({position}). Choose another type of event"
+                "The event definition '{}' is not possible at this position ({position}). Choose another type of event",
+                called(kind)
             )
         }
         other => {

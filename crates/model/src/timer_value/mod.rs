@@ -22,17 +22,33 @@ impl InvalidTimerValue {
 
 /// Reads an ISO 8601 date-time with zone, such as `2026-10-01T12:00:00Z`, `2026-10-02T08:09:40+02:00` or
 /// `2026-10-02T08:09:40+02:00[Europe/Berlin]`, as milliseconds since the epoch. The offset decides; the name of a zone
-/// in brackets is a remark.
+/// in brackets is a remark. Without an offset the zone decides, as in FEEL's `2026-10-02T08:09:40@Europe/Berlin`.
 ///
 /// # Errors
 /// When the text has another form or lies outside of the years -9999 to 9999.
 pub fn parse_date(text: &str) -> Result<i64, InvalidTimerValue> {
     let text = text.trim();
-    let timestamp: jiff::Timestamp = text.parse().map_err(|_| {
-        InvalidTimerValue::new("expected is a date-time with zone as in ISO 8601, for instance 2026-10-01T12:00:00Z or 2026-10-01T14:00:00+02:00")
-    })?;
-    Ok(timestamp.as_millisecond())
+    if let Ok(timestamp) = text.parse::<jiff::Timestamp>() {
+        return Ok(timestamp.as_millisecond());
+    }
+    // FEEL writes the name of a zone behind an @, and then there is no offset.
+    if let Some((local, zone)) = text.split_once('@')
+        && let Ok(zoned) = format!("{local}[{zone}]").parse::<jiff::Zoned>()
+    {
+        return Ok(zoned.timestamp().as_millisecond());
+    }
+    // The last day of the calendar, a popular "never", lies beyond what a time stamp of the library can be.
+    if let Some(local) = text.strip_suffix(['Z', 'z'])
+        && let Ok(local) = local.parse::<jiff::civil::DateTime>()
+    {
+        let epoch = jiff::civil::DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
+        let millis = local.duration_since(epoch).as_millis();
+        return i64::try_from(millis).map_err(|_| InvalidTimerValue::new(DATE));
+    }
+    Err(InvalidTimerValue::new(DATE))
 }
+
+const DATE: &str = "expected is a date-time with zone as in ISO 8601, for instance 2026-10-01T12:00:00Z or 2026-10-01T14:00:00+02:00";
 
 #[cfg(test)]
 mod tests {
@@ -52,6 +68,13 @@ mod tests {
         ] {
             assert_eq!(parse_date(text), Ok(NOON), "{text}");
         }
+    }
+
+    #[test]
+    fn a_zone_by_name_and_the_end_of_the_calendar_are_read() {
+        assert_eq!(parse_date("2026-10-01T14:00:00@Europe/Berlin"), Ok(NOON));
+        assert_eq!(parse_date("9999-12-31T23:59:59Z"), Ok(253_402_300_799_000));
+        assert!(parse_date("2026-10-01T14:00:00@Europe/Atlantis").is_err());
     }
 
     #[test]

@@ -132,7 +132,7 @@ fn boundary_events() {
             .service_task("t", "work")
             .end("e")
     };
-    for kind in ["signal", "conditional", "escalation", "compensation"] {
+    for kind in ["signal", "conditional", "escalation", "compensate"] {
         refused(
             task().boundary("x", "t").content(&definition(kind)),
             "x",
@@ -148,7 +148,7 @@ fn boundary_events() {
 
 #[test]
 fn end_events() {
-    for kind in ["message", "signal", "escalation", "compensation"] {
+    for kind in ["message", "signal", "escalation", "compensate"] {
         refused(
             Bpmn::process("p")
                 .start("s")

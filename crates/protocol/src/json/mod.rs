@@ -1,22 +1,28 @@
 //! Records as JSON, in the shape that exporters and people see (`records.md` of the API facts).
 
+mod lineage;
 mod values;
 
+pub use lineage::{Lineage, Path, Started};
 use serde_json::{Value, json};
 
 use crate::key::Key;
 use crate::record::{DecodeError, Record, RecordType};
-use crate::value::{CommandValue, RejectionValue};
+use crate::value::RejectionValue;
 
 /// Looks up what records name by index.
 pub trait Definitions {
     /// Process id, version, element id and element type of an element. Index 0 is the process itself.
     fn element(&self, process_definition_key: Key, element: u32) -> Option<ElementNames>;
 
+    /// The place of a call activity among those of its process, in the order of their ids.
+    fn calling_element(&self, process_definition_key: Key, element: u32) -> Option<u32>;
+
+    /// The element instances that the records are about. To be told of each record before it is rendered.
+    fn lineage(&self) -> &Lineage;
+
     /// The partition whose log the records stand in.
-    fn partition_id(&self) -> u32 {
-        1
-    }
+    fn partition_id(&self) -> u32;
 }
 
 #[derive(Clone, Debug, Default)]
@@ -46,18 +52,13 @@ pub fn render(record: &Record<'_>, definitions: &dyn Definitions) -> Result<Valu
         "brokerVersion": env!("CARGO_PKG_VERSION"),
         "recordVersion": record.version,
         "authorizations": {},
-        "operationReference": -1,
+        "operationReference": record.operation_reference().map_or(json!(-1), |reference| json!(reference)),
         "batchOperationReference": -1,
         "value": {},
     });
     match record.record_type {
         RecordType::Event => out["value"] = values::render(record, definitions)?,
-        RecordType::Command => {
-            let head: CommandValue = record.decode()?;
-            if let Some(reference) = head.operation_reference {
-                out["operationReference"] = json!(reference);
-            }
-        }
+        RecordType::Command => {}
         RecordType::CommandRejection => {
             let rejection: RejectionValue = record.decode()?;
             out["rejectionType"] = json!(rejection.rejection_type.as_str());

@@ -131,6 +131,7 @@ pub fn job_batch() -> JobBatchValue {
 
 pub fn timer() -> TimerValue {
     TimerValue {
+        cycle: "R3/PT1H".into(),
         element_instance_key: key(1),
         process_instance_key: key(2),
         process_definition_key: key(3),

@@ -68,7 +68,7 @@ pub async fn run(args: StatusArgs) -> anyhow::Result<()> {
             ]);
         }
     }
-    text.push_str(&table(&rows));
+    text.push_str(&super::table(&rows));
     super::print(&text)?;
     if sick.is_empty() {
         Ok(())
@@ -92,23 +92,4 @@ async fn partitions(management: &str) -> Value {
     } else {
         Value::Null
     }
-}
-
-fn table<const N: usize>(rows: &[[String; N]]) -> String {
-    let width = |column: usize| {
-        let cells = rows.iter().filter_map(|row| row.get(column));
-        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..N).map(width).collect();
-    let mut text = String::new();
-    for row in rows {
-        let cells: Vec<String> = row
-            .iter()
-            .zip(&widths)
-            .map(|(cell, width)| format!("{cell:<width$}"))
-            .collect();
-        text.push_str(cells.join("  ").trim_end());
-        text.push('\n');
-    }
-    text
 }

@@ -1,6 +1,7 @@
 //! The table as text: docs/configuration.md, and what `skep config` prints.
 
 use super::table::KEYS;
+use super::without_effect::WITHOUT_EFFECT;
 use super::{Effective, Settings};
 
 const INTRODUCTION: &str = "# Configuration
@@ -21,6 +22,11 @@ Spelling is relaxed: `max-message-size`, `maxMessageSize` and `MAXMESSAGESIZE` a
 Names of older releases still work, with a warning; the old and the new name with different values stop the start. A value
 that cannot be stops the start as well, and says which one, where it was given and what is expected. A name that is unknown
 or not supported has no effect and is named in a warning.
+
+A YAML file may have several documents (`---`); one with `spring.config.activate.on-profile` holds where that profile is active
+(`spring.profiles.active` in a file, the environment or a flag; `!name`, `a & b` and `a | b` are understood). In every value
+`${NAME}` stands for an environment variable or another setting, and `${NAME:default}` has a default; without either the server
+does not start.
 
 | Setting | Default | What it does | Older names |
 |---|---|---|---|
@@ -53,8 +59,26 @@ pub fn markdown() -> String {
             others.join(" ")
         ));
     }
+    text.push_str(WITHOUT);
+    for setting in WITHOUT_EFFECT {
+        let names: Vec<String> = setting
+            .names
+            .iter()
+            .map(|name| format!("`{name}`"))
+            .collect();
+        text.push_str(&format!("| {} | {} |\n", names.join(" "), setting.reason));
+    }
     text
 }
+
+const WITHOUT: &str = "
+## Settings without effect
+
+They are accepted, with a warning that says why nothing changes.
+
+| Setting | Why |
+|---|---|
+";
 
 /// Every setting as a line of YAML, with its source as a comment.
 pub fn listing(effective: &[Effective]) -> String {

@@ -1,11 +1,16 @@
 //! Configuration: built-in defaults, then files, then the environment, then flags; the last one wins.
 
 pub mod docs;
+mod placeholders;
+mod profiles;
 mod settings;
 pub mod source;
 mod table;
 mod value;
+mod without_effect;
 
+pub use placeholders::fill;
+pub use profiles::select;
 pub use settings::{LogFormat, Settings, TraceSettings};
 pub use source::{Given, Source};
 
@@ -126,6 +131,7 @@ pub fn resolve(given: &[Given]) -> Result<Loaded, ConfigError> {
             source: chosen.map_or(Source::Default, |chosen| chosen.given.source.clone()),
         });
     }
+    problems.extend(settings.shift_ports().err());
     problems.extend(settings.contradictions());
     if problems.is_empty() {
         Ok(Loaded {
@@ -166,6 +172,12 @@ const OURS: [&str; 7] = [
 ];
 
 fn unknown(given: &Given) -> Option<String> {
+    if let Some(reason) = without_effect::reason(given) {
+        return Some(format!(
+            "{} ({}) has no effect: {reason}",
+            given.name, given.source
+        ));
+    }
     let name = squeeze(&given.name);
     let environment = matches!(given.source, Source::Environment(_));
     if !environment

@@ -60,7 +60,16 @@ pub struct Settings {
     pub log_format: LogFormat,
     pub trace: TraceSettings,
     pub worker_threads: usize,
+    /// Ten times this is added to every port.
+    pub port_offset: u16,
+    /// Bounds requests besides the bounds of the interfaces.
+    pub network_message_size: usize,
+    /// Zero: clients may ping as they like.
+    pub min_ping_interval: Duration,
 }
+
+/// The default of `camunda.cluster.network.max-message-size`.
+const NETWORK_MESSAGE_SIZE: usize = 4 << 20;
 
 impl Default for Settings {
     fn default() -> Self {
@@ -83,6 +92,9 @@ impl Default for Settings {
                 ratio: 1.0,
             },
             worker_threads: std::thread::available_parallelism().map_or(2, usize::from),
+            port_offset: 0,
+            network_message_size: NETWORK_MESSAGE_SIZE,
+            min_ping_interval: Duration::from_secs(30),
         }
     }
 }
@@ -95,9 +107,36 @@ impl Settings {
         config.grpc_addr = self.grpc.socket();
         // One file is most of its request.
         config.multipart.max_size = config.multipart.max_size.min(self.max_file_size);
+        config.max_message_size = config.max_message_size.min(self.network_message_size);
+        if self.network_message_size < NETWORK_MESSAGE_SIZE {
+            config.multipart.max_size = config.multipart.max_size.min(self.network_message_size);
+        }
+        let interval = self.min_ping_interval;
+        config.min_ping_interval = (!interval.is_zero()).then_some(interval);
         let largest = config.max_message_size.max(config.multipart.max_size);
         config.max_buffered_bytes = config.max_buffered_bytes.max(largest);
         config
+    }
+
+    /// Adds the offset to every port but 0, which takes a free one.
+    pub fn shift_ports(&mut self) -> Result<(), String> {
+        let offset = u32::from(self.port_offset) * 10;
+        for port in [
+            &mut self.rest.port,
+            &mut self.grpc.port,
+            &mut self.management.port,
+            &mut self.broker.advertised_port,
+        ] {
+            if *port != 0 {
+                *port = u16::try_from(u32::from(*port) + offset).map_err(|_| {
+                    format!(
+                        "camunda.cluster.network.port-offset = {}: port {port} plus ten times the offset is above 65535",
+                        self.port_offset
+                    )
+                })?;
+            }
+        }
+        Ok(())
     }
 
     /// What the broker is told.

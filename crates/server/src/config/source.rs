@@ -76,10 +76,13 @@ const ENVIRONMENT: [&str; 9] = [
     "LOGGING_LEVEL_",
 ];
 /// Whole names that count, besides.
-const ENVIRONMENT_NAMES: [&str; 6] = [
+const ENVIRONMENT_NAMES: [&str; 9] = [
     "SERVER_PORT",
     "SERVER_ADDRESS",
     "SERVER_TOMCAT_MAXPARTCOUNT",
+    "SERVER_TOMCAT_MAXCONNECTIONS",
+    "SERVER_TOMCAT_CONNECTIONTIMEOUT",
+    "SPRING_PROFILES_ACTIVE",
     "RUST_LOG",
     "OTEL_EXPORTER_OTLP_ENDPOINT",
     "OTEL_TRACES_SAMPLER_ARG",
@@ -111,11 +114,11 @@ pub fn environment(variables: impl Iterator<Item = (String, String)>) -> Vec<Giv
     given
 }
 
-/// Reads a YAML file.
+/// Reads a YAML file: the settings of each of its documents.
 ///
 /// # Errors
 /// With file and place, when it cannot be read or is not YAML of the kind that configuration files are.
-pub fn file(path: &Path) -> Result<Vec<Given>, String> {
+pub fn file(path: &Path) -> Result<Vec<Vec<Given>>, String> {
     let unreadable = |e: std::io::Error| {
         format!(
             "the configuration file {} cannot be read: {e}",
@@ -158,10 +161,10 @@ impl Frame {
     }
 }
 
-fn flatten(path: &Path, text: &str) -> Result<Vec<Given>, String> {
+fn flatten(path: &Path, text: &str) -> Result<Vec<Vec<Given>>, String> {
+    let mut documents = Vec::new();
     let mut given = Vec::new();
     let mut stack: Vec<Frame> = Vec::new();
-    let mut document = 0;
     for event in Parser::new_from_str(text) {
         let bad = |line: usize, why: &str| format!("{} line {line}: {why}", path.display());
         let (event, span) = event.map_err(|e| {
@@ -208,20 +211,11 @@ fn flatten(path: &Path, text: &str) -> Result<Vec<Given>, String> {
                 None => return Err(bad(line, "expected settings in the form `name: value`")),
             },
             Event::Alias(_) => return Err(bad(line, "references (*name) are not supported here")),
-            Event::DocumentStart(_) => {
-                document += 1;
-                if document > 1 {
-                    return Err(bad(
-                        line,
-                        "a second document (---) is not supported: profiles are not; \
-                         put each profile into a file of its own and name it with --config",
-                    ));
-                }
-            }
+            Event::DocumentEnd => documents.push(std::mem::take(&mut given)),
             _ => {}
         }
     }
-    Ok(given)
+    Ok(documents)
 }
 
 #[cfg(test)]
@@ -232,6 +226,7 @@ mod tests {
         let given = flatten(Path::new("a.yaml"), text).unwrap();
         given
             .into_iter()
+            .flatten()
             .map(|g| match g.source {
                 Source::File { line, .. } => (g.name, g.text, line),
                 other => panic!("{other}"),
@@ -261,7 +256,6 @@ mod tests {
             ("a: [", "a.yaml line "),
             ("just text", "a.yaml line 1: expected settings"),
             ("a: &x 1\nb: *x", "a.yaml line 2: references"),
-            ("a: 1\n---\nb: 2", "a.yaml line 2: a second document"),
             ("? [a]\n: 1", "a.yaml line 1: a name must be"),
         ] {
             let error = flatten(Path::new("a.yaml"), text).unwrap_err();
@@ -269,6 +263,14 @@ mod tests {
         }
         let deep = "a: ".to_string() + &"[".repeat(100);
         assert!(flatten(Path::new("a.yaml"), &deep).is_err());
+    }
+
+    #[test]
+    fn a_file_may_have_several_documents() {
+        let documents = flatten(Path::new("a.yaml"), "a: 1\n---\nb: 2\nc: 3\n").unwrap();
+        let names = |given: &Vec<Given>| given.iter().map(|g| g.name.clone()).collect::<Vec<_>>();
+        let names: Vec<_> = documents.iter().map(names).collect();
+        assert_eq!(names, [vec!["a"], vec!["b", "c"]]);
     }
 
     #[test]

@@ -77,6 +77,11 @@ keys! {
     "camunda.cluster.network.command-api.advertised-port" ["zeebe.broker.network.commandApi.advertisedPort"] [] PORT => broker.advertised_port;
         "Port that the topology names for this node."
 
+    "camunda.cluster.network.port-offset" ["zeebe.broker.network.portOffset"] [] Kind::Number(0, 6553) => port_offset;
+        "Ten times this is added to every port, so that several servers run on one machine with one number changed."
+    "camunda.cluster.network.max-message-size" ["zeebe.broker.network.maxMessageSize"] [] Kind::Bytes(1024, GIB) => network_message_size;
+        "Bounds every request besides `camunda.api.grpc.max-message-size`; below its default it bounds deployments over REST as well."
+
     "camunda.data.primary-storage.directory" ["zeebe.broker.data.directory"] [] Kind::Text => broker.directory;
         "Directory of all data. One server at a time."
     "camunda.data.snapshot-period" ["zeebe.broker.data.snapshotPeriod"] [] Kind::Time(1000) => broker.snapshot_period;
@@ -152,6 +157,8 @@ keys! {
 
     "camunda.api.grpc.max-message-size" ["zeebe.broker.gateway.network.maxMessageSize"] [] Kind::Bytes(1024, GIB) => gateway.max_message_size;
         "Largest request of REST and gRPC."
+    "camunda.api.grpc.min-keep-alive-interval" ["zeebe.broker.gateway.network.minKeepAliveInterval"] [] Kind::Time(0) => min_ping_interval;
+        "A gRPC client that pings more often is sent away (`ENHANCE_YOUR_CALM`, `too_many_pings`) at the third such ping in a row without an answer in between. 0 lets all pass."
     "spring.servlet.multipart.max-request-size" [] [] Kind::Bytes(1024, GIB) => gateway.multipart.max_size;
         "Largest deployment over REST."
     "spring.servlet.multipart.max-file-size" [] [] Kind::Bytes(1024, GIB) => max_file_size;
@@ -162,6 +169,8 @@ keys! {
         "Job activations wait for a job. Off: they answer at once."
     "camunda.api.long-polling.timeout" ["zeebe.broker.gateway.longPolling.timeout"] [] Kind::Time(1) => gateway.long_polling.timeout;
         "How long they wait when the client names no time. A plain number is milliseconds."
+    "camunda.api.long-polling.probe-timeout" ["zeebe.broker.gateway.longPolling.probeTimeout"] [] Kind::Time(1) => broker.probe_interval;
+        "How often a waiting activation looks for jobs by itself; it is woken by new jobs anyway. A plain number is milliseconds."
     "camunda.api.rest.executor.max-pool-size-multiplier" [] ["camunda.rest.api-executor.max-pool-size-multiplier"] Kind::Number(1, 10_000) => gateway.executor.max_pool_size_multiplier;
         "Workers of each gateway, times the available processors."
     "camunda.api.rest.executor.queue-capacity" [] ["camunda.rest.api-executor.queue-capacity"] Kind::Number(0, 1_000_000) => gateway.executor.queue_capacity;
@@ -176,8 +185,12 @@ keys! {
         "How long the body of a request may take to arrive."
     "skep.api.max-buffered-size" [] [] Kind::Bytes(MIB, MANY) => gateway.max_buffered_bytes;
         "Request bodies above 16 KB that one gateway holds at a time; at the bound it reads no further."
-    "skep.api.max-connections" [] [] COUNT => gateway.max_connections;
-        "Connections of one gateway; further ones wait."
+    "skep.api.max-connections" [] ["server.tomcat.max-connections"] COUNT => gateway.max_connections;
+        "Connections of one gateway; further ones wait until one ends, and idle ones then end after `skep.api.head-timeout`."
+    "skep.api.head-timeout" [] ["server.tomcat.connection-timeout"] Kind::Time(10) => gateway.head_timeout;
+        "How long the head of a request, or an HTTP/2 frame, may take to arrive, and a new connection to begin."
+    "skep.api.idle-timeout" [] ["server.tomcat.keep-alive-timeout"] Kind::Time(10) => gateway.idle_timeout;
+        "A connection without requests is closed after this time; HTTP/2 clients are told so (GOAWAY)."
     "skep.api.job-stream-credit" [] [] Kind::Number(1, 100_000) => gateway.job_stream_credit;
         "Jobs on their way to one job stream and not yet taken by its connection."
     "skep.api.stream-keep-alive" [] [] Kind::Time(100) => gateway.stream_keep_alive;

@@ -291,3 +291,71 @@ fn a_file_of_a_deployment_bounds_the_deployment() {
     let loaded = resolve(&[file("spring.servlet.multipart.maxFileSize", "2MB")]).unwrap();
     assert_eq!(loaded.settings.gateway_config().multipart.max_size, 2 << 20);
 }
+
+#[test]
+fn the_port_offset_moves_every_port_by_tens() {
+    let offset = file("zeebe.broker.network.portOffset", "5");
+    let settings = resolve(&[offset, flag("management.server.port", "0")])
+        .unwrap()
+        .settings;
+    let ports = [
+        settings.rest.port,
+        settings.grpc.port,
+        settings.management.port,
+    ];
+    assert_eq!(ports, [8130, 26550, 0], "a free port stays one");
+    assert_eq!(settings.broker.advertised_port, 26551);
+    let ConfigError(problems) =
+        resolve(&[flag("camunda.cluster.network.port-offset", "6000")]).unwrap_err();
+    assert!(problems[0].contains("is above 65535"), "{problems:?}");
+}
+
+#[test]
+fn the_network_message_size_bounds_requests_and_when_it_is_lowered_deployments() {
+    let bounds = |given: &[Given]| {
+        let gateway = resolve(given).unwrap().settings.gateway_config();
+        (
+            gateway.max_message_size >> 20,
+            gateway.multipart.max_size >> 20,
+        )
+    };
+    assert_eq!(bounds(&[]), (4, 10));
+    let interface = flag("camunda.api.grpc.max-message-size", "8MB");
+    let network = |size| flag("camunda.cluster.network.max-message-size", size);
+    assert_eq!(bounds(std::slice::from_ref(&interface)), (4, 10));
+    assert_eq!(bounds(&[interface, network("16MB")]), (8, 10));
+    assert_eq!(bounds(&[network("2MB")]), (2, 2));
+}
+
+#[test]
+fn a_ping_interval_of_zero_lets_all_pings_pass() {
+    let interval = |given: &[Given]| {
+        let settings = resolve(given).unwrap().settings;
+        settings
+            .gateway_config()
+            .min_ping_interval
+            .map(|time| time.as_secs())
+    };
+    assert_eq!(interval(&[]), Some(30));
+    assert_eq!(
+        interval(&[file(
+            "zeebe.broker.gateway.network.minKeepAliveInterval",
+            "1m"
+        )]),
+        Some(60)
+    );
+    assert_eq!(
+        interval(&[flag("camunda.api.grpc.min-keep-alive-interval", "0")]),
+        None
+    );
+}
+
+#[test]
+fn a_setting_that_means_nothing_here_says_why() {
+    let given = variable("CAMUNDA_API_REST_EXECUTOR_COREPOOLSIZEMULTIPLIER", "2");
+    let warnings = resolve(&[given]).unwrap().warnings;
+    assert!(
+        warnings[0].contains("has no effect: requests are no threads here"),
+        "{warnings:?}"
+    );
+}

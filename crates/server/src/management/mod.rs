@@ -8,6 +8,7 @@
 mod clock;
 mod flow_control;
 mod health;
+mod incidents;
 mod info;
 mod job_streams;
 mod loggers;
@@ -196,6 +197,10 @@ impl Management {
             ["jobstreams", rest @ ..] if rest.len() <= 1 => {
                 get()?;
                 job_streams::handle(&self.running()?.broker, rest.first().copied())
+            }
+            ["incidents"] => {
+                get()?;
+                incidents::list(&self.running()?.broker, query).await
             }
             ["exporters"] => {
                 get()?;

@@ -62,7 +62,7 @@ fn one(management: &Management, broker: &Broker, status: &PartitionStatus) -> Va
         "streamProcessorPhase": phase(status),
         "exporterPhase": management.exporter_phase().name(),
         "exportedPosition": -1,
-        "clock": clock(broker),
+        "clock": clock(broker, status),
         "health": tree(status),
     })
 }
@@ -81,7 +81,17 @@ fn phase(status: &PartitionStatus) -> &'static str {
     }
 }
 
-fn clock(broker: &Broker) -> Value {
+/// The clock that the partition goes by: the one pinned by a command (`PUT /v2/clock`), else the node's.
+fn clock(broker: &Broker, status: &PartitionStatus) -> Value {
+    let pinned = status.pinned_clock.load(Ordering::Relaxed);
+    if pinned != i64::MIN {
+        let instant = super::clock::instant(pinned);
+        return json!({
+            "instant": instant,
+            "modificationType": "Pin",
+            "modification": { "at": instant },
+        });
+    }
     let (kind, value) = broker.clock().modification();
     let modification = match kind {
         "Pin" => json!({ "at": super::clock::instant(value) }),

@@ -8,6 +8,7 @@ use serde_json::Value;
 use skep_broker::BrokerConfig;
 use skep_broker::clock::Clock;
 use skep_broker::config::DiskConfig;
+use skep_gateway::{Gateway, GatewayConfig, GatewayMetrics};
 use skep_protocol::command::{ActivateJobs, Command};
 use skep_protocol::service::Broker as _;
 use tempfile::TempDir;
@@ -19,6 +20,7 @@ struct Server {
     address: SocketAddr,
     management: Arc<Management>,
     broker: Option<Arc<Broker>>,
+    gateways: Arc<GatewayMetrics>,
     directory: TempDir,
 }
 
@@ -42,6 +44,7 @@ impl Server {
             address: listen(any, management.clone()).await.unwrap(),
             management,
             broker: None,
+            gateways: Arc::new(GatewayMetrics::new()),
             directory: tempfile::tempdir().unwrap(),
         }
     }
@@ -67,6 +70,7 @@ impl Server {
         let broker = tokio::task::spawn_blocking(open).await.unwrap();
         let mut registry = Registry::default();
         broker.metrics().register(&mut registry);
+        self.gateways.register(&mut registry);
         let process = ProcessMetrics::register(&mut registry, Instant::now());
         self.management.started(broker.clone(), registry, process);
         self.broker = Some(broker);
@@ -80,21 +84,22 @@ impl Server {
     }
 
     async fn send(&self, method: &str, path: &str, body: &str) -> (u16, String) {
-        let stream = tokio::net::TcpStream::connect(self.address).await.unwrap();
-        let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
-            .await
-            .unwrap();
-        tokio::spawn(connection);
-        let request = Request::builder()
-            .method(method)
-            .uri(path)
-            .header("host", "localhost")
-            .body(Full::<Bytes>::from(body.to_string()))
-            .unwrap();
-        let answer = sender.send_request(request).await.unwrap();
-        let status = answer.status().as_u16();
-        let body = answer.into_body().collect().await.unwrap().to_bytes();
-        (status, String::from_utf8_lossy(&body).into_owned())
+        send(self.address, method, path, body).await
+    }
+
+    /// Starts the gateways as well. Returns the address of REST.
+    async fn serve(&self) -> SocketAddr {
+        let any = "127.0.0.1:0".parse().unwrap();
+        let config = GatewayConfig {
+            rest_addr: any,
+            grpc_addr: any,
+            ..GatewayConfig::default()
+        };
+        let gateway = Gateway::bind(config, self.broker().clone(), self.gateways.clone());
+        let gateway = gateway.await.unwrap();
+        let address = gateway.rest_addr();
+        tokio::spawn(gateway.serve(std::future::pending()));
+        address
     }
 
     async fn get(&self, path: &str) -> (u16, String) {
@@ -106,6 +111,25 @@ impl Server {
         assert_eq!(status, 200, "{method} {path}: {text}");
         serde_json::from_str(&text).unwrap_or_else(|e| panic!("{path}: {e}: {text}"))
     }
+}
+
+async fn send(to: SocketAddr, method: &str, path: &str, body: &str) -> (u16, String) {
+    let stream = tokio::net::TcpStream::connect(to).await.unwrap();
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
+        .await
+        .unwrap();
+    tokio::spawn(connection);
+    let request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header("content-type", "application/json")
+        .header("host", "localhost")
+        .body(Full::<Bytes>::from(body.to_string()))
+        .unwrap();
+    let answer = sender.send_request(request).await.unwrap();
+    let status = answer.status().as_u16();
+    let body = answer.into_body().collect().await.unwrap().to_bytes();
+    (status, String::from_utf8_lossy(&body).into_owned())
 }
 
 /// The partitions get the order to stop before they are leaders: they must not wait for a checkpoint of nothing.
@@ -190,7 +214,7 @@ async fn metrics_are_text_under_their_documented_names() {
     let (status, text) = server.get("/actuator/prometheus").await;
     assert_eq!(status, 200);
     for line in [
-        "atomix_role{partition=\"1\"} 3",
+        "atomix_role{partition=\"1\",partitionGroupName=\"raft-partition\"} 3",
         "zeebe_health{partition=\"2\"} 1",
         "process_cpu_usage ",
         "process_files_open_files ",
@@ -468,4 +492,169 @@ async fn a_flame_graph_is_an_svg() {
     let (status, body) = server.get("/debug/pprof/flamegraph?seconds=1").await;
     assert_eq!(status, 200, "{body}");
     assert!(body.contains("<svg"), "{body}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn open_incidents_are_listed_page_by_page_with_what_resolves_them() {
+    let server = Server::started().await;
+    let xml = r#"<bpmn:definitions xmlns:bpmn="http://www.omg.org/spec/BPMN/20100524/MODEL" xmlns:zeebe="http://camunda.org/schema/zeebe/1.0" targetNamespace="t">
+      <bpmn:process id="stuck" isExecutable="true">
+        <bpmn:startEvent id="s"/><bpmn:sequenceFlow id="f" sourceRef="s" targetRef="t"/>
+        <bpmn:serviceTask id="t"><bpmn:extensionElements><zeebe:taskDefinition type="=missing"/></bpmn:extensionElements></bpmn:serviceTask>
+      </bpmn:process></bpmn:definitions>"#;
+    let resources = vec![skep_protocol::command::Resource {
+        name: "stuck.bpmn".into(),
+        content: bytes::Bytes::from_static(xml.as_bytes()),
+    }];
+    let deploy = Command::Deploy(skep_protocol::command::Deploy { resources });
+    server.broker().execute(deploy.into()).await.result.unwrap();
+    assert_eq!(
+        server.json("GET", "/actuator/incidents", "").await,
+        json!({ "items": [], "hasMore": false })
+    );
+    for _ in 0..5 {
+        let create =
+            Command::CreateProcessInstance(skep_protocol::command::CreateProcessInstance {
+                process: skep_protocol::command::ProcessRef::Id {
+                    bpmn_process_id: "stuck".into(),
+                    version: -1,
+                },
+                variables: Default::default(),
+                start_instructions: vec![],
+                terminate_after: vec![],
+                tags: vec![],
+                business_id: None,
+                await_result: None,
+            });
+        server.broker().execute(create.into()).await.result.unwrap();
+    }
+    let mut seen = Vec::new();
+    let mut path = "/actuator/incidents?limit=2".to_string();
+    loop {
+        let page = server.json("GET", &path, "").await;
+        let items = page["items"].as_array().unwrap();
+        assert!((1..=2).contains(&items.len()), "{page}");
+        for item in items {
+            assert_eq!(item["errorType"], "EXTRACT_VALUE_ERROR");
+            assert_eq!(item["elementId"], "t");
+            assert_eq!(item["processDefinitionId"], "stuck");
+            assert_eq!(item["jobKey"], Value::Null);
+            seen.push(item["incidentKey"].as_str().unwrap().to_string());
+        }
+        if page["hasMore"] == false {
+            break;
+        }
+        path = format!("/actuator/incidents?limit=2&after={}", seen.last().unwrap());
+    }
+    let different: std::collections::BTreeSet<_> = seen.iter().collect();
+    assert_eq!((seen.len(), different.len()), (5, 5), "{seen:?}");
+    let resolve = Command::ResolveIncident {
+        incident_key: skep_protocol::Key(seen[0].parse().unwrap()),
+    };
+    server
+        .broker()
+        .execute(resolve.into())
+        .await
+        .result
+        .unwrap();
+    let all = server.json("GET", "/actuator/incidents", "").await;
+    assert!(!all.to_string().contains(&seen[0]), "{all}");
+    assert_eq!(
+        all["items"].as_array().unwrap().len(),
+        5,
+        "its cause is still there: {all}"
+    );
+    for wrong in ["limit=0", "limit=5000", "limit=x", "after=x"] {
+        let (status, text) = server.get(&format!("/actuator/incidents?{wrong}")).await;
+        assert_eq!(status, 400, "{text}");
+    }
+}
+
+/// Names in the tables of docs/metrics.md whose second column is as wanted.
+fn documented(here: &str) -> Vec<&'static str> {
+    let rows = include_str!("../../../../docs/metrics.md").lines();
+    rows.filter_map(|row| {
+        let mut cells = row.strip_prefix("| `")?.split('|');
+        let name = cells.next()?.trim().strip_suffix('`')?;
+        (cells.next()?.trim() == here).then_some(name)
+    })
+    .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_metric_that_the_documentation_promises_is_in_a_scrape() {
+    let server = Server::started().await;
+    let rest = server.serve().await;
+    let (status, text) = send(rest, "GET", "/v2/topology", "").await;
+    assert_eq!(status, 200, "{text}");
+    // A partition that is not there: the gateway counts a failure.
+    let elsewhere = skep_protocol::Key::new(9, 1);
+    let path = format!("/v2/jobs/{elsewhere}/completion");
+    assert_eq!(send(rest, "POST", &path, "{}").await.0, 503);
+    server.broker().streams().streams();
+    let deploy = Command::Deploy(skep_protocol::command::Deploy {
+        resources: vec![skep_protocol::command::Resource {
+            name: "order.bpmn".into(),
+            content: include_str!("../../../../examples/first-process.bpmn").into(),
+        }],
+    });
+    let answer = server.broker().execute(deploy.into()).await;
+    assert!(answer.result.is_ok(), "{answer:?}");
+    let create = "{\"processDefinitionId\": \"order\", \"variables\": {\"amount\": 1}}";
+    for _ in 0..2 {
+        assert_eq!(
+            send(rest, "POST", "/v2/process-instances", create).await.0,
+            200
+        );
+    }
+    // Counting follows the answer.
+    let deadline = Instant::now() + std::time::Duration::from_secs(20);
+    loop {
+        let (_, text) = server.get("/actuator/prometheus").await;
+        let polled = [
+            "zeebe_long_polling_queued_current",
+            "grpc_server_processing_duration_seconds",
+        ];
+        let missing: Vec<&str> = documented("yes")
+            .into_iter()
+            .filter(|name| !polled.contains(name))
+            .filter(|name| !text.contains(&format!("# TYPE {name} ")))
+            .collect();
+        if missing.is_empty() {
+            break;
+        }
+        assert!(Instant::now() < deadline, "{missing:?} not in\n{text}");
+        tokio::task::yield_now().await;
+    }
+}
+
+#[test]
+fn every_metric_of_the_reference_is_accounted_for() {
+    let facts = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+        .ancestors()
+        .map(|folder| folder.join("shared/api/metrics.md"))
+        .find(|file| file.is_file());
+    let Some(facts) = facts else {
+        // Written past the test harness, which hides what passing tests print.
+        let _ = std::io::Write::write_all(
+            &mut std::io::stderr(),
+            b"NOT RUN: shared/api/metrics.md is missing beside the repository\n",
+        );
+        return;
+    };
+    let text = std::fs::read_to_string(facts).unwrap();
+    let accounted: Vec<&str> = ["yes", "not yet", "never"]
+        .into_iter()
+        .flat_map(documented)
+        .collect();
+    for row in text.lines().filter_map(|row| row.strip_prefix("| `")) {
+        let Some((name, _)) = row.split_once("` | ") else {
+            continue;
+        };
+        let of_a_table = !name.contains('`');
+        assert!(
+            !of_a_table || accounted.contains(&name),
+            "{name} is not in docs/metrics.md"
+        );
+    }
 }

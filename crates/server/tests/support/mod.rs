@@ -1,7 +1,13 @@
 //! The real binary in a temporary directory.
 
-use std::net::TcpListener;
-use std::path::Path;
+#![allow(dead_code)] // Each test file uses a part.
+
+pub mod ledger;
+pub mod sandbox;
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -13,6 +19,16 @@ pub struct Server {
     pub rest: u16,
     pub grpc: u16,
     pub management: u16,
+    log: Option<PathBuf>,
+}
+
+/// How to start a server.
+pub struct Start<'a> {
+    data: &'a Path,
+    arguments: &'a [&'a str],
+    /// A command line before the server's own.
+    wrapper: Vec<String>,
+    log: Option<PathBuf>,
 }
 
 pub fn free_port() -> u16 {
@@ -20,21 +36,55 @@ pub fn free_port() -> u16 {
     listener.local_addr().expect("its address").port()
 }
 
-impl Server {
+impl<'a> Start<'a> {
+    pub fn new(data: &'a Path, arguments: &'a [&'a str]) -> Start<'a> {
+        Start {
+            data,
+            arguments,
+            wrapper: Vec::new(),
+            log: None,
+        }
+    }
+
+    /// Starts the server through another program, which must become the server (`exec`), so that both have one process id.
+    pub fn through(mut self, wrapper: &[&str]) -> Self {
+        self.wrapper = wrapper.iter().map(ToString::to_string).collect();
+        self
+    }
+
+    /// Appends what the server logs to a file; see [`Server::log`].
+    pub fn log_to(mut self, path: PathBuf) -> Self {
+        self.log = Some(path);
+        self
+    }
+
     /// Starts the server and waits until its partitions lead.
-    pub async fn start(data: &Path, arguments: &[&str]) -> Server {
+    pub async fn ready(self) -> Server {
         let (rest, grpc, management) = (free_port(), free_port(), free_port());
-        let child = Command::new(env!("CARGO_BIN_EXE_skep"))
+        let binary = env!("CARGO_BIN_EXE_skep").to_string();
+        let line: Vec<String> = self.wrapper.iter().cloned().chain([binary]).collect();
+        let stderr = match &self.log {
+            None => Stdio::inherit(),
+            Some(path) => {
+                let file = std::fs::File::options()
+                    .create(true)
+                    .append(true)
+                    .open(path);
+                Stdio::from(file.expect("a log file"))
+            }
+        };
+        let child = Command::new(&line[0])
+            .args(&line[1..])
             .arg("serve")
             .arg("--data")
-            .arg(data)
+            .arg(self.data)
             .args(["--address", "127.0.0.1"])
             .args(["--rest-port", &rest.to_string()])
             .args(["--grpc-port", &grpc.to_string()])
             .args(["--management-port", &management.to_string()])
-            .args(arguments)
+            .args(self.arguments)
             .stdout(Stdio::null())
-            .stderr(Stdio::inherit())
+            .stderr(stderr)
             .env("RUST_LOG", "error")
             .spawn()
             .expect("the binary starts");
@@ -43,9 +93,17 @@ impl Server {
             rest,
             grpc,
             management,
+            log: self.log,
         };
         server.wait_until_ready().await;
         server
+    }
+}
+
+impl Server {
+    /// Starts the server and waits until its partitions lead.
+    pub async fn start(data: &Path, arguments: &[&str]) -> Server {
+        Start::new(data, arguments).ready().await
     }
 
     pub fn client(&self) -> Client {
@@ -53,7 +111,6 @@ impl Server {
             .expect("a client")
     }
 
-    #[allow(dead_code)] // Not every test file talks REST.
     pub fn rest_client(&self) -> Client {
         Client::rest(ClientConfig::new(format!("http://127.0.0.1:{}", self.rest)))
             .expect("a client")
@@ -64,7 +121,10 @@ impl Server {
         let client = self.client();
         loop {
             if let Some(status) = self.child.try_wait().expect("the child can be asked") {
-                panic!("the server ended with {status} instead of starting");
+                panic!(
+                    "the server ended with {status} instead of starting: {}",
+                    self.log()
+                );
             }
             let leads = |topology: &skep_client::Topology| {
                 let partitions = topology.brokers.iter().flat_map(|b| &b.partitions);
@@ -74,11 +134,41 @@ impl Server {
             match client.topology().await {
                 Ok(topology) if leads(&topology) => return,
                 _ if started.elapsed() > Duration::from_secs(60) => {
-                    panic!("the server is not ready after a minute")
+                    panic!("the server is not ready after a minute: {}", self.log())
                 }
                 _ => tokio::time::sleep(Duration::from_millis(10)).await,
             }
         }
+    }
+
+    /// What the server logged; empty unless [`Start::log_to`] was called.
+    pub fn log(&self) -> String {
+        let log = self.log.as_ref().map(std::fs::read_to_string);
+        log.and_then(Result::ok).unwrap_or_default()
+    }
+
+    /// Asks the management port. The answer's status and body; `None` if there was none.
+    pub fn management(&self, method: &str, path: &str) -> Option<(u16, String)> {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.management)).ok()?;
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+        );
+        stream.write_all(request.as_bytes()).ok()?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).ok()?;
+        let status = answer.split(' ').nth(1)?.parse().ok()?;
+        let body = answer.split_once("\r\n\r\n").map_or("", |(_, body)| body);
+        Some((status, body.to_string()))
+    }
+
+    /// Asks for a checkpoint and does not wait for it.
+    pub fn begin_checkpoint(&self) {
+        let Ok(mut stream) = TcpStream::connect(("127.0.0.1", self.management)) else {
+            return;
+        };
+        let request = "POST /actuator/partitions/takeSnapshot HTTP/1.1\r\nhost: localhost\r\ncontent-length: 0\r\n\r\n";
+        let _ = stream.write_all(request.as_bytes());
+        std::thread::spawn(move || stream.read(&mut [0; 64]));
     }
 
     /// `kill -9`.
@@ -87,12 +177,22 @@ impl Server {
         let _ = self.child.wait();
     }
 
+    /// Stops all its threads where they are (SIGSTOP).
+    pub fn stop(&self) {
+        let stopped = Command::new("kill")
+            .args(["-STOP", &self.id().to_string()])
+            .status();
+        assert!(
+            stopped.is_ok_and(|status| status.success()),
+            "the server cannot be stopped"
+        );
+    }
+
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
     /// SIGTERM, and the exit code.
-    #[allow(dead_code)] // Crash tests never stop politely.
     pub fn terminate(&mut self) -> Option<i32> {
         let _ = Command::new("kill").arg(self.id().to_string()).status();
         self.child.wait().expect("the server ends").code()
@@ -102,5 +202,17 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.kill();
+    }
+}
+
+/// Waits for a condition; panics with what was waited for when it takes longer than `seconds`.
+pub async fn eventually(what: &str, seconds: u64, mut holds: impl AsyncFnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(seconds);
+    while !holds().await {
+        assert!(
+            Instant::now() < deadline,
+            "after {seconds} s still not: {what}"
+        );
+        tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }

@@ -65,6 +65,7 @@ struct State {
     pending_names: Vec<NameChange>,
     capacity: Option<u64>,
     failing_syncs: u32,
+    sync_error: Option<io::ErrorKind>,
     failing_writes: u32,
     /// Flushes neither succeed nor lose anything: they were under way when the machine stopped.
     hanging_syncs: bool,
@@ -192,7 +193,13 @@ impl MemoryDisk {
 
     /// The next flushes of files fail with an IO error, and what they should have flushed is not durable.
     pub fn fail_syncs(&self, count: u32) {
-        self.state.lock().failing_syncs = count;
+        self.fail_syncs_with(count, io::ErrorKind::Other);
+    }
+
+    /// As [`MemoryDisk::fail_syncs`], with an error of this kind.
+    pub fn fail_syncs_with(&self, count: u32, kind: io::ErrorKind) {
+        let mut state = self.state.lock();
+        (state.failing_syncs, state.sync_error) = (count, Some(kind));
     }
 
     /// From now on flushes of files do not come to an end (they return an error, but what they should flush stays pending),
@@ -403,7 +410,8 @@ impl DiskFile for MemoryFile {
                 // The kernel reports the error once and then takes the pages for clean.
                 inode.pending.clear();
                 state.failing_syncs -= 1;
-                return Err(io::Error::other("injected flush error"));
+                let kind = state.sync_error.unwrap_or(io::ErrorKind::Other);
+                return Err(io::Error::new(kind, "injected flush error"));
             }
             for change in std::mem::take(&mut inode.pending) {
                 change.apply(&mut inode.durable);

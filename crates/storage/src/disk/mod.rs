@@ -14,7 +14,7 @@ pub use memory::MemoryDisk;
 
 /// A file system, as far as a log needs one.
 pub trait Disk: Send + Sync + 'static {
-    /// Creates the directory and its parents if they are missing.
+    /// Creates the directory and its parents if they are missing, durably.
     fn create_dir(&self, path: &Path) -> io::Result<()>;
     /// The names of the files in a directory, in no particular order.
     fn list(&self, path: &Path) -> io::Result<Vec<String>>;
@@ -48,13 +48,34 @@ pub trait DiskFile: Send + Sync {
     fn sync_data(&self) -> io::Result<()>;
 }
 
+/// Creates a directory and the parents that it lacks, so that they survive power loss: a file that was flushed is of no
+/// use when the directory that names it is gone.
+pub fn create_dir_durably(path: &Path) -> io::Result<()> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    let parent = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => {
+            create_dir_durably(parent)?;
+            parent
+        }
+        _ => Path::new("."),
+    };
+    match std::fs::create_dir(path) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(error),
+    }
+    File::open(parent)?.sync_all()
+}
+
 /// The operating system's file system.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RealDisk;
 
 impl Disk for RealDisk {
     fn create_dir(&self, path: &Path) -> io::Result<()> {
-        std::fs::create_dir_all(path)
+        create_dir_durably(path)
     }
 
     fn list(&self, path: &Path) -> io::Result<Vec<String>> {

@@ -10,7 +10,7 @@ use super::index::EntryId;
 use super::segment::{Segment, segment_path, spare_path};
 use super::{Log, LogConfig};
 use crate::StorageError;
-use crate::disk::Disk;
+use crate::disk::{Disk, DiskFile};
 
 /// The write buffer is given back above this size.
 const BUFFER_KEPT: usize = 1 << 20;
@@ -73,8 +73,13 @@ impl Log {
         }
         outcome?;
         let written = Instant::now();
-        if let Err(error) = segment.file.sync_data() {
-            return Err(self.poison(StorageError::io("flushing", &segment.path, error)));
+        if let Err(source) = segment.file.sync_data() {
+            // Whatever the reason, also a full disk: what the disk holds is unknown, so waiting for room is no remedy.
+            return Err(self.poison(StorageError::Io {
+                operation: "flushing",
+                file: segment.path.clone(),
+                source,
+            }));
         }
         let times = AppendTimes {
             write: written.duration_since(started),
@@ -171,12 +176,8 @@ impl Log {
         let needed = self.end + bytes.len() as u64;
         if needed > self.allocated {
             let step = self.config.grow_bytes.max(4096);
-            let target = needed.next_multiple_of(step);
-            segment
-                .file
-                .allocate(self.allocated, target - self.allocated)
+            self.allocated = grow(&*segment.file, self.allocated, needed, step)
                 .map_err(|error| StorageError::io("extending", &segment.path, error))?;
-            self.allocated = target;
         }
         let Err(error) = segment.file.write_at(bytes, self.end) else {
             return Ok(());
@@ -311,6 +312,23 @@ impl Log {
     }
 }
 
+/// Reserves room up to the next multiple of `step` after `needed`, or, where the disk has not that much, for no more than
+/// what is needed. Returns the end of what is reserved.
+fn grow(file: &dyn DiskFile, from: u64, needed: u64, step: u64) -> std::io::Result<u64> {
+    let target = needed.next_multiple_of(step);
+    let Err(error) = file.allocate(from, target.saturating_sub(from)) else {
+        return Ok(target);
+    };
+    let frugal = needed.next_multiple_of(4096);
+    if error.kind() != std::io::ErrorKind::StorageFull || frugal >= target {
+        return Err(error);
+    }
+    // What the first attempt reserved may be all that is left.
+    file.set_len(from)?;
+    file.allocate(from, frugal.saturating_sub(from))?;
+    Ok(frugal)
+}
+
 /// A number that cannot be guessed from outside. The standard library's hasher is keyed by the operating system.
 pub(super) fn random_salt() -> u64 {
     std::collections::hash_map::RandomState::new()
@@ -339,11 +357,9 @@ pub(super) fn create_segment(
     };
     let file = disk.open(&spare, true).map_err(failed("creating"))?;
     let mut length = file.len().map_err(failed("reading"))?;
-    let wanted = reserve.next_multiple_of(config.grow_bytes.max(4096));
-    if length < wanted {
-        file.allocate(length, wanted - length)
-            .map_err(failed("extending"))?;
-        length = wanted;
+    if length < reserve {
+        let step = config.grow_bytes.max(4096);
+        length = grow(&*file, length, reserve, step).map_err(failed("extending"))?;
     }
     file.write_at(&header.encode(), 0)
         .map_err(failed("writing"))?;

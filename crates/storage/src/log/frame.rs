@@ -56,6 +56,11 @@ impl Position {
     pub(super) fn new(generation: u64, offset: u64) -> Self {
         Self((generation << 32) | (offset & 0xffff_ffff))
     }
+
+    /// The offset, if the position is in this segment.
+    pub(super) fn offset_in(self, generation: u64) -> Option<u64> {
+        (self.0 >> 32 == generation).then_some(self.0 & 0xffff_ffff)
+    }
 }
 
 /// The start value of all checksums in one segment.

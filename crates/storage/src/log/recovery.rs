@@ -36,6 +36,9 @@ pub(super) fn open(
     disk.create_dir(directory)
         .map_err(|error| StorageError::io("creating", directory, error))?;
     let Found { segments, spares } = find(&disk, directory)?;
+    // A file that a killed process renamed must not lose its name again when it holds acknowledged entries.
+    disk.sync_dir(directory)
+        .map_err(|error| StorageError::io("flushing", directory, error))?;
     let mut replay = Replay::default();
     let mut opened = VecDeque::with_capacity(segments.len().max(1));
     let mut previous_ends: Vec<u64> = segments
@@ -172,6 +175,8 @@ struct Replay {
     terms: VecDeque<EntryId>,
     /// A base frame that settled nothing yet.
     declared: Option<EntryId>,
+    /// Up to here the frames say that they are durable.
+    durable: Position,
 }
 
 impl Replay {
@@ -209,9 +214,37 @@ impl Replay {
             Some(_) => segment.file.set_len(end).map_err(failed("cutting"))?,
             None => {}
         }
-        // Frames may have been read from the cache that never reached the disk. From now on they count as durable.
-        segment.file.sync_data().map_err(failed("flushing"))?;
+        self.make_durable(segment, end)?;
         Ok(end)
+    }
+
+    /// From now on all frames count as durable, but the last append may have been read from the cache without having
+    /// reached the disk. A flush alone does not help if an earlier process had one that failed: the kernel has told that
+    /// process and takes the pages for clean. So they are written again first.
+    fn make_durable(&self, segment: &Arc<Segment>, end: u64) -> Result<(), StorageError> {
+        let failed = |operation| move |error| StorageError::io(operation, &segment.path, error);
+        let mut at = self
+            .durable
+            .offset_in(segment.generation)
+            .map_or(SEGMENT_HEADER, |offset| offset.max(SEGMENT_HEADER));
+        let mut buffer = vec![0; WINDOW];
+        while at < end {
+            let length = usize::try_from(end - at).map_or(WINDOW, |left| left.min(WINDOW));
+            let Some(piece) = buffer.get_mut(..length) else {
+                break;
+            };
+            let read = segment.file.read_at(piece, at).map_err(failed("reading"))?;
+            if read < length {
+                let reason = "the file became shorter while it was read";
+                return Err(StorageError::corrupt(&segment.path, at, reason));
+            }
+            segment
+                .file
+                .write_at(piece, at)
+                .map_err(failed("writing"))?;
+            at += length as u64;
+        }
+        segment.file.sync_data().map_err(failed("flushing"))
     }
 
     /// Takes in frames up to the limit; returns the offset at which the first bad one was met, or the limit.
@@ -229,6 +262,7 @@ impl Replay {
                     header,
                     bytes,
                 } => {
+                    self.durable = self.durable.max(header.durable);
                     let taken = if header.is_entry() {
                         self.entry(
                             EntryId {

@@ -2,6 +2,9 @@
 
 use super::*;
 
+/// When a checkpoint that failed is tried again.
+const RETRY_AFTER: Duration = Duration::from_secs(10);
+
 impl Partition {
     /// Takes the changed rows out of the state. They are stored once the entry they belong to is committed.
     pub(super) fn capture_checkpoint(&mut self) {
@@ -42,9 +45,7 @@ impl Partition {
         });
         self.last_checkpoint = started;
         self.log_bytes_since_checkpoint = 0;
-        self.metrics
-            .capture
-            .observe(started.elapsed().as_secs_f64());
+        self.metrics.capture.observe(nanos(started.elapsed()));
         self.store_checkpoint();
     }
 
@@ -58,8 +59,17 @@ impl Partition {
         let (number, meta) = (captured.number, captured.meta);
         let (kv, inbox) = (self.kv.clone(), self.own_inbox.clone());
         let batch = self.pending_rows.batch(meta);
+        let status = self.status.clone();
         let store = move || {
-            let stored = kv.lock().commit(batch);
+            let mut kv = kv.lock();
+            let stored = kv.commit(batch);
+            if stored.is_ok()
+                && status.disk_low.load(Ordering::Relaxed)
+                && let Err(error) = kv.reclaim()
+            {
+                tracing::warn!(partition = status.partition, %error, "the store cannot give room back");
+            }
+            drop(kv);
             let result = stored.map(|()| meta).map_err(|e| e.to_string());
             inbox.send(Message::CheckpointDone { number, result });
         };
@@ -94,9 +104,8 @@ impl Partition {
                     .checkpoint_time
                     .store(self.clock.now(), Ordering::Relaxed);
                 self.metrics.checkpoints.inc();
-                self.metrics
-                    .checkpoint
-                    .observe(captured.started.elapsed().as_secs_f64());
+                let time = captured.started.elapsed();
+                self.metrics.checkpoint.observe(nanos(time));
                 let share = self.config.state_memory_bytes / self.config.partitions.max(1) as usize;
                 let evicted = self.core.engine_mut().state.evict(share);
                 if evicted > 0 {
@@ -110,10 +119,16 @@ impl Partition {
                     && let Some(writer) = &self.writer
                 {
                     let _ = writer.compact(id.index, id.term);
+                    self.compacting = Some(Instant::now());
                 }
             }
             Err(reason) => {
-                // The rows stay readable in memory and go with the next checkpoint.
+                // The rows stay readable in memory and go with the next checkpoint, which must not wait for a whole
+                // period: the log grows meanwhile.
+                let period = self.config.snapshot_period.saturating_sub(RETRY_AFTER);
+                self.last_checkpoint = Instant::now()
+                    .checked_sub(period)
+                    .unwrap_or(self.last_checkpoint);
                 tracing::error!(partition = self.status.partition, %reason, "checkpoint failed");
             }
         }

@@ -9,7 +9,9 @@ pub fn start(
     outlet: Arc<dyn Outlet>,
     clock: Arc<Clock>,
     metrics: Arc<PartitionMetrics>,
+    work: WorkCounter,
 ) -> Result<Arc<PartitionHandle>, OpenError> {
+    let opened = Instant::now();
     let directory = config
         .directory
         .join("partitions")
@@ -17,7 +19,7 @@ pub fn start(
     let storage = |source| OpenError::Storage { partition, source };
     let core_error = |source| OpenError::Core { partition, source };
     let io = |source| OpenError::Io { partition, source };
-    std::fs::create_dir_all(&directory).map_err(io)?;
+    create_dir_durably(&directory).map_err(io)?;
     let (sender, inbox) = unbounded();
     let own_inbox = Inbox(sender);
     let status = Arc::new(PartitionStatus::new(
@@ -36,8 +38,10 @@ pub fn start(
         ..EngineConfig::default()
     };
     let (engine, meta) = open_engine(&kv, &pending_rows, &engine_config).map_err(core_error)?;
+    let log_opened = Instant::now();
     let (writer, log_reader, group) =
         open_log(config, partition, &directory, meta, own_inbox.clone())?;
+    metrics.journal_open.set(millis(log_opened));
     status.checkpoint_index.store(meta.index, Ordering::Relaxed);
     status.checkpoint_term.store(meta.term, Ordering::Relaxed);
     status
@@ -62,9 +66,13 @@ pub fn start(
         last_append: 0,
         status: status.clone(),
         metrics: metrics.clone(),
+        work,
         outlet,
         clock,
         commands_in_batch: 0,
+        batch_started: None,
+        opened,
+        compacting: None,
         checkpoint: None,
         captures: 0,
         checkpoint_waiters: Vec::new(),
@@ -73,10 +81,12 @@ pub fn start(
         next_tick: now,
         next_check: now,
         due_at: None,
+        rest_until: i64::MIN,
         wakers: Vec::new(),
         panics: Panics::default(),
         stopping: false,
     };
+    metrics.bootstrap.set(millis(opened));
     let thread = std::thread::Builder::new()
         .name(format!("partition-{partition}"))
         .spawn(move || worker.run())
@@ -87,6 +97,10 @@ pub fn start(
         metrics,
         thread: Mutex::new(Some(thread)),
     }))
+}
+
+fn millis(since: Instant) -> i64 {
+    i64::try_from(since.elapsed().as_millis()).unwrap_or(i64::MAX)
 }
 
 pub(super) fn open_engine(

@@ -2,10 +2,16 @@
 
 use rustc_hash::FxHashSet;
 
+use super::super::core::Released;
 use super::*;
 
 impl Partition {
-    pub(super) fn release(&mut self, index: u64, effects: skep_engine::Effects) {
+    pub(super) fn release(&mut self, released: Released) {
+        let Released {
+            index,
+            batch: records,
+            effects,
+        } = released;
         let now = Instant::now();
         let batch = self.inflight.pop_front_if(|batch| batch.index <= index);
         let mut timings = Timings::default();
@@ -35,11 +41,24 @@ impl Partition {
         }
         for job_type in &effects.jobs_available {
             self.outlet.jobs_available(job_type);
+            self.work.workers_notified(job_type);
+        }
+        self.metrics.post_commit.observe(nanos(now.elapsed()));
+        if let Some(records) = records {
+            self.count(&records);
         }
         let position = self.core.committed_position();
         self.status
             .committed_position
             .store(position, Ordering::Relaxed);
+    }
+
+    /// Answers go first: counting is nobody's wait.
+    fn count(&mut self, records: &[u8]) {
+        let state = &self.core.engine().state;
+        if let Err(error) = self.work.committed(records, state, &self.metrics) {
+            tracing::error!(partition = self.status.partition, %error, "a batch was not counted");
+        }
     }
 
     pub(super) fn respond(
@@ -75,11 +94,11 @@ impl Partition {
     }
 
     pub(super) fn push(&mut self, stream: StreamId, job: skep_protocol::ActivatedJob) {
-        let (key, deadline) = (job.key, job.deadline);
+        let (key, deadline, job_type) = (job.key, job.deadline, job.job_type.clone());
         if self.streams.deliver(stream, job, &mut self.wakers) {
-            self.metrics.pushed();
+            self.work.pushed(&job_type);
         } else {
-            self.metrics.push_failed();
+            self.work.push_failed();
             self.own_inbox.send(Message::Yield { key, deadline });
         }
     }

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use skep_model::timer_value::{Cycle, parse_date, parse_duration};
-use skep_model::{BoundaryTrigger, ElementIndex, ElementKind, MessageCatch, Timer};
+use skep_model::{BoundaryTrigger, ElementIndex, ElementKind, MessageCatch, TextValue, Timer};
 use skep_protocol::Key;
 use skep_protocol::intent::{ProcessEventIntent, ProcessMessageSubscriptionIntent, TimerIntent};
 use skep_protocol::value::{
@@ -37,14 +37,15 @@ pub(crate) fn timer(
         )
     };
     let out_of_range = || "the due date lies outside of the calendar".to_string();
+    let mut computed_cycle = Arc::default();
     let (due_date, repetitions) = match definition {
         Timer::Date(value) => {
-            let text = expression::temporal_text(cx, value, el.key)?;
+            let text = expression::temporal_text(cx, value, el.key, "a date and time")?;
             let due = parse_date(&text).map_err(|e| invalid("date", &text, e.to_string()))?;
             (due, 1)
         }
         Timer::Duration(value) => {
-            let text = expression::temporal_text(cx, value, el.key)?;
+            let text = expression::temporal_text(cx, value, el.key, "a duration")?;
             let duration =
                 parse_duration(&text).map_err(|e| invalid("duration", &text, e.to_string()))?;
             let due = duration
@@ -53,14 +54,18 @@ pub(crate) fn timer(
             (due, 1)
         }
         Timer::Cycle(value) => {
-            let text = expression::temporal_text(cx, value, el.key)?;
+            let text = expression::temporal_text(cx, value, el.key, "the text of a cycle")?;
             let cycle = Cycle::parse(&text).map_err(|e| invalid("cycle", &text, e.to_string()))?;
             let due = cycle
                 .next(cx.now)
                 .ok_or_else(|| invalid("cycle", &text, out_of_range()))?;
+            // R0 repeats nothing: it fires once, and not without end.
             let repetitions = cycle
                 .repetitions
-                .map_or(-1, |n| i32::try_from(n).unwrap_or(i32::MAX));
+                .map_or(-1, |n| i32::try_from(n.max(1)).unwrap_or(i32::MAX));
+            if matches!(value, TextValue::Expression(_)) {
+                computed_cycle = text;
+            }
             (due, repetitions)
         }
     };
@@ -71,6 +76,7 @@ pub(crate) fn timer(
         target_element: target.0,
         due_date,
         repetitions,
+        cycle: computed_cycle,
     })
 }
 
@@ -88,6 +94,12 @@ pub(crate) fn message(
         el.flow_scope()
     };
     let message_name = expression::text(cx, &definition.name, scope, false)?;
+    if message_name.trim_ascii().is_empty() {
+        return Err(Problem::new(
+            ErrorType::ExtractValueError,
+            "Expected the message name not to be empty, but its expression yields an empty text.",
+        ));
+    }
     let key = &definition.correlation_key;
     let value = expression::evaluate(cx, key, scope, &[])
         .map_err(|message| Problem::new(ErrorType::ExtractValueError, message))?;

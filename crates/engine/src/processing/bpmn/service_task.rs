@@ -24,6 +24,15 @@ impl ElementBehavior for ServiceTask {
             ));
         }
         let retries = expression::integer(cx, &definition.retries, el.key)?;
+        let Some(retries) = i32::try_from(retries).ok().filter(|retries| *retries >= 0) else {
+            return Err(Problem::new(
+                ErrorType::ExtractValueError,
+                format!(
+                    "Expected the number of retries to be from 0 to {}, but its expression yields {retries}.",
+                    i32::MAX
+                ),
+            ));
+        };
         events::subscribe_boundary_events(cx, el)?;
         lifecycle::activated(cx, el);
         let job = JobValue {
@@ -33,7 +42,7 @@ impl ElementBehavior for ServiceTask {
             root_process_instance_key: el.value.root_process_instance_key,
             element: el.value.element,
             element_instance_key: el.key,
-            retries: i32::try_from(retries).unwrap_or(i32::MAX),
+            retries,
             worker: Arc::default(),
             deadline: -1,
             retry_backoff: 0,

@@ -87,6 +87,26 @@ fn finishable<'a>(
     }
 }
 
+/// A job that is with a worker. One whose time-out has passed has been offered again and is nobody's: to fail it would take
+/// a try from the next worker.
+fn activated<'a>(
+    cx: &'a mut Context<'_>,
+    intent: &'static str,
+    verb: &str,
+    key: Key,
+) -> Result<&'a Job, Rejection> {
+    let job = finishable(cx, intent, verb, key)?;
+    if job.state == JobState::Activatable {
+        return Err(wrong_state(
+            intent,
+            verb,
+            key,
+            "not activated: no worker has taken it, or its time-out has passed and it is offered again",
+        ));
+    }
+    Ok(job)
+}
+
 /// JOB CANCELED: the element that needs it ends. A job whose error was caught has ended already.
 pub(crate) fn cancel(cx: &mut Context<'_>, key: Key, error_caught: bool) {
     let job = cx.state.jobs.get(key);

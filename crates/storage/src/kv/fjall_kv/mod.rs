@@ -1,35 +1,44 @@
 //! The store on disk, on fjall (an LSM tree).
 //!
-//! All tables share one tree: the first byte of a key is its table. That keeps the number of files and buffers small, and
-//! one batch is atomic by itself. The database lives in a numbered sub-directory named by the file `CURRENT`, so that
-//! installing a snapshot is the building of a new database followed by one rename.
+//! All tables share one tree: the first byte of a key is its table. That keeps the number of files and buffers small. The
+//! database lives in a numbered sub-directory named by the file `CURRENT`, so that installing a snapshot is the building
+//! of a new database followed by one rename.
+//!
+//! A commit is one ingestion: its rows are sorted and written to new table files, which become part of the tree by one
+//! atomic, flushed change of its list of files. It needs neither the library's journal nor its write buffers. That costs
+//! less memory (a checkpoint of a million rows is not held twice more), and it keeps errors where they can be handled: a
+//! journal is in an unknown state after a failed write, and a buffer that is flushed by a background thread ends that
+//! thread when the disk is full.
+
+mod open;
 
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable, Snapshot};
+use fjall::{PersistMode, Readable, Snapshot};
 
+use self::open::{Open, Slot};
 use super::{Ascending, KvBatch, KvStore, KvView, MAX_TABLES, Rows, Table, TableRows};
 use crate::StorageError;
+use crate::disk::create_dir_durably;
+use crate::space::{SpaceProbe, StatvfsProbe};
 
 const META_TABLE: u8 = 0xff;
 const META_KEY: &[u8] = &[META_TABLE, b'm', b'e', b't', b'a'];
 const CURRENT: &str = "CURRENT";
 const TREE: &str = "state";
 
-/// Memory and file limits of one store.
+/// A commit leaves at least so much room on the disk to the log and to whoever else writes.
+const ROOM_LEFT: u64 = 1 << 20;
+
+/// Memory and thread limits of one store.
 #[derive(Debug, Clone)]
 pub struct FjallConfig {
     /// Bytes of cached blocks. Default 8 MiB.
     pub cache_bytes: u64,
-    /// Bytes of a write buffer before it goes to a file. A commit larger than this is held in memory once more while it
-    /// is flushed. Default 8 MiB.
-    pub write_buffer_bytes: u64,
-    /// After this many bytes of commits the write buffer is flushed to files, so that opening the store does not have
-    /// to replay a long journal. Default 16 MiB.
-    pub rotate_bytes: u64,
-    /// Threads for flushes and compaction. Default 1.
+    /// Threads for compaction. Default 1.
     pub worker_threads: usize,
 }
 
@@ -37,8 +46,6 @@ impl Default for FjallConfig {
     fn default() -> Self {
         Self {
             cache_bytes: 8 << 20,
-            write_buffer_bytes: 8 << 20,
-            rotate_bytes: 16 << 20,
             worker_threads: 1,
         }
     }
@@ -49,14 +56,9 @@ pub struct FjallKv {
     directory: PathBuf,
     config: FjallConfig,
     number: u64,
-    open: Open,
-    since_rotation: u64,
-}
-
-#[derive(Clone)]
-struct Open {
-    database: Database,
-    tree: Keyspace,
+    slot: Slot,
+    /// A commit failed: it may have left files that only opening the database again removes.
+    littered: bool,
 }
 
 impl FjallKv {
@@ -67,7 +69,7 @@ impl FjallKv {
             let directory = directory.clone();
             move |error| StorageError::io(operation, &directory, error)
         };
-        fs::create_dir_all(&directory).map_err(io("creating"))?;
+        create_dir_durably(&directory).map_err(io("creating"))?;
         let number = match fs::read_to_string(directory.join(CURRENT)) {
             Ok(text) => text.trim().parse().map_err(|_| {
                 StorageError::corrupt(&directory.join(CURRENT), 0, "it does not hold a number")
@@ -88,90 +90,99 @@ impl FjallKv {
                 fs::remove_dir_all(entry.path()).map_err(io("cleaning"))?;
             }
         }
-        let open = open_database(&directory, number, &config)?;
+        let open = Open::new(&database_path(&directory, number), &config)?;
         Ok(Self {
+            slot: Slot::new(&directory, open),
             directory,
             config,
             number,
-            open,
-            since_rotation: 0,
+            littered: false,
         })
     }
 
-    /// Bytes on disk.
+    /// Bytes of rows on disk, with those that were deleted or replaced and not reclaimed yet.
     pub fn disk_bytes(&self) -> u64 {
-        self.open.database.disk_space().unwrap_or(0)
+        self.slot.get().map_or(0, |open| open.tree.disk_space())
     }
 
-    /// A reader of the committed content for another thread, beside the commits of the owner. It stays with the
-    /// database that is open now: after [`KvStore::install`] ask for a new one.
+    /// A reader of the committed content for another thread, beside the commits of the owner.
     pub fn reader(&self) -> FjallReader {
         FjallReader {
-            directory: self.directory.clone(),
-            open: self.open.clone(),
+            slot: self.slot.clone(),
         }
     }
 
-    /// Writes the buffers to files and waits for it, so that the next opening is quick. Call it at a graceful stop.
-    pub fn close(self) -> Result<(), StorageError> {
-        self.open
-            .tree
-            .rotate_memtable_and_wait()
-            .map_err(|error| failed(&self.directory, &error))
+    /// Gives the room of deleted and replaced rows back to the disk, all of it and now. Needs room for what stays. The
+    /// library does so by itself, bit by bit, as more is committed; a disk that is nearly full cannot wait for that.
+    pub fn reclaim(&mut self) -> Result<(), StorageError> {
+        self.mend()?;
+        let open = self.slot.get()?;
+        if open.tree.l0_table_count() == 0 {
+            return Ok(());
+        }
+        let compacted = open.tree.major_compact();
+        drop(open);
+        compacted.map_err(|error| self.commit_failed(&error))
+    }
+
+    /// Opens the database again if a commit or a background thread has failed.
+    fn mend(&mut self) -> Result<(), StorageError> {
+        if !self.littered && !self.slot.get().is_ok_and(|open| open.is_broken()) {
+            return Ok(());
+        }
+        let path = database_path(&self.directory, self.number);
+        if self.slot.reopen(&path, &self.config)? {
+            self.littered = false;
+        }
+        Ok(())
+    }
+
+    fn commit_failed(&mut self, error: &fjall::Error) -> StorageError {
+        let error = failed(&self.directory, error);
+        self.littered = true;
+        if error.is_disk_full() {
+            // Half-written files take the room that the log needs. What cannot be mended now is tried before the next
+            // commit.
+            let _ = self.mend();
+        }
+        error
+    }
+
+    /// A commit must not take the last room: the log would stand still, and the library could not tidy up.
+    fn expect_room(&self, needed: u64) -> Result<(), StorageError> {
+        let needed = needed.saturating_add(ROOM_LEFT);
+        match StatvfsProbe::new(&self.directory).free_bytes() {
+            Ok(free) if free < needed => {
+                let text = format!("{free} bytes are free, {needed} are needed");
+                let source = std::io::Error::new(std::io::ErrorKind::StorageFull, text);
+                Err(StorageError::io(
+                    "storing a checkpoint in",
+                    &self.directory,
+                    source,
+                ))
+            }
+            // A file system that does not say is tried.
+            _ => Ok(()),
+        }
     }
 }
 
 /// Reads a [`FjallKv`] from another thread.
 #[derive(Clone)]
 pub struct FjallReader {
-    directory: PathBuf,
-    open: Open,
+    slot: Slot,
 }
 
 impl FjallReader {
     /// The value of a key.
     pub fn get(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StorageError> {
-        get(&self.open, &self.directory, table, key)
+        self.slot.value(&full_key(table, key))
     }
 
     /// All rows of a table, in key order.
     pub fn rows(&self, table: Table) -> Rows<'_> {
-        scan(&self.open, &self.directory, table, &[], None)
+        self.slot.scan(table, &[], None)
     }
-}
-
-fn get(
-    open: &Open,
-    directory: &Path,
-    table: Table,
-    key: &[u8],
-) -> Result<Option<Vec<u8>>, StorageError> {
-    let value = open.tree.get(full_key(table, key));
-    let value = value.map_err(|error| failed(directory, &error))?;
-    Ok(value.map(|value| value.to_vec()))
-}
-
-fn scan<'a>(
-    open: &'a Open,
-    directory: &'a Path,
-    table: Table,
-    from: &[u8],
-    to: Option<&[u8]>,
-) -> Rows<'a> {
-    if to.is_some_and(|to| to <= from) {
-        return Box::new(std::iter::empty());
-    }
-    let end = match to {
-        Some(to) => full_key(table, to),
-        None => vec![table.saturating_add(1)],
-    };
-    let rows = open.tree.range(full_key(table, from)..end);
-    Box::new(rows.map(move |guard| {
-        let (key, value) = guard
-            .into_inner()
-            .map_err(|error| failed(directory, &error))?;
-        Ok((key.get(1..).unwrap_or_default().to_vec(), value.to_vec()))
-    }))
 }
 
 fn failed(directory: &Path, error: &fjall::Error) -> StorageError {
@@ -202,27 +213,6 @@ fn point_to(directory: &Path, number: u64) -> std::io::Result<()> {
     fs::File::open(directory)?.sync_all()
 }
 
-fn open_database(
-    directory: &Path,
-    number: u64,
-    config: &FjallConfig,
-) -> Result<Open, StorageError> {
-    let open = || {
-        let database = Database::builder(database_path(directory, number))
-            .cache_size(config.cache_bytes)
-            .worker_threads(config.worker_threads.max(1))
-            .manual_journal_persist(true)
-            .open()?;
-        let tree = database.keyspace(TREE, || {
-            KeyspaceCreateOptions::default()
-                .manual_journal_persist(true)
-                .max_memtable_size(config.write_buffer_bytes.max(1 << 20))
-        })?;
-        Ok(Open { database, tree })
-    };
-    open().map_err(|error| failed(directory, &error))
-}
-
 fn full_key(table: Table, key: &[u8]) -> Vec<u8> {
     let mut full = Vec::with_capacity(1 + key.len());
     full.push(table);
@@ -240,63 +230,71 @@ fn check_table(table: Table) -> Result<(), StorageError> {
     }
 }
 
+/// Writes rows in ascending order into new files of the tree; they are part of it, durably, when this returns `Ok`.
+fn ingest(
+    open: &Open,
+    rows: impl Iterator<Item = (Vec<u8>, Option<Vec<u8>>)>,
+) -> fjall::Result<()> {
+    let mut ingestion = open.tree.start_ingestion()?;
+    for (key, value) in rows {
+        match value {
+            Some(value) => ingestion.write(key, value)?,
+            None => ingestion.write_tombstone(key)?,
+        }
+    }
+    ingestion.finish()
+}
+
 impl KvStore for FjallKv {
     fn get(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StorageError> {
-        get(&self.open, &self.directory, table, key)
+        self.slot.value(&full_key(table, key))
     }
 
     fn scan(&self, table: Table, from: &[u8], to: Option<&[u8]>) -> Rows<'_> {
-        scan(&self.open, &self.directory, table, from, to)
+        self.slot.scan(table, from, to)
     }
 
     fn meta(&self) -> Result<Option<Vec<u8>>, StorageError> {
-        let value = self.open.tree.get(META_KEY);
-        let value = value.map_err(|error| failed(&self.directory, &error))?;
-        Ok(value.map(|value| value.to_vec()))
+        self.slot.value(META_KEY)
     }
 
     fn commit(&mut self, batch: KvBatch) -> Result<(), StorageError> {
-        let mut bytes = 0_usize;
-        let mut write = self
-            .open
-            .database
-            .batch()
-            .durability(Some(PersistMode::SyncData));
-        for (table, key, value) in batch.changes {
-            check_table(table)?;
-            let key = full_key(table, &key);
-            bytes += key.len() + value.as_ref().map_or(0, Vec::len);
-            match value {
-                Some(value) => write.insert(&self.open.tree, key, value),
-                None => write.remove(&self.open.tree, key),
-            }
+        if batch.is_empty() {
+            return Ok(());
         }
-        if let Some(meta) = batch.meta {
-            bytes += meta.len();
-            write.insert(&self.open.tree, META_KEY, meta);
+        let mut rows = batch.changes;
+        for (table, _, _) in &rows {
+            check_table(*table)?;
         }
-        write
-            .commit()
-            .map_err(|error| failed(&self.directory, &error))?;
-        self.since_rotation += bytes as u64;
-        if self.since_rotation >= self.config.rotate_bytes {
-            self.since_rotation = 0;
-            self.open
-                .tree
-                .rotate_memtable_and_wait()
-                .map_err(|error| failed(&self.directory, &error))?;
-        }
-        Ok(())
+        // The last change of a key counts: it comes first among equals, and the others go.
+        rows.reverse();
+        rows.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
+        rows.dedup_by(|later, first| (later.0, &later.1) == (first.0, &first.1));
+        let size = |(_, key, value): &(Table, Vec<u8>, Option<Vec<u8>>)| {
+            (key.len() + value.as_ref().map_or(0, Vec::len)) as u64
+        };
+        self.mend()?;
+        self.expect_room(rows.iter().map(size).sum())?;
+        let meta = batch.meta.map(|meta| (META_KEY.to_vec(), Some(meta)));
+        let rows = rows
+            .into_iter()
+            .map(|(table, key, value)| (full_key(table, &key), value))
+            .chain(meta);
+        let open = self.slot.get()?;
+        let ingested = ingest(&open, rows);
+        drop(open);
+        ingested.map_err(|error| self.commit_failed(&error))
     }
 
     fn view(&self) -> Result<Box<dyn KvView>, StorageError> {
-        let snapshot = self.open.database.snapshot();
+        let open = self.slot.get()?;
+        let snapshot = open.database.snapshot();
         let meta = snapshot
-            .get(&self.open.tree, META_KEY)
+            .get(&open.tree, META_KEY)
             .map_err(|error| failed(&self.directory, &error))?
             .map(|meta| meta.to_vec());
         Ok(Box::new(View {
-            open: self.open.clone(),
+            open,
             snapshot,
             meta,
             directory: self.directory.clone(),
@@ -310,7 +308,7 @@ impl KvStore for FjallKv {
             fs::remove_dir_all(&path)
                 .map_err(|error| StorageError::io("cleaning", &path, error))?;
         }
-        let open = open_database(&self.directory, number, &self.config)?;
+        let open = Open::new(&path, &self.config)?;
         let fail = |error: fjall::Error| failed(&self.directory, &error);
         let mut ingestion = open.tree.start_ingestion().map_err(fail)?;
         let mut ascending = Ascending::new();
@@ -330,9 +328,9 @@ impl KvStore for FjallKv {
         point_to(&self.directory, number)
             .map_err(|error| StorageError::io("writing CURRENT in", &self.directory, error))?;
         let old = database_path(&self.directory, self.number);
-        self.open = open;
+        self.slot.replace(open);
         self.number = number;
-        self.since_rotation = 0;
+        self.littered = false;
         // Views of the old content may still read it; what cannot be removed now is removed at the next opening.
         let _ = fs::remove_dir_all(old);
         Ok(())
@@ -340,7 +338,7 @@ impl KvStore for FjallKv {
 }
 
 struct View {
-    open: Open,
+    open: Arc<Open>,
     snapshot: Snapshot,
     meta: Option<Vec<u8>>,
     directory: PathBuf,

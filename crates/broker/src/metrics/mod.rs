@@ -1,0 +1,80 @@
+//! What partitions measure, under the names of the reference (docs/metrics.md has them all).
+
+mod families;
+mod refresh;
+mod starts;
+mod tally;
+mod work;
+
+pub use families::{BrokerMetrics, PartitionMetrics};
+pub use work::{Context, WorkCounter};
+
+use std::time::Duration;
+
+use prometheus_client::encoding::EncodeLabelSet;
+use skep_protocol::service::Timings;
+use skep_storage::log::AppendTimes;
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct OfPartition {
+    pub partition: u32,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+#[allow(non_snake_case)]
+pub struct OfGroup {
+    partition: u32,
+    partitionGroupName: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct OfSnapshot {
+    partition: u32,
+    bootstrap: bool,
+}
+
+impl From<u32> for OfPartition {
+    fn from(partition: u32) -> Self {
+        OfPartition { partition }
+    }
+}
+
+impl From<u32> for OfGroup {
+    fn from(partition: u32) -> Self {
+        OfGroup {
+            partition,
+            partitionGroupName: "raft-partition",
+        }
+    }
+}
+
+impl From<u32> for OfSnapshot {
+    fn from(partition: u32) -> Self {
+        OfSnapshot {
+            partition,
+            bootstrap: false,
+        }
+    }
+}
+
+pub(crate) fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+impl PartitionMetrics {
+    /// A batch was committed.
+    pub fn released(&self, timings: &Timings, commands: usize) {
+        self.append.observe(timings.append);
+        self.commit
+            .observe(timings.append + timings.fsync + timings.commit);
+        self.batch_commands.observe(commands as u64);
+        self.committed_entries.inc();
+    }
+
+    /// The log's writer has written and flushed.
+    pub fn appended(&self, times: &AppendTimes) {
+        self.journal_append.observe(nanos(times.write));
+        self.flush.observe(nanos(times.sync));
+        self.appended_bytes.inc_by(times.bytes as u64);
+    }
+}

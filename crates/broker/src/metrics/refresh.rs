@@ -1,0 +1,69 @@
+//! What is read from a partition's status when somebody asks.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use skep_metrics::{Counter, Gauge, Measure};
+use skep_protocol::service::{PartitionHealth, PartitionRole};
+
+use super::families::{BrokerMetrics, HealthNode};
+use crate::partition::PartitionHandle;
+
+impl BrokerMetrics {
+    pub fn refresh(&self, handle: &PartitionHandle, node_id: u32) {
+        let (status, metrics) = (&handle.status, &handle.metrics);
+        let partition = status.partition;
+        let set = |gauge: &Gauge, value: u64| {
+            gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
+        };
+        let position = |gauge: &Gauge, value: &AtomicU64| set(gauge, value.load(Ordering::Relaxed));
+        let number = |gauge: &Gauge, value: &AtomicUsize| {
+            set(gauge, value.load(Ordering::Relaxed) as u64);
+        };
+        set(&metrics.inflight, u64::from(status.limit.inflight()));
+        set(&metrics.limit, u64::from(status.limit.limit()));
+        position(&metrics.processed_position, &status.processed_position);
+        position(&metrics.committed_position, &status.committed_position);
+        position(&metrics.appended_position, &status.processed_position);
+        number(&metrics.pending_incidents, &status.open_incidents);
+        number(&metrics.buffered_messages, &status.buffered_messages);
+        number(&metrics.element_instances, &status.live_element_instances);
+        number(&metrics.waiting_jobs, &status.waiting_jobs);
+        number(&metrics.activated_jobs, &status.activated_jobs);
+        number(&metrics.state_bytes, &status.state_bytes);
+        let paused = status.processing_paused.load(Ordering::Relaxed);
+        metrics.processor_state.set(i64::from(!paused));
+        metrics.role.set(match status.role() {
+            PartitionRole::Leader => 3,
+            PartitionRole::Follower => 1,
+            PartitionRole::Inactive => 0,
+        });
+        let (health, node) = match status.health() {
+            PartitionHealth::Healthy => (1, 1),
+            PartitionHealth::Unhealthy => (0, -1),
+            PartitionHealth::Dead => (-1, -2),
+        };
+        metrics.health.set(health);
+        let id = format!("Partition-{partition}");
+        let path = format!("Broker-{node_id}/{id}");
+        Gauge::of(
+            &self.health_nodes,
+            HealthNode {
+                partition,
+                id,
+                path,
+            },
+        )
+        .set(node);
+        let copy = |counter: &Counter, value: u64| {
+            counter.inner().store(value, Ordering::Relaxed);
+        };
+        let dropped = status.limit.dropped.load(Ordering::Relaxed);
+        copy(
+            &metrics.received,
+            status.limit.received.load(Ordering::Relaxed),
+        );
+        copy(&metrics.dropped, dropped);
+        copy(&self.work.refused(partition), dropped);
+        copy(&metrics.appended_kib, metrics.appended_bytes.get() / 1024);
+    }
+}

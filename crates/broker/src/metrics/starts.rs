@@ -1,0 +1,80 @@
+//! When things began, remembered without growing.
+
+use skep_protocol::Key;
+
+const PLACES: usize = 1 << 15;
+
+/// Start times by key, in a table of fixed size: a newer key may take the place of an older one, which then is not
+/// measured. So what lives long on a busy partition is measured by sample, and memory is 512 KiB at most.
+#[derive(Debug, Default)]
+pub struct Starts {
+    /// Key and time; empty until the first start. A key of 0 is a free place.
+    places: Vec<[i64; 2]>,
+    len: usize,
+}
+
+impl Starts {
+    /// Keys are given in rising order, so that those of one time lie beside each other.
+    fn place(key: Key) -> usize {
+        key.counter() as usize % PLACES
+    }
+
+    #[inline]
+    pub fn begin(&mut self, key: Key, at: i64) {
+        if self.places.is_empty() {
+            self.places = vec![[0, 0]; PLACES];
+        }
+        let place = &mut self.places[Self::place(key)];
+        self.len += usize::from(place[0] == 0);
+        *place = [key.0, at];
+    }
+
+    /// Milliseconds since the start, if it is remembered.
+    #[inline]
+    pub fn since(&self, key: Key, now: i64) -> Option<u64> {
+        let [known, at] = *self.places.get(Self::place(key))?;
+        (known == key.0).then(|| u64::try_from(now.saturating_sub(at)).unwrap_or(0))
+    }
+
+    /// As [`Starts::since`], and forgets the start.
+    #[inline]
+    pub fn end(&mut self, key: Key, now: i64) -> Option<u64> {
+        let since = self.since(key, now)?;
+        self.places[Self::place(key)] = [0, 0];
+        self.len -= 1;
+        Some(since)
+    }
+
+    pub fn len(&self) -> usize {
+        self.len
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_start_is_known_until_its_end_and_places_are_limited() {
+        let mut starts = Starts::default();
+        assert_eq!(starts.end(Key::new(1, 1), 5), None);
+        starts.begin(Key::new(1, 1), 1000);
+        assert_eq!(starts.since(Key::new(1, 1), 1250), Some(250));
+        assert_eq!(
+            starts.since(Key::new(2, 1), 1250),
+            None,
+            "another partition's key"
+        );
+        assert_eq!(starts.end(Key::new(1, 1), 900), Some(0), "a clock set back");
+        assert_eq!(starts.end(Key::new(1, 1), 1300), None);
+        for counter in 0..200_000 {
+            starts.begin(Key::new(1, counter), 0);
+        }
+        assert!(starts.len() <= PLACES, "{}", starts.len());
+        assert_eq!(
+            starts.end(Key::new(1, 199_999), 7),
+            Some(7),
+            "the newest is there"
+        );
+    }
+}

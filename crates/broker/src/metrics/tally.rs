@@ -1,0 +1,39 @@
+//! Counting in plain integers, handed to public counters once per batch.
+
+use skep_metrics::Counter;
+
+/// Counts by slot. A slot is a number that its user gives a meaning.
+#[derive(Debug, Default)]
+pub struct Tally {
+    counts: Vec<u32>,
+    /// Slots that are not 0 now.
+    touched: Vec<usize>,
+    counters: Vec<Option<Counter>>,
+}
+
+impl Tally {
+    #[inline]
+    pub fn add(&mut self, slot: usize, n: u32) {
+        if slot >= self.counts.len() {
+            self.counts.resize(slot + 1, 0);
+        }
+        let count = &mut self.counts[slot];
+        if *count == 0 && n > 0 {
+            self.touched.push(slot);
+        }
+        *count += n;
+    }
+
+    /// Adds what was counted since the last call. `counter` makes the counter of a slot that is counted for the first time.
+    pub fn publish(&mut self, counter: impl Fn(usize) -> Counter) {
+        for slot in self.touched.drain(..) {
+            let count = std::mem::take(&mut self.counts[slot]);
+            if slot >= self.counters.len() {
+                self.counters.resize(slot + 1, None);
+            }
+            self.counters[slot]
+                .get_or_insert_with(|| counter(slot))
+                .inc_by(u64::from(count));
+        }
+    }
+}

@@ -1,0 +1,322 @@
+//! What a scrape tells of the work that was done: each thing once, also over a restart.
+
+mod support;
+
+use std::time::Duration;
+
+use prometheus_client::registry::Registry;
+use skep_broker::Broker;
+use skep_protocol::command::{AwaitResult, Command, FailJob};
+use skep_protocol::service::Broker as _;
+use support::{Rig, create, jobs, one_task};
+
+fn scrape(broker: &Broker) -> String {
+    broker.refresh_metrics();
+    let mut registry = Registry::default();
+    broker.metrics().register(&mut registry);
+    let mut text = String::new();
+    prometheus_client::encoding::text::encode(&mut text, &registry).unwrap();
+    text
+}
+
+/// The value of a series; labels in any order, and not all of them need be named.
+fn value(text: &str, name: &str, labels: &[(&str, &str)]) -> Option<f64> {
+    let line = text.lines().find(|line| {
+        let rest = line.strip_prefix(name);
+        let of_name = rest.is_some_and(|rest| rest.starts_with(['{', ' ']));
+        let has = |(label, value): &(&str, &str)| line.contains(&format!("{label}=\"{value}\""));
+        of_name && labels.iter().all(has)
+    });
+    line?.rsplit(' ').next()?.parse().ok()
+}
+
+/// Name, some labels, value.
+type Series<'a> = (&'a str, &'a [(&'a str, &'a str)], f64);
+
+/// Counting follows the answers, so a look right after an answer may come too early.
+async fn shows(broker: &Broker, expected: &[Series<'_>]) {
+    let deadline = std::time::Instant::now() + Duration::from_secs(20);
+    loop {
+        let text = scrape(broker);
+        let wrong = expected
+            .iter()
+            .find(|(name, labels, wanted)| value(&text, name, labels) != Some(*wanted));
+        let Some(wrong) = wrong else { return };
+        assert!(
+            std::time::Instant::now() < deadline,
+            "{wrong:?} not in\n{text}"
+        );
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+const ELEMENTS: &str = "zeebe_element_instance_events_total";
+const INSTANCES: &str = "zeebe_executed_instances_total";
+const JOBS: &str = "zeebe_job_events_total";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn instances_elements_and_jobs_are_counted_by_their_life_cycle() {
+    let rig = Rig::new(|_| {}).await;
+    rig.deploy(&one_task()).await;
+    for _ in 0..3 {
+        rig.create("one-task", "{\"text\":\"0123456789\"}")
+            .await
+            .unwrap();
+    }
+    for job in rig.activate(2, Duration::ZERO).await {
+        rig.complete(job.key).await.unwrap();
+    }
+    let work = |action| {
+        [
+            ("type", "work"),
+            ("job_kind", "BPMN_ELEMENT"),
+            ("action", action),
+        ]
+    };
+    let process = |action| [("type", "PROCESS"), ("action", action)];
+    let root = |action| [("type", "ROOT_PROCESS_INSTANCE"), ("action", action)];
+    shows(
+        &rig.broker,
+        &[
+            (INSTANCES, &root("activated"), 3.0),
+            (INSTANCES, &root("completed"), 2.0),
+            (ELEMENTS, &process("activated"), 3.0),
+            (ELEMENTS, &process("completed"), 2.0),
+            (
+                ELEMENTS,
+                &[
+                    ("type", "START_EVENT"),
+                    ("eventType", "NONE"),
+                    ("action", "completed"),
+                ],
+                3.0,
+            ),
+            (
+                ELEMENTS,
+                &[
+                    ("type", "SERVICE_TASK"),
+                    ("eventType", "UNSPECIFIED"),
+                    ("action", "completed"),
+                ],
+                2.0,
+            ),
+            (JOBS, &work("created"), 3.0),
+            (JOBS, &work("activated"), 2.0),
+            (JOBS, &work("completed"), 2.0),
+            (
+                "zeebe_process_instance_creations_total",
+                &[("creation_mode", "creation_at_default_start_event")],
+                3.0,
+            ),
+            (
+                "zeebe_process_instance_execution_time_seconds_count",
+                &[],
+                2.0,
+            ),
+            ("zeebe_job_activation_time_seconds_count", &[], 2.0),
+            ("zeebe_job_life_time_seconds_count", &[], 2.0),
+            (
+                "zeebe_execution_latency_current_cached_instances",
+                &[("type", "jobs")],
+                1.0,
+            ),
+            (
+                "zeebe_execution_latency_current_cached_instances",
+                &[("type", "processInstances")],
+                1.0,
+            ),
+            (
+                "zeebe_variable_created_size_sum",
+                &[("bpmnProcessId", "one-task")],
+                36.0,
+            ),
+            (
+                "zeebe_log_appender_record_appended_total",
+                &[
+                    ("recordType", "EVENT"),
+                    ("valueType", "JOB"),
+                    ("intent", "COMPLETED"),
+                ],
+                2.0,
+            ),
+            (
+                "zeebe_stream_processor_processing_duration_seconds_count",
+                &[("valueType", "JOB"), ("intent", "COMPLETE")],
+                2.0,
+            ),
+            (
+                "zeebe_flow_control_total",
+                &[("context", "userCommand"), ("outcome", "accepted")],
+                // the deployment, three creations, one activation, two completions
+                7.0,
+            ),
+            (
+                "zeebe_stream_processor_records_total",
+                &[("action", "skipped")],
+                0.0,
+            ),
+        ],
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_called_or_cancelled_instance_is_told_from_a_completed_root() {
+    let rig = Rig::new(|_| {}).await;
+    rig.deploy(&one_task()).await;
+    let key = rig.create("one-task", "{}").await.unwrap();
+    let cancel = Command::CancelProcessInstance {
+        process_instance_key: key,
+    };
+    rig.send(cancel).await.unwrap();
+    shows(
+        &rig.broker,
+        &[
+            (INSTANCES, &[("action", "terminated")], 1.0),
+            (
+                ELEMENTS,
+                &[("type", "SERVICE_TASK"), ("action", "terminated")],
+                1.0,
+            ),
+            (JOBS, &[("action", "canceled")], 1.0),
+            ("zeebe_job_life_time_seconds_count", &[], 1.0),
+        ],
+    )
+    .await;
+    assert_eq!(
+        value(&scrape(&rig.broker), INSTANCES, &[("action", "completed")]),
+        None
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pushed_job_is_activated_and_pushed_and_one_that_waits_is_announced() {
+    let rig = Rig::new(|_| {}).await;
+    rig.deploy(&one_task()).await;
+    rig.create("one-task", "{}").await.unwrap();
+    shows(
+        &rig.broker,
+        &[(JOBS, &[("action", "workers notified")], 1.0)],
+    )
+    .await;
+    let mut stream = rig.broker.open_job_stream(jobs(10));
+    std::future::poll_fn(|cx| stream.poll_recv(cx))
+        .await
+        .unwrap();
+    shows(
+        &rig.broker,
+        &[
+            (JOBS, &[("action", "activated")], 1.0),
+            (JOBS, &[("action", "pushed")], 1.0),
+            ("zeebe_broker_jobs_pushed_count_total", &[], 1.0),
+            ("zeebe_broker_open_job_stream_count", &[], 1.0),
+        ],
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn incidents_are_counted_when_they_come_and_when_they_go() {
+    let rig = Rig::new(|_| {}).await;
+    rig.deploy(&one_task()).await;
+    shows(
+        &rig.broker,
+        &[("zeebe_incident_events_total", &[("action", "created")], 0.0)],
+    )
+    .await;
+    rig.create("one-task", "{}").await.unwrap();
+    let job_key = rig.activate(1, Duration::ZERO).await[0].key;
+    let fail = FailJob {
+        job_key,
+        retries: 0,
+        retry_back_off: 0,
+        error_message: "broken".into(),
+        variables: Default::default(),
+    };
+    rig.send(Command::FailJob(fail)).await.unwrap();
+    shows(
+        &rig.broker,
+        &[
+            ("zeebe_incident_events_total", &[("action", "created")], 1.0),
+            ("zeebe_pending_incidents", &[("partition", "1")], 1.0),
+            (JOBS, &[("action", "failed")], 1.0),
+        ],
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_restart_replays_is_not_counted_again() {
+    let rig = Rig::new(|config| config.partitions = 2).await;
+    rig.deploy(&one_task()).await;
+    rig.create("one-task", "{}").await.unwrap();
+    shows(
+        &rig.broker,
+        &[
+            ("zeebe_command_distributions_total", &[], 1.0),
+            (
+                "zeebe_command_distributions_acknowledged_received_total",
+                &[],
+                1.0,
+            ),
+            ("zeebe_command_distributions_active", &[], 0.0),
+        ],
+    )
+    .await;
+    let rig = rig.restart(|config| config.partitions = 2).await;
+    let text = scrape(&rig.broker);
+    assert_eq!(value(&text, INSTANCES, &[]), None, "{text}");
+    for job in rig.activate(1, Duration::ZERO).await {
+        rig.complete(job.key).await.unwrap();
+    }
+    shows(
+        &rig.broker,
+        &[
+            (INSTANCES, &[("action", "completed")], 1.0),
+            (JOBS, &[("action", "completed")], 1.0),
+        ],
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn job_types_beyond_the_bound_share_one_series() {
+    let rig = Rig::new(|_| {}).await;
+    let process = skep_model::builder::Bpmn::process("any-type")
+        .start("start")
+        .service_task("task", "=kind")
+        .end("end");
+    rig.deploy(&process).await;
+    for n in 0..1010 {
+        let variables = format!("{{\"kind\":\"kind-{n}\"}}");
+        rig.create("any-type", &variables).await.unwrap();
+    }
+    shows(
+        &rig.broker,
+        &[(JOBS, &[("type", "(other)"), ("action", "created")], 10.0)],
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn waiting_for_a_result_is_a_creation_as_any_other() {
+    let rig = Rig::new(|_| {}).await;
+    let straight = skep_model::builder::Bpmn::process("straight")
+        .start("start")
+        .end("end");
+    rig.deploy(&straight).await;
+    let await_result = AwaitResult {
+        fetch_variables: vec![],
+    };
+    rig.send(create("straight", "{}", Some(await_result)))
+        .await
+        .unwrap();
+    shows(
+        &rig.broker,
+        &[
+            (INSTANCES, &[("action", "completed")], 1.0),
+            ("zeebe_process_instance_creations_total", &[], 1.0),
+        ],
+    )
+    .await;
+}

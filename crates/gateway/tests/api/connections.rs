@@ -1,0 +1,164 @@
+//! What a connection may do without a request: little, and not for long.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::fake::{start, start_with};
+use crate::http::{Answer, post};
+
+const SOON: Duration = Duration::from_millis(60);
+const LATE: Duration = Duration::from_secs(3600);
+
+async fn connect(to: SocketAddr, first: &[u8]) -> TcpStream {
+    let mut stream = TcpStream::connect(to).await.unwrap();
+    stream.write_all(first).await.unwrap();
+    stream
+}
+
+/// Everything up to the end of the connection.
+async fn rest_of(stream: &mut TcpStream) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    // A connection that is cut may end with a reset.
+    let _ = stream.read_to_end(&mut bytes).await;
+    bytes
+}
+
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+const SETTINGS: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0];
+const PING: &[u8] = &[0, 0, 8, 6, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8];
+const TOPOLOGY: &[u8] = b"GET /v2/topology HTTP/1.1\r\nhost: a\r\n\r\n";
+
+#[tokio::test]
+async fn a_head_that_does_not_arrive_in_time_ends_the_connection() {
+    let gateway = start_with(|config| {
+        config.head_timeout = SOON;
+        config.idle_timeout = LATE;
+    })
+    .await;
+    for (what, first) in [
+        ("nothing at all", &b""[..]),
+        (
+            "half a head",
+            b"POST /v2/jobs/activation HTTP/1.1\r\nhost: a\r\nx",
+        ),
+        ("half a preface", &PREFACE[..10]),
+        (
+            "a frame that does not end",
+            &[PREFACE, SETTINGS, &PING[..12]].concat(),
+        ),
+        // HEADERS of stream 1 without END_HEADERS: a CONTINUATION must follow.
+        (
+            "a head that goes on",
+            &[PREFACE, SETTINGS, &[0, 0, 1, 1, 0, 0, 0, 0, 1, 0x82]].concat(),
+        ),
+    ] {
+        for to in [gateway.rest, gateway.grpc] {
+            let mut stream = connect(to, first).await;
+            rest_of(&mut stream).await;
+            println!("{what}: ended");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_byte_now_and_then_gains_a_slow_sender_nothing() {
+    let gateway = start_with(|config| {
+        config.head_timeout = SOON;
+        config.idle_timeout = LATE;
+    })
+    .await;
+    let mut stream = connect(gateway.rest, b"GET /v2/topology HTTP/1.1\r\nx-long: ").await;
+    // The gateway's end of the connection goes while bytes keep coming.
+    while stream.write_all(b"a").await.is_ok() {
+        tokio::time::sleep(SOON / 10).await;
+    }
+}
+
+#[tokio::test]
+async fn a_connection_without_requests_is_closed_after_the_idle_time() {
+    let gateway = start_with(|config| {
+        config.head_timeout = LATE;
+        config.idle_timeout = SOON;
+    })
+    .await;
+    let mut stream = connect(gateway.rest, TOPOLOGY).await;
+    let text = String::from_utf8(rest_of(&mut stream).await).unwrap();
+    assert!(text.starts_with("HTTP/1.1 200 OK"), "{text}");
+
+    let mut stream = connect(gateway.grpc, &[PREFACE, SETTINGS].concat()).await;
+    let bytes = rest_of(&mut stream).await;
+    let goaway = bytes.windows(4).position(|w| w == [8, 7, 0, 0]);
+    assert!(
+        goaway.is_some(),
+        "a GOAWAY tells the client to connect again: {bytes:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_request_under_way_is_not_idle() {
+    let gateway = start_with(|config| {
+        config.head_timeout = SOON;
+        config.idle_timeout = SOON;
+    })
+    .await;
+    gateway.broker.hold();
+    let rest = gateway.rest;
+    let request =
+        tokio::spawn(
+            async move { post(rest, "/v2/messages/publication", r#"{"name": "a"}"#).await },
+        );
+    gateway.broker.until(|broker| broker.held() == 1).await;
+    tokio::time::sleep(SOON * 4).await;
+    gateway.broker.release();
+    let Answer { status, .. } = request.await.unwrap();
+    assert_eq!(status, 200);
+}
+
+#[tokio::test]
+async fn beyond_the_bound_connections_wait_and_idle_ones_give_their_places_away() {
+    let gateway = start_with(|config| {
+        config.max_connections = 1;
+        config.head_timeout = SOON;
+        config.idle_timeout = LATE;
+    })
+    .await;
+    let mut first = connect(gateway.rest, TOPOLOGY).await;
+    let mut head = [0; 15];
+    first.read_exact(&mut head).await.unwrap();
+    // The only place is taken by a connection that would be idle for an hour.
+    let answer = post(gateway.rest, "/v2/messages/publication", r#"{"name": "a"}"#).await;
+    assert_eq!(answer.status, 200);
+    rest_of(&mut first).await;
+}
+
+#[tokio::test]
+async fn a_client_that_pings_too_often_is_sent_away() {
+    let gateway = start_with(|config| config.min_ping_interval = Some(LATE)).await;
+    let pings = PING.repeat(4);
+    let mut stream = connect(gateway.grpc, &[PREFACE, SETTINGS, &pings].concat()).await;
+    let bytes = rest_of(&mut stream).await;
+    let end = bytes.len().saturating_sub(31);
+    // 22 bytes of GOAWAY: last stream 0, ENHANCE_YOUR_CALM, debug data.
+    let mut goaway = vec![0, 0, 22, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 11];
+    goaway.extend(b"too_many_pings");
+    assert_eq!(bytes.get(end..), Some(&goaway[..]), "{bytes:?}");
+}
+
+#[tokio::test]
+async fn three_pings_in_a_row_are_answered_and_any_number_where_none_is_too_many() {
+    let gateway = start().await;
+    let free = start_with(|config| config.min_ping_interval = None).await;
+    for (to, count) in [(gateway.grpc, 3), (free.grpc, 50), (gateway.rest, 50)] {
+        let pings = PING.repeat(count);
+        let mut stream = connect(to, &[PREFACE, SETTINGS, &pings].concat()).await;
+        let mut bytes = Vec::new();
+        // Each answer is the ping with the ACK flag; h2 answers the last of those that came together.
+        let answer = [&PING[..4], &[1], &PING[5..]].concat();
+        while !bytes.windows(answer.len()).any(|window| window == answer) {
+            assert!(stream.read_buf(&mut bytes).await.unwrap() > 0, "{bytes:?}");
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Settings of the reference that mean nothing here, each with the reason: who sets one should know why nothing changes.
+
+use super::source::Given;
+
+pub struct WithoutEffect {
+    /// The newest name and older ones.
+    pub names: &'static [&'static str],
+    /// As in "has no effect: …".
+    pub reason: &'static str,
+}
+
+pub static WITHOUT_EFFECT: &[WithoutEffect] = &[
+    WithoutEffect {
+        names: &[
+            "camunda.api.rest.executor.core-pool-size-multiplier",
+            "camunda.rest.api-executor.core-pool-size-multiplier",
+            "camunda.api.rest.executor.keep-alive",
+            "camunda.rest.api-executor.keep-alive",
+        ],
+        reason: "requests are no threads here, so there is no pool that grows and shrinks; \
+                 max-pool-size-multiplier bounds how many are worked on at a time",
+    },
+    WithoutEffect {
+        names: &[
+            "camunda.api.long-polling.min-empty-responses",
+            "zeebe.broker.gateway.longPolling.minEmptyResponses",
+        ],
+        reason: "a request that finds no job is parked at once and woken by the next job, so there are no empty tries to count",
+    },
+    WithoutEffect {
+        names: &[
+            "camunda.api.grpc.management-threads",
+            "zeebe.broker.gateway.threads.managementThreads",
+        ],
+        reason: "the threads of the gateways serve everything; skep.runtime.worker-threads is their number",
+    },
+    WithoutEffect {
+        names: &[
+            "camunda.system.cpu-thread-count",
+            "zeebe.broker.threads.cpuThreadCount",
+            "zeebe.broker.threads.ioThreadCount",
+        ],
+        reason: "each partition has one thread, and one for its log",
+    },
+    WithoutEffect {
+        names: &[
+            "camunda.data.primary-storage.log-stream.log-index-density",
+            "zeebe.broker.data.logIndexDensity",
+        ],
+        reason: "the index of the log holds every entry",
+    },
+    WithoutEffect {
+        names: &[
+            "camunda.processing.max-commands-in-batch",
+            "zeebe.broker.processing.maxCommandsInBatch",
+        ],
+        reason: "a batch takes what has arrived, at most 256 commands or 1 MB",
+    },
+    WithoutEffect {
+        names: &[
+            "camunda.processing.enable-async-scheduled-tasks",
+            "camunda.processing.enable-yielding-due-date-checker",
+            "camunda.processing.enable-async-message-ttl-checker",
+            "camunda.processing.enable-async-timer-duedate-checker",
+        ],
+        reason: "timers, time-outs and message expiry are found by their date and handled in small parts",
+    },
+];
+
+/// Why a setting has no effect, if it is one of these.
+pub fn reason(given: &Given) -> Option<&'static str> {
+    let found = WITHOUT_EFFECT
+        .iter()
+        .find(|setting| setting.names.iter().any(|name| given.matches(name)));
+    found.map(|setting| setting.reason)
+}

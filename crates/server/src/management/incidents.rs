@@ -1,0 +1,91 @@
+//! `/actuator/incidents`: what waits to be resolved. An addition of Skep: until there is a search API, this is where the key
+//! of an incident is found.
+
+use http::StatusCode;
+use serde_json::{Value, json};
+use skep_broker::Broker;
+use skep_protocol::command::{Command, MAX_LISTED_INCIDENTS};
+use skep_protocol::response::OpenIncident;
+use skep_protocol::service::Broker as _;
+use skep_protocol::{Key, Response};
+
+use super::reply::{Handled, bad_request, message, ok, query};
+
+const DEFAULT_LIMIT: u32 = 100;
+
+/// `?limit=100&after=KEY`: open incidents by partition and key, so that the last key is where the next page begins.
+pub async fn list(broker: &Broker, parameters: Option<&str>) -> Handled {
+    let limit = match query(parameters, "limit").map(str::parse) {
+        None => DEFAULT_LIMIT,
+        Some(Ok(limit @ 1..=MAX_LISTED_INCIDENTS)) => limit,
+        Some(_) => {
+            let text = format!("limit must be a number from 1 to {MAX_LISTED_INCIDENTS}");
+            return Err(bad_request(text));
+        }
+    };
+    let after = match query(parameters, "after").map(str::parse) {
+        None => Key::NONE,
+        Some(Ok(key)) => Key(key),
+        Some(Err(_)) => return Err(bad_request("after must be the key of an incident")),
+    };
+    let first = after.partition().unwrap_or(1);
+    let (mut items, mut more) = (Vec::new(), false);
+    for handle in broker.partitions() {
+        let partition = handle.status.partition;
+        if partition < first || more {
+            continue;
+        }
+        let left = limit - items.len() as u32;
+        if left == 0 {
+            more |= handle
+                .status
+                .open_incidents
+                .load(std::sync::atomic::Ordering::Relaxed)
+                > 0;
+            continue;
+        }
+        let command = Command::ListIncidents {
+            partition,
+            after: if partition == first { after } else { Key::NONE },
+            limit: left,
+        };
+        match broker.execute(command.into()).await.result {
+            Ok(Response::IncidentsListed {
+                incidents,
+                more: some,
+            }) => {
+                items.extend(incidents.iter().map(|incident| one(partition, incident)));
+                more = some;
+            }
+            Ok(_) => {}
+            Err(failure) => {
+                return Err(message(
+                    StatusCode::SERVICE_UNAVAILABLE,
+                    failure.to_string(),
+                ));
+            }
+        }
+    }
+    Ok(ok(&json!({ "items": items, "hasMore": more })))
+}
+
+/// With the names and types of the REST API's incident.
+fn one(partition: u32, open: &OpenIncident) -> Value {
+    let key = |key: Key| key.some().map(|key| key.to_string());
+    let incident = &open.incident;
+    json!({
+        "incidentKey": key(open.key),
+        "partitionId": partition,
+        "errorType": incident.error_type,
+        "errorMessage": &*incident.error_message,
+        "processDefinitionId": &*open.bpmn_process_id,
+        "processDefinitionKey": key(incident.process_definition_key),
+        "processDefinitionVersion": open.process_definition_version,
+        "processInstanceKey": key(incident.process_instance_key),
+        "rootProcessInstanceKey": key(incident.root_process_instance_key),
+        "elementId": &*open.element_id,
+        "elementInstanceKey": key(incident.element_instance_key),
+        "jobKey": key(incident.job_key),
+        "tenantId": "<default>",
+    })
+}

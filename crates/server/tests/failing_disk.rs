@@ -1,0 +1,216 @@
+//! A disk that fails under the real server: `strace` makes one of its system calls fail. Nothing may be acknowledged after
+//! that, the partition says what failed and where, and everything acknowledged before is there after a restart.
+
+mod support;
+
+use std::path::Path;
+
+use skep_client::{Code, CreateInstance, Error};
+use support::ledger::{self, Load, Shared};
+use support::{Server, Start, eventually, sandbox};
+
+/// Starts the server so that a system call fails: in each thread, as `injection` says, and if a path is given only calls
+/// for that file.
+async fn start_failing(
+    data: &Path,
+    log: &Path,
+    call: &str,
+    injection: &str,
+    only: Option<&Path>,
+) -> Server {
+    let (trace, inject) = (
+        format!("trace={call}"),
+        format!("inject={call}:{injection}"),
+    );
+    // `-D`: the server keeps the process id, and killing it ends the tracer too.
+    let mut wrapper = vec![
+        "strace",
+        "-D",
+        "-f",
+        "-qq",
+        "-o",
+        "/dev/null",
+        "-e",
+        &trace,
+        "-e",
+        &inject,
+    ];
+    match only.and_then(Path::to_str) {
+        Some(path) => wrapper.extend(["-P", path]),
+        None => wrapper.push("--seccomp-bpf"),
+    }
+    let start = Start::new(data, &[]).through(&wrapper);
+    start.log_to(log.to_path_buf()).ready().await
+}
+
+fn require_strace() {
+    let inject = "inject=fsync:error=EIO:when=1";
+    sandbox::require("strace", &["-D", "-f", "-e", inject, "true"]);
+}
+
+/// A server whose `call` fails as `injection` says, once and only once per thread: whoever asks again hears that all is well.
+async fn no_false_acknowledgement(directory: &Path, call: &str, injection: &str, reason: &str) {
+    require_strace();
+    let (data, log) = (directory.join("data"), directory.join("log"));
+    let ledger = Shared::default();
+    let server = Start::new(&data, &[]).ready().await;
+    ledger::deploy_one_task(&server.client()).await;
+    drop(server);
+
+    let mut server = start_failing(&data, &log, call, injection, None).await;
+    let load = Load::start(&server, &ledger, 6, r#"{"orderId":"A-17"}"#);
+    eventually("the partition has stopped", 20, async || {
+        server.log().contains("partition stops")
+    })
+    .await;
+    let acknowledged = (ledger.created(), ledger.completed());
+    let text = server.log();
+    assert!(text.contains(reason), "says why: {text}");
+    assert!(
+        text.contains("/data/partitions/1/log/00000000000000000001.log"),
+        "names the file: {text}"
+    );
+    // Clients hear that they have to wait, with the reason; orchestrators hear that the node is not well.
+    let request = CreateInstance::latest("one-task");
+    for client in [server.client(), server.rest_client()] {
+        let Err(Error::Refused(problem)) = client.create_instance(&request).await else {
+            panic!("a partition without a log took work");
+        };
+        assert_eq!(problem.code, Code::Unavailable, "{problem}");
+        assert!(problem.detail.contains(reason), "{problem}");
+    }
+    for group in ["", "/readiness", "/liveness"] {
+        let (status, body) = server
+            .management("GET", &format!("/actuator/health{group}"))
+            .expect("an answer");
+        assert_eq!(status, 503, "{group}: {body}");
+    }
+    load.end().await;
+    assert_eq!(
+        acknowledged,
+        (ledger.created(), ledger.completed()),
+        "nothing is acknowledged after that"
+    );
+    assert!(
+        ledger.created() > 5,
+        "only {} instances were created",
+        ledger.created()
+    );
+    server.kill();
+
+    let server = Start::new(&data, &[]).ready().await;
+    ledger::expect_everything_acknowledged(&server, &ledger).await;
+}
+
+#[test]
+fn a_flush_that_fails_once_is_never_taken_for_success() {
+    let name = "a_flush_that_fails_once_is_never_taken_for_success";
+    sandbox::run(name, async |directory| {
+        no_false_acknowledgement(
+            &directory,
+            "fdatasync",
+            "error=EIO:when=40",
+            "Input/output error",
+        )
+        .await;
+    });
+}
+
+#[test]
+fn a_flush_that_finds_no_room_is_never_taken_for_success() {
+    let name = "a_flush_that_finds_no_room_is_never_taken_for_success";
+    sandbox::run(name, async |directory| {
+        no_false_acknowledgement(
+            &directory,
+            "fdatasync",
+            "error=ENOSPC:when=40",
+            "No space left on device",
+        )
+        .await;
+    });
+}
+
+#[test]
+fn a_write_that_fails_once_is_never_taken_for_success() {
+    let name = "a_write_that_fails_once_is_never_taken_for_success";
+    sandbox::run(name, async |directory| {
+        no_false_acknowledgement(
+            &directory,
+            "pwrite64",
+            "error=EIO:when=40",
+            "Input/output error",
+        )
+        .await;
+    });
+}
+
+/// Checkpoints whose flushes fail at one of their steps; the log's do not.
+async fn checkpoints_fail(directory: &Path, step: &str, error: &str, reason: &str) {
+    require_strace();
+    let (data, log) = (directory.join("data"), directory.join("log"));
+    let ledger = Shared::default();
+    let server = Start::new(&data, &[]).ready().await;
+    ledger::deploy_one_task(&server.client()).await;
+    drop(server);
+
+    let store = data.join("partitions/1/state/kv-1/keyspaces/1").join(step);
+    assert!(
+        store.is_dir(),
+        "the store has another layout now: no {}",
+        store.display()
+    );
+    let injection = format!("error={error}");
+    let server = start_failing(&data, &log, "fsync", &injection, Some(&store)).await;
+    let load = Load::start(&server, &ledger, 6, r#"{"orderId":"A-17"}"#);
+    for _ in 0..3 {
+        let before = ledger.completed();
+        eventually("work goes on", 10, async || {
+            ledger.completed() > before + 10
+        })
+        .await;
+        let (status, answer) = take_checkpoint(&server);
+        assert!(status >= 500, "{status} {answer}");
+        let text = server.log();
+        assert!(
+            text.contains("checkpoint failed") && text.contains(reason),
+            "{text}"
+        );
+        assert!(
+            text.contains("/data/partitions/1/state"),
+            "says where: {text}"
+        );
+    }
+    drop(server);
+    load.end().await;
+
+    // The log was kept for what the checkpoints did not take.
+    let server = Start::new(&data, &[]).ready().await;
+    ledger::expect_everything_acknowledged(&server, &ledger).await;
+    let (status, answer) = take_checkpoint(&server);
+    assert!(status < 300, "{status} {answer}");
+    drop(server);
+    let server = Start::new(&data, &[]).ready().await;
+    ledger::expect_everything_acknowledged(&server, &ledger).await;
+}
+
+fn take_checkpoint(server: &Server) -> (u16, String) {
+    server
+        .management("POST", "/actuator/partitions/takeSnapshot")
+        .expect("an answer")
+}
+
+#[test]
+fn a_checkpoint_whose_flush_fails_costs_nothing_but_itself() {
+    let name = "a_checkpoint_whose_flush_fails_costs_nothing_but_itself";
+    sandbox::run(name, async |directory| {
+        checkpoints_fail(&directory, "tables", "EIO", "Input/output error").await;
+    });
+}
+
+#[test]
+fn a_checkpoint_that_finds_no_room_costs_nothing_but_itself() {
+    let name = "a_checkpoint_that_finds_no_room_costs_nothing_but_itself";
+    sandbox::run(name, async |directory| {
+        checkpoints_fail(&directory, "", "ENOSPC", "No space left on device").await;
+    });
+}

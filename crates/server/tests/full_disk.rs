@@ -1,0 +1,279 @@
+//! A file system that runs full under the real server: new work is refused before it is full, what finishes work goes on,
+//! nothing is acknowledged that is not kept, and the server recovers by itself once there is room.
+
+mod support;
+
+use std::path::Path;
+use std::time::Duration;
+
+use skep_client::{ActivateJobs, Client, Code, CreateInstance, Error, Problem};
+use support::ledger::{self, Load, Shared};
+use support::sandbox::{self, FileSystem};
+use support::{Server, Start, eventually};
+
+const MIB: u64 = 1 << 20;
+
+/// Small files and a checkpoint after a few MiB, so that a small disk is a whole world.
+const SMALL: [&str; 6] = [
+    "--set",
+    "skep.data.snapshot-log-size=8MB",
+    "--set",
+    "camunda.data.primary-storage.log-stream.log-segment-size=4MB",
+    "--set",
+    "camunda.data.primary-storage.disk.monitoring-interval=50ms",
+];
+
+async fn start(data: &Path, log: &Path, settings: &[&str]) -> Server {
+    let arguments = [&SMALL[..], settings].concat();
+    let start = Start::new(data, &arguments);
+    start.log_to(log.to_path_buf()).ready().await
+}
+
+/// Variables of so many KiB that compress to nothing smaller.
+fn variables(kibibytes: usize) -> String {
+    let mut noise = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut text = String::with_capacity(kibibytes << 10);
+    while text.len() < kibibytes << 10 {
+        noise ^= noise << 13;
+        noise ^= noise >> 7;
+        noise ^= noise << 17;
+        text.push_str(&format!("{noise:016x}"));
+    }
+    format!(r#"{{"payload":"{text}"}}"#)
+}
+
+async fn complete(client: &Client, ledger: &Shared, jobs: i32) -> usize {
+    let request = ActivateJobs {
+        timeout: Duration::from_secs(60),
+        ..ActivateJobs::new("work", jobs)
+    };
+    let jobs = client
+        .activate_jobs(&request)
+        .await
+        .expect("jobs are given out");
+    for job in &jobs {
+        client
+            .complete_job(job.key, None)
+            .await
+            .expect("jobs can be completed");
+        ledger.with(|ledger| ledger.complete(job));
+    }
+    jobs.len()
+}
+
+/// Creates an instance, or is refused.
+async fn try_create(client: &Client) -> Result<i64, Problem> {
+    let request = CreateInstance::latest("one-task");
+    match client.create_instance(&request).await {
+        Ok(instance) => Ok(instance.process_instance_key),
+        Err(Error::Refused(problem)) => Err(problem),
+        Err(error) => panic!("neither taken nor refused: {error}"),
+    }
+}
+
+async fn takes_new_work(client: &Client, ledger: &Shared) -> bool {
+    match try_create(client).await {
+        Ok(key) => ledger.with(|ledger| ledger.created.insert(key)),
+        Err(problem) if problem.code == Code::ResourceExhausted => false,
+        Err(problem) => panic!("{problem}"),
+    }
+}
+
+fn take_checkpoint(server: &Server) -> (u16, String) {
+    server
+        .management("POST", "/actuator/partitions/takeSnapshot")
+        .expect("an answer")
+}
+
+fn is_healthy(server: &Server) -> bool {
+    server
+        .management("GET", "/actuator/health")
+        .is_some_and(|(status, _)| status == 200)
+}
+
+#[test]
+fn new_work_is_refused_before_the_disk_is_full_and_finishing_work_makes_room_again() {
+    let name = "new_work_is_refused_before_the_disk_is_full_and_finishing_work_makes_room_again";
+    sandbox::run(name, async |directory| {
+        let disk = FileSystem::ext4(&directory, 144);
+        let mark = 48 * MIB;
+        let settings = [
+            "--set",
+            "camunda.data.primary-storage.disk.free-space.processing=48MB",
+            "--set",
+            "camunda.data.primary-storage.disk.free-space.replication=24MB",
+        ];
+        let server = start(&disk.root.join("data"), &directory.join("log"), &settings).await;
+        let (client, rest) = (server.client(), server.rest_client());
+        ledger::deploy_one_task(&client).await;
+        let ledger = Shared::default();
+
+        // Load until new work is refused.
+        let load = Load::creations(&server, &ledger, 4, &variables(128));
+        eventually("new work is refused", 25, async || {
+            ledger
+                .refusal(Code::ResourceExhausted)
+                .is_some_and(|why| why.contains("no new work"))
+        })
+        .await;
+        load.stop().await;
+        let why = ledger.refusal(Code::ResourceExhausted).unwrap();
+        assert!(
+            why.contains("MiB are free on the disk of its data directory"),
+            "{why}"
+        );
+        let free = disk.free();
+        assert!(
+            free < mark + mark / 10 && free > mark / 2,
+            "{} MiB are free",
+            free / MIB
+        );
+        let refused = try_create(&rest).await.unwrap_err();
+        assert_eq!(refused.code, Code::ResourceExhausted, "{refused}");
+        let (status, health) = server.management("GET", "/actuator/health").unwrap();
+        assert_eq!(status, 503, "{health}");
+        assert!(health.contains(r#""threshold":50331648"#), "{health}");
+
+        // Reads and what finishes work go on, over both interfaces.
+        client.topology().await.unwrap();
+        rest.topology().await.unwrap();
+        assert_eq!(complete(&client, &ledger, 5).await, 5);
+        assert_eq!(complete(&rest, &ledger, 5).await, 5);
+
+        // Work that is finished gives its room back: checkpoints are made, the log before them goes.
+        while complete(&client, &ledger, 200).await > 0 {}
+        eventually("new work is taken again", 20, async || {
+            takes_new_work(&client, &ledger).await
+        })
+        .await;
+        eventually("the server is healthy", 5, async || is_healthy(&server)).await;
+        ledger::expect_everything_acknowledged(&server, &ledger).await;
+        println!(
+            "{} instances filled the disk; refused at {} MiB",
+            ledger.created(),
+            free / MIB
+        );
+    });
+}
+
+/// Somebody else takes the last byte while the server works, faster than any look at the free space: nobody looks, so the
+/// server learns of it only by writes that fail.
+async fn others_fill_the_disk(directory: &Path, disk: &FileSystem) {
+    let settings = [
+        "--set",
+        "camunda.data.primary-storage.disk.monitoring-enabled=false",
+    ];
+    let (data, log) = (disk.root.join("data"), directory.join("log"));
+    let mut server = start(&data, &log, &settings).await;
+    ledger::deploy_one_task(&server.client()).await;
+    let ledger = Shared::default();
+    for end in [WhileFull::Wait, WhileFull::Terminate, WhileFull::Kill] {
+        let before = ledger.created();
+        let mut load = Some(Load::start(&server, &ledger, 6, &variables(64)));
+        eventually("work goes on", 10, async || ledger.created() > before + 20).await;
+        // Whatever moment of it the full disk meets.
+        server.begin_checkpoint();
+        let filler = disk.fill();
+        let told = "the log cannot grow; new work is refused until there is room";
+        let said = server.log().matches(told).count();
+        eventually("the log has no room", 20, async || {
+            server.log().matches(told).count() > said
+        })
+        .await;
+        let text = server.log();
+        assert!(
+            text.contains("the disk is full") && text.contains("/data/partitions/1/log/"),
+            "names cause and file: {text}"
+        );
+        eventually("the server is unhealthy", 5, async || !is_healthy(&server)).await;
+        let refused = try_create(&server.client()).await.unwrap_err();
+        assert_eq!(refused.code, Code::ResourceExhausted);
+        assert!(refused.detail.contains("disk is full"), "{refused}");
+        server.client().topology().await.expect("reads go on");
+        if end != WhileFull::Wait
+            && let Some(load) = load.take()
+        {
+            load.stop().await;
+        }
+        match end {
+            WhileFull::Wait => drop(filler),
+            WhileFull::Terminate => {
+                let stopped = std::time::Instant::now();
+                server.terminate();
+                let took = stopped.elapsed();
+                assert!(took < Duration::from_secs(10), "stopping took {took:?}");
+                drop(filler);
+                server = start(&data, &log, &settings).await;
+            }
+            // A start must not need room that is not there.
+            WhileFull::Kill => {
+                server.kill();
+                server = start(&data, &log, &settings).await;
+                server.client().topology().await.expect("reads go on");
+                let (status, answer) = take_checkpoint(&server);
+                assert!(
+                    status >= 500,
+                    "a checkpoint says that it failed: {status} {answer}"
+                );
+                assert!(
+                    server.log().contains("checkpoint failed"),
+                    "{}",
+                    server.log()
+                );
+                drop(filler);
+            }
+        }
+        let client = server.client();
+        eventually("new work is taken again", 10, async || {
+            takes_new_work(&client, &ledger).await
+        })
+        .await;
+        eventually("the server is healthy", 5, async || is_healthy(&server)).await;
+        let (status, answer) = take_checkpoint(&server);
+        assert!(status < 300, "checkpoints work again: {status} {answer}");
+        if let Some(load) = load.take() {
+            // The clients that waited have their answers.
+            let (created, completed) = (ledger.created(), ledger.completed());
+            eventually("work goes on", 10, async || {
+                ledger.created() > created && ledger.completed() > completed
+            })
+            .await;
+            load.stop().await;
+        }
+    }
+    ledger::expect_everything_acknowledged(&server, &ledger).await;
+    server.kill();
+    let server = start(&data, &log, &settings).await;
+    ledger::expect_everything_acknowledged(&server, &ledger).await;
+    println!(
+        "{} acknowledged instances, {} acknowledged completions, nothing lost",
+        ledger.created(),
+        ledger.completed()
+    );
+}
+
+/// What becomes of the server while its disk is full.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum WhileFull {
+    Wait,
+    Terminate,
+    Kill,
+}
+
+#[test]
+fn a_full_ext4_costs_no_acknowledged_command_and_the_server_goes_on_by_itself() {
+    let name = "a_full_ext4_costs_no_acknowledged_command_and_the_server_goes_on_by_itself";
+    sandbox::run(name, async |directory| {
+        let disk = FileSystem::ext4(&directory, 128);
+        others_fill_the_disk(&directory, &disk).await;
+    });
+}
+
+#[test]
+fn a_full_tmpfs_costs_no_acknowledged_command_and_the_server_goes_on_by_itself() {
+    let name = "a_full_tmpfs_costs_no_acknowledged_command_and_the_server_goes_on_by_itself";
+    sandbox::run(name, async |directory| {
+        let disk = FileSystem::tmpfs(&directory, 128);
+        others_fill_the_disk(&directory, &disk).await;
+    });
+}
