@@ -489,8 +489,8 @@ fn no_answer(partition: u32) -> String {
 
 fn unknown_partition(partition: u32, partitions: u32) -> Failure {
     Failure::Unavailable(format!(
-        "No such partition exists: the key is one of partition {partition}, but this cluster has the partitions 1 to \
-         {partitions}. Sending the request again will not help; look where the key comes from."
+        "Partition {partition}, of which the key is one, does not exist: this cluster has the partitions 1 to {partitions}. \
+         Sending the request again will not help; look where the key comes from."
     ))
 }
 
