@@ -40,7 +40,7 @@ async fn commands_with_a_key_go_to_the_partition_that_made_it() {
     let nobodys = rig.complete(Key(42)).await;
     assert!(nobodys.unwrap_err().to_string().contains("no such key"));
     let elsewhere = rig.complete(Key::new(7, 1)).await;
-    assert!(matches!(elsewhere, Err(Failure::Unavailable(text)) if text.contains("Partition 7")));
+    assert!(matches!(elsewhere, Err(Failure::Unavailable(text)) if text.contains("partition 7")));
 }
 
 #[tokio::test(flavor = "multi_thread")]

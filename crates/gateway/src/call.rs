@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use http::HeaderMap;
 use skep_protocol::command::{ActivateJobs, Request};
 use skep_protocol::service::{Broker, JobReceiver, Timings};
 use skep_protocol::{ActivatedJob, Failure, Response};
@@ -12,7 +13,7 @@ use crate::config::GatewayConfig;
 use crate::metrics::broker_requests::{self, RequestKind};
 use crate::metrics::{GatewayMetrics, Protocol};
 use crate::stop::Stop;
-use crate::trace::RequestSpan;
+use crate::trace::{RequestSpan, TraceParent};
 
 /// One front end: what its connections share.
 pub struct FrontEnd {
@@ -31,6 +32,7 @@ pub struct Stopwatch {
     mark: Instant,
     queue_ns: u64,
     decode_ns: u64,
+    parent: Option<TraceParent>,
 }
 
 fn ns(duration: Duration) -> u64 {
@@ -45,7 +47,17 @@ impl Stopwatch {
             mark: now,
             queue_ns: 0,
             decode_ns: 0,
+            parent: None,
         }
+    }
+
+    /// The caller's span, where somebody listens for spans.
+    pub fn of_call(headers: &HeaderMap, config: &GatewayConfig) -> Stopwatch {
+        let mut watch = Stopwatch::start();
+        if config.spans.is_some() {
+            watch.parent = TraceParent::of(headers);
+        }
+        watch
     }
 
     /// The time since the last call was spent waiting for a slot or for budget.
@@ -90,6 +102,7 @@ impl Stopwatch {
                 0,
             ],
             failure,
+            parent: self.parent,
         }
     }
 }

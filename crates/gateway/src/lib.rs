@@ -36,4 +36,4 @@ pub use config::{ExecutorConfig, GatewayConfig, LongPolling, MultipartLimits, Ov
 pub use metrics::GatewayMetrics;
 pub use rest::openapi::OPENAPI;
 pub use server::Gateway;
-pub use trace::{RequestSpan, SpanListener};
+pub use trace::{RequestSpan, SpanListener, TraceParent};

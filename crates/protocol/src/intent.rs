@@ -54,6 +54,7 @@ impl ValueType {
         ValueType::Expression,
     ];
 
+    #[inline]
     pub fn from_id(id: u8) -> Option<ValueType> {
         const BY_ID: [Option<ValueType>; 256] = {
             let mut by_id = [None; 256];

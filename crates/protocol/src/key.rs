@@ -70,6 +70,7 @@ pub(crate) fn to_wire(key: Key) -> u64 {
     ((key.counter() << 13) | partition) + 1
 }
 
+#[inline]
 pub(crate) fn from_wire(wire: u64) -> Key {
     match wire.checked_sub(1) {
         None => Key::NONE,

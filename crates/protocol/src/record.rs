@@ -219,6 +219,7 @@ pub(crate) fn skip_event(
 }
 
 /// Reads the record at `at`; the caller fills in position, source and time.
+#[inline]
 pub(crate) fn read<'a>(bytes: &'a [u8], at: &mut usize) -> Result<Record<'a>, DecodeError> {
     let start = *at;
     let truncated = || DecodeError::Truncated(start);

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use samples::*;
 use skep_protocol::batch::{BatchReader, BatchWriter};
 use skep_protocol::intent::Intent;
-use skep_protocol::json::{Definitions, ElementNames, render};
+use skep_protocol::json::{Definitions, ElementNames, Lineage, render};
 use skep_protocol::record::{decode, encode};
 use skep_protocol::value::*;
 use skep_protocol::{Key, Rejection, RejectionType, ValueType};
@@ -169,9 +169,15 @@ fn a_batch_reads_and_writes_as_ever() {
     assert_eq!(hex(&batch()), hex(&lines["batch.2"]));
 }
 
-struct Named;
+struct Named(Lineage);
 
 impl Definitions for Named {
+    fn calling_element(&self, _: Key, element: u32) -> Option<u32> {
+        Some(100 + element)
+    }
+    fn lineage(&self) -> &Lineage {
+        &self.0
+    }
     fn element(&self, _: Key, element: u32) -> Option<ElementNames> {
         Some(ElementNames {
             bpmn_process_id: "order".into(),
@@ -191,7 +197,7 @@ fn rendered() -> Vec<serde_json::Value> {
     let batch = batch();
     let records = BatchReader::new(&batch).unwrap();
     records
-        .map(|r| render(&r.unwrap(), &Named).unwrap())
+        .map(|r| render(&r.unwrap(), &Named(Lineage::default())).unwrap())
         .collect()
 }
 
@@ -379,4 +385,93 @@ fn values_are_shown_by_name_and_not_by_index() {
         (&distribution["valueType"], &distribution["intent"]),
         (&"DEPLOYMENT".into(), &"DISTRIBUTE".into())
     );
+}
+
+fn element(scope: i64, caller: i64, definition: i64, element: u32) -> ProcessInstanceValue {
+    let key = |n: i64| if n == 0 { Key::NONE } else { Key(n) };
+    ProcessInstanceValue {
+        process_definition_key: Key(definition),
+        process_instance_key: Key(1),
+        element,
+        flow_scope_key: key(scope),
+        parent_process_instance_key: Key::NONE,
+        parent_element_instance_key: key(caller),
+        root_process_instance_key: Key(1),
+        consumed_flows: 0,
+    }
+}
+
+/// Renders every record of a batch after all of them were learned, as readers do.
+fn rendered_with_lineage(write: impl FnOnce(&mut BatchWriter)) -> Vec<serde_json::Value> {
+    let mut batch = BatchWriter::new(1);
+    batch.begin(0);
+    write(&mut batch);
+    let batch = batch.take().unwrap();
+    let mut named = Named(Lineage::default());
+    for record in BatchReader::new(&batch).unwrap() {
+        named.0.learn(&record.unwrap());
+    }
+    let records = BatchReader::new(&batch).unwrap();
+    records
+        .map(|r| render(&r.unwrap(), &named).unwrap()["value"].clone())
+        .collect()
+}
+
+#[test]
+fn an_element_instance_knows_its_path_through_scopes_and_calls() {
+    use skep_protocol::intent::ProcessInstanceIntent::{ElementActivating, ElementCompleted};
+    let values = rendered_with_lineage(|batch| {
+        // Process 1 with sub-process 2 in it, call activity 3 in that, the called process 4 and its task 5.
+        batch.event(Key(1), ElementActivating, &element(0, 0, 70, 0));
+        batch.event(Key(2), ElementActivating, &element(1, 0, 70, 5));
+        batch.event(Key(3), ElementActivating, &element(2, 0, 70, 6));
+        batch.event(Key(4), ElementActivating, &element(0, 3, 80, 0));
+        batch.event(Key(5), ElementActivating, &element(4, 3, 80, 2));
+        batch.event(Key(5), ElementCompleted, &element(4, 3, 80, 2));
+    });
+    assert_eq!(
+        values[2]["elementInstancePath"],
+        serde_json::json!([[1, 2, 3]])
+    );
+    assert_eq!(values[2]["processDefinitionPath"], serde_json::json!([70]));
+    assert_eq!(values[2]["callingElementPath"], serde_json::json!([]));
+    for value in &values[4..] {
+        assert_eq!(
+            value["elementInstancePath"],
+            serde_json::json!([[1, 2, 3], [4, 5]])
+        );
+        assert_eq!(value["processDefinitionPath"], serde_json::json!([70, 80]));
+        assert_eq!(value["callingElementPath"], serde_json::json!([106]));
+    }
+}
+
+#[test]
+fn a_path_that_began_before_the_first_record_is_empty() {
+    use skep_protocol::intent::ProcessInstanceIntent::ElementActivating;
+    let values = rendered_with_lineage(|batch| {
+        batch.event(Key(5), ElementActivating, &element(4, 0, 80, 2));
+    });
+    assert_eq!(values[0]["elementInstancePath"], serde_json::json!([]));
+}
+
+#[test]
+fn tags_and_business_id_of_the_creation_stand_at_every_element_of_the_instance() {
+    use skep_protocol::intent::{ProcessInstanceCreationIntent, ProcessInstanceIntent};
+    let values = rendered_with_lineage(|batch| {
+        let process = element(0, 0, 70, 0);
+        batch.event(Key(1), ProcessInstanceIntent::ElementActivating, &process);
+        let creation = ProcessInstanceCreationValue {
+            process_definition_key: Key(70),
+            process_instance_key: Key(1),
+            bpmn_process_id: "order".into(),
+            version: 1,
+            start_elements: vec![],
+            terminate_after: vec![],
+            tags: vec!["red".into()],
+            business_id: Some("o-1".into()),
+        };
+        batch.event(Key(9), ProcessInstanceCreationIntent::Created, &creation);
+    });
+    assert_eq!(values[0]["tags"], serde_json::json!(["red"]));
+    assert_eq!(values[0]["businessId"], "o-1");
 }

@@ -56,7 +56,12 @@ impl Exporter {
 
 impl SpanListener for Exporter {
     fn answered(&self, span: &RequestSpan) {
-        if rand::random::<u64>() <= self.threshold && self.queue.try_send(*span).is_err() {
+        // The one who began a trace decides whether it is recorded.
+        let wanted = match span.parent {
+            Some(parent) => parent.sampled,
+            None => rand::random::<u64>() <= self.threshold,
+        };
+        if wanted && self.queue.try_send(*span).is_err() {
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -137,9 +142,20 @@ fn span(span: &RequestSpan, (instant, time): (Instant, SystemTime)) -> Value {
         }
         None => json!({ "code": 0 }),
     };
+    let trace = span
+        .parent
+        .map_or_else(|| rand::random::<u128>().max(1), |p| p.trace_id.get());
+    // An event at the end of each stage: beside each other they show where the time went.
+    let mut at = started;
+    let ends = STAGES.iter().zip(span.stages).filter_map(|(stage, ns)| {
+        at = at.saturating_add(Duration::from_nanos(ns));
+        (ns > 0).then(|| json!({ "timeUnixNano": at.as_nanos().to_string(), "name": stage }))
+    });
     json!({
-        "traceId": format!("{:032x}", rand::random::<u128>().max(1)),
+        "traceId": format!("{trace:032x}"),
         "spanId": format!("{:016x}", rand::random::<u64>().max(1)),
+        "parentSpanId": span.parent.map_or_else(String::new, |p| format!("{:016x}", p.span_id)),
+        "events": ends.collect::<Vec<_>>(),
         "name": span.request_type,
         // A server's span.
         "kind": 2,
@@ -157,6 +173,7 @@ fn text(key: &str, value: &str) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use skep_gateway::TraceParent;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
     fn example(failure: Option<&'static str>) -> RequestSpan {
@@ -167,7 +184,57 @@ mod tests {
             duration: Duration::from_micros(700),
             stages: [0, 1, 2, 3, 4, 5, 600, 7, 0],
             failure,
+            parent: None,
         }
+    }
+
+    fn parent(sampled: bool) -> Option<TraceParent> {
+        Some(TraceParent {
+            trace_id: 0xabc.try_into().unwrap(),
+            span_id: 0xdef.try_into().unwrap(),
+            sampled,
+        })
+    }
+
+    #[test]
+    fn a_span_with_a_parent_is_part_of_its_trace() {
+        let mut child = example(None);
+        child.parent = parent(true);
+        let document = document(&[child, example(None)]);
+        let spans = &document["resourceSpans"][0]["scopeSpans"][0]["spans"];
+        assert_eq!(spans[0]["traceId"], format!("{:032x}", 0xabc));
+        assert_eq!(spans[0]["parentSpanId"], format!("{:016x}", 0xdef));
+        assert_ne!(spans[1]["traceId"], spans[0]["traceId"]);
+        assert_eq!(spans[1]["parentSpanId"], "");
+    }
+
+    #[test]
+    fn each_stage_ends_with_an_event() {
+        let document = document(&[example(None)]);
+        let span = &document["resourceSpans"][0]["scopeSpans"][0]["spans"][0];
+        let nanos = |value: &Value| -> u64 { value.as_str().unwrap().parse().unwrap() };
+        let started = nanos(&span["startTimeUnixNano"]);
+        let events: Vec<(&str, u64)> = span["events"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|e| {
+                (
+                    e["name"].as_str().unwrap(),
+                    nanos(&e["timeUnixNano"]) - started,
+                )
+            })
+            .collect();
+        let expected = [
+            ("decode", 1),
+            ("route", 3),
+            ("inbox_wait", 6),
+            ("evaluation", 10),
+            ("append", 15),
+            ("fsync", 615),
+            ("commit", 622),
+        ];
+        assert_eq!(events, expected);
     }
 
     #[test]
@@ -227,6 +294,13 @@ mod tests {
         };
         exporter(0.0).answered(&example(None));
         assert!(spans.try_recv().is_err());
+        let mut child = example(None);
+        child.parent = parent(true);
+        exporter(0.0).answered(&child);
+        assert!(spans.try_recv().is_ok(), "the caller records this trace");
+        child.parent = parent(false);
+        exporter(1.0).answered(&child);
+        assert!(spans.try_recv().is_err(), "and not this one");
         let all = exporter(1.0);
         for _ in 0..25 {
             all.answered(&example(None));

@@ -2,45 +2,45 @@
 
 use skep_protocol::Key;
 
-const BITS: u32 = 15;
+const PLACES: usize = 1 << 15;
 
 /// Start times by key, in a table of fixed size: a newer key may take the place of an older one, which then is not
 /// measured. So what lives long on a busy partition is measured by sample, and memory is 512 KiB at most.
 #[derive(Debug, Default)]
 pub struct Starts {
-    /// Empty until the first start. A key of 0 is a free place.
-    keys: Vec<i64>,
-    times: Vec<i64>,
+    /// Key and time; empty until the first start. A key of 0 is a free place.
+    places: Vec<[i64; 2]>,
     len: usize,
 }
 
 impl Starts {
-    fn slot(key: Key) -> usize {
-        (key.counter().wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - BITS)) as usize
+    /// Keys are given in rising order, so that those of one time lie beside each other.
+    fn place(key: Key) -> usize {
+        key.counter() as usize % PLACES
     }
 
+    #[inline]
     pub fn begin(&mut self, key: Key, at: i64) {
-        if self.keys.is_empty() {
-            self.keys = vec![0; 1 << BITS];
-            self.times = vec![0; 1 << BITS];
+        if self.places.is_empty() {
+            self.places = vec![[0, 0]; PLACES];
         }
-        let slot = Self::slot(key);
-        self.len += usize::from(self.keys[slot] == 0);
-        self.keys[slot] = key.0;
-        self.times[slot] = at;
+        let place = &mut self.places[Self::place(key)];
+        self.len += usize::from(place[0] == 0);
+        *place = [key.0, at];
     }
 
     /// Milliseconds since the start, if it is remembered.
+    #[inline]
     pub fn since(&self, key: Key, now: i64) -> Option<u64> {
-        let slot = Self::slot(key);
-        let known = self.keys.get(slot) == Some(&key.0);
-        known.then(|| u64::try_from(now.saturating_sub(self.times[slot])).unwrap_or(0))
+        let [known, at] = *self.places.get(Self::place(key))?;
+        (known == key.0).then(|| u64::try_from(now.saturating_sub(at)).unwrap_or(0))
     }
 
     /// As [`Starts::since`], and forgets the start.
+    #[inline]
     pub fn end(&mut self, key: Key, now: i64) -> Option<u64> {
         let since = self.since(key, now)?;
-        self.keys[Self::slot(key)] = 0;
+        self.places[Self::place(key)] = [0, 0];
         self.len -= 1;
         Some(since)
     }
@@ -70,7 +70,7 @@ mod tests {
         for counter in 0..200_000 {
             starts.begin(Key::new(1, counter), 0);
         }
-        assert!(starts.len() <= 1 << BITS, "{}", starts.len());
+        assert!(starts.len() <= PLACES, "{}", starts.len());
         assert_eq!(
             starts.end(Key::new(1, 199_999), 7),
             Some(7),

@@ -213,7 +213,10 @@ pub struct WorkCounter {
     processed: Counter,
     written: Counter,
     processing: Vec<((u8, u8), Histogram)>,
-    definitions: FxHashMap<Key, Definition>,
+    definitions: Vec<Definition>,
+    by_key: FxHashMap<Key, usize>,
+    /// The definition asked for last.
+    last_definition: usize,
     /// Pairs of element type and event type that occurred.
     kinds: Vec<(&'static str, &'static str)>,
     job_types: JobTypes,
@@ -225,6 +228,7 @@ pub struct WorkCounter {
 
 #[derive(Debug)]
 struct Definition {
+    key: Key,
     /// By element index: the first slot of the element's kind.
     slots: Vec<usize>,
     variable_size: Histogram,
@@ -234,25 +238,34 @@ struct Definition {
 struct JobTypes {
     names: Vec<Arc<str>>,
     by_name: FxHashMap<Arc<str>, usize>,
+    /// The one asked for last: the next one is mostly the same.
+    last: usize,
 }
 
 impl JobTypes {
     /// The first slot of a job type.
+    #[inline]
     fn slot(&mut self, name: &str) -> usize {
-        let index = match self.by_name.get(name) {
-            Some(index) => *index,
-            None if self.names.len() > MAX_JOB_TYPES => 0,
-            None => {
-                if self.names.is_empty() {
-                    self.names.push(OTHER_TYPES.into());
-                }
-                let name: Arc<str> = name.into();
-                self.by_name.insert(name.clone(), self.names.len());
-                self.names.push(name);
-                self.names.len() - 1
-            }
-        };
-        index * JOB_ACTIONS.len()
+        if self.names.get(self.last).is_none_or(|last| **last != *name) {
+            self.last = self.find(name);
+        }
+        self.last * JOB_ACTIONS.len()
+    }
+
+    fn find(&mut self, name: &str) -> usize {
+        if self.names.is_empty() {
+            self.names.push(OTHER_TYPES.into());
+        }
+        if let Some(index) = self.by_name.get(name) {
+            return *index;
+        }
+        if self.names.len() > MAX_JOB_TYPES {
+            return 0;
+        }
+        let name: Arc<str> = name.into();
+        self.by_name.insert(name.clone(), self.names.len());
+        self.names.push(name);
+        self.names.len() - 1
     }
 }
 
@@ -286,7 +299,9 @@ impl WorkCounter {
             processed: records("processed"),
             written: records("written"),
             processing: Vec::new(),
-            definitions: FxHashMap::default(),
+            definitions: Vec::new(),
+            by_key: FxHashMap::default(),
+            last_definition: 0,
             kinds: Vec::new(),
             job_types: JobTypes::default(),
             instance_starts: Starts::default(),
@@ -453,11 +468,13 @@ impl WorkCounter {
         state: &State,
         metrics: &PartitionMetrics,
     ) -> Result<(), DecodeError> {
-        use ProcessInstanceIntent::{ElementActivated, ElementCompleted, ElementTerminated};
-        let life = match ProcessInstanceIntent::from_id(record.intent) {
-            Some(ElementActivated) => 0,
-            Some(ElementCompleted) => 1,
-            Some(ElementTerminated) => 2,
+        const ACTIVATED: u8 = ProcessInstanceIntent::ElementActivated as u8;
+        const COMPLETED: u8 = ProcessInstanceIntent::ElementCompleted as u8;
+        const TERMINATED: u8 = ProcessInstanceIntent::ElementTerminated as u8;
+        let life = match record.intent {
+            ACTIVATED => 0,
+            COMPLETED => 1,
+            TERMINATED => 2,
             _ => return Ok(()),
         };
         let mut fields = record.fields();
@@ -507,31 +524,42 @@ impl WorkCounter {
         Ok(())
     }
 
-    /// What is known of a definition, made when it is seen for the first time.
+    /// What is known of a definition.
     #[inline]
     fn definition(&mut self, key: Key, state: &State) -> Option<&Definition> {
-        if !self.definitions.contains_key(&key) {
-            let process = state.processes.get(key)?;
-            let kinds = &mut self.kinds;
-            let slot_of = |element: &skep_model::Element| {
-                let kind = (element.element_type.as_str(), element.event_type());
-                let index = kinds.iter().position(|known| *known == kind);
-                let index = index.unwrap_or_else(|| {
-                    kinds.push(kind);
-                    kinds.len() - 1
-                });
-                index * LIFE.len()
+        let last = self.definitions.get(self.last_definition);
+        if last.is_none_or(|last| last.key != key) {
+            self.last_definition = match self.by_key.get(&key) {
+                Some(index) => *index,
+                None => self.learn(key, state)?,
             };
-            let labels = VariableLabels {
-                bpmnProcessId: process.bpmn_process_id.clone(),
-            };
-            let definition = Definition {
-                slots: process.graph.elements.iter().map(slot_of).collect(),
-                variable_size: Histogram::of(&self.metrics.variable_size, labels),
-            };
-            self.definitions.insert(key, definition);
         }
-        self.definitions.get(&key)
+        self.definitions.get(self.last_definition)
+    }
+
+    fn learn(&mut self, key: Key, state: &State) -> Option<usize> {
+        let process = state.processes.get(key)?;
+        let kinds = &mut self.kinds;
+        let slot_of = |element: &skep_model::Element| {
+            let kind = (element.element_type.as_str(), element.event_type());
+            let index = kinds.iter().position(|known| *known == kind);
+            let index = index.unwrap_or_else(|| {
+                kinds.push(kind);
+                kinds.len() - 1
+            });
+            index * LIFE.len()
+        };
+        let labels = VariableLabels {
+            bpmnProcessId: process.bpmn_process_id.clone(),
+        };
+        self.definitions.push(Definition {
+            key,
+            slots: process.graph.elements.iter().map(slot_of).collect(),
+            variable_size: Histogram::of(&self.metrics.variable_size, labels),
+        });
+        let index = self.definitions.len() - 1;
+        self.by_key.insert(key, index);
+        Some(index)
     }
 
     fn publish(&mut self) {

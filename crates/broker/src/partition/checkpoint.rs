@@ -4,14 +4,17 @@
 //! then, and while the store writes them, reads find them in [`PendingRows`].
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use parking_lot::RwLock;
 use serde::{Deserialize, Serialize};
-use skep_engine::state::{CheckpointWriter, RowStore, StoreError};
+use skep_engine::state::{
+    CheckpointWriter, DeployedProcess, Processes, RowStore, StoreError, Tables,
+};
 use skep_protocol::record::{decode, encode};
 use skep_storage::StorageError;
-use skep_storage::kv::{FjallReader, KvBatch, KvStore};
+use skep_storage::kv::{FjallConfig, FjallKv, FjallReader, KvBatch, KvStore};
 
 /// What stands beside the rows: up to where they go.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -115,4 +118,18 @@ impl RowStore for StoredRows {
         }
         Ok(())
     }
+}
+
+/// The process definitions of a checkpoint. Opens the store, so nobody else may have it open.
+///
+/// # Errors
+/// The directory holds no store, or one that cannot be read.
+pub fn stored_definitions(directory: &Path) -> Result<Vec<Arc<DeployedProcess>>, StoreError> {
+    let kv = FjallKv::open(directory, FjallConfig::default());
+    let rows = StoredRows {
+        reader: kv.map_err(|e| StoreError(e.to_string()))?.reader(),
+        pending: PendingRows::default(),
+    };
+    let processes = Processes::open(&Arc::new(Tables::new(Arc::new(rows))))?;
+    Ok(processes.iter().cloned().collect())
 }

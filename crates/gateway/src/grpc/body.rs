@@ -25,9 +25,9 @@ pub struct CallContext {
 }
 
 impl CallContext {
-    pub fn new() -> CallContext {
+    pub fn new(watch: Stopwatch) -> CallContext {
         CallContext {
-            watch: Stopwatch::start(),
+            watch,
             budget: Mutex::new(None),
         }
     }

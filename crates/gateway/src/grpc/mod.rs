@@ -24,7 +24,7 @@ use tower::{Service, ServiceExt};
 
 use self::body::{CallContext, MessageBody};
 use self::service::GatewayService;
-use crate::call::FrontEnd;
+use crate::call::{FrontEnd, Stopwatch};
 
 /// What the paths of the gateway's rpcs begin with.
 const GATEWAY: &str = "/gateway_protocol.Gateway/";
@@ -103,7 +103,8 @@ impl GrpcServices {
         &self,
         request: Request<Incoming>,
     ) -> impl Future<Output = Result<GrpcResponse, Infallible>> + Send + use<> {
-        let context = Arc::new(CallContext::new());
+        let watch = Stopwatch::of_call(request.headers(), &self.front.config);
+        let context = Arc::new(CallContext::new(watch));
         let rpc = request
             .uri()
             .path()

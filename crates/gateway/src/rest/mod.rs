@@ -38,7 +38,7 @@ pub async fn handle(
     front: Arc<FrontEnd>,
     request: Request<Incoming>,
 ) -> Result<Response<RestBody>, Infallible> {
-    let mut watch = Stopwatch::start();
+    let mut watch = Stopwatch::of_call(request.headers(), &front.config);
     let (parts, body) = request.into_parts();
     let path = parts.uri.path();
     let meant = path::decoded(path);

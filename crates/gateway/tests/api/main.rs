@@ -18,4 +18,5 @@ mod rest_errors;
 mod rest_routes;
 mod schema;
 mod shutdown;
+mod spans;
 mod streams;

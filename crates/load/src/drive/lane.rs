@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use skep_client::{Backoff, Client, CreateInstance, PreparedCreate, RetryPolicy};
+use skep_client::{Backoff, Client, CreateInstance, Error, PreparedCreate, RetryPolicy};
 
 use super::slice::Shared;
 
@@ -25,13 +25,23 @@ pub(super) async fn run(shared: Arc<Shared>, client: Client, lane: u32) {
             },
             None => Instant::now(),
         };
-        let ok = start(&shared, &client, &create, due, lane).await;
-        // In a closed loop the user waits after a refusal; in an open one the next start is due
-        // when it is due.
-        if ok {
-            backoff.reset();
-        } else if shared.pacer.is_none() {
-            tokio::time::sleep(backoff.next_pause()).await;
+        // What back-pressure refuses is sent again after a pause, as clients do: its latency counts
+        // from the first attempt.
+        loop {
+            let Err(error) = start(&shared, &client, &create, due, lane).await else {
+                backoff.reset();
+                break;
+            };
+            if !shared.starting.load(Ordering::Relaxed) {
+                return;
+            }
+            // In an open loop the next start is due when it is due, whatever became of this one.
+            if error.is_retryable() || shared.pacer.is_none() {
+                tokio::time::sleep(backoff.next_pause()).await;
+            }
+            if !error.is_retryable() {
+                break;
+            }
         }
     }
 }
@@ -46,14 +56,14 @@ fn prepare(shared: &Shared, client: &Client) -> PreparedCreate {
     }
 }
 
-/// One instance; in a closed loop until its end. True when it was created.
+/// One instance; in a closed loop until its end.
 async fn start(
     shared: &Shared,
     client: &Client,
     create: &PreparedCreate,
     due: Instant,
     lane: u32,
-) -> bool {
+) -> Result<(), Error> {
     let collector = &shared.collector;
     let creating = collector.creating();
     let result = client.create_prepared(create).await;
@@ -64,11 +74,11 @@ async fn start(
         match result {
             Err(error) => {
                 ledger.start_failed(now, &error);
-                return false;
+                return Err(error);
             }
             Ok(_) if shared.plan.args.await_completion => {
                 ledger.awaited(due, now);
-                return true;
+                return Ok(());
             }
             Ok(created) => ledger.started(due, now, created.instance.process_instance_key, waits),
         }
@@ -81,5 +91,5 @@ async fn start(
     {
         notify.notified().await;
     }
-    true
+    Ok(())
 }

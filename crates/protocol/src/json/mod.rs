@@ -1,7 +1,9 @@
 //! Records as JSON, in the shape that exporters and people see (`records.md` of the API facts).
 
+mod lineage;
 mod values;
 
+pub use lineage::{Lineage, Path, Started};
 use serde_json::{Value, json};
 
 use crate::key::Key;
@@ -13,10 +15,14 @@ pub trait Definitions {
     /// Process id, version, element id and element type of an element. Index 0 is the process itself.
     fn element(&self, process_definition_key: Key, element: u32) -> Option<ElementNames>;
 
+    /// The place of a call activity among those of its process, in the order of their ids.
+    fn calling_element(&self, process_definition_key: Key, element: u32) -> Option<u32>;
+
+    /// The element instances that the records are about. To be told of each record before it is rendered.
+    fn lineage(&self) -> &Lineage;
+
     /// The partition whose log the records stand in.
-    fn partition_id(&self) -> u32 {
-        1
-    }
+    fn partition_id(&self) -> u32;
 }
 
 #[derive(Clone, Debug, Default)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::{Definitions, ElementNames};
+use super::{Definitions, ElementNames, Started};
 use crate::DEFAULT_TENANT;
 use crate::document::JsonText;
 use crate::intent::ValueType;
@@ -34,7 +34,7 @@ pub(super) fn render(
         ValueType::VariableDocument => variable_document(record.value()?),
         ValueType::ProcessInstanceCreation => process_instance_creation(record.value()?, &names),
         ValueType::Error => error(record.value()?),
-        ValueType::ProcessInstanceResult => process_instance_result(record.value()?),
+        ValueType::ProcessInstanceResult => process_instance_result(record.value()?, &names),
         ValueType::Process => process(record.value()?),
         ValueType::ProcessEvent => process_event(record.value()?, &names),
         ValueType::ResourceDeletion => resource_deletion(record.value()?),
@@ -64,6 +64,19 @@ impl Names<'_> {
         self.0
             .element(process_definition_key, element)
             .unwrap_or_default()
+    }
+
+    fn started(&self, process_instance_key: Key) -> Started {
+        self.0.lineage().started(process_instance_key)
+    }
+
+    /// Adds the three paths of an element instance.
+    fn with_path(&self, mut value: Value, element_instance_key: Key) -> Value {
+        let path = self.0.lineage().path(element_instance_key, self.0);
+        value["elementInstancePath"] = json!(path.element_instances);
+        value["processDefinitionPath"] = json!(path.definitions);
+        value["callingElementPath"] = json!(path.calling_elements);
+        value
     }
 }
 
@@ -119,7 +132,7 @@ fn job(v: JobValue, names: &Names<'_>) -> Value {
             "cancelRemainingInstances": false,
             "completionConditionFulfilled": false,
         },
-        "tags": [],
+        "tags": names.started(v.process_instance_key).tags,
     })
 }
 
@@ -150,7 +163,11 @@ fn deployment(v: DeploymentValue) -> Value {
 
 fn process_instance(key: Key, v: ProcessInstanceValue, names: &Names<'_>) -> Value {
     let element = names.of(v.process_definition_key, v.element);
-    json!({
+    let started = names.started(v.process_instance_key);
+    // A sequence flow is no instance of an element: it stands where its scope stands.
+    let is_flow = element.element_type == "SEQUENCE_FLOW";
+    let place = if is_flow { v.flow_scope_key } else { key };
+    let value = json!({
         "bpmnElementType": element.element_type,
         "bpmnEventType": element.event_type,
         "bpmnProcessId": element.bpmn_process_id,
@@ -163,17 +180,15 @@ fn process_instance(key: Key, v: ProcessInstanceValue, names: &Names<'_>) -> Val
         "parentProcessInstanceKey": v.parent_process_instance_key,
         "parentElementInstanceKey": v.parent_element_instance_key,
         "rootProcessInstanceKey": v.root_process_instance_key,
-        "businessId": "",
-        "tags": [],
-        "callingElementPath": [],
-        "elementInstancePath": [],
-        "processDefinitionPath": [],
-    })
+        "businessId": started.business_id,
+        "tags": started.tags,
+    });
+    names.with_path(value, place)
 }
 
 fn incident(v: IncidentValue, names: &Names<'_>) -> Value {
     let element = names.of(v.process_definition_key, v.element);
-    json!({
+    let value = json!({
         "errorType": v.error_type,
         "errorMessage": v.error_message,
         "bpmnProcessId": element.bpmn_process_id,
@@ -184,10 +199,8 @@ fn incident(v: IncidentValue, names: &Names<'_>) -> Value {
         "processInstanceKey": v.process_instance_key,
         "rootProcessInstanceKey": v.root_process_instance_key,
         "variableScopeKey": v.variable_scope_key,
-        "callingElementPath": [],
-        "elementInstancePath": [],
-        "processDefinitionPath": [],
-    })
+    });
+    names.with_path(value, v.element_instance_key)
 }
 
 fn message(v: MessageValue) -> Value {
@@ -227,7 +240,7 @@ fn process_message_subscription(v: ProcessMessageSubscriptionValue, names: &Name
         "messageName": v.message_name,
         "processDefinitionKey": v.process_definition_key,
         "processInstanceKey": v.process_instance_key,
-        "rootProcessInstanceKey": -1,
+        "rootProcessInstanceKey": names.0.lineage().root(v.process_instance_key),
         "variables": {},
     })
 }
@@ -317,14 +330,15 @@ fn error(v: ErrorValue) -> Value {
     })
 }
 
-fn process_instance_result(v: ProcessInstanceResultValue) -> Value {
+fn process_instance_result(v: ProcessInstanceResultValue, names: &Names<'_>) -> Value {
+    let started = names.started(v.process_instance_key);
     json!({
         "bpmnProcessId": v.bpmn_process_id,
         "version": v.version,
         "processDefinitionKey": v.process_definition_key,
         "processInstanceKey": v.process_instance_key,
-        "businessId": "",
-        "tags": [],
+        "businessId": started.business_id,
+        "tags": started.tags,
         "variables": {},
     })
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
-use skep_client::{Deployed, Error, Resource};
+use skep_client::{Deployed, Error, Resource, RetryPolicy};
 
 use crate::args::ServerArgs;
 
@@ -29,7 +29,9 @@ pub async fn run(args: DeployArgs) -> anyhow::Result<()> {
         });
     }
     let client = args.server.client()?;
-    let deployment = match client.deploy(&resources, None).await {
+    // A server at its limit, or one that has just started, takes the request a moment later.
+    let deploy = || client.deploy(&resources, None);
+    let deployment = match RetryPolicy::default().run(deploy).await {
         Err(Error::Refused(problem)) => {
             anyhow::bail!("nothing was deployed.\n{}", findings(&problem.detail))
         }

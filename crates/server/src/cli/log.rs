@@ -47,12 +47,24 @@ pub fn run(args: &LogArgs) -> anyhow::Result<()> {
     }
     for (partition, directory) in &logs {
         let mut printer = Printer {
-            partition: *partition,
             from: args.from,
             next: 0,
-            names: Names::default(),
+            names: Names::new(*partition),
         };
-        printer.print(&open(directory)?)?;
+        let log = open(directory)?;
+        let store = directory.with_file_name("state");
+        // What was compacted away may hold definitions; they are in the checkpoint then.
+        if log.base().index > 0
+            && store.is_dir()
+            && let Err(reason) = printer.names.learn_checkpoint(&store)
+        {
+            eprintln!(
+                "The checkpoint {} cannot be read ({reason:#}): elements of processes that were deployed before the log \
+                 begins have no names.",
+                store.display()
+            );
+        }
+        printer.print(&log)?;
         if args.follow {
             loop {
                 std::thread::sleep(LOOK_AGAIN);
@@ -120,7 +132,6 @@ fn open(directory: &Path) -> anyhow::Result<LogReader> {
 }
 
 struct Printer {
-    partition: u32,
     /// Position of the first record to print.
     from: u64,
     /// Index of the entry to read next.
@@ -140,18 +151,22 @@ impl Printer {
             let mut lines = String::new();
             for entry in entries.iter().filter(|entry| !entry.payload.is_empty()) {
                 let damaged = || format!("entry {} of the log cannot be read", entry.index);
-                for record in BatchReader::new(&entry.payload).with_context(damaged)? {
+                let records = BatchReader::new(&entry.payload).with_context(damaged)?;
+                // What a creation says of its instance stands after the instance's first records.
+                for record in records.clone() {
+                    self.names.learn(&record.with_context(damaged)?);
+                }
+                for record in records {
                     let record = record.with_context(damaged)?;
-                    self.names.learn(&record);
                     if record.position < self.from {
                         continue;
                     }
-                    let mut json =
+                    let json =
                         skep_protocol::json::render(&record, &self.names).with_context(damaged)?;
-                    json["partitionId"] = self.partition.into();
                     lines.push_str(&json.to_string());
                     lines.push('\n');
                 }
+                self.names.batch_ends();
             }
             super::print(&lines)?;
         }

@@ -1,7 +1,7 @@
 //! `skep start`.
 
 use clap::Args;
-use skep_client::{CreateInstance, ProcessRef};
+use skep_client::{CreateInstance, ProcessRef, RetryPolicy};
 
 use super::Usage;
 use crate::args::ServerArgs;
@@ -36,13 +36,16 @@ pub async fn run(args: StartArgs) -> anyhow::Result<()> {
         request = request.variables(variables.clone());
     }
     let client = args.server.client()?;
+    // A server at its limit, or one that has just started, takes the request a moment later.
+    let retry = RetryPolicy::default();
+    let timeout = args.server.timeout();
     let (instance, variables) = if args.r#await {
-        let result = client
-            .create_instance_with_result(&request, args.server.timeout(), &[])
-            .await?;
+        let create = || client.create_instance_with_result(&request, timeout, &[]);
+        let result = retry.run(create).await?;
         (result.instance, Some(result.variables))
     } else {
-        (client.create_instance(&request).await?, None)
+        let instance = retry.run(|| client.create_instance(&request)).await?;
+        (instance, None)
     };
     let what = if variables.is_some() {
         "Completed"

@@ -322,7 +322,7 @@ fn the_network_message_size_bounds_requests_and_when_it_is_lowered_deployments()
     assert_eq!(bounds(&[]), (4, 10));
     let interface = flag("camunda.api.grpc.max-message-size", "8MB");
     let network = |size| flag("camunda.cluster.network.max-message-size", size);
-    assert_eq!(bounds(&[interface.clone()]), (4, 10));
+    assert_eq!(bounds(std::slice::from_ref(&interface)), (4, 10));
     assert_eq!(bounds(&[interface, network("16MB")]), (8, 10));
     assert_eq!(bounds(&[network("2MB")]), (2, 2));
 }

@@ -1,0 +1,126 @@
+//! The way into the log: proposing what was evaluated, driving the replica, and hearing from the log's writer.
+
+use super::*;
+
+impl Partition {
+    pub(super) fn propose(&mut self) -> Result<(), CoreError> {
+        let proposed = Instant::now();
+        let records = self.core.engine().batch_len();
+        let index = self.core.propose()?;
+        if records > 0 {
+            self.metrics.proposed.inc();
+            if let Some(started) = self.batch_started.take() {
+                let time = proposed.saturating_duration_since(started);
+                self.metrics.batch_time.observe(nanos(time));
+            }
+            if index.is_none() {
+                self.metrics.deferred.inc();
+            }
+        }
+        if let Some(index) = index {
+            let commands = std::mem::take(&mut self.commands_in_batch);
+            self.inflight.push_back(Inflight {
+                index,
+                append: 0,
+                proposed,
+                written: None,
+                commands,
+            });
+        }
+        Ok(())
+    }
+
+    /// Lets the replica work, hands its appends to the writer and releases what is committed.
+    pub(super) fn drive(&mut self, polled: &mut Polled) -> Result<(), CoreError> {
+        loop {
+            self.core.poll(polled)?;
+            for append in polled.output.appends.drain(..) {
+                self.last_append = append.number;
+                self.metrics
+                    .appended_entries
+                    .inc_by(append.frames.len() as u64);
+                if let Some(writer) = &self.writer {
+                    // A writer that has stopped has reported why.
+                    let _ = writer.append(append.number, append.frames);
+                }
+            }
+            for batch in self.inflight.iter_mut().rev() {
+                if batch.append != 0 {
+                    break;
+                }
+                batch.append = self.last_append;
+            }
+            if polled.became_leader {
+                self.status.set_role(PartitionRole::Leader);
+                self.due_at = Some(0);
+                self.metrics
+                    .recovery
+                    .set(self.opened.elapsed().as_secs_f64());
+                tracing::info!(
+                    partition = self.status.partition,
+                    term = self.core.group().term(),
+                    "leader"
+                );
+            }
+            if polled.lost_leadership {
+                self.status.set_role(PartitionRole::Follower);
+                self.inflight.clear();
+                self.rebuild("the node is no longer the leader of this partition")?;
+            }
+            for released in polled.released.drain(..) {
+                self.release(released);
+            }
+            self.store_checkpoint();
+            for waker in self.wakers.drain(..) {
+                waker.wake();
+            }
+            if !polled.output.more {
+                return Ok(());
+            }
+        }
+    }
+
+    pub(super) fn log_report(&mut self, report: Report) -> Result<(), CoreError> {
+        match report {
+            Report::Written { number, times } => {
+                let now = Instant::now();
+                for batch in &mut self.inflight {
+                    if batch.append <= number && batch.append != 0 && batch.written.is_none() {
+                        batch.written = Some((now, times));
+                    }
+                }
+                self.log_bytes_since_checkpoint += times.bytes as u64;
+                self.metrics.appended(&times);
+                if self.status.stalled.swap(false, Ordering::Relaxed) {
+                    tracing::info!(
+                        partition = self.status.partition,
+                        "the log's disk has room again"
+                    );
+                }
+                self.core.group_mut().persisted(number);
+            }
+            Report::Stalled { error, .. } => {
+                self.status.stalled.store(true, Ordering::Relaxed);
+                tracing::error!(
+                    partition = self.status.partition,
+                    %error,
+                    "the log cannot grow; new work is refused until there is room"
+                );
+            }
+            Report::Compacted { index } => {
+                if let Some(ordered) = self.compacting.take() {
+                    self.metrics.compaction.observe(nanos(ordered.elapsed()));
+                }
+                tracing::debug!(partition = self.status.partition, index, "log compacted");
+            }
+            Report::Failed { error } => {
+                let text = format!(
+                    "the log cannot be written: {error}. Nothing that was not acknowledged before is acknowledged; \
+                     mend the disk and start the node again"
+                );
+                return Err(CoreError::Store(skep_engine::state::StoreError(text)));
+            }
+        }
+        Ok(())
+    }
+}

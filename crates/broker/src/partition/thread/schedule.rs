@@ -1,0 +1,140 @@
+//! What time brings: timers and time-outs that are due, ticks of the replica, and what is looked after now and then.
+
+use super::*;
+
+impl Partition {
+    /// Timers, time-outs and the replica's ticks.
+    pub(super) fn run_scheduled(&mut self) -> Result<(), CoreError> {
+        let now = Instant::now();
+        if now >= self.next_tick {
+            self.next_tick = now + TICK;
+            self.core.group_mut().tick();
+        }
+        if !self.core.is_leader() || self.core.is_void() || self.stopping {
+            return Ok(());
+        }
+        let time = self.clock.now();
+        let check = now >= self.next_check;
+        if check {
+            self.next_check = now + self.config.check_interval;
+            self.look_after();
+        }
+        let due = check || self.due_at.is_some_and(|due| due <= time);
+        if due && self.can_process() {
+            let pressure = self.under_pressure();
+            self.work.accepted(Context::Scheduled);
+            let due = self.guarded(None, |core, streams| core.run_due(time, pressure, streams))?;
+            self.due_at = match due {
+                Some(due) if !due.more => due.next,
+                _ => Some(time),
+            };
+            // What the pressure has put off stays due, and must not be looked at in every turn.
+            self.rest_until = match self.due_at {
+                Some(due_at) if pressure => due_at,
+                _ => i64::MIN,
+            };
+        } else {
+            // A command may have made something due, perhaps at once.
+            let next = self.core.engine().next_due();
+            self.due_at = next.map(|next| next.max(self.rest_until));
+        }
+        Ok(())
+    }
+
+    /// More work than the limit allows, or a backlog: time-outs would add copies of work in progress.
+    pub(super) fn under_pressure(&self) -> bool {
+        self.backlog.len() > MAX_BATCH_COMMANDS
+            || self.status.limit.inflight() >= self.status.limit.limit()
+    }
+
+    /// Once per check interval.
+    pub(super) fn look_after(&mut self) {
+        self.forget_abandoned();
+        self.publish_status();
+        let due = self.last_checkpoint.elapsed() >= self.config.snapshot_period
+            || self.log_bytes_since_checkpoint >= self.config.snapshot_log_bytes;
+        if due && self.core.applied() > self.status.checkpoint_index.load(Ordering::Relaxed) {
+            self.capture_checkpoint();
+        }
+    }
+
+    /// Clients that went away while they waited for an instance, a distribution or a correlation. Only those: an answer
+    /// that is on its way to be committed needs its slot, or its jobs would be lost and its id answer somebody else.
+    pub(super) fn forget_abandoned(&mut self) {
+        let abandoned = self.requests.abandoned();
+        if abandoned.is_empty() {
+            return;
+        }
+        let waiting = self.core.engine().waiting_requests();
+        for id in abandoned.into_iter().filter(|id| waiting.contains(id)) {
+            self.core.engine_mut().forget_request(id);
+            let forgotten = self.requests.remove(id);
+            if forgotten.is_some_and(|waiting| waiting.counted) {
+                self.status.limit.release();
+            }
+        }
+    }
+
+    pub(super) fn publish_status(&mut self) {
+        let gauge = |to: &Gauge, value: u64| {
+            to.set(i64::try_from(value).unwrap_or(i64::MAX));
+        };
+        let metrics = &self.metrics;
+        gauge(&metrics.inflight_appends, self.core.inflight() as u64);
+        gauge(&metrics.append_limit, MAX_INFLIGHT_ENTRIES as u64);
+        gauge(&metrics.append_index, self.core.group().last_index());
+        gauge(&metrics.commit_index, self.core.applied());
+        let uncommitted = self.core.group().last_index() - self.core.applied();
+        gauge(&metrics.uncommitted_entries, uncommitted);
+        let counted = metrics.replayed.inner();
+        counted.store(self.core.replayed(), Ordering::Relaxed);
+        let unfinished = self.core.engine().state.distributions.unfinished();
+        self.work.look(unfinished.count());
+        let engine = self.core.engine();
+        let status = &self.status;
+        let set =
+            |to: &std::sync::atomic::AtomicUsize, value: usize| to.store(value, Ordering::Relaxed);
+        set(
+            &status.live_element_instances,
+            engine.state.elements.table.len(),
+        );
+        set(&status.open_incidents, engine.state.incidents.table.len());
+        set(&status.buffered_messages, engine.state.messages.len());
+        set(&status.waiting_jobs, engine.state.jobs.activatable_count());
+        set(&status.activated_jobs, engine.state.jobs.activated_count());
+        set(&status.state_bytes, engine.state.resident_bytes());
+        let pinned = engine.state.counters.pinned_clock;
+        status
+            .pinned_clock
+            .store(pinned.unwrap_or(i64::MIN), Ordering::Relaxed);
+        status
+            .processed_position
+            .store(engine.next_position() - 1, Ordering::Relaxed);
+        status
+            .committed_position
+            .store(self.core.committed_position(), Ordering::Relaxed);
+        status
+            .log_index
+            .store(self.core.group().last_index(), Ordering::Relaxed);
+    }
+
+    pub(super) fn idle_time(&self) -> Duration {
+        let now = Instant::now();
+        // A single member has no one to send heartbeats to, and nothing to elect.
+        let tick = if self.core.is_leader() && self.core.group().config().voters.len() == 1 {
+            self.next_check
+        } else {
+            self.next_tick
+        };
+        let mut wait = tick.min(self.next_check).saturating_duration_since(now);
+        // What cannot be processed now is woken by what makes it possible: a written log, an operator.
+        if let Some(due) = self.due_at.filter(|_| self.can_process() && !self.stopping) {
+            let millis = u64::try_from(due.saturating_sub(self.clock.now())).unwrap_or(0);
+            wait = wait.min(Duration::from_millis(millis));
+        }
+        if !self.backlog.is_empty() && self.can_process() {
+            return Duration::ZERO;
+        }
+        wait
+    }
+}
