@@ -59,7 +59,7 @@ async fn no_false_acknowledgement(directory: &Path, call: &str, injection: &str,
 
     let mut server = start_failing(&data, &log, call, injection, None).await;
     let load = Load::start(&server, &ledger, 6, r#"{"orderId":"A-17"}"#);
-    eventually("the partition has stopped", 20, async || {
+    eventually("the partition has stopped", 60, async || {
         server.log().contains("partition stops")
     })
     .await;
@@ -164,7 +164,7 @@ async fn checkpoints_fail(directory: &Path, step: &str, error: &str, reason: &st
     let load = Load::start(&server, &ledger, 6, r#"{"orderId":"A-17"}"#);
     for _ in 0..3 {
         let before = ledger.completed();
-        eventually("work goes on", 10, async || {
+        eventually("work goes on", 30, async || {
             ledger.completed() > before + 10
         })
         .await;

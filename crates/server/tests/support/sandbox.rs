@@ -7,6 +7,7 @@ use std::future::Future;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Set in the inner process: the directory that the outer one made for it.
 const INSIDE: &str = "SKEP_SANDBOX";
@@ -156,7 +157,9 @@ impl FileSystem {
 
     /// Somebody else takes all the room that is left, to the last byte.
     pub fn fill(&self) -> Filler {
-        let path = self.root.join("filler");
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path = self.root.join(format!("filler-{number}"));
         let mut file = std::fs::File::create(&path).expect("a filler");
         let mut block = vec![1; 1 << 20];
         loop {
@@ -173,16 +176,6 @@ impl FileSystem {
         }
         // What the kernel only promised is taken too.
         let _ = file.sync_all();
-        Filler(path)
-    }
-
-    /// Takes room until so many bytes are left.
-    pub fn fill_up_to(&self, left: u64) -> Filler {
-        let path = self.root.join("ballast");
-        let file = std::fs::File::create(&path).expect("a filler");
-        let size = self.free().saturating_sub(left);
-        rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, size)
-            .expect("room for the filler");
         Filler(path)
     }
 
