@@ -18,7 +18,7 @@ use skep_engine::{Engine, EngineConfig, RemoteCommand, RequestId, message_partit
 use skep_model::builder::Bpmn;
 use skep_protocol::batch::BatchReader;
 use skep_protocol::command::*;
-use skep_protocol::json::{Definitions, ElementNames, render};
+use skep_protocol::json::{Definitions, ElementNames, Lineage, render};
 use skep_protocol::record::RecordType;
 use skep_protocol::{ActivatedJob, Document, Key, Rejection, Response};
 
@@ -235,7 +235,10 @@ impl Rig {
         let (batch, effects) = partition.engine.take_batch();
         if let Some(batch) = &batch {
             let mut reader = BatchReader::new(batch).unwrap();
-            let names = Names(&partition.engine.state);
+            let names = Names {
+                state: &partition.engine.state,
+                lineage: Lineage::default(),
+            };
             for record in reader.by_ref() {
                 let record = record.unwrap();
                 self.seen.push(Seen {
@@ -634,11 +637,15 @@ impl IntoCommand for CreateProcessInstance {
     }
 }
 
-struct Names<'a>(&'a State);
+/// The specifications look at fields, not at paths, which readers of the log add: the lineage stays empty.
+struct Names<'a> {
+    state: &'a State,
+    lineage: Lineage,
+}
 
 impl Definitions for Names<'_> {
     fn element(&self, process_definition_key: Key, element: u32) -> Option<ElementNames> {
-        let process = self.0.processes.get(process_definition_key)?;
+        let process = self.state.processes.get(process_definition_key)?;
         let element = process.graph.elements.get(element as usize)?;
         Some(ElementNames {
             bpmn_process_id: process.bpmn_process_id.to_string(),
@@ -648,6 +655,18 @@ impl Definitions for Names<'_> {
             event_type: "UNSPECIFIED",
             custom_headers: String::new(),
         })
+    }
+
+    fn calling_element(&self, _: Key, _: u32) -> Option<u32> {
+        None
+    }
+
+    fn lineage(&self) -> &Lineage {
+        &self.lineage
+    }
+
+    fn partition_id(&self) -> u32 {
+        self.state.partition
     }
 }
 
