@@ -76,6 +76,16 @@ impl GatewayService {
         result.map_err(status)
     }
 
+    /// A command whose answer says no more than that it was carried out.
+    async fn done<T, A: Default>(
+        &self,
+        request: Request<T>,
+        decode: impl FnOnce(T) -> Result<BrokerRequest, Failure>,
+    ) -> Reply<A> {
+        self.command(request, decode).await?;
+        Ok(Response::new(A::default()))
+    }
+
     /// A command whose client asked to wait for more than its commit: it waits without a slot.
     async fn waiting<T>(
         &self,
@@ -149,37 +159,32 @@ impl Gateway for GatewayService {
         &self,
         request: Request<pb::CompleteJobRequest>,
     ) -> Reply<pb::CompleteJobResponse> {
-        self.command(request, decode::complete).await?;
-        Ok(Response::new(pb::CompleteJobResponse {}))
+        self.done(request, decode::complete).await
     }
 
     async fn fail_job(&self, request: Request<pb::FailJobRequest>) -> Reply<pb::FailJobResponse> {
-        self.command(request, decode::fail).await?;
-        Ok(Response::new(pb::FailJobResponse {}))
+        self.done(request, decode::fail).await
     }
 
     async fn throw_error(
         &self,
         request: Request<pb::ThrowErrorRequest>,
     ) -> Reply<pb::ThrowErrorResponse> {
-        self.command(request, decode::throw_error).await?;
-        Ok(Response::new(pb::ThrowErrorResponse {}))
+        self.done(request, decode::throw_error).await
     }
 
     async fn update_job_retries(
         &self,
         request: Request<pb::UpdateJobRetriesRequest>,
     ) -> Reply<pb::UpdateJobRetriesResponse> {
-        self.command(request, decode::update_retries).await?;
-        Ok(Response::new(pb::UpdateJobRetriesResponse {}))
+        self.done(request, decode::update_retries).await
     }
 
     async fn update_job_timeout(
         &self,
         request: Request<pb::UpdateJobTimeoutRequest>,
     ) -> Reply<pb::UpdateJobTimeoutResponse> {
-        self.command(request, decode::update_timeout).await?;
-        Ok(Response::new(pb::UpdateJobTimeoutResponse {}))
+        self.done(request, decode::update_timeout).await
     }
 
     async fn create_process_instance(
@@ -212,8 +217,7 @@ impl Gateway for GatewayService {
         &self,
         request: Request<pb::CancelProcessInstanceRequest>,
     ) -> Reply<pb::CancelProcessInstanceResponse> {
-        self.command(request, decode::cancel).await?;
-        Ok(Response::new(pb::CancelProcessInstanceResponse {}))
+        self.done(request, decode::cancel).await
     }
 
     async fn set_variables(
@@ -294,8 +298,7 @@ impl Gateway for GatewayService {
         &self,
         request: Request<pb::ResolveIncidentRequest>,
     ) -> Reply<pb::ResolveIncidentResponse> {
-        self.command(request, decode::resolve_incident).await?;
-        Ok(Response::new(pb::ResolveIncidentResponse {}))
+        self.done(request, decode::resolve_incident).await
     }
 
     async fn topology(&self, _: Request<pb::TopologyRequest>) -> Reply<pb::TopologyResponse> {
