@@ -5,10 +5,10 @@
 pub mod ledger;
 pub mod sandbox;
 
-use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use skep_client::{Client, ClientConfig};
@@ -16,6 +16,8 @@ use skep_client::{Client, ClientConfig};
 /// A running `skep serve`. Dropping it kills it.
 pub struct Server {
     child: Child,
+    /// Its output stays open: it must not meet a closed pipe.
+    _banner: BufReader<ChildStdout>,
     pub rest: u16,
     pub grpc: u16,
     pub management: u16,
@@ -29,11 +31,6 @@ pub struct Start<'a> {
     /// A command line before the server's own.
     wrapper: Vec<String>,
     log: Option<PathBuf>,
-}
-
-pub fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    listener.local_addr().expect("its address").port()
 }
 
 impl<'a> Start<'a> {
@@ -60,7 +57,6 @@ impl<'a> Start<'a> {
 
     /// Starts the server and waits until its partitions lead.
     pub async fn ready(self) -> Server {
-        let (rest, grpc, management) = (free_port(), free_port(), free_port());
         let binary = env!("CARGO_BIN_EXE_skep").to_string();
         let line: Vec<String> = self.wrapper.iter().cloned().chain([binary]).collect();
         let stderr = match &self.log {
@@ -73,26 +69,45 @@ impl<'a> Start<'a> {
                 Stdio::from(file.expect("a log file"))
             }
         };
-        let child = Command::new(&line[0])
+        let mut child = Command::new(&line[0])
             .args(&line[1..])
             .arg("serve")
             .arg("--data")
             .arg(self.data)
             .args(["--address", "127.0.0.1"])
-            .args(["--rest-port", &rest.to_string()])
-            .args(["--grpc-port", &grpc.to_string()])
-            .args(["--management-port", &management.to_string()])
+            .args(["--rest-port", "0", "--grpc-port", "0"])
+            .args(["--management-port", "0"])
             .args(self.arguments)
-            .stdout(Stdio::null())
+            .stdout(Stdio::piped())
             .stderr(stderr)
             .env("RUST_LOG", "error")
             .spawn()
             .expect("the binary starts");
+        let mut banner = BufReader::new(child.stdout.take().expect("its output"));
+        let mut read = String::new();
+        while !read.contains("What to do next") {
+            let bytes = banner.read_line(&mut read).expect("its output is text");
+            if bytes == 0 {
+                let status = child.wait().expect("the child can be asked");
+                let log = self.log.as_deref().map(std::fs::read_to_string);
+                panic!("the server ended with {status} instead of starting: {read}{log:?}");
+            }
+        }
+        let port = |interface: &str| -> u16 {
+            let line = read.lines().find(|line| line.trim().starts_with(interface));
+            let address = line.and_then(|line| line.split_whitespace().last());
+            let port = address.and_then(|address| {
+                let authority = address.trim_start_matches("http://").split('/').next()?;
+                authority.rsplit(':').next()?.parse().ok()
+            });
+            port.unwrap_or_else(|| panic!("no port of {interface} in {read}"))
+        };
         let mut server = Server {
+            rest: port("REST"),
+            grpc: port("gRPC"),
+            management: port("management"),
             child,
-            rest,
-            grpc,
-            management,
+            _banner: banner,
             log: self.log,
         };
         server.wait_until_ready().await;
