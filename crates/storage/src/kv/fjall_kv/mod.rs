@@ -63,7 +63,7 @@ pub struct FjallKv {
     slot: Slot,
     /// Rows deleted since the room of deleted rows was last reclaimed; `None` if that is not known.
     deleted: Option<u64>,
-    /// A commit failed: it may have left files that only opening the database again removes.
+    /// There may be files that only opening the database again removes: a commit failed, or room was reclaimed.
     littered: bool,
 }
 
@@ -145,7 +145,9 @@ impl FjallKv {
         drop(open);
         compacted.map_err(|error| self.commit_failed(&error))?;
         self.deleted = Some(0);
-        Ok(())
+        // The library keeps the files of the last state until it makes another one.
+        self.littered = true;
+        self.mend()
     }
 
     /// Opens the database again if a commit or a background thread has failed.
