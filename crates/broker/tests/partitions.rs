@@ -3,6 +3,7 @@
 mod support;
 
 use std::collections::HashSet;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use skep_model::builder::Bpmn;
@@ -252,4 +253,31 @@ async fn a_timer_that_is_due_when_it_is_set_fires_at_once() {
         ended.expect("it ends").unwrap(),
         Response::ProcessInstanceResult { .. }
     ));
+}
+
+/// Long before a checkpoint would be due by time or by the length of the log.
+#[tokio::test(flavor = "multi_thread")]
+async fn rows_that_fill_the_memory_lead_to_a_checkpoint_and_leave() {
+    let limit = 1 << 20;
+    let rig = Rig::new(|config| config.state_memory_bytes = limit).await;
+    rig.deploy(&one_task()).await;
+    let variables = format!("{{\"x\":\"{}\"}}", "y".repeat(20_000));
+    for _ in 0..100 {
+        rig.create("one-task", &variables).await.unwrap();
+    }
+    let status = &rig.broker.partitions()[0].status;
+    let load = |value: &std::sync::atomic::AtomicUsize| value.load(Ordering::Relaxed);
+    let deadline = std::time::Instant::now() + Duration::from_secs(60);
+    while status.checkpoint_index.load(Ordering::Relaxed) == 0 || load(&status.state_bytes) > limit
+    {
+        assert!(
+            std::time::Instant::now() < deadline,
+            "{} bytes of rows in memory",
+            load(&status.state_bytes)
+        );
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    for job in rig.activate(100, Duration::ZERO).await {
+        assert!(job.variables.len() > 20_000, "a cold row is read back");
+    }
 }

@@ -115,9 +115,19 @@ impl State {
         self.distributions.table.checkpoint(out);
     }
 
-    /// Drops clean rows that were not used since the last call until about `limit` bytes of rows stay resident.
-    /// Call it when the last checkpoint has reached the store. Returns the number of evicted rows.
+    /// Drops clean rows until about `limit` bytes of rows stay resident: first those that were not used since the last call,
+    /// then, if that is not enough, any. Call it when the last checkpoint has reached the store. Returns the number of
+    /// evicted rows.
     pub fn evict(&mut self, limit: usize) -> usize {
+        let evicted = self.evict_unused(limit);
+        if self.resident_bytes() <= limit {
+            return evicted;
+        }
+        // The first pass has taken the mark of use from all rows.
+        evicted + self.evict_unused(limit)
+    }
+
+    fn evict_unused(&mut self, limit: usize) -> usize {
         let mut evicted = 0;
         let mut resident = self.resident_bytes();
         evicted += self.elements.table.evict(limit, &mut resident);

@@ -1,5 +1,7 @@
 //! Taking checkpoints, and going back to one when leadership is lost.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use super::*;
 
 /// When a checkpoint that failed is tried again.
@@ -63,7 +65,11 @@ impl Partition {
         let status = self.status.clone();
         let store = move || {
             let mut kv = kv.lock();
-            let stored = rows.store(&mut *kv, meta);
+            let stored = catch_unwind(AssertUnwindSafe(|| rows.store(&mut *kv, meta)));
+            let stored = match stored {
+                Ok(stored) => stored.map_err(|error| error.to_string()),
+                Err(_) => Err("the store panicked, see the log of the node".to_string()),
+            };
             if stored.is_ok()
                 && status.disk_low.load(Ordering::Relaxed)
                 && let Err(error) = kv.reclaim()
@@ -71,7 +77,7 @@ impl Partition {
                 tracing::warn!(partition = status.partition, %error, "the store cannot give room back");
             }
             drop(kv);
-            let result = stored.map(|()| meta).map_err(|e| e.to_string());
+            let result = stored.map(|()| meta);
             inbox.send(Message::CheckpointDone { number, result });
         };
         let thread = std::thread::Builder::new().name("checkpoint".into());
@@ -107,7 +113,7 @@ impl Partition {
                 self.metrics.checkpoints.inc();
                 let time = captured.started.elapsed();
                 self.metrics.checkpoint.observe(nanos(time));
-                let share = self.config.state_memory_bytes / self.config.partitions.max(1) as usize;
+                let share = self.memory_share();
                 let evicted = self.core.engine_mut().state.evict(share);
                 if evicted > 0 {
                     tracing::debug!(

@@ -2,6 +2,9 @@
 
 use super::*;
 
+/// Between two checkpoints that are made because rows fill the memory.
+const CROWDED_PAUSE: Duration = Duration::from_secs(5);
+
 impl Partition {
     /// Timers, time-outs and the replica's ticks.
     pub(super) fn run_scheduled(&mut self) -> Result<(), CoreError> {
@@ -51,11 +54,20 @@ impl Partition {
     pub(super) fn look_after(&mut self) {
         self.forget_abandoned();
         self.publish_status();
-        let due = self.last_checkpoint.elapsed() >= self.config.snapshot_period
+        // Only rows that are in the store can leave the memory.
+        let crowded = self.core.engine().state.resident_bytes() > self.memory_share()
+            && self.last_checkpoint.elapsed() >= CROWDED_PAUSE;
+        let due = crowded
+            || self.last_checkpoint.elapsed() >= self.config.snapshot_period
             || self.log_bytes_since_checkpoint >= self.config.snapshot_log_bytes;
         if due && self.core.applied() > self.status.checkpoint_index.load(Ordering::Relaxed) {
             self.capture_checkpoint();
         }
+    }
+
+    /// Bytes of rows that this partition may keep in memory.
+    pub(super) fn memory_share(&self) -> usize {
+        self.config.state_memory_bytes / self.config.partitions.max(1) as usize
     }
 
     /// Clients that went away while they waited for an instance, a distribution or a correlation. Only those: an answer
