@@ -216,13 +216,12 @@ fn variable(state: &mut State, record: &Record<'_>) -> Result<bool, DecodeError>
     let (name, value) = (fields.text()?, fields.text()?);
     let scope_key = fields.key()?;
     let name = state.names.get(name);
-    if let Some(scope) = state.elements.get_mut(scope_key) {
-        scope.variables.push(Variable {
-            key: record.key,
-            name,
-            value: value.into(),
-        });
-    }
+    let variable = Variable {
+        key: record.key,
+        name,
+        value: value.into(),
+    };
+    state.elements.add_variable(scope_key, variable);
     Ok(true)
 }
 

@@ -9,19 +9,18 @@ use crate::state::{State, Variable};
 
 impl Apply<VariableValue> for State {
     fn apply(&mut self, key: Key, intent: Intent, value: &VariableValue, _timestamp: i64) {
-        let Some(scope) = self.elements.get_mut(value.scope_key) else {
-            return;
-        };
         match intent {
-            Intent::Created => scope.variables.push(Variable {
-                key,
-                name: value.name.clone(),
-                value: value.value.clone(),
-            }),
+            Intent::Created => {
+                let variable = Variable {
+                    key,
+                    name: value.name.clone(),
+                    value: value.value.clone(),
+                };
+                self.elements.add_variable(value.scope_key, variable);
+            }
             Intent::Updated => {
-                if let Some(variable) = scope.variables.iter_mut().find(|v| v.name == value.name) {
-                    variable.value = value.value.clone();
-                }
+                self.elements
+                    .set_variable(value.scope_key, &value.name, &value.value);
             }
         }
     }

@@ -27,6 +27,13 @@ pub struct Variable {
     pub value: JsonText,
 }
 
+impl Variable {
+    /// Estimated bytes in memory.
+    fn weight(&self) -> usize {
+        size_of::<Self>() + self.name.len() + self.value.len() + 32
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ElementInstance {
     /// Index of the element in its process definition.
@@ -94,11 +101,7 @@ impl Row for ElementInstance {
     const TABLE: u8 = 2;
 
     fn weight(&self) -> usize {
-        let variables: usize = self
-            .variables
-            .iter()
-            .map(|v| size_of::<Variable>() + v.name.len() + v.value.len() + 32)
-            .sum();
+        let variables: usize = self.variables.iter().map(Variable::weight).sum();
         size_of::<Self>() + variables + self.extra.as_ref().map_or(0, |_| size_of::<Extra>() + 64)
     }
 }
@@ -120,6 +123,28 @@ impl ElementInstances {
 
     pub fn get_mut(&mut self, key: Key) -> Option<&mut ElementInstance> {
         self.table.get_mut(key)
+    }
+
+    /// Gives a scope a new variable.
+    pub fn add_variable(&mut self, scope: Key, variable: Variable) {
+        let weight = variable.weight();
+        if let Some(scope) = self.table.get_mut(scope) {
+            scope.variables.push(variable);
+            self.table.add_weight(weight);
+        }
+    }
+
+    /// Gives a variable of a scope another value.
+    pub fn set_variable(&mut self, scope: Key, name: &str, value: &JsonText) {
+        let variable = self
+            .table
+            .get_mut(scope)
+            .and_then(|scope| scope.variables.iter_mut().find(|v| &*v.name == name));
+        if let Some(variable) = variable {
+            let grown = value.len().saturating_sub(variable.value.len());
+            variable.value = value.clone();
+            self.table.add_weight(grown);
+        }
     }
 
     /// Adds an instance as the newest child of its flow scope.

@@ -241,7 +241,13 @@ impl<V: Row> Table<V> {
         self.get(key).is_some()
     }
 
-    /// The row, to be changed. Its estimated weight is taken again at the next checkpoint.
+    /// A row that was changed in place weighs more now.
+    pub fn add_weight(&mut self, bytes: usize) {
+        self.weight += bytes;
+    }
+
+    /// The row, to be changed. Its estimated weight is taken again at the next checkpoint; what may grow much is reported
+    /// by [`Table::add_weight`].
     pub fn get_mut(&mut self, key: Key) -> Option<&mut V> {
         self.load(key);
         let slot = self.rows.get_mut(&key)?;
