@@ -7,6 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use fjall::config::PartitioningPolicy;
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
 use parking_lot::RwLock;
 
@@ -29,7 +30,12 @@ impl Open {
                 .manual_journal_persist(true)
                 .open()?;
             let tree = database.keyspace(TREE, || {
-                KeyspaceCreateOptions::default().manual_journal_persist(true)
+                // In parts at every level: a filter in one piece has megabytes in a store of millions of rows, does not
+                // stay in the cache, and would be read and summed up for every row that is looked for.
+                KeyspaceCreateOptions::default()
+                    .manual_journal_persist(true)
+                    .filter_block_partitioning_policy(PartitioningPolicy::all(true))
+                    .index_block_partitioning_policy(PartitioningPolicy::all(true))
             })?;
             Ok(Open { database, tree })
         };
