@@ -3,10 +3,9 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use skep_storage::disk::{Disk, DiskFile};
+use skep_storage::disk::{Disk, DiskFile, read_at};
 
 pub struct ReadOnlyDisk;
 
@@ -61,16 +60,7 @@ impl DiskFile for ReadOnlyFile {
     }
 
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        let mut done = 0;
-        while let Some(rest) = buffer.get_mut(done..).filter(|rest| !rest.is_empty()) {
-            match self.0.read_at(rest, offset + done as u64) {
-                Ok(0) => break,
-                Ok(count) => done += count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(done)
+        read_at(&self.0, buffer, offset)
     }
 
     fn write_at(&self, _: &[u8], _: u64) -> io::Result<()> {
