@@ -15,6 +15,6 @@ mod processing;
 pub mod remote;
 pub mod state;
 
-pub use effects::{Effects, JobStreams, NoStreams, RequestId, Reservation, StreamId};
+pub use effects::{Effects, JobStreams, NoStreams, Pushed, RequestId, Reservation, StreamId};
 pub use engine::{Due, Engine, EngineConfig, header_of, message_partition};
 pub use remote::RemoteCommand;

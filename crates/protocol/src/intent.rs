@@ -24,13 +24,16 @@ pub enum ValueType {
     ProcessEvent = 24,
     ResourceDeletion = 32,
     CommandDistribution = 33,
+    ProcessInstanceBatch = 34,
     MessageCorrelation = 40,
     Clock = 42,
     Expression = 66,
+    /// Skep's own: the work of a command that goes on in later batches. It is never exported.
+    Continuation = 200,
 }
 
 impl ValueType {
-    pub const ALL: [ValueType; 21] = [
+    pub const ALL: [ValueType; 23] = [
         ValueType::Job,
         ValueType::Deployment,
         ValueType::ProcessInstance,
@@ -49,9 +52,11 @@ impl ValueType {
         ValueType::ProcessEvent,
         ValueType::ResourceDeletion,
         ValueType::CommandDistribution,
+        ValueType::ProcessInstanceBatch,
         ValueType::MessageCorrelation,
         ValueType::Clock,
         ValueType::Expression,
+        ValueType::Continuation,
     ];
 
     #[inline]
@@ -88,9 +93,11 @@ impl ValueType {
             ValueType::ProcessEvent => "PROCESS_EVENT",
             ValueType::ResourceDeletion => "RESOURCE_DELETION",
             ValueType::CommandDistribution => "COMMAND_DISTRIBUTION",
+            ValueType::ProcessInstanceBatch => "PROCESS_INSTANCE_BATCH",
             ValueType::MessageCorrelation => "MESSAGE_CORRELATION",
             ValueType::Clock => "CLOCK",
             ValueType::Expression => "EXPRESSION",
+            ValueType::Continuation => "CONTINUATION",
         }
     }
 
@@ -118,9 +125,11 @@ impl ValueType {
             ValueType::ProcessEvent => name::<ProcessEventIntent>(id),
             ValueType::ResourceDeletion => name::<ResourceDeletionIntent>(id),
             ValueType::CommandDistribution => name::<CommandDistributionIntent>(id),
+            ValueType::ProcessInstanceBatch => name::<ProcessInstanceBatchIntent>(id),
             ValueType::MessageCorrelation => name::<MessageCorrelationIntent>(id),
             ValueType::Clock => name::<ClockIntent>(id),
             ValueType::Expression => name::<ExpressionIntent>(id),
+            ValueType::Continuation => name::<ContinuationIntent>(id),
         }
     }
 }
@@ -230,6 +239,9 @@ intents! {
         Started = 0 "STARTED", Distributing = 1 "DISTRIBUTING", Acknowledge = 2 "ACKNOWLEDGE",
         Acknowledged = 3 "ACKNOWLEDGED", Finished = 4 "FINISHED",
     }
+    ProcessInstanceBatchIntent {
+        Terminate = 0 "TERMINATE", Activate = 1 "ACTIVATE", Terminated = 2 "TERMINATED", Activated = 3 "ACTIVATED",
+    }
     MessageCorrelationIntent {
         Correlate = 1 "CORRELATE", Correlating = 2 "CORRELATING", Correlated = 3 "CORRELATED",
         NotCorrelated = 4 "NOT_CORRELATED",
@@ -239,5 +251,8 @@ intents! {
     }
     ExpressionIntent {
         Evaluate = 0 "EVALUATE", Evaluated = 1 "EVALUATED",
+    }
+    ContinuationIntent {
+        Continue = 0 "CONTINUE", Continued = 1 "CONTINUED",
     }
 }

@@ -3,6 +3,7 @@
 //! Only appliers change it. Rows that are cold may be evicted and are read back on demand; indices over jobs, timers,
 //! messages and subscriptions stay in memory and are rebuilt from the store at recovery.
 
+pub mod continuations;
 pub mod distributions;
 pub mod element_instances;
 pub mod incidents;
@@ -13,12 +14,14 @@ pub mod processes;
 pub mod subscriptions;
 pub mod table;
 pub mod timers;
+pub mod triggers;
 
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use skep_protocol::Key;
 
+pub use continuations::Continuations;
 pub use distributions::Distributions;
 pub use element_instances::{ElementInstance, ElementInstances, ElementState, Variable};
 pub use incidents::Incidents;
@@ -29,6 +32,7 @@ pub use processes::{DeployedProcess, Processes};
 pub use subscriptions::{MessageSubscriptions, ProcessMessageSubscriptions};
 pub use table::{CheckpointWriter, Row, RowStore, StoreError, Table, Tables};
 pub use timers::Timers;
+pub use triggers::{Trigger, Triggers};
 
 /// The few numbers that are state themselves.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -55,6 +59,8 @@ pub struct State {
     pub message_subscriptions: MessageSubscriptions,
     pub process_subscriptions: ProcessMessageSubscriptions,
     pub distributions: Distributions,
+    pub triggers: Triggers,
+    pub continuations: Continuations,
     pub(crate) names: Names,
     tables: Arc<Tables>,
 }
@@ -79,6 +85,8 @@ impl State {
             message_subscriptions: MessageSubscriptions::open(&tables)?,
             process_subscriptions: ProcessMessageSubscriptions::open(&tables)?,
             distributions: Distributions::open(&tables)?,
+            triggers: Triggers::open(&tables)?,
+            continuations: Continuations::open(&tables)?,
             names: Names::default(),
             tables,
         })
@@ -113,6 +121,8 @@ impl State {
         self.message_subscriptions.table.checkpoint(out);
         self.process_subscriptions.table.checkpoint(out);
         self.distributions.table.checkpoint(out);
+        self.triggers.table.checkpoint(out);
+        self.continuations.table.checkpoint(out);
     }
 
     /// Drops clean rows until about `limit` bytes of rows stay resident: first those that were not used since the last call,
@@ -138,6 +148,8 @@ impl State {
         evicted += self.message_subscriptions.table.evict(limit, &mut resident);
         evicted += self.process_subscriptions.table.evict(limit, &mut resident);
         evicted += self.distributions.table.evict(limit, &mut resident);
+        evicted += self.triggers.table.evict(limit, &mut resident);
+        evicted += self.continuations.table.evict(limit, &mut resident);
         evicted
     }
 
@@ -149,6 +161,8 @@ impl State {
             + self.incidents.table.resident_bytes()
             + self.messages.table.resident_bytes()
             + self.distributions.table.resident_bytes()
+            + self.triggers.table.resident_bytes()
+            + self.continuations.table.resident_bytes()
             + self.message_subscriptions.table.resident_bytes()
             + self.process_subscriptions.table.resident_bytes()
     }
@@ -178,6 +192,8 @@ impl State {
         self.message_subscriptions.table.dump(&mut all);
         self.process_subscriptions.table.dump(&mut all);
         self.distributions.table.dump(&mut all);
+        self.triggers.table.dump(&mut all);
+        self.continuations.table.dump(&mut all);
         all
     }
 }

@@ -40,6 +40,7 @@ fn evaluate(
     merge_existing: bool,
 ) -> Result<Results, Problem> {
     let mut results: Results = Vec::with_capacity(mappings.len());
+    let (mut bytes, most) = (0, cx.max_step_bytes());
     for mapping in mappings {
         let value: JsonText = match &mapping.source {
             TextValue::Static(text) => {
@@ -55,6 +56,10 @@ fn evaluate(
         let Some((name, path)) = mapping.target.split_first() else {
             continue;
         };
+        bytes += value.len();
+        if bytes > most {
+            return Err(too_large(&mapping.target, bytes, most));
+        }
         let value = if path.is_empty() {
             value
         } else {
@@ -74,6 +79,18 @@ fn evaluate(
         }
     }
     Ok(results)
+}
+
+/// The results of one element's mappings are written in one step, which must fit into a batch.
+fn too_large(target: &[Arc<str>], bytes: usize, most: usize) -> Problem {
+    Problem::new(
+        ErrorType::IoMappingError,
+        format!(
+            "Expected the results of the mappings to have at most {most} bytes, but with that for '{}' they have {bytes}. Let \
+             the expressions select less, then resolve the incident.",
+            target.join(".")
+        ),
+    )
 }
 
 /// Sets `value` at `path` within the object `base`; what is no object on the way is replaced by one. Other members keep

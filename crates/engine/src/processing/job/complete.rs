@@ -15,7 +15,6 @@ pub(crate) fn process(cx: &mut Context<'_>, key: Key, variables: &Document) -> O
     {
         variable::accept(cx, &el, variables.entries());
     }
-    cx.steps
-        .push_back(Step::Complete(value.element_instance_key));
+    cx.steps.push(Step::Complete(value.element_instance_key));
     Ok(Some(Response::Empty))
 }
