@@ -73,25 +73,23 @@ pub(crate) fn set_local(cx: &mut Context<'_>, scope: Key, name: &Arc<str>, value
     }
 }
 
-/// Sets each variable in the nearest scope, from `scope` outwards, that has it; else in the outermost one.
+/// Sets each variable in the nearest scope, from `scope` outwards, that has it with another value; else in the outermost one.
+/// A scope that has it with this value is passed over, as nothing changes there.
 pub(crate) fn propagate(cx: &mut Context<'_>, scope: Key, variables: &[(Arc<str>, JsonText)]) {
     for (name, value) in variables {
-        let target = match cx.state.elements.scope_of_variable(scope, name) {
-            Some(target) => target,
-            None => outermost(cx, scope),
-        };
+        let target = target_scope(cx, scope, name, value);
         set_local(cx, target, name, value);
     }
 }
 
-fn outermost(cx: &mut Context<'_>, scope: Key) -> Key {
-    let mut scope = scope;
-    while let Some(outer) = cx
-        .state
-        .elements
-        .get(scope)
-        .and_then(|row| row.flow_scope_key.some())
+fn target_scope(cx: &mut Context<'_>, from: Key, name: &str, value: &JsonText) -> Key {
+    let mut scope = from;
+    while let Some(row) = cx.state.elements.get(scope)
+        && let Some(outer) = row.flow_scope_key.some()
     {
+        if row.variable(name).is_some_and(|v| v.value != *value) {
+            break;
+        }
         scope = outer;
     }
     scope
