@@ -17,4 +17,5 @@ pub mod state;
 
 pub use effects::{Effects, JobStreams, NoStreams, RequestId, Reservation, StreamId};
 pub use engine::{Due, Engine, EngineConfig, header_of, message_partition};
+pub use processing::not_found::key_not_found;
 pub use remote::RemoteCommand;

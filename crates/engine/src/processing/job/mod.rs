@@ -41,7 +41,7 @@ pub(crate) fn value_of(job: &Job) -> JobValue {
     }
 }
 
-fn not_found(intent: &'static str, verb: &str, key: Key) -> Rejection {
+pub(crate) fn not_found(intent: &'static str, verb: &str, key: Key) -> Rejection {
     reject(
         RejectionType::NotFound,
         intent,
