@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use skep_feel::{Binding, EvalContext, Evaluation, Expression, Scope, Value, WarningCode};
+use skep_feel::{Binding, EvalContext, Evaluation, Expression, Number, Scope, Value, WarningCode};
 use skep_model::TextValue;
 use skep_protocol::document::JsonText;
 use skep_protocol::value::ErrorType;
@@ -136,7 +136,16 @@ pub(crate) fn text(
     }
 }
 
-/// A whole number, static or computed.
+/// A number's text as a correlation key: its value without the zeros behind it, so that `1.0` and `1` meet.
+pub(crate) fn number_as_key(number: &Number) -> String {
+    let mut text = number.to_string();
+    if text.contains('.') && !text.contains('E') {
+        text.truncate(text.trim_end_matches('0').trim_end_matches('.').len());
+    }
+    text
+}
+
+/// A whole number, static or computed. What an expression yields behind the decimal point is cut off.
 pub(crate) fn integer(cx: &mut Context<'_>, value: &TextValue, scope: Key) -> Result<i64, Problem> {
     let wrong = |text: &str, found: &str| {
         Problem::new(
@@ -151,7 +160,8 @@ pub(crate) fn integer(cx: &mut Context<'_>, value: &TextValue, scope: Key) -> Re
         TextValue::Expression(expression) => {
             let value = evaluate(cx, expression, scope, &[])
                 .map_err(|message| Problem::new(ErrorType::ExtractValueError, message))?;
-            value.as_i64().ok_or_else(|| match &value {
+            let number = value.as_number().and_then(Number::trunc_i64);
+            number.ok_or_else(|| match &value {
                 Value::Number(_) => wrong(expression.text(), &value.to_json()),
                 other => wrong(expression.text(), type_name(other)),
             })

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use skep_protocol::document::JsonText;
 use skep_protocol::intent::{VariableDocumentIntent, VariableIntent};
 use skep_protocol::value::{VariableDocumentValue, VariableValue};
-use skep_protocol::{Document, Key, RejectionType, Response};
+use skep_protocol::{Document, Key, Rejection, RejectionType, Response};
 
 use super::bpmn::Subject;
 use super::{Context, Outcome, reject};
@@ -18,14 +18,7 @@ pub(crate) fn update(
     local: bool,
 ) -> Outcome {
     if cx.state.elements.get(element_instance_key).is_none() {
-        return Err(reject(
-            RejectionType::NotFound,
-            "UPDATE",
-            format!(
-                "Expected to update variables for element with key '{element_instance_key}', but no such element was \
-                 found"
-            ),
-        ));
+        return Err(not_found(element_instance_key));
     }
     if local {
         for (name, value) in variables.entries() {
@@ -41,6 +34,16 @@ pub(crate) fn update(
     };
     cx.event(key, VariableDocumentIntent::Updated, &value);
     Ok(Some(Response::VariablesSet { key }))
+}
+
+pub(crate) fn not_found(element_instance_key: Key) -> Rejection {
+    reject(
+        RejectionType::NotFound,
+        "UPDATE",
+        format!(
+            "Expected to update variables for element with key '{element_instance_key}', but no such element was found"
+        ),
+    )
 }
 
 /// Sets a variable of this very scope. Setting what it already is makes no event.
