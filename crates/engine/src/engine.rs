@@ -30,6 +30,8 @@ pub struct EngineConfig {
     pub retry_interval: i64,
     /// Timers, time-outs, back-offs and messages handled in one call of [`Engine::run_due`].
     pub max_due: usize,
+    /// Steps in the life of element instances that one command takes before others have their turn.
+    pub turn_steps: u32,
 }
 
 impl Default for EngineConfig {
@@ -41,6 +43,7 @@ impl Default for EngineConfig {
             max_message_size: 4 << 20,
             retry_interval: 10_000,
             max_due: 500,
+            turn_steps: 1_000,
         }
     }
 }
@@ -81,7 +84,7 @@ impl Engine {
             effects: Effects::default(),
             volatile: Volatile::default(),
             steps: Steps::default(),
-            budget: Budget::new(0),
+            budget: Budget::new(0, 0),
             new_jobs: Vec::new(),
             last_continued: Key::NONE,
             last_retry: 0,
@@ -90,6 +93,11 @@ impl Engine {
 
     pub fn config(&self) -> &EngineConfig {
         &self.config
+    }
+
+    /// See [`EngineConfig::turn_steps`]. It decides when work is done, never what comes of it.
+    pub fn set_turn_steps(&mut self, steps: u32) {
+        self.config.turn_steps = steps;
     }
 
     /// Carries out a client's command at `now` (epoch milliseconds). Its records join the current batch.
@@ -350,7 +358,7 @@ impl Engine {
     ) -> Context<'a> {
         let now = self.state.counters.pinned_clock.unwrap_or(now);
         self.out.begin(now);
-        self.budget = Budget::new(self.out.size());
+        self.budget = Budget::new(self.config.turn_steps, self.out.size());
         Context {
             now: if self.out.is_empty() {
                 now

@@ -15,6 +15,7 @@ pub mod subscriptions;
 pub mod table;
 pub mod timers;
 pub mod triggers;
+mod variables;
 
 use std::sync::Arc;
 
@@ -23,7 +24,7 @@ use skep_protocol::Key;
 
 pub use continuations::Continuations;
 pub use distributions::Distributions;
-pub use element_instances::{ElementInstance, ElementInstances, ElementState, Variable};
+pub use element_instances::{ElementInstance, ElementInstances, ElementState};
 pub use incidents::Incidents;
 pub use jobs::{Job, JobState, Jobs};
 pub use messages::Messages;
@@ -33,6 +34,7 @@ pub use subscriptions::{MessageSubscriptions, ProcessMessageSubscriptions};
 pub use table::{CheckpointWriter, Row, RowStore, StoreError, Table, Tables};
 pub use timers::Timers;
 pub use triggers::{Trigger, Triggers};
+pub use variables::{ScopeVariables, Variable, VariableNames};
 
 /// The few numbers that are state themselves.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

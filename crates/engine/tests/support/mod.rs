@@ -149,6 +149,15 @@ impl Rig {
         }
     }
 
+    /// From now on a command may take so many steps before others have their turn.
+    pub fn turn_steps(&mut self, steps: u32) {
+        for partition in &mut self.partitions {
+            for engine in [&mut partition.engine, &mut partition.twin] {
+                engine.set_turn_steps(steps);
+            }
+        }
+    }
+
     /// From now on, batches are kept for the test.
     pub fn record_batches(&mut self) {
         self.keep_batches = true;

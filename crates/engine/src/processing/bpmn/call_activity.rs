@@ -10,7 +10,7 @@ use skep_protocol::value::{ErrorType, ProcessInstanceValue};
 use super::{ElementBehavior, Ending, Next, Problem, Step, Subject, events, lifecycle};
 use crate::processing::{Context, expression, variable};
 use crate::remote::Variables;
-use crate::state::DeployedProcess;
+use crate::state::{DeployedProcess, VariableNames};
 
 pub(crate) struct CallActivity;
 
@@ -42,7 +42,9 @@ impl ElementBehavior for CallActivity {
         }
         events::subscribe_boundary_events(cx, el)?;
         let variables: Variables = if called.propagate_all_parent_variables {
-            cx.state.elements.visible_variables(el.key, &[])
+            cx.state
+                .elements
+                .visible_variables(el.key, &VariableNames::all())
         } else {
             let row = cx.state.elements.get(el.key);
             let local = row.into_iter().flat_map(|row| &row.variables);

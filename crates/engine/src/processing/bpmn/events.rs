@@ -106,7 +106,7 @@ pub(crate) fn message(
         .map_err(|message| Problem::new(ErrorType::ExtractValueError, message))?;
     let correlation_key: Arc<str> = match &value {
         skep_feel::Value::String(text) => text.clone(),
-        number @ skep_feel::Value::Number(_) => number.to_json().into(),
+        skep_feel::Value::Number(number) => expression::number_as_key(number).into(),
         other => {
             return Err(Problem::new(
                 ErrorType::ExtractValueError,
@@ -372,8 +372,6 @@ pub(crate) fn activating_triggered(cx: &mut Context<'_>, key: Key) -> Option<Sub
             consumed_flows: 0,
         },
     )?;
-    if !trigger.variables.is_empty() {
-        variable::accept(cx, &el, &trigger.variables);
-    }
+    lifecycle::accept(cx, &el, &trigger.variables);
     Some(el)
 }

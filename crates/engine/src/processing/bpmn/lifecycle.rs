@@ -6,8 +6,9 @@ use skep_protocol::intent::ProcessInstanceIntent as Intent;
 use skep_protocol::value::{Activation, ErrorType, ProcessInstanceValue, Step};
 
 use super::subject::{self, Subject};
-use super::{Ending, Next, Problem, behavior_of, events, incidents, mappings};
-use crate::processing::{Context, job};
+use super::{Ending, Next, Problem, behavior_of, error, events, incidents, mappings};
+use crate::processing::{Context, job, variable};
+use crate::remote::Variables;
 use crate::state::{ElementInstance, ElementState};
 
 /// Creates the element instance. `None` when its flow scope is gone or ending, or when an earlier activation of the same
@@ -60,6 +61,18 @@ pub(crate) fn delete_flow(cx: &mut Context<'_>, of: &ProcessInstanceValue, flow:
 fn is_joined(scope: &ElementInstance, gateway: &Element, index: ElementIndex) -> bool {
     let mut incoming = gateway.incoming.iter();
     incoming.all(|flow| scope.waiting_tokens(index.0, flow.0) > 0)
+}
+
+/// Takes over the variables of the event that triggered the element. Those of an error stay with the boundary event that
+/// caught it, and only its output mappings see them.
+pub(crate) fn accept(cx: &mut Context<'_>, el: &Subject, variables: &Variables) {
+    if error::is_error_boundary_event(el.element()) {
+        for (name, value) in variables {
+            variable::set_local(cx, el.key, name, value);
+        }
+    } else if !variables.is_empty() {
+        variable::accept(cx, el, variables);
+    }
 }
 
 /// Applies input mappings and lets the behaviour start. Also the way to try again after an incident.

@@ -22,8 +22,6 @@ pub(crate) struct Budget {
     evaluation: u64,
 }
 
-/// Steps of one turn.
-const STEPS: u32 = 1_000;
 /// Bytes of records of one turn; a single step may exceed it by what one element may write.
 const BYTES: usize = 1 << 20;
 /// Evaluation steps of one turn, a small part of what a single expression may take.
@@ -31,9 +29,9 @@ const EVALUATION: u64 = 100_000;
 
 impl Budget {
     /// The budget of a turn whose batch has `batch_bytes` already.
-    pub fn new(batch_bytes: usize) -> Budget {
+    pub fn new(steps: u32, batch_bytes: usize) -> Budget {
         Budget {
-            steps: STEPS,
+            steps,
             batch_bytes: batch_bytes.saturating_add(BYTES),
             evaluation: EVALUATION,
         }
