@@ -9,6 +9,7 @@ pub(crate) mod expression;
 pub(crate) mod incident;
 pub(crate) mod job;
 pub(crate) mod message;
+pub(crate) mod not_found;
 pub(crate) mod process_instance;
 pub(crate) mod timer;
 pub(crate) mod variable;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use skep_protocol::document::JsonText;
 use skep_protocol::intent::{VariableDocumentIntent, VariableIntent};
 use skep_protocol::value::{VariableDocumentValue, VariableValue};
-use skep_protocol::{Document, Key, RejectionType, Response};
+use skep_protocol::{Document, Key, Rejection, RejectionType, Response};
 
 use super::bpmn::Subject;
 use super::{Context, Outcome, reject};
@@ -18,14 +18,7 @@ pub(crate) fn update(
     local: bool,
 ) -> Outcome {
     if cx.state.elements.get(element_instance_key).is_none() {
-        return Err(reject(
-            RejectionType::NotFound,
-            "UPDATE",
-            format!(
-                "Expected to update variables for element with key '{element_instance_key}', but no such element was \
-                 found"
-            ),
-        ));
+        return Err(not_found(element_instance_key));
     }
     if local {
         for (name, value) in variables.entries() {
@@ -43,12 +36,22 @@ pub(crate) fn update(
     Ok(Some(Response::VariablesSet { key }))
 }
 
+pub(crate) fn not_found(element_instance_key: Key) -> Rejection {
+    reject(
+        RejectionType::NotFound,
+        "UPDATE",
+        format!(
+            "Expected to update variables for element with key '{element_instance_key}', but no such element was found"
+        ),
+    )
+}
+
 /// Sets a variable of this very scope. Setting what it already is makes no event.
 pub(crate) fn set_local(cx: &mut Context<'_>, scope: Key, name: &Arc<str>, value: &JsonText) {
     let Some(row) = cx.state.elements.get(scope) else {
         return;
     };
-    let old = row.variable(name);
+    let old = row.variables.get(name);
     if old.is_some_and(|v| v.value == *value) {
         return;
     }
@@ -70,25 +73,23 @@ pub(crate) fn set_local(cx: &mut Context<'_>, scope: Key, name: &Arc<str>, value
     }
 }
 
-/// Sets each variable in the nearest scope, from `scope` outwards, that has it; else in the outermost one.
+/// Sets each variable in the nearest scope, from `scope` outwards, that has it with another value; else in the outermost one.
+/// A scope that has it with this value is passed over, as nothing changes there.
 pub(crate) fn propagate(cx: &mut Context<'_>, scope: Key, variables: &[(Arc<str>, JsonText)]) {
     for (name, value) in variables {
-        let target = match cx.state.elements.scope_of_variable(scope, name) {
-            Some(target) => target,
-            None => outermost(cx, scope),
-        };
+        let target = target_scope(cx, scope, name, value);
         set_local(cx, target, name, value);
     }
 }
 
-fn outermost(cx: &mut Context<'_>, scope: Key) -> Key {
-    let mut scope = scope;
-    while let Some(outer) = cx
-        .state
-        .elements
-        .get(scope)
-        .and_then(|row| row.flow_scope_key.some())
+fn target_scope(cx: &mut Context<'_>, from: Key, name: &str, value: &JsonText) -> Key {
+    let mut scope = from;
+    while let Some(row) = cx.state.elements.get(scope)
+        && let Some(outer) = row.flow_scope_key.some()
     {
+        if row.variables.get(name).is_some_and(|v| v.value != *value) {
+            break;
+        }
         scope = outer;
     }
     scope

@@ -105,7 +105,7 @@ pub(crate) fn message(
         .map_err(|message| Problem::new(ErrorType::ExtractValueError, message))?;
     let correlation_key: Arc<str> = match &value {
         skep_feel::Value::String(text) => text.clone(),
-        number @ skep_feel::Value::Number(_) => number.to_json().into(),
+        skep_feel::Value::Number(number) => expression::number_as_key(number).into(),
         other => {
             return Err(Problem::new(
                 ErrorType::ExtractValueError,

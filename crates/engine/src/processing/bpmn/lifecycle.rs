@@ -7,7 +7,7 @@ use skep_protocol::value::{ErrorType, ProcessInstanceValue};
 
 use super::step::{self, Activation, Step};
 use super::subject::Subject;
-use super::{Ending, Next, Problem, behavior_of, events, incidents, mappings};
+use super::{Ending, Next, Problem, behavior_of, error, events, incidents, mappings};
 use crate::processing::{Context, job, variable};
 use crate::remote::Variables;
 use crate::state::{ElementInstance, ElementState};
@@ -50,9 +50,14 @@ fn is_joined(scope: &ElementInstance, gateway: &Element, index: ElementIndex) ->
     incoming.all(|flow| scope.waiting_tokens(index.0, flow.0) > 0)
 }
 
-/// Takes over the variables of the event that triggered the element.
+/// Takes over the variables of the event that triggered the element. Those of an error stay with the boundary event that
+/// caught it, and only its output mappings see them.
 pub(crate) fn accept(cx: &mut Context<'_>, el: &Subject, variables: &Variables) {
-    if !variables.is_empty() {
+    if error::is_error_boundary_event(el.element()) {
+        for (name, value) in variables {
+            variable::set_local(cx, el.key, name, value);
+        }
+    } else if !variables.is_empty() {
         variable::accept(cx, el, variables);
     }
 }

@@ -28,7 +28,7 @@ impl ElementBehavior for ServiceTask {
             return Err(Problem::new(
                 ErrorType::ExtractValueError,
                 format!(
-                    "Expected the number of retries to be from 0 to {}, but its expression yields {retries}.",
+                    "Expected the number of retries to be from 0 to {}, but it is {retries}.",
                     i32::MAX
                 ),
             ));
