@@ -57,12 +57,11 @@ pub(crate) fn timer(
             let text = expression::temporal_text(cx, value, el.key, "the text of a cycle")?;
             let cycle = Cycle::parse(&text).map_err(|e| invalid("cycle", &text, e.to_string()))?;
             let due = cycle
-                .next(cx.now)
+                .first(cx.now)
                 .ok_or_else(|| invalid("cycle", &text, out_of_range()))?;
-            // R0 repeats nothing: it fires once, and not without end.
             let repetitions = cycle
                 .repetitions
-                .map_or(-1, |n| i32::try_from(n.max(1)).unwrap_or(i32::MAX));
+                .map_or(-1, |n| i32::try_from(n).unwrap_or(i32::MAX));
             if matches!(value, TextValue::Expression(_)) {
                 computed_cycle = text;
             }
