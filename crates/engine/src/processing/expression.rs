@@ -1,5 +1,6 @@
 //! Expressions against the variables of a scope.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use skep_feel::{Binding, EvalContext, Evaluation, Expression, Number, Scope, Value, WarningCode};
@@ -12,12 +13,37 @@ use smallvec::SmallVec;
 use super::bpmn::Problem;
 use super::{Context, Outcome, reject};
 
-/// The few variables that an expression names.
-struct Named(SmallVec<[(Arc<str>, JsonText); 4]>);
+/// Up to so many variables a look at each is cheaper than an index.
+const FEW: usize = 16;
+
+/// The variables that an expression may ask for.
+struct Named {
+    list: SmallVec<[(Arc<str>, JsonText); 4]>,
+    /// By name, when there are more than [`FEW`].
+    index: HashMap<Arc<str>, usize>,
+}
+
+impl Named {
+    fn new(list: SmallVec<[(Arc<str>, JsonText); 4]>) -> Named {
+        let indexed = if list.len() > FEW {
+            list.as_slice()
+        } else {
+            &[]
+        };
+        let names = indexed.iter().enumerate().map(|(i, (n, _))| (n.clone(), i));
+        Named {
+            index: names.collect(),
+            list,
+        }
+    }
+}
 
 impl Scope for Named {
     fn get(&self, name: &str) -> Option<Binding<'_>> {
-        let (_, value) = self.0.iter().find(|(n, _)| &**n == name)?;
+        let (_, value) = match self.index.is_empty() {
+            true => self.list.iter().find(|(n, _)| &**n == name)?,
+            false => self.list.get(*self.index.get(name)?)?,
+        };
         Some(Binding::Json(value))
     }
 }
@@ -49,7 +75,7 @@ pub(crate) fn evaluate(
             named.push((name.clone(), value));
         }
     }
-    let Evaluation { value, warnings } = expression.evaluate(&Named(named), &eval_context(cx));
+    let Evaluation { value, warnings } = expression.evaluate(&Named::new(named), &eval_context(cx));
     // Other warnings explain a null, which is a result; these mean that there is none.
     let fatal = |code| {
         matches!(
@@ -200,7 +226,7 @@ pub(crate) fn evaluate_for_client(
     };
     let parsed = Expression::parse(text)
         .map_err(|e| invalid(format!("Failed to parse expression '{expression}': {e}")))?;
-    let named = Named(variables.entries().iter().cloned().collect());
+    let named = Named::new(variables.entries().iter().cloned().collect());
     let Evaluation { value, warnings } = parsed.evaluate(&named, &eval_context(cx));
     Ok(Some(Response::ExpressionEvaluated {
         result: value.to_json(),

@@ -19,6 +19,7 @@ mod incidents;
 mod job_push;
 mod jobs;
 mod large_jobs;
+mod many_variables;
 mod mappings;
 mod message_catch;
 mod message_correlation;

@@ -51,7 +51,7 @@ pub struct Path {
 }
 
 impl Lineage {
-    /// Takes notice of a record. What it ends is known until [`Lineage::forget_ended`].
+    /// Takes notice of a record. What it ends is known until [`Lineage::batch_ends`].
     pub fn learn(&mut self, record: &Record<'_>) {
         if record.record_type != RecordType::Event {
             return;
@@ -103,7 +103,7 @@ impl Lineage {
     }
 
     /// Lets go of what has ended. To be called when the records of a batch are rendered.
-    pub fn forget_ended(&mut self) {
+    pub fn batch_ends(&mut self) {
         for key in self.ended.drain(..) {
             self.elements.remove(&key);
             self.started.remove(&key);
