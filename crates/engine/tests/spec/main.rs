@@ -10,6 +10,7 @@ mod call_activity;
 mod cancel;
 mod clock;
 mod creation;
+mod cycles;
 mod deployment;
 mod distribution;
 mod error_event;
