@@ -24,10 +24,13 @@ impl Row for MessageSubscription {
     const TABLE: u8 = 7;
 }
 
+/// Subscriptions by process id, oldest first.
+type ByProcess = BTreeMap<Arc<str>, BTreeSet<Key>>;
+
 pub struct MessageSubscriptions {
     pub table: Table<MessageSubscription>,
     /// By message name and correlation key: those of each process that wait, and have no message on its way to them.
-    waiting: HashMap<(Arc<str>, Arc<str>), BTreeMap<Arc<str>, BTreeSet<Key>>>,
+    waiting: HashMap<(Arc<str>, Arc<str>), ByProcess>,
     by_element: HashMap<(Key, Arc<str>), Key>,
     correlating: BTreeSet<Key>,
     /// Subscriptions that each message is on its way to.

@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 
+use skep_feel::Limits;
 use skep_protocol::Key;
 use skep_protocol::intent::ContinuationIntent;
 use skep_protocol::value::{ContinuationValue, QueuedStep, Step};
@@ -24,8 +25,8 @@ pub(crate) struct Budget {
 
 /// Bytes of records of one turn; a single step may exceed it by what one element may write.
 const BYTES: usize = 1 << 20;
-/// Evaluation steps of one turn, a small part of what a single expression may take.
-const EVALUATION: u64 = 100_000;
+/// Evaluation steps of one turn, about 2 ms; a single expression may take more, and is the last one of its turn then.
+const EVALUATION: u64 = 2_000_000 / Limits::STEP_NANOS;
 
 impl Budget {
     /// The budget of a turn whose batch has `batch_bytes` already.
