@@ -86,21 +86,23 @@ fn answer_result(cx: &mut Context<'_>, el: &Subject) {
         return;
     };
     let mut variables = String::new();
-    let pairs = row
+    let found: Vec<_> = row
         .variables
         .iter()
         .filter(|v| {
             wanted.fetch_variables.is_empty()
                 || wanted.fetch_variables.iter().any(|n| **n == *v.name)
         })
-        .map(|v| (&*v.name, &*v.value));
-    write_json_object(pairs, &mut variables);
+        .map(|v| (v.name.clone(), v.value.clone()))
+        .collect();
+    write_json_object(found.iter().map(|(n, v)| (&**n, &**v)), &mut variables);
     let extra = row.extra.clone().unwrap_or_default();
     let value = ProcessInstanceResultValue {
         process_definition_key: el.process.key,
         process_instance_key: el.key,
         bpmn_process_id: el.process.bpmn_process_id.clone(),
         version: el.process.version,
+        variables: found,
     };
     cx.event(el.key, ProcessInstanceResultIntent::Completed, &value);
     let created = ProcessInstanceCreated {
