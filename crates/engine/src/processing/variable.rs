@@ -52,7 +52,7 @@ pub(crate) fn set_local(cx: &mut Context<'_>, scope: Key, name: &Arc<str>, value
     let Some(row) = cx.state.elements.get(scope) else {
         return;
     };
-    let old = row.variable(name);
+    let old = row.variables.get(name);
     if old.is_some_and(|v| v.value == *value) {
         return;
     }
@@ -107,7 +107,7 @@ fn target_scope(cx: &mut Context<'_>, from: Key, name: &str, value: &JsonText) -
     while let Some(row) = cx.state.elements.get(scope)
         && let Some(outer) = row.flow_scope_key.some()
     {
-        if row.variable(name).is_some_and(|v| v.value != *value) {
+        if row.variables.get(name).is_some_and(|v| v.value != *value) {
             break;
         }
         scope = outer;

@@ -21,7 +21,7 @@ impl ElementBehavior for BoundaryEvent {
         let own = cx.state.elements.get(el.key);
         let own: Vec<_> = own
             .into_iter()
-            .flat_map(|row| &row.variables)
+            .flat_map(|row| row.variables.iter())
             .map(|variable| (variable.name.clone(), variable.value.clone()))
             .collect();
         variable::propagate(cx, el.flow_scope(), &own);

@@ -9,7 +9,7 @@ use skep_protocol::value::{ErrorType, ProcessInstanceValue};
 
 use super::{ElementBehavior, Ending, Next, Problem, Step, Subject, events, lifecycle};
 use crate::processing::{Context, expression, variable};
-use crate::state::{DeployedProcess, ElementState};
+use crate::state::{DeployedProcess, ElementState, VariableNames};
 
 pub(crate) struct CallActivity;
 
@@ -41,7 +41,9 @@ impl ElementBehavior for CallActivity {
         }
         events::subscribe_boundary_events(cx, el)?;
         let variables = if called.propagate_all_parent_variables {
-            cx.state.elements.visible_variables(el.key, &[])
+            cx.state
+                .elements
+                .visible_variables(el.key, &VariableNames::all())
         } else {
             let row = cx.state.elements.get(el.key);
             let local = row.into_iter().flat_map(|row| &row.variables);

@@ -57,12 +57,11 @@ pub(crate) fn timer(
             let text = expression::temporal_text(cx, value, el.key, "the text of a cycle")?;
             let cycle = Cycle::parse(&text).map_err(|e| invalid("cycle", &text, e.to_string()))?;
             let due = cycle
-                .next(cx.now)
+                .first(cx.now)
                 .ok_or_else(|| invalid("cycle", &text, out_of_range()))?;
-            // R0 repeats nothing: it fires once, and not without end.
             let repetitions = cycle
                 .repetitions
-                .map_or(-1, |n| i32::try_from(n.max(1)).unwrap_or(i32::MAX));
+                .map_or(-1, |n| i32::try_from(n).unwrap_or(i32::MAX));
             if matches!(value, TextValue::Expression(_)) {
                 computed_cycle = text;
             }
@@ -100,24 +99,7 @@ pub(crate) fn message(
             "Expected the message name not to be empty, but its expression yields an empty text.",
         ));
     }
-    let key = &definition.correlation_key;
-    let value = expression::evaluate(cx, key, scope, &[])
-        .map_err(|message| Problem::new(ErrorType::ExtractValueError, message))?;
-    let correlation_key: Arc<str> = match &value {
-        skep_feel::Value::String(text) => text.clone(),
-        skep_feel::Value::Number(number) => expression::number_as_key(number).into(),
-        other => {
-            return Err(Problem::new(
-                ErrorType::ExtractValueError,
-                format!(
-                    "Failed to extract the correlation key for '{}': The value must be either a string or a number, \
-                     but was '{}'.",
-                    key.text(),
-                    expression::type_name(other)
-                ),
-            ));
-        }
-    };
+    let correlation_key = expression::correlation_key(cx, &definition.correlation_key, scope)?;
     Ok(ProcessMessageSubscriptionValue {
         subscription_partition: cx.message_partition(&correlation_key),
         process_instance_key: el.value.process_instance_key,
