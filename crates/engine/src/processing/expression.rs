@@ -81,7 +81,9 @@ pub(crate) fn evaluate<'e>(
             named.push((name.clone(), value));
         }
     }
-    let Evaluation { value, warnings } = expression.evaluate(&Named::new(named), &eval_context(cx));
+    let Evaluation {
+        value, warnings, ..
+    } = expression.evaluate(&Named::new(named), &eval_context(cx));
     let mut evaluated = Evaluated {
         value,
         expression,
@@ -244,7 +246,9 @@ pub(crate) fn evaluate_for_client(
     let parsed = Expression::parse(text)
         .map_err(|e| invalid(format!("Failed to parse expression '{expression}': {e}")))?;
     let named = Named::new(variables.entries().iter().cloned().collect());
-    let Evaluation { value, warnings } = parsed.evaluate(&named, &eval_context(cx));
+    let Evaluation {
+        value, warnings, ..
+    } = parsed.evaluate(&named, &eval_context(cx));
     Ok(Some(Response::ExpressionEvaluated {
         result: value.to_json(),
         warnings: warnings.into_iter().map(|w| w.message).collect(),
