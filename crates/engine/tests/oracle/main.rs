@@ -12,6 +12,7 @@ mod support;
 
 mod commands;
 mod compare;
+mod deployments;
 mod keys;
 mod normalize;
 mod player;
@@ -78,7 +79,10 @@ fn judge(folder: &Path) -> Verdict {
     };
     let lines = |entries: Vec<Entry>| -> Vec<String> {
         let entries = comparable(entries);
-        entries.iter().map(Entry::line).collect()
+        let (of_messages, others): (Vec<_>, Vec<_>) =
+            entries.into_iter().partition(Entry::is_of_a_message);
+        let in_order = others.iter().chain(&of_messages);
+        in_order.map(Entry::line).collect()
     };
     let text = std::fs::read_to_string(folder.join("records.jsonl")).unwrap();
     let expected = lines(text.lines().map(recorded).collect());

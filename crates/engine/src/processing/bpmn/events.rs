@@ -15,7 +15,7 @@ use skep_protocol::value::{
 use smallvec::SmallVec;
 
 use super::{Problem, Subject, lifecycle, start_instructions};
-use crate::processing::{Context, expression, variable};
+use crate::processing::{Context, expression};
 use crate::remote::{RemoteCommand, Variables};
 use crate::state::ElementState;
 
@@ -112,6 +112,7 @@ pub(crate) fn message(
         interrupting,
         element: target.0,
         message_key: Key::NONE,
+        variables: Vec::new(),
     })
 }
 
@@ -148,7 +149,11 @@ pub(crate) fn subscribe(
         }
     }
     check_names(&waits)?;
-    for wait in waits {
+    // Messages first; of timers that fall due together, the later in the document fires.
+    let (messages, timers): (Vec<_>, Vec<_>) = waits
+        .into_iter()
+        .partition(|wait| matches!(wait, Wait::Message(_)));
+    for wait in messages.into_iter().chain(timers.into_iter().rev()) {
         open(cx, wait);
     }
     Ok(())
@@ -270,10 +275,7 @@ pub(crate) fn trigger(
     variables: Variables,
 ) {
     if target == el.index() {
-        if !variables.is_empty() {
-            variable::accept(cx, el, &variables);
-        }
-        cx.steps.push(Step::Complete(el.key));
+        lifecycle::complete_with(cx, el, &variables, None);
         return;
     }
     let ElementKind::BoundaryEvent(event) = &el.process.graph.element(target).kind else {
@@ -325,9 +327,9 @@ pub(crate) fn triggering(
     key
 }
 
-/// Creates the target of a trigger, which is used up by that, and gives it the trigger's variables. `None` when its scope
+/// Creates the target of a trigger, which is used up by that, and hands out the trigger's variables. `None` when its scope
 /// ends; a target deeper inside has a trigger of its own then.
-pub(crate) fn activating_triggered(cx: &mut Context<'_>, key: Key) -> Option<Subject> {
+pub(crate) fn activating_triggered(cx: &mut Context<'_>, key: Key) -> Option<(Subject, Variables)> {
     let trigger = cx.state.triggers.get(key)?.clone();
     let value = ProcessEventValue {
         scope_key: trigger.scope_key,
@@ -354,6 +356,5 @@ pub(crate) fn activating_triggered(cx: &mut Context<'_>, key: Key) -> Option<Sub
             consumed_flows: 0,
         },
     )?;
-    lifecycle::accept(cx, &el, &trigger.variables);
-    Some(el)
+    Some((el, trigger.variables))
 }

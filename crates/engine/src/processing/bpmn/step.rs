@@ -46,8 +46,9 @@ fn one(cx: &mut Context<'_>, step: Step, chain: u32) {
             }
         }
         Step::ActivateTriggered(key) => {
-            if let Some(el) = events::activating_triggered(cx, key) {
+            if let Some((el, variables)) = events::activating_triggered(cx, key) {
                 lifecycle::activate(cx, &el);
+                lifecycle::accept(cx, &el, &variables);
             }
         }
         Step::Complete(key) => lifecycle::complete(cx, key, None),
@@ -63,7 +64,12 @@ fn is_too_much(cx: &mut Context<'_>, chain: u32) -> bool {
 fn put_off(cx: &mut Context<'_>, step: Step) {
     let el = match step {
         Step::Activate(activation) => lifecycle::activating(cx, &activation),
-        Step::ActivateTriggered(key) => events::activating_triggered(cx, key),
+        Step::ActivateTriggered(key) => {
+            events::activating_triggered(cx, key).map(|(el, variables)| {
+                lifecycle::accept(cx, &el, &variables);
+                el
+            })
+        }
         Step::Complete(key) | Step::CompleteInto(key, _) => Subject::load(cx, key),
         Step::Terminate(_)
         | Step::TerminateChildren { .. }
