@@ -27,13 +27,14 @@ pub enum ValueType {
     ProcessInstanceBatch = 34,
     MessageCorrelation = 40,
     Clock = 42,
+    RuntimeInstruction = 59,
     Expression = 66,
     /// Skep's own: the work of a command that goes on in later batches. It is never exported.
     Continuation = 200,
 }
 
 impl ValueType {
-    pub const ALL: [ValueType; 23] = [
+    pub const ALL: [ValueType; 24] = [
         ValueType::Job,
         ValueType::Deployment,
         ValueType::ProcessInstance,
@@ -55,6 +56,7 @@ impl ValueType {
         ValueType::ProcessInstanceBatch,
         ValueType::MessageCorrelation,
         ValueType::Clock,
+        ValueType::RuntimeInstruction,
         ValueType::Expression,
         ValueType::Continuation,
     ];
@@ -96,6 +98,7 @@ impl ValueType {
             ValueType::ProcessInstanceBatch => "PROCESS_INSTANCE_BATCH",
             ValueType::MessageCorrelation => "MESSAGE_CORRELATION",
             ValueType::Clock => "CLOCK",
+            ValueType::RuntimeInstruction => "RUNTIME_INSTRUCTION",
             ValueType::Expression => "EXPRESSION",
             ValueType::Continuation => "CONTINUATION",
         }
@@ -128,6 +131,7 @@ impl ValueType {
             ValueType::ProcessInstanceBatch => name::<ProcessInstanceBatchIntent>(id),
             ValueType::MessageCorrelation => name::<MessageCorrelationIntent>(id),
             ValueType::Clock => name::<ClockIntent>(id),
+            ValueType::RuntimeInstruction => name::<RuntimeInstructionIntent>(id),
             ValueType::Expression => name::<ExpressionIntent>(id),
             ValueType::Continuation => name::<ContinuationIntent>(id),
         }
@@ -248,6 +252,9 @@ intents! {
     }
     ClockIntent {
         Pin = 0 "PIN", Pinned = 1 "PINNED", Reset = 2 "RESET", Resetted = 3 "RESETTED",
+    }
+    RuntimeInstructionIntent {
+        Interrupted = 0 "INTERRUPTED",
     }
     ExpressionIntent {
         Evaluate = 0 "EVALUATE", Evaluated = 1 "EVALUATED",

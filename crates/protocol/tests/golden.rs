@@ -108,7 +108,8 @@ macro_rules! all_samples {
             message_correlation,
             clock,
             process_instance_batch,
-            continuation
+            continuation,
+            runtime_instruction
         )
     };
 }
@@ -165,8 +166,8 @@ fn a_batch_reads_and_writes_as_ever() {
     for bytes in lines.values() {
         let mut reader = BatchReader::new(bytes).unwrap();
         let count = reader.by_ref().filter(|r| r.is_ok()).count();
-        assert_eq!(count, 25);
-        assert_eq!(reader.position(), 1000 + 25);
+        assert_eq!(count, 26);
+        assert_eq!(reader.position(), 1000 + 26);
     }
     assert_eq!(hex(&batch()), hex(&lines["batch.2"]));
 }
@@ -289,6 +290,10 @@ const FIELDS: &[(&str, &str)] = &[
     ),
     // Skep's own.
     ("CONTINUATION", "steps taken"),
+    (
+        "RUNTIME_INSTRUCTION",
+        "elementId processDefinitionKey processInstanceKey tenantId",
+    ),
 ];
 
 #[test]
@@ -354,7 +359,7 @@ fn the_frame_of_a_record_has_the_fields_of_the_record_model() {
         (&rejection["rejectionType"], &rejection["rejectionReason"]),
         (&"NOT_FOUND".into(), &"no such job".into())
     );
-    assert_eq!(rejection["sourceRecordPosition"], 1023);
+    assert_eq!(rejection["sourceRecordPosition"], 1024);
 }
 
 #[test]

@@ -57,6 +57,7 @@ without_effect!(
     MessageCorrelationValue,
     ProcessInstanceResultValue,
     ResourceDeletionValue,
+    RuntimeInstructionValue,
     VariableDocumentValue
 );
 
@@ -114,6 +115,7 @@ fn apply_record(state: &mut State, record: &Record<'_>) -> Result<(), DecodeErro
         ValueType::ProcessInstanceBatch => go::<ProcessInstanceBatchValue>(state, record),
         ValueType::Clock => go::<ClockValue>(state, record),
         ValueType::Continuation => go::<ContinuationValue>(state, record),
+        ValueType::RuntimeInstruction => go::<RuntimeInstructionValue>(state, record),
         // Evaluations are answered, not recorded as events.
         ValueType::Expression => Ok(()),
     }

@@ -45,6 +45,7 @@ pub(super) fn render(
             return Ok(json!({"time": value.time}));
         }
         ValueType::ProcessInstanceBatch => process_instance_batch(record.value()?),
+        ValueType::RuntimeInstruction => runtime_instruction(record.value()?, &names),
         ValueType::Expression => json!({}),
         ValueType::Continuation => {
             let value: ContinuationValue = record.value()?;
@@ -347,10 +348,19 @@ fn process_instance_creation(v: ProcessInstanceCreationValue, names: &Names<'_>)
 
 fn error(v: ErrorValue) -> Value {
     json!({
-        "errorEventPosition": -1,
+        "errorEventPosition": v.error_event_position,
         "exceptionMessage": v.exception_message,
         "processInstanceKey": v.process_instance_key,
         "stacktrace": "",
+    })
+}
+
+fn runtime_instruction(v: RuntimeInstructionValue, names: &Names<'_>) -> Value {
+    let element = names.of(v.process_definition_key, v.element);
+    json!({
+        "elementId": element.element_id,
+        "processInstanceKey": v.process_instance_key,
+        "processDefinitionKey": v.process_definition_key,
     })
 }
 
