@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use skep_engine::{RemoteCommand, key_not_found, message_partition};
 use skep_protocol::command::{ActivateJobs, Command, FailJob, Request, ThrowError};
+use skep_protocol::response::JobActivation;
 use skep_protocol::service::{
     self, Answer, BoxFuture, BrokerInfo, JobReceiver, PartitionInfo, PartitionRole, Reply,
     Topology, reply_channel,
@@ -332,11 +333,14 @@ impl Broker {
     async fn poll_partitions(&self, command: &ActivateJobs) -> Result<Vec<ActivatedJob>, Failure> {
         let partitions = self.config.partitions.max(1) as usize;
         let first = self.next_activation.fetch_add(1, Ordering::Relaxed);
-        let mut jobs = Vec::new();
+        let mut collected = Collected {
+            jobs: Vec::new(),
+            broker: self,
+        };
         let mut failure = None;
         let mut answered = false;
         for offset in 0..partitions {
-            let left = command.max_jobs - jobs.len() as u32;
+            let left = command.max_jobs.saturating_sub(collected.jobs.len() as u32);
             if left == 0 {
                 break;
             }
@@ -361,7 +365,7 @@ impl Broker {
                     match result {
                         Ok(Response::JobsActivated { jobs: more, .. }) => {
                             answered = true;
-                            jobs.extend(more);
+                            collected.jobs.extend(more);
                         }
                         Ok(_) => {}
                         Err(error) => failure = Some(error),
@@ -374,21 +378,28 @@ impl Broker {
             // Some partition answered: the others' trouble is theirs, the next poll asks them again.
             Some(failure) if !answered => Err(failure),
             Some(failure @ Failure::Rejected(_)) => Err(failure),
-            _ => Ok(jobs),
+            _ => Ok(std::mem::take(&mut collected.jobs)),
         }
     }
 
-    fn give_back(&self, answer: Answer) {
-        if let Ok(Response::JobsActivated { jobs, .. }) = answer.result {
-            for job in jobs {
-                let partition = job.key.partition().and_then(|p| self.shared.partition(p));
-                if let Some(partition) = partition {
-                    partition.inbox.send(Message::Yield {
-                        key: job.key,
-                        deadline: job.deadline,
-                    });
-                }
-            }
+    fn yield_job(&self, JobActivation { key, deadline }: JobActivation) {
+        let partition = key.partition().and_then(|p| self.shared.partition(p));
+        if let Some(partition) = partition {
+            partition.inbox.send(Message::Yield { key, deadline });
+        }
+    }
+}
+
+/// The jobs of the partitions that have answered, while others are asked. They are lost to nobody when the client goes away.
+struct Collected<'a> {
+    jobs: Vec<ActivatedJob>,
+    broker: &'a Broker,
+}
+
+impl Drop for Collected<'_> {
+    fn drop(&mut self) {
+        for job in &self.jobs {
+            self.broker.yield_job(job.activation());
         }
     }
 }
@@ -412,8 +423,12 @@ impl Arriving<'_> {
 
 impl Drop for Arriving<'_> {
     fn drop(&mut self) {
-        if let Some(answer) = self.reply.as_mut().and_then(Reply::take_arrived) {
-            self.broker.give_back(answer);
+        if let Some(answer) = self.reply.as_mut().and_then(Reply::take_arrived)
+            && let Ok(Response::JobsActivated { jobs, .. }) = answer.result
+        {
+            for job in &jobs {
+                self.broker.yield_job(job.activation());
+            }
         }
     }
 }
@@ -448,6 +463,12 @@ impl service::Broker for Broker {
                 }
             }
         })
+    }
+
+    fn give_back(&self, jobs: Vec<JobActivation>) {
+        for job in jobs {
+            self.yield_job(job);
+        }
     }
 
     fn open_job_stream(&self, spec: ActivateJobs) -> Box<dyn JobReceiver> {
