@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use skep_protocol::document::JsonText;
 use skep_protocol::intent::{VariableDocumentIntent, VariableIntent};
-use skep_protocol::value::{VariableDocumentValue, VariableValue};
+use skep_protocol::value::{ProcessInstanceValue, VariableDocumentValue, VariableValue};
 use skep_protocol::{Document, Key, Rejection, RejectionType, Response};
 
 use super::bpmn::Subject;
@@ -31,6 +31,7 @@ pub(crate) fn update(
     let value = VariableDocumentValue {
         scope_key: element_instance_key,
         local,
+        variables: variables.entries().to_vec(),
     };
     cx.event(key, VariableDocumentIntent::Updated, &value);
     Ok(Some(Response::VariablesSet { key }))
@@ -51,7 +52,7 @@ pub(crate) fn set_local(cx: &mut Context<'_>, scope: Key, name: &Arc<str>, value
     let Some(row) = cx.state.elements.get(scope) else {
         return;
     };
-    let old = row.variable(name);
+    let old = row.variables.get(name);
     if old.is_some_and(|v| v.value == *value) {
         return;
     }
@@ -73,6 +74,25 @@ pub(crate) fn set_local(cx: &mut Context<'_>, scope: Key, name: &Arc<str>, value
     }
 }
 
+/// A variable of a process instance that is about to begin.
+pub(crate) fn create_before(
+    cx: &mut Context<'_>,
+    instance: &ProcessInstanceValue,
+    name: &Arc<str>,
+    value: &JsonText,
+) {
+    let record = VariableValue {
+        name: name.clone(),
+        value: value.clone(),
+        scope_key: instance.process_instance_key,
+        process_instance_key: instance.process_instance_key,
+        process_definition_key: instance.process_definition_key,
+        root_process_instance_key: instance.root_process_instance_key,
+    };
+    let key = cx.next_key();
+    cx.event(key, VariableIntent::Created, &record);
+}
+
 /// Sets each variable in the nearest scope, from `scope` outwards, that has it with another value; else in the outermost one.
 /// A scope that has it with this value is passed over, as nothing changes there.
 pub(crate) fn propagate(cx: &mut Context<'_>, scope: Key, variables: &[(Arc<str>, JsonText)]) {
@@ -87,7 +107,7 @@ fn target_scope(cx: &mut Context<'_>, from: Key, name: &str, value: &JsonText) -
     while let Some(row) = cx.state.elements.get(scope)
         && let Some(outer) = row.flow_scope_key.some()
     {
-        if row.variable(name).is_some_and(|v| v.value != *value) {
+        if row.variables.get(name).is_some_and(|v| v.value != *value) {
             break;
         }
         scope = outer;

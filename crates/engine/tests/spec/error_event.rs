@@ -65,6 +65,16 @@ fn any_other_code_by_the_one_that_catches_all() {
 }
 
 #[test]
+fn an_empty_code_by_the_one_that_catches_all_too() {
+    let mut rig = Rig::with(process());
+    let instance = rig.create("p", "{}");
+    let job = rig.job("work");
+    rig.throw(&job, "", "{}");
+    assert_eq!(rig.completed(instance), ["s", "other", "failed", "p"]);
+    rig.assert_completed(instance);
+}
+
+#[test]
 fn an_uncaught_error_is_an_incident_and_the_job_can_be_tried_again() {
     let bpmn = Bpmn::process("p")
         .start("s")
