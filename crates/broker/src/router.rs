@@ -18,11 +18,12 @@ use skep_storage::space::StatvfsProbe;
 use crate::clock::Clock;
 use crate::config::BrokerConfig;
 use crate::disk::{self, DiskSpace};
+use crate::flow_control::{MAX_WAITING, MAX_WAITING_BYTES};
 use crate::job_streams::StreamHub;
 use crate::long_polling::JobNotifier;
 use crate::metrics::{BrokerMetrics, WorkCounter};
 use crate::partition::thread::{self, Outlet};
-use crate::partition::{Message, PartitionHandle};
+use crate::partition::{Message, PartitionHandle, PartitionStatus};
 
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
@@ -253,6 +254,10 @@ impl Broker {
                 status.limit.limit()
             )));
         }
+        let Some(place) = status.room.take(request.command.weight()) else {
+            status.limit.release();
+            return Err(Failure::ResourceExhausted(inbox_is_full(status)));
+        };
         let (responder, reply) = reply_channel();
         let received = Instant::now();
         let route = received.saturating_duration_since(started);
@@ -261,6 +266,7 @@ impl Broker {
             responder,
             received,
             route,
+            place,
         });
         Ok(reply)
     }
@@ -509,6 +515,24 @@ fn no_answer(partition: u32) -> String {
     format!(
         "Partition {partition} did not answer in time: it is paused or overloaded. Jobs that it activates for this request go \
          back to it at once."
+    )
+}
+
+fn inbox_is_full(status: &PartitionStatus) -> String {
+    let why = if status.processing_paused.load(Ordering::Relaxed) {
+        "its processing is paused"
+    } else if status.stalled.load(Ordering::Relaxed) {
+        "its disk is full and the log cannot grow"
+    } else {
+        "its log is slow or an evaluation takes long"
+    };
+    format!(
+        "Partition {} has {} commands with {} MiB that wait for their turn, more than {MAX_WAITING} commands or {} MiB may: \
+         {why}. Nothing was done; send the request again after a pause.",
+        status.partition,
+        status.room.commands(),
+        status.room.bytes() >> 20,
+        MAX_WAITING_BYTES >> 20,
     )
 }
 
