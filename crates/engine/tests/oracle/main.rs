@@ -12,6 +12,7 @@ mod support;
 
 mod commands;
 mod compare;
+mod deployments;
 mod keys;
 mod normalize;
 mod player;
