@@ -57,6 +57,7 @@ record_values! {
     CommandDistributionValue: CommandDistribution, CommandDistributionIntent;
     MessageCorrelationValue: MessageCorrelation, MessageCorrelationIntent;
     ClockValue: Clock, ClockIntent;
+    RuntimeInstructionValue: RuntimeInstruction, RuntimeInstructionIntent;
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -377,8 +378,20 @@ pub struct ClockValue {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ErrorValue {
+    /// Position of the record that could not be processed; -1 when it has none.
+    pub error_event_position: i64,
     pub exception_message: Arc<str>,
+    /// The instance that is banned; none when the error is not one of an instance.
     pub process_instance_key: Key,
+}
+
+/// The creation of an instance asked for its end after this element.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RuntimeInstructionValue {
+    pub process_instance_key: Key,
+    pub process_definition_key: Key,
+    pub element: u32,
 }
 
 /// The body of a rejection, whatever its value type.

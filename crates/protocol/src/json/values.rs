@@ -44,6 +44,7 @@ pub(super) fn render(
             let value: ClockValue = record.value()?;
             return Ok(json!({"time": value.time}));
         }
+        ValueType::RuntimeInstruction => runtime_instruction(record.value()?, &names),
         ValueType::Expression => json!({}),
     };
     let tenantless = [
@@ -333,10 +334,19 @@ fn process_instance_creation(v: ProcessInstanceCreationValue, names: &Names<'_>)
 
 fn error(v: ErrorValue) -> Value {
     json!({
-        "errorEventPosition": -1,
+        "errorEventPosition": v.error_event_position,
         "exceptionMessage": v.exception_message,
         "processInstanceKey": v.process_instance_key,
         "stacktrace": "",
+    })
+}
+
+fn runtime_instruction(v: RuntimeInstructionValue, names: &Names<'_>) -> Value {
+    let element = names.of(v.process_definition_key, v.element);
+    json!({
+        "elementId": element.element_id,
+        "processInstanceKey": v.process_instance_key,
+        "processDefinitionKey": v.process_definition_key,
     })
 }
 

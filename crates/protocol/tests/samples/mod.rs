@@ -179,6 +179,7 @@ pub fn process_instance_creation() -> ProcessInstanceCreationValue {
 
 pub fn error() -> ErrorValue {
     ErrorValue {
+        error_event_position: 17,
         exception_message: "it broke".into(),
         process_instance_key: key(1),
     }
@@ -240,6 +241,14 @@ pub fn message_correlation() -> MessageCorrelationValue {
         message_key: key(1),
         process_instance_key: key(2),
         variables: variables(),
+    }
+}
+
+pub fn runtime_instruction() -> RuntimeInstructionValue {
+    RuntimeInstructionValue {
+        process_instance_key: key(1),
+        process_definition_key: key(2),
+        element: 3,
     }
 }
 

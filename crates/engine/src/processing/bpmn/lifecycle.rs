@@ -5,8 +5,8 @@ use std::sync::Arc;
 use skep_model::{Element, ElementIndex, ElementKind};
 use skep_protocol::Key;
 use skep_protocol::document::JsonText;
-use skep_protocol::intent::ProcessInstanceIntent as Intent;
-use skep_protocol::value::{ErrorType, ProcessInstanceValue};
+use skep_protocol::intent::{ProcessInstanceIntent as Intent, RuntimeInstructionIntent};
+use skep_protocol::value::{ErrorType, ProcessInstanceValue, RuntimeInstructionValue};
 
 use super::step::{self, Activation, Step};
 use super::subject::Subject;
@@ -141,11 +141,20 @@ pub(crate) fn finish(cx: &mut Context<'_>, el: &Subject, into: Option<ElementInd
 
 /// The creation asked to terminate the instance after this element.
 fn ends_instance(cx: &mut Context<'_>, el: &Subject) -> bool {
-    cx.state
-        .elements
-        .get(el.value.process_instance_key)
+    let process = cx.state.elements.get(el.value.process_instance_key);
+    let asked = process
         .and_then(|process| process.extra.as_ref())
-        .is_some_and(|extra| extra.terminate_after.contains(&el.value.element))
+        .is_some_and(|extra| extra.terminate_after.contains(&el.value.element));
+    if asked {
+        let value = RuntimeInstructionValue {
+            process_instance_key: el.value.process_instance_key,
+            process_definition_key: el.process.key,
+            element: el.value.element,
+        };
+        let key = cx.next_key();
+        cx.event(key, RuntimeInstructionIntent::Interrupted, &value);
+    }
+    asked
 }
 
 /// Takes a sequence flow and, where nothing else is awaited, activates its target.
