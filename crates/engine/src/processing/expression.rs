@@ -161,7 +161,7 @@ pub(crate) fn text(
     }
 }
 
-/// The correlation key of a message that an element waits for: a text, or a number as text.
+/// The correlation key of a message that an element waits for: a text, or a number as in JSON, so that `1.0` and `1` meet.
 pub(crate) fn correlation_key(
     cx: &mut Context<'_>,
     expression: &Expression,
@@ -170,22 +170,13 @@ pub(crate) fn correlation_key(
     let evaluated = extract(cx, expression, scope)?;
     match &evaluated.value {
         Value::String(text) => Ok(text.clone()),
-        Value::Number(number) => Ok(number_as_key(number).into()),
+        Value::Number(_) => Ok(evaluated.value.to_json().into()),
         other => Err(evaluated.problem(format!(
             "Failed to extract the correlation key for '{}': The value must be either a string or a number, but was '{}'.",
             evaluated::shown(expression),
             evaluated::type_name(other)
         ))),
     }
-}
-
-/// A number's text as a correlation key: its value without the zeros behind it, so that `1.0` and `1` meet.
-fn number_as_key(number: &Number) -> String {
-    let mut text = number.to_string();
-    if text.contains('.') && !text.contains('E') {
-        text.truncate(text.trim_end_matches('0').trim_end_matches('.').len());
-    }
-    text
 }
 
 /// A whole number, static or computed. What an expression yields behind the decimal point is cut off.

@@ -63,6 +63,22 @@ fn a_missing_variable_maps_to_null() {
     assert_eq!(rig.job("work").variables, r#"{"a":null}"#);
 }
 
+/// Workers tell whole numbers from others by their text.
+#[test]
+fn a_number_that_an_expression_yields_has_no_zeros_at_its_end() {
+    let mut rig = Rig::with(task(|t| {
+        t.input("=x", "whole")
+            .input("={list: [x, y, 0.00]}", "nested")
+            .input("=y + 1", "sum")
+    }));
+    rig.create("p", r#"{"x":1.0,"y":1.50}"#);
+    let variables = rig.job("work").variables;
+    assert_eq!(
+        variables,
+        r#"{"whole":1,"nested":{"list":[1,1.5,0]},"sum":2.5,"x":1.0,"y":1.50}"#
+    );
+}
+
 #[test]
 fn a_failing_input_is_an_incident_that_variables_mend() {
     let mut rig = Rig::with(task(|t| t.input("=assert(a, a != null)", "b")));
