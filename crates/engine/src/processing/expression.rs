@@ -1,52 +1,14 @@
 //! Expressions against the variables of a scope.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use skep_feel::{Binding, EvalContext, Evaluation, Expression, Number, Scope, Value, WarningCode};
+use skep_feel::{EvalContext, Evaluation, Expression, Number, Value, WarningCode};
 use skep_model::TextValue;
-use skep_protocol::document::JsonText;
 use skep_protocol::value::ErrorType;
 use skep_protocol::{Document, Key, Rejection, RejectionType, Response};
-use smallvec::SmallVec;
 
 use super::bpmn::Problem;
-use super::{Context, Outcome, reject};
-
-/// Up to so many variables a look at each is cheaper than an index.
-const FEW: usize = 16;
-
-/// The variables that an expression may ask for.
-struct Named {
-    list: SmallVec<[(Arc<str>, JsonText); 4]>,
-    /// By name, when there are more than [`FEW`].
-    index: HashMap<Arc<str>, usize>,
-}
-
-impl Named {
-    fn new(list: SmallVec<[(Arc<str>, JsonText); 4]>) -> Named {
-        let indexed = if list.len() > FEW {
-            list.as_slice()
-        } else {
-            &[]
-        };
-        let names = indexed.iter().enumerate().map(|(i, (n, _))| (n.clone(), i));
-        Named {
-            index: names.collect(),
-            list,
-        }
-    }
-}
-
-impl Scope for Named {
-    fn get(&self, name: &str) -> Option<Binding<'_>> {
-        let (_, value) = match self.index.is_empty() {
-            true => self.list.iter().find(|(n, _)| &**n == name)?,
-            false => self.list.get(*self.index.get(name)?)?,
-        };
-        Some(Binding::Json(value))
-    }
-}
+use super::{Context, Named, Outcome, reject};
 
 fn eval_context(cx: &Context<'_>) -> EvalContext {
     EvalContext {
@@ -57,25 +19,33 @@ fn eval_context(cx: &Context<'_>) -> EvalContext {
     }
 }
 
-/// Evaluates with the variables visible at `scope`; `overlay` hides them.
+/// Evaluates with the variables visible at `scope`.
 pub(crate) fn evaluate(
     cx: &mut Context<'_>,
     expression: &Expression,
     scope: Key,
-    overlay: &[(Arc<str>, JsonText)],
 ) -> Result<Value, String> {
-    let mut named = SmallVec::new();
+    evaluate_over(cx, expression, scope, &Named::default())
+}
+
+/// Evaluates with the variables visible at `scope`; `overlay` hides them.
+pub(crate) fn evaluate_over(
+    cx: &mut Context<'_>,
+    expression: &Expression,
+    scope: Key,
+    overlay: &Named,
+) -> Result<Value, String> {
+    let mut named = Named::default();
     for name in expression.variables() {
-        let hidden = overlay.iter().rev().find(|(n, _)| n == name);
-        let value = match hidden {
-            Some((_, value)) => Some(value.clone()),
+        let value = match overlay.value(name) {
+            Some(value) => Some(value.clone()),
             None => cx.state.elements.visible_variable(scope, name),
         };
         if let Some(value) = value {
-            named.push((name.clone(), value));
+            named.set(name.clone(), value);
         }
     }
-    let Evaluation { value, warnings } = expression.evaluate(&Named::new(named), &eval_context(cx));
+    let Evaluation { value, warnings } = expression.evaluate(&named, &eval_context(cx));
     // Other warnings explain a null, which is a result; these mean that there is none.
     let fatal = |code| {
         matches!(
@@ -115,7 +85,7 @@ pub(crate) fn text(
         TextValue::Static(text) => return Ok(text.clone()),
         TextValue::Expression(expression) => expression,
     };
-    let value = evaluate(cx, expression, scope, &[])
+    let value = evaluate(cx, expression, scope)
         .map_err(|message| Problem::new(ErrorType::ExtractValueError, message))?;
     match &value {
         Value::String(text) => Ok(text.clone()),
@@ -158,7 +128,7 @@ pub(crate) fn integer(cx: &mut Context<'_>, value: &TextValue, scope: Key) -> Re
     match value {
         TextValue::Static(text) => text.trim().parse().map_err(|_| wrong(text, text)),
         TextValue::Expression(expression) => {
-            let value = evaluate(cx, expression, scope, &[])
+            let value = evaluate(cx, expression, scope)
                 .map_err(|message| Problem::new(ErrorType::ExtractValueError, message))?;
             let number = value.as_number().and_then(Number::trunc_i64);
             number.ok_or_else(|| match &value {
@@ -180,7 +150,7 @@ pub(crate) fn temporal_text(
         TextValue::Static(text) => return Ok(text.clone()),
         TextValue::Expression(expression) => expression,
     };
-    let value = evaluate(cx, expression, scope, &[])
+    let value = evaluate(cx, expression, scope)
         .map_err(|message| Problem::new(ErrorType::ExtractValueError, message))?;
     match &value {
         Value::String(text) => Ok(text.clone()),
@@ -226,7 +196,7 @@ pub(crate) fn evaluate_for_client(
     };
     let parsed = Expression::parse(text)
         .map_err(|e| invalid(format!("Failed to parse expression '{expression}': {e}")))?;
-    let named = Named::new(variables.entries().iter().cloned().collect());
+    let named: Named = variables.entries().iter().cloned().collect();
     let Evaluation { value, warnings } = parsed.evaluate(&named, &eval_context(cx));
     Ok(Some(Response::ExpressionEvaluated {
         result: value.to_json(),

@@ -100,7 +100,7 @@ pub(crate) fn message(
         ));
     }
     let key = &definition.correlation_key;
-    let value = expression::evaluate(cx, key, scope, &[])
+    let value = expression::evaluate(cx, key, scope)
         .map_err(|message| Problem::new(ErrorType::ExtractValueError, message))?;
     let correlation_key: Arc<str> = match &value {
         skep_feel::Value::String(text) => text.clone(),

@@ -33,7 +33,7 @@ pub(crate) fn choose(cx: &mut Context<'_>, el: &Subject) -> Result<Option<Elemen
         let Some(condition) = &sequence_flow.condition else {
             return Ok(Some(*flow));
         };
-        let value = expression::evaluate(cx, condition, el.flow_scope(), &[])
+        let value = expression::evaluate(cx, condition, el.flow_scope())
             .map_err(|message| Problem::new(ErrorType::ExtractValueError, message))?;
         match value {
             Value::Boolean(true) => return Ok(Some(*flow)),
