@@ -5,6 +5,7 @@ pub(crate) mod bpmn;
 pub(crate) mod clock;
 pub(crate) mod context;
 pub(crate) mod deployment;
+pub(crate) mod evaluated;
 pub(crate) mod expression;
 pub(crate) mod incident;
 pub(crate) mod job;

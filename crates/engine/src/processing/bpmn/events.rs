@@ -99,24 +99,7 @@ pub(crate) fn message(
             "Expected the message name not to be empty, but its expression yields an empty text.",
         ));
     }
-    let key = &definition.correlation_key;
-    let value = expression::evaluate(cx, key, scope)
-        .map_err(|message| Problem::new(ErrorType::ExtractValueError, message))?;
-    let correlation_key: Arc<str> = match &value {
-        skep_feel::Value::String(text) => text.clone(),
-        skep_feel::Value::Number(number) => expression::number_as_key(number).into(),
-        other => {
-            return Err(Problem::new(
-                ErrorType::ExtractValueError,
-                format!(
-                    "Failed to extract the correlation key for '{}': The value must be either a string or a number, \
-                     but was '{}'.",
-                    key.text(),
-                    expression::type_name(other)
-                ),
-            ));
-        }
-    };
+    let correlation_key = expression::correlation_key(cx, &definition.correlation_key, scope)?;
     Ok(ProcessMessageSubscriptionValue {
         subscription_partition: cx.message_partition(&correlation_key),
         process_instance_key: el.value.process_instance_key,

@@ -75,9 +75,9 @@ fn value_of(
     match &mapping.source {
         MappingSource::Constant(json) => Ok(json.clone()),
         MappingSource::Expression(source) => {
-            let value = expression::evaluate_over(cx, source, scope, results)
+            let result = expression::evaluate(cx, source, scope, results)
                 .map_err(|message| Problem::new(ErrorType::IoMappingError, message))?;
-            Ok(value.to_json().into())
+            Ok(result.value.to_json().into())
         }
         // What is no object is replaced by one. Other members keep their place and their text.
         MappingSource::Object(inner) => {
