@@ -26,11 +26,12 @@ pub enum ValueType {
     CommandDistribution = 33,
     MessageCorrelation = 40,
     Clock = 42,
+    RuntimeInstruction = 59,
     Expression = 66,
 }
 
 impl ValueType {
-    pub const ALL: [ValueType; 21] = [
+    pub const ALL: [ValueType; 22] = [
         ValueType::Job,
         ValueType::Deployment,
         ValueType::ProcessInstance,
@@ -51,6 +52,7 @@ impl ValueType {
         ValueType::CommandDistribution,
         ValueType::MessageCorrelation,
         ValueType::Clock,
+        ValueType::RuntimeInstruction,
         ValueType::Expression,
     ];
 
@@ -90,6 +92,7 @@ impl ValueType {
             ValueType::CommandDistribution => "COMMAND_DISTRIBUTION",
             ValueType::MessageCorrelation => "MESSAGE_CORRELATION",
             ValueType::Clock => "CLOCK",
+            ValueType::RuntimeInstruction => "RUNTIME_INSTRUCTION",
             ValueType::Expression => "EXPRESSION",
         }
     }
@@ -120,6 +123,7 @@ impl ValueType {
             ValueType::CommandDistribution => name::<CommandDistributionIntent>(id),
             ValueType::MessageCorrelation => name::<MessageCorrelationIntent>(id),
             ValueType::Clock => name::<ClockIntent>(id),
+            ValueType::RuntimeInstruction => name::<RuntimeInstructionIntent>(id),
             ValueType::Expression => name::<ExpressionIntent>(id),
         }
     }
@@ -236,6 +240,9 @@ intents! {
     }
     ClockIntent {
         Pin = 0 "PIN", Pinned = 1 "PINNED", Reset = 2 "RESET", Resetted = 3 "RESETTED",
+    }
+    RuntimeInstructionIntent {
+        Interrupted = 0 "INTERRUPTED",
     }
     ExpressionIntent {
         Evaluate = 0 "EVALUATE", Evaluated = 1 "EVALUATED",

@@ -55,6 +55,7 @@ without_effect!(
     MessageCorrelationValue,
     ProcessInstanceResultValue,
     ResourceDeletionValue,
+    RuntimeInstructionValue,
     VariableDocumentValue
 );
 
@@ -110,6 +111,7 @@ fn apply_record(state: &mut State, record: &Record<'_>) -> Result<(), DecodeErro
         ValueType::CommandDistribution => go::<CommandDistributionValue>(state, record),
         ValueType::MessageCorrelation => go::<MessageCorrelationValue>(state, record),
         ValueType::Clock => go::<ClockValue>(state, record),
+        ValueType::RuntimeInstruction => go::<RuntimeInstructionValue>(state, record),
         // Evaluations are answered, not recorded as events.
         ValueType::Expression => Ok(()),
     }

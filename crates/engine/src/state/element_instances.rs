@@ -95,12 +95,36 @@ pub type Visible = Vec<(Arc<str>, JsonText)>;
 
 pub struct ElementInstances {
     pub table: Table<ElementInstance>,
+    unborn: Unborn,
+}
+
+/// What is known of a process instance before its first event: its variables and what its creation asked for stand before
+/// it in the log, within the same command. So this is never left over between commands, and no state of its own.
+#[derive(Default)]
+struct Unborn {
+    key: Option<Key>,
+    variables: ScopeVariables,
+    extra: Option<Box<Extra>>,
+}
+
+impl Unborn {
+    /// That of the instance with this key.
+    fn of(&mut self, key: Key) -> &mut Unborn {
+        if self.key != Some(key) {
+            *self = Unborn {
+                key: Some(key),
+                ..Unborn::default()
+            };
+        }
+        self
+    }
 }
 
 impl ElementInstances {
     pub fn open(tables: &Arc<Tables>) -> Result<Self, StoreError> {
         Ok(ElementInstances {
             table: Table::open(tables)?,
+            unborn: Unborn::default(),
         })
     }
 
@@ -112,11 +136,22 @@ impl ElementInstances {
         self.table.get_mut(key)
     }
 
-    /// Gives a scope a new variable.
+    /// Gives a scope a new variable; a process instance may get it before it begins.
     pub fn add_variable(&mut self, scope: Key, variable: Variable) {
-        if let Some(scope) = self.table.get_mut(scope) {
-            let weight = scope.variables.add(variable);
-            self.table.add_weight(weight);
+        match self.table.get_mut(scope) {
+            Some(scope) => {
+                let weight = scope.variables.add(variable);
+                self.table.add_weight(weight);
+            }
+            None => drop(self.unborn.of(scope).variables.add(variable)),
+        }
+    }
+
+    /// What few process instances have; of one that begins after its creation as well.
+    pub fn extra_of_process(&mut self, key: Key) -> &mut Extra {
+        match self.table.get_mut(key) {
+            Some(process) => process.extra(),
+            None => self.unborn.of(key).extra.get_or_insert_default(),
         }
     }
 
@@ -130,6 +165,11 @@ impl ElementInstances {
 
     /// Adds an instance as the newest child of its flow scope.
     pub fn insert(&mut self, key: Key, mut instance: ElementInstance, consumed_flows: u32) {
+        if self.unborn.key == Some(key) {
+            let unborn = std::mem::take(&mut self.unborn);
+            instance.variables = unborn.variables;
+            instance.extra = unborn.extra;
+        }
         let scope_key = instance.flow_scope_key;
         if let Some(scope) = self.table.get_mut(scope_key) {
             scope.active_children += 1;

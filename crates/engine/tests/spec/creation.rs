@@ -237,9 +237,21 @@ fn terminate_after_ends_the_instance_after_an_element() {
     rig.work("a", "{}");
     assert!(rig.jobs("b").is_empty());
     assert_eq!(rig.terminated(instance), ["c", "p"]);
+    let interrupted: Vec<_> = rig.events("RUNTIME_INSTRUCTION").collect();
+    assert_eq!(interrupted.len(), 1);
+    assert_eq!(
+        (interrupted[0].intent, interrupted[0].element()),
+        ("INTERRUPTED", "a")
+    );
     rig.assert_terminated(instance);
-    let refused = rig.send(with(|c| c.terminate_after = vec!["x".into()]).into_command());
-    assert_eq!(rejected(refused).0, "INVALID_ARGUMENT");
+}
+
+#[test]
+fn to_terminate_after_an_element_that_does_not_exist_never_happens() {
+    let mut rig = Rig::with(Bpmn::process("p").start("s").task("a").end("e"));
+    let instance =
+        created(&mut rig, with(|c| c.terminate_after = vec!["x".into()])).process_instance_key;
+    rig.assert_completed(instance);
 }
 
 #[test]

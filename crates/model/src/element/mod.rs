@@ -153,15 +153,6 @@ pub(crate) fn check_content(
             "multiInstanceLoopCharacteristics" => {
                 context.add(node, not_supported_yet("The multi-instance marker"))
             }
-            "standardLoopCharacteristics" => {
-                context.add(
-                    node,
-                    never_supported(
-                        "The loop marker",
-                        "Use a sequential multi-instance marker, or a gateway with a flow back",
-                    ),
-                );
-            }
             _ if is_container(element_type) || is_part(name) => {}
             "conditionExpression" if element_type == ElementType::SequenceFlow => {}
             _ if is_event(element_type)

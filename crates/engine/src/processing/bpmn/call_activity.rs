@@ -51,7 +51,7 @@ impl ElementBehavior for CallActivity {
         };
         lifecycle::activated(cx, el);
 
-        let key = cx.next_key();
+        let key = cx.new_key();
         let value = ProcessInstanceValue {
             process_definition_key: process.key,
             process_instance_key: key,
@@ -62,10 +62,10 @@ impl ElementBehavior for CallActivity {
             root_process_instance_key: el.value.root_process_instance_key,
             consumed_flows: 0,
         };
-        cx.event(key, ProcessInstanceIntent::ElementActivating, &value);
-        for (name, value) in &variables {
-            variable::set_local(cx, key, name, value);
+        for (name, text) in &variables {
+            variable::create_before(cx, &value, name, text);
         }
+        cx.event(key, ProcessInstanceIntent::ElementActivating, &value);
         let child = Subject {
             key,
             process,

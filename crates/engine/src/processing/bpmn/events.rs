@@ -14,7 +14,7 @@ use skep_protocol::value::{
 };
 use smallvec::SmallVec;
 
-use super::{Activation, Problem, Step, Subject, step};
+use super::{Activation, Problem, Step, Subject, lifecycle, step};
 use crate::processing::{Context, expression};
 use crate::remote::{RemoteCommand, Variables};
 
@@ -111,6 +111,7 @@ pub(crate) fn message(
         interrupting,
         element: target.0,
         message_key: Key::NONE,
+        variables: Vec::new(),
     })
 }
 
@@ -147,7 +148,11 @@ pub(crate) fn subscribe(
         }
     }
     check_names(&waits)?;
-    for wait in waits {
+    // Messages first; of timers that fall due together, the later in the document fires.
+    let (messages, timers): (Vec<_>, Vec<_>) = waits
+        .into_iter()
+        .partition(|wait| matches!(wait, Wait::Message(_)));
+    for wait in messages.into_iter().chain(timers.into_iter().rev()) {
         open(cx, wait);
     }
     Ok(())
@@ -263,10 +268,7 @@ pub(crate) fn trigger(
     variables: Variables,
 ) {
     if target == el.index() {
-        if !variables.is_empty() {
-            crate::processing::variable::accept(cx, el, &variables);
-        }
-        cx.steps.push_back(Step::Complete(el.key));
+        lifecycle::complete_with(cx, el, &variables, None);
         return;
     }
     let ElementKind::BoundaryEvent(event) = &el.process.graph.element(target).kind else {

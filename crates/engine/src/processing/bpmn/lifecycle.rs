@@ -1,13 +1,16 @@
 //! Activating → activated → completing → completed, and terminating → terminated: the same for every element.
 
+use std::sync::Arc;
+
 use skep_model::{Element, ElementIndex, ElementKind};
 use skep_protocol::Key;
-use skep_protocol::intent::ProcessInstanceIntent as Intent;
-use skep_protocol::value::{ErrorType, ProcessInstanceValue};
+use skep_protocol::document::JsonText;
+use skep_protocol::intent::{ProcessInstanceIntent as Intent, RuntimeInstructionIntent};
+use skep_protocol::value::{ErrorType, ProcessInstanceValue, RuntimeInstructionValue};
 
 use super::step::{self, Activation, Step};
 use super::subject::Subject;
-use super::{Ending, Next, Problem, behavior_of, error, events, incidents, mappings};
+use super::{Ending, Next, Problem, behavior_of, events, incidents, mappings};
 use crate::processing::{Context, job, variable};
 use crate::remote::Variables;
 use crate::state::{ElementInstance, ElementState};
@@ -50,15 +53,10 @@ fn is_joined(scope: &ElementInstance, gateway: &Element, index: ElementIndex) ->
     incoming.all(|flow| scope.waiting_tokens(index.0, flow.0) > 0)
 }
 
-/// Takes over the variables of the event that triggered the element. Those of an error stay with the boundary event that
-/// caught it, and only its output mappings see them.
+/// A boundary event has the variables of its trigger as its own; what they lead to is decided when it completes.
 pub(crate) fn accept(cx: &mut Context<'_>, el: &Subject, variables: &Variables) {
-    if error::is_error_boundary_event(el.element()) {
-        for (name, value) in variables {
-            variable::set_local(cx, el.key, name, value);
-        }
-    } else if !variables.is_empty() {
-        variable::accept(cx, el, variables);
+    for (name, value) in variables {
+        variable::set_local(cx, el.key, name, value);
     }
 }
 
@@ -87,12 +85,25 @@ pub(crate) fn complete(cx: &mut Context<'_>, key: Key, into: Option<ElementIndex
     let Some(el) = Subject::load(cx, key) else {
         return;
     };
-    let state = cx.state.elements.get(key).map(|e| e.state);
+    complete_with(cx, &el, &[], into);
+}
+
+/// The element has what it waited for, and takes over the variables that come with it.
+pub(crate) fn complete_with(
+    cx: &mut Context<'_>,
+    el: &Subject,
+    variables: &[(Arc<str>, JsonText)],
+    into: Option<ElementIndex>,
+) {
+    let state = cx.state.elements.get(el.key).map(|e| e.state);
     if state != Some(ElementState::Activated) {
         return;
     }
     cx.event(el.key, Intent::ElementCompleting, &el.value);
-    finish(cx, &el, into);
+    if !variables.is_empty() {
+        variable::accept(cx, el, variables);
+    }
+    finish(cx, el, into);
 }
 
 /// The second half of completion. Also the way to try again after an incident.
@@ -130,11 +141,20 @@ pub(crate) fn finish(cx: &mut Context<'_>, el: &Subject, into: Option<ElementInd
 
 /// The creation asked to terminate the instance after this element.
 fn ends_instance(cx: &mut Context<'_>, el: &Subject) -> bool {
-    cx.state
-        .elements
-        .get(el.value.process_instance_key)
+    let process = cx.state.elements.get(el.value.process_instance_key);
+    let asked = process
         .and_then(|process| process.extra.as_ref())
-        .is_some_and(|extra| extra.terminate_after.contains(&el.value.element))
+        .is_some_and(|extra| extra.terminate_after.contains(&el.value.element));
+    if asked {
+        let value = RuntimeInstructionValue {
+            process_instance_key: el.value.process_instance_key,
+            process_definition_key: el.process.key,
+            element: el.value.element,
+        };
+        let key = cx.next_key();
+        cx.event(key, RuntimeInstructionIntent::Interrupted, &value);
+    }
+    asked
 }
 
 /// Takes a sequence flow and, where nothing else is awaited, activates its target.

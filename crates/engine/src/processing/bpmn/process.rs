@@ -89,14 +89,15 @@ fn answer_result(cx: &mut Context<'_>, el: &Subject) {
     let mut variables = String::new();
     let names: VariableNames = wanted.fetch_variables.into_iter().collect();
     let found = row.variables.select(&names);
-    let pairs = found.map(|v| (&*v.name, &*v.value));
-    write_json_object(pairs, &mut variables);
+    let found: Vec<_> = found.map(|v| (v.name.clone(), v.value.clone())).collect();
+    write_json_object(found.iter().map(|(n, v)| (&**n, &**v)), &mut variables);
     let extra = row.extra.clone().unwrap_or_default();
     let value = ProcessInstanceResultValue {
         process_definition_key: el.process.key,
         process_instance_key: el.key,
         bpmn_process_id: el.process.bpmn_process_id.clone(),
         version: el.process.version,
+        variables: found,
     };
     cx.event(el.key, ProcessInstanceResultIntent::Completed, &value);
     let created = ProcessInstanceCreated {

@@ -15,7 +15,6 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &ThrowError) -> Outcome {
     let value = JobValue {
         error_code: command.error_code.as_str().into(),
         error_message: command.error_message.as_str().into(),
-        deadline: -1,
         variables: command.variables.entries().to_vec(),
         ..job
     };
