@@ -70,6 +70,15 @@ impl Document {
         self.entries.into_iter()
     }
 
+    /// About how many bytes it takes in memory.
+    pub fn weight(&self) -> usize {
+        const ENTRY: usize = size_of::<(Arc<str>, JsonText)>() + 2 * size_of::<[usize; 2]>();
+        let entries = self.entries.iter();
+        entries
+            .map(|(name, value)| ENTRY + name.len() + value.len())
+            .sum()
+    }
+
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }

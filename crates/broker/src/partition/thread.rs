@@ -36,7 +36,7 @@ use super::requests::{Requests, Waiting};
 use super::status::PartitionStatus;
 use crate::clock::Clock;
 use crate::config::BrokerConfig;
-use crate::flow_control::RequestLimit;
+use crate::flow_control::{Place, RequestLimit};
 use crate::job_streams::{Stream, StreamRegistry};
 use crate::metrics::{Context, PartitionMetrics, WorkCounter, nanos};
 
@@ -59,6 +59,8 @@ pub enum Message {
         responder: Responder,
         received: Instant,
         route: Duration,
+        /// Its room in the inbox.
+        place: Place,
     },
     Remote(RemoteCommand),
     /// A pushed job that was not delivered.
@@ -85,8 +87,8 @@ pub enum Message {
 
 /// The sending half of a partition's inbox.
 ///
-/// It has no bound of its own: client commands are bounded by the request limit before they get here, finishing commands by
-/// the number of requests that the gateways hold at a time, and the rest is the partition's own work.
+/// The channel has no bound of its own: clients' commands have their [`Place`] before they get here, and the rest is the
+/// partition's own work.
 #[derive(Clone, Debug)]
 pub struct Inbox(Sender<Message>);
 
@@ -339,7 +341,13 @@ impl Partition {
                 responder,
                 received,
                 route,
+                place,
             } => {
+                drop(place);
+                if responder.is_abandoned() {
+                    self.abandoned();
+                    return Ok(());
+                }
                 let started = Instant::now();
                 self.batch_started.get_or_insert(started);
                 let id = self.requests.insert(Waiting {

@@ -70,9 +70,24 @@ impl Partition {
         self.config.state_memory_bytes / self.config.partitions.max(1) as usize
     }
 
-    /// Clients that went away while they waited for an instance, a distribution or a correlation. Only those: an answer
+    /// A client's command whose client has gone away before its turn came: it is not carried out.
+    pub(super) fn abandoned(&self) {
+        self.status.limit.release();
+        self.metrics.abandoned.inc();
+    }
+
+    /// Clients that went away: what they sent and was not begun leaves the queue, and so do those that waited for an instance,
+    /// a distribution or a correlation. Of what was begun only those: an answer
     /// that is on its way to be committed needs its slot, or its jobs would be lost and its id answer somebody else.
     pub(super) fn forget_abandoned(&mut self) {
+        let before = self.backlog.len();
+        self.backlog.retain(|message| match message {
+            Message::Request { responder, .. } => !responder.is_abandoned(),
+            _ => true,
+        });
+        for _ in self.backlog.len()..before {
+            self.abandoned();
+        }
         let abandoned = self.requests.abandoned();
         if abandoned.is_empty() {
             return;
