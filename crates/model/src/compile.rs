@@ -120,6 +120,7 @@ fn empty_process(node: Node<'_>) -> Process {
         id: Arc::from(node.attribute("id").unwrap_or_default()),
         version_tag: None,
         elements: Vec::new(),
+        call_activities: Arc::from([]),
     }
 }
 

@@ -25,6 +25,8 @@ pub struct Process {
     pub version_tag: Option<Arc<str>>,
     /// All elements; `elements[0]` is the process, sequence flows are elements too.
     pub elements: Vec<Element>,
+    /// Ids of the call activities of all processes of the file, sorted: records name a call activity by its place here.
+    pub call_activities: Arc<[Arc<str>]>,
 }
 
 impl Process {

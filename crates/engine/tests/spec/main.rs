@@ -27,6 +27,7 @@ mod message_partitions;
 mod parallel_gateway;
 mod readable_variables;
 mod receive_task;
+mod record_names;
 mod runaway;
 mod service_task;
 mod sub_process;
