@@ -255,6 +255,7 @@ impl Partition {
             }
             self.take_messages()?;
             self.run_scheduled()?;
+            self.run_work()?;
             self.propose()?;
         }
     }
@@ -393,7 +394,7 @@ impl Partition {
                 let pushed = self.guarded(None, |core, streams| {
                     core.push_waiting_jobs(now, &job_type, PUSH_BURST, streams)
                 })?;
-                if pushed == Some(PUSH_BURST) {
+                if pushed.is_some_and(|pushed| pushed.more) {
                     self.backlog.push_back(Message::StreamHasRoom(job_type));
                 }
             }

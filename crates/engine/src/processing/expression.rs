@@ -41,8 +41,11 @@ pub(crate) fn evaluate<'e>(
         }
     }
     let Evaluation {
-        value, warnings, ..
+        value,
+        warnings,
+        steps,
     } = expression.evaluate(&named, &eval_context(cx));
+    cx.budget.take_evaluation(steps);
     let mut evaluated = Evaluated {
         value,
         expression,

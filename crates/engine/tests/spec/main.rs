@@ -5,6 +5,7 @@ mod support;
 
 mod boundary_message;
 mod boundary_timer;
+mod budget;
 mod call_activity;
 mod cancel;
 mod clock;

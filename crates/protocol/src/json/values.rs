@@ -44,8 +44,13 @@ pub(super) fn render(
             let value: ClockValue = record.value()?;
             return Ok(json!({"time": value.time}));
         }
+        ValueType::ProcessInstanceBatch => process_instance_batch(record.value()?),
         ValueType::RuntimeInstruction => runtime_instruction(record.value()?, &names),
         ValueType::Expression => json!({}),
+        ValueType::Continuation => {
+            let value: ContinuationValue = record.value()?;
+            return Ok(json!({"taken": value.taken, "steps": value.steps}));
+        }
     };
     let tenantless = [
         ValueType::Error,
@@ -88,6 +93,15 @@ fn object(variables: &[(Arc<str>, JsonText)]) -> Value {
         (name.to_string(), value)
     });
     Value::Object(pairs.collect::<Map<_, _>>())
+}
+
+fn process_instance_batch(v: ProcessInstanceBatchValue) -> Value {
+    json!({
+        "processInstanceKey": v.process_instance_key,
+        "batchElementInstanceKey": v.batch_element_instance_key,
+        "index": v.index,
+        "processDefinitionKey": Key::NONE,
+    })
 }
 
 fn job(v: JobValue, names: &Names<'_>) -> Value {

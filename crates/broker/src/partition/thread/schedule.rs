@@ -44,6 +44,24 @@ impl Partition {
         Ok(())
     }
 
+    /// One turn of work that went over the budget of its command.
+    pub(super) fn run_work(&mut self) -> Result<(), CoreError> {
+        if self.has_work() && self.can_process() {
+            let time = self.clock.now();
+            self.work.accepted(Context::Internal);
+            self.guarded(None, |core, streams| core.run_work(time, streams))?;
+        }
+        Ok(())
+    }
+
+    /// Work that earlier commands have left; a partition that stops leaves it to its next start.
+    fn has_work(&self) -> bool {
+        self.core.is_leader()
+            && !self.core.is_void()
+            && !self.stopping
+            && self.core.engine().has_work()
+    }
+
     /// More work than the limit allows, or a backlog: time-outs would add copies of work in progress.
     pub(super) fn under_pressure(&self) -> bool {
         self.backlog.len() > MAX_BATCH_COMMANDS
@@ -159,7 +177,7 @@ impl Partition {
             let millis = u64::try_from(due.saturating_sub(self.clock.now())).unwrap_or(0);
             wait = wait.min(Duration::from_millis(millis));
         }
-        if !self.backlog.is_empty() && self.can_process() {
+        if (!self.backlog.is_empty() || self.has_work()) && self.can_process() {
             return Duration::ZERO;
         }
         wait

@@ -44,7 +44,12 @@ fn evaluate(
     scope: Key,
     parts: Parts,
 ) -> Result<Named, Problem> {
-    let mut results = Named::default();
+    let mut evaluation = Evaluation {
+        scope,
+        results: Named::default(),
+        bytes: 0,
+        most: cx.max_step_bytes(),
+    };
     for mapping in mappings {
         let name = &mapping.target;
         let base = match (&mapping.source, parts) {
@@ -53,45 +58,74 @@ fn evaluate(
             }
             _ => None,
         };
-        let value = value_of(cx, mapping, scope, &results, base)?;
+        let before = evaluation.bytes;
+        let value = evaluation.value(cx, mapping, base)?;
+        // The parts of an object are in its text, with what else it holds.
+        evaluation.bytes = before;
+        evaluation.count(name, value.len())?;
         // Wrapped into one more object with each mapping, a value would soon be one that no expression reads.
         readable(name, &value).map_err(|why| {
             let message = format!("The mapping to '{name}' would set what cannot be read: {why}.");
             Problem::new(ErrorType::IoMappingError, message)
         })?;
-        results.set(name.clone(), value);
+        evaluation.results.set(name.clone(), value);
     }
-    Ok(results)
+    Ok(evaluation.results)
 }
 
-/// What a mapping gives; the depth of the recursion is bounded by that of target paths.
-fn value_of(
-    cx: &mut Context<'_>,
-    mapping: &Mapping,
+struct Evaluation {
     scope: Key,
-    results: &Named,
-    base: Option<JsonText>,
-) -> Result<JsonText, Problem> {
-    match &mapping.source {
-        MappingSource::Constant(json) => Ok(json.clone()),
-        MappingSource::Expression(source) => {
-            let result = expression::evaluate(cx, source, scope, results)
-                .map_err(|message| Problem::new(ErrorType::IoMappingError, message))?;
-            Ok(result.value.to_json().into())
-        }
-        // What is no object is replaced by one. Other members keep their place and their text.
-        MappingSource::Object(inner) => {
-            let existing = base.and_then(|text| Document::parse(&text).ok());
-            let mut members: Named = existing.unwrap_or_default().into_entries().collect();
-            for mapping in inner {
-                let old = members.value(&mapping.target).cloned();
-                let value = value_of(cx, mapping, scope, results, old)?;
-                members.set(mapping.target.clone(), value);
+    results: Named,
+    /// Bytes of the values so far.
+    bytes: usize,
+    /// The results of one element's mappings are written in one step, which must fit into a batch.
+    most: usize,
+}
+
+impl Evaluation {
+    /// What a mapping gives; the depth of the recursion is bounded by that of target paths.
+    fn value(
+        &mut self,
+        cx: &mut Context<'_>,
+        mapping: &Mapping,
+        base: Option<JsonText>,
+    ) -> Result<JsonText, Problem> {
+        match &mapping.source {
+            MappingSource::Constant(json) => Ok(json.clone()),
+            MappingSource::Expression(source) => {
+                let result = expression::evaluate(cx, source, self.scope, &self.results)
+                    .map_err(|message| Problem::new(ErrorType::IoMappingError, message))?;
+                let json = result.value.to_json();
+                self.count(&mapping.target, json.len())?;
+                Ok(json.into())
             }
-            let mut json = String::new();
-            let members = members.entries().iter();
-            write_json_object(members.map(|(n, v)| (&**n, &**v)), &mut json);
-            Ok(json.into())
+            // What is no object is replaced by one. Other members keep their place and their text.
+            MappingSource::Object(inner) => {
+                let existing = base.and_then(|text| Document::parse(&text).ok());
+                let mut members: Named = existing.unwrap_or_default().into_entries().collect();
+                for mapping in inner {
+                    let old = members.value(&mapping.target).cloned();
+                    let value = self.value(cx, mapping, old)?;
+                    members.set(mapping.target.clone(), value);
+                }
+                let mut json = String::new();
+                let members = members.entries().iter();
+                write_json_object(members.map(|(n, v)| (&**n, &**v)), &mut json);
+                Ok(json.into())
+            }
         }
+    }
+
+    fn count(&mut self, target: &str, bytes: usize) -> Result<(), Problem> {
+        self.bytes = self.bytes.saturating_add(bytes);
+        if self.bytes <= self.most {
+            return Ok(());
+        }
+        let message = format!(
+            "Expected the results of the mappings to have at most {} bytes, but with that for '{target}' they have {}. Let \
+             the expressions select less, then resolve the incident.",
+            self.most, self.bytes
+        );
+        Err(Problem::new(ErrorType::IoMappingError, message))
     }
 }
