@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use skep_feel::{EvalContext, Evaluation, Expression, Number, Value, Warning, WarningCode};
+use skep_feel::{EvalContext, Evaluation, Expression, Value, Warning, WarningCode};
 use skep_model::TextValue;
 use skep_protocol::value::ErrorType;
 use skep_protocol::{Document, Key, Rejection, RejectionType, Response};
