@@ -3,6 +3,10 @@
 use super::inbox::inbox;
 use super::*;
 
+/// Bytes of a partition thread's stack. What input nests (expressions, values, mapping targets, sub-processes) is bounded
+/// where it comes in, to a depth that needs a small part of this; the system's default differs from place to place.
+const STACK_BYTES: usize = 8 << 20;
+
 /// Opens a partition's files, recovers its state and starts its thread.
 pub fn start(
     config: &BrokerConfig,
@@ -90,6 +94,7 @@ pub fn start(
     metrics.bootstrap.set(millis(opened));
     let thread = std::thread::Builder::new()
         .name(format!("partition-{partition}"))
+        .stack_size(STACK_BYTES)
         .spawn(move || worker.run())
         .map_err(io)?;
     Ok(Arc::new(PartitionHandle {
