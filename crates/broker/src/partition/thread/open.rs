@@ -1,5 +1,6 @@
 //! Opening a partition: files, recovery, thread.
 
+use super::inbox::inbox;
 use super::*;
 
 /// Bytes of a partition thread's stack. What input nests (expressions, values, mapping targets, sub-processes) is bounded
@@ -24,8 +25,7 @@ pub fn start(
     let core_error = |source| OpenError::Core { partition, source };
     let io = |source| OpenError::Io { partition, source };
     create_dir_durably(&directory).map_err(io)?;
-    let (sender, inbox) = unbounded();
-    let own_inbox = Inbox(sender);
+    let (own_inbox, inbox) = inbox();
     let status = Arc::new(PartitionStatus::new(
         partition,
         RequestLimit::new(&config.flow_control),
@@ -87,6 +87,7 @@ pub fn start(
         due_at: None,
         rest_until: i64::MIN,
         wakers: Vec::new(),
+        uncounted: Vec::new(),
         panics: Panics::default(),
         stopping: false,
     };
