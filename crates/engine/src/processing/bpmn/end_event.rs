@@ -41,7 +41,7 @@ impl ElementBehavior for EndEvent {
         Ok(Next::Wait)
     }
 
-    fn completed(&self, cx: &mut Context<'_>, el: &Subject) {
+    fn completed(&self, cx: &mut Context<'_>, el: &Subject, _: Variables) {
         if let ElementKind::EndEvent(Definition::Terminate) = &el.element().kind {
             terminate_scope(cx, el);
         }
