@@ -31,12 +31,12 @@ fn variables(text: &str) -> Result<Document, Failure> {
 
 fn referenced(command: Command, operation_reference: Option<u64>) -> Decoded {
     Ok(Request {
-        command,
         operation_reference,
     })
 }
 
 pub fn create(
+        ..command.into()
     request: pb::CreateProcessInstanceRequest,
     await_result: Option<AwaitResult>,
 ) -> Decoded {

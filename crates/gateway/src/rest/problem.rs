@@ -20,6 +20,8 @@ pub struct Problem {
     pub detail: String,
     /// For 405: the methods that the path has.
     pub allow: Option<String>,
+    /// The request's body was not read to its end.
+    pub unread_body: bool,
 }
 
 impl Problem {
@@ -29,6 +31,7 @@ impl Problem {
             title,
             detail: detail.into(),
             allow: None,
+            unread_body: false,
         }
     }
 

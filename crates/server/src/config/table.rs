@@ -184,7 +184,7 @@ keys! {
     "skep.api.body-timeout" [] [] Kind::Time(1) => gateway.body_timeout;
         "How long the body of a request may take to arrive."
     "skep.api.max-buffered-size" [] [] Kind::Bytes(MIB, MANY) => gateway.max_buffered_bytes;
-        "Request bodies above 16 KB that one gateway holds at a time; at the bound it reads no further."
+        "Request bodies above 16 KB, as far as they have arrived, that one gateway holds at a time; at the bound it reads no further."
     "skep.api.max-connections" [] ["server.tomcat.max-connections"] COUNT => gateway.max_connections;
         "Connections of one gateway; further ones wait until one ends, and idle ones then end after `skep.api.head-timeout`."
     "skep.api.head-timeout" [] ["server.tomcat.connection-timeout"] Kind::Time(10) => gateway.head_timeout;
