@@ -99,8 +99,8 @@ pub enum OverloadPolicy {
 impl Default for GatewayConfig {
     fn default() -> Self {
         GatewayConfig {
-            rest_addr: SocketAddr::from((Ipv4Addr::UNSPECIFIED, 8080)),
-            grpc_addr: SocketAddr::from((Ipv4Addr::UNSPECIFIED, 26500)),
+            rest_addr: SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)),
+            grpc_addr: SocketAddr::from((Ipv4Addr::LOCALHOST, 26500)),
             max_message_size: 4 << 20,
             multipart: MultipartLimits {
                 max_size: 10 << 20,

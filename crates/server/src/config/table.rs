@@ -50,15 +50,15 @@ keys! {
     "server.port" [] [] PORT => rest.port;
         "Port of REST. 0 takes a free one."
     "server.address" [] [] Kind::Ip => rest.address;
-        "Address that REST listens on."
+        "Address that REST listens on; 0.0.0.0 opens it to other machines. It has no login: protect it by network."
     "camunda.api.grpc.port" ["zeebe.broker.gateway.network.port"] [] PORT => grpc.port;
         "Port of gRPC. 0 takes a free one."
     "camunda.api.grpc.address" ["zeebe.broker.gateway.network.host"] [] Kind::Ip => grpc.address;
-        "Address that gRPC listens on."
+        "Address that gRPC listens on; 0.0.0.0 opens it to other machines. It has no login: protect it by network."
     "management.server.port" [] [] PORT => management.port;
         "Port of health, metrics and management. 0 takes a free one."
     "management.server.address" [] [] Kind::Ip => management.address;
-        "Address that management listens on. It has no login: protect it by network."
+        "Address that management listens on; 0.0.0.0 opens it to other machines. It has no login: protect it by network."
     "management.endpoints.web.base-path" [] [] Kind::UrlPath => base_path;
         "Path under which the management endpoints stand."
 
