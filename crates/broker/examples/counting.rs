@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use skep_broker::metrics::{BrokerMetrics, WorkCounter};
-use skep_engine::state::{RowStore, State, StoreError};
+use skep_engine::state::{RowStore, State, StoreError, VariableNames};
 use skep_engine::{Effects, Engine, EngineConfig, JobStreams, Reservation};
 use skep_model::builder::Bpmn;
 use skep_protocol::Document;
@@ -44,7 +44,7 @@ impl JobStreams for Eager {
             stream: 1,
             worker: "worker".into(),
             timeout: 60_000,
-            fetch_variables: Arc::new([]),
+            fetch_variables: VariableNames::all(),
         })
     }
 

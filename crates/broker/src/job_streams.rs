@@ -11,6 +11,7 @@ use std::task::{Context, Poll, Waker};
 
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
+use skep_engine::state::VariableNames;
 use skep_engine::{JobStreams, Reservation, StreamId};
 use skep_protocol::ActivatedJob;
 use skep_protocol::command::ActivateJobs;
@@ -23,7 +24,7 @@ use crate::partition::{Message, PartitionHandle};
 pub struct Stream {
     pub id: StreamId,
     pub spec: ActivateJobs,
-    fetch_variables: Arc<[Arc<str>]>,
+    fetch_variables: VariableNames,
     capacity: i64,
     credit: AtomicI64,
     /// A partition had a job and found no credit.
@@ -43,7 +44,7 @@ impl Stream {
         let capacity = i64::from(spec.max_jobs.max(1));
         Arc::new(Stream {
             id,
-            fetch_variables: spec.fetch_variables.clone().into(),
+            fetch_variables: spec.fetch_variables.iter().cloned().collect(),
             spec,
             capacity,
             credit: AtomicI64::new(capacity),

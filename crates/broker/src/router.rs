@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use skep_engine::{RemoteCommand, message_partition};
-use skep_protocol::command::{ActivateJobs, Command, Request};
+use skep_engine::{RemoteCommand, key_not_found, message_partition};
+use skep_protocol::command::{ActivateJobs, Command, FailJob, Request, ThrowError};
 use skep_protocol::service::{
     self, Answer, BoxFuture, BrokerInfo, JobReceiver, PartitionInfo, PartitionRole, Reply,
     Topology, reply_channel,
 };
-use skep_protocol::{ActivatedJob, Failure, Key, Rejection, RejectionType, Response};
+use skep_protocol::{ActivatedJob, Failure, Key, Response};
 use skep_storage::space::StatvfsProbe;
 
 use crate::clock::Clock;
@@ -292,25 +292,17 @@ impl Broker {
             Command::ListIncidents { partition, .. } => *partition,
             Command::EvaluateExpression { .. } => return self.submit_anywhere(request, started),
             Command::CancelProcessInstance {
-                process_instance_key,
-            } => of_key(*process_instance_key, "CANCEL", "cancel a process instance")?,
-            Command::CompleteJob { job_key, .. } => of_key(*job_key, "COMPLETE", "complete job")?,
-            Command::FailJob(fail) => of_key(fail.job_key, "FAIL", "fail job")?,
-            Command::ThrowError(error) => {
-                of_key(error.job_key, "THROW_ERROR", "throw an error for job")?
+                process_instance_key: key,
             }
-            Command::UpdateJob { job_key, .. } => of_key(*job_key, "UPDATE", "update job")?,
-            Command::ResolveIncident { incident_key } => {
-                of_key(*incident_key, "RESOLVE", "resolve incident")?
-            }
-            Command::SetVariables {
-                element_instance_key,
+            | Command::CompleteJob { job_key: key, .. }
+            | Command::FailJob(FailJob { job_key: key, .. })
+            | Command::ThrowError(ThrowError { job_key: key, .. })
+            | Command::UpdateJob { job_key: key, .. }
+            | Command::ResolveIncident { incident_key: key }
+            | Command::SetVariables {
+                element_instance_key: key,
                 ..
-            } => of_key(
-                *element_instance_key,
-                "UPDATE",
-                "update variables for element",
-            )?,
+            } => self.partition_of(*key, &request.command)?,
             Command::PublishMessage(message) => {
                 message_partition(&message.correlation_key, self.config.partitions)
             }
@@ -322,6 +314,18 @@ impl Broker {
             Command::ActivateJobs(_) => 1,
         };
         self.submit(partition, request, started)
+    }
+
+    /// The partition that made the key. A key that no partition can have made is a key of nothing.
+    fn partition_of(&self, key: Key, command: &Command) -> Result<u32, Failure> {
+        let partitions = self.config.partitions;
+        let partition = key.partition().filter(|made_by| *made_by <= partitions);
+        partition.ok_or_else(|| {
+            key_not_found(command).map_or_else(
+                || Failure::NotFound(format!("There is nothing with key '{key}'")),
+                Failure::Rejected,
+            )
+        })
     }
 
     /// Asks each partition once. Collects up to `max_jobs`. A partition that does not answer is passed over.
@@ -488,22 +492,9 @@ fn no_answer(partition: u32) -> String {
 }
 
 fn unknown_partition(partition: u32, partitions: u32) -> Failure {
-    Failure::Unavailable(format!(
-        "Partition {partition}, of which the key is one, does not exist: this cluster has the partitions 1 to {partitions}. \
-         Sending the request again will not help; look where the key comes from."
+    Failure::NotFound(format!(
+        "Partition {partition} does not exist: this cluster has the partitions 1 to {partitions}."
     ))
-}
-
-/// The partition that made the key. A key that no partition can have made is a key of nothing.
-fn of_key(key: Key, intent: &'static str, verb: &str) -> Result<u32, Failure> {
-    key.partition().ok_or_else(|| {
-        Failure::Rejected(Rejection {
-            kind: RejectionType::NotFound,
-            intent,
-            reason: format!("Expected to {verb} with key '{key}', but no such key was found")
-                .into(),
-        })
-    })
 }
 
 /// Locks the data directory and reads or writes what is fixed for its life: cluster id and partition count.

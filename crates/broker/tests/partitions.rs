@@ -7,9 +7,11 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use skep_model::builder::Bpmn;
-use skep_protocol::command::{AwaitResult, Command};
+use skep_protocol::command::{
+    AwaitResult, Command, CreateProcessInstance, FailJob, ProcessRef, ThrowError, UpdateJobKind,
+};
 use skep_protocol::service::PartitionHealth;
-use skep_protocol::{Failure, Key, Response};
+use skep_protocol::{Failure, Key, RejectionType, Response};
 use support::{Rig, create, one_task, publish};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -38,12 +40,82 @@ async fn commands_with_a_key_go_to_the_partition_that_made_it() {
     }
     let unknown = rig.complete(Key::new(2, 999)).await;
     assert!(matches!(unknown, Err(Failure::Rejected(_))), "{unknown:?}");
-    let nobodys = rig.complete(Key(42)).await;
-    assert!(nobodys.unwrap_err().to_string().contains("no such key"));
-    let elsewhere = rig.complete(Key::new(7, 1)).await;
-    assert!(
-        matches!(elsewhere, Err(Failure::Unavailable(text)) if text.contains("Partition 7") && text.contains("the partitions 1 to"))
-    );
+}
+
+/// One command of every operation that names a thing by its key.
+fn commands_by_key(key: Key) -> Vec<Command> {
+    let variables = skep_protocol::Document::new;
+    let update = |kind| Command::UpdateJob {
+        job_key: key,
+        retries: Some(1),
+        timeout: None,
+        kind,
+    };
+    vec![
+        Command::CancelProcessInstance {
+            process_instance_key: key,
+        },
+        Command::CompleteJob {
+            job_key: key,
+            variables: variables(),
+        },
+        Command::FailJob(FailJob {
+            job_key: key,
+            retries: 1,
+            retry_back_off: 0,
+            error_message: String::new(),
+            variables: variables(),
+        }),
+        Command::ThrowError(ThrowError {
+            job_key: key,
+            error_code: "code".to_string(),
+            error_message: String::new(),
+            variables: variables(),
+        }),
+        update(UpdateJobKind::Retries),
+        update(UpdateJobKind::Timeout),
+        update(UpdateJobKind::Both),
+        Command::ResolveIncident { incident_key: key },
+        Command::SetVariables {
+            element_instance_key: key,
+            variables: variables(),
+            local: false,
+        },
+        Command::DeleteResource { resource_key: key },
+        Command::CreateProcessInstance(CreateProcessInstance {
+            process: ProcessRef::Key(key),
+            variables: variables(),
+            start_instructions: vec![],
+            terminate_after: vec![],
+            tags: vec![],
+            business_id: None,
+            await_result: None,
+        }),
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_whose_partition_does_not_exist_is_a_key_that_was_not_found() {
+    let rig = Rig::new(|config| config.partitions = 2).await;
+    let answers = async |key: Key| {
+        let mut answers = Vec::new();
+        for command in commands_by_key(key) {
+            let rejection = match rig.send(command).await {
+                Err(Failure::Rejected(rejection)) => rejection,
+                other => panic!("{key}: {other:?}"),
+            };
+            assert_eq!(rejection.kind, RejectionType::NotFound, "{rejection}");
+            let text = rejection.to_string();
+            assert!(text.contains(&key.to_string()), "{text}");
+            answers.push(text.replace(&key.to_string(), "KEY"));
+        }
+        answers
+    };
+    // What the engine says to a key that it could have made and did not.
+    let expected = answers(Key::new(2, 999)).await;
+    for nobodys in [Key::new(3, 1), Key::new(4095, 1), Key(42), Key(i64::MAX)] {
+        assert_eq!(answers(nobodys).await, expected);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use skep_feel::{
-    DateTime, EmptyScope, EvalContext, HostType, HostTypes, Time, UnaryTests, Value, Zone,
-};
+use skep_feel::{DateTime, HostType, HostTypes, Time, UnaryTests, Value, Zone};
 
 /// Position in [`Types`].
 pub(crate) type TypeId = usize;
@@ -162,22 +160,23 @@ impl Types {
         }
     }
 
-    /// The value, changed to the type where DMN allows it; null when it does not fit.
-    pub fn coerce(&self, value: Value, id: TypeId, cx: &EvalContext) -> Value {
-        let cx = Some(cx);
-        if self.conforms(&value, id, cx, 0) {
+    /// The value, changed to the type where DMN allows it; null when it does not fit. `allows` says whether a value
+    /// passes the tests for allowed values.
+    pub fn coerce(&self, value: Value, id: TypeId, allows: &Allows<'_>) -> Value {
+        let allows = Some(allows);
+        if self.conforms(&value, id, allows, 0) {
             return value;
         }
         if let Value::List(items) = &value
             && let [single] = &items[..]
             && !self.is_list(id)
-            && self.conforms(single, id, cx, 0)
+            && self.conforms(single, id, allows, 0)
         {
             return single.clone();
         }
         if self.is_list(id) && !matches!(value, Value::List(_)) {
             let list = Value::list(vec![value]);
-            return if self.conforms(&list, id, cx, 0) {
+            return if self.conforms(&list, id, allows, 0) {
                 list
             } else {
                 Value::Null
@@ -209,8 +208,14 @@ impl Types {
             .is_some_and(|kind| kind.collection || matches!(kind.shape, Shape::List))
     }
 
-    /// Whether a value has the type; with a context, also whether it is one of the allowed values.
-    fn conforms(&self, value: &Value, id: TypeId, cx: Option<&EvalContext>, depth: usize) -> bool {
+    /// Whether a value has the type; with `allows`, also whether it is one of the allowed values.
+    fn conforms(
+        &self,
+        value: &Value,
+        id: TypeId,
+        allows: Option<&Allows<'_>>,
+        depth: usize,
+    ) -> bool {
         let Some(kind) = self.get(id) else {
             return true;
         };
@@ -219,20 +224,20 @@ impl Types {
         }
         if kind.collection {
             return match value {
-                Value::List(items) => items
-                    .iter()
-                    .all(|item| item.is_null() || self.conforms_item(item, kind, cx, depth + 1)),
+                Value::List(items) => items.iter().all(|item| {
+                    item.is_null() || self.conforms_item(item, kind, allows, depth + 1)
+                }),
                 _ => false,
             };
         }
-        self.conforms_item(value, kind, cx, depth)
+        self.conforms_item(value, kind, allows, depth)
     }
 
     fn conforms_item(
         &self,
         value: &Value,
         kind: &ItemType,
-        cx: Option<&EvalContext>,
+        allows: Option<&Allows<'_>>,
         depth: usize,
     ) -> bool {
         let fits = match (&kind.shape, value) {
@@ -248,24 +253,25 @@ impl Types {
             | (Shape::List, Value::List(_))
             | (Shape::Range, Value::Range(_))
             | (Shape::Function(_), Value::Function(_)) => true,
-            (Shape::Alias(next), value) => self.conforms(value, *next, cx, depth + 1),
+            (Shape::Alias(next), value) => self.conforms(value, *next, allows, depth + 1),
             (Shape::Context(fields), Value::Context(context)) => {
                 fields.iter().all(|(name, field)| {
                     context
                         .get(name)
-                        .is_some_and(|value| self.conforms(value, *field, cx, depth + 1))
+                        .is_some_and(|value| self.conforms(value, *field, allows, depth + 1))
                 })
             }
             _ => false,
         };
-        fits && match (&kind.allowed, cx) {
-            (Some(tests), Some(cx)) => {
-                tests.evaluate(value, &EmptyScope, cx).value.as_bool() == Some(true)
-            }
+        fits && match (&kind.allowed, allows) {
+            (Some(tests), Some(allows)) => allows(tests, value),
             _ => true,
         }
     }
 }
+
+/// Whether a value passes the tests for allowed values.
+pub(crate) type Allows<'a> = dyn Fn(&UnaryTests, &Value) -> bool + 'a;
 
 /// An item definition as a type of FEEL. Like DMN's `instance of`, it does not ask for allowed values.
 struct Item {

@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use mimalloc::MiMalloc;
-use skep_engine::state::State;
 use skep_engine::state::table::EmptyStore;
+use skep_engine::state::{State, VariableNames};
 use skep_engine::{Engine, EngineConfig, JobStreams, Reservation};
 use skep_model::builder::Bpmn;
 use skep_protocol::command::{
@@ -55,7 +55,7 @@ fn cpu_time() -> Duration {
 /// A worker with room for every job.
 struct Worker {
     name: Arc<str>,
-    none: Arc<[Arc<str>]>,
+    all: VariableNames,
 }
 
 impl JobStreams for Worker {
@@ -64,7 +64,7 @@ impl JobStreams for Worker {
             stream: 1,
             worker: self.name.clone(),
             timeout: 60_000,
-            fetch_variables: self.none.clone(),
+            fetch_variables: self.all.clone(),
         })
     }
 
@@ -88,7 +88,7 @@ fn main() {
         .xml();
     let mut worker = Worker {
         name: "bench".into(),
-        none: Arc::new([]),
+        all: VariableNames::all(),
     };
     let mut engine = engine();
     let resource = Resource {

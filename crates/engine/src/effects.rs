@@ -5,6 +5,7 @@ use std::sync::Arc;
 use skep_protocol::{ActivatedJob, Rejection, Response};
 
 use crate::remote::RemoteCommand;
+use crate::state::VariableNames;
 
 /// Names a waiting client within the broker; the engine only carries it.
 pub type RequestId = u64;
@@ -39,8 +40,7 @@ pub struct Reservation {
     pub worker: Arc<str>,
     /// Milliseconds.
     pub timeout: i64,
-    /// Empty means all.
-    pub fetch_variables: Arc<[Arc<str>]>,
+    pub fetch_variables: VariableNames,
 }
 
 /// The open job streams of the node, as far as the engine needs them: who has room for a job of this type?

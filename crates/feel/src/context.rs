@@ -28,20 +28,35 @@ impl Default for EvalContext {
 /// Bounds of one evaluation. What goes beyond ends it with null and the warning `LIMIT_EXCEEDED`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Iterations, function calls and list items worked on, all together.
+    /// Work, in steps of about [`Limits::STEP_NANOS`]: every operation has a price that stands for its time.
     pub max_steps: u64,
-    /// Values a list or context may hold, counting those inside; 32 bytes of text count as one.
-    pub max_values: u64,
-    /// Nested operations and function calls.
+    /// Bytes of the values that an evaluation holds at one time. What a loop or a function made and did not hand on
+    /// is free again.
+    pub max_memory: u64,
+    /// Nested operations, function calls, lists and contexts.
     pub max_depth: u32,
 }
 
+impl Limits {
+    /// What one step takes on a core of the machine that prices were measured on, in nanoseconds. No clock is asked:
+    /// the same evaluation takes the same steps everywhere.
+    pub const STEP_NANOS: u64 = 20;
+
+    /// The default limits with as many steps as take about so many milliseconds.
+    pub fn with_millis(millis: u64) -> Limits {
+        Limits {
+            max_steps: millis.saturating_mul(1_000_000 / Limits::STEP_NANOS),
+            ..Limits::default()
+        }
+    }
+}
+
 impl Default for Limits {
-    /// 5 million steps, 2 million values, 400 levels.
+    /// 5 million steps (about 100 ms), 32 MiB, 400 levels.
     fn default() -> Limits {
         Limits {
             max_steps: 5_000_000,
-            max_values: 2_000_000,
+            max_memory: 32 << 20,
             max_depth: 400,
         }
     }

@@ -13,6 +13,8 @@ pub struct Evaluation {
     pub value: Value,
     /// What failed on the way, at most 100.
     pub warnings: Vec<Warning>,
+    /// The work it took, see [`Limits::STEP_NANOS`](crate::Limits::STEP_NANOS): what to charge a larger budget with.
+    pub steps: u64,
 }
 
 /// A compiled expression. Cloning shares it.
@@ -70,7 +72,7 @@ impl Expression {
         if let compile::Node::Const(value) = &program.root {
             return Evaluation {
                 value: value.clone(),
-                warnings: Vec::new(),
+                ..Evaluation::default()
             };
         }
         let mut evaluator = Evaluator::new(scope, cx, &program.variables, program.frame);

@@ -12,6 +12,7 @@ mod eval;
 mod expression;
 mod json;
 mod number;
+mod prices;
 mod scope;
 mod syntax;
 mod temporal;

@@ -11,7 +11,7 @@ fn random_texts_neither_panic_nor_hang() {
     let scope = JsonScope::parse(r#"{"x": 5, "y": "foo", "order": {"id": 1, "lines": [{"a": 1}, {"a": 2}]}, "list": [3, 1, 2]}"#).unwrap();
     let limits = Limits {
         max_steps: 20_000,
-        max_values: 20_000,
+        max_memory: 1 << 20,
         ..Limits::default()
     };
     let cx = EvalContext {

@@ -120,7 +120,7 @@ fn types_of_the_host_are_types() {
 fn functions_of_the_host_can_be_called_by_position_and_by_name() {
     let body = |arguments: &[Value], _: &EvalContext| Evaluation {
         value: Value::from(arguments[0].as_i64().unwrap_or(0) - arguments[1].as_i64().unwrap_or(0)),
-        warnings: Vec::new(),
+        ..Evaluation::default()
     };
     let function = Function::host(vec![Arc::from("a"), Arc::from("b")], Arc::new(body));
     let scope = MapScope([("minus".to_owned(), Value::Function(Arc::new(function)))].into());

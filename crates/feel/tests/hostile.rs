@@ -9,7 +9,7 @@ use skep_feel::{
 fn evaluate(text: &str) -> Evaluation {
     let limits = Limits {
         max_steps: 300_000,
-        max_values: 200_000,
+        max_memory: 4 << 20,
         ..Limits::default()
     };
     Expression::parse(text).unwrap().evaluate(

@@ -56,6 +56,8 @@ impl Gateway {
         let rest = listen("REST", config.rest_addr).await?;
         let grpc = listen("gRPC", config.grpc_addr).await?;
         metrics.topology.read_from(Arc::clone(&broker));
+        let partitions = broker.topology().partitions_count;
+        metrics.broker_requests.partitions_are(partitions);
         let (stopper, stop) = stop_signal();
         let front = |protocol| {
             Arc::new(FrontEnd {

@@ -3,8 +3,10 @@
 
 mod bounds;
 mod histogram;
+mod label_values;
 mod measure;
 
 pub use bounds::{Bounds, DEFAULT_BOUNDS, FINE_BOUNDS};
 pub use histogram::{Histogram, HistogramFamily};
+pub use label_values::{LabelValues, MAX_LABEL_BYTES, MAX_LABEL_VALUES, OTHER, fits_label};
 pub use measure::{Counter, Gauge, Measure, Named, RealGauge};

@@ -117,7 +117,8 @@ impl Element {
             ElementKind::EndEvent(EndEvent::Error { .. }) => "ERROR",
             ElementKind::EndEvent(EndEvent::Terminate) => "TERMINATE",
             ElementKind::IntermediateCatchEvent(CatchEvent::Timer(_)) => "TIMER",
-            ElementKind::IntermediateCatchEvent(CatchEvent::Message(_)) => "MESSAGE",
+            ElementKind::IntermediateCatchEvent(CatchEvent::Message(_))
+            | ElementKind::ReceiveTask(_) => "MESSAGE",
             ElementKind::BoundaryEvent(boundary) => match boundary.event {
                 BoundaryTrigger::Timer(_) => "TIMER",
                 BoundaryTrigger::Message(_) => "MESSAGE",

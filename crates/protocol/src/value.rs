@@ -87,14 +87,15 @@ pub struct JobValue {
     pub element_instance_key: Key,
     pub retries: i32,
     pub worker: Arc<str>,
-    /// Epoch milliseconds; -1 while not activated.
+    /// Epoch milliseconds, of the last activation; -1 before the first.
     pub deadline: i64,
     /// Milliseconds and the moment it ends, on FAILED.
     pub retry_backoff: i64,
     pub recurring_time: i64,
     pub error_code: Arc<str>,
+    /// Of the last failure, until the job ends.
     pub error_message: Arc<str>,
-    /// Variables that came with a thrown error; those of a completion follow as VARIABLE events.
+    /// On COMPLETED and ERROR_THROWN: those that the worker gave.
     pub variables: Vec<(Arc<str>, JsonText)>,
 }
 
@@ -129,6 +130,7 @@ pub struct VariableValue {
 pub struct VariableDocumentValue {
     pub scope_key: Key,
     pub local: bool,
+    pub variables: Vec<(Arc<str>, JsonText)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -152,6 +154,8 @@ pub struct ProcessInstanceResultValue {
     pub process_instance_key: Key,
     pub bpmn_process_id: Arc<str>,
     pub version: i32,
+    /// Those that the client asked for.
+    pub variables: Vec<(Arc<str>, JsonText)>,
 }
 
 /// Kinds of incidents; ids stand in the log.
@@ -283,6 +287,8 @@ pub struct ProcessMessageSubscriptionValue {
     /// The catch event, receive task or boundary event.
     pub element: u32,
     pub message_key: Key,
+    /// On CORRELATED: those of the message.
+    pub variables: Vec<(Arc<str>, JsonText)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -292,6 +298,7 @@ pub struct MessageCorrelationValue {
     pub correlation_key: Arc<str>,
     pub message_key: Key,
     pub process_instance_key: Key,
+    pub variables: Vec<(Arc<str>, JsonText)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -333,8 +340,13 @@ pub struct DeploymentValue {
 pub struct ProcessMetadata {
     pub bpmn_process_id: Arc<str>,
     pub version: i32,
+    pub version_tag: Option<Arc<str>>,
     pub process_definition_key: Key,
+    /// The deployment that brought the definition: of a duplicate, an earlier one.
+    pub deployment_key: Key,
     pub resource_name: Arc<str>,
+    /// SHA-256 of the resource.
+    pub checksum: Bytes,
     pub duplicate: bool,
 }
 

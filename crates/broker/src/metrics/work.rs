@@ -7,11 +7,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::registry::Registry;
 use rustc_hash::FxHashMap;
 use skep_engine::state::State;
-use skep_metrics::{Bounds, Counter, FINE_BOUNDS, Gauge, Histogram, Measure, Named};
+use skep_metrics::{Bounds, Counter, FINE_BOUNDS, Gauge, Histogram, LabelValues, Measure, Named};
 use skep_protocol::Key;
 use skep_protocol::batch::BatchReader;
 use skep_protocol::intent::*;
@@ -53,6 +54,18 @@ pub struct CodeLabels {
     code: &'static str,
 }
 
+/// The process ids that are labels, over all partitions: these have the same definitions.
+#[derive(Clone, Debug, Default)]
+struct ProcessIds(Arc<Mutex<LabelValues>>);
+
+impl ProcessIds {
+    fn of(&self, id: &str) -> Arc<str> {
+        let mut known = self.0.lock();
+        let number = known.number(id);
+        known.name(number)
+    }
+}
+
 const VARIABLE_SIZE: Bounds = Bounds::amounts(&[
     64, 256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576, 2_097_152,
 ]);
@@ -69,6 +82,7 @@ macro_rules! work_families {
             distributions: Counter,
             distributions_active: Gauge,
             acknowledged: Counter,
+            process_ids: ProcessIds,
         }
 
         impl Default for WorkMetrics {
@@ -84,6 +98,7 @@ macro_rules! work_families {
                     distributions: Counter::default(),
                     distributions_active: Gauge::default(),
                     acknowledged: Counter::default(),
+                    process_ids: ProcessIds::default(),
                 }
             }
         }
@@ -189,9 +204,8 @@ const ACTIVATED: usize = 1;
 const WORKERS_NOTIFIED: usize = 7;
 const PUSHED: usize = 8;
 
-/// Job types that have a series of their own; further ones share that of [`OTHER_TYPES`].
-const MAX_JOB_TYPES: usize = 1000;
-const OTHER_TYPES: &str = "(other)";
+/// Definitions of which the elements are remembered; all are learned anew when there are more.
+const MAX_DEFINITIONS: usize = 10_000;
 
 /// Above all ids of intents and of value types.
 const INTENTS: usize = 24;
@@ -219,7 +233,7 @@ pub struct WorkCounter {
     last_definition: usize,
     /// Pairs of element type and event type that occurred.
     kinds: Vec<(&'static str, &'static str)>,
-    job_types: JobTypes,
+    job_types: LabelValues,
     instance_starts: Starts,
     job_starts: Starts,
     cached: [Gauge; 2],
@@ -232,41 +246,6 @@ struct Definition {
     /// By element index: the first slot of the element's kind.
     slots: Vec<usize>,
     variable_size: Histogram,
-}
-
-#[derive(Debug, Default)]
-struct JobTypes {
-    names: Vec<Arc<str>>,
-    by_name: FxHashMap<Arc<str>, usize>,
-    /// The one asked for last: the next one is mostly the same.
-    last: usize,
-}
-
-impl JobTypes {
-    /// The first slot of a job type.
-    #[inline]
-    fn slot(&mut self, name: &str) -> usize {
-        if self.names.get(self.last).is_none_or(|last| **last != *name) {
-            self.last = self.find(name);
-        }
-        self.last * JOB_ACTIONS.len()
-    }
-
-    fn find(&mut self, name: &str) -> usize {
-        if self.names.is_empty() {
-            self.names.push(OTHER_TYPES.into());
-        }
-        if let Some(index) = self.by_name.get(name) {
-            return *index;
-        }
-        if self.names.len() > MAX_JOB_TYPES {
-            return 0;
-        }
-        let name: Arc<str> = name.into();
-        self.by_name.insert(name.clone(), self.names.len());
-        self.names.push(name);
-        self.names.len() - 1
-    }
 }
 
 impl WorkCounter {
@@ -303,7 +282,7 @@ impl WorkCounter {
             by_key: FxHashMap::default(),
             last_definition: 0,
             kinds: Vec::new(),
-            job_types: JobTypes::default(),
+            job_types: LabelValues::default(),
             instance_starts: Starts::default(),
             job_starts: Starts::default(),
             cached: [cached("jobs"), cached("processInstances")],
@@ -339,8 +318,14 @@ impl WorkCounter {
 
     pub fn pushed(&mut self, job_type: &str) {
         self.metrics.pushed.inc();
-        let slot = self.job_types.slot(job_type);
+        let slot = self.job_slot(job_type);
         self.jobs.add(slot + PUSHED, 1);
+    }
+
+    /// The first slot of a job type.
+    #[inline]
+    fn job_slot(&mut self, job_type: &str) -> usize {
+        self.job_types.number(job_type) * JOB_ACTIONS.len()
     }
 
     /// The stream of a job was gone.
@@ -351,7 +336,7 @@ impl WorkCounter {
 
     /// Long polls were told that jobs wait.
     pub fn workers_notified(&mut self, job_type: &str) {
-        let slot = self.job_types.slot(job_type);
+        let slot = self.job_slot(job_type);
         self.jobs.add(slot + WORKERS_NOTIFIED, 1);
     }
 
@@ -409,7 +394,7 @@ impl WorkCounter {
             ValueType::Job => self.job(record, metrics)?,
             ValueType::JobBatch => {
                 let mut fields = record.fields();
-                let slot = self.job_types.slot(fields.text()?);
+                let slot = self.job_slot(fields.text()?);
                 fields.skip_text()?; // worker
                 fields.signed()?; // time-out
                 fields.signed()?; // deadline
@@ -510,7 +495,7 @@ impl WorkCounter {
             Some(JobIntent::ErrorThrown) => 6,
             _ => return Ok(()),
         };
-        let slot = self.job_types.slot(record.fields().text()?);
+        let slot = self.job_slot(record.fields().text()?);
         self.jobs.add(slot + action, 1);
         match action {
             0 => self.job_starts.begin(record.key, record.timestamp),
@@ -539,6 +524,10 @@ impl WorkCounter {
 
     fn learn(&mut self, key: Key, state: &State) -> Option<usize> {
         let process = state.processes.get(key)?;
+        if self.definitions.len() >= MAX_DEFINITIONS {
+            self.definitions.clear();
+            self.by_key.clear();
+        }
         let kinds = &mut self.kinds;
         let slot_of = |element: &skep_model::Element| {
             let kind = (element.element_type.as_str(), element.event_type());
@@ -550,7 +539,7 @@ impl WorkCounter {
             index * LIFE.len()
         };
         let labels = VariableLabels {
-            bpmnProcessId: process.bpmn_process_id.clone(),
+            bpmnProcessId: self.metrics.process_ids.of(&process.bpmn_process_id),
         };
         self.definitions.push(Definition {
             key,
@@ -607,12 +596,12 @@ impl WorkCounter {
             };
             Counter::of(&metrics.instances, labels)
         });
-        let names = &self.job_types.names;
+        let job_types = &self.job_types;
         self.jobs.publish(|slot| {
             let labels = JobLabels {
                 partition,
                 action: JOB_ACTIONS[slot % JOB_ACTIONS.len()],
-                r#type: names[slot / JOB_ACTIONS.len()].clone(),
+                r#type: job_types.name(slot / JOB_ACTIONS.len()),
                 job_kind: "BPMN_ELEMENT",
             };
             Counter::of(&metrics.jobs, labels)

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use skep_broker::partition::checkpoint::CheckpointMeta;
 use skep_broker::partition::core::{PartitionCore, Polled};
-use skep_engine::state::{State, table::EmptyStore};
+use skep_engine::state::{State, VariableNames, table::EmptyStore};
 use skep_engine::{Effects, Engine, EngineConfig, JobStreams, Reservation};
 use skep_replication::{
     Append, EntryId, Event, Group, GroupConfig, Message, RecoveredLog, Role, SnapshotPoll,
@@ -36,7 +36,7 @@ impl JobStreams for Streams {
             stream: 1,
             worker: "stream".into(),
             timeout: 700,
-            fetch_variables: Arc::from([]),
+            fetch_variables: VariableNames::all(),
         })
     }
 

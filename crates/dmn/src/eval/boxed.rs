@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, OnceLock};
 
-use skep_feel::{Binding, ContextBuilder, EmptyScope, Expression, Scope, Value};
+use skep_feel::{Binding, ContextBuilder, EmptyScope, Expression, Limits, Scope, Value};
 
 use super::call::Callable;
-use super::{Fault, Frame, Run, TableAudit, checked};
+use super::{Fault, Frame, Run, TableAudit};
 use crate::error::abbreviate;
 use crate::model::{Boxed, Entry, Invocation, Iteration, Logic, Relation};
 
@@ -47,7 +47,7 @@ impl Run<'_> {
             Logic::Every(iteration) => self.quantified(iteration, true, scope)?,
             Logic::Some(iteration) => self.quantified(iteration, false, scope)?,
         };
-        Ok(self.coerced(value, boxed.kind))
+        self.coerced(value, boxed.kind)
     }
 
     fn invocation(&self, invocation: &Invocation, scope: &dyn Scope) -> Result<Value, Fault> {
@@ -72,8 +72,12 @@ impl Run<'_> {
             *place = self.boxed(value, scope, None)?;
         }
         match self.callable(&function) {
-            Some(callable) => callable.invoke(arguments, &self.cx),
-            None => checked(&name, function.call(arguments, &self.cx)),
+            Some(callable) => {
+                let (value, steps) = callable.invoke(arguments, &self.left());
+                self.spend(steps);
+                value
+            }
+            None => self.checked(&name, function.call(arguments, &self.left())),
         }
     }
 
@@ -82,7 +86,7 @@ impl Run<'_> {
         let mut values = Gathered::new(self);
         for entry in entries {
             let value = self.boxed(&entry.value, &frame, None)?;
-            let value = self.coerced(value, entry.kind);
+            let value = self.coerced(value, entry.kind)?;
             match &entry.name {
                 Some(name) => {
                     values.count(&value)?;
@@ -177,7 +181,7 @@ impl Run<'_> {
                 let mut frame = Frame::inside(&EmptyScope);
                 frame.put(&Arc::from("r"), range);
                 let value = match expand {
-                    Some(expand) => checked("range", expand.evaluate(&frame, &self.cx))?,
+                    Some(expand) => self.checked("range", expand.evaluate(&frame, &self.left()))?,
                     None => Value::Null,
                 };
                 match value {
@@ -220,16 +224,16 @@ impl Scope for Item<'_> {
 /// Values that are put together, bounded like the results of FEEL.
 pub(crate) struct Gathered {
     pub values: Vec<Value>,
-    weight: u64,
-    max: u64,
+    memory: u64,
+    limits: Limits,
 }
 
 impl Gathered {
     pub fn new(run: &Run<'_>) -> Gathered {
         Gathered {
             values: Vec::new(),
-            weight: 0,
-            max: run.cx.limits.max_values,
+            memory: 0,
+            limits: run.cx.limits,
         }
     }
 
@@ -241,11 +245,17 @@ impl Gathered {
 
     /// Counts a value that is kept elsewhere.
     pub fn count(&mut self, value: &Value) -> Result<(), Fault> {
-        self.weight = self.weight.saturating_add(weight(value));
-        if self.weight > self.max {
+        self.memory = self.memory.saturating_add(value.memory());
+        if self.memory > self.limits.max_memory {
             return Err(Fault::limit(format!(
-                "a result holds more than {} values",
-                self.max
+                "a result needs more than {} bytes of memory",
+                self.limits.max_memory
+            )));
+        }
+        if value.depth() >= self.limits.max_depth {
+            return Err(Fault::limit(format!(
+                "a result is nested more than {} levels",
+                self.limits.max_depth
             )));
         }
         Ok(())
@@ -253,18 +263,5 @@ impl Gathered {
 
     pub fn list(self) -> Value {
         Value::list(self.values)
-    }
-}
-
-/// How many values a value is made of; 32 bytes of text count as one.
-fn weight(value: &Value) -> u64 {
-    let sum = |values: &mut dyn Iterator<Item = &Value>| {
-        values.fold(1u64, |sum, value| sum.saturating_add(weight(value)))
-    };
-    match value {
-        Value::String(text) => 1 + (text.len() as u64 >> 5),
-        Value::List(items) => sum(&mut items.iter()),
-        Value::Context(context) => sum(&mut context.entries().iter().map(|(_, value)| value)),
-        _ => 1,
     }
 }

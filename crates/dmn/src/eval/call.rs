@@ -75,22 +75,27 @@ impl Callable {
         }
     }
 
-    /// Calls the function with as many arguments as it has parameters.
-    pub fn invoke(&self, arguments: Vec<Value>, cx: &EvalContext) -> Result<Value, Fault> {
+    /// Calls the function with as many arguments as it has parameters. Beside the result stands the work it took.
+    pub fn invoke(&self, arguments: Vec<Value>, cx: &EvalContext) -> (Result<Value, Fault>, u64) {
         let mut cx = cx.clone();
         let levels = self.graph.height.saturating_add(CALL_DEPTH);
         match cx.limits.max_depth.checked_sub(levels) {
             Some(depth) if depth > 0 => cx.limits.max_depth = depth,
-            _ => return Err(Fault::limit("functions are nested too deeply")),
+            _ => return (Err(Fault::limit("functions are nested too deeply")), 0),
         }
         let run = Run::new(&self.graph, cx);
+        let result = self.run(&run, arguments);
+        (result, run.steps.get())
+    }
+
+    fn run(&self, run: &Run<'_>, arguments: Vec<Value>) -> Result<Value, Fault> {
         match &self.target {
             Target::Knowledge(at) => match self.graph.knowledge.get(*at) {
                 Some(model) => {
                     let mut frame = Frame::inside(&EmptyScope);
                     run.functions(&model.requires, &mut frame);
                     let value = run.body(&model.function, arguments, frame)?;
-                    Ok(run.coerced(value, model.output_type))
+                    run.coerced(value, model.output_type)
                 }
                 None => Ok(Value::Null),
             },
@@ -106,10 +111,12 @@ impl Callable {
 
 impl HostFunction for Callable {
     fn call(&self, arguments: &[Value], cx: &EvalContext) -> Evaluation {
-        match self.invoke(arguments.to_vec(), cx) {
+        let (result, steps) = self.invoke(arguments.to_vec(), cx);
+        match result {
             Ok(value) => Evaluation {
                 value,
                 warnings: Vec::new(),
+                steps,
             },
             Err(fault) => Evaluation {
                 value: Value::Null,
@@ -117,6 +124,7 @@ impl HostFunction for Callable {
                     code: fault.code,
                     message: fault.message,
                 }],
+                steps,
             },
         }
     }
@@ -151,7 +159,7 @@ impl Run<'_> {
     ) -> Result<Value, Fault> {
         for ((name, kind), argument) in definition.parameters.iter().zip(arguments) {
             let given = !argument.is_null();
-            let value = self.coerced(argument, *kind);
+            let value = self.coerced(argument, *kind)?;
             if given && value.is_null() {
                 return Err(Fault::new(format!(
                     "the argument for the parameter '{}' does not have its declared type",
@@ -171,7 +179,7 @@ impl Run<'_> {
         let mut given = FxHashMap::default();
         let mut frame = Frame::inside(&EmptyScope);
         for (parameter, argument) in service.parameters.iter().zip(arguments) {
-            let value = self.coerced(argument, parameter.kind);
+            let value = self.coerced(argument, parameter.kind)?;
             match parameter.decision {
                 Some(decision) => {
                     given.insert(decision, value);
@@ -195,6 +203,6 @@ impl Run<'_> {
                 Value::Context(context.build())
             }
         };
-        Ok(self.coerced(value, service.output_type))
+        self.coerced(value, service.output_type)
     }
 }

@@ -8,7 +8,9 @@ use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use skep_feel::{Binding, EvalContext, Evaluation, Function, Scope, Value, WarningCode};
+use skep_feel::{
+    Binding, EmptyScope, EvalContext, Evaluation, Function, Scope, UnaryTests, Value, WarningCode,
+};
 
 use crate::error::abbreviate;
 use crate::model::{Decision, Drg, Graph, Requirements, Text};
@@ -137,7 +139,7 @@ pub(crate) struct Run<'a> {
     pub cx: EvalContext,
     /// The functions of this graph that are in scope.
     callables: RefCell<Vec<(Arc<Function>, Arc<Callable>)>>,
-    /// Items that boxed iterations have worked on.
+    /// The work that is done.
     steps: Cell<u64>,
 }
 
@@ -204,7 +206,7 @@ impl<'a> Run<'a> {
         for input in &decision.requires.inputs {
             if let Some(kind) = input.kind {
                 let value = read(scope, &input.name);
-                let value = self.graph.types.coerce(value, kind, &self.cx);
+                let value = self.coerced(value, Some(kind))?;
                 frame.put(&input.name, value);
             }
         }
@@ -222,7 +224,7 @@ impl<'a> Run<'a> {
             Some(boxed) => self.boxed(boxed, &frame, audit.is_some().then_some(&mut table)),
             None => Ok(Value::Null),
         };
-        let result = result.map(|value| self.coerced(value, decision.output_type));
+        let result = result.and_then(|value| self.coerced(value, decision.output_type));
         if let Some(audit) = audit {
             audit.push(EvaluatedDecision {
                 id: Arc::clone(&decision.id),
@@ -252,11 +254,21 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn coerced(&self, value: Value, kind: Option<usize>) -> Value {
-        match kind {
-            Some(kind) => self.graph.types.coerce(value, kind, &self.cx),
-            None => value,
-        }
+    /// The value, changed to its declared type where that is allowed; null when it does not fit.
+    fn coerced(&self, value: Value, kind: Option<usize>) -> Result<Value, Fault> {
+        let Some(kind) = kind else {
+            return Ok(value);
+        };
+        // Checking goes through all values inside.
+        self.charge(value.memory() >> 5)?;
+        let allows = |tests: &UnaryTests, value: &Value| {
+            let evaluation = tests.evaluate(value, &EmptyScope, &self.left());
+            self.spend(evaluation.steps);
+            evaluation.value.as_bool() == Some(true)
+        };
+        let value = self.graph.types.coerce(value, kind, &allows);
+        self.charge(0)?;
+        Ok(value)
     }
 
     /// The value of an expression.
@@ -265,7 +277,7 @@ impl<'a> Run<'a> {
             Text::Empty => Ok(Value::Null),
             Text::Feel(expression) => match expression.constant() {
                 Some(value) => Ok(value.clone()),
-                None => checked(expression.text(), expression.evaluate(scope, &self.cx)),
+                None => self.checked(expression.text(), expression.evaluate(scope, &self.left())),
             },
             Text::Broken { text, message } => Err(Fault::new(format!(
                 "failed to parse expression '{}': {message}",
@@ -274,11 +286,22 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Counts work of boxed iterations.
+    /// The context for a part of the evaluation: with the steps that are left.
+    pub fn left(&self) -> EvalContext {
+        let mut cx = self.cx.clone();
+        cx.limits.max_steps = cx.limits.max_steps.saturating_sub(self.steps.get());
+        cx
+    }
+
+    /// Counts work that is done.
+    pub fn spend(&self, steps: u64) {
+        self.steps.set(self.steps.get().saturating_add(steps));
+    }
+
+    /// Counts work, and fails when that is too much.
     pub fn charge(&self, steps: u64) -> Result<(), Fault> {
-        let total = self.steps.get().saturating_add(steps);
-        self.steps.set(total);
-        if total > self.cx.limits.max_steps {
+        self.spend(steps);
+        if self.steps.get() > self.cx.limits.max_steps {
             return Err(Fault::limit(format!(
                 "the evaluation needs more than {} steps",
                 self.cx.limits.max_steps
@@ -286,12 +309,18 @@ impl<'a> Run<'a> {
         }
         Ok(())
     }
+
+    /// The value, unless the evaluation was given up. Its work counts.
+    pub fn checked(&self, text: &str, evaluation: Evaluation) -> Result<Value, Fault> {
+        self.spend(evaluation.steps);
+        checked(text, evaluation)
+    }
 }
 
 const FAILED: &str = "failed to evaluate expression";
 
 /// The value, unless the evaluation was given up.
-pub(crate) fn checked(text: &str, evaluation: Evaluation) -> Result<Value, Fault> {
+fn checked(text: &str, evaluation: Evaluation) -> Result<Value, Fault> {
     let fatal = evaluation.warnings.into_iter().find(|warning| {
         matches!(
             warning.code,

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use skep_feel::{ContextBuilder, EmptyScope, Expression, Scope, UnaryTests, Value};
 
 use super::boxed::Gathered;
-use super::{Fault, Frame, Run, TableAudit, checked};
+use super::{Fault, Frame, Run, TableAudit};
 use crate::error::abbreviate;
 use crate::matcher::{Cell, Rules};
 use crate::model::{Aggregation, HitPolicy, Rule, Table, TableOutput};
@@ -22,7 +22,7 @@ impl Run<'_> {
         let mut inputs = Vec::with_capacity(table.inputs.len());
         for input in &table.inputs {
             let value = self.text(&input.value, scope)?;
-            let value = self.coerced(value, input.kind);
+            let value = self.coerced(value, input.kind)?;
             if let Some(audit) = audit.as_deref_mut() {
                 audit.inputs.push(EvaluatedInput {
                     id: Arc::clone(&input.id),
@@ -76,8 +76,8 @@ impl Run<'_> {
     }
 
     fn passes(&self, input: &Value, tests: &UnaryTests, scope: &dyn Scope) -> Result<bool, Fault> {
-        let evaluation = tests.evaluate(input, scope, &self.cx);
-        Ok(checked(tests.text(), evaluation)?.as_bool() == Some(true))
+        let evaluation = tests.evaluate(input, scope, &self.left());
+        Ok(self.checked(tests.text(), evaluation)?.as_bool() == Some(true))
     }
 
     fn check_allowed(
@@ -103,7 +103,7 @@ impl Run<'_> {
         let mut values = Vec::with_capacity(table.outputs.len());
         for (output, text) in table.outputs.iter().zip(&rule.outputs) {
             let value = self.text(text, scope)?;
-            let value = self.coerced(value, output.kind);
+            let value = self.coerced(value, output.kind)?;
             if let Some(allowed) = &output.allowed {
                 self.check_allowed(&value, allowed, "output", &output.name, scope)?;
             }
@@ -162,7 +162,7 @@ impl Run<'_> {
                 Some(text) => self.text(text, scope)?,
                 None => Value::Null,
             };
-            row.push(self.coerced(value, output.kind));
+            row.push(self.coerced(value, output.kind)?);
         }
         Ok(result(table, row))
     }
@@ -191,7 +191,7 @@ impl Run<'_> {
         let mut frame = Frame::inside(&EmptyScope);
         frame.put(&Arc::from("values"), values.clone());
         let result = match functions.get(at) {
-            Some(Some(function)) => checked(name, function.evaluate(&frame, &self.cx))?,
+            Some(Some(function)) => self.checked(name, function.evaluate(&frame, &self.left()))?,
             _ => Value::Null,
         };
         if result.is_null() {

@@ -57,7 +57,7 @@ fn run(xml: &[u8], variables: &JsonScope) -> usize {
     let cx = EvalContext {
         limits: Limits {
             max_steps: 20_000,
-            max_values: 20_000,
+            max_memory: 1 << 20,
             ..Limits::default()
         },
         ..EvalContext::default()

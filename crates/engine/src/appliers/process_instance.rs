@@ -6,7 +6,7 @@ use skep_protocol::intent::ProcessInstanceIntent as Intent;
 use skep_protocol::value::ProcessInstanceValue;
 
 use super::Apply;
-use crate::state::{ElementInstance, ElementState, State};
+use crate::state::{ElementInstance, ElementState, ScopeVariables, State};
 
 impl Apply<ProcessInstanceValue> for State {
     fn apply(&mut self, key: Key, intent: Intent, value: &ProcessInstanceValue, _timestamp: i64) {
@@ -92,7 +92,7 @@ pub(super) fn activating(
         next_sibling: Key::NONE,
         previous_sibling: Key::NONE,
         job_key: Key::NONE,
-        variables: Vec::new(),
+        variables: ScopeVariables::default(),
         extra: None,
     };
     state.elements.insert(key, instance, value.consumed_flows);

@@ -61,6 +61,13 @@ impl Context<'_> {
         self.state.next_key()
     }
 
+    /// A key that is taken at once: that of a thing whose first event stands behind others.
+    pub fn new_key(&mut self) -> Key {
+        let key = self.state.next_key();
+        self.state.observe_key(key);
+        key
+    }
+
     pub fn respond(&mut self, request: RequestId, answer: Result<Response, Rejection>) {
         self.effects.responses.push((request, answer));
     }

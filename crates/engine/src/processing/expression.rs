@@ -1,8 +1,11 @@
 //! Expressions against the variables of a scope.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use skep_feel::{Binding, EvalContext, Evaluation, Expression, Scope, Value, WarningCode};
+use skep_feel::{
+    Binding, EvalContext, Evaluation, Expression, Number, Scope, Value, Warning, WarningCode,
+};
 use skep_model::TextValue;
 use skep_protocol::document::JsonText;
 use skep_protocol::value::ErrorType;
@@ -10,14 +13,40 @@ use skep_protocol::{Document, Key, Rejection, RejectionType, Response};
 use smallvec::SmallVec;
 
 use super::bpmn::Problem;
+use super::evaluated::{self, Evaluated};
 use super::{Context, Outcome, reject};
 
-/// The few variables that an expression names.
-struct Named(SmallVec<[(Arc<str>, JsonText); 4]>);
+/// Up to so many variables a look at each is cheaper than an index.
+const FEW: usize = 16;
+
+/// The variables that an expression may ask for.
+struct Named {
+    list: SmallVec<[(Arc<str>, JsonText); 4]>,
+    /// By name, when there are more than [`FEW`].
+    index: HashMap<Arc<str>, usize>,
+}
+
+impl Named {
+    fn new(list: SmallVec<[(Arc<str>, JsonText); 4]>) -> Named {
+        let indexed = if list.len() > FEW {
+            list.as_slice()
+        } else {
+            &[]
+        };
+        let names = indexed.iter().enumerate().map(|(i, (n, _))| (n.clone(), i));
+        Named {
+            index: names.collect(),
+            list,
+        }
+    }
+}
 
 impl Scope for Named {
     fn get(&self, name: &str) -> Option<Binding<'_>> {
-        let (_, value) = self.0.iter().find(|(n, _)| &**n == name)?;
+        let (_, value) = match self.index.is_empty() {
+            true => self.list.iter().find(|(n, _)| &**n == name)?,
+            false => self.list.get(*self.index.get(name)?)?,
+        };
         Some(Binding::Json(value))
     }
 }
@@ -32,12 +61,15 @@ fn eval_context(cx: &Context<'_>) -> EvalContext {
 }
 
 /// Evaluates with the variables visible at `scope`; `overlay` hides them.
-pub(crate) fn evaluate(
+///
+/// # Errors
+/// When there is no result, not even null: an assertion failed, or the evaluation took too much.
+pub(crate) fn evaluate<'e>(
     cx: &mut Context<'_>,
-    expression: &Expression,
+    expression: &'e Expression,
     scope: Key,
     overlay: &[(Arc<str>, JsonText)],
-) -> Result<Value, String> {
+) -> Result<Evaluated<'e>, String> {
     let mut named = SmallVec::new();
     for name in expression.variables() {
         let hidden = overlay.iter().rev().find(|(n, _)| n == name);
@@ -49,33 +81,61 @@ pub(crate) fn evaluate(
             named.push((name.clone(), value));
         }
     }
-    let Evaluation { value, warnings } = expression.evaluate(&Named(named), &eval_context(cx));
-    // Other warnings explain a null, which is a result; these mean that there is none.
+    let Evaluation {
+        value, warnings, ..
+    } = expression.evaluate(&Named::new(named), &eval_context(cx));
+    let mut evaluated = Evaluated {
+        value,
+        expression,
+        warnings,
+    };
+    match take_failure(&mut evaluated.warnings) {
+        None => Ok(evaluated),
+        Some(failure) => Err(why_failed(&evaluated, &failure)),
+    }
+}
+
+/// The warning that means that there is no result. The others explain a null, which is a result.
+fn take_failure(warnings: &mut Vec<Warning>) -> Option<Warning> {
     let fatal = |code| {
         matches!(
             code,
             WarningCode::AssertFailure | WarningCode::LimitExceeded
         )
     };
-    match warnings.into_iter().find(|w| fatal(w.code)) {
-        Some(failed) if failed.code == WarningCode::AssertFailure => Err(format!(
-            "Assertion failure on evaluate the expression '{}': {}",
-            expression.text(),
-            cause(&failed.message)
-        )),
-        Some(failed) => Err(format!(
-            "The expression '{}' could not be evaluated: {}",
-            expression.text(),
-            failed.message
-        )),
-        None => Ok(value),
-    }
+    let at = warnings.iter().position(|warning| fatal(warning.code))?;
+    Some(warnings.remove(at))
+}
+
+fn why_failed(evaluated: &Evaluated<'_>, failure: &Warning) -> String {
+    let text = evaluated::shown(evaluated.expression);
+    let message = match failure.code {
+        WarningCode::AssertFailure => {
+            let cause = cause(&failure.message);
+            format!("Assertion failure on evaluate the expression '{text}': {cause}")
+        }
+        _ => format!(
+            "The expression '{text}' could not be evaluated: {}",
+            failure.message
+        ),
+    };
+    evaluated::with_warnings(message, &evaluated.warnings)
 }
 
 /// What the message of a failed assertion says beside that it is one.
 fn cause(message: &str) -> &str {
     let prefix = "Assertion failure on evaluate the expression: ";
     message.strip_prefix(prefix).unwrap_or(message)
+}
+
+/// As [`evaluate`], for a value that an element needs for itself.
+pub(crate) fn extract<'e>(
+    cx: &mut Context<'_>,
+    expression: &'e Expression,
+    scope: Key,
+) -> Result<Evaluated<'e>, Problem> {
+    evaluate(cx, expression, scope, &[])
+        .map_err(|message| Problem::new(ErrorType::ExtractValueError, message))
 }
 
 /// A text, static or computed. Anything but a string (or, where `numbers`, a number) is an error.
@@ -89,47 +149,62 @@ pub(crate) fn text(
         TextValue::Static(text) => return Ok(text.clone()),
         TextValue::Expression(expression) => expression,
     };
-    let value = evaluate(cx, expression, scope, &[])
-        .map_err(|message| Problem::new(ErrorType::ExtractValueError, message))?;
-    match &value {
+    let evaluated = extract(cx, expression, scope)?;
+    match &evaluated.value {
         Value::String(text) => Ok(text.clone()),
-        Value::Number(_) if numbers => Ok(value.to_json().into()),
-        other => Err(Problem::new(
-            ErrorType::ExtractValueError,
-            format!(
-                "Expected result of the expression '{}' to be {}, but was '{}'.",
-                expression.text(),
-                if numbers {
-                    "'STRING' or 'NUMBER'"
-                } else {
-                    "'STRING'"
-                },
-                type_name(other)
-            ),
-        )),
+        Value::Number(_) if numbers => Ok(evaluated.value.to_json().into()),
+        _ if numbers => Err(evaluated.is_not("'STRING' or 'NUMBER'")),
+        _ => Err(evaluated.is_not("'STRING'")),
     }
 }
 
-/// A whole number, static or computed.
+/// The correlation key of a message that an element waits for: a text, or a number as text.
+pub(crate) fn correlation_key(
+    cx: &mut Context<'_>,
+    expression: &Expression,
+    scope: Key,
+) -> Result<Arc<str>, Problem> {
+    let evaluated = extract(cx, expression, scope)?;
+    match &evaluated.value {
+        Value::String(text) => Ok(text.clone()),
+        Value::Number(number) => Ok(number_as_key(number).into()),
+        other => Err(evaluated.problem(format!(
+            "Failed to extract the correlation key for '{}': The value must be either a string or a number, but was '{}'.",
+            evaluated::shown(expression),
+            evaluated::type_name(other)
+        ))),
+    }
+}
+
+/// A number's text as a correlation key: its value without the zeros behind it, so that `1.0` and `1` meet.
+fn number_as_key(number: &Number) -> String {
+    let mut text = number.to_string();
+    if text.contains('.') && !text.contains('E') {
+        text.truncate(text.trim_end_matches('0').trim_end_matches('.').len());
+    }
+    text
+}
+
+/// A whole number, static or computed. What an expression yields behind the decimal point is cut off.
 pub(crate) fn integer(cx: &mut Context<'_>, value: &TextValue, scope: Key) -> Result<i64, Problem> {
-    let wrong = |text: &str, found: &str| {
-        Problem::new(
-            ErrorType::ExtractValueError,
-            format!(
-                "Expected result of the expression '{text}' to be a whole number, but was '{found}'."
-            ),
-        )
-    };
-    match value {
-        TextValue::Static(text) => text.trim().parse().map_err(|_| wrong(text, text)),
-        TextValue::Expression(expression) => {
-            let value = evaluate(cx, expression, scope, &[])
-                .map_err(|message| Problem::new(ErrorType::ExtractValueError, message))?;
-            value.as_i64().ok_or_else(|| match &value {
-                Value::Number(_) => wrong(expression.text(), &value.to_json()),
-                other => wrong(expression.text(), type_name(other)),
-            })
+    let expression = match value {
+        TextValue::Static(text) => {
+            return text.trim().parse().map_err(|_| {
+                let message = format!("Expected '{text}' to be a whole number, but it is not.");
+                Problem::new(ErrorType::ExtractValueError, message)
+            });
         }
+        TextValue::Expression(expression) => expression,
+    };
+    let evaluated = extract(cx, expression, scope)?;
+    match &evaluated.value {
+        Value::Number(number) => number.trunc_i64().ok_or_else(|| {
+            evaluated.problem(format!(
+                "Expected result of the expression '{}' to be a whole number of at most 64 bits, but was '{number}'.",
+                evaluated::shown(expression)
+            ))
+        }),
+        _ => Err(evaluated.is_not("'NUMBER'")),
     }
 }
 
@@ -144,33 +219,13 @@ pub(crate) fn temporal_text(
         TextValue::Static(text) => return Ok(text.clone()),
         TextValue::Expression(expression) => expression,
     };
-    let value = evaluate(cx, expression, scope, &[])
-        .map_err(|message| Problem::new(ErrorType::ExtractValueError, message))?;
-    match &value {
+    let evaluated = extract(cx, expression, scope)?;
+    match &evaluated.value {
         Value::String(text) => Ok(text.clone()),
         Value::Null | Value::Boolean(_) | Value::Number(_) | Value::List(_) | Value::Context(_) => {
-            Err(Problem::new(
-                ErrorType::ExtractValueError,
-                format!(
-                    "Expected result of the expression '{}' to be {expected}, as a value or as text, but was '{}'.",
-                    expression.text(),
-                    type_name(&value)
-                ),
-            ))
+            Err(evaluated.is_not(&format!("{expected}, as a value or as text")))
         }
         temporal => Ok(temporal.to_json().trim_matches('"').into()),
-    }
-}
-
-pub(crate) fn type_name(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "NULL",
-        Value::Boolean(_) => "BOOLEAN",
-        Value::Number(_) => "NUMBER",
-        Value::String(_) => "STRING",
-        Value::List(_) => "ARRAY",
-        Value::Context(_) => "OBJECT",
-        other => other.type_name(),
     }
 }
 
@@ -190,8 +245,10 @@ pub(crate) fn evaluate_for_client(
     };
     let parsed = Expression::parse(text)
         .map_err(|e| invalid(format!("Failed to parse expression '{expression}': {e}")))?;
-    let named = Named(variables.entries().iter().cloned().collect());
-    let Evaluation { value, warnings } = parsed.evaluate(&named, &eval_context(cx));
+    let named = Named::new(variables.entries().iter().cloned().collect());
+    let Evaluation {
+        value, warnings, ..
+    } = parsed.evaluate(&named, &eval_context(cx));
     Ok(Some(Response::ExpressionEvaluated {
         result: value.to_json(),
         warnings: warnings.into_iter().map(|w| w.message).collect(),

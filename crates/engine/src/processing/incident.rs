@@ -6,7 +6,7 @@ use skep_model::ElementKind;
 use skep_protocol::command::MAX_LISTED_INCIDENTS;
 use skep_protocol::intent::IncidentIntent;
 use skep_protocol::response::OpenIncident;
-use skep_protocol::{Key, RejectionType, Response};
+use skep_protocol::{Key, Rejection, RejectionType, Response};
 
 use super::bpmn::{Step, Subject, exclusive_gateway, incidents, lifecycle};
 use super::{Context, Outcome, reject};
@@ -43,13 +43,7 @@ pub(crate) fn list(cx: &mut Context<'_>, after: Key, limit: u32) -> Outcome {
 
 pub(crate) fn resolve(cx: &mut Context<'_>, key: Key) -> Outcome {
     let Some(incident) = cx.state.incidents.get(key).cloned() else {
-        return Err(reject(
-            RejectionType::NotFound,
-            "RESOLVE",
-            format!(
-                "Expected to resolve incident with key '{key}', but no such incident was found"
-            ),
-        ));
+        return Err(not_found(key));
     };
     let job_key = incident.job_key.some();
     if let Some(job_key) = job_key
@@ -83,6 +77,14 @@ pub(crate) fn resolve(cx: &mut Context<'_>, key: Key) -> Outcome {
         Some(ElementState::Terminating) | None => {}
     }
     Ok(Some(Response::Empty))
+}
+
+pub(crate) fn not_found(key: Key) -> Rejection {
+    reject(
+        RejectionType::NotFound,
+        "RESOLVE",
+        format!("Expected to resolve incident with key '{key}', but no such incident was found"),
+    )
 }
 
 /// An activated element has an incident of its own when its completion was put off for too many steps, and a scope when

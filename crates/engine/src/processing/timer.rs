@@ -20,7 +20,8 @@ pub(crate) fn trigger(cx: &mut Context<'_>, key: Key) {
         return;
     };
     let target = ElementIndex(timer.target_element);
-    if timer.repetitions != 1
+    // R0 repeats nothing: it fires once, and not without end.
+    if !matches!(timer.repetitions, 0 | 1)
         && let Some(next) = next_of_cycle(cx, &el, &timer)
     {
         let key = cx.next_key();
@@ -32,7 +33,7 @@ pub(crate) fn trigger(cx: &mut Context<'_>, key: Key) {
 /// The timer of a cycle that follows one that has fired; none at the end of the calendar.
 fn next_of_cycle(cx: &mut Context<'_>, el: &Subject, fired: &TimerValue) -> Option<TimerValue> {
     let text = cycle_of(cx, el, fired)?;
-    let due_date = Cycle::parse(&text).ok()?.next(fired.due_date)?;
+    let due_date = Cycle::parse(&text).ok()?.next(fired.due_date, cx.now)?;
     let repetitions = if fired.repetitions > 0 {
         fired.repetitions - 1
     } else {

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use skep_protocol::document::JsonText;
 use skep_protocol::intent::{VariableDocumentIntent, VariableIntent};
-use skep_protocol::value::{VariableDocumentValue, VariableValue};
-use skep_protocol::{Document, Key, RejectionType, Response};
+use skep_protocol::value::{ProcessInstanceValue, VariableDocumentValue, VariableValue};
+use skep_protocol::{Document, Key, Rejection, RejectionType, Response};
 
 use super::bpmn::Subject;
 use super::{Context, Outcome, reject};
@@ -18,14 +18,7 @@ pub(crate) fn update(
     local: bool,
 ) -> Outcome {
     if cx.state.elements.get(element_instance_key).is_none() {
-        return Err(reject(
-            RejectionType::NotFound,
-            "UPDATE",
-            format!(
-                "Expected to update variables for element with key '{element_instance_key}', but no such element was \
-                 found"
-            ),
-        ));
+        return Err(not_found(element_instance_key));
     }
     if local {
         for (name, value) in variables.entries() {
@@ -38,9 +31,20 @@ pub(crate) fn update(
     let value = VariableDocumentValue {
         scope_key: element_instance_key,
         local,
+        variables: variables.entries().to_vec(),
     };
     cx.event(key, VariableDocumentIntent::Updated, &value);
     Ok(Some(Response::VariablesSet { key }))
+}
+
+pub(crate) fn not_found(element_instance_key: Key) -> Rejection {
+    reject(
+        RejectionType::NotFound,
+        "UPDATE",
+        format!(
+            "Expected to update variables for element with key '{element_instance_key}', but no such element was found"
+        ),
+    )
 }
 
 /// Sets a variable of this very scope. Setting what it already is makes no event.
@@ -48,7 +52,7 @@ pub(crate) fn set_local(cx: &mut Context<'_>, scope: Key, name: &Arc<str>, value
     let Some(row) = cx.state.elements.get(scope) else {
         return;
     };
-    let old = row.variable(name);
+    let old = row.variables.get(name);
     if old.is_some_and(|v| v.value == *value) {
         return;
     }
@@ -70,25 +74,42 @@ pub(crate) fn set_local(cx: &mut Context<'_>, scope: Key, name: &Arc<str>, value
     }
 }
 
-/// Sets each variable in the nearest scope, from `scope` outwards, that has it; else in the outermost one.
+/// A variable of a process instance that is about to begin.
+pub(crate) fn create_before(
+    cx: &mut Context<'_>,
+    instance: &ProcessInstanceValue,
+    name: &Arc<str>,
+    value: &JsonText,
+) {
+    let record = VariableValue {
+        name: name.clone(),
+        value: value.clone(),
+        scope_key: instance.process_instance_key,
+        process_instance_key: instance.process_instance_key,
+        process_definition_key: instance.process_definition_key,
+        root_process_instance_key: instance.root_process_instance_key,
+    };
+    let key = cx.next_key();
+    cx.event(key, VariableIntent::Created, &record);
+}
+
+/// Sets each variable in the nearest scope, from `scope` outwards, that has it with another value; else in the outermost one.
+/// A scope that has it with this value is passed over, as nothing changes there.
 pub(crate) fn propagate(cx: &mut Context<'_>, scope: Key, variables: &[(Arc<str>, JsonText)]) {
     for (name, value) in variables {
-        let target = match cx.state.elements.scope_of_variable(scope, name) {
-            Some(target) => target,
-            None => outermost(cx, scope),
-        };
+        let target = target_scope(cx, scope, name, value);
         set_local(cx, target, name, value);
     }
 }
 
-fn outermost(cx: &mut Context<'_>, scope: Key) -> Key {
-    let mut scope = scope;
-    while let Some(outer) = cx
-        .state
-        .elements
-        .get(scope)
-        .and_then(|row| row.flow_scope_key.some())
+fn target_scope(cx: &mut Context<'_>, from: Key, name: &str, value: &JsonText) -> Key {
+    let mut scope = from;
+    while let Some(row) = cx.state.elements.get(scope)
+        && let Some(outer) = row.flow_scope_key.some()
     {
+        if row.variables.get(name).is_some_and(|v| v.value != *value) {
+            break;
+        }
         scope = outer;
     }
     scope

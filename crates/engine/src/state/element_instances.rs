@@ -3,6 +3,7 @@
 //! The children of a scope form a doubly linked list, newest first, so that adding and removing one of very many stays
 //! cheap.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -10,6 +11,7 @@ use skep_protocol::Key;
 use skep_protocol::document::JsonText;
 
 use super::table::{Row, StoreError, Table, Tables};
+use super::variables::{FEW, ScopeVariables, Variable, VariableNames};
 use crate::remote::Variables;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,20 +20,6 @@ pub enum ElementState {
     Activated,
     Completing,
     Terminating,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Variable {
-    pub key: Key,
-    pub name: Arc<str>,
-    pub value: JsonText,
-}
-
-impl Variable {
-    /// Estimated bytes in memory.
-    fn weight(&self) -> usize {
-        size_of::<Self>() + self.name.len() + self.value.len() + 32
-    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -53,7 +41,7 @@ pub struct ElementInstance {
     pub next_sibling: Key,
     pub previous_sibling: Key,
     pub job_key: Key,
-    pub variables: Vec<Variable>,
+    pub variables: ScopeVariables,
     pub extra: Option<Box<Extra>>,
 }
 
@@ -83,10 +71,6 @@ impl ElementInstance {
         self.extra.get_or_insert_default()
     }
 
-    pub fn variable(&self, name: &str) -> Option<&Variable> {
-        self.variables.iter().find(|v| &*v.name == name)
-    }
-
     /// Tokens that wait on `flow` in front of the joining `gateway` within this scope.
     pub fn waiting_tokens(&self, gateway: u32, flow: u32) -> u32 {
         self.extra
@@ -101,19 +85,46 @@ impl Row for ElementInstance {
     const TABLE: u8 = 2;
 
     fn weight(&self) -> usize {
-        let variables: usize = self.variables.iter().map(Variable::weight).sum();
+        let variables = self.variables.weight();
         size_of::<Self>() + variables + self.extra.as_ref().map_or(0, |_| size_of::<Extra>() + 64)
     }
 }
 
+/// Names and values, each name once.
+pub type Visible = Vec<(Arc<str>, JsonText)>;
+
 pub struct ElementInstances {
     pub table: Table<ElementInstance>,
+    unborn: Unborn,
+}
+
+/// What is known of a process instance before its first event: its variables and what its creation asked for stand before
+/// it in the log, within the same command. So this is never left over between commands, and no state of its own.
+#[derive(Default)]
+struct Unborn {
+    key: Option<Key>,
+    variables: ScopeVariables,
+    extra: Option<Box<Extra>>,
+}
+
+impl Unborn {
+    /// That of the instance with this key.
+    fn of(&mut self, key: Key) -> &mut Unborn {
+        if self.key != Some(key) {
+            *self = Unborn {
+                key: Some(key),
+                ..Unborn::default()
+            };
+        }
+        self
+    }
 }
 
 impl ElementInstances {
     pub fn open(tables: &Arc<Tables>) -> Result<Self, StoreError> {
         Ok(ElementInstances {
             table: Table::open(tables)?,
+            unborn: Unborn::default(),
         })
     }
 
@@ -125,30 +136,40 @@ impl ElementInstances {
         self.table.get_mut(key)
     }
 
-    /// Gives a scope a new variable.
+    /// Gives a scope a new variable; a process instance may get it before it begins.
     pub fn add_variable(&mut self, scope: Key, variable: Variable) {
-        let weight = variable.weight();
-        if let Some(scope) = self.table.get_mut(scope) {
-            scope.variables.push(variable);
-            self.table.add_weight(weight);
+        match self.table.get_mut(scope) {
+            Some(scope) => {
+                let weight = scope.variables.add(variable);
+                self.table.add_weight(weight);
+            }
+            None => drop(self.unborn.of(scope).variables.add(variable)),
+        }
+    }
+
+    /// What few process instances have; of one that begins after its creation as well.
+    pub fn extra_of_process(&mut self, key: Key) -> &mut Extra {
+        match self.table.get_mut(key) {
+            Some(process) => process.extra(),
+            None => self.unborn.of(key).extra.get_or_insert_default(),
         }
     }
 
     /// Gives a variable of a scope another value.
     pub fn set_variable(&mut self, scope: Key, name: &str, value: &JsonText) {
-        let variable = self
-            .table
-            .get_mut(scope)
-            .and_then(|scope| scope.variables.iter_mut().find(|v| &*v.name == name));
-        if let Some(variable) = variable {
-            let grown = value.len().saturating_sub(variable.value.len());
-            variable.value = value.clone();
+        if let Some(scope) = self.table.get_mut(scope) {
+            let grown = scope.variables.set(name, value);
             self.table.add_weight(grown);
         }
     }
 
     /// Adds an instance as the newest child of its flow scope.
     pub fn insert(&mut self, key: Key, mut instance: ElementInstance, consumed_flows: u32) {
+        if self.unborn.key == Some(key) {
+            let unborn = std::mem::take(&mut self.unborn);
+            instance.variables = unborn.variables;
+            instance.extra = unborn.extra;
+        }
         let scope_key = instance.flow_scope_key;
         if let Some(scope) = self.table.get_mut(scope_key) {
             scope.active_children += 1;
@@ -203,7 +224,7 @@ impl ElementInstances {
         let mut scope = key;
         loop {
             let instance = self.get(scope)?;
-            if instance.variable(name).is_some() {
+            if instance.variables.get(name).is_some() {
                 return Some(scope);
             }
             scope = instance.flow_scope_key;
@@ -213,22 +234,30 @@ impl ElementInstances {
     /// The variable that an expression at `key` sees under this name.
     pub fn visible_variable(&mut self, key: Key, name: &str) -> Option<JsonText> {
         let scope = self.scope_of_variable(key, name)?;
-        self.get(scope)?.variable(name).map(|v| v.value.clone())
+        let row = self.get(scope)?;
+        row.variables.get(name).map(|v| v.value.clone())
     }
 
-    /// All variables visible at `key`: the inner scope hides the outer. `names` empty means all.
-    pub fn visible_variables(&mut self, key: Key, names: &[Arc<str>]) -> Vec<(Arc<str>, JsonText)> {
-        let mut found: Vec<(Arc<str>, JsonText)> = Vec::new();
+    /// The variables visible at `key` that are asked for: the inner scope hides the outer.
+    pub fn visible_variables(&mut self, key: Key, names: &VariableNames) -> Visible {
+        let mut found: Visible = Vec::new();
+        let mut hidden = HashSet::new();
         let mut scope = key;
         while let Some(instance) = self.get(scope) {
-            let outer = instance.flow_scope_key;
-            for variable in &instance.variables {
-                let wanted = names.is_empty() || names.contains(&variable.name);
-                if wanted && !found.iter().any(|(name, _)| *name == variable.name) {
+            let (inner, known) = (found.len(), hidden.len());
+            if inner > FEW {
+                hidden.extend(found.iter().skip(known).map(|(name, _)| name.clone()));
+            }
+            for variable in instance.variables.select(names) {
+                let hides = match inner > FEW {
+                    true => hidden.contains(&variable.name),
+                    false => found.iter().take(inner).any(|(n, _)| *n == variable.name),
+                };
+                if !hides {
                     found.push((variable.name.clone(), variable.value.clone()));
                 }
             }
-            scope = outer;
+            scope = instance.flow_scope_key;
         }
         found
     }

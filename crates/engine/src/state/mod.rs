@@ -13,6 +13,7 @@ pub mod processes;
 pub mod subscriptions;
 pub mod table;
 pub mod timers;
+mod variables;
 
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use skep_protocol::Key;
 
 pub use distributions::Distributions;
-pub use element_instances::{ElementInstance, ElementInstances, ElementState, Variable};
+pub use element_instances::{ElementInstance, ElementInstances, ElementState};
 pub use incidents::Incidents;
 pub use jobs::{Job, JobState, Jobs};
 pub use messages::Messages;
@@ -29,6 +30,7 @@ pub use processes::{DeployedProcess, Processes};
 pub use subscriptions::{MessageSubscriptions, ProcessMessageSubscriptions};
 pub use table::{CheckpointWriter, Row, RowStore, StoreError, Table, Tables};
 pub use timers::Timers;
+pub use variables::{ScopeVariables, Variable, VariableNames};
 
 /// The few numbers that are state themselves.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -19,9 +19,39 @@ fn a_thrown_error_is_caught_by_its_code() {
     let job = rig.job("work");
     rig.throw(&job, "card-declined", r#"{"reason":"limit"}"#);
     assert_eq!(rig.completed(instance), ["s", "declined", "refused", "p"]);
-    assert_eq!(rig.variable(instance, "reason").unwrap(), "\"limit\"");
+    let caught = rig.element_key("declined");
+    assert_eq!(rig.variable(caught, "reason").unwrap(), "\"limit\"");
+    assert_eq!(rig.variable(instance, "reason"), None, "it stays there");
     assert_eq!(rig.intents("JOB"), ["CREATED", "ERROR_THROWN"]);
     rig.assert_completed(instance);
+}
+
+/// Only the mappings of the boundary event carry anything out of it.
+#[test]
+fn the_variables_of_an_error_leave_the_boundary_event_by_its_mappings_alone() {
+    let bpmn = |mapped: bool| {
+        let bpmn = Bpmn::process("p")
+            .start("s")
+            .sub_process("sub", |sub| {
+                sub.start("s2").service_task("task", "work").end("e2")
+            })
+            .end("e")
+            .boundary_error("caught", "sub", "E1");
+        let bpmn = match mapped {
+            true => bpmn.output("=why", "seen"),
+            false => bpmn,
+        };
+        bpmn.service_task("after", "after").end("e3")
+    };
+    for (mapped, visible) in [(false, "{}"), (true, r#"{"seen":1}"#)] {
+        let mut rig = Rig::with(bpmn(mapped));
+        rig.create("p", "{}");
+        let job = rig.job("work");
+        rig.throw(&job, "E1", r#"{"why":1}"#);
+        let caught = rig.element_key("caught");
+        assert_eq!(rig.variable(caught, "why").unwrap(), "1");
+        assert_eq!(rig.job("after").variables, visible);
+    }
 }
 
 #[test]
@@ -30,6 +60,16 @@ fn any_other_code_by_the_one_that_catches_all() {
     let instance = rig.create("p", "{}");
     let job = rig.job("work");
     rig.throw(&job, "whatever", "{}");
+    assert_eq!(rig.completed(instance), ["s", "other", "failed", "p"]);
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn an_empty_code_by_the_one_that_catches_all_too() {
+    let mut rig = Rig::with(process());
+    let instance = rig.create("p", "{}");
+    let job = rig.job("work");
+    rig.throw(&job, "", "{}");
     assert_eq!(rig.completed(instance), ["s", "other", "failed", "p"]);
     rig.assert_completed(instance);
 }
@@ -156,7 +196,9 @@ fn an_error_crosses_call_activities() {
     rig.throw(&job, "E1", r#"{"why":1}"#);
     assert_eq!(rig.terminated(called), ["ctask", "child"]);
     assert_eq!(rig.completed(instance), ["s", "caught", "e2", "parent"]);
-    assert_eq!(rig.variable(instance, "why").unwrap(), "1");
+    let caught = rig.element_key("caught");
+    assert_eq!(rig.variable(caught, "why").unwrap(), "1");
+    assert_eq!(rig.variable(instance, "why"), None, "it stays there");
     rig.assert_completed(instance);
 }
 

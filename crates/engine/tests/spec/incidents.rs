@@ -136,3 +136,79 @@ fn open_incidents_are_listed_and_the_list_leaves_no_trace() {
     assert!(rest[0].key > first[1].key);
     assert_eq!(rig.intents("INCIDENT"), ["CREATED"; 3]);
 }
+
+/// The message says what the expression met, so that its reader knows which variable to mend.
+#[test]
+fn the_message_has_the_warnings_of_the_expression() {
+    let around = |p: fn(Bpmn) -> Bpmn| p(Bpmn::process("p").start("s")).end("e");
+    let missing = "The evaluation reported the following warnings:\n\
+                   [NO_VARIABLE_FOUND] No variable found with name 'x'";
+    for (bpmn, message) in [
+        (
+            around(|p| p.service_task("t", "=x")),
+            "Expected result of the expression 'x' to be 'STRING', but was 'NULL'.",
+        ),
+        (
+            around(|p| p.service_task("t", "work").retries("=x")),
+            "Expected result of the expression 'x' to be 'NUMBER', but was 'NULL'.",
+        ),
+        (
+            around(|p| p.catch_message("t", "m", "=x")),
+            "Failed to extract the correlation key for 'x': The value must be either a string or a number, but was 'NULL'.",
+        ),
+        (
+            around(|p| p.catch_duration("t", "=x")),
+            "Expected result of the expression 'x' to be a duration, as a value or as text, but was 'NULL'.",
+        ),
+        (
+            around(|p| p.exclusive("t").when("=x")),
+            "Expected result of the expression 'x' to be 'BOOLEAN', but was 'NULL'.",
+        ),
+        (
+            around(|p| {
+                p.service_task("t", "work")
+                    .input("=assert(x, x != null)", "y")
+            }),
+            "Assertion failure on evaluate the expression 'assert(x, x != null)': The condition is not fulfilled",
+        ),
+    ] {
+        let mut rig = Rig::with(bpmn);
+        rig.create("p", "{}");
+        assert!(
+            rig.incident()
+                .message
+                .starts_with(&format!("{message} {missing}")),
+            "{}",
+            rig.incident().message
+        );
+    }
+}
+
+#[test]
+fn a_message_without_warnings_ends_with_itself() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .service_task("t", "=x")
+        .end("e");
+    let mut rig = Rig::with(bpmn);
+    rig.create("p", r#"{"x":null}"#);
+    assert_eq!(
+        rig.incident().message,
+        "Expected result of the expression 'x' to be 'STRING', but was 'NULL'."
+    );
+}
+
+#[test]
+fn a_message_is_bounded() {
+    let names: Vec<String> = (0..3000).map(|i| format!("unknown{i}")).collect();
+    let expression = format!("={}", names.join(" + "));
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .service_task("t", &expression)
+        .end("e");
+    let mut rig = Rig::with(bpmn);
+    rig.create("p", "{}");
+    let message = rig.incident().message;
+    assert!(message.len() < 16 << 10, "{}", message.len());
+    assert!(message.contains("… and "), "{message}");
+}

@@ -194,32 +194,70 @@ fn a_job_is_offered_again_after_its_time_out() {
     rig.assert_completed(instance);
 }
 
-/// It is offered again: to fail it would take a try from the next worker.
+/// A slow worker's outcome is not lost: it counts as long as no other worker has finished the job.
 #[test]
-fn a_job_whose_time_out_has_passed_cannot_be_failed_by_its_first_worker() {
+fn a_job_can_be_failed_after_its_time_out() {
     let mut rig = Rig::with(process());
     rig.create("p", "{}");
     let job = activate(&mut rig, |_| {}).unwrap().remove(0);
     rig.advance(MINUTE + 1);
-    let fail = Command::FailJob(FailJob {
-        job_key: job.key,
-        retries: 0,
+    rig.fail(&job, 1, MINUTE);
+    assert!(rig.jobs("work").is_empty(), "it backs off");
+    rig.advance(MINUTE);
+    assert_eq!(rig.job("work").retries, 1);
+    rig.advance(10 * MINUTE + 1);
+    rig.fail(&job, 0, 0);
+    assert!(rig.jobs("work").is_empty(), "it waits for its incident");
+    assert_eq!(rig.incident().kind, "JOB_NO_RETRIES");
+}
+
+#[test]
+fn so_can_one_that_no_worker_has_taken() {
+    let mut rig = Rig::with(process());
+    let instance = rig.create("p", "{}");
+    let job_key = rig.events("JOB").next().unwrap().key;
+    rig.send(Command::FailJob(FailJob {
+        job_key,
+        retries: 7,
         retry_back_off: 0,
         error_message: "".into(),
         variables: Document::new(),
-    });
-    let throw = Command::ThrowError(ThrowError {
-        job_key: job.key,
-        error_code: "code".into(),
-        error_message: "".into(),
-        variables: Document::new(),
-    });
-    for late in [fail, throw] {
-        let (kind, reason) = rejected(rig.send(late));
-        assert_eq!(kind, "INVALID_STATE");
-        assert!(reason.contains("not activated"), "{reason}");
+    }))
+    .unwrap();
+    let job = rig.job("work");
+    assert_eq!(job.retries, 7);
+    rig.complete(&job, "{}");
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn a_bpmn_error_counts_after_the_time_out_and_without_activation() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .service_task("task", "work")
+        .end("e")
+        .boundary_error("declined", "task", "E1")
+        .end("refused");
+    let mut rig = Rig::with(bpmn);
+    for timed_out in [true, false] {
+        let instance = rig.create("p", "{}");
+        if timed_out {
+            activate(&mut rig, |_| {}).unwrap();
+            rig.advance(MINUTE + 1);
+        }
+        let job = rig.events("JOB").filter(|j| j.intent == "CREATED").last();
+        let job_key = job.unwrap().key;
+        rig.send(Command::ThrowError(ThrowError {
+            job_key,
+            error_code: "E1".into(),
+            error_message: "".into(),
+            variables: Document::new(),
+        }))
+        .unwrap();
+        assert!(rig.jobs("work").is_empty());
+        assert_eq!(rig.completed(instance), ["s", "declined", "refused", "p"]);
     }
-    assert_eq!(rig.job("work").retries, job.retries);
+    rig.assert_nothing_left();
 }
 
 #[test]

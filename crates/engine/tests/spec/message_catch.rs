@@ -31,6 +31,28 @@ fn a_number_is_a_correlation_key_too() {
     rig.assert_completed(instance);
 }
 
+/// However it is written: what a publisher sees is its value.
+#[test]
+fn a_whole_number_is_a_correlation_key_without_a_fraction() {
+    for (value, key) in [
+        ("1.0", "1"),
+        ("1e3", "1000"),
+        ("-0.0", "0"),
+        ("1.50", "1.5"),
+        ("12345678901234567890", "12345678901234567890"),
+        ("1.50e-3", "0.0015"),
+        ("1e-200", "1E-200"),
+    ] {
+        let mut rig = Rig::with(process());
+        let instance = rig.create("p", &format!(r#"{{"order":{value}}}"#));
+        let subscription = rig.events("PROCESS_MESSAGE_SUBSCRIPTION").next().unwrap();
+        assert_eq!(subscription.text("correlationKey"), key, "{value}");
+        rig.publish("paid", key, 0, "{}");
+        rig.work("work", "{}");
+        rig.assert_completed(instance);
+    }
+}
+
 #[test]
 fn a_missing_correlation_key_is_an_incident_that_variables_mend() {
     let mut rig = Rig::with(process());

@@ -78,7 +78,7 @@ fn retries_that_are_no_number_of_tries_are_an_incident() {
     for (tries, said) in [
         ("-1", "from 0 to"),
         ("99999999999", "from 0 to"),
-        ("2.7", "'2.7'"),
+        ("1e40", "whole number"),
     ] {
         let bpmn = Bpmn::process("p")
             .start("start")
@@ -93,6 +93,53 @@ fn retries_that_are_no_number_of_tries_are_an_incident() {
         rig.set_variables(instance, r#"{"tries":2}"#, false);
         rig.resolve(incident.key).unwrap();
         assert_eq!(rig.job("work").retries, 2);
+    }
+}
+
+#[test]
+fn a_fraction_of_a_try_is_cut_off() {
+    for (tries, retries) in [("2.5", 2), ("2.99", 2), ("0.5", 0), ("4.0", 4)] {
+        let bpmn = Bpmn::process("p")
+            .start("start")
+            .service_task("task", "work")
+            .retries(&format!("={tries}"))
+            .end("end");
+        let mut rig = Rig::with(bpmn);
+        rig.create("p", "{}");
+        assert_eq!(rig.job("work").retries, retries, "{tries}");
+    }
+}
+
+#[test]
+fn empty_retries_are_the_default() {
+    for text in ["", " "] {
+        let bpmn = Bpmn::process("p")
+            .start("start")
+            .service_task("task", "work")
+            .retries(text)
+            .end("end");
+        let mut rig = Rig::with(bpmn);
+        rig.create("p", "{}");
+        assert_eq!(rig.job("work").retries, 3);
+    }
+}
+
+/// The deployment takes any text, as the task may never be reached.
+#[test]
+fn retries_that_are_no_number_are_an_incident() {
+    for text in ["many", "-1", "1.5", "3000000000"] {
+        let bpmn = Bpmn::process("p")
+            .start("start")
+            .service_task("task", "work")
+            .retries(text)
+            .end("end");
+        let mut rig = Rig::with(bpmn);
+        let instance = rig.create("p", "{}");
+        let incident = rig.incident();
+        assert_eq!(incident.kind, "EXTRACT_VALUE_ERROR");
+        assert!(incident.message.contains(text), "{}", incident.message);
+        rig.cancel(instance).unwrap();
+        rig.assert_terminated(instance);
     }
 }
 

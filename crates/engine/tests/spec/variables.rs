@@ -64,6 +64,52 @@ fn the_same_value_again_is_no_event() {
     assert_eq!(r, ["CREATED", "UPDATED"]);
 }
 
+/// What a scope already holds is no change there: the value is set further out, where somebody may wait for it.
+#[test]
+fn an_unchanged_local_variable_goes_on_outwards() {
+    let mut rig = Rig::with(process());
+    let instance = rig.create("p", "{}");
+    let (sub, task) = (rig.element_key("sub"), rig.element_key("task"));
+    rig.work("work", r#"{"t":1,"m":2}"#);
+    assert_eq!(rig.variable(sub, "t"), None);
+    assert_eq!(rig.variable(instance, "t").unwrap(), "1");
+    assert_eq!(rig.variable(task, "m"), None);
+    assert_eq!(rig.variable(sub, "m").unwrap(), "2");
+    assert_eq!(rig.variable(instance, "m"), None);
+    assert_eq!(rig.job("after").variables, r#"{"t":1}"#);
+}
+
+#[test]
+fn so_does_one_that_is_set_by_a_client() {
+    let mut rig = Rig::with(process());
+    let instance = rig.create("p", r#"{"m":5}"#);
+    let (sub, task) = (rig.element_key("sub"), rig.element_key("task"));
+    rig.set_variables(task, r#"{"t":1}"#, false);
+    assert_eq!(rig.variable(instance, "t").unwrap(), "1");
+    rig.set_variables(task, r#"{"m":1}"#, false);
+    assert_eq!(rig.variable(sub, "m").unwrap(), "1");
+    assert_eq!(rig.variable(instance, "m").unwrap(), "1", "it was 5");
+    let keys: Vec<_> = rig.events("VARIABLE").map(|v| v.key).collect();
+    rig.set_variables(task, r#"{"t":1,"m":1}"#, false);
+    let unchanged: Vec<_> = rig.events("VARIABLE").map(|v| v.key).collect();
+    assert_eq!(keys, unchanged, "what the outermost scope has is no event");
+}
+
+#[test]
+fn and_one_that_a_called_process_gives_back() {
+    let parent = Bpmn::process("parent")
+        .start("s")
+        .call_activity("call", "child")
+        .input("=1", "x")
+        .end("e");
+    let child = Bpmn::process("child").start("cs").end("ce");
+    let mut rig = Rig::with(child);
+    rig.deploy(parent);
+    let instance = rig.create("parent", "{}");
+    assert_eq!(rig.variable(instance, "x").unwrap(), "1");
+    rig.assert_completed(instance);
+}
+
 #[test]
 fn an_unknown_scope_is_refused() {
     let mut rig = Rig::with(process());

@@ -325,7 +325,8 @@ impl Rig {
                     &mut self.streams,
                 );
                 self.settle(id);
-                if !due.more {
+                // A cycle that is late is due again at once.
+                if !due.more && due.next.is_none_or(|next| next > now) {
                     break;
                 }
             }

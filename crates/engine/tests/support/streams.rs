@@ -31,7 +31,7 @@ impl JobStreams for Streams {
             stream: 7,
             worker: "streamer".into(),
             timeout: super::MINUTE,
-            fetch_variables: self.fetch_variables.clone().into(),
+            fetch_variables: self.fetch_variables.iter().cloned().collect(),
         })
     }
 

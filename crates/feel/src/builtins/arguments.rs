@@ -3,9 +3,18 @@
 use std::sync::Arc;
 
 use super::Failure;
-use crate::eval::quote;
+use crate::eval::{Evaluator, quote};
 use crate::value::{Context, Function, List};
 use crate::{Number, Value};
+
+/// Pays for work that is about to be done; a failure ends the builtin when the evaluation has to end.
+pub(super) fn paid(evaluator: &mut Evaluator<'_>, steps: usize) -> Result<(), Failure> {
+    if evaluator.charge(steps) {
+        Ok(())
+    } else {
+        Err(Failure::new("The evaluation was stopped"))
+    }
+}
 
 pub(super) fn wrong(expected: &str, found: &Value) -> Failure {
     Failure::new(format!("Expected {expected} but found '{}'", quote(found)))

@@ -1,9 +1,10 @@
 use std::sync::Arc;
 
-use super::arguments::{at, context, items, wrong};
+use super::arguments::{at, context, items, paid, wrong};
 use super::{Failure, Outcome};
 use crate::eval::Evaluator;
-use crate::{Context, ContextBuilder, Value, WarningCode};
+use crate::value::{KEY, SLOT};
+use crate::{Context, ContextBuilder, Value, WarningCode, prices};
 
 /// Deepest list of keys.
 const MAX_KEYS: usize = 100;
@@ -48,6 +49,10 @@ fn lookup(context: &Context, key: &str) -> Outcome {
 pub(super) fn get_entries(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     let source = context(arguments, 0)?;
     let (key_name, value_name): (Arc<str>, Arc<str>) = (Arc::from("key"), Arc::from("value"));
+    let bytes = Context::EMPTY + 2 * (SLOT + KEY);
+    if !evaluator.hold(bytes.saturating_mul(source.len() as u64)) {
+        return Ok(Value::Null);
+    }
     let entries = source.entries().iter().map(|(key, value)| {
         Value::Context(Context::new(vec![
             (Arc::clone(&key_name), Value::String(Arc::clone(key))),
@@ -93,6 +98,7 @@ fn put(
             Some(other) => return Err(wrong("Context", other)),
         }
     };
+    paid(evaluator, prices::ENTRY * source.len())?;
     let mut builder = ContextBuilder::from_context(source);
     builder.put(Arc::clone(key), inner);
     Ok(evaluator.context(builder))
@@ -104,9 +110,7 @@ pub(super) fn context_merge(evaluator: &mut Evaluator<'_>, arguments: &[Value]) 
         let Value::Context(context) = part else {
             return Err(wrong("Context", part));
         };
-        if !evaluator.charge(context.len()) {
-            return Ok(Value::Null);
-        }
+        paid(evaluator, prices::ENTRY * context.len())?;
         for (key, value) in context.entries() {
             builder.put(Arc::clone(key), value.clone());
         }

@@ -1,13 +1,16 @@
+use std::fmt::Write;
 use std::sync::Arc;
 
-use super::arguments::{at, text, whole, wrong};
+use super::arguments::{at, paid, text, whole, wrong};
 use super::{Failure, Outcome};
 use crate::eval::{Evaluator, quote};
 use crate::syntax::ast::Expr;
 use crate::syntax::{ParseOptions, parse_expression};
 use crate::temporal::parse_duration;
+use crate::value::Bounded;
 use crate::{
-    Context, Date, DateTime, Expression, Number, Rounding, Time, Value, YearMonthDuration, Zone,
+    Date, DateTime, Expression, Number, Rounding, Time, Value, YearMonthDuration, Zone, json,
+    prices,
 };
 
 pub(super) fn string(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
@@ -15,10 +18,12 @@ pub(super) fn string(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outc
         Value::Null => Value::Null,
         Value::String(text) => Value::String(Arc::clone(text)),
         other => {
-            if !evaluator.charge(other.weight() as usize) {
-                return Ok(Value::Null);
+            paid(evaluator, prices::walk(other))?;
+            let mut out = Bounded::new(evaluator.room());
+            match write!(out, "{other}") {
+                Ok(()) => evaluator.text(out.text),
+                Err(_) => evaluator.overfull(),
             }
-            evaluator.text(other.to_string())
         }
     })
 }
@@ -257,20 +262,22 @@ pub(super) fn years_and_months_duration(_: &mut Evaluator<'_>, arguments: &[Valu
 
 pub(super) fn from_json(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     let source = text(arguments, 0)?;
-    evaluator.charge(source.len() >> 3);
-    match Value::from_json(source) {
-        Ok(value) => Ok(evaluator.bounded(value)),
+    match json::read(source, evaluator.room()) {
+        Ok(Some(value)) => {
+            paid(evaluator, prices::read_json(source.len(), value.heap()))?;
+            Ok(evaluator.foreign(value))
+        }
+        Ok(None) => Ok(evaluator.overfull()),
         Err(error) => Err(Failure::new(format!("Failed to parse JSON: {error}"))),
     }
 }
 
 pub(super) fn to_json(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     let value = at(arguments, 0);
-    evaluator.charge(value.weight() as usize);
-    Ok(if evaluator.is_stopped() {
-        Value::Null
-    } else {
-        evaluator.text(value.to_json())
+    paid(evaluator, prices::walk(value))?;
+    Ok(match value.to_json_within(evaluator.room()) {
+        Some(text) => evaluator.text(text),
+        None => evaluator.overfull(),
     })
 }
 
@@ -319,6 +326,5 @@ pub(super) fn context(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Out
             _ => return Err(wrong("a context with a new key and a value", entry)),
         }
     }
-    let context: Context = builder.build();
-    Ok(evaluator.bounded(Value::Context(context)))
+    Ok(evaluator.context(builder))
 }

@@ -1,17 +1,19 @@
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::hash::{BuildHasher, RandomState};
 
-use super::arguments::{at, function, items, list, whole, wrong};
+use smallvec::SmallVec;
+
+use super::arguments::{at, function, items, list, paid, whole, wrong};
 use super::{Failure, Outcome};
 use crate::eval::Evaluator;
-use crate::value::Function;
-use crate::{Number, Value};
+use crate::value::{Function, Hashed, List, SLOT};
+use crate::{Number, Value, prices};
 
 pub(super) fn list_contains(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     let items = list(arguments, 0)?;
-    evaluator.charge(items.weight() as usize);
+    let wanted = at(arguments, 1);
     Ok(Value::Boolean(
-        items.iter().any(|item| item == at(arguments, 1)),
+        items.iter().any(|item| evaluator.equal(item, wanted)),
     ))
 }
 
@@ -85,9 +87,6 @@ pub(super) fn concatenate(evaluator: &mut Evaluator<'_>, arguments: &[Value]) ->
     let mut all = Vec::new();
     for index in 0..arguments.len() {
         let items = list(arguments, index)?;
-        if !evaluator.charge(items.len()) {
-            return Ok(Value::Null);
-        }
         all.extend_from_slice(&items);
     }
     Ok(evaluator.list(all))
@@ -134,82 +133,43 @@ pub(super) fn reverse(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Out
 
 pub(super) fn index_of(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     let items = list(arguments, 0)?;
-    evaluator.charge(items.weight() as usize);
-    let matching = items
-        .iter()
-        .enumerate()
-        .filter(|(_, item)| *item == at(arguments, 1));
-    let positions = matching
-        .map(|(index, _)| Value::from(index as i64 + 1))
-        .collect();
+    let wanted = at(arguments, 1);
+    let mut positions = Vec::new();
+    for (index, item) in items.iter().enumerate() {
+        if evaluator.equal(item, wanted) {
+            positions.push(Value::from(index as i64 + 1));
+        }
+    }
     Ok(evaluator.list(positions))
 }
 
-/// What equal values have in common, for scalars that equal only their own type.
-#[derive(PartialEq, Eq, Hash)]
-enum Key {
-    Null,
-    Boolean(bool),
-    Number(Number),
-    String(Arc<str>),
-}
-
-fn key(value: &Value) -> Option<Key> {
-    match value {
-        Value::Null => Some(Key::Null),
-        Value::Boolean(value) => Some(Key::Boolean(*value)),
-        Value::Number(value) => Some(Key::Number(value.clone())),
-        Value::String(value) => Some(Key::String(Arc::clone(value))),
-        _ => None,
-    }
-}
-
 /// Each different value once, in the order of its first appearance, with how often it appears.
-fn tally(
-    evaluator: &mut Evaluator<'_>,
-    values: impl IntoIterator<Item = Value>,
-) -> Vec<(Value, usize)> {
+fn tally(evaluator: &mut Evaluator<'_>, values: &[Value]) -> Result<Vec<(Value, usize)>, Failure> {
+    let hasher = RandomState::new();
     let mut found: Vec<(Value, usize)> = Vec::new();
-    let mut index: HashMap<Key, usize> = HashMap::new();
-    let mut others: Vec<usize> = Vec::new();
+    // Where the values of a hash stand; there is nearly always one.
+    let mut index: HashMap<u64, SmallVec<[usize; 1]>> = HashMap::new();
     for value in values {
-        let known = match key(&value) {
-            Some(key) => match index.entry(key) {
-                std::collections::hash_map::Entry::Occupied(entry) => Some(*entry.get()),
-                std::collections::hash_map::Entry::Vacant(entry) => {
-                    entry.insert(found.len());
-                    None
-                }
-            },
-            None => {
-                if !evaluator.charge(
-                    1 + others
-                        .len()
-                        .saturating_mul(value.weight().min(1 << 20) as usize),
-                ) {
-                    return found;
-                }
-                let same = others
-                    .iter()
-                    .copied()
-                    .find(|at| found.get(*at).is_some_and(|(other, _)| *other == value));
-                if same.is_none() {
-                    others.push(found.len());
-                }
-                same
-            }
-        };
+        paid(evaluator, prices::TALLY + prices::walk(value))?;
+        let places = index.entry(hasher.hash_one(Hashed(value))).or_default();
+        let known = places
+            .iter()
+            .copied()
+            .find(|at| found.get(*at).is_some_and(|(other, _)| other == value));
         match known.and_then(|at| found.get_mut(at)) {
             Some(entry) => entry.1 += 1,
-            None => found.push((value, 1)),
+            None => {
+                places.push(found.len());
+                found.push((value.clone(), 1));
+            }
         }
     }
-    found
+    Ok(found)
 }
 
 pub(super) fn distinct_values(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     let items = list(arguments, 0)?;
-    let found = tally(evaluator, items.iter().cloned())
+    let found = tally(evaluator, &items)?
         .into_iter()
         .map(|(value, _)| value)
         .collect();
@@ -218,7 +178,7 @@ pub(super) fn distinct_values(evaluator: &mut Evaluator<'_>, arguments: &[Value]
 
 pub(super) fn duplicate_values(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     let items = list(arguments, 0)?;
-    let found = tally(evaluator, items.iter().cloned());
+    let found = tally(evaluator, &items)?;
     let found = found
         .into_iter()
         .filter(|(_, count)| *count > 1)
@@ -236,9 +196,8 @@ pub(super) fn union(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outco
 
 pub(super) fn flatten(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     let items = list(arguments, 0)?;
-    if items.weight() > evaluator.cx.limits.max_values {
-        return Ok(evaluator.bounded(Value::List(items)));
-    }
+    // Lists that occur several times are walked as often.
+    paid(evaluator, prices::walk(at(arguments, 0)))?;
     let mut flat = Vec::new();
     // The lists that are being walked, innermost last.
     let mut open = vec![(items, 0usize)];
@@ -254,12 +213,17 @@ pub(super) fn flatten(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Out
                         let inner = inner.clone();
                         open.push((inner, 0));
                     }
-                    other => flat.push(other.clone()),
+                    other => {
+                        if !evaluator.hold(SLOT) {
+                            return Ok(Value::Null);
+                        }
+                        flat.push(other.clone());
+                    }
                 }
             }
         }
     }
-    Ok(evaluator.list(flat))
+    Ok(evaluator.counted_list(flat))
 }
 
 pub(super) fn partition(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
@@ -268,6 +232,8 @@ pub(super) fn partition(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> O
         .ok()
         .filter(|size| *size > 0);
     let size = size.ok_or_else(|| Failure::new("The size must be at least 1"))?;
+    let count = items.len().div_ceil(size) as u64;
+    evaluator.hold(List::EMPTY * count + SLOT * items.len() as u64);
     let parts = items
         .chunks(size)
         .map(|part| Value::list(part.to_vec()))
@@ -300,9 +266,7 @@ fn merge_sort(
             while let (Some((a, left_rest)), Some((b, right_rest))) =
                 (left.split_first(), right.split_first())
             {
-                if !evaluator.charge(1) {
-                    return Ok(Vec::new());
-                }
+                paid(evaluator, prices::TURN)?;
                 let second_first = match precedes {
                     Some(function) => {
                         evaluator
@@ -310,7 +274,7 @@ fn merge_sort(
                             .as_bool()
                             == Some(true)
                     }
-                    None => match b.compare(a) {
+                    None => match evaluator.order(b, a) {
                         Some(order) => order.is_lt(),
                         None => return Err(wrong("values that can be compared", b)),
                     },
@@ -338,7 +302,7 @@ pub(super) fn mode(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcom
     if let Some(other) = items.iter().find(|item| !matches!(item, Value::Number(_))) {
         return Err(wrong("Number", other));
     }
-    let found = tally(evaluator, items.iter().cloned());
+    let found = tally(evaluator, &items)?;
     let most = found.iter().map(|(_, count)| *count).max().unwrap_or(0);
     let modes = found
         .into_iter()

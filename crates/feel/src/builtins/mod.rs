@@ -4,6 +4,7 @@ mod arguments;
 mod boolean;
 mod context;
 mod conversion;
+mod cycle;
 mod list;
 mod numeric;
 mod pattern;

@@ -1,7 +1,7 @@
-use super::arguments::{at, number, whole, wrong};
+use super::arguments::{at, number, paid, whole, wrong};
 use super::{Failure, Outcome};
 use crate::eval::Evaluator;
-use crate::{DayTimeDuration, Number, Rounding, Value, YearMonthDuration};
+use crate::{DayTimeDuration, Number, Rounding, Value, YearMonthDuration, prices};
 
 /// Decimals that a scale may ask for.
 const SCALES: std::ops::RangeInclusive<i64> = -6111..=6176;
@@ -73,8 +73,10 @@ pub(super) fn abs(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
 }
 
 pub(super) fn modulo(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
-    evaluator.charge(10);
     let (dividend, divisor) = (number(arguments, 0)?, number(arguments, 1)?);
+    if dividend.is_wide() || divisor.is_wide() {
+        paid(evaluator, prices::ROOT)?;
+    }
     dividend
         .modulo(divisor)
         .map(Value::Number)
@@ -82,21 +84,21 @@ pub(super) fn modulo(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outc
 }
 
 pub(super) fn sqrt(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
-    evaluator.charge(10);
+    paid(evaluator, prices::ROOT)?;
     let root = number(arguments, 0)?.sqrt();
     root.map(Value::Number)
         .ok_or_else(|| Failure::new("The number is negative"))
 }
 
 pub(super) fn log(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
-    evaluator.charge(50);
+    paid(evaluator, prices::TRANSCENDENT)?;
     let log = number(arguments, 0)?.ln();
     log.map(Value::Number)
         .ok_or_else(|| Failure::new("The number is not positive"))
 }
 
 pub(super) fn exp(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
-    evaluator.charge(50);
+    paid(evaluator, prices::TRANSCENDENT)?;
     let power = number(arguments, 0)?.exp();
     power
         .map(Value::Number)

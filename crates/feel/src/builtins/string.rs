@@ -3,11 +3,11 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use super::arguments::{at, list, text, whole, wrong};
+use super::arguments::{at, list, paid, text, whole, wrong};
 use super::pattern::pattern;
 use super::{Failure, Outcome};
-use crate::Value;
 use crate::eval::Evaluator;
+use crate::{Value, prices};
 
 pub(super) fn substring(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     let source = text(arguments, 0)?;
@@ -100,7 +100,7 @@ fn too_hard<E>(_: E) -> Failure {
 
 pub(super) fn matches(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     let source = text(arguments, 0)?;
-    evaluator.charge(50 + source.len());
+    paid(evaluator, prices::pattern(source.len()))?;
     let pattern = pattern(text(arguments, 1)?, flags(arguments, 2)?)?;
     pattern
         .is_match(&**source)
@@ -110,10 +110,10 @@ pub(super) fn matches(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Out
 
 pub(super) fn replace(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     let (source, replacement) = (text(arguments, 0)?, text(arguments, 2)?);
-    evaluator.charge(50 + source.len());
+    paid(evaluator, prices::pattern(source.len()))?;
     super::pattern::check_replacement(replacement)?;
     let pattern = pattern(text(arguments, 1)?, flags(arguments, 3)?)?;
-    let limit = evaluator.cx.limits.max_values.saturating_mul(32) as usize;
+    let limit = evaluator.room() as usize;
     let mut out = String::new();
     let mut last = 0;
     for found in pattern.captures_iter(&**source) {
@@ -123,7 +123,7 @@ pub(super) fn replace(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Out
         super::pattern::expand(&found, replacement, &mut out);
         last = whole.end();
         if out.len() > limit {
-            return Ok(evaluator.text(out));
+            return Ok(evaluator.overfull());
         }
     }
     out.push_str(source.get(last..).unwrap_or_default());
@@ -132,7 +132,7 @@ pub(super) fn replace(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Out
 
 pub(super) fn split(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     let source = text(arguments, 0)?;
-    evaluator.charge(50 + source.len());
+    paid(evaluator, prices::pattern(source.len()))?;
     let pattern = pattern(text(arguments, 1)?, "")?;
     let mut parts = Vec::new();
     let mut last = 0;
@@ -142,24 +142,30 @@ pub(super) fn split(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outco
             // Nothing between the ends of the text and an empty match.
             continue;
         }
-        parts.push(Value::from(
-            source.get(last..found.start()).unwrap_or_default(),
-        ));
+        let part = Value::from(source.get(last..found.start()).unwrap_or_default());
+        if !evaluator.hold(part.memory()) {
+            return Ok(Value::Null);
+        }
+        parts.push(part);
         last = found.end();
     }
     parts.push(Value::from(source.get(last..).unwrap_or_default()));
-    Ok(evaluator.list(parts))
+    Ok(evaluator.counted_list(parts))
 }
 
 pub(super) fn extract(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     let source = text(arguments, 0)?;
-    evaluator.charge(50 + source.len());
+    paid(evaluator, prices::pattern(source.len()))?;
     let pattern = pattern(text(arguments, 1)?, "")?;
     let mut parts = Vec::new();
     for found in pattern.find_iter(&**source) {
-        parts.push(Value::from(found.map_err(too_hard)?.as_str()));
+        let part = Value::from(found.map_err(too_hard)?.as_str());
+        if !evaluator.hold(part.memory()) {
+            return Ok(Value::Null);
+        }
+        parts.push(part);
     }
-    Ok(evaluator.list(parts))
+    Ok(evaluator.counted_list(parts))
 }
 
 pub(super) fn string_join(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
@@ -173,7 +179,7 @@ pub(super) fn string_join(evaluator: &mut Evaluator<'_>, arguments: &[Value]) ->
     if !evaluator.charge(items.len()) {
         return Ok(Value::Null);
     }
-    let limit = evaluator.cx.limits.max_values.saturating_mul(32) as usize;
+    let limit = evaluator.room() as usize;
     let mut out = String::from(prefix);
     let mut first = true;
     for item in items.iter() {
@@ -187,7 +193,7 @@ pub(super) fn string_join(evaluator: &mut Evaluator<'_>, arguments: &[Value]) ->
         }
         out.push_str(part);
         if out.len() > limit {
-            break;
+            return Ok(evaluator.overfull());
         }
     }
     out.push_str(suffix);

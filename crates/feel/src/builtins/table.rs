@@ -1,7 +1,9 @@
 //! All builtins, in the order of the documentation.
 
 use super::{Builtin, Signature};
-use super::{boolean, context, conversion, list, numeric, range, statistics, string, temporal};
+use super::{
+    boolean, context, conversion, cycle, list, numeric, range, statistics, string, temporal,
+};
 
 /// An overload with exactly these parameters.
 const fn of(parameters: &'static [&'static str]) -> Signature {
@@ -908,6 +910,15 @@ pub(super) static BUILTINS: &[Builtin] = &[
             r#"last day of month(date("2024-02-10"))"#,
             r#"@"2024-02-29""#,
         ),
+    },
+    Builtin {
+        name: "cycle",
+        group: "temporal",
+        summary: "The text of a timer cycle: how often it fires (without end if that is null or absent) and after what interval.",
+        signatures: &[of(&["interval"]), of(&["repetitions", "interval"])],
+        run: cycle::cycle,
+        pure: true,
+        example: (r#"cycle(3, duration("PT1H"))"#, r#""R3/PT1H""#),
     },
     Builtin {
         name: "before",

@@ -25,7 +25,7 @@ pub(super) fn fold(node: Node) -> Node {
     let cx = EvalContext {
         limits: Limits {
             max_steps: 10_000,
-            max_values: 10_000,
+            max_memory: 1 << 20,
             max_depth: 200,
         },
         ..EvalContext::default()

@@ -1,5 +1,6 @@
 //! What names mean: locals, items of filters, captured values, variables.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::{ItemKey, Node};
@@ -24,6 +25,8 @@ enum Entry {
 pub(super) struct Names {
     frames: Vec<Frame>,
     pub variables: Vec<Arc<str>>,
+    /// Their places, by name: there may be very many.
+    places: HashMap<Arc<str>, usize>,
 }
 
 impl Names {
@@ -31,6 +34,7 @@ impl Names {
         Names {
             frames: vec![Frame::default()],
             variables: Vec::new(),
+            places: HashMap::new(),
         }
     }
 
@@ -148,12 +152,12 @@ impl Names {
     }
 
     pub fn variable(&mut self, name: &Arc<str>) -> usize {
-        match self.variables.iter().position(|known| known == name) {
-            Some(position) => position,
-            None => {
-                self.variables.push(Arc::clone(name));
-                self.variables.len() - 1
-            }
+        if let Some(place) = self.places.get(name) {
+            return *place;
         }
+        let place = self.variables.len();
+        self.variables.push(Arc::clone(name));
+        self.places.insert(Arc::clone(name), place);
+        place
     }
 }

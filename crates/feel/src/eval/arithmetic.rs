@@ -4,29 +4,39 @@ use super::{Evaluator, quote};
 use crate::number::{Number, Rounding};
 use crate::syntax::ast::ArithmeticOp;
 use crate::temporal::{DateTime, DayTimeDuration, Time, YearMonthDuration, Zone, day_time_between};
-use crate::{Value, WarningCode};
+use crate::{Value, WarningCode, prices};
 
 impl Evaluator<'_> {
     pub(super) fn arithmetic(&mut self, op: ArithmeticOp, left: Value, right: Value) -> Value {
         if let (Value::Number(a), Value::Number(b)) = (&left, &right) {
+            let price = match op {
+                ArithmeticOp::Divide => prices::DIVISION + prices::numbers(a, b),
+                ArithmeticOp::Power => prices::power(b),
+                _ => prices::numbers(a, b),
+            };
+            if !self.charge(price) {
+                return Value::Null;
+            }
             let result = match op {
                 ArithmeticOp::Add => a.add(b),
                 ArithmeticOp::Subtract => a.sub(b),
                 ArithmeticOp::Multiply => a.mul(b),
                 ArithmeticOp::Divide => a.div(b),
-                ArithmeticOp::Power => {
-                    self.charge(50);
-                    a.pow(b)
-                }
+                ArithmeticOp::Power => a.pow(b),
             };
             if let Some(number) = result {
-                return Value::Number(number);
+                return self.scalar(Value::Number(number));
             }
             return self.arithmetic_failed(op, &left, &right);
         }
         if let (ArithmeticOp::Add, Value::String(a), Value::String(b)) = (op, &left, &right) {
-            return self.text(format!("{a}{b}"));
+            let bytes = a.len() + b.len();
+            if !self.hold(0) || bytes as u64 > self.room() {
+                return self.overfull();
+            }
+            return self.text([&**a, &**b].concat());
         }
+        self.charge(prices::TEMPORAL);
         let result = match op {
             ArithmeticOp::Add => add(&left, &right),
             ArithmeticOp::Subtract => subtract(&left, &right),
@@ -35,13 +45,13 @@ impl Evaluator<'_> {
             ArithmeticOp::Power => None,
         };
         match result {
-            Some(value) => value,
+            Some(value) => self.scalar(value),
             None => self.arithmetic_failed(op, &left, &right),
         }
     }
 
     fn arithmetic_failed(&mut self, op: ArithmeticOp, left: &Value, right: &Value) -> Value {
-        if !self.keeps_warnings() {
+        if !self.charge(prices::FAILURE) || !self.keeps_warnings() {
             return Value::Null;
         }
         let (a, b) = (quote(left), quote(right));

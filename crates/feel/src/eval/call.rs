@@ -7,8 +7,8 @@ use smallvec::SmallVec;
 use super::{Evaluator, quote};
 use crate::builtins::Builtin;
 use crate::compile::Node;
-use crate::value::{Closure, Function, FunctionKind};
-use crate::{EmptyScope, EvalContext, Evaluation, Value, WarningCode};
+use crate::value::{Closure, Function, FunctionKind, SLOT};
+use crate::{EmptyScope, EvalContext, Evaluation, Value, WarningCode, prices};
 
 impl Evaluator<'_> {
     pub(super) fn call_builtin(&mut self, builtin: &'static Builtin, arguments: &[Node]) -> Value {
@@ -21,13 +21,13 @@ impl Evaluator<'_> {
 
     fn run_builtin(&mut self, builtin: &'static Builtin, arguments: &[Value]) -> Value {
         // What a function reads is work, too.
-        let size: usize = arguments.iter().map(|argument| argument.size()).sum();
-        if !self.charge(1 + size) {
+        if !self.charge(prices::CALL + arguments.iter().map(size).sum::<usize>()) {
             return Value::Null;
         }
         match builtin.run(self, arguments) {
-            Ok(value) => value,
+            Ok(value) => self.scalar(value),
             Err(failure) => {
+                self.charge(prices::FAILURE);
                 let message = format!(
                     "Failed to invoke function '{}': {}",
                     builtin.name(),
@@ -128,17 +128,22 @@ impl Evaluator<'_> {
             );
             return self.fail(WarningCode::NoFunctionFound, message);
         }
-        if !self.charge(1) {
+        if !self.charge(prices::CALL) {
             return Value::Null;
         }
         match function.kind() {
             FunctionKind::Closure(closure) => self.run_closure(closure, arguments),
             FunctionKind::Host(host) => {
-                let Evaluation { value, warnings } = host.call(&arguments, &self.remaining());
+                let Evaluation {
+                    value,
+                    warnings,
+                    steps,
+                } = host.call(&arguments, &self.remaining());
                 for warning in warnings {
                     self.warn(warning.code, warning.message);
                 }
-                self.bounded(value)
+                self.charge(usize::try_from(steps).unwrap_or(usize::MAX));
+                self.foreign(value)
             }
             FunctionKind::Builtin(_) => Value::Null,
         }
@@ -148,7 +153,7 @@ impl Evaluator<'_> {
         for (argument, kind) in arguments.iter().zip(closure.body.types.iter()) {
             if let Some(kind) = kind
                 && !argument.is_null()
-                && !super::types::is_instance(argument, kind, &closure.body.host_types)
+                && !self.is_instance(argument, kind, &closure.body.host_types)
             {
                 let message = format!(
                     "The argument '{}' has not the type of its parameter",
@@ -156,6 +161,10 @@ impl Evaluator<'_> {
                 );
                 return self.fail(WarningCode::InvalidType, message);
             }
+        }
+        let held = self.held();
+        if !self.charge(closure.body.frame >> 2) || !self.hold(SLOT * closure.body.frame as u64) {
+            return Value::Null;
         }
         let base = self.slots.len();
         self.slots.extend(arguments);
@@ -169,7 +178,18 @@ impl Evaluator<'_> {
         let value = self.eval(&closure.body.node);
         self.base = outer;
         self.slots.truncate(base);
+        self.keep(held, &value);
         value
+    }
+}
+
+/// The work of reading a value itself, without the values inside.
+fn size(value: &Value) -> usize {
+    match value {
+        Value::String(text) => prices::search(text.len()),
+        Value::List(list) => list.len(),
+        Value::Context(context) => context.len(),
+        _ => 0,
     }
 }
 

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::{Evaluator, quote};
 use crate::syntax::ast::CompareOp;
-use crate::{Value, WarningCode};
+use crate::{Value, WarningCode, prices};
 
 pub(super) fn order_holds(op: CompareOp, order: Ordering) -> bool {
     match op {
@@ -33,8 +33,8 @@ impl Evaluator<'_> {
 
     /// Without a warning.
     fn compares(&mut self, op: CompareOp, left: &Value, right: &Value) -> Option<bool> {
-        if left.weight() > 1 {
-            self.charge(left.weight() as usize);
+        if !self.charge(prices::comparison(left, right)) {
+            return None;
         }
         match op {
             CompareOp::Equal | CompareOp::NotEqual => {
@@ -43,6 +43,17 @@ impl Evaluator<'_> {
             }
             _ => left.compare(right).map(|order| order_holds(op, order)),
         }
+    }
+
+    /// Whether two values are equal: what FEEL cannot compare is not.
+    pub fn equal(&mut self, left: &Value, right: &Value) -> bool {
+        self.charge(prices::comparison(left, right)) && left == right
+    }
+
+    /// The order of two values of one ordered type.
+    pub fn order(&mut self, left: &Value, right: &Value) -> Option<Ordering> {
+        self.charge(prices::comparison(left, right));
+        left.compare(right)
     }
 
     pub(super) fn between(&mut self, value: &Value, low: &Value, high: &Value) -> Value {

@@ -3,7 +3,7 @@
 use super::{Evaluator, quote};
 use crate::compile::{FilterKind, FilterNode, Node};
 use crate::value::List;
-use crate::{Value, WarningCode};
+use crate::{Value, WarningCode, prices};
 
 impl Evaluator<'_> {
     pub(super) fn filter(&mut self, node: &FilterNode) -> Value {
@@ -48,11 +48,14 @@ impl Evaluator<'_> {
     ) -> Value {
         let mut kept = kept;
         for item in list.iter().skip(from) {
-            if !self.charge(1) {
+            if !self.charge(prices::TURN) {
                 return Value::Null;
             }
             self.set(slot, item.clone());
-            if let Value::Boolean(true) = self.eval(condition) {
+            let held = self.held();
+            let keeps = self.eval(condition);
+            self.keep(held, &keeps);
+            if let Value::Boolean(true) = keeps {
                 kept.push(item.clone());
             }
         }

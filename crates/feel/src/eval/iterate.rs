@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 
 use super::{Evaluator, quote};
 use crate::compile::{ForNode, IteratorNode, Node, QuantifiedNode};
-use crate::value::List;
-use crate::{Value, WarningCode};
+use crate::value::{List, SLOT};
+use crate::{Value, WarningCode, prices};
 
 /// What a loop runs over.
 enum Items {
@@ -25,12 +25,14 @@ impl<'a> Evaluator<'a> {
         if let Some(slot) = node.partial {
             self.set(slot, Value::List(List::new(Vec::new())));
             let _ = self.each(&node.iterators, &mut failed, &mut |this| {
-                let value = this.eval(&node.body);
+                let value = this.turn(&node.body);
                 // Taken out of its slot, the list grows in place unless the body kept it.
                 if let Value::List(mut list) = this.take(slot) {
                     if list.is_shared() {
-                        this.charge(list.len());
+                        this.charge(prices::ITEM * list.len());
+                        this.hold(List::EMPTY + SLOT * list.len() as u64);
                     }
+                    this.hold(SLOT);
                     list.push(value);
                     let list = this.bounded(Value::List(list));
                     this.set(slot, list);
@@ -40,31 +42,32 @@ impl<'a> Evaluator<'a> {
             let value = self.take(slot);
             return if failed { Value::Null } else { value };
         }
-        let mut weight = 0u64;
         let _ = self.each(&node.iterators, &mut failed, &mut |this| {
-            let value = this.eval(&node.body);
-            weight = weight.saturating_add(value.weight());
+            let value = this.turn(&node.body);
+            this.hold(SLOT);
             values.push(value);
-            if weight > this.cx.limits.max_values {
-                this.stop(format!(
-                    "A result holds more than {} values",
-                    this.cx.limits.max_values
-                ));
-            }
             this.flow()
         });
         if failed {
             Value::Null
         } else {
-            self.list(values)
+            self.counted_list(values)
         }
+    }
+
+    /// The value of a body, of whose work nothing else remains.
+    fn turn(&mut self, body: &Node) -> Value {
+        let held = self.held();
+        let value = self.eval(body);
+        self.keep(held, &value);
+        value
     }
 
     pub(super) fn quantified(&mut self, node: &QuantifiedNode) -> Value {
         let mut failed = false;
         let mut result = Some(node.every);
         let _ = self.each(&node.iterators, &mut failed, &mut |this| {
-            match this.eval(&node.body) {
+            match this.turn(&node.body) {
                 Value::Boolean(value) if value != node.every => {
                     result = Some(value);
                     return ControlFlow::Break(());
@@ -132,7 +135,7 @@ impl<'a> Evaluator<'a> {
         failed: &mut bool,
         visit: Visit<'_, 'a>,
     ) -> ControlFlow<()> {
-        if !self.charge(1) {
+        if !self.charge(prices::TURN) {
             return ControlFlow::Break(());
         }
         self.set(slot, item);

@@ -1,6 +1,7 @@
 //! Walks the compiled form. Never fails: what cannot be done is null and leaves a warning.
 
 mod arithmetic;
+mod budget;
 mod call;
 mod compare;
 mod filter;
@@ -17,9 +18,10 @@ use smallvec::SmallVec;
 use crate::compile::{ClosureNode, ItemKey, Node, RangeNode, Test};
 use crate::syntax::HostTypes;
 use crate::syntax::ast::{ArithmeticOp, CompareOp, Type};
-use crate::value::{Context, ContextBuilder, Function, List, Range, Value};
-use crate::{EvalContext, Evaluation, Scope, Warning, WarningCode};
+use crate::value::{Context, Function, Range, Value};
+use crate::{EvalContext, Evaluation, Scope, Warning, WarningCode, prices};
 pub(crate) use arithmetic::add;
+use budget::Budget;
 use variables::Variable;
 
 /// More warnings than this are not kept.
@@ -38,9 +40,8 @@ pub(crate) struct Evaluator<'a> {
     slots: SmallVec<[Value; 8]>,
     base: usize,
     warnings: Vec<Warning>,
-    steps: u64,
+    budget: Budget,
     depth: u32,
-    stopped: bool,
     random: u64,
 }
 
@@ -63,17 +64,20 @@ impl<'a> Evaluator<'a> {
             slots,
             base: 0,
             warnings: Vec::new(),
-            steps: 0,
+            budget: Budget::new(cx, prices::start(names.len() + frame)),
             depth: 0,
-            stopped: false,
             random: cx.seed,
         }
     }
 
     pub fn finish(self, value: Value) -> Evaluation {
-        let value = if self.stopped { Value::Null } else { value };
         Evaluation {
-            value,
+            value: if self.is_stopped() {
+                Value::Null
+            } else {
+                value
+            },
+            steps: self.budget.used(),
             warnings: self.warnings,
         }
     }
@@ -95,74 +99,13 @@ impl<'a> Evaluator<'a> {
 
     /// Whether another warning would be kept: if not, its message need not be made.
     pub fn keeps_warnings(&self) -> bool {
-        self.warnings.len() < MAX_WARNINGS && !self.stopped
+        self.warnings.len() < MAX_WARNINGS && !self.is_stopped()
     }
 
     /// A warning, and null.
     pub fn fail(&mut self, code: WarningCode, message: impl Into<String>) -> Value {
         self.warn(code, message);
         Value::Null
-    }
-
-    /// Ends the evaluation.
-    pub fn stop(&mut self, message: impl Into<String>) -> Value {
-        if !self.stopped {
-            self.warnings.truncate(MAX_WARNINGS - 1);
-            self.warn(WarningCode::LimitExceeded, message);
-            self.stopped = true;
-        }
-        Value::Null
-    }
-
-    pub fn is_stopped(&self) -> bool {
-        self.stopped
-    }
-
-    /// Counts work. False when the evaluation has to end.
-    pub fn charge(&mut self, steps: usize) -> bool {
-        self.steps = self.steps.saturating_add(steps as u64);
-        if self.steps > self.cx.limits.max_steps {
-            self.stop(format!(
-                "The evaluation needs more than {} steps",
-                self.cx.limits.max_steps
-            ));
-        }
-        !self.stopped
-    }
-
-    /// The context for a function of the host: with the limits that are left.
-    fn remaining(&self) -> EvalContext {
-        let mut cx = self.cx.clone();
-        cx.limits.max_steps = cx.limits.max_steps.saturating_sub(self.steps);
-        cx.limits.max_depth = cx.limits.max_depth.saturating_sub(self.depth);
-        cx
-    }
-
-    /// Passes a value that was just built, unless it is too large.
-    pub fn bounded(&mut self, value: Value) -> Value {
-        if value.weight() > self.cx.limits.max_values {
-            return self.stop(format!(
-                "A result holds more than {} values",
-                self.cx.limits.max_values
-            ));
-        }
-        if value.depth() > self.cx.limits.max_depth {
-            return self.stop(format!(
-                "A result is nested more than {} levels",
-                self.cx.limits.max_depth
-            ));
-        }
-        value
-    }
-
-    pub fn list(&mut self, items: Vec<Value>) -> Value {
-        self.charge(items.len());
-        self.bounded(Value::List(List::new(items)))
-    }
-
-    pub fn text(&mut self, text: String) -> Value {
-        self.charge(text.len() >> 5);
-        self.bounded(Value::from(text))
     }
 
     /// 64 random bits from the seed (SplitMix64).
@@ -199,7 +142,7 @@ impl<'a> Evaluator<'a> {
             Node::CompareVar(op, var, constant) => self.compare_variable(*op, *var, constant),
             Node::And(terms) => self.and(terms),
             _ => {
-                if self.stopped {
+                if !self.charge(prices::NODE) {
                     return Value::Null;
                 }
                 if self.depth >= self.cx.limits.max_depth {
@@ -270,6 +213,7 @@ impl<'a> Evaluator<'a> {
     }
 
     fn arithmetic_chain(&mut self, first: &Node, rest: &[(ArithmeticOp, Node)]) -> Value {
+        self.charge(prices::NODE * rest.len());
         let mut value = self.eval(first);
         for (op, operand) in rest {
             let right = self.eval(operand);
@@ -313,7 +257,7 @@ impl<'a> Evaluator<'a> {
 
     fn instance_of(&mut self, value: &Node, kind: &(Type, HostTypes)) -> Value {
         let value = self.eval(value);
-        Value::Boolean(types::is_instance(&value, &kind.0, &kind.1))
+        Value::Boolean(self.is_instance(&value, &kind.0, &kind.1))
     }
 
     fn path_node(&mut self, base: &Node, name: &Arc<str>) -> Value {
@@ -332,10 +276,11 @@ impl<'a> Evaluator<'a> {
             Arc::clone(&closure.body),
             captured,
         );
-        self.bounded(Value::Function(Arc::new(function)))
+        self.function_of(function, closure.captured.len())
     }
 
     fn and(&mut self, terms: &[Node]) -> Value {
+        self.charge(terms.len());
         let mut result = Value::Boolean(true);
         for term in terms {
             match self.eval(term) {
@@ -348,6 +293,7 @@ impl<'a> Evaluator<'a> {
     }
 
     fn or(&mut self, terms: &[Node]) -> Value {
+        self.charge(terms.len());
         let mut result = Value::Boolean(false);
         for term in terms {
             match self.eval(term) {
@@ -374,13 +320,7 @@ impl<'a> Evaluator<'a> {
             self.set(*slot, value.clone());
             values.push((Arc::clone(key), value));
         }
-        self.bounded(Value::Context(Context::new(values)))
-    }
-
-    pub fn context(&mut self, builder: ContextBuilder) -> Value {
-        let context = builder.build();
-        self.charge(context.len());
-        self.bounded(Value::Context(context))
+        self.context_of(Context::new(values))
     }
 
     /// A range, when both ends are of one ordered type.
@@ -403,12 +343,8 @@ impl<'a> Evaluator<'a> {
             );
             return self.fail(WarningCode::InvalidType, message);
         }
-        Value::Range(Arc::new(Range::new(
-            start,
-            start_included,
-            end,
-            end_included,
-        )))
+        let range = Range::new(start, start_included, end, end_included);
+        self.scalar(Value::Range(Arc::new(range)))
     }
 
     fn comparison_range(&mut self, op: CompareOp, bound: &Node) -> Value {
@@ -431,7 +367,7 @@ impl<'a> Evaluator<'a> {
                 );
             }
         };
-        Value::Range(Arc::new(range))
+        self.scalar(Value::Range(Arc::new(range)))
     }
 }
 

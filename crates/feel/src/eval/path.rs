@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Evaluator, quote};
 use crate::temporal::DayTimeDuration;
-use crate::{Value, WarningCode};
+use crate::{Value, WarningCode, prices};
 
 impl Evaluator<'_> {
     /// `base.name`; for a list, of each of its items.
@@ -32,7 +32,7 @@ impl Evaluator<'_> {
                 }
                 self.depth += 1;
                 for item in items.iter() {
-                    if !self.charge(1) {
+                    if !self.charge(prices::TURN) {
                         break;
                     }
                     values.push(self.path(item, name));

@@ -1,8 +1,8 @@
 //! Unary tests.
 
 use super::Evaluator;
-use crate::Value;
 use crate::compile::{Node, Test};
+use crate::{Value, prices};
 
 impl Evaluator<'_> {
     /// Whether one of the tests holds for the input.
@@ -57,17 +57,20 @@ impl Evaluator<'_> {
                 }
             },
             Value::List(items) => {
-                if !self.charge(items.weight() as usize) {
+                if !self.charge(prices::ITEM * items.len() + prices::comparison(input, value)) {
                     return None;
                 }
                 if input.equals(value) == Some(true) {
                     return Some(true);
                 }
-                Some(items.iter().any(|item| match item {
-                    Value::Range(range) if !matches!(input, Value::Range(_)) => {
-                        range.contains(input) == Some(true)
-                    }
-                    item => input.equals(item) == Some(true),
+                Some(items.iter().any(|item| {
+                    self.charge(prices::comparison(input, item))
+                        && match item {
+                            Value::Range(range) if !matches!(input, Value::Range(_)) => {
+                                range.contains(input) == Some(true)
+                            }
+                            item => input.equals(item) == Some(true),
+                        }
                 }))
             }
             // A condition on other variables.

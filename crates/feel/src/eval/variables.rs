@@ -7,7 +7,7 @@ use super::Evaluator;
 use super::compare::order_holds;
 use crate::syntax::ast::CompareOp;
 use crate::value::{Function, Value};
-use crate::{Binding, WarningCode, builtins, json};
+use crate::{Binding, WarningCode, builtins, json, prices};
 
 /// After so many searches in a JSON variable it is read as a whole.
 const MAX_SEARCHES: u32 = 8;
@@ -68,8 +68,14 @@ impl<'a> Evaluator<'a> {
     }
 
     fn read_json(&mut self, text: &str) -> Value {
-        match Value::from_json(text) {
-            Ok(value) => value,
+        match json::read(text, self.room()) {
+            Ok(Some(value)) => {
+                let memory = value.heap();
+                self.charge(prices::read_json(text.len(), memory));
+                self.hold_variable(memory);
+                value
+            }
+            Ok(None) => self.overfull(),
             Err(error) => self.fail(
                 WarningCode::InvalidType,
                 format!("Can't read the variable: {error}"),
@@ -84,8 +90,13 @@ impl<'a> Evaluator<'a> {
         {
             *searches += 1;
             let text = *text;
-            self.charge(text.len() >> 8);
-            if let Some(part) = json::find_path(text, path) {
+            let part = json::find_path(text, path);
+            // All before the part, or the whole text.
+            let skipped = part.map_or(text.len(), |part| {
+                (part.as_ptr() as usize).saturating_sub(text.as_ptr() as usize)
+            });
+            self.charge(prices::skip_json(skipped));
+            if let Some(part) = part {
                 return self.read_json(part);
             }
         }

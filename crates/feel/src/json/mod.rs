@@ -5,6 +5,7 @@ mod scan;
 mod write;
 
 pub use read::JsonError;
+pub(crate) use read::read;
 pub(crate) use scan::{find_path, members, unescape};
 
 /// Deepest nesting of JSON that becomes values.

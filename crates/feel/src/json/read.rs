@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use super::MAX_JSON_DEPTH;
 use crate::number::Number;
-use crate::value::{Context, List, Value};
+use crate::value::{Context, KEY, List, SHARED, SLOT, Value};
 
 /// The text is not JSON.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -18,23 +18,35 @@ impl Value {
     /// Reads JSON. Numbers keep their digits (34 significant ones), objects become contexts with the order of their keys;
     /// of equal keys the first one is read. At most 200 levels deep.
     pub fn from_json(text: &str) -> Result<Value, JsonError> {
-        let mut reader = Reader {
-            text,
-            at: 0,
-            keys: Vec::new(),
-            next_key: 0,
-            entries: 4,
-        };
-        reader.space();
-        let value = reader.value(0)?;
-        reader.space();
-        if reader.at < text.len() {
-            Err(reader.error("expected the end of the text"))
-        } else {
-            Ok(value)
-        }
+        read(text, u64::MAX).map(Option::unwrap_or_default)
     }
 }
+
+/// Reads JSON; nothing, when the value would take more memory than there is room.
+pub(crate) fn read(text: &str, room: u64) -> Result<Option<Value>, JsonError> {
+    let mut reader = Reader {
+        text,
+        at: 0,
+        keys: Vec::new(),
+        next_key: 0,
+        entries: 4,
+        room,
+    };
+    reader.space();
+    let value = match reader.value(0) {
+        Err(error) if error.message == NO_ROOM => return Ok(None),
+        other => other?,
+    };
+    reader.space();
+    if reader.at < text.len() {
+        Err(reader.error("expected the end of the text"))
+    } else {
+        Ok(Some(value))
+    }
+}
+
+/// The value takes more memory than there is room.
+const NO_ROOM: &str = "the value takes too much memory";
 
 /// Objects in a list mostly have the same keys: the last ones are kept to be shared.
 const KEPT_KEYS: usize = 64;
@@ -47,6 +59,8 @@ struct Reader<'a> {
     next_key: usize,
     /// The number of entries of the last object.
     entries: usize,
+    /// Bytes that values may still take.
+    room: u64,
 }
 
 impl<'a> Reader<'a> {
@@ -54,6 +68,18 @@ impl<'a> Reader<'a> {
         JsonError {
             offset: self.at,
             message,
+        }
+    }
+
+    /// Counts the memory of what is being built.
+    #[inline]
+    fn take(&mut self, bytes: u64) -> Result<(), JsonError> {
+        match self.room.checked_sub(bytes) {
+            Some(room) => {
+                self.room = room;
+                Ok(())
+            }
+            None => Err(self.error(NO_ROOM)),
         }
     }
 
@@ -73,6 +99,7 @@ impl<'a> Reader<'a> {
         match self.peek() {
             Some(b'"') => {
                 let (raw, escaped) = self.raw_string()?;
+                self.take(SHARED + raw.len() as u64)?;
                 Ok(Value::String(if escaped {
                     Arc::from(self.unescape(raw)?)
                 } else {
@@ -204,6 +231,7 @@ impl<'a> Reader<'a> {
             return Err(self.error("nested more than 200 levels"));
         }
         self.at += 1;
+        self.take(List::EMPTY)?;
         let mut items = Vec::new();
         self.space();
         if self.peek() == Some(b']') {
@@ -212,6 +240,7 @@ impl<'a> Reader<'a> {
         }
         loop {
             self.space();
+            self.take(SLOT)?;
             items.push(self.value(depth + 1)?);
             self.space();
             match self.peek() {
@@ -230,6 +259,7 @@ impl<'a> Reader<'a> {
             return Err(self.error("nested more than 200 levels"));
         }
         self.at += 1;
+        self.take(Context::EMPTY)?;
         self.space();
         if self.peek() == Some(b'}') {
             self.at += 1;
@@ -243,6 +273,7 @@ impl<'a> Reader<'a> {
                 return Err(self.error("expected a key"));
             }
             let key = self.key()?;
+            self.take(SLOT + KEY + key.len() as u64)?;
             self.space();
             if self.peek() != Some(b':') {
                 return Err(self.error("expected ':'"));

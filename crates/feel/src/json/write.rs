@@ -1,46 +1,12 @@
-use std::fmt::Write;
+use std::fmt::{self, Write};
 
-use crate::value::Value;
+use crate::value::{Bounded, Value};
 
 impl Value {
     /// Appends this value as JSON. Temporal values and ranges become their text, functions null.
     pub fn write_json(&self, out: &mut String) {
-        match self {
-            Value::Null | Value::Function(_) => out.push_str("null"),
-            Value::Boolean(true) => out.push_str("true"),
-            Value::Boolean(false) => out.push_str("false"),
-            Value::Number(number) => push(out, number),
-            Value::String(text) => write_string(out, text),
-            Value::List(items) => {
-                out.push('[');
-                for (index, item) in items.iter().enumerate() {
-                    if index > 0 {
-                        out.push(',');
-                    }
-                    item.write_json(out);
-                }
-                out.push(']');
-            }
-            Value::Context(context) => {
-                out.push('{');
-                for (index, (key, value)) in context.entries().iter().enumerate() {
-                    if index > 0 {
-                        out.push(',');
-                    }
-                    write_string(out, key);
-                    out.push(':');
-                    value.write_json(out);
-                }
-                out.push('}');
-            }
-            // The text of temporal values holds nothing that JSON escapes.
-            Value::Date(value) => push_quoted(out, value),
-            Value::Time(value) => push_quoted(out, value),
-            Value::DateTime(value) => push_quoted(out, value),
-            Value::YearMonthDuration(value) => push_quoted(out, value),
-            Value::DayTimeDuration(value) => push_quoted(out, value),
-            Value::Range(range) => write_string(out, &range.to_string()),
-        }
+        // Writing to a string does not fail.
+        let _ = write(self, out);
     }
 
     /// This value as JSON text.
@@ -49,21 +15,57 @@ impl Value {
         self.write_json(&mut out);
         out
     }
+
+    /// This value as JSON text, unless that is longer than so many bytes: parts that a value shares are written every
+    /// time, so that a small value can have a long text.
+    pub fn to_json_within(&self, max_bytes: u64) -> Option<String> {
+        let mut out = Bounded::new(max_bytes);
+        write(self, &mut out).ok()?;
+        Some(out.text)
+    }
 }
 
-fn push(out: &mut String, value: &impl std::fmt::Display) {
-    // Writing to a string does not fail.
-    let _ = write!(out, "{value}");
+fn write(value: &Value, out: &mut impl Write) -> fmt::Result {
+    match value {
+        Value::Null | Value::Function(_) => out.write_str("null"),
+        Value::Boolean(true) => out.write_str("true"),
+        Value::Boolean(false) => out.write_str("false"),
+        Value::Number(number) => write!(out, "{number}"),
+        Value::String(text) => write_string(out, text),
+        Value::List(items) => {
+            out.write_char('[')?;
+            for (index, item) in items.iter().enumerate() {
+                if index > 0 {
+                    out.write_char(',')?;
+                }
+                write(item, out)?;
+            }
+            out.write_char(']')
+        }
+        Value::Context(context) => {
+            out.write_char('{')?;
+            for (index, (key, value)) in context.entries().iter().enumerate() {
+                if index > 0 {
+                    out.write_char(',')?;
+                }
+                write_string(out, key)?;
+                out.write_char(':')?;
+                write(value, out)?;
+            }
+            out.write_char('}')
+        }
+        // The text of temporal values holds nothing that JSON escapes.
+        Value::Date(value) => write!(out, "\"{value}\""),
+        Value::Time(value) => write!(out, "\"{value}\""),
+        Value::DateTime(value) => write!(out, "\"{value}\""),
+        Value::YearMonthDuration(value) => write!(out, "\"{value}\""),
+        Value::DayTimeDuration(value) => write!(out, "\"{value}\""),
+        Value::Range(range) => write_string(out, &range.to_string()),
+    }
 }
 
-fn push_quoted(out: &mut String, value: &impl std::fmt::Display) {
-    out.push('"');
-    push(out, value);
-    out.push('"');
-}
-
-fn write_string(out: &mut String, text: &str) {
-    out.push('"');
+fn write_string(out: &mut impl Write, text: &str) -> fmt::Result {
+    out.write_char('"')?;
     let mut start = 0;
     for (at, byte) in text.bytes().enumerate() {
         let escape = match byte {
@@ -75,14 +77,14 @@ fn write_string(out: &mut String, text: &str) {
             0..=31 => "",
             _ => continue,
         };
-        out.push_str(text.get(start..at).unwrap_or_default());
+        out.write_str(text.get(start..at).unwrap_or_default())?;
         if escape.is_empty() {
-            let _ = write!(out, "\\u{byte:04x}");
+            write!(out, "\\u{byte:04x}")?;
         } else {
-            out.push_str(escape);
+            out.write_str(escape)?;
         }
         start = at + 1;
     }
-    out.push_str(text.get(start..).unwrap_or_default());
-    out.push('"');
+    out.write_str(text.get(start..).unwrap_or_default())?;
+    out.write_char('"')
 }

@@ -103,6 +103,12 @@ impl Number {
         }
     }
 
+    /// Beyond the fast form: arithmetic takes longer, and the digits stand in an allocation of their own.
+    #[inline]
+    pub(crate) fn is_wide(&self) -> bool {
+        matches!(self.0, Repr::Wide(_))
+    }
+
     /// Builds a number from any mantissa and exponent, rounding half-even to 34 digits. `None` when it is too large.
     pub(crate) fn from_parts(mantissa: i128, exponent: i64) -> Option<Number> {
         let (mut mantissa, mut exponent) = (mantissa, exponent);

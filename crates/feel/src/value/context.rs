@@ -1,6 +1,6 @@
 use std::sync::{Arc, OnceLock};
 
-use super::Value;
+use super::{SHARED, Value};
 
 /// Contexts with more entries than this are looked up through an index.
 const LINEAR: usize = 16;
@@ -13,24 +13,30 @@ struct Inner {
     entries: Vec<(Arc<str>, Value)>,
     /// Positions sorted by key, made at the first look-up in a large context.
     index: OnceLock<Box<[u32]>>,
-    weight: u64,
+    heap: u64,
     depth: u32,
 }
 
+/// Bytes of a key in a context, without its text.
+pub(crate) const KEY: u64 = size_of::<Arc<str>>() as u64;
+
 impl Context {
+    /// Bytes without entries.
+    pub(crate) const EMPTY: u64 = SHARED + size_of::<Inner>() as u64;
+
     /// A context of these entries; the keys must differ.
     pub fn new(entries: Vec<(Arc<str>, Value)>) -> Context {
-        let (mut weight, mut depth) = (1u64, 0u32);
+        let (mut heap, mut depth) = (Context::EMPTY, 0u32);
         for (key, value) in &entries {
-            weight = weight
-                .saturating_add(value.weight())
-                .saturating_add(key.len() as u64 >> 5);
+            heap = heap
+                .saturating_add(value.memory())
+                .saturating_add(KEY + key.len() as u64);
             depth = depth.max(value.depth());
         }
         Context(Arc::new(Inner {
             entries,
             index: OnceLock::new(),
-            weight,
+            heap,
             depth: depth + 1,
         }))
     }
@@ -73,8 +79,8 @@ impl Context {
         self.0.entries.is_empty()
     }
 
-    pub(crate) fn weight(&self) -> u64 {
-        self.0.weight
+    pub(crate) fn heap(&self) -> u64 {
+        self.0.heap
     }
 
     pub(crate) fn depth(&self) -> u32 {

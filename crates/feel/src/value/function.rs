@@ -1,7 +1,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::Value;
+use super::{SHARED, Value};
 use crate::builtins::Builtin;
 use crate::compile::Body;
 use crate::{EvalContext, Evaluation};
@@ -34,11 +34,14 @@ pub(crate) enum FunctionKind {
 pub(crate) struct Closure {
     pub body: Arc<Body>,
     pub captured: Vec<Value>,
-    pub weight: u64,
+    pub heap: u64,
     pub depth: u32,
 }
 
 impl Function {
+    /// Bytes of one that captures nothing.
+    pub(crate) const EMPTY: u64 = SHARED + size_of::<Function>() as u64;
+
     /// A function that the host evaluates.
     pub fn host(parameters: Vec<Arc<str>>, function: Arc<dyn HostFunction>) -> Function {
         Function {
@@ -52,16 +55,16 @@ impl Function {
         body: Arc<Body>,
         captured: Vec<Value>,
     ) -> Function {
-        let weight = captured
-            .iter()
-            .fold(1u64, |sum, value| sum.saturating_add(value.weight()));
+        let heap = captured.iter().fold(Function::EMPTY, |sum, value| {
+            sum.saturating_add(value.memory())
+        });
         let depth = 1 + captured.iter().map(Value::depth).max().unwrap_or(0);
         Function {
             parameters,
             kind: FunctionKind::Closure(Closure {
                 body,
                 captured,
-                weight,
+                heap,
                 depth,
             }),
         }
@@ -87,10 +90,10 @@ impl Function {
         &self.kind
     }
 
-    pub(crate) fn weight(&self) -> u64 {
+    pub(crate) fn heap(&self) -> u64 {
         match &self.kind {
-            FunctionKind::Closure(closure) => closure.weight,
-            _ => 1,
+            FunctionKind::Closure(closure) => closure.heap,
+            _ => Function::EMPTY,
         }
     }
 

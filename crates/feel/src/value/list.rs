@@ -1,7 +1,7 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use super::Value;
+use super::{SHARED, Value};
 
 /// An immutable, shared list. Dereferences to a slice.
 #[derive(Clone)]
@@ -9,27 +9,30 @@ pub struct List(Arc<Inner>);
 
 struct Inner {
     items: Vec<Value>,
-    weight: u64,
+    heap: u64,
     depth: u32,
 }
 
 impl List {
+    /// Bytes without items.
+    pub(crate) const EMPTY: u64 = SHARED + size_of::<Inner>() as u64;
+
     /// A list of these items.
     pub fn new(items: Vec<Value>) -> List {
-        let (mut weight, mut depth) = (1u64, 0u32);
+        let (mut heap, mut depth) = (List::EMPTY, 0u32);
         for item in &items {
-            weight = weight.saturating_add(item.weight());
+            heap = heap.saturating_add(item.memory());
             depth = depth.max(item.depth());
         }
         List(Arc::new(Inner {
             items,
-            weight,
+            heap,
             depth: depth + 1,
         }))
     }
 
-    pub(crate) fn weight(&self) -> u64 {
-        self.0.weight
+    pub(crate) fn heap(&self) -> u64 {
+        self.0.heap
     }
 
     pub(crate) fn depth(&self) -> u32 {
@@ -43,10 +46,10 @@ impl List {
 
     /// Adds an item in place when nobody else holds the list.
     pub(crate) fn push(&mut self, item: Value) {
-        let (weight, depth) = (item.weight(), item.depth());
+        let (memory, depth) = (item.memory(), item.depth());
         if let Some(inner) = Arc::get_mut(&mut self.0) {
             inner.items.push(item);
-            inner.weight = inner.weight.saturating_add(weight);
+            inner.heap = inner.heap.saturating_add(memory);
             inner.depth = inner.depth.max(depth + 1);
         } else {
             let mut items = Vec::with_capacity(self.0.items.len() + 1);

@@ -3,19 +3,22 @@
 mod compare;
 mod context;
 mod function;
+mod hash;
 mod list;
 mod print;
 mod range;
 
 use std::sync::Arc;
 
+pub(crate) use context::KEY;
 pub use context::{Context, ContextBuilder};
 pub use function::{Function, HostFunction};
 pub use list::List;
 pub use range::Range;
 
 pub(crate) use function::{Closure, FunctionKind};
-pub(crate) use print::write_quoted;
+pub(crate) use hash::Hashed;
+pub(crate) use print::{Bounded, write_quoted};
 
 use crate::number::Number;
 use crate::temporal::{Date, DateTime, DayTimeDuration, Time, YearMonthDuration};
@@ -51,6 +54,11 @@ pub enum Value {
     /// A function literal, a builtin used as a value, or a function of the host.
     Function(Arc<Function>),
 }
+
+/// Bytes of the place that a value stands in.
+pub(crate) const SLOT: u64 = size_of::<Value>() as u64;
+/// Bytes that a shared allocation takes besides its content: its two counters, and the allocator's own.
+pub(crate) const SHARED: u64 = 32;
 
 impl Value {
     /// The truth value of a boolean.
@@ -135,30 +143,31 @@ impl Value {
         Value::List(List::new(items))
     }
 
-    /// How many values this one is made of, for limits. Shared parts count every time.
-    pub(crate) fn weight(&self) -> u64 {
-        match self {
-            Value::String(text) => 1 + (text.len() as u64 >> 5),
-            Value::List(list) => list.weight(),
-            Value::Context(context) => context.weight(),
-            Value::Range(range) => 1 + range.start().weight() + range.end().weight(),
-            Value::Function(function) => function.weight(),
-            _ => 1,
-        }
+    /// Bytes that the value takes, with all values inside: parts that it shares with others, or holds several times,
+    /// count every time.
+    pub fn memory(&self) -> u64 {
+        SLOT.saturating_add(self.heap())
     }
 
-    /// The work of reading this value itself, without the values inside.
-    pub(crate) fn size(&self) -> usize {
+    /// The bytes besides those of the slot that the value itself stands in.
+    pub(crate) fn heap(&self) -> u64 {
         match self {
-            Value::String(text) => text.len() >> 5,
-            Value::List(list) => list.len(),
-            Value::Context(context) => context.len(),
+            Value::String(text) => SHARED + text.len() as u64,
+            Value::List(list) => list.heap(),
+            Value::Context(context) => context.heap(),
+            Value::Range(range) => {
+                let ends = range.start().memory().saturating_add(range.end().memory());
+                SHARED.saturating_add(ends)
+            }
+            Value::Function(function) => function.heap(),
+            Value::Number(number) if number.is_wide() => SHARED + SLOT,
+            Value::Time(_) | Value::DateTime(_) => SHARED + SLOT,
             _ => 0,
         }
     }
 
     /// How deep lists and contexts are nested.
-    pub(crate) fn depth(&self) -> u32 {
+    pub fn depth(&self) -> u32 {
         match self {
             Value::List(list) => list.depth(),
             Value::Context(context) => context.depth(),

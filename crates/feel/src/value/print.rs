@@ -77,6 +77,31 @@ impl fmt::Debug for Value {
     }
 }
 
+/// A text that grows to a limit and then fails.
+pub(crate) struct Bounded {
+    pub text: String,
+    max: usize,
+}
+
+impl Bounded {
+    pub fn new(max: u64) -> Bounded {
+        Bounded {
+            text: String::new(),
+            max: usize::try_from(max).unwrap_or(usize::MAX),
+        }
+    }
+}
+
+impl Write for Bounded {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        if self.max - self.text.len() < text.len() {
+            return Err(fmt::Error);
+        }
+        self.text.push_str(text);
+        Ok(())
+    }
+}
+
 /// A FEEL string literal.
 pub(crate) fn write_quoted(out: &mut impl Write, text: &str) -> fmt::Result {
     out.write_char('"')?;

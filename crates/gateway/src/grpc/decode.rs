@@ -272,7 +272,7 @@ pub fn fail(request: pb::FailJobRequest) -> Decoded {
 }
 
 pub fn throw_error(request: pb::ThrowErrorRequest) -> Decoded {
-    check::not_blank("errorCode", &request.error_code, "Name the error to throw.")?;
+    // An empty code is one that only an event which catches all codes catches.
     Ok(Command::ThrowError(ThrowError {
         job_key: Key(request.job_key),
         error_code: request.error_code,

@@ -2,6 +2,7 @@
 //! `zeebe_gateway_failed_requests_total`.
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
@@ -107,6 +108,8 @@ pub struct BrokerRequests {
     total: Family<RequestLabels, Counter>,
     failed: Family<FailureLabels, Counter>,
     handles: Box<[OnceLock<Handles>]>,
+    /// Partitions that exist: the partition of a key is what its sender made of it.
+    partitions: AtomicU32,
 }
 
 #[derive(Clone, Debug)]
@@ -143,11 +146,18 @@ impl BrokerRequests {
             handles: (0..KINDS.len() * KEPT_PARTITIONS)
                 .map(|_| OnceLock::new())
                 .collect(),
+            partitions: AtomicU32::new(0),
         }
     }
 
+    /// So many partitions exist; a request to any other one counts for partition 0, "nobody knows".
+    pub fn partitions_are(&self, count: u32) {
+        self.partitions.store(count, Ordering::Relaxed);
+    }
+
     pub fn observe(&self, kind: RequestKind, result: &Result<Response, Failure>, ns: u64) {
-        let partition = kind.partition(result);
+        let exists = |partition: &u32| *partition <= self.partitions.load(Ordering::Relaxed);
+        let partition = Some(kind.partition(result)).filter(exists).unwrap_or(0);
         let row = partition as usize;
         let kept = (row < KEPT_PARTITIONS).then(|| kind.kind * KEPT_PARTITIONS + row);
         let labels = || RequestLabels {
@@ -222,6 +232,7 @@ mod tests {
     #[test]
     fn a_request_counts_for_the_partition_of_its_key_or_of_its_answer() {
         let requests = BrokerRequests::new();
+        requests.partitions_are(99);
         let complete = Command::CompleteJob {
             job_key: Key::new(3, 1),
             variables: Default::default(),

@@ -1,5 +1,5 @@
 //! `zeebe_long_polling_queued_current`: job activations that wait, by job type. A type without a waiting request has no
-//! series, so that the number of series is bounded by the number of waiting requests.
+//! series, and one scrape shows [`MAX_LABEL_VALUES`] types at most.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,6 +11,7 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 use rustc_hash::FxHashMap;
+use skep_metrics::{MAX_LABEL_VALUES, OTHER, fits_label};
 
 use super::Protocol;
 
@@ -41,6 +42,26 @@ impl LongPolls {
     }
 }
 
+impl LongPolls {
+    /// Types beyond the bounds of a label share one series; those that most requests wait for have their own.
+    fn by_label(&self) -> Vec<((Arc<str>, Protocol), u64)> {
+        let counts: Vec<_> = self.0.lock().iter().map(|(k, n)| (k.clone(), *n)).collect();
+        let (mut shown, mut others): (Vec<_>, Vec<_>) = counts
+            .into_iter()
+            .partition(|((job_type, _), _)| fits_label(job_type));
+        shown.sort_unstable_by(|a, b| (b.1, &a.0.0).cmp(&(a.1, &b.0.0)));
+        others.extend(shown.drain(shown.len().min(MAX_LABEL_VALUES)..));
+        for protocol in [Protocol::rest, Protocol::grpc] {
+            let of_protocol = others.iter().filter(|((_, of), _)| *of == protocol);
+            let count: u64 = of_protocol.map(|(_, count)| count).sum();
+            if count > 0 {
+                shown.push(((OTHER.into(), protocol), count));
+            }
+        }
+        shown
+    }
+}
+
 impl Drop for QueuedPoll {
     fn drop(&mut self) {
         let mut counts = self.polls.0.lock();
@@ -62,7 +83,7 @@ impl QueuedPoll {
 
 impl Collector for LongPolls {
     fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), fmt::Error> {
-        let counts: Vec<_> = self.0.lock().iter().map(|(k, n)| (k.clone(), *n)).collect();
+        let counts = self.by_label();
         let mut metric = encoder.encode_descriptor(
             "zeebe_long_polling_queued_current",
             "Job activations that wait for a job",
@@ -93,5 +114,21 @@ mod tests {
         assert_eq!(polls.0.lock().values().copied().collect::<Vec<_>>(), [1]);
         drop(two);
         assert!(polls.0.lock().is_empty());
+    }
+
+    #[test]
+    fn clients_cannot_make_series_without_bounds() {
+        let polls = LongPolls::default();
+        let mut waiting: Vec<_> = (0..2 * MAX_LABEL_VALUES)
+            .map(|n| polls.queue(n.to_string(), Protocol::rest))
+            .collect();
+        waiting.push(polls.queue("x".repeat(10_000), Protocol::grpc));
+        waiting.push(polls.queue("1999", Protocol::rest));
+        let shown = polls.by_label();
+        assert_eq!(shown.len(), MAX_LABEL_VALUES + 2);
+        assert_eq!(shown[0], (("1999".into(), Protocol::rest), 2));
+        let total: u64 = shown.iter().map(|(_, count)| count).sum();
+        assert_eq!(total, waiting.len() as u64);
+        assert!(shown.iter().all(|((name, _), _)| name.len() < 300));
     }
 }

@@ -2,6 +2,7 @@
 
 use prometheus_client::registry::Registry;
 use skep_proto::gateway_protocol as pb;
+use skep_protocol::Key;
 
 use crate::fake::{KEY, Running, rejection, start};
 use crate::http::{post, send};
@@ -110,6 +111,22 @@ async fn paths_that_do_not_exist_share_one_series() {
     has(
         &exposed(&gateway),
         "http_server_requests_seconds_count{method=\"UNKNOWN\",uri=\"UNKNOWN\",status=\"404\",outcome=\"CLIENT_ERROR\",exception=\"none\",error=\"none\"} 3",
+    );
+}
+
+#[tokio::test]
+async fn keys_of_partitions_that_do_not_exist_make_no_series() {
+    let gateway = start().await;
+    for partition in 2..50 {
+        let key = Key::new(partition, 1);
+        post(gateway.rest, &format!("/v2/jobs/{key}/completion"), "{}").await;
+    }
+    let text = exposed(&gateway);
+    let series = |line: &&str| line.starts_with("zeebe_gateway_total_requests_total{");
+    let totals: Vec<&str> = text.lines().filter(series).collect();
+    assert_eq!(
+        totals,
+        ["zeebe_gateway_total_requests_total{partition=\"0\",requestType=\"JOB#COMPLETE\"} 48"]
     );
 }
 

@@ -19,7 +19,7 @@ pub struct Cycle {
 /// When a cycle fires.
 #[derive(Clone, Debug)]
 pub enum Schedule {
-    /// Each time the interval after the time before; with a start, at the start and at whole intervals after it.
+    /// Each time the interval after the time before; with a start, first at the start.
     Interval {
         /// Milliseconds since the epoch.
         start: Option<i64>,
@@ -55,23 +55,31 @@ impl Cycle {
         }
     }
 
-    /// The first time after `after` (milliseconds since the epoch) at which the cycle fires: called with the present
-    /// when the timer is set, and then with the due date that has passed. `None` if there is none (within the calendar).
-    pub fn next(&self, after: i64) -> Option<i64> {
+    /// When a timer that is set at `now` fires first: at its start, or now if that has passed. Both are milliseconds since
+    /// the epoch. `None` if the calendar ends before.
+    pub fn first(&self, now: i64) -> Option<i64> {
         match &self.schedule {
             Schedule::Interval {
-                start: None,
-                interval,
-            } => interval.add_to(after),
-            Schedule::Interval {
-                start: Some(start),
-                interval,
-            } => next_from(*start, interval, after),
+                start: Some(start), ..
+            } => Some(now.max(*start)),
+            _ => self.after(now),
+        }
+    }
+
+    /// When a timer that was due at `due` and fires at `now` does so again: never earlier than now, so that all times that
+    /// were missed are made up for by one. `None` if the calendar ends before.
+    pub fn next(&self, due: i64, now: i64) -> Option<i64> {
+        Some(self.after(due)?.max(now))
+    }
+
+    fn after(&self, time: i64) -> Option<i64> {
+        match &self.schedule {
+            Schedule::Interval { interval, .. } => interval.add_to(time),
             Schedule::Cron(cron) => {
-                let after = Timestamp::from_millisecond(after)
+                let time = Timestamp::from_millisecond(time)
                     .ok()?
                     .to_zoned(TimeZone::UTC);
-                let next = cron.find_next_occurrence(&after, false).ok()?;
+                let next = cron.find_next_occurrence(&time, false).ok()?;
                 Some(next.timestamp().as_millisecond())
             }
         }
@@ -105,31 +113,6 @@ fn parse_repeating(rest: &str) -> Result<Cycle, InvalidTimerValue> {
         repetitions,
         schedule: Schedule::Interval { start, interval },
     })
-}
-
-/// The first of `start`, `start + interval`, `start + 2 intervals` … after a time. Multiples are taken from the start,
-/// so that a monthly cycle that starts on the 31st does not creep to the 28th.
-fn next_from(start: i64, interval: &Duration, after: i64) -> Option<i64> {
-    if start > after {
-        return Some(start);
-    }
-    // Doubling, then halving: the multiples grow strictly, so `low` stays at or before `after`.
-    let (mut low, mut high) = (0i64, 1i64);
-    while interval
-        .add_times_to(start, high)
-        .is_some_and(|time| time <= after)
-    {
-        low = high;
-        high = high.checked_mul(2)?;
-    }
-    while high - low > 1 {
-        let middle = low + (high - low) / 2;
-        match interval.add_times_to(start, middle) {
-            Some(time) if time <= after => low = middle,
-            _ => high = middle,
-        }
-    }
-    interval.add_times_to(start, high)
 }
 
 fn parse_cron(text: &str) -> Result<Cron, InvalidTimerValue> {
@@ -169,17 +152,19 @@ mod tests {
         parse_date(text).expect("a date")
     }
 
+    fn text(time: i64) -> String {
+        let time = Timestamp::from_millisecond(time).expect("in range");
+        time.to_string()
+    }
+
+    /// When it fires, if it never fires late.
     fn times(cycle: &str, from: &str, count: usize) -> Vec<String> {
         let cycle = Cycle::parse(cycle).expect("a cycle");
-        let mut now = at(from);
-        let mut times = Vec::new();
-        for _ in 0..count {
-            now = cycle.next(now).expect("a next time");
-            times.push(
-                Timestamp::from_millisecond(now)
-                    .expect("in range")
-                    .to_string(),
-            );
+        let mut due = cycle.first(at(from)).expect("a first time");
+        let mut times = vec![text(due)];
+        for _ in 1..count {
+            due = cycle.next(due, due).expect("a next time");
+            times.push(text(due));
         }
         times
     }
@@ -218,25 +203,41 @@ mod tests {
     }
 
     #[test]
-    fn a_start_in_the_past_keeps_the_rhythm() {
+    fn a_start_in_the_past_is_now() {
         assert_eq!(
             times("R/2020-01-01T06:00:00+02:00/P1D", "2026-01-01T12:00:00Z", 2),
-            ["2026-01-02T04:00:00Z", "2026-01-03T04:00:00Z"]
+            ["2026-01-01T12:00:00Z", "2026-01-02T12:00:00Z"]
         );
         assert_eq!(
-            times("R/2026-01-01T00:00:00Z/PT1H", "2026-01-01T01:00:00Z", 1),
-            ["2026-01-01T02:00:00Z"]
+            times("R/2026-01-01T00:00:00Z/PT1H", "2026-01-01T00:00:00Z", 1),
+            ["2026-01-01T00:00:00Z"]
         );
     }
 
     #[test]
-    fn monthly_cycles_do_not_creep() {
+    fn times_that_were_missed_are_made_up_for_by_one() {
+        for (cycle, next) in [
+            ("R/PT1H", "2026-01-01T05:30:00Z"),
+            ("R/2026-01-01T00:00:00Z/PT1H", "2026-01-01T05:30:00Z"),
+            ("0 0 * * * *", "2026-01-01T05:00:00Z"),
+        ] {
+            let cycle = Cycle::parse(cycle).expect("a cycle");
+            let (due, now) = (at("2026-01-01T01:00:00Z"), at("2026-01-01T04:30:00Z"));
+            let late = cycle.next(due, now).expect("a next time");
+            assert_eq!(late, now);
+            assert_eq!(cycle.next(late, now), Some(at(next)));
+        }
+    }
+
+    /// Each time counts from the one before.
+    #[test]
+    fn monthly_cycles_creep_to_the_shortest_month() {
         assert_eq!(
-            times("R/2026-01-31T00:00:00Z/P1M", "2026-01-31T00:00:00Z", 3),
+            times("R/2026-01-31T00:00:00Z/P1M", "2026-01-01T00:00:00Z", 3),
             [
+                "2026-01-31T00:00:00Z",
                 "2026-02-28T00:00:00Z",
-                "2026-03-31T00:00:00Z",
-                "2026-04-30T00:00:00Z"
+                "2026-03-28T00:00:00Z"
             ]
         );
     }
@@ -301,18 +302,11 @@ mod tests {
 
     #[test]
     fn the_end_of_the_calendar_ends_a_cycle() {
-        assert_eq!(
-            Cycle::parse("R/P1Y")
-                .expect("a cycle")
-                .next(at("9999-06-01T00:00:00Z")),
-            None
-        );
-        assert_eq!(
-            Cycle::parse("R/2026-01-01T00:00:00Z/P5000Y")
-                .expect("a cycle")
-                .next(at("7026-06-01T00:00:00Z")),
-            None
-        );
+        let last = at("9999-06-01T00:00:00Z");
+        for text in ["R/P1Y", "R/2026-01-01T00:00:00Z/P5000Y"] {
+            let cycle = Cycle::parse(text).expect("a cycle");
+            assert_eq!(cycle.next(last, last), None, "{text}");
+        }
     }
 
     #[test]

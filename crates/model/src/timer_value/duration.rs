@@ -18,32 +18,25 @@ pub struct Duration {
 }
 
 impl Duration {
-    /// The time that lies `times` this duration after a time in milliseconds since the epoch: first the months (the day
-    /// is reduced to the last of a shorter month), then days and clock time.
+    /// The time that lies this duration after a time in milliseconds since the epoch: first the months (the day is reduced
+    /// to the last of a shorter month), then days and clock time.
     ///
     /// `None` if the result is out of the range of years -9999 to 9999.
-    pub fn add_times_to(&self, millis: i64, times: i64) -> Option<i64> {
+    pub fn add_to(&self, millis: i64) -> Option<i64> {
         let mut result = Timestamp::from_millisecond(millis).ok()?;
-        let months = self.months.checked_mul(times)?;
-        if months != 0 {
+        if self.months != 0 {
             let date_time: DateTime = result.to_zoned(TimeZone::UTC).datetime();
             let moved = date_time
-                .checked_add(Span::new().try_months(months).ok()?)
+                .checked_add(Span::new().try_months(self.months).ok()?)
                 .ok()?;
             result = moved.to_zoned(TimeZone::UTC).ok()?.timestamp();
         }
         let clock = self
             .days
             .checked_mul(MILLIS_PER_DAY)?
-            .checked_add(self.millis)?
-            .checked_mul(times)?;
+            .checked_add(self.millis)?;
         let sum = result.as_millisecond().checked_add(clock)?;
         Timestamp::from_millisecond(sum).ok().map(|_| sum)
-    }
-
-    /// The time that lies this duration after a time in milliseconds since the epoch; see [`Self::add_times_to`].
-    pub fn add_to(&self, millis: i64) -> Option<i64> {
-        self.add_times_to(millis, 1)
     }
 
     /// Whether adding the duration always leads to a later time.

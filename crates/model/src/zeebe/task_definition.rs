@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use crate::context::Context;
-use crate::error::abbreviate;
 use crate::graph::TextValue;
 use crate::value;
 use crate::xml::Node;
@@ -22,24 +21,11 @@ pub(crate) fn required<'x>(
     Some((job_type?, retries?))
 }
 
-/// An expression, or the text of a whole number.
+/// An expression or a text; whether that is a number shows when the element is reached. Empty retries are the default.
 fn retries(definition: Node<'_>, context: &mut Context<'_, '_>) -> Option<TextValue> {
-    if definition.attribute("retries").is_none() {
+    let retries = definition.attribute("retries").unwrap_or_default();
+    if retries.trim().is_empty() {
         return Some(TextValue::Static(Arc::from(DEFAULT_RETRIES)));
     }
-    let retries = value::required_text(definition, "retries", context.findings)?;
-    let TextValue::Static(text) = &retries else {
-        return Some(retries);
-    };
-    match text.trim().parse::<i32>() {
-        Ok(number) if number >= 0 => Some(TextValue::Static(Arc::from(number.to_string()))),
-        _ => {
-            let shown = abbreviate(text);
-            let message = format!(
-                "The retries must be a whole number from 0, or an expression, but are '{shown}'"
-            );
-            context.add(definition, message);
-            None
-        }
-    }
+    value::required_text(definition, "retries", context.findings)
 }

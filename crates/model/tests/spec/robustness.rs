@@ -269,7 +269,8 @@ proptest! {
             duration.add_to(now);
         }
         if let Ok(cycle) = Cycle::parse(&text) {
-            cycle.next(now);
+            cycle.first(now);
+            cycle.next(now, now);
         }
     }
 
@@ -279,18 +280,18 @@ proptest! {
         months in 0i64..30,
         days in 0i64..400,
         millis in 1i64..100_000_000,
-        after in 0i64..4_000_000_000_000,
+        now in 0i64..4_000_000_000_000,
+        late in 0i64..100_000_000_000,
     ) {
         let date = jiff::Timestamp::from_millisecond(start).expect("in the calendar");
         let text = format!("R/{date}/P{months}M{days}DT{}.{:03}S", millis / 1000, millis % 1000);
         let cycle = Cycle::parse(&text).expect("a cycle");
-        let next = cycle.next(after).expect("within the calendar");
-        prop_assert!(next > after && next >= start);
-        // It is the first: the cycle has no time between.
-        prop_assert_eq!(cycle.next(next - 1), Some(next));
-        if next > start {
-            let before = cycle.next(start - 1).expect("the start");
-            prop_assert_eq!(before, start);
-        }
+        let first = cycle.first(now).expect("within the calendar");
+        prop_assert_eq!(first, now.max(start));
+        let on_time = cycle.next(first, first).expect("within the calendar");
+        prop_assert!(on_time > first);
+        // However late it fires, it catches up at once.
+        let late = cycle.next(first, on_time + late).expect("within the calendar");
+        prop_assert!(late >= on_time && cycle.next(late, late) > Some(late));
     }
 }

@@ -43,8 +43,11 @@ pub fn deployment() -> DeploymentValue {
         processes: vec![ProcessMetadata {
             bpmn_process_id: "order".into(),
             version: 3,
+            version_tag: Some("stable".into()),
             process_definition_key: key(2),
+            deployment_key: key(3),
             resource_name: "order.bpmn".into(),
+            checksum: vec![1, 2, 3].into(),
             duplicate: true,
         }],
     }
@@ -114,6 +117,7 @@ pub fn process_message_subscription() -> ProcessMessageSubscriptionValue {
         interrupting: true,
         element: 7,
         message_key: key(4),
+        variables: variables(),
     }
 }
 
@@ -156,6 +160,7 @@ pub fn variable_document() -> VariableDocumentValue {
     VariableDocumentValue {
         scope_key: key(1),
         local: true,
+        variables: variables(),
     }
 }
 
@@ -185,6 +190,7 @@ pub fn process_instance_result() -> ProcessInstanceResultValue {
         process_instance_key: key(2),
         bpmn_process_id: "order".into(),
         version: 3,
+        variables: variables(),
     }
 }
 
@@ -233,6 +239,7 @@ pub fn message_correlation() -> MessageCorrelationValue {
         correlation_key: "A-1".into(),
         message_key: key(1),
         process_instance_key: key(2),
+        variables: variables(),
     }
 }
 

@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::Args;
+use skep_engine::RecordNames;
 use skep_protocol::batch::BatchReader;
 use skep_storage::log::{Log, LogConfig, LogReader};
 
 use self::disk::ReadOnlyDisk;
-use self::names::Names;
 
 /// How often `--follow` looks for more.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
@@ -49,14 +49,14 @@ pub fn run(args: &LogArgs) -> anyhow::Result<()> {
         let mut printer = Printer {
             from: args.from,
             next: 0,
-            names: Names::new(*partition),
+            names: RecordNames::new(*partition),
         };
         let log = open(directory)?;
         let store = directory.with_file_name("state");
         // What was compacted away may hold definitions; they are in the checkpoint then.
         if log.base().index > 0
             && store.is_dir()
-            && let Err(reason) = printer.names.learn_checkpoint(&store)
+            && let Err(reason) = names::learn_checkpoint(&mut printer.names, &store)
         {
             eprintln!(
                 "The checkpoint {} cannot be read ({reason:#}): elements of processes that were deployed before the log \
@@ -136,7 +136,7 @@ struct Printer {
     from: u64,
     /// Index of the entry to read next.
     next: u64,
-    names: Names,
+    names: RecordNames,
 }
 
 impl Printer {

@@ -9,7 +9,7 @@ use skep_protocol::value::{ErrorType, ProcessInstanceValue};
 
 use super::{ElementBehavior, Ending, Next, Problem, Step, Subject, events, lifecycle};
 use crate::processing::{Context, expression, variable};
-use crate::state::{DeployedProcess, ElementState};
+use crate::state::{DeployedProcess, ElementState, VariableNames};
 
 pub(crate) struct CallActivity;
 
@@ -41,7 +41,9 @@ impl ElementBehavior for CallActivity {
         }
         events::subscribe_boundary_events(cx, el)?;
         let variables = if called.propagate_all_parent_variables {
-            cx.state.elements.visible_variables(el.key, &[])
+            cx.state
+                .elements
+                .visible_variables(el.key, &VariableNames::all())
         } else {
             let row = cx.state.elements.get(el.key);
             let local = row.into_iter().flat_map(|row| &row.variables);
@@ -49,7 +51,7 @@ impl ElementBehavior for CallActivity {
         };
         lifecycle::activated(cx, el);
 
-        let key = cx.next_key();
+        let key = cx.new_key();
         let value = ProcessInstanceValue {
             process_definition_key: process.key,
             process_instance_key: key,
@@ -60,10 +62,10 @@ impl ElementBehavior for CallActivity {
             root_process_instance_key: el.value.root_process_instance_key,
             consumed_flows: 0,
         };
-        cx.event(key, ProcessInstanceIntent::ElementActivating, &value);
-        for (name, value) in &variables {
-            variable::set_local(cx, key, name, value);
+        for (name, text) in &variables {
+            variable::create_before(cx, &value, name, text);
         }
+        cx.event(key, ProcessInstanceIntent::ElementActivating, &value);
         let child = Subject {
             key,
             process,

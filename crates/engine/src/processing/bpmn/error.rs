@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use skep_model::{BoundaryTrigger, ElementIndex, ElementKind};
+use skep_model::{BoundaryTrigger, Element, ElementIndex, ElementKind};
 use skep_protocol::Key;
 
 use super::{Subject, events, step};
@@ -59,6 +59,13 @@ fn error_boundary_events(activity: &Subject) -> Vec<(ElementIndex, Option<Arc<st
             _ => None,
         })
         .collect()
+}
+
+pub(super) fn is_error_boundary_event(element: &Element) -> bool {
+    matches!(
+        &element.kind,
+        ElementKind::BoundaryEvent(event) if matches!(event.event, BoundaryTrigger::Error { .. })
+    )
 }
 
 /// The hint of an uncaught error: which codes would have been caught.

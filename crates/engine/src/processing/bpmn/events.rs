@@ -14,7 +14,7 @@ use skep_protocol::value::{
 };
 use smallvec::SmallVec;
 
-use super::{Activation, Problem, Step, Subject, step};
+use super::{Activation, Problem, Step, Subject, lifecycle, step};
 use crate::processing::{Context, expression};
 use crate::remote::{RemoteCommand, Variables};
 
@@ -57,12 +57,11 @@ pub(crate) fn timer(
             let text = expression::temporal_text(cx, value, el.key, "the text of a cycle")?;
             let cycle = Cycle::parse(&text).map_err(|e| invalid("cycle", &text, e.to_string()))?;
             let due = cycle
-                .next(cx.now)
+                .first(cx.now)
                 .ok_or_else(|| invalid("cycle", &text, out_of_range()))?;
-            // R0 repeats nothing: it fires once, and not without end.
             let repetitions = cycle
                 .repetitions
-                .map_or(-1, |n| i32::try_from(n.max(1)).unwrap_or(i32::MAX));
+                .map_or(-1, |n| i32::try_from(n).unwrap_or(i32::MAX));
             if matches!(value, TextValue::Expression(_)) {
                 computed_cycle = text;
             }
@@ -100,24 +99,7 @@ pub(crate) fn message(
             "Expected the message name not to be empty, but its expression yields an empty text.",
         ));
     }
-    let key = &definition.correlation_key;
-    let value = expression::evaluate(cx, key, scope, &[])
-        .map_err(|message| Problem::new(ErrorType::ExtractValueError, message))?;
-    let correlation_key: Arc<str> = match &value {
-        skep_feel::Value::String(text) => text.clone(),
-        number @ skep_feel::Value::Number(_) => number.to_json().into(),
-        other => {
-            return Err(Problem::new(
-                ErrorType::ExtractValueError,
-                format!(
-                    "Failed to extract the correlation key for '{}': The value must be either a string or a number, \
-                     but was '{}'.",
-                    key.text(),
-                    expression::type_name(other)
-                ),
-            ));
-        }
-    };
+    let correlation_key = expression::correlation_key(cx, &definition.correlation_key, scope)?;
     Ok(ProcessMessageSubscriptionValue {
         subscription_partition: cx.message_partition(&correlation_key),
         process_instance_key: el.value.process_instance_key,
@@ -129,6 +111,7 @@ pub(crate) fn message(
         interrupting,
         element: target.0,
         message_key: Key::NONE,
+        variables: Vec::new(),
     })
 }
 
@@ -165,7 +148,11 @@ pub(crate) fn subscribe(
         }
     }
     check_names(&waits)?;
-    for wait in waits {
+    // Messages first; of timers that fall due together, the later in the document fires.
+    let (messages, timers): (Vec<_>, Vec<_>) = waits
+        .into_iter()
+        .partition(|wait| matches!(wait, Wait::Message(_)));
+    for wait in messages.into_iter().chain(timers.into_iter().rev()) {
         open(cx, wait);
     }
     Ok(())
@@ -281,10 +268,7 @@ pub(crate) fn trigger(
     variables: Variables,
 ) {
     if target == el.index() {
-        if !variables.is_empty() {
-            crate::processing::variable::accept(cx, el, &variables);
-        }
-        cx.steps.push_back(Step::Complete(el.key));
+        lifecycle::complete_with(cx, el, &variables, None);
         return;
     }
     let ElementKind::BoundaryEvent(event) = &el.process.graph.element(target).kind else {

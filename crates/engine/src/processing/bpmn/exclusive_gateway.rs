@@ -33,21 +33,11 @@ pub(crate) fn choose(cx: &mut Context<'_>, el: &Subject) -> Result<Option<Elemen
         let Some(condition) = &sequence_flow.condition else {
             return Ok(Some(*flow));
         };
-        let value = expression::evaluate(cx, condition, el.flow_scope(), &[])
-            .map_err(|message| Problem::new(ErrorType::ExtractValueError, message))?;
-        match value {
+        let holds = expression::extract(cx, condition, el.flow_scope())?;
+        match holds.value {
             Value::Boolean(true) => return Ok(Some(*flow)),
             Value::Boolean(false) => {}
-            other => {
-                return Err(Problem::new(
-                    ErrorType::ExtractValueError,
-                    format!(
-                        "Expected result of the expression '{}' to be 'BOOLEAN', but was '{}'.",
-                        condition.text(),
-                        expression::type_name(&other)
-                    ),
-                ));
-            }
+            _ => return Err(holds.is_not("'BOOLEAN'")),
         }
     }
     match default {

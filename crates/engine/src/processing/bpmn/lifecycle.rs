@@ -1,7 +1,10 @@
 //! Activating → activated → completing → completed, and terminating → terminated: the same for every element.
 
+use std::sync::Arc;
+
 use skep_model::{Element, ElementIndex, ElementKind};
 use skep_protocol::Key;
+use skep_protocol::document::JsonText;
 use skep_protocol::intent::ProcessInstanceIntent as Intent;
 use skep_protocol::value::{ErrorType, ProcessInstanceValue};
 
@@ -50,10 +53,10 @@ fn is_joined(scope: &ElementInstance, gateway: &Element, index: ElementIndex) ->
     incoming.all(|flow| scope.waiting_tokens(index.0, flow.0) > 0)
 }
 
-/// Takes over the variables of the event that triggered the element.
+/// A boundary event has the variables of its trigger as its own; what they lead to is decided when it completes.
 pub(crate) fn accept(cx: &mut Context<'_>, el: &Subject, variables: &Variables) {
-    if !variables.is_empty() {
-        variable::accept(cx, el, variables);
+    for (name, value) in variables {
+        variable::set_local(cx, el.key, name, value);
     }
 }
 
@@ -82,12 +85,25 @@ pub(crate) fn complete(cx: &mut Context<'_>, key: Key, into: Option<ElementIndex
     let Some(el) = Subject::load(cx, key) else {
         return;
     };
-    let state = cx.state.elements.get(key).map(|e| e.state);
+    complete_with(cx, &el, &[], into);
+}
+
+/// The element has what it waited for, and takes over the variables that come with it.
+pub(crate) fn complete_with(
+    cx: &mut Context<'_>,
+    el: &Subject,
+    variables: &[(Arc<str>, JsonText)],
+    into: Option<ElementIndex>,
+) {
+    let state = cx.state.elements.get(el.key).map(|e| e.state);
     if state != Some(ElementState::Activated) {
         return;
     }
     cx.event(el.key, Intent::ElementCompleting, &el.value);
-    finish(cx, &el, into);
+    if !variables.is_empty() {
+        variable::accept(cx, el, variables);
+    }
+    finish(cx, el, into);
 }
 
 /// The second half of completion. Also the way to try again after an incident.

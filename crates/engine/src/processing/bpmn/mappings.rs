@@ -49,6 +49,7 @@ fn evaluate(
             }
             TextValue::Expression(source) => expression::evaluate(cx, source, scope, &results)
                 .map_err(|message| Problem::new(ErrorType::IoMappingError, message))?
+                .value
                 .to_json()
                 .into(),
         };

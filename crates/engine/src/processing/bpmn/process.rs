@@ -8,6 +8,7 @@ use skep_protocol::{RejectionType, response::ProcessInstanceCreated};
 
 use super::{Activation, ElementBehavior, Ending, Next, Problem, Step, Subject, lifecycle, step};
 use crate::processing::{Context, reject};
+use crate::state::VariableNames;
 
 pub(crate) struct Process;
 
@@ -86,21 +87,17 @@ fn answer_result(cx: &mut Context<'_>, el: &Subject) {
         return;
     };
     let mut variables = String::new();
-    let pairs = row
-        .variables
-        .iter()
-        .filter(|v| {
-            wanted.fetch_variables.is_empty()
-                || wanted.fetch_variables.iter().any(|n| **n == *v.name)
-        })
-        .map(|v| (&*v.name, &*v.value));
-    write_json_object(pairs, &mut variables);
+    let names: VariableNames = wanted.fetch_variables.into_iter().collect();
+    let found = row.variables.select(&names);
+    let found: Vec<_> = found.map(|v| (v.name.clone(), v.value.clone())).collect();
+    write_json_object(found.iter().map(|(n, v)| (&**n, &**v)), &mut variables);
     let extra = row.extra.clone().unwrap_or_default();
     let value = ProcessInstanceResultValue {
         process_definition_key: el.process.key,
         process_instance_key: el.key,
         bpmn_process_id: el.process.bpmn_process_id.clone(),
         version: el.process.version,
+        variables: found,
     };
     cx.event(el.key, ProcessInstanceResultIntent::Completed, &value);
     let created = ProcessInstanceCreated {

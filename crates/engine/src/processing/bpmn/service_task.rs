@@ -28,13 +28,12 @@ impl ElementBehavior for ServiceTask {
             return Err(Problem::new(
                 ErrorType::ExtractValueError,
                 format!(
-                    "Expected the number of retries to be from 0 to {}, but its expression yields {retries}.",
+                    "Expected the number of retries to be from 0 to {}, but it is {retries}.",
                     i32::MAX
                 ),
             ));
         };
         events::subscribe_boundary_events(cx, el)?;
-        lifecycle::activated(cx, el);
         let job = JobValue {
             job_type,
             process_definition_key: el.process.key,
@@ -53,6 +52,7 @@ impl ElementBehavior for ServiceTask {
         };
         let key = cx.next_key();
         cx.event(key, JobIntent::Created, &job);
+        lifecycle::activated(cx, el);
         cx.new_jobs.push(key);
         Ok(Next::Wait)
     }

@@ -64,8 +64,8 @@ pub(crate) fn run(cx: &mut Context<'_>) {
                 taken += 1;
                 match lifecycle::activating(cx, &activation) {
                     Some(el) => {
-                        lifecycle::accept(cx, &el, &activation.variables);
                         lifecycle::activate(cx, &el);
+                        lifecycle::accept(cx, &el, &activation.variables);
                     }
                     None => lifecycle::child_ended(cx, activation.scope),
                 }

@@ -154,8 +154,11 @@ fn plan(
                 metadata.push(ProcessMetadata {
                     bpmn_process_id: process.id.clone(),
                     version: latest.version,
+                    version_tag: latest.version_tag.clone(),
                     process_definition_key: latest.key,
+                    deployment_key: latest.deployment_key,
                     resource_name: resource_name.clone(),
+                    checksum: checksum.clone(),
                     duplicate: true,
                 });
                 continue;
@@ -175,8 +178,11 @@ fn plan(
             metadata.push(ProcessMetadata {
                 bpmn_process_id: value.bpmn_process_id.clone(),
                 version: value.version,
+                version_tag: value.version_tag.clone(),
                 process_definition_key: next_key,
+                deployment_key,
                 resource_name: resource_name.clone(),
+                checksum: checksum.clone(),
                 duplicate: false,
             });
             created.push(value);

@@ -12,7 +12,7 @@ use skep_protocol::{ActivatedJob, Key, RejectionType, Response};
 use crate::effects::Reservation;
 use crate::processing::bpmn::{Problem, Subject, incidents};
 use crate::processing::{Context, Outcome, reject};
-use crate::state::JobState;
+use crate::state::{JobState, VariableNames};
 
 /// Jobs of one answer may take so many bytes: what a message may have, less room for what is around them.
 fn max_batch_bytes(cx: &Context<'_>) -> usize {
@@ -46,6 +46,7 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &ActivateJobs) -> Outcome {
     }
     let deadline = cx.now.saturating_add(command.timeout);
     let (max_jobs, max_bytes) = (command.max_jobs as usize, max_batch_bytes(cx));
+    let names = command.fetch_variables.iter().cloned().collect();
     let mut jobs = Vec::new();
     let (mut bytes, mut truncated) = (0, false);
     // Jobs that are too large are no longer activatable afterwards: the next round sees those behind them.
@@ -54,7 +55,7 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &ActivateJobs) -> Outcome {
         let waiting = cx.state.jobs.activatable(&command.job_type);
         let keys: Vec<Key> = waiting.skip(seen).take(max_jobs - jobs.len()).collect();
         for key in keys {
-            match offer(cx, key, &command.worker, deadline, &command.fetch_variables) {
+            match offer(cx, key, &command.worker, deadline, &names) {
                 Offer::Job(_, size) if bytes + size > max_bytes && !jobs.is_empty() => {
                     truncated = true;
                     break;
@@ -177,7 +178,7 @@ fn offer(
     key: Key,
     worker: &Arc<str>,
     deadline: i64,
-    fetch_variables: &[Arc<str>],
+    fetch_variables: &VariableNames,
 ) -> Offer {
     let Some(job) = cx.state.jobs.get(key).cloned() else {
         return Offer::Unreadable;

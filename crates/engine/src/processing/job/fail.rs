@@ -5,18 +5,17 @@ use skep_protocol::command::FailJob;
 use skep_protocol::intent::JobIntent;
 use skep_protocol::value::{ErrorType, JobValue};
 
-use super::{activated, value_of};
+use super::{finishable, value_of};
 use crate::processing::bpmn::{Problem, Subject, incidents};
 use crate::processing::{Context, Outcome, variable};
 use crate::state::JobState;
 
 pub(crate) fn process(cx: &mut Context<'_>, command: &FailJob) -> Outcome {
     let key = command.job_key;
-    let job = value_of(activated(cx, "FAIL", "fail", key)?);
+    let job = value_of(finishable(cx, "FAIL", "fail", key)?);
     let back_off = command.retry_back_off.max(0);
     let value = JobValue {
         retries: command.retries,
-        deadline: -1,
         retry_backoff: back_off,
         recurring_time: if back_off > 0 {
             cx.now.saturating_add(back_off)

@@ -28,20 +28,19 @@ pub(crate) fn value_of(job: &Job) -> JobValue {
         element_instance_key: job.element_instance_key,
         retries: job.retries,
         worker: job.worker.clone(),
-        deadline: if job.state == JobState::Activated {
-            job.due
-        } else {
-            -1
+        deadline: match job.state {
+            JobState::BackingOff => -1,
+            _ => job.due,
         },
         retry_backoff: 0,
         recurring_time: -1,
         error_code: Arc::default(),
-        error_message: Arc::default(),
+        error_message: job.error_message.clone(),
         variables: Vec::new(),
     }
 }
 
-fn not_found(intent: &'static str, verb: &str, key: Key) -> Rejection {
+pub(crate) fn not_found(intent: &'static str, verb: &str, key: Key) -> Rejection {
     reject(
         RejectionType::NotFound,
         intent,
@@ -57,7 +56,8 @@ fn wrong_state(intent: &'static str, verb: &str, key: Key, state: &str) -> Rejec
     )
 }
 
-/// A job that a worker may finish: activated, or offered again but not yet taken by another one.
+/// A job that can be completed or failed, or throw an error. It need not be activated: what a slow worker did counts until
+/// somebody else has finished the job.
 fn finishable<'a>(
     cx: &'a mut Context<'_>,
     intent: &'static str,
@@ -85,26 +85,6 @@ fn finishable<'a>(
             "in state 'FAILED' and waits for an incident; mend its cause (update the retries when there are none left) and resolve the incident first",
         )),
     }
-}
-
-/// A job that is with a worker. One whose time-out has passed has been offered again and is nobody's: to fail it would take
-/// a try from the next worker.
-fn activated<'a>(
-    cx: &'a mut Context<'_>,
-    intent: &'static str,
-    verb: &str,
-    key: Key,
-) -> Result<&'a Job, Rejection> {
-    let job = finishable(cx, intent, verb, key)?;
-    if job.state == JobState::Activatable {
-        return Err(wrong_state(
-            intent,
-            verb,
-            key,
-            "not activated: no worker has taken it, or its time-out has passed and it is offered again",
-        ));
-    }
-    Ok(job)
 }
 
 /// JOB CANCELED: the element that needs it ends. A job whose error was caught has ended already.

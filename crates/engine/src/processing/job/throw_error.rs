@@ -5,17 +5,16 @@ use skep_protocol::command::ThrowError;
 use skep_protocol::intent::JobIntent;
 use skep_protocol::value::{ErrorType, JobValue};
 
-use super::{activated, value_of};
+use super::{finishable, value_of};
 use crate::processing::bpmn::{Problem, Subject, error, incidents};
 use crate::processing::{Context, Outcome};
 
 pub(crate) fn process(cx: &mut Context<'_>, command: &ThrowError) -> Outcome {
     let key = command.job_key;
-    let job = value_of(activated(cx, "THROW_ERROR", "throw an error for", key)?);
+    let job = value_of(finishable(cx, "THROW_ERROR", "throw an error for", key)?);
     let value = JobValue {
         error_code: command.error_code.as_str().into(),
         error_message: command.error_message.as_str().into(),
-        deadline: -1,
         variables: command.variables.entries().to_vec(),
         ..job
     };

@@ -16,11 +16,7 @@ pub(crate) fn process(
     timeout: Option<i64>,
     kind: UpdateJobKind,
 ) -> Outcome {
-    let (intent, verb) = match kind {
-        UpdateJobKind::Retries => ("UPDATE_RETRIES", "update retries for"),
-        UpdateJobKind::Timeout => ("UPDATE_TIMEOUT", "update the timeout of"),
-        UpdateJobKind::Both => ("UPDATE", "update"),
-    };
+    let (intent, verb) = words_of(kind);
     let job = cx
         .state
         .jobs
@@ -59,4 +55,13 @@ pub(crate) fn process(
     };
     cx.event(key, event, &value);
     Ok(Some(Response::Empty))
+}
+
+/// The intent and the verb of its texts.
+pub(crate) fn words_of(kind: UpdateJobKind) -> (&'static str, &'static str) {
+    match kind {
+        UpdateJobKind::Retries => ("UPDATE_RETRIES", "update retries for"),
+        UpdateJobKind::Timeout => ("UPDATE_TIMEOUT", "update the timeout of"),
+        UpdateJobKind::Both => ("UPDATE", "update"),
+    }
 }

@@ -40,6 +40,7 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &CorrelateMessage) -> Outco
         correlation_key: correlation_key.clone(),
         message_key: key,
         process_instance_key: Key::NONE,
+        variables: value.variables.clone(),
     };
     if taken == 0 {
         cx.event(key, MessageCorrelationIntent::NotCorrelated, &correlation);
@@ -105,5 +106,6 @@ fn value_of(subscription: &MessageSubscriptionValue, message_key: Key) -> Messag
         correlation_key: subscription.correlation_key.clone(),
         message_key,
         process_instance_key: subscription.process_instance_key,
+        variables: subscription.variables.clone(),
     }
 }

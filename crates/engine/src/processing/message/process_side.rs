@@ -59,6 +59,7 @@ pub(crate) fn correlate(cx: &mut Context<'_>, command: &CorrelateSubscription) {
         return;
     };
     value.message_key = command.message_key;
+    value.variables.clone_from(&command.variables);
     let target = ElementIndex(value.element);
     cx.event(key, Intent::Correlated, &value);
     events::trigger(cx, &el, target, command.variables.clone());

@@ -2,7 +2,7 @@
 
 use skep_model::ElementIndex;
 use skep_protocol::intent::ProcessInstanceIntent;
-use skep_protocol::{Key, RejectionType, Response};
+use skep_protocol::{Key, Rejection, RejectionType, Response};
 
 use crate::processing::bpmn::{Step, Subject};
 use crate::processing::{Context, Outcome, reject};
@@ -10,13 +10,7 @@ use crate::processing::{Context, Outcome, reject};
 pub(crate) fn process(cx: &mut Context<'_>, key: Key) -> Outcome {
     let found = Subject::load(cx, key).filter(|el| el.index() == ElementIndex::PROCESS);
     let Some(el) = found else {
-        return Err(reject(
-            RejectionType::NotFound,
-            "CANCEL",
-            format!(
-                "Expected to cancel a process instance with key '{key}', but no such process was found"
-            ),
-        ));
+        return Err(not_found(key));
     };
     if el.value.parent_process_instance_key.some().is_some() {
         return Err(reject(
@@ -32,4 +26,14 @@ pub(crate) fn process(cx: &mut Context<'_>, key: Key) -> Outcome {
     cx.event(key, ProcessInstanceIntent::Canceling, &el.value);
     cx.steps.push_back(Step::Terminate(key));
     Ok(Some(Response::Empty))
+}
+
+pub(crate) fn not_found(key: Key) -> Rejection {
+    reject(
+        RejectionType::NotFound,
+        "CANCEL",
+        format!(
+            "Expected to cancel a process instance with key '{key}', but no such process was found"
+        ),
+    )
 }

@@ -23,7 +23,7 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &CreateProcessInstance) -> 
         .map(|id| element_to_end_after(&process, id, intent))
         .collect::<Result<Vec<_>, _>>()?;
 
-    let key = cx.next_key();
+    let key = cx.new_key();
     let value = ProcessInstanceValue {
         process_definition_key: process.key,
         process_instance_key: key,
@@ -34,9 +34,8 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &CreateProcessInstance) -> 
         root_process_instance_key: key,
         consumed_flows: 0,
     };
-    cx.event(key, ProcessInstanceIntent::ElementActivating, &value);
     for (name, text) in command.variables.entries() {
-        variable::set_local(cx, key, name, text);
+        variable::create_before(cx, &value, name, text);
     }
     let creation = ProcessInstanceCreationValue {
         process_definition_key: process.key,
@@ -48,12 +47,13 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &CreateProcessInstance) -> 
         tags: command.tags.clone(),
         business_id: command.business_id.clone(),
     };
-    let creation_key = cx.next_key();
-    cx.event(
-        creation_key,
-        ProcessInstanceCreationIntent::Created,
-        &creation,
-    );
+    let root = Subject {
+        key,
+        process,
+        value,
+    };
+    begin(cx, &root, &creation, &start_at);
+    let process = root.process;
 
     let created = ProcessInstanceCreated {
         process_definition_key: process.key,
@@ -72,17 +72,31 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &CreateProcessInstance) -> 
         }
         _ => Some(Response::ProcessInstanceCreated(created)),
     };
-    let root = Subject {
-        key,
-        process,
-        value,
-    };
-    if start_at.is_empty() {
-        lifecycle::activate(cx, &root);
-    } else {
-        start_instructions::activate_at(cx, &root, &start_at);
-    }
     Ok(answer)
+}
+
+/// Begins the instance. It is created when its scopes are: those around the elements to start at.
+fn begin(
+    cx: &mut Context<'_>,
+    root: &Subject,
+    creation: &ProcessInstanceCreationValue,
+    start_at: &[ElementIndex],
+) {
+    let activating = ProcessInstanceIntent::ElementActivating;
+    if start_at.is_empty() {
+        created(cx, creation);
+        cx.event(root.key, activating, &root.value);
+        lifecycle::activate(cx, root);
+    } else {
+        cx.event(root.key, activating, &root.value);
+        start_instructions::activate_at(cx, root, start_at);
+        created(cx, creation);
+    }
+}
+
+fn created(cx: &mut Context<'_>, creation: &ProcessInstanceCreationValue) {
+    let key = cx.next_key();
+    cx.event(key, ProcessInstanceCreationIntent::Created, creation);
 }
 
 fn intent_name(command: &CreateProcessInstance) -> &'static str {

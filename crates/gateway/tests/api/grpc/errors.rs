@@ -167,11 +167,6 @@ async fn wrong_arguments_are_refused_by_name() {
         "'name'",
     );
     refused(
-        client.throw_error(pb::ThrowErrorRequest::default()).await,
-        invalid,
-        "'errorCode'",
-    );
-    refused(
         client
             .complete_job(pb::CompleteJobRequest {
                 variables: "{".into(),

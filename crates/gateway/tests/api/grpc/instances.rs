@@ -254,6 +254,14 @@ async fn the_short_commands_go_through() {
     assert!(
         matches!(gateway.broker.last().command, Command::ThrowError(t) if t.error_code == "E1")
     );
+    let without_code = pb::ThrowErrorRequest {
+        job_key: KEY.0,
+        ..Default::default()
+    };
+    client.throw_error(without_code).await.expect("throws");
+    assert!(
+        matches!(gateway.broker.last().command, Command::ThrowError(t) if t.error_code.is_empty())
+    );
 
     client
         .update_job_retries(pb::UpdateJobRetriesRequest {

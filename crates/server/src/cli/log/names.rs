@@ -1,140 +1,26 @@
-//! Names of elements: from the checkpoint, and from the PROCESS records that pass by.
+//! Names of elements that were deployed before the log begins: from the checkpoint.
 
-use std::collections::HashMap;
 use std::path::Path;
 
 use anyhow::Context;
 use skep_broker::partition::checkpoint::stored_definitions;
-use skep_model::{Element, ElementIndex, ElementKind, Process};
-use skep_protocol::Key;
-use skep_protocol::intent::ValueType;
-use skep_protocol::json::{Definitions, ElementNames, Lineage};
-use skep_protocol::record::{Record, RecordType};
-use skep_protocol::value::ProcessValue;
+use skep_engine::RecordNames;
 
 /// A checkpoint up to this size is copied to be read.
 const MAX_CHECKPOINT: u64 = 1 << 30;
 
-/// What is known of the definitions and instances of a partition.
-pub struct Names {
-    partition: u32,
-    definitions: HashMap<Key, Definition>,
-    lineage: Lineage,
-}
-
-#[derive(Default)]
-struct Definition {
-    elements: Vec<ElementNames>,
-    /// Indices of the call activities, in the order of their ids.
-    call_activities: Vec<u32>,
-}
-
-impl Names {
-    pub fn new(partition: u32) -> Names {
-        Names {
-            partition,
-            definitions: HashMap::new(),
-            lineage: Lineage::default(),
-        }
+/// Learns the definitions of the checkpoint in this directory. The store is not touched: a copy of it is read.
+pub fn learn_checkpoint(names: &mut RecordNames, store: &Path) -> anyhow::Result<()> {
+    let copy = Copied::of(store)?;
+    for process in stored_definitions(&copy.0)? {
+        names.add(
+            process.key,
+            &process.bpmn_process_id,
+            process.version,
+            &process.graph,
+        );
     }
-
-    pub fn learn(&mut self, record: &Record<'_>) {
-        self.lineage.learn(record);
-        if record.value_type != ValueType::Process || record.record_type != RecordType::Event {
-            return;
-        }
-        // What cannot be read is printed as what it is, or reported, by the renderer.
-        let Ok(value) = record.value::<ProcessValue>() else {
-            return;
-        };
-        let ids: Vec<String> = value.elements.iter().map(ToString::to_string).collect();
-        let definition = match skep_model::parse_pinned(&value.resource, &ids) {
-            Ok(graph) => Definition::of(&value.bpmn_process_id, value.version, &graph),
-            Err(_) => Definition::of_ids(&value, ids),
-        };
-        self.definitions
-            .insert(value.process_definition_key, definition);
-    }
-
-    /// To be called when the records of a batch are printed.
-    pub fn batch_ends(&mut self) {
-        self.lineage.forget_ended();
-    }
-
-    /// Learns the definitions of the checkpoint in this directory. The store is not touched: a copy of it is read.
-    pub fn learn_checkpoint(&mut self, store: &Path) -> anyhow::Result<()> {
-        let copy = Copied::of(store)?;
-        for process in stored_definitions(&copy.0)? {
-            let definition =
-                Definition::of(&process.bpmn_process_id, process.version, &process.graph);
-            self.definitions.insert(process.key, definition);
-        }
-        Ok(())
-    }
-}
-
-impl Definition {
-    fn of(process_id: &str, version: i32, graph: &Process) -> Definition {
-        let names = |element: &Element| ElementNames {
-            bpmn_process_id: process_id.to_string(),
-            version,
-            element_id: element.id.to_string(),
-            element_type: element.element_type.as_str(),
-            event_type: element.event_type(),
-            custom_headers: match &element.kind {
-                ElementKind::ServiceTask(job) => job.headers_json.to_string(),
-                _ => "{}".to_string(),
-            },
-        };
-        let mut call_activities: Vec<u32> = (0..)
-            .zip(&graph.elements)
-            .filter(|(_, element)| matches!(element.kind, ElementKind::CallActivity(_)))
-            .map(|(index, _)| index)
-            .collect();
-        call_activities.sort_by_key(|index| &graph.element(ElementIndex(*index)).id);
-        Definition {
-            elements: graph.elements.iter().map(names).collect(),
-            call_activities,
-        }
-    }
-
-    /// A model that this version cannot read: ids are all that is known.
-    fn of_ids(value: &ProcessValue, ids: Vec<String>) -> Definition {
-        let names = |element_id| ElementNames {
-            bpmn_process_id: value.bpmn_process_id.to_string(),
-            version: value.version,
-            element_id,
-            element_type: "UNSPECIFIED",
-            event_type: "UNSPECIFIED",
-            custom_headers: "{}".to_string(),
-        };
-        Definition {
-            elements: ids.into_iter().map(names).collect(),
-            call_activities: Vec::new(),
-        }
-    }
-}
-
-impl Definitions for Names {
-    fn element(&self, process_definition_key: Key, element: u32) -> Option<ElementNames> {
-        let definition = self.definitions.get(&process_definition_key)?;
-        definition.elements.get(element as usize).cloned()
-    }
-
-    fn calling_element(&self, process_definition_key: Key, element: u32) -> Option<u32> {
-        let definition = self.definitions.get(&process_definition_key)?;
-        let mut places = definition.call_activities.iter();
-        let place = places.position(|index| *index == element)?;
-        u32::try_from(place).ok()
-    }
-
-    fn lineage(&self) -> &Lineage {
-        &self.lineage
-    }
-
-    fn partition_id(&self) -> u32 {
-        self.partition
-    }
+    Ok(())
 }
 
 /// A copy of a store that goes away with this value.
@@ -196,9 +82,10 @@ mod tests {
 
     use skep_broker::clock::Clock;
     use skep_broker::{Broker, BrokerConfig};
-    use skep_protocol::Response;
     use skep_protocol::command::{Command, Deploy, Resource};
+    use skep_protocol::json::Definitions;
     use skep_protocol::service::{Broker as _, PartitionRole};
+    use skep_protocol::{Key, Response};
 
     use super::*;
 
@@ -236,9 +123,9 @@ mod tests {
         let store = directory.path().join("partitions/1/state");
         let before = size_of_files(&store).unwrap();
 
-        let mut names = Names::new(1);
+        let mut names = RecordNames::new(1);
         assert!(names.element(key, 0).is_none());
-        names.learn_checkpoint(&store).unwrap();
+        learn_checkpoint(&mut names, &store).unwrap();
         let process = names.element(key, 0).unwrap();
         assert_eq!(
             (process.element_id.as_str(), process.element_type),
@@ -261,6 +148,6 @@ mod tests {
     fn what_is_no_checkpoint_says_so() {
         let directory = tempfile::tempdir().unwrap();
         let missing = directory.path().join("state");
-        assert!(Names::new(1).learn_checkpoint(&missing).is_err());
+        assert!(learn_checkpoint(&mut RecordNames::new(1), &missing).is_err());
     }
 }

@@ -1,0 +1,40 @@
+//! What a command is answered whose key names nothing. The router asks here as well: a key whose partition does not exist is
+//! a key that was not found, and clients shall read the same text whoever found it out.
+
+use skep_protocol::Rejection;
+use skep_protocol::command::Command;
+
+use super::{incident, job, process_instance, variable};
+
+/// The refusal of a command by key; `None` for commands that are not bound to a partition by a key.
+pub fn key_not_found(command: &Command) -> Option<Rejection> {
+    Some(match command {
+        Command::CancelProcessInstance {
+            process_instance_key,
+        } => process_instance::cancel::not_found(*process_instance_key),
+        Command::CompleteJob { job_key, .. } => job::not_found("COMPLETE", "complete", *job_key),
+        Command::FailJob(fail) => job::not_found("FAIL", "fail", fail.job_key),
+        Command::ThrowError(error) => {
+            job::not_found("THROW_ERROR", "throw an error for", error.job_key)
+        }
+        Command::UpdateJob { job_key, kind, .. } => {
+            let (intent, verb) = job::update::words_of(*kind);
+            job::not_found(intent, verb, *job_key)
+        }
+        Command::ResolveIncident { incident_key } => incident::not_found(*incident_key),
+        Command::SetVariables {
+            element_instance_key,
+            ..
+        } => variable::not_found(*element_instance_key),
+        Command::Deploy(_)
+        | Command::DeleteResource { .. }
+        | Command::CreateProcessInstance(_)
+        | Command::ActivateJobs(_)
+        | Command::PublishMessage(_)
+        | Command::CorrelateMessage(_)
+        | Command::PinClock { .. }
+        | Command::ResetClock
+        | Command::EvaluateExpression { .. }
+        | Command::ListIncidents { .. } => return None,
+    })
+}

@@ -1,0 +1,135 @@
+//! What readers of a log must know to render its records: the definitions that PROCESS records brought, and where each
+//! element instance stands.
+//!
+//! Records name elements by index. A definition stays known after its deletion: the records before it are still read.
+
+use std::collections::HashMap;
+
+use skep_model::{Element, ElementIndex, ElementKind, Process};
+use skep_protocol::Key;
+use skep_protocol::intent::{Intent, ProcessIntent, ValueType};
+use skep_protocol::json::{Definitions, ElementNames, Lineage};
+use skep_protocol::record::{Record, RecordType};
+use skep_protocol::value::ProcessValue;
+
+/// Names of elements of one partition. To be told of each record, batch by batch.
+pub struct RecordNames {
+    partition: u32,
+    definitions: HashMap<Key, Definition>,
+    lineage: Lineage,
+}
+
+#[derive(Default)]
+struct Definition {
+    elements: Vec<ElementNames>,
+    /// Indices of the call activities, in the order of their ids.
+    call_activities: Vec<u32>,
+}
+
+impl RecordNames {
+    pub fn new(partition: u32) -> RecordNames {
+        RecordNames {
+            partition,
+            definitions: HashMap::new(),
+            lineage: Lineage::default(),
+        }
+    }
+
+    /// Takes notice of a record. A batch is learned as a whole before its records are rendered: some say what belongs to
+    /// those before them.
+    pub fn learn(&mut self, record: &Record<'_>) {
+        self.lineage.learn(record);
+        if record.value_type != ValueType::Process
+            || record.record_type != RecordType::Event
+            || record.intent != ProcessIntent::Created.id()
+        {
+            return;
+        }
+        // What cannot be read is printed as what it is, or reported, by the renderer.
+        let Ok(value) = record.value::<ProcessValue>() else {
+            return;
+        };
+        let ids: Vec<String> = value.elements.iter().map(ToString::to_string).collect();
+        let definition = match skep_model::parse_pinned(&value.resource, &ids) {
+            Ok(graph) => Definition::of(&value.bpmn_process_id, value.version, &graph),
+            Err(_) => Definition::of_ids(&value, ids),
+        };
+        self.definitions
+            .insert(value.process_definition_key, definition);
+    }
+
+    /// Adds a definition whose PROCESS record is no longer in the log.
+    pub fn add(&mut self, key: Key, bpmn_process_id: &str, version: i32, graph: &Process) {
+        let definition = Definition::of(bpmn_process_id, version, graph);
+        self.definitions.insert(key, definition);
+    }
+
+    /// To be called when the records of a batch are rendered.
+    pub fn batch_ends(&mut self) {
+        self.lineage.batch_ends();
+    }
+}
+
+impl Definition {
+    fn of(process_id: &str, version: i32, graph: &Process) -> Definition {
+        let names = |element: &Element| ElementNames {
+            bpmn_process_id: process_id.to_string(),
+            version,
+            element_id: element.id.to_string(),
+            element_type: element.element_type.as_str(),
+            event_type: element.event_type(),
+            custom_headers: match &element.kind {
+                ElementKind::ServiceTask(job) => job.headers_json.to_string(),
+                _ => "{}".to_string(),
+            },
+        };
+        let mut call_activities: Vec<u32> = (0..)
+            .zip(&graph.elements)
+            .filter(|(_, element)| matches!(element.kind, ElementKind::CallActivity(_)))
+            .map(|(index, _)| index)
+            .collect();
+        call_activities.sort_by_key(|index| &graph.element(ElementIndex(*index)).id);
+        Definition {
+            elements: graph.elements.iter().map(names).collect(),
+            call_activities,
+        }
+    }
+
+    /// A model that this version cannot read: ids are all that is known.
+    fn of_ids(value: &ProcessValue, ids: Vec<String>) -> Definition {
+        let names = |element_id| ElementNames {
+            bpmn_process_id: value.bpmn_process_id.to_string(),
+            version: value.version,
+            element_id,
+            element_type: "UNSPECIFIED",
+            event_type: "UNSPECIFIED",
+            custom_headers: "{}".to_string(),
+        };
+        Definition {
+            elements: ids.into_iter().map(names).collect(),
+            call_activities: Vec::new(),
+        }
+    }
+}
+
+impl Definitions for RecordNames {
+    fn element(&self, process_definition_key: Key, element: u32) -> Option<ElementNames> {
+        let definition = self.definitions.get(&process_definition_key)?;
+        definition.elements.get(element as usize).cloned()
+    }
+
+    fn calling_element(&self, process_definition_key: Key, element: u32) -> Option<u32> {
+        let definition = self.definitions.get(&process_definition_key)?;
+        let mut places = definition.call_activities.iter();
+        let place = places.position(|index| *index == element)?;
+        u32::try_from(place).ok()
+    }
+
+    fn lineage(&self) -> &Lineage {
+        &self.lineage
+    }
+
+    fn partition_id(&self) -> u32 {
+        self.partition
+    }
+}

@@ -1,0 +1,245 @@
+//! The variables of one scope, and the names by which a reader asks for some of them.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use skep_protocol::Key;
+use skep_protocol::document::JsonText;
+
+/// Up to so many variables a look at each is cheaper than an index, and nearly all scopes have fewer.
+pub(super) const FEW: usize = 16;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Variable {
+    pub key: Key,
+    pub name: Arc<str>,
+    pub value: JsonText,
+}
+
+impl Variable {
+    /// Estimated bytes in memory.
+    fn weight(&self) -> usize {
+        size_of::<Self>() + self.name.len() + self.value.len() + 32
+    }
+}
+
+/// The variables of a scope in the order of their creation. One is found in constant time, however many there are.
+///
+/// Stored as the plain list.
+#[derive(Clone, Debug, Default)]
+pub struct ScopeVariables {
+    list: Vec<Variable>,
+    /// There when the list is longer than [`FEW`].
+    index: Option<Box<Index>>,
+}
+
+#[derive(Clone, Debug)]
+struct Index {
+    /// By name. The seed of the hash differs from node to node, which nothing sees: only look-ups are made here.
+    positions: HashMap<Arc<str>, usize>,
+    weight: usize,
+}
+
+impl ScopeVariables {
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    pub fn iter(&self) -> std::slice::Iter<'_, Variable> {
+        self.list.iter()
+    }
+
+    pub fn get(&self, name: &str) -> Option<&Variable> {
+        self.list.get(self.position(name)?)
+    }
+
+    fn position(&self, name: &str) -> Option<usize> {
+        match &self.index {
+            Some(index) => index.positions.get(name).copied(),
+            None => self.list.iter().position(|v| &*v.name == name),
+        }
+    }
+
+    /// Estimated bytes in memory.
+    pub fn weight(&self) -> usize {
+        match &self.index {
+            Some(index) => index.weight,
+            None => self.list.iter().map(Variable::weight).sum(),
+        }
+    }
+
+    /// Adds a variable whose name is new to the scope. Returns its estimated bytes.
+    pub(super) fn add(&mut self, variable: Variable) -> usize {
+        let weight = variable.weight();
+        if let Some(index) = &mut self.index {
+            index.weight += weight;
+            let position = self.list.len();
+            index.positions.insert(variable.name.clone(), position);
+        }
+        self.list.push(variable);
+        if self.index.is_none() && self.list.len() > FEW {
+            self.index = Some(Box::new(Index::of(&self.list)));
+        }
+        weight
+    }
+
+    /// Gives a variable another value. Returns the bytes by which it grew.
+    pub(super) fn set(&mut self, name: &str, value: &JsonText) -> usize {
+        let Some(position) = self.position(name) else {
+            return 0;
+        };
+        let Some(variable) = self.list.get_mut(position) else {
+            return 0;
+        };
+        let before = variable.value.len();
+        variable.value = value.clone();
+        if let Some(index) = &mut self.index {
+            index.weight = (index.weight + value.len()).saturating_sub(before);
+        }
+        value.len().saturating_sub(before)
+    }
+
+    /// Those of the variables that are asked for, in the order of their creation.
+    pub fn select<'a>(&'a self, names: &'a VariableNames) -> impl Iterator<Item = &'a Variable> {
+        let looked_up =
+            (self.index.is_some() && names.are_fewer_than(self.list.len())).then(|| {
+                let asked = names.0.iter();
+                let mut positions: Vec<usize> =
+                    asked.filter_map(|name| self.position(name)).collect();
+                positions.sort_unstable();
+                positions
+            });
+        let scanned = looked_up.is_none().then(|| self.list.iter());
+        let scanned = scanned.into_iter().flatten();
+        let looked_up = looked_up.into_iter().flatten();
+        looked_up
+            .filter_map(|position| self.list.get(position))
+            .chain(scanned.filter(|v| names.include(&v.name)))
+    }
+}
+
+impl Index {
+    fn of(list: &[Variable]) -> Index {
+        let names = list.iter().enumerate().map(|(i, v)| (v.name.clone(), i));
+        Index {
+            positions: names.collect(),
+            weight: list.iter().map(Variable::weight).sum(),
+        }
+    }
+}
+
+impl PartialEq for ScopeVariables {
+    fn eq(&self, other: &Self) -> bool {
+        self.list == other.list
+    }
+}
+
+impl<'a> IntoIterator for &'a ScopeVariables {
+    type Item = &'a Variable;
+    type IntoIter = std::slice::Iter<'a, Variable>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl Serialize for ScopeVariables {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.list.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for ScopeVariables {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let list = Vec::<Variable>::deserialize(deserializer)?;
+        let index = (list.len() > FEW).then(|| Box::new(Index::of(&list)));
+        Ok(ScopeVariables { list, index })
+    }
+}
+
+/// The variables that a worker or a client asks for; no name means all. Cheap to clone, and quick to ask however long the
+/// list is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VariableNames(Arc<[Arc<str>]>);
+
+impl VariableNames {
+    /// Every variable.
+    pub fn all() -> VariableNames {
+        VariableNames::default()
+    }
+
+    fn are_fewer_than(&self, count: usize) -> bool {
+        !self.0.is_empty() && self.0.len() < count
+    }
+
+    pub fn include(&self, name: &str) -> bool {
+        self.0.is_empty() || self.0.binary_search_by(|n| (**n).cmp(name)).is_ok()
+    }
+}
+
+impl<S: Into<Arc<str>>> FromIterator<S> for VariableNames {
+    fn from_iter<I: IntoIterator<Item = S>>(names: I) -> Self {
+        let mut names: Vec<Arc<str>> = names.into_iter().map(Into::into).collect();
+        names.sort_unstable();
+        names.dedup();
+        VariableNames(names.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scope(names: std::ops::Range<usize>) -> ScopeVariables {
+        let mut scope = ScopeVariables::default();
+        for i in names {
+            scope.add(Variable {
+                key: Key(i as i64),
+                name: format!("v{i}").into(),
+                value: "1".into(),
+            });
+        }
+        scope
+    }
+
+    fn read_back(scope: &ScopeVariables) -> ScopeVariables {
+        skep_protocol::record::decode(&skep_protocol::record::encode(scope)).unwrap()
+    }
+
+    #[test]
+    fn few_and_many_are_found_and_weighed_alike() {
+        for count in [0, 1, FEW, FEW + 1, 3 * FEW] {
+            let mut scope = scope(0..count);
+            for i in 0..count {
+                let grown = scope.set(&format!("v{i}"), &"12345".into());
+                assert_eq!(grown, 4);
+            }
+            assert_eq!(scope.set("other", &"12345".into()), 0);
+            for read in [scope.clone(), read_back(&scope)] {
+                let sum: usize = read.iter().map(Variable::weight).sum();
+                assert_eq!((read.len(), read.weight()), (count, sum));
+                assert_eq!(read, scope);
+                for i in 0..count {
+                    assert_eq!(read.get(&format!("v{i}")).unwrap().key, Key(i as i64));
+                }
+                assert_eq!(read.get("other"), None);
+            }
+        }
+    }
+
+    #[test]
+    fn those_asked_for_come_in_the_order_of_their_creation() {
+        let names: VariableNames = ["v9", "v20", "v3", "v9", "x"].into_iter().collect();
+        for (count, expected) in [(FEW, vec![3, 9]), (30, vec![3, 9, 20])] {
+            let scope = scope(0..count);
+            let keys: Vec<i64> = scope.select(&names).map(|v| v.key.0).collect();
+            assert_eq!(keys, expected);
+            assert_eq!(scope.select(&VariableNames::all()).count(), count);
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Steps as commands of the engine.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::Value;
+use skep_protocol::command::*;
+use skep_protocol::{Document, Key};
+
+/// Why a scenario cannot be played to its end.
+#[derive(Debug)]
+pub enum Stop {
+    /// Skep does not have this yet.
+    NotYet(String),
+    /// Something that the scenario counts on is not there.
+    Deviates(String),
+}
+
+/// Reads the arguments of one step.
+pub struct Arguments<'a>(pub &'a Value);
+
+impl Arguments<'_> {
+    pub fn text(&self, name: &str) -> &str {
+        self.0[name].as_str().unwrap_or("")
+    }
+
+    pub fn key(&self, name: &str) -> Key {
+        self.0[name].as_i64().map_or(Key::NONE, Key)
+    }
+
+    pub fn number(&self, name: &str, default: i64) -> i64 {
+        self.0[name].as_i64().unwrap_or(default)
+    }
+
+    /// Seconds, in milliseconds.
+    pub fn seconds(&self, name: &str, default: f64) -> i64 {
+        (self.0[name].as_f64().unwrap_or(default) * 1000.0) as i64
+    }
+
+    pub fn texts(&self, name: &str) -> Vec<String> {
+        let items = self.0[name].as_array().map_or(&[][..], Vec::as_slice);
+        items.iter().map(text_of).collect()
+    }
+
+    pub fn variables(&self) -> Document {
+        match &self.0["variables"] {
+            Value::Null => Document::new(),
+            variables => Document::parse(&variables.to_string()).expect("variables are an object"),
+        }
+    }
+}
+
+fn text_of(value: &Value) -> String {
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), String::from)
+}
+
+fn names(names: Vec<String>) -> Vec<Arc<str>> {
+    names.into_iter().map(Arc::from).collect()
+}
+
+/// The command of a step that is no more than that. `job` is the job that it is about, for steps about jobs.
+pub fn command(
+    operation: &str,
+    arguments: &Arguments<'_>,
+    folder: &Path,
+    job: Key,
+) -> Result<Command, Stop> {
+    let a = arguments;
+    Ok(match operation {
+        "deploy" => Command::Deploy(Deploy {
+            resources: resources(folder, a.texts("files")),
+        }),
+        "create" => Command::CreateProcessInstance(creation(a)),
+        "activate" => Command::ActivateJobs(ActivateJobs {
+            job_type: a.text("type").into(),
+            worker: a.0["worker"].as_str().unwrap_or("w").into(),
+            timeout: a.seconds("timeout", 300.0),
+            max_jobs: a.number("max", 32) as u32,
+            fetch_variables: names(a.texts("fetchVariables")),
+        }),
+        "complete" if !a.0["result"].is_null() => {
+            return Err(Stop::NotYet("results of jobs".into()));
+        }
+        "complete" => Command::CompleteJob {
+            job_key: job,
+            variables: a.variables(),
+        },
+        "fail" => Command::FailJob(FailJob {
+            job_key: job,
+            retries: a.number("retries", 0) as i32,
+            retry_back_off: a.seconds("backoff", 0.0),
+            error_message: a.0["message"]
+                .as_str()
+                .unwrap_or("failed by the step")
+                .into(),
+            variables: a.variables(),
+        }),
+        "throwError" => Command::ThrowError(ThrowError {
+            job_key: job,
+            error_code: a.text("code").into(),
+            error_message: a.text("message").into(),
+            variables: a.variables(),
+        }),
+        "updateRetries" => Command::UpdateJob {
+            job_key: a.key("job"),
+            retries: Some(a.number("retries", 0) as i32),
+            timeout: None,
+            kind: UpdateJobKind::Retries,
+        },
+        "updateTimeout" => Command::UpdateJob {
+            job_key: a.key("job"),
+            retries: None,
+            timeout: Some(a.seconds("timeout", 0.0)),
+            kind: UpdateJobKind::Timeout,
+        },
+        "publish" => Command::PublishMessage(PublishMessage {
+            name: a.text("name").into(),
+            correlation_key: a.text("key").into(),
+            time_to_live: a.seconds("ttl", 0.0),
+            message_id: a.text("id").into(),
+            variables: a.variables(),
+        }),
+        "correlate" => Command::CorrelateMessage(CorrelateMessage {
+            name: a.text("name").into(),
+            correlation_key: a.text("key").into(),
+            variables: a.variables(),
+        }),
+        "setVariables" => Command::SetVariables {
+            element_instance_key: a.key("scope"),
+            variables: a.variables(),
+            local: a.0["local"] == true,
+        },
+        "resolveIncident" => Command::ResolveIncident {
+            incident_key: a.key("incident"),
+        },
+        "cancel" => Command::CancelProcessInstance {
+            process_instance_key: a.key("instance"),
+        },
+        "deleteResource" => Command::DeleteResource {
+            resource_key: a.key("resource"),
+        },
+        "command" => {
+            let (value_type, intent) = (a.text("valueType"), a.text("intent"));
+            return Err(Stop::NotYet(format!("the command {value_type} {intent}")));
+        }
+        other => return Err(Stop::NotYet(format!("the step {other}"))),
+    })
+}
+
+fn resources(folder: &Path, files: Vec<String>) -> Vec<Resource> {
+    let read = |name: String| {
+        let path = folder.join(&name);
+        let content = std::fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        Resource {
+            name,
+            content: content.into(),
+        }
+    };
+    files.into_iter().map(read).collect()
+}
+
+fn creation(a: &Arguments<'_>) -> CreateProcessInstance {
+    let process = match a.0["processKey"].as_i64() {
+        Some(key) => ProcessRef::Key(Key(key)),
+        None => ProcessRef::Id {
+            bpmn_process_id: a.text("process").into(),
+            version: a.number("version", -1) as i32,
+        },
+    };
+    let await_result = (a.0["awaitResult"] == true).then(|| AwaitResult {
+        fetch_variables: a.texts("fetchVariables"),
+    });
+    CreateProcessInstance {
+        process,
+        variables: a.variables(),
+        start_instructions: a.texts("startAt"),
+        terminate_after: a.0["terminateAfter"]
+            .as_str()
+            .map(String::from)
+            .into_iter()
+            .collect(),
+        tags: a.texts("tags"),
+        business_id: None,
+        await_result,
+    }
+}

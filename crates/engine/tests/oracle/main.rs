@@ -1,0 +1,154 @@
+//! The recorded scenarios of `tests/oracle` (see its README.md): the same commands lead to the same records as on the
+//! reference engine.
+//!
+//! Every scenario whose elements exist is played. What Skep does not have yet is counted by reason. A scenario that deviates
+//! is a failure, unless `deviations.txt` lists it with the reason; one that is listed and equal is a failure too.
+//!
+//! `SKEP_ORACLE=job/` plays the scenarios whose names begin so and prints every difference.
+#![allow(clippy::disallowed_methods)] // Scenarios are files.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod commands;
+mod compare;
+mod keys;
+mod normalize;
+mod player;
+mod yaml;
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use commands::Stop;
+use normalize::{Entry, comparable, recorded, rendered};
+
+/// Differences of one scenario that are printed when all are played.
+const PRINTED: usize = 8;
+
+enum Verdict {
+    Equal,
+    Deviates(Vec<String>),
+    NotYet(String),
+}
+
+fn scenarios() -> Vec<(String, PathBuf)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/oracle");
+    let folders = |path: &Path| -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(path).unwrap();
+        let paths = entries.map(|entry| entry.unwrap().path());
+        let mut paths: Vec<PathBuf> = paths.filter(|path| path.is_dir()).collect();
+        paths.sort();
+        paths
+    };
+    let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_string();
+    let mut found = Vec::new();
+    for group in folders(&root) {
+        for folder in folders(&group) {
+            found.push((format!("{}/{}", name(&group), name(&folder)), folder));
+        }
+    }
+    found
+}
+
+/// The listed deviations: scenario and reason.
+fn listed() -> BTreeMap<&'static str, &'static str> {
+    let lines = include_str!("deviations.txt").lines();
+    lines
+        .filter(|line| !line.trim().is_empty() && !line.starts_with('#'))
+        .map(|line| {
+            let (scenario, reason) = line.split_once(' ').expect("a scenario and its reason");
+            (scenario, reason.trim())
+        })
+        .collect()
+}
+
+fn judge(folder: &Path) -> Verdict {
+    let text = std::fs::read_to_string(folder.join("steps.yaml")).unwrap();
+    let scenario = yaml::read(&text);
+    let steps: &[Value] = scenario["steps"].as_array().expect("steps are a list");
+    let played = match catch_unwind(AssertUnwindSafe(|| player::play(folder, steps))) {
+        Ok(Ok(played)) => played,
+        Ok(Err(Stop::NotYet(what))) => return Verdict::NotYet(what),
+        Ok(Err(Stop::Deviates(how))) => return Verdict::Deviates(vec![how]),
+        Err(_) => return Verdict::Deviates(vec!["it panicked".to_string()]),
+    };
+    let lines = |entries: Vec<Entry>| -> Vec<String> {
+        let entries = comparable(entries);
+        let (of_messages, others): (Vec<_>, Vec<_>) =
+            entries.into_iter().partition(Entry::is_of_a_message);
+        let in_order = others.iter().chain(&of_messages);
+        in_order.map(Entry::line).collect()
+    };
+    let text = std::fs::read_to_string(folder.join("records.jsonl")).unwrap();
+    let expected = lines(text.lines().map(recorded).collect());
+    let records = played.records.iter();
+    let got = lines(records.map(|(step, r)| rendered(*step, r)).collect());
+    let mut differences = played.answers;
+    differences.extend(compare::differences(&expected, &got));
+    match differences.is_empty() {
+        true => Verdict::Equal,
+        false => Verdict::Deviates(differences),
+    }
+}
+
+#[test]
+fn recorded_scenarios_lead_to_the_same_records() {
+    let only = std::env::var("SKEP_ORACLE").unwrap_or_default();
+    let listed = listed();
+    let (mut equal, mut deviating, mut failures) = (0, Vec::new(), Vec::new());
+    let mut not_yet: BTreeMap<String, usize> = BTreeMap::new();
+    let scenarios = scenarios();
+    assert!(scenarios.len() >= 400, "the scenarios are there");
+    for (name, folder) in scenarios.iter().filter(|(name, _)| name.starts_with(&only)) {
+        let reason = listed.get(name.as_str());
+        match (judge(folder), reason) {
+            (Verdict::Equal, None) => equal += 1,
+            (Verdict::Equal, Some(_)) => {
+                failures.push(format!("{name} is equal: take it off deviations.txt"));
+            }
+            (Verdict::NotYet(what), _) => *not_yet.entry(what).or_default() += 1,
+            (Verdict::Deviates(differences), reason) => {
+                if reason.is_none() || !only.is_empty() {
+                    let shown = if only.is_empty() { PRINTED } else { usize::MAX };
+                    let lines: Vec<String> = differences.into_iter().take(shown).collect();
+                    failures.push(format!("{name}\n    {}", lines.join("\n    ")));
+                }
+                deviating.push((name.as_str(), reason.copied().unwrap_or("unexpected")));
+            }
+        }
+    }
+    println!("{}", table(equal, &deviating, &not_yet));
+    if let Some(unknown) = listed
+        .keys()
+        .find(|name| !scenarios.iter().any(|(n, _)| n == *name))
+    {
+        failures.push(format!(
+            "deviations.txt lists {unknown}, which does not exist"
+        ));
+    }
+    assert!(
+        failures.is_empty(),
+        "{} of the scenarios are not as expected (- reference, + Skep):\n{}",
+        failures.len(),
+        failures.join("\n")
+    );
+}
+
+fn table(equal: usize, deviating: &[(&str, &str)], not_yet: &BTreeMap<String, usize>) -> String {
+    let waiting: usize = not_yet.values().sum();
+    let mut out = format!(
+        "recorded scenarios: {equal} equal, {} deviating, {waiting} not yet\n",
+        deviating.len()
+    );
+    for (name, reason) in deviating {
+        out += &format!("  deviating  {name}: {reason}\n");
+    }
+    for (what, count) in not_yet {
+        out += &format!("  not yet    {count:3}  {what}\n");
+    }
+    out
+}

@@ -1,0 +1,363 @@
+//! Records in the shape of `records.jsonl`: what says nothing is left out, keys have names instead of numbers.
+//!
+//! The recorded symbols (`JOB1`) count records that we do not compare, so both sides get new names: what a thing is and
+//! which one of its kind.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value, json};
+
+use crate::support::START;
+
+const FIRST_KEY: i64 = 1 << 51;
+const FIRST_TIME: i64 = 100_000_000_000;
+const TIMES: [&str; 5] = ["deadline", "dueDate", "recurringTime", "time", "timestamp"];
+const DROPPED: [&str; 10] = [
+    "checksum",
+    "resource",
+    "resources",
+    "requestId",
+    "requestStreamId",
+    "partitionId",
+    "stacktrace",
+    "exceptionMessage",
+    "errorEventPosition",
+    "tenantFilter",
+];
+const PATHS: [&str; 3] = [
+    "elementInstancePath",
+    "processDefinitionPath",
+    "callingElementPath",
+];
+
+/// A record as both sides have it.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    pub step: usize,
+    pub record_type: String,
+    pub value_type: String,
+    pub intent: String,
+    pub rejection_type: String,
+    /// `#` and a symbol or number, later a name.
+    pub key: String,
+    pub value: Value,
+}
+
+impl Entry {
+    pub fn line(&self) -> String {
+        let Entry {
+            step,
+            key,
+            value_type,
+            intent,
+            value,
+            ..
+        } = self;
+        match self.record_type.as_str() {
+            "EVENT" => format!("{step} {value_type} {intent} {key} {value}"),
+            _ => format!(
+                "{step} {value_type} {intent} REJECTED {} {key}",
+                self.rejection_type
+            ),
+        }
+    }
+
+    fn is(&self, value_type: &str, intents: &[&str]) -> bool {
+        self.value_type == value_type && (intents.is_empty() || intents.contains(&&*self.intent))
+    }
+
+    /// Messages and the message side of subscriptions live on a partition of their own: their order beside what happens in
+    /// instances says nothing.
+    pub fn is_of_a_message(&self) -> bool {
+        matches!(
+            self.value_type.as_str(),
+            "MESSAGE" | "MESSAGE_SUBSCRIPTION" | "MESSAGE_CORRELATION"
+        )
+    }
+
+    /// Steps of an engine that nobody can tell from outside, and what the recorder leaves out.
+    fn is_compared(&self) -> bool {
+        let left_out = self.record_type == "COMMAND"
+            || self.is("PROCESS_EVENT", &[])
+            || self.is("PROCESS_INSTANCE_BATCH", &[])
+            || self.is("PROCESS_INSTANCE_RESULT", &[])
+            || self.is("JOB_BATCH", &[])
+            || self.is("ASYNC_REQUEST", &[])
+            // Of 8.9; 8.8 was recorded.
+            || self.is("PROCESS_INSTANCE", &["CANCELING"])
+            || self.is("COMMAND_DISTRIBUTION", &[])
+            || self.is("PROCESS_MESSAGE_SUBSCRIPTION", &["CREATED", "DELETED"])
+            || self.is(
+                "PROCESS_INSTANCE",
+                &["ACTIVATE_ELEMENT", "COMPLETE_ELEMENT"],
+            );
+        !left_out
+    }
+}
+
+/// A recorded line.
+pub fn recorded(line: &str) -> Entry {
+    let mut record: Value = serde_json::from_str(line).expect("a line is a record");
+    let text = |name: &str| record[name].as_str().unwrap_or("").to_string();
+    let (record_type, value_type, intent) = (text("recordType"), text("valueType"), text("intent"));
+    let key = text("key");
+    Entry {
+        step: record["step"].as_u64().unwrap_or(0) as usize,
+        rejection_type: text("rejectionType"),
+        key: if key.is_empty() {
+            key
+        } else {
+            format!("#{key}")
+        },
+        value: mark_symbols(record["value"].take(), ""),
+        record_type,
+        value_type,
+        intent,
+    }
+}
+
+/// Puts `#` before the symbols of keys.
+fn mark_symbols(value: Value, field: &str) -> Value {
+    let names_a_key = (field.ends_with("Key") || field.ends_with("Keys") || PATHS.contains(&field))
+        && field != "correlationKey";
+    match value {
+        Value::String(text) if names_a_key => Value::String(format!("#{text}")),
+        Value::Array(items) => {
+            let items = items.into_iter().map(|item| mark_symbols(item, field));
+            items.collect()
+        }
+        Value::Object(fields) if field != "variables" => {
+            let fields = fields.into_iter().map(|(name, value)| {
+                let value = mark_symbols(value, &name);
+                (name, value)
+            });
+            Value::Object(fields.collect())
+        }
+        other => other,
+    }
+}
+
+/// One of our records.
+pub fn rendered(step: usize, record: &Value) -> Entry {
+    let text = |name: &str| record[name].as_str().unwrap_or("").to_string();
+    let value_type = text("valueType");
+    let key = record["key"].as_i64().filter(|key| *key >= FIRST_KEY);
+    let value = shorten(&record["value"], "", &value_type);
+    Entry {
+        step,
+        record_type: text("recordType"),
+        intent: text("intent"),
+        rejection_type: text("rejectionType"),
+        key: key.map_or_else(String::new, |key| format!("#{key}")),
+        value: value.unwrap_or_else(|| json!({})),
+        value_type,
+    }
+}
+
+/// Fields that 8.8, which was recorded, does not have.
+fn is_newer(field: &str, value_type: &str) -> bool {
+    match field {
+        "rootProcessInstanceKey" | "businessId" | "source" => true,
+        "elementInstanceKey" => matches!(
+            value_type,
+            "PROCESS_INSTANCE" | "VARIABLE" | "PROCESS_INSTANCE_CREATION"
+        ),
+        "processDefinitionKey" => matches!(
+            value_type,
+            "MESSAGE_SUBSCRIPTION" | "PROCESS_MESSAGE_SUBSCRIPTION" | "MESSAGE_CORRELATION"
+        ),
+        "batchOperationKey" | "deleteHistory" | "resourceId" | "resourceType" => {
+            value_type == "RESOURCE_DELETION"
+        }
+        _ => false,
+    }
+}
+
+/// Leaves out what the recorder leaves out. `None` when nothing remains.
+fn shorten(value: &Value, field: &str, value_type: &str) -> Option<Value> {
+    match value {
+        Value::Object(fields) if field == "variables" => {
+            (!fields.is_empty()).then(|| value.clone())
+        }
+        Value::Object(fields) => {
+            let mut out = Map::new();
+            for (name, value) in fields {
+                let drop = DROPPED.contains(&&**name)
+                    || is_newer(name, value_type)
+                    || (name == "errorMessage" && value_type == "INCIDENT")
+                    || (name == "retryBackoff" && *value == json!(0))
+                    || (name == "corrections" && fields["correctedAttributes"] == json!([]));
+                if let Some(short) = shorten(value, name, value_type).filter(|_| !drop) {
+                    out.insert(name.clone(), short);
+                }
+            }
+            let is_empty_result = field == "result" && json!(out) == json!({"type": "USER_TASK"});
+            (!out.is_empty() && !is_empty_result).then_some(Value::Object(out))
+        }
+        Value::Array(items) => {
+            let items = items
+                .iter()
+                .map(|i| shorten(i, field, value_type).unwrap_or(Value::Null));
+            let items: Vec<Value> = items.collect();
+            (!items.is_empty() && items != [Value::Null]).then_some(Value::Array(items))
+        }
+        Value::Number(number) => match number.as_i64() {
+            Some(-1) => None,
+            Some(key) if key >= FIRST_KEY => Some(Value::String(format!("#{key}"))),
+            Some(time) if time > FIRST_TIME && TIMES.contains(&field) => Some(moment(time)),
+            _ => Some(value.clone()),
+        },
+        Value::String(text) => {
+            let says_nothing = text.is_empty() || text == "UNSPECIFIED" || text == "<default>";
+            (!says_nothing).then(|| value.clone())
+        }
+        Value::Bool(true) => Some(value.clone()),
+        Value::Bool(false) | Value::Null => None,
+    }
+}
+
+/// Seconds since the scenario's start, rounded to five; a date when it is far away.
+fn moment(time: i64) -> Value {
+    const FAR: i64 = 40 * 86_400_000;
+    let offset = time - START;
+    if offset.abs() > FAR {
+        return json!(date(time));
+    }
+    let seconds = 5 * ((offset as f64 / 5000.0).round() as i64);
+    json!(format!("T+{seconds}s"))
+}
+
+/// `YYYY-MM-DDThh:mm:ssZ`, by the rule for the number of a day in the Gregorian calendar.
+fn date(time: i64) -> String {
+    let (days, seconds) = (
+        time.div_euclid(86_400_000),
+        time.rem_euclid(86_400_000) / 1000,
+    );
+    // Days since 0000-03-01: years begin in March, so that the leap day is a year's last.
+    let days = days + 719_468;
+    let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month + 2) / 5 + 1;
+    let (month, carry) = if month < 10 {
+        (month + 3, 0)
+    } else {
+        (month - 9, 1)
+    };
+    let year = year_of_era + era * 400 + carry;
+    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+}
+
+/// What is compared, with names in place of keys.
+pub fn comparable(entries: Vec<Entry>) -> Vec<Entry> {
+    let mut entries: Vec<Entry> = entries.into_iter().filter(Entry::is_compared).collect();
+    for entry in &mut entries {
+        if entry.is("PROCESS_INSTANCE", &[])
+            && entry.intent != "ELEMENT_ACTIVATING"
+            && let Some(fields) = entry.value.as_object_mut()
+        {
+            // The reference leaves paths out of most of these.
+            PATHS.iter().for_each(|path| drop(fields.remove(*path)));
+        }
+        if entry.intent == "SEQUENCE_FLOW_TAKEN" || entry.intent == "SEQUENCE_FLOW_DELETED" {
+            entry.key.clear();
+        }
+    }
+    let mut names = Names::default();
+    for entry in entries.iter().filter(|e| e.is("PROCESS_INSTANCE", &[])) {
+        names.own(entry);
+    }
+    for entry in &mut entries {
+        names.replace(&mut entry.value);
+    }
+    sort_variables(&mut entries);
+    for entry in &entries {
+        names.own(entry);
+    }
+    for entry in &entries {
+        names.field("", &entry.value);
+    }
+    for entry in &mut entries {
+        names.replace(&mut entry.value);
+        if let Some(name) = names.by_key.get(&entry.key) {
+            entry.key = name.clone();
+        }
+    }
+    entries
+}
+
+/// The variables of one document come in no particular order.
+fn sort_variables(entries: &mut [Entry]) {
+    let alike = |a: &Entry, b: &Entry| {
+        a.value_type == "VARIABLE" && b.value_type == "VARIABLE" && a.step == b.step
+    };
+    for run in entries.chunk_by_mut(alike) {
+        run.sort_by_key(|e| (e.value["scopeKey"].to_string(), e.value["name"].to_string()));
+    }
+}
+
+/// Names of keys: what a thing is, and the how many-th of those.
+#[derive(Default)]
+struct Names {
+    by_key: HashMap<String, String>,
+    counts: HashMap<String, usize>,
+}
+
+impl Names {
+    /// Names the thing that the record is about.
+    fn own(&mut self, entry: &Entry) {
+        let field = |name: &str| entry.value[name].as_str().unwrap_or("");
+        let what = match entry.value_type.as_str() {
+            "PROCESS_INSTANCE" => field("elementId"),
+            "JOB" => field("type"),
+            "VARIABLE" | "MESSAGE" => field("name"),
+            "PROCESS" => field("bpmnProcessId"),
+            "INCIDENT" => field("elementId"),
+            "TIMER" => field("targetElementId"),
+            "MESSAGE_SUBSCRIPTION" | "PROCESS_MESSAGE_SUBSCRIPTION" => field("messageName"),
+            _ => "",
+        };
+        let what = format!("{}:{what}", entry.value_type);
+        self.add(&entry.key, what);
+    }
+
+    /// Names what has no record of its own by the field where it stands first.
+    fn field(&mut self, field: &str, value: &Value) {
+        match value {
+            Value::String(text) if text.starts_with('#') => self.add(text, field.to_string()),
+            Value::Array(items) => items.iter().for_each(|item| self.field(field, item)),
+            Value::Object(fields) if field != "variables" => {
+                fields
+                    .iter()
+                    .for_each(|(name, value)| self.field(name, value));
+            }
+            _ => {}
+        }
+    }
+
+    fn add(&mut self, key: &str, what: String) {
+        if !key.starts_with('#') || self.by_key.contains_key(key) {
+            return;
+        }
+        let count = self.counts.entry(what.clone()).or_default();
+        *count += 1;
+        self.by_key
+            .insert(key.to_string(), format!("{what}/{count}"));
+    }
+
+    fn replace(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => {
+                if let Some(name) = self.by_key.get(text) {
+                    *text = name.clone();
+                }
+            }
+            Value::Array(items) => items.iter_mut().for_each(|item| self.replace(item)),
+            Value::Object(fields) => fields.values_mut().for_each(|value| self.replace(value)),
+            _ => {}
+        }
+    }
+}

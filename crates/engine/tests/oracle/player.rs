@@ -1,0 +1,219 @@
+//! Plays the steps of a scenario on an engine of one partition, and keeps what it wrote and answered.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use skep_engine::{RecordNames, RequestId};
+use skep_protocol::batch::BatchReader;
+use skep_protocol::command::{ActivateJobs, Command};
+use skep_protocol::json::render;
+use skep_protocol::{Key, Rejection, Response};
+
+use crate::commands::{Arguments, Stop, command};
+use crate::keys;
+use crate::support::Rig;
+
+/// What a scenario led to.
+#[derive(Default)]
+pub struct Played {
+    /// Each with the number of its step.
+    pub records: Vec<(usize, Value)>,
+    /// Answers that are not the expected ones.
+    pub answers: Vec<String>,
+}
+
+pub fn play(folder: &Path, steps: &[Value]) -> Result<Played, Stop> {
+    let mut player = Player {
+        rig: Rig::new(),
+        names: RecordNames::new(1),
+        folder,
+        records: Vec::new(),
+        played: Played::default(),
+        waiting: Vec::new(),
+    };
+    player.rig.record_batches();
+    for (index, step) in steps.iter().enumerate() {
+        player.step(index + 1, step)?;
+    }
+    player.answers_that_waited();
+    Ok(player.played)
+}
+
+struct Player<'a> {
+    rig: Rig,
+    names: RecordNames,
+    folder: &'a Path,
+    /// All records so far, as rendered.
+    records: Vec<Value>,
+    played: Played,
+    /// Creations that await their result: step, request and what is expected.
+    waiting: Vec<(usize, RequestId, Value)>,
+}
+
+impl Player<'_> {
+    fn step(&mut self, number: usize, step: &Value) -> Result<(), Stop> {
+        let fields = step.as_object().expect("a step is a map");
+        let (operation, arguments) = fields
+            .iter()
+            .find(|(name, _)| !matches!(name.as_str(), "expect" | "why" | "note"))
+            .expect("a step has an operation");
+        let missing = |what| Stop::Deviates(format!("step {number}: {what}"));
+        let resolved = keys::resolve(arguments, &self.records).map_err(missing)?;
+        let answer = self.carry_out(operation, &Arguments(&resolved), number, &step["expect"])?;
+        // What is due is due at once.
+        self.rig.run_due();
+        self.collect(number);
+        if let Some(answer) = answer {
+            self.compare_answer(number, operation, &step["expect"], answer);
+        }
+        Ok(())
+    }
+
+    /// The answer, as `expect` writes it. `None` when it comes later.
+    fn carry_out(
+        &mut self,
+        operation: &str,
+        arguments: &Arguments<'_>,
+        number: usize,
+        expected: &Value,
+    ) -> Result<Option<Value>, Stop> {
+        if operation == "clock" {
+            self.rig.advance(arguments.seconds("add", 0.0));
+            return Ok(Some(json!("ok")));
+        }
+        let mut job = arguments.key("job");
+        let works = matches!(operation, "complete" | "fail" | "throwError");
+        if works && job == Key::NONE {
+            match self.oldest_job(arguments.text("type")) {
+                Some(oldest) => job = oldest,
+                None => return Ok(Some(json!({"noJob": true}))),
+            }
+        }
+        let command = command(operation, arguments, self.folder, job)?;
+        if arguments.0["awaitResult"] == true {
+            let request = self.rig.send_async(command);
+            self.waiting.push((number, request, expected.clone()));
+            return Ok(None);
+        }
+        let answer = self.rig.send(command);
+        if let Err(rejection) = &answer
+            && rejection.reason.contains("not supported by this release")
+        {
+            return Err(Stop::NotYet(what_is_missing(&rejection.reason)));
+        }
+        Ok(Some(shape_of(answer)))
+    }
+
+    /// Activates the oldest job of a type, as the recorder did.
+    fn oldest_job(&mut self, job_type: &str) -> Option<Key> {
+        let command = Command::ActivateJobs(ActivateJobs {
+            job_type: job_type.into(),
+            worker: "w".into(),
+            timeout: 300_000,
+            max_jobs: 1,
+            fetch_variables: Vec::new(),
+        });
+        match self.rig.send(command) {
+            Ok(Response::JobsActivated { jobs, .. }) => jobs.first().map(|job| job.key),
+            other => panic!("jobs are activated or there are none: {other:?}"),
+        }
+    }
+
+    /// Renders what the step has written.
+    fn collect(&mut self, step: usize) {
+        for (_, batch) in std::mem::take(&mut self.rig.batches) {
+            let records = BatchReader::new(&batch).unwrap().map(Result::unwrap);
+            let records: Vec<_> = records.collect();
+            for record in &records {
+                self.names.learn(record);
+            }
+            for record in &records {
+                let json = render(record, &self.names).unwrap();
+                self.records.push(json.clone());
+                self.played.records.push((step, json));
+            }
+            self.names.batch_ends();
+        }
+    }
+
+    fn answers_that_waited(&mut self) {
+        for (number, request, expected) in std::mem::take(&mut self.waiting) {
+            let answer = match self.rig.answer(request) {
+                Some(answer) => shape_of(answer),
+                None => json!({"unanswered": true}),
+            };
+            self.compare_answer(number, "create", &expected, answer);
+        }
+    }
+
+    fn compare_answer(&mut self, number: usize, operation: &str, expected: &Value, got: Value) {
+        let mut expected = expected.clone();
+        if let Some(fields) = expected.as_object_mut() {
+            // The status of gRPC is the gateway's part.
+            fields.remove("grpc");
+        }
+        let expected = self.with_keys(&expected);
+        // Of an answer only that it is positive, where the scenario says no more.
+        if expected == "ok" && got.get("rejection").is_none() && got.get("noJob").is_none() {
+            return;
+        }
+        if expected != got {
+            let deviation = format!("step {number} {operation}: expected {expected}, got {got}");
+            self.played.answers.push(deviation);
+        }
+    }
+
+    /// Symbols in an expected answer as this play's keys.
+    fn with_keys(&self, value: &Value) -> Value {
+        match value {
+            Value::String(text) => match keys::symbol(text, &self.records) {
+                Some(key) => json!(key.0),
+                None => value.clone(),
+            },
+            Value::Array(items) => items.iter().map(|item| self.with_keys(item)).collect(),
+            Value::Object(fields) => {
+                let keep = |name: &str| name == "variables";
+                let fields = fields.iter().map(|(name, value)| {
+                    let value = match keep(name) {
+                        true => value.clone(),
+                        false => self.with_keys(value),
+                    };
+                    (name.clone(), value)
+                });
+                Value::Object(fields.collect())
+            }
+            _ => value.clone(),
+        }
+    }
+}
+
+fn shape_of(answer: Result<Response, Rejection>) -> Value {
+    match answer {
+        Err(rejection) => json!({"rejection": rejection.kind.as_str()}),
+        Ok(Response::JobsActivated { jobs, .. }) => {
+            let keys: Vec<i64> = jobs.iter().map(|job| job.key.0).collect();
+            json!({"ok": {"jobs": keys}})
+        }
+        Ok(Response::ProcessInstanceResult { created, variables }) => {
+            let variables: Value = serde_json::from_str(&variables).unwrap();
+            json!({"ok": {"variables": variables, "processInstanceKey": created.process_instance_key.0}})
+        }
+        Ok(_) => json!("ok"),
+    }
+}
+
+/// What a refusal calls not supported: "A user task", "resources of type '.dmn'".
+fn what_is_missing(reason: &str) -> String {
+    let end = reason
+        .find(" is not supported by this release")
+        .or_else(|| reason.find(" are not supported by this release"))
+        .unwrap_or(reason.len());
+    let before = &reason[..end];
+    let start = before.rfind([':', '\n', '.']).map_or(0, |at| at + 1);
+    // `.dmn'` has a point in it.
+    let start = match before.rfind(": ") {
+        Some(colon) if before[start..].starts_with(|c: char| c.is_lowercase()) => colon + 1,
+        _ => start,
+    };
+    before[start..].trim().to_string()
+}
