@@ -77,8 +77,9 @@ async fn the_text_null_is_no_variables() {
             variables: none.into(),
             ..creation()
         };
-        let created = client(&gateway).await.create_process_instance(request);
-        created.await.expect("is created");
+        let mut client = client(&gateway).await;
+        let created = client.create_process_instance(request).await;
+        created.expect("is created");
         let Command::CreateProcessInstance(create) = gateway.broker.last().command else {
             panic!()
         };
