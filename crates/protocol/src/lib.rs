@@ -11,6 +11,7 @@ pub mod command;
 pub mod document;
 pub mod failure;
 pub mod fields;
+pub mod findings;
 pub mod intent;
 pub mod json;
 pub mod key;

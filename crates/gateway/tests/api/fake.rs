@@ -256,11 +256,7 @@ fn natural_answer(command: &Command) -> Response {
 }
 
 pub fn rejection(kind: RejectionType) -> Failure {
-    Failure::Rejected(Rejection {
-        kind,
-        intent: "COMPLETE",
-        reason: "it is so".into(),
-    })
+    Rejection::new(kind, "COMPLETE", "it is so").into()
 }
 
 pub fn job(n: i64) -> ActivatedJob {
