@@ -34,6 +34,7 @@ mod rest;
 mod server;
 mod stop;
 mod trace;
+mod undelivered;
 mod words;
 
 pub use config::{ExecutorConfig, GatewayConfig, LongPolling, MultipartLimits, OverloadPolicy};

@@ -203,6 +203,64 @@ pub struct CorrelateMessage {
 }
 
 impl Command {
+    /// About how many bytes the command takes while it waits.
+    pub fn weight(&self) -> usize {
+        let texts = |all: &[String]| {
+            all.iter()
+                .map(|text| text.len() + size_of::<String>())
+                .sum()
+        };
+        let own: usize = match self {
+            Command::Deploy(deploy) => {
+                let resources = deploy.resources.iter();
+                resources.map(|r| r.name.len() + r.content.len()).sum()
+            }
+            Command::CreateProcessInstance(create) => {
+                let lists: usize = [
+                    &create.start_instructions,
+                    &create.terminate_after,
+                    &create.tags,
+                ]
+                .into_iter()
+                .map(|list| -> usize { texts(list) })
+                .sum();
+                create.variables.weight() + lists
+            }
+            Command::CompleteJob { variables, .. } | Command::SetVariables { variables, .. } => {
+                variables.weight()
+            }
+            Command::FailJob(fail) => fail.variables.weight() + fail.error_message.len(),
+            Command::ThrowError(error) => {
+                error.variables.weight() + error.error_code.len() + error.error_message.len()
+            }
+            Command::PublishMessage(message) => {
+                let ids = message.name.len() + message.correlation_key.len();
+                message.variables.weight() + ids + message.message_id.len()
+            }
+            Command::CorrelateMessage(message) => {
+                let ids = message.name.len() + message.correlation_key.len();
+                message.variables.weight() + ids
+            }
+            Command::EvaluateExpression {
+                expression,
+                variables,
+            } => expression.len() + variables.weight(),
+            Command::ActivateJobs(activate) => {
+                let names = activate.fetch_variables.iter();
+                let names: usize = names.map(|n| n.len() + size_of::<Arc<str>>()).sum();
+                activate.job_type.len() + activate.worker.len() + names
+            }
+            Command::DeleteResource { .. }
+            | Command::CancelProcessInstance { .. }
+            | Command::UpdateJob { .. }
+            | Command::ResolveIncident { .. }
+            | Command::PinClock { .. }
+            | Command::ResetClock
+            | Command::ListIncidents { .. } => 0,
+        };
+        size_of::<Request>() + own
+    }
+
     /// The command finishes work that is already in the system, so back-pressure never refuses it.
     pub fn is_finishing(&self) -> bool {
         matches!(

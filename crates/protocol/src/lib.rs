@@ -8,6 +8,7 @@
 
 pub mod batch;
 pub mod command;
+pub mod continuation;
 pub mod document;
 pub mod failure;
 pub mod fields;

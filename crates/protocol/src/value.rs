@@ -10,6 +10,7 @@ use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+pub use crate::continuation::{Activation, ContinuationValue, QueuedStep, Step};
 use crate::document::JsonText;
 use crate::failure::RejectionType;
 use crate::intent::*;
@@ -55,8 +56,11 @@ record_values! {
     ProcessEventValue: ProcessEvent, ProcessEventIntent;
     ResourceDeletionValue: ResourceDeletion, ResourceDeletionIntent;
     CommandDistributionValue: CommandDistribution, CommandDistributionIntent;
+    ProcessInstanceBatchValue: ProcessInstanceBatch, ProcessInstanceBatchIntent;
     MessageCorrelationValue: MessageCorrelation, MessageCorrelationIntent;
     ClockValue: Clock, ClockIntent;
+    ContinuationValue: Continuation, ContinuationIntent;
+    RuntimeInstructionValue: RuntimeInstruction, RuntimeInstructionIntent;
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -304,8 +308,13 @@ pub struct MessageCorrelationValue {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ProcessEventValue {
-    /// The element instance that the event reached (the catch event, or the activity that carries the boundary event).
+    /// The element instance that the event reached (the activity that carries the boundary event, or the scope of a start
+    /// instruction).
     pub scope_key: Key,
+    /// The scope in which the target is to be activated.
+    pub flow_scope_key: Key,
+    /// The element instance in `scope_key` ends first.
+    pub interrupting: bool,
     pub process_instance_key: Key,
     pub process_definition_key: Key,
     pub target_element: u32,
@@ -367,6 +376,16 @@ pub struct CommandDistributionValue {
     pub command_value: Bytes,
 }
 
+/// Work on all children of a scope. TERMINATED: everything in the scope ends, and then the scope completes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProcessInstanceBatchValue {
+    pub process_instance_key: Key,
+    pub batch_element_instance_key: Key,
+    /// The child that comes next; none at the end.
+    pub index: Key,
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ClockValue {
@@ -377,8 +396,20 @@ pub struct ClockValue {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ErrorValue {
+    /// Position of the record that could not be processed; -1 when it has none.
+    pub error_event_position: i64,
     pub exception_message: Arc<str>,
+    /// The instance that is banned; none when the error is not one of an instance.
     pub process_instance_key: Key,
+}
+
+/// The creation of an instance asked for its end after this element.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RuntimeInstructionValue {
+    pub process_instance_key: Key,
+    pub process_definition_key: Key,
+    pub element: u32,
 }
 
 /// The body of a rejection, whatever its value type.

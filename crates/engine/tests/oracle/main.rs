@@ -12,9 +12,11 @@ mod support;
 
 mod commands;
 mod compare;
+mod deployments;
 mod keys;
 mod normalize;
 mod player;
+mod workers;
 mod yaml;
 
 use std::collections::BTreeMap;
@@ -88,6 +90,7 @@ fn judge(folder: &Path) -> Verdict {
     let records = played.records.iter();
     let got = lines(records.map(|(step, r)| rendered(*step, r)).collect());
     let mut differences = played.answers;
+    differences.extend(workers::differences(&text, &played.activated));
     differences.extend(compare::differences(&expected, &got));
     match differences.is_empty() {
         true => Verdict::Equal,

@@ -256,11 +256,13 @@ pub fn comparable(entries: Vec<Entry>) -> Vec<Entry> {
     let mut entries: Vec<Entry> = entries.into_iter().filter(Entry::is_compared).collect();
     for entry in &mut entries {
         if entry.is("PROCESS_INSTANCE", &[])
-            && entry.intent != "ELEMENT_ACTIVATING"
             && let Some(fields) = entry.value.as_object_mut()
         {
-            // The reference leaves paths out of most of these.
-            PATHS.iter().for_each(|path| drop(fields.remove(*path)));
+            // The reference has tags on few of these, and paths beyond the first hardly on any.
+            fields.remove("tags");
+            if entry.intent != "ELEMENT_ACTIVATING" {
+                PATHS.iter().for_each(|path| drop(fields.remove(*path)));
+            }
         }
         if entry.intent == "SEQUENCE_FLOW_TAKEN" || entry.intent == "SEQUENCE_FLOW_DELETED" {
             entry.key.clear();

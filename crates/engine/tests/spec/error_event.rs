@@ -131,7 +131,7 @@ fn an_error_end_event_reaches_the_boundary_event_of_its_sub_process() {
         .end("e2");
     let mut rig = Rig::with(bpmn);
     let instance = rig.create("p", r#"{"code":"E1"}"#);
-    assert_eq!(rig.terminated(instance), ["throw", "a", "sub"]);
+    assert_eq!(rig.terminated(instance), ["a", "throw", "sub"]);
     assert!(
         rig.completed(instance)
             .ends_with(&["caught".into(), "e2".into(), "p".into()])

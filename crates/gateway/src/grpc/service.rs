@@ -17,6 +17,7 @@ use super::stream::GrpcJobStream;
 use super::{decode, encode};
 use crate::budget::Share;
 use crate::call::{FrontEnd, Stopwatch};
+use crate::undelivered::ActivationStream;
 
 type Reply<T> = Result<Response<T>, Status>;
 
@@ -125,8 +126,7 @@ fn unexpected<T>(rpc: &str) -> Reply<T> {
 
 #[tonic::async_trait]
 impl Gateway for GatewayService {
-    type ActivateJobsStream =
-        tokio_stream::Iter<std::vec::IntoIter<Result<pb::ActivateJobsResponse, Status>>>;
+    type ActivateJobsStream = ActivationStream;
     type StreamActivatedJobsStream = GrpcJobStream;
 
     async fn activate_jobs(
@@ -146,12 +146,13 @@ impl Gateway for GatewayService {
         if let (true, Some(job)) = (activated.messages.is_empty(), activated.too_large.first()) {
             return Err(Status::resource_exhausted(job.to_string()));
         }
-        let messages: Vec<_> = activated.messages.into_iter().map(Ok).collect();
+        let messages = activated.messages;
         front
             .metrics
             .grpc
             .sent(ACTIVATE_JOBS, messages.len() as u64);
-        Ok(Response::new(tokio_stream::iter(messages)))
+        let broker = Arc::clone(&front.broker);
+        Ok(Response::new(ActivationStream::new(broker, messages)))
     }
 
     async fn stream_activated_jobs(

@@ -14,17 +14,28 @@ use super::stream::JobLines;
 use crate::body::{Arriving, Broken};
 use crate::budget::Share;
 use crate::call::FrontEnd;
+use crate::undelivered::Undelivered;
 
 /// Body of an answer.
 pub enum RestBody {
     /// `None` once it was sent, or when there is nothing to send.
     Whole(Option<Bytes>),
+    /// The same, with the jobs that go back if it is never sent.
+    Activation(Option<Bytes>, Undelivered),
     Jobs(JobLines),
 }
 
 impl RestBody {
     pub fn empty() -> RestBody {
         RestBody::Whole(None)
+    }
+
+    /// This body tells of jobs that somebody else may work on when it does not reach the client.
+    pub fn with_jobs(self, jobs: Undelivered) -> RestBody {
+        match self {
+            RestBody::Whole(bytes) => RestBody::Activation(bytes, jobs),
+            other => other,
+        }
     }
 }
 
@@ -44,17 +55,30 @@ impl Body for RestBody {
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         match self.get_mut() {
             RestBody::Whole(bytes) => Poll::Ready(bytes.take().map(|b| Ok(Frame::data(b)))),
+            RestBody::Activation(bytes, jobs) => {
+                let part = bytes.take().map(|mut whole| {
+                    // The last byte goes alone: the connection asks for it when it has taken those before.
+                    let most = whole.len().saturating_sub(1);
+                    if most == 0 {
+                        jobs.delivered();
+                        return whole;
+                    }
+                    *bytes = Some(whole.split_off(most));
+                    whole
+                });
+                Poll::Ready(part.map(|b| Ok(Frame::data(b))))
+            }
             RestBody::Jobs(jobs) => jobs.poll_lines(cx).map(|l| l.map(|b| Ok(Frame::data(b)))),
         }
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(self, RestBody::Whole(None))
+        matches!(self, RestBody::Whole(None) | RestBody::Activation(None, _))
     }
 
     fn size_hint(&self) -> SizeHint {
         match self {
-            RestBody::Whole(bytes) => {
+            RestBody::Whole(bytes) | RestBody::Activation(bytes, _) => {
                 SizeHint::with_exact(bytes.as_ref().map_or(0, |b| b.len() as u64))
             }
             RestBody::Jobs(_) => SizeHint::default(),

@@ -19,9 +19,9 @@ use http::header::{CONNECTION, CONTENT_TYPE, EXPECT, HeaderMap};
 use http::request::Parts;
 use http::{HeaderValue, Request, Response, StatusCode, Version};
 use hyper::body::Incoming;
-use skep_protocol::Command;
 use skep_protocol::command::Held;
 use skep_protocol::service::Timings;
+use skep_protocol::{ActivatedJob, Command};
 
 pub use body::RestBody;
 
@@ -33,6 +33,7 @@ use self::routes::{Op, ROUTES};
 use self::stream::JobLines;
 use crate::call::{FrontEnd, Stopwatch};
 use crate::metrics::served::NO_ROUTE;
+use crate::undelivered::Undelivered;
 
 /// Answers one request; every failure is an answer as well.
 pub async fn handle(
@@ -176,7 +177,9 @@ async fn ask_broker(
             let jobs = front.activate(command, wait).await?;
             let mut body = String::new();
             encode::jobs(&mut body, &jobs);
-            Ok(encode::json(body))
+            let jobs = jobs.iter().map(ActivatedJob::activation).collect();
+            let undelivered = Undelivered::new(Arc::clone(&front.broker), jobs);
+            Ok(encode::json(body).map(|body| body.with_jobs(undelivered)))
         }
         Decoded::Stream(spec) => {
             drop((slot, share));

@@ -9,7 +9,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use skep_gateway::{Gateway, GatewayConfig, GatewayMetrics};
 use skep_protocol::command::{ActivateJobs, Held, Request};
-use skep_protocol::response::{Deployed, DeployedProcess, ProcessInstanceCreated};
+use skep_protocol::response::{Deployed, DeployedProcess, JobActivation, ProcessInstanceCreated};
 use skep_protocol::service::{
     Answer, BoxFuture, Broker, BrokerInfo, JobReceiver, PartitionHealth, PartitionInfo,
     PartitionRole, Reply, Responder, Timings, Topology, reply_channel,
@@ -34,6 +34,8 @@ pub struct FakeBroker {
     pub peak: Mutex<usize>,
     pub activations: Mutex<Vec<(ActivateJobs, Duration)>>,
     pub jobs: Mutex<Vec<ActivatedJob>>,
+    /// Jobs that did not reach their client.
+    pub given_back: Mutex<Vec<Key>>,
     pub streams: Mutex<Vec<Stream>>,
     pub no_leader: Mutex<bool>,
     changed: Notify,
@@ -167,6 +169,12 @@ impl Broker for FakeBroker {
             let n = jobs.len().min(max_jobs);
             Ok(jobs.drain(..n).collect())
         })
+    }
+
+    fn give_back(&self, jobs: Vec<JobActivation>) {
+        let keys = jobs.into_iter().map(|job| job.key);
+        self.given_back.lock().extend(keys);
+        self.changed.notify_waiters();
     }
 
     fn open_job_stream(&self, spec: ActivateJobs) -> Box<dyn JobReceiver> {

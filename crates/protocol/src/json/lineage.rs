@@ -59,7 +59,7 @@ pub struct Path {
     /// Each from the process instance to the call activity, or to the element instance itself.
     pub element_instances: Vec<Vec<Key>>,
     pub definitions: Vec<Key>,
-    /// The call activities passed, each by its place among the call activities of its process in the order of their ids.
+    /// The call activities passed, each by its place among those of its file in the order of their ids.
     pub calling_elements: Vec<u32>,
 }
 

@@ -18,7 +18,7 @@ pub trait Definitions {
     /// Process id, version, element id and element type of an element. Index 0 is the process itself.
     fn element(&self, process_definition_key: Key, element: u32) -> Option<ElementNames>;
 
-    /// The place of a call activity among those of its process, in the order of their ids.
+    /// The place of a call activity among those of its file, in the order of their ids.
     fn calling_element(&self, process_definition_key: Key, element: u32) -> Option<u32>;
 
     /// The element instances that the records are about. To be told of each record before it is rendered.

@@ -44,7 +44,13 @@ pub(super) fn render(
             let value: ClockValue = record.value()?;
             return Ok(json!({"time": value.time}));
         }
+        ValueType::ProcessInstanceBatch => process_instance_batch(record.value()?),
+        ValueType::RuntimeInstruction => runtime_instruction(record.value()?, &names),
         ValueType::Expression => json!({}),
+        ValueType::Continuation => {
+            let value: ContinuationValue = record.value()?;
+            return Ok(json!({"taken": value.taken, "steps": value.steps}));
+        }
     };
     let tenantless = [
         ValueType::Error,
@@ -87,6 +93,15 @@ fn object(variables: &[(Arc<str>, JsonText)]) -> Value {
         (name.to_string(), value)
     });
     Value::Object(pairs.collect::<Map<_, _>>())
+}
+
+fn process_instance_batch(v: ProcessInstanceBatchValue) -> Value {
+    json!({
+        "processInstanceKey": v.process_instance_key,
+        "batchElementInstanceKey": v.batch_element_instance_key,
+        "index": v.index,
+        "processDefinitionKey": Key::NONE,
+    })
 }
 
 fn job(v: JobValue, names: &Names<'_>) -> Value {
@@ -333,10 +348,19 @@ fn process_instance_creation(v: ProcessInstanceCreationValue, names: &Names<'_>)
 
 fn error(v: ErrorValue) -> Value {
     json!({
-        "errorEventPosition": -1,
+        "errorEventPosition": v.error_event_position,
         "exceptionMessage": v.exception_message,
         "processInstanceKey": v.process_instance_key,
         "stacktrace": "",
+    })
+}
+
+fn runtime_instruction(v: RuntimeInstructionValue, names: &Names<'_>) -> Value {
+    let element = names.of(v.process_definition_key, v.element);
+    json!({
+        "elementId": element.element_id,
+        "processInstanceKey": v.process_instance_key,
+        "processDefinitionKey": v.process_definition_key,
     })
 }
 

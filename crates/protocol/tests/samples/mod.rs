@@ -179,6 +179,7 @@ pub fn process_instance_creation() -> ProcessInstanceCreationValue {
 
 pub fn error() -> ErrorValue {
     ErrorValue {
+        error_event_position: 17,
         exception_message: "it broke".into(),
         process_instance_key: key(1),
     }
@@ -211,10 +212,46 @@ pub fn process() -> ProcessValue {
 pub fn process_event() -> ProcessEventValue {
     ProcessEventValue {
         scope_key: key(1),
+        flow_scope_key: key(4),
+        interrupting: true,
         process_instance_key: key(2),
         process_definition_key: key(3),
         target_element: 9,
         variables: variables(),
+    }
+}
+
+pub fn process_instance_batch() -> ProcessInstanceBatchValue {
+    ProcessInstanceBatchValue {
+        process_instance_key: key(1),
+        batch_element_instance_key: key(2),
+        index: key(3),
+    }
+}
+
+pub fn continuation() -> ContinuationValue {
+    let steps = [
+        Step::Activate(Activation {
+            scope: key(1),
+            element: 2,
+            via: Some(3),
+            consumed_flows: 1,
+        }),
+        Step::ActivateTriggered(key(4)),
+        Step::Complete(key(5)),
+        Step::CompleteInto(key(6), 7),
+        Step::Terminate(key(8)),
+        Step::TerminateChildren {
+            scope: key(9),
+            next: Key::NONE,
+        },
+        Step::Terminated(key(10)),
+        Step::CorrelateMessage(key(11)),
+    ];
+    let steps = steps.map(|step| QueuedStep { step, chain: 12 });
+    ContinuationValue {
+        taken: 13,
+        steps: steps.to_vec(),
     }
 }
 
@@ -240,6 +277,14 @@ pub fn message_correlation() -> MessageCorrelationValue {
         message_key: key(1),
         process_instance_key: key(2),
         variables: variables(),
+    }
+}
+
+pub fn runtime_instruction() -> RuntimeInstructionValue {
+    RuntimeInstructionValue {
+        process_instance_key: key(1),
+        process_definition_key: key(2),
+        element: 3,
     }
 }
 

@@ -1,7 +1,8 @@
 //! The life of element instances.
 //!
 //! [`lifecycle`] walks an instance through its states; what is particular to a kind of element is an [`ElementBehavior`],
-//! one file per kind. Steps are queued, not called recursively, so that the depth of a model costs no stack.
+//! one file per kind. Steps are queued, not called recursively, so that the depth of a model costs no stack; [`queue`] bounds
+//! what one command does at a time.
 
 pub(crate) mod boundary_event;
 pub(crate) mod call_activity;
@@ -15,6 +16,7 @@ pub(crate) mod lifecycle;
 pub(crate) mod mappings;
 pub(crate) mod pass_through;
 pub(crate) mod process;
+pub(crate) mod queue;
 pub(crate) mod service_task;
 pub(crate) mod start_instructions;
 pub(crate) mod step;
@@ -24,7 +26,8 @@ pub(crate) mod subject;
 use skep_model::{ElementIndex, ElementKind};
 use skep_protocol::value::ErrorType;
 
-pub(crate) use step::{Activation, Step};
+pub(crate) use queue::{Budget, Steps};
+pub(crate) use skep_protocol::value::Step;
 pub(crate) use subject::Subject;
 
 use super::Context;

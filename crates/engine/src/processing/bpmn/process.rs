@@ -1,12 +1,12 @@
 //! The process itself: the root scope of an instance.
 
-use skep_protocol::Response;
 use skep_protocol::document::write_json_object;
 use skep_protocol::intent::ProcessInstanceResultIntent;
 use skep_protocol::value::{ErrorType, ProcessInstanceResultValue};
+use skep_protocol::{Key, Response};
 use skep_protocol::{RejectionType, response::ProcessInstanceCreated};
 
-use super::{Activation, ElementBehavior, Ending, Next, Problem, Step, Subject, lifecycle, step};
+use super::{ElementBehavior, Ending, Next, Problem, Step, Subject, lifecycle, step};
 use crate::processing::{Context, reject};
 use crate::state::VariableNames;
 
@@ -24,17 +24,13 @@ impl ElementBehavior for Process {
             ));
         };
         lifecycle::activated(cx, el);
-        cx.steps.push_back(Step::Activate(Activation::new(
-            el.process.clone(),
-            start,
-            el.key,
-        )));
+        step::activate(cx, el.key, start);
         Ok(Next::Wait)
     }
 
     fn complete(&self, cx: &mut Context<'_>, el: &Subject) -> Result<(), Problem> {
         if el.value.parent_element_instance_key.some().is_some() {
-            super::call_activity::take_child_variables(cx, el);
+            super::call_activity::take_child_variables(cx, el)?;
         } else if cx.volatile.awaiting_results.contains_key(&el.key) {
             answer_result(cx, el);
         }
@@ -43,7 +39,7 @@ impl ElementBehavior for Process {
 
     fn completed(&self, cx: &mut Context<'_>, el: &Subject) {
         if let Some(call_activity) = el.value.parent_element_instance_key.some() {
-            cx.steps.push_back(Step::Complete(call_activity));
+            lifecycle::called_ended(cx, call_activity);
         }
     }
 
@@ -64,17 +60,18 @@ impl ElementBehavior for Process {
             cx.respond(request, Err(rejection));
         }
         if let Some(call_activity) = el.value.parent_element_instance_key.some() {
-            super::call_activity::child_terminated(cx, call_activity);
+            lifecycle::called_ended(cx, call_activity);
         }
     }
 }
 
 pub(super) fn terminate_children(cx: &mut Context<'_>, el: &Subject) -> Ending {
-    let children = cx.state.elements.children(el.key);
-    if children.is_empty() {
+    let row = cx.state.elements.get(el.key);
+    if row.is_none_or(|row| row.active_children == 0) {
         return Ending::Now;
     }
-    step::terminate_first(cx, children.into_iter());
+    let (scope, next) = (el.key, Key::NONE);
+    cx.steps.push(Step::TerminateChildren { scope, next });
     Ending::AfterChildren
 }
 

