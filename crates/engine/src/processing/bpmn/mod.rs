@@ -31,6 +31,7 @@ pub(crate) use skep_protocol::value::Step;
 pub(crate) use subject::Subject;
 
 use super::Context;
+use crate::remote::Variables;
 
 /// Why an element cannot go on; it becomes an incident.
 #[derive(Debug, Clone, PartialEq)]
@@ -73,13 +74,13 @@ pub(crate) trait ElementBehavior: Sync {
     /// calls [`lifecycle::activated`] and starts what the element waits for.
     fn activate(&self, cx: &mut Context<'_>, el: &Subject) -> Result<Next, Problem>;
 
-    /// The element is completing, its output mappings are applied.
-    fn complete(&self, _cx: &mut Context<'_>, _el: &Subject) -> Result<(), Problem> {
-        Ok(())
+    /// The element is completing, its output mappings are applied. Returns what it hands on when it has completed.
+    fn complete(&self, _cx: &mut Context<'_>, _el: &Subject) -> Result<Variables, Problem> {
+        Ok(Variables::new())
     }
 
     /// The element has completed and its row is gone; `el` remembers it.
-    fn completed(&self, _cx: &mut Context<'_>, _el: &Subject) {}
+    fn completed(&self, _cx: &mut Context<'_>, _el: &Subject, _handed_on: Variables) {}
 
     /// The element is terminating; jobs, timers, subscriptions and incidents are already gone.
     fn terminate(&self, _cx: &mut Context<'_>, _el: &Subject) -> Ending {

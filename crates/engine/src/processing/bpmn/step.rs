@@ -45,14 +45,17 @@ fn one(cx: &mut Context<'_>, step: Step, chain: u32) {
                 lifecycle::activate(cx, &el);
             }
         }
-        Step::ActivateTriggered(key) => {
-            if let Some((el, variables)) = events::activating_triggered(cx, key) {
-                lifecycle::activate(cx, &el);
-                lifecycle::accept(cx, &el, &variables);
-            }
-        }
+        Step::ActivateTriggered(key) => activate_triggered(cx, key),
         Step::Complete(key) => lifecycle::complete(cx, key, None),
         Step::CompleteInto(key, flow) => lifecycle::complete(cx, key, Some(ElementIndex(flow))),
+    }
+}
+
+/// Activates what a trigger is for.
+pub(crate) fn activate_triggered(cx: &mut Context<'_>, trigger: Key) {
+    if let Some((el, variables)) = events::activating_triggered(cx, trigger) {
+        lifecycle::activate(cx, &el);
+        lifecycle::accept(cx, &el, &variables);
     }
 }
 
