@@ -100,12 +100,11 @@ pub(crate) fn extract<'e>(
         .map_err(|message| Problem::new(ErrorType::ExtractValueError, message))
 }
 
-/// A text, static or computed. Anything but a string (or, where `numbers`, a number) is an error.
+/// A text, static or computed. Anything but a string is an error.
 pub(crate) fn text(
     cx: &mut Context<'_>,
     value: &TextValue,
     scope: Key,
-    numbers: bool,
 ) -> Result<Arc<str>, Problem> {
     let expression = match value {
         TextValue::Static(text) => return Ok(text.clone()),
@@ -114,8 +113,6 @@ pub(crate) fn text(
     let evaluated = extract(cx, expression, scope)?;
     match &evaluated.value {
         Value::String(text) => Ok(text.clone()),
-        Value::Number(_) if numbers => Ok(evaluated.value.to_json().into()),
-        _ if numbers => Err(evaluated.is_not("'STRING' or 'NUMBER'")),
         _ => Err(evaluated.is_not("'STRING'")),
     }
 }

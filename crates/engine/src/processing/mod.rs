@@ -30,9 +30,5 @@ pub(crate) fn reject(
     intent: &'static str,
     reason: impl Into<Cow<'static, str>>,
 ) -> Rejection {
-    Rejection {
-        kind,
-        intent,
-        reason: reason.into(),
-    }
+    Rejection::new(kind, intent, reason)
 }

@@ -116,7 +116,7 @@ fn find_called(
     el: &Subject,
     called: &CalledElement,
 ) -> Result<Arc<DeployedProcess>, Problem> {
-    let id = expression::text(cx, &called.process_id, el.key, false)?;
+    let id = expression::text(cx, &called.process_id, el.key)?;
     let found = match &called.binding {
         Binding::Latest => cx.state.processes.latest(&id),
         Binding::Deployment => cx

@@ -20,7 +20,7 @@ impl ElementBehavior for EndEvent {
             lifecycle::activated(cx, el);
             return Ok(Next::Complete);
         };
-        let code = expression::text(cx, code, el.key, false)?;
+        let code = expression::text(cx, code, el.key)?;
         let Some(catcher) = error::find_catcher(cx, el.flow_scope(), &code) else {
             return Err(Problem::new(
                 ErrorType::UnhandledErrorEvent,

@@ -93,7 +93,7 @@ pub(crate) fn message(
     } else {
         el.flow_scope()
     };
-    let message_name = expression::text(cx, &definition.name, scope, false)?;
+    let message_name = expression::text(cx, &definition.name, scope)?;
     if message_name.trim_ascii().is_empty() {
         return Err(Problem::new(
             ErrorType::ExtractValueError,
