@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use skep_engine::{RemoteCommand, key_not_found, message_partition};
 use skep_protocol::command::{ActivateJobs, Command, FailJob, Request, ThrowError};
+use skep_protocol::response::JobActivation;
 use skep_protocol::service::{
     self, Answer, BoxFuture, BrokerInfo, JobReceiver, PartitionInfo, PartitionRole, Reply,
     Topology, reply_channel,
@@ -17,11 +18,12 @@ use skep_storage::space::StatvfsProbe;
 use crate::clock::Clock;
 use crate::config::BrokerConfig;
 use crate::disk::{self, DiskSpace};
+use crate::flow_control::{MAX_WAITING, MAX_WAITING_BYTES};
 use crate::job_streams::StreamHub;
 use crate::long_polling::JobNotifier;
 use crate::metrics::{BrokerMetrics, WorkCounter};
 use crate::partition::thread::{self, Outlet};
-use crate::partition::{Message, PartitionHandle};
+use crate::partition::{Message, PartitionHandle, PartitionStatus};
 
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
@@ -252,6 +254,10 @@ impl Broker {
                 status.limit.limit()
             )));
         }
+        let Some(place) = status.room.take(request.command.weight()) else {
+            status.limit.release();
+            return Err(Failure::ResourceExhausted(inbox_is_full(status)));
+        };
         let (responder, reply) = reply_channel();
         let received = Instant::now();
         let route = received.saturating_duration_since(started);
@@ -260,6 +266,7 @@ impl Broker {
             responder,
             received,
             route,
+            place,
         });
         Ok(reply)
     }
@@ -332,11 +339,14 @@ impl Broker {
     async fn poll_partitions(&self, command: &ActivateJobs) -> Result<Vec<ActivatedJob>, Failure> {
         let partitions = self.config.partitions.max(1) as usize;
         let first = self.next_activation.fetch_add(1, Ordering::Relaxed);
-        let mut jobs = Vec::new();
+        let mut collected = Collected {
+            jobs: Vec::new(),
+            broker: self,
+        };
         let mut failure = None;
         let mut answered = false;
         for offset in 0..partitions {
-            let left = command.max_jobs - jobs.len() as u32;
+            let left = command.max_jobs.saturating_sub(collected.jobs.len() as u32);
             if left == 0 {
                 break;
             }
@@ -361,7 +371,7 @@ impl Broker {
                     match result {
                         Ok(Response::JobsActivated { jobs: more, .. }) => {
                             answered = true;
-                            jobs.extend(more);
+                            collected.jobs.extend(more);
                         }
                         Ok(_) => {}
                         Err(error) => failure = Some(error),
@@ -374,21 +384,28 @@ impl Broker {
             // Some partition answered: the others' trouble is theirs, the next poll asks them again.
             Some(failure) if !answered => Err(failure),
             Some(failure @ Failure::Rejected(_)) => Err(failure),
-            _ => Ok(jobs),
+            _ => Ok(std::mem::take(&mut collected.jobs)),
         }
     }
 
-    fn give_back(&self, answer: Answer) {
-        if let Ok(Response::JobsActivated { jobs, .. }) = answer.result {
-            for job in jobs {
-                let partition = job.key.partition().and_then(|p| self.shared.partition(p));
-                if let Some(partition) = partition {
-                    partition.inbox.send(Message::Yield {
-                        key: job.key,
-                        deadline: job.deadline,
-                    });
-                }
-            }
+    fn yield_job(&self, JobActivation { key, deadline }: JobActivation) {
+        let partition = key.partition().and_then(|p| self.shared.partition(p));
+        if let Some(partition) = partition {
+            partition.inbox.send(Message::Yield { key, deadline });
+        }
+    }
+}
+
+/// The jobs of the partitions that have answered, while others are asked. They are lost to nobody when the client goes away.
+struct Collected<'a> {
+    jobs: Vec<ActivatedJob>,
+    broker: &'a Broker,
+}
+
+impl Drop for Collected<'_> {
+    fn drop(&mut self) {
+        for job in &self.jobs {
+            self.broker.yield_job(job.activation());
         }
     }
 }
@@ -412,8 +429,12 @@ impl Arriving<'_> {
 
 impl Drop for Arriving<'_> {
     fn drop(&mut self) {
-        if let Some(answer) = self.reply.as_mut().and_then(Reply::take_arrived) {
-            self.broker.give_back(answer);
+        if let Some(answer) = self.reply.as_mut().and_then(Reply::take_arrived)
+            && let Ok(Response::JobsActivated { jobs, .. }) = answer.result
+        {
+            for job in &jobs {
+                self.broker.yield_job(job.activation());
+            }
         }
     }
 }
@@ -448,6 +469,12 @@ impl service::Broker for Broker {
                 }
             }
         })
+    }
+
+    fn give_back(&self, jobs: Vec<JobActivation>) {
+        for job in jobs {
+            self.yield_job(job);
+        }
     }
 
     fn open_job_stream(&self, spec: ActivateJobs) -> Box<dyn JobReceiver> {
@@ -488,6 +515,24 @@ fn no_answer(partition: u32) -> String {
     format!(
         "Partition {partition} did not answer in time: it is paused or overloaded. Jobs that it activates for this request go \
          back to it at once."
+    )
+}
+
+fn inbox_is_full(status: &PartitionStatus) -> String {
+    let why = if status.processing_paused.load(Ordering::Relaxed) {
+        "its processing is paused"
+    } else if status.stalled.load(Ordering::Relaxed) {
+        "its disk is full and the log cannot grow"
+    } else {
+        "its log is slow or an evaluation takes long"
+    };
+    format!(
+        "Partition {} has {} commands with {} MiB that wait for their turn, more than {MAX_WAITING} commands or {} MiB may: \
+         {why}. Nothing was done; send the request again after a pause.",
+        status.partition,
+        status.room.commands(),
+        status.room.bytes() >> 20,
+        MAX_WAITING_BYTES >> 20,
     )
 }
 

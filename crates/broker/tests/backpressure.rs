@@ -2,11 +2,13 @@
 
 mod support;
 
-use std::time::Duration;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
-use skep_broker::flow_control::{Algorithm, Fixed, FlowControlConfig};
-use skep_protocol::Failure;
-use skep_protocol::service::Broker as _;
+use skep_broker::flow_control::{Algorithm, Fixed, FlowControlConfig, MAX_WAITING};
+use skep_broker::partition::{Message, PartitionStatus};
+use skep_protocol::service::{Answer, Broker as _};
+use skep_protocol::{Command, Document, Failure, Key};
 use support::{Rig, create, one_task};
 
 fn fixed(limit: u32) -> FlowControlConfig {
@@ -28,9 +30,7 @@ async fn beyond_the_limit_creations_are_refused_and_completions_are_not() {
     let status = rig.broker.partitions()[0].status.clone();
     status.limit.reconfigure(&fixed(2));
     // Nothing is processed, so nothing is answered: places stay taken.
-    status
-        .processing_paused
-        .store(true, std::sync::atomic::Ordering::Relaxed);
+    status.processing_paused.store(true, Ordering::Relaxed);
     let mut accepted = Vec::new();
     let mut refused = Vec::new();
     for _ in 0..5 {
@@ -61,9 +61,7 @@ async fn beyond_the_limit_creations_are_refused_and_completions_are_not() {
             rig.broker.execute(command.into())
         })
         .collect();
-    status
-        .processing_paused
-        .store(false, std::sync::atomic::Ordering::Relaxed);
+    status.processing_paused.store(false, Ordering::Relaxed);
     // Wakes the partition.
     rig.broker.partitions()[0]
         .inbox
@@ -77,12 +75,22 @@ async fn beyond_the_limit_creations_are_refused_and_completions_are_not() {
 }
 
 trait Look {
-    async fn take_arrived_or_pending(&mut self) -> Option<skep_protocol::service::Answer>;
+    /// The answer if the broker gave it at once.
+    fn take_arrived_now(&mut self) -> Option<Answer>;
+    async fn take_arrived_or_pending(&mut self) -> Option<Answer>;
 }
 
 impl Look for skep_protocol::service::Reply {
+    fn take_arrived_now(&mut self) -> Option<Answer> {
+        let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
+        match std::pin::Pin::new(self).poll(&mut cx) {
+            std::task::Poll::Ready(answer) => Some(answer),
+            std::task::Poll::Pending => None,
+        }
+    }
+
     /// The answer if it is there already.
-    async fn take_arrived_or_pending(&mut self) -> Option<skep_protocol::service::Answer> {
+    async fn take_arrived_or_pending(&mut self) -> Option<Answer> {
         tokio::time::timeout(Duration::from_millis(50), self)
             .await
             .ok()
@@ -107,4 +115,101 @@ async fn on_a_nearly_full_disk_new_work_is_refused_and_jobs_are_completed() {
     rig.complete(jobs[0].key).await.unwrap();
     let rig = rig.restart(|_| {}).await;
     rig.create("one-task", "{}").await.unwrap();
+}
+
+/// A partition that takes no commands for now, until [`Paused::go_on`].
+struct Paused<'a>(&'a Rig);
+
+impl Paused<'_> {
+    fn status(&self) -> &PartitionStatus {
+        &self.0.broker.partitions()[0].status
+    }
+
+    fn begin(rig: &Rig) -> Paused<'_> {
+        let paused = Paused(rig);
+        paused
+            .status()
+            .processing_paused
+            .store(true, Ordering::Relaxed);
+        paused
+    }
+
+    fn go_on(&self) {
+        self.status()
+            .processing_paused
+            .store(false, Ordering::Relaxed);
+        self.0.broker.partitions()[0].inbox.send(Message::Wake);
+    }
+}
+
+async fn until(what: &str, condition: impl Fn() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !condition() {
+        assert!(Instant::now() < deadline, "not so: {what}");
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+}
+
+fn complete(job_key: Key, bytes: usize) -> Command {
+    let variables = format!("{{\"x\":\"{}\"}}", "x".repeat(bytes));
+    Command::CompleteJob {
+        job_key,
+        variables: Document::parse(&variables).unwrap(),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn commands_whose_clients_have_gone_are_not_carried_out_and_hold_no_place() {
+    let rig = Rig::new(|_| {}).await;
+    rig.deploy(&one_task()).await;
+    rig.create("one-task", "{}").await.unwrap();
+    let job = rig.activate(1, Duration::ZERO).await[0].key;
+    let paused = Paused::begin(&rig);
+    let (limit, room) = (&paused.status().limit, paused.status().room.clone());
+    let patient = rig.broker.execute(create("one-task", "{}", None).into());
+    for _ in 0..3 {
+        drop(rig.broker.execute(complete(job, 100).into()));
+        drop(rig.broker.execute(create("one-task", "{}", None).into()));
+    }
+    until("only the patient client holds a place", || {
+        (limit.inflight(), room.commands()) == (1, 1)
+    })
+    .await;
+    // One that goes away and is not looked for before the partition goes on.
+    drop(rig.broker.execute(complete(job, 100).into()));
+    paused.go_on();
+    patient.await.result.unwrap();
+    rig.complete(job).await.unwrap();
+    assert_eq!((limit.inflight(), room.commands(), room.bytes()), (0, 0, 0));
+    let created = rig.activate(10, Duration::ZERO).await;
+    assert_eq!(created.len(), 1, "an abandoned creation was carried out");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_waits_in_an_inbox_is_bounded_in_bytes_and_in_number() {
+    let rig = Rig::new(|_| {}).await;
+    let paused = Paused::begin(&rig);
+    let room = paused.status().room.clone();
+    for (bytes, accepted) in [(1 << 20, 60..=64), (10, MAX_WAITING..=MAX_WAITING)] {
+        let mut waiting = Vec::new();
+        let refused = loop {
+            let mut reply = rig.broker.execute(complete(Key::new(1, 1), bytes).into());
+            match reply.take_arrived_now() {
+                Some(answer) => break answer.result.unwrap_err(),
+                None => waiting.push(reply),
+            }
+        };
+        let Failure::ResourceExhausted(text) = refused else {
+            panic!("{refused:?}")
+        };
+        assert!(
+            text.contains("Partition 1 has") && text.contains("its processing is paused"),
+            "{text}"
+        );
+        assert!(accepted.contains(&waiting.len()), "{}", waiting.len());
+        drop(waiting);
+        until("the room is free again", || room.bytes() == 0).await;
+    }
+    assert_eq!(paused.status().limit.inflight(), 0);
+    paused.go_on();
 }

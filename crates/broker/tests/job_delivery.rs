@@ -3,8 +3,11 @@
 mod support;
 
 use std::collections::HashSet;
-use std::time::Duration;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
+use skep_broker::partition::Message;
+use skep_protocol::response::JobActivation;
 use skep_protocol::service::{Broker as _, JobReceiver};
 use skep_protocol::{ActivatedJob, Key};
 use support::{Rig, jobs, one_task};
@@ -56,7 +59,7 @@ async fn no_more_jobs_are_on_their_way_than_the_credit_and_the_rest_follows() {
     let pushed = || -> usize {
         let statuses = rig.broker.partitions().iter().map(|p| &p.status);
         statuses
-            .map(|s| s.activated_jobs.load(std::sync::atomic::Ordering::Relaxed))
+            .map(|s| s.activated_jobs.load(Ordering::Relaxed))
             .sum()
     };
     tokio::time::sleep(Duration::from_millis(100)).await;
@@ -151,17 +154,84 @@ async fn a_poll_ends_although_a_partition_does_not_answer_and_no_job_is_lost() {
     rig.deploy(&one_task()).await;
     rig.create("one-task", "{}").await.unwrap();
     let paused = &rig.broker.partitions()[0].status.processing_paused;
-    paused.store(true, std::sync::atomic::Ordering::Relaxed);
+    paused.store(true, Ordering::Relaxed);
     let poll = rig.broker.activate_jobs(jobs(1), Duration::from_millis(10));
     let failure = poll.await.unwrap_err();
     assert!(
         matches!(&failure, skep_protocol::Failure::DeadlineExceeded(text) if text.contains("Partition 1")),
         "{failure:?}"
     );
-    paused.store(false, std::sync::atomic::Ordering::Relaxed);
-    rig.broker.partitions()[0]
-        .inbox
-        .send(skep_broker::partition::Message::Wake);
+    paused.store(false, Ordering::Relaxed);
+    rig.broker.partitions()[0].inbox.send(Message::Wake);
     // What the abandoned request activated goes back.
     assert_eq!(rig.activate(1, Duration::from_secs(20)).await.len(), 1);
+}
+
+/// Waits until so many jobs of the partition are with workers.
+async fn activated(rig: &Rig, partition: usize, jobs: usize) {
+    let status = &rig.broker.partitions()[partition].status;
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while status.activated_jobs.load(Ordering::Relaxed) != jobs {
+        assert!(Instant::now() < deadline, "not {jobs} jobs with workers");
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_poll_given_up_at_the_second_partition_gives_back_the_jobs_of_the_first() {
+    let rig = Rig::new(|config| {
+        config.partitions = 2;
+        config.poll_answer_timeout = Duration::from_secs(60);
+    })
+    .await;
+    rig.deploy(&one_task()).await;
+    for _ in 0..2 {
+        rig.create("one-task", "{}").await.unwrap();
+    }
+    let [first, second] = rig.broker.partitions() else {
+        panic!("two partitions")
+    };
+    second
+        .status
+        .processing_paused
+        .store(true, Ordering::Relaxed);
+    // The first poll of a broker begins with partition 1.
+    let broker = rig.broker.clone();
+    let poll = tokio::spawn(async move { broker.activate_jobs(jobs(10), Duration::ZERO).await });
+    activated(&rig, 0, 1).await;
+    poll.abort();
+    assert!(poll.await.unwrap_err().is_cancelled());
+    activated(&rig, 0, 0).await;
+    assert_eq!(first.status.waiting_jobs.load(Ordering::Relaxed), 1);
+    second
+        .status
+        .processing_paused
+        .store(false, Ordering::Relaxed);
+    second.inbox.send(Message::Wake);
+    let mut found = HashSet::new();
+    while found.len() < 2 {
+        let jobs = rig.activate(10, Duration::from_secs(20)).await;
+        assert!(!jobs.is_empty(), "jobs are lost until their time-out");
+        found.extend(jobs.iter().map(|job| job.key));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn jobs_that_a_gateway_could_not_deliver_go_back() {
+    let rig = Rig::new(|_| {}).await;
+    rig.deploy(&one_task()).await;
+    rig.create("one-task", "{}").await.unwrap();
+    let undelivered = rig.activate(1, Duration::ZERO).await;
+    let late = JobActivation {
+        deadline: undelivered[0].deadline - 1,
+        ..undelivered[0].activation()
+    };
+    rig.broker.give_back(vec![late]);
+    assert!(
+        rig.activate(1, Duration::ZERO).await.is_empty(),
+        "an earlier activation is not this one"
+    );
+    rig.broker.give_back(vec![undelivered[0].activation()]);
+    let again = rig.activate(1, Duration::from_secs(20)).await;
+    assert_eq!((again[0].key, again[0].retries), (undelivered[0].key, 3));
 }

@@ -63,3 +63,12 @@ impl JobStreams for NoStreams {
 
     fn release(&mut self, _reservation: Reservation) {}
 }
+
+/// What [`crate::Engine::push_waiting_jobs`] did.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pushed {
+    /// Jobs that went out.
+    pub jobs: usize,
+    /// The turn ended before jobs or room did: call again.
+    pub more: bool,
+}

@@ -1,7 +1,5 @@
 //! The engine of one partition.
 
-use std::collections::VecDeque;
-
 use skep_protocol::batch::{BatchReader, BatchWriter};
 use skep_protocol::command::{Command, Request, UpdateJobKind};
 use skep_protocol::intent::*;
@@ -9,8 +7,8 @@ use skep_protocol::record::DecodeError;
 use skep_protocol::{Key, ValueType};
 
 use crate::appliers;
-use crate::effects::{Effects, JobStreams, RequestId};
-use crate::processing::bpmn::{Step, step};
+use crate::effects::{Effects, JobStreams, Pushed, RequestId};
+use crate::processing::bpmn::{Budget, Steps, queue, step};
 use crate::processing::deployment::{create as deploy, delete_resource, distribution};
 use crate::processing::message::{correlate, expire, message_side, process_side, publish};
 use crate::processing::{
@@ -32,6 +30,8 @@ pub struct EngineConfig {
     pub retry_interval: i64,
     /// Timers, time-outs, back-offs and messages handled in one call of [`Engine::run_due`].
     pub max_due: usize,
+    /// Steps in the life of element instances that one command takes before others have their turn.
+    pub turn_steps: u32,
 }
 
 impl Default for EngineConfig {
@@ -43,6 +43,7 @@ impl Default for EngineConfig {
             max_message_size: 4 << 20,
             retry_interval: 10_000,
             max_due: 500,
+            turn_steps: 1_000,
         }
     }
 }
@@ -65,8 +66,11 @@ pub struct Engine {
     out: BatchWriter,
     effects: Effects,
     volatile: Volatile,
-    steps: VecDeque<Step>,
+    steps: Steps,
+    budget: Budget,
     new_jobs: Vec<Key>,
+    /// The continuation that had its turn last.
+    last_continued: Key,
     last_retry: i64,
 }
 
@@ -79,14 +83,21 @@ impl Engine {
             out: BatchWriter::new(next_position),
             effects: Effects::default(),
             volatile: Volatile::default(),
-            steps: VecDeque::new(),
+            steps: Steps::default(),
+            budget: Budget::new(0, 0),
             new_jobs: Vec::new(),
+            last_continued: Key::NONE,
             last_retry: 0,
         }
     }
 
     pub fn config(&self) -> &EngineConfig {
         &self.config
+    }
+
+    /// See [`EngineConfig::turn_steps`]. It decides when work is done, never what comes of it.
+    pub fn set_turn_steps(&mut self, steps: u32) {
+        self.config.turn_steps = steps;
     }
 
     /// Carries out a client's command at `now` (epoch milliseconds). Its records join the current batch.
@@ -148,21 +159,43 @@ impl Engine {
         finish(&mut cx);
     }
 
-    /// A stream has room again for jobs of this type. Returns how many went out.
+    /// A stream has room again for jobs of this type.
     pub fn push_waiting_jobs(
         &mut self,
         now: i64,
         job_type: &str,
         limit: usize,
         streams: &mut dyn JobStreams,
-    ) -> usize {
+    ) -> Pushed {
         if self.state.jobs.activatable(job_type).next().is_none() {
-            return 0;
+            return Pushed {
+                jobs: 0,
+                more: false,
+            };
         }
         let mut cx = self.context(now, None, streams);
         let pushed = job::activate::push_waiting(&mut cx, job_type, limit);
         finish(&mut cx);
         pushed
+    }
+
+    /// Work that earlier commands left for later batches: call [`Engine::run_work`] in turn with other commands.
+    pub fn has_work(&self) -> bool {
+        !self.state.continuations.is_empty() || !self.new_jobs.is_empty()
+    }
+
+    /// Carries on with work that was over the budget of its command, for one turn (about 2 ms, unless one step takes longer).
+    /// Those that wait take turns.
+    pub fn run_work(&mut self, now: i64, streams: &mut dyn JobStreams) {
+        let next = self.state.continuations.next_after(self.last_continued);
+        let mut cx = self.context(now, None, streams);
+        if let Some(key) = next {
+            let intent = ContinuationIntent::Continue.id();
+            cx.out.command(key, ValueType::Continuation, intent, None);
+            cx.steps.resume(key);
+        }
+        finish(&mut cx);
+        self.last_continued = next.unwrap_or(Key::NONE);
     }
 
     /// Fires timers, ends back-offs and buffered messages, repeats unanswered commands, and offers timed-out jobs again
@@ -175,6 +208,9 @@ impl Engine {
         let mut handled = 0;
         let timers: Vec<Key> = cx.state.timers.due(at).take(limit).collect();
         for key in timers {
+            if cx.is_spent() {
+                break;
+            }
             // An earlier one may have cancelled it.
             if cx.state.timers.get(key).is_none() {
                 continue;
@@ -187,6 +223,9 @@ impl Engine {
         }
         let backed_off: Vec<Key> = cx.state.jobs.backed_off(at).take(limit).collect();
         for key in backed_off {
+            if cx.is_spent() {
+                break;
+            }
             handled += 1;
             cx.out
                 .command(key, ValueType::Job, JobIntent::RecurAfterBackoff.id(), None);
@@ -194,6 +233,9 @@ impl Engine {
         }
         let expired: Vec<Key> = cx.state.messages.expired(at).take(limit).collect();
         for key in expired {
+            if cx.is_spent() {
+                break;
+            }
             handled += 1;
             cx.out
                 .command(key, ValueType::Message, MessageIntent::Expire.id(), None);
@@ -202,6 +244,9 @@ impl Engine {
         if !under_pressure {
             let timed_out: Vec<Key> = cx.state.jobs.timed_out(at).take(limit).collect();
             for key in timed_out {
+                if cx.is_spent() {
+                    break;
+                }
                 handled += 1;
                 cx.out
                     .command(key, ValueType::Job, JobIntent::TimeOut.id(), None);
@@ -215,6 +260,7 @@ impl Engine {
         } else {
             true
         };
+        let more = handled >= limit || cx.is_spent();
         finish(&mut cx);
         if retry {
             // The next part of a long sweep follows soon, a new sweep after the interval.
@@ -229,10 +275,7 @@ impl Engine {
         if under_pressure {
             next = next.map(|next| next.max(now.saturating_add(PRESSURE_PAUSE)));
         }
-        Due {
-            more: handled >= limit,
-            next,
-        }
+        Due { more, next }
     }
 
     /// When [`Engine::run_due`] has something to do next, epoch milliseconds of the caller's clock. Unanswered commands are
@@ -315,6 +358,7 @@ impl Engine {
     ) -> Context<'a> {
         let now = self.state.counters.pinned_clock.unwrap_or(now);
         self.out.begin(now);
+        self.budget = Budget::new(self.config.turn_steps, self.out.size());
         Context {
             now: if self.out.is_empty() {
                 now
@@ -329,14 +373,20 @@ impl Engine {
             config: &self.config,
             request,
             steps: &mut self.steps,
+            budget: &mut self.budget,
             new_jobs: &mut self.new_jobs,
         }
     }
 }
 
-/// Carries out what the command has queued and hands out new jobs.
+/// Carries out what the command has queued, stores what is left of it, and hands out new jobs.
 fn finish(cx: &mut Context<'_>) {
-    step::run(cx);
+    if !cx.steps.is_empty() {
+        step::run(cx);
+        if !cx.steps.is_empty() {
+            queue::suspend(cx);
+        }
+    }
     if !cx.new_jobs.is_empty() {
         job::activate::push_new(cx);
     }

@@ -16,7 +16,7 @@ mod record_names;
 pub mod remote;
 pub mod state;
 
-pub use effects::{Effects, JobStreams, NoStreams, RequestId, Reservation, StreamId};
+pub use effects::{Effects, JobStreams, NoStreams, Pushed, RequestId, Reservation, StreamId};
 pub use engine::{Due, Engine, EngineConfig, header_of, message_partition};
 pub use processing::not_found::key_not_found;
 pub use record_names::RecordNames;

@@ -4,8 +4,9 @@
 //! Records name elements by index. A definition stays known after its deletion: the records before it are still read.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use skep_model::{Element, ElementIndex, ElementKind, Process};
+use skep_model::{Element, ElementKind, Process};
 use skep_protocol::Key;
 use skep_protocol::intent::{Intent, ProcessIntent, ValueType};
 use skep_protocol::json::{Definitions, ElementNames, Lineage};
@@ -22,8 +23,8 @@ pub struct RecordNames {
 #[derive(Default)]
 struct Definition {
     elements: Vec<ElementNames>,
-    /// Indices of the call activities, in the order of their ids.
-    call_activities: Vec<u32>,
+    /// Ids of the call activities of its file, in their order.
+    call_activities: Arc<[Arc<str>]>,
 }
 
 impl RecordNames {
@@ -83,15 +84,9 @@ impl Definition {
                 _ => "{}".to_string(),
             },
         };
-        let mut call_activities: Vec<u32> = (0..)
-            .zip(&graph.elements)
-            .filter(|(_, element)| matches!(element.kind, ElementKind::CallActivity(_)))
-            .map(|(index, _)| index)
-            .collect();
-        call_activities.sort_by_key(|index| &graph.element(ElementIndex(*index)).id);
         Definition {
             elements: graph.elements.iter().map(names).collect(),
-            call_activities,
+            call_activities: graph.call_activities.clone(),
         }
     }
 
@@ -107,7 +102,7 @@ impl Definition {
         };
         Definition {
             elements: ids.into_iter().map(names).collect(),
-            call_activities: Vec::new(),
+            call_activities: Arc::default(),
         }
     }
 }
@@ -120,8 +115,9 @@ impl Definitions for RecordNames {
 
     fn calling_element(&self, process_definition_key: Key, element: u32) -> Option<u32> {
         let definition = self.definitions.get(&process_definition_key)?;
-        let mut places = definition.call_activities.iter();
-        let place = places.position(|index| *index == element)?;
+        let id = &definition.elements.get(element as usize)?.element_id;
+        let calls = &definition.call_activities;
+        let place = calls.binary_search_by(|call| (**call).cmp(id)).ok()?;
         u32::try_from(place).ok()
     }
 

@@ -118,7 +118,10 @@ fn run(seed: u64) {
         1 => Fate::Twice,
         _ => Fate::Arrives,
     });
+    rig.turn_steps([1, 2, 7, 1000][random_source.next(4) as usize]);
     for _ in 0..40 {
+        // Work that is put off may wait while other commands come.
+        rig.interrupted = random_source.next(3) == 0;
         command(&mut rig, &mut random_source, partitions);
         let batches = std::mem::take(&mut rig.batches);
         for (partition, batch) in batches {
@@ -243,6 +246,8 @@ fn command(rig: &mut Rig, random: &mut Random, partitions: u32) {
 /// Everything that runs can be brought to an end, and leaves nothing behind.
 fn finish(rig: &mut Rig, seed: u64) {
     rig.fate = Box::new(|_| Fate::Arrives);
+    rig.interrupted = false;
+    rig.settle(1);
     for key in rig.open_instances() {
         let _ = rig.cancel(key);
     }

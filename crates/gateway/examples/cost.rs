@@ -19,7 +19,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use skep_gateway::{Gateway, GatewayConfig, GatewayMetrics};
 use skep_proto::gateway_protocol as pb;
 use skep_protocol::command::{ActivateJobs, Request};
-use skep_protocol::response::Response;
+use skep_protocol::response::{JobActivation, Response};
 use skep_protocol::service::{
     Answer, BoxFuture, Broker, JobReceiver, Reply, Responder, Timings, Topology, reply_channel,
 };
@@ -72,6 +72,8 @@ impl Broker for GroupCommit {
     ) -> BoxFuture<'_, Result<Vec<ActivatedJob>, Failure>> {
         Box::pin(std::future::ready(Ok(Vec::new())))
     }
+
+    fn give_back(&self, _: Vec<JobActivation>) {}
 
     fn open_job_stream(&self, _: ActivateJobs) -> Box<dyn JobReceiver> {
         Box::new(NoJobs)

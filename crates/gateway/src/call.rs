@@ -167,7 +167,8 @@ impl FrontEnd {
         total
     }
 
-    /// Activates jobs, waiting up to `wait` for the first. Empty when there are none or when the gateway stops.
+    /// Activates jobs, waiting up to `wait` for the first. Empty when there are none or when the gateway stops. The caller
+    /// gives back those that do not reach the client.
     pub async fn activate(
         &self,
         command: ActivateJobs,

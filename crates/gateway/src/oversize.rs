@@ -44,7 +44,9 @@ impl FrontEnd {
             error_message: job.to_string(),
             variables: Document::default(),
         };
-        // Nobody waits for the answer: if it does not reach the broker, the job times out and comes by again.
-        drop(self.broker.execute(Command::FailJob(fail).into()));
+        // Its answer is nobody's matter, but a command that nobody waits for is not carried out. If it does not reach the
+        // broker, the job times out and comes by again.
+        let reply = self.broker.execute(Command::FailJob(fail).into());
+        tokio::spawn(tokio::time::timeout(self.config.request_timeout, reply));
     }
 }

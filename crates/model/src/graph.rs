@@ -25,6 +25,8 @@ pub struct Process {
     pub version_tag: Option<Arc<str>>,
     /// All elements; `elements[0]` is the process, sequence flows are elements too.
     pub elements: Vec<Element>,
+    /// Ids of the call activities of all processes of the file, sorted: records name a call activity by its place here.
+    pub call_activities: Arc<[Arc<str>]>,
 }
 
 impl Process {
@@ -104,6 +106,7 @@ pub struct Element {
     pub boundary_events: Vec<ElementIndex>,
     /// For a process or embedded sub-process: its none start event.
     pub none_start: Option<ElementIndex>,
+    /// One mapping per variable, in the order in which they take effect.
     pub inputs: Vec<Mapping>,
     pub outputs: Vec<Mapping>,
     pub kind: ElementKind,
@@ -117,7 +120,8 @@ impl Element {
             ElementKind::EndEvent(EndEvent::Error { .. }) => "ERROR",
             ElementKind::EndEvent(EndEvent::Terminate) => "TERMINATE",
             ElementKind::IntermediateCatchEvent(CatchEvent::Timer(_)) => "TIMER",
-            ElementKind::IntermediateCatchEvent(CatchEvent::Message(_)) => "MESSAGE",
+            ElementKind::IntermediateCatchEvent(CatchEvent::Message(_))
+            | ElementKind::ReceiveTask(_) => "MESSAGE",
             ElementKind::BoundaryEvent(boundary) => match boundary.event {
                 BoundaryTrigger::Timer(_) => "TIMER",
                 BoundaryTrigger::Message(_) => "MESSAGE",
@@ -248,10 +252,19 @@ impl TextValue {
     }
 }
 
-/// An input or output mapping.
+/// An input or output mapping: what one variable, or one part of an object, is set to.
 #[derive(Debug)]
 pub struct Mapping {
-    pub source: TextValue,
-    /// The target path, at least one name: `order.id` is `["order", "id"]`.
-    pub target: Vec<Arc<str>>,
+    pub target: Arc<str>,
+    pub source: MappingSource,
+}
+
+#[derive(Debug)]
+pub enum MappingSource {
+    /// The JSON text of a constant.
+    Constant(Arc<str>),
+    Expression(Expression),
+    /// Mappings whose targets are parts of this one: `order.id` is a mapping `id` within the object `order`. Nested at most
+    /// as deep as a target path may be long, 200 names.
+    Object(Vec<Mapping>),
 }

@@ -1,6 +1,7 @@
 //! A BPMN resource as a whole: from bytes to its executable processes.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use roxmltree::Document;
 
@@ -90,6 +91,10 @@ pub fn parse_pinned(xml: &[u8], element_ids: &[String]) -> Result<Process, Inval
     let mut findings = Findings::default();
     let mut context = Context::new(&definitions, &mut findings);
     let process = compile(node, &mut context, Some(element_ids), None);
+    let process = process.map(|process| Process {
+        call_activities: call_activities(document.root_element()),
+        ..process
+    });
     findings.into_result(process_id)?;
     process.ok_or_else(|| {
         refusal(Finding::of_file(
@@ -117,7 +122,7 @@ fn compile_all(
     let definitions = Definitions::new(root);
     definitions.check(findings);
     let mut seen = HashSet::new();
-    let mut compiled = Vec::new();
+    let mut compiled: Vec<Process> = Vec::new();
     let mut executable = 0;
     for node in processes(root) {
         if !boolean(node, node, "isExecutable", false, findings).unwrap_or(false) {
@@ -146,6 +151,10 @@ fn compile_all(
         let mut context = Context::new(&definitions, findings);
         compiled.extend(compile(node, &mut context, None, Some(options)));
     }
+    let called_from = call_activities(root);
+    for process in &mut compiled {
+        process.call_activities = called_from.clone();
+    }
     if executable == 0 {
         let message = "The file contains no executable process. Set isExecutable=\"true\" on the process to deploy";
         findings.add(root, message);
@@ -163,6 +172,19 @@ fn is_process_id(id: &str) -> bool {
 
 fn processes<'x>(root: Node<'x>) -> impl Iterator<Item = Node<'x>> {
     xml::bpmn_children(root, "process")
+}
+
+/// Ids of the call activities of a file, sorted.
+fn call_activities(root: Node<'_>) -> Arc<[Arc<str>]> {
+    let calls = root
+        .descendants()
+        .filter(|node| bpmn_name(*node) == Some("callActivity"));
+    let mut ids: Vec<Arc<str>> = calls
+        .filter_map(|node| node.attribute("id"))
+        .map(Arc::from)
+        .collect();
+    ids.sort_unstable();
+    ids.into()
 }
 
 /// Choreographies and conversations are kinds of models that nothing would execute.

@@ -2,6 +2,7 @@
 //!
 //! Both gateways decode into these types and know nothing else of the engine.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -16,6 +17,26 @@ pub struct Request {
     pub command: Command,
     /// Number given by the client; kept in the records that the command causes.
     pub operation_reference: Option<u64>,
+    /// What it occupies in its gateway.
+    pub held: Held,
+}
+
+/// What a request occupies in the gateway that took it in: a place among the requests under way, room for its bytes. It is
+/// given back when the last clone is dropped, so it belongs to whoever has the request: as long as a command waits in an
+/// inbox its gateway takes in that much less.
+#[derive(Clone, Default)]
+pub struct Held(Option<Arc<dyn Any + Send + Sync>>);
+
+impl Held {
+    pub fn new(what: impl Any + Send + Sync) -> Held {
+        Held(Some(Arc::new(what)))
+    }
+}
+
+impl std::fmt::Debug for Held {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.0.is_some() { "Held" } else { "Nothing" })
+    }
 }
 
 impl From<Command> for Request {
@@ -23,6 +44,7 @@ impl From<Command> for Request {
         Request {
             command,
             operation_reference: None,
+            held: Held::default(),
         }
     }
 }
@@ -181,6 +203,64 @@ pub struct CorrelateMessage {
 }
 
 impl Command {
+    /// About how many bytes the command takes while it waits.
+    pub fn weight(&self) -> usize {
+        let texts = |all: &[String]| {
+            all.iter()
+                .map(|text| text.len() + size_of::<String>())
+                .sum()
+        };
+        let own: usize = match self {
+            Command::Deploy(deploy) => {
+                let resources = deploy.resources.iter();
+                resources.map(|r| r.name.len() + r.content.len()).sum()
+            }
+            Command::CreateProcessInstance(create) => {
+                let lists: usize = [
+                    &create.start_instructions,
+                    &create.terminate_after,
+                    &create.tags,
+                ]
+                .into_iter()
+                .map(|list| -> usize { texts(list) })
+                .sum();
+                create.variables.weight() + lists
+            }
+            Command::CompleteJob { variables, .. } | Command::SetVariables { variables, .. } => {
+                variables.weight()
+            }
+            Command::FailJob(fail) => fail.variables.weight() + fail.error_message.len(),
+            Command::ThrowError(error) => {
+                error.variables.weight() + error.error_code.len() + error.error_message.len()
+            }
+            Command::PublishMessage(message) => {
+                let ids = message.name.len() + message.correlation_key.len();
+                message.variables.weight() + ids + message.message_id.len()
+            }
+            Command::CorrelateMessage(message) => {
+                let ids = message.name.len() + message.correlation_key.len();
+                message.variables.weight() + ids
+            }
+            Command::EvaluateExpression {
+                expression,
+                variables,
+            } => expression.len() + variables.weight(),
+            Command::ActivateJobs(activate) => {
+                let names = activate.fetch_variables.iter();
+                let names: usize = names.map(|n| n.len() + size_of::<Arc<str>>()).sum();
+                activate.job_type.len() + activate.worker.len() + names
+            }
+            Command::DeleteResource { .. }
+            | Command::CancelProcessInstance { .. }
+            | Command::UpdateJob { .. }
+            | Command::ResolveIncident { .. }
+            | Command::PinClock { .. }
+            | Command::ResetClock
+            | Command::ListIncidents { .. } => 0,
+        };
+        size_of::<Request>() + own
+    }
+
     /// The command finishes work that is already in the system, so back-pressure never refuses it.
     pub fn is_finishing(&self) -> bool {
         matches!(

@@ -24,13 +24,17 @@ pub enum ValueType {
     ProcessEvent = 24,
     ResourceDeletion = 32,
     CommandDistribution = 33,
+    ProcessInstanceBatch = 34,
     MessageCorrelation = 40,
     Clock = 42,
+    RuntimeInstruction = 59,
     Expression = 66,
+    /// Skep's own: the work of a command that goes on in later batches. It is never exported.
+    Continuation = 200,
 }
 
 impl ValueType {
-    pub const ALL: [ValueType; 21] = [
+    pub const ALL: [ValueType; 24] = [
         ValueType::Job,
         ValueType::Deployment,
         ValueType::ProcessInstance,
@@ -49,9 +53,12 @@ impl ValueType {
         ValueType::ProcessEvent,
         ValueType::ResourceDeletion,
         ValueType::CommandDistribution,
+        ValueType::ProcessInstanceBatch,
         ValueType::MessageCorrelation,
         ValueType::Clock,
+        ValueType::RuntimeInstruction,
         ValueType::Expression,
+        ValueType::Continuation,
     ];
 
     #[inline]
@@ -88,9 +95,12 @@ impl ValueType {
             ValueType::ProcessEvent => "PROCESS_EVENT",
             ValueType::ResourceDeletion => "RESOURCE_DELETION",
             ValueType::CommandDistribution => "COMMAND_DISTRIBUTION",
+            ValueType::ProcessInstanceBatch => "PROCESS_INSTANCE_BATCH",
             ValueType::MessageCorrelation => "MESSAGE_CORRELATION",
             ValueType::Clock => "CLOCK",
+            ValueType::RuntimeInstruction => "RUNTIME_INSTRUCTION",
             ValueType::Expression => "EXPRESSION",
+            ValueType::Continuation => "CONTINUATION",
         }
     }
 
@@ -118,9 +128,12 @@ impl ValueType {
             ValueType::ProcessEvent => name::<ProcessEventIntent>(id),
             ValueType::ResourceDeletion => name::<ResourceDeletionIntent>(id),
             ValueType::CommandDistribution => name::<CommandDistributionIntent>(id),
+            ValueType::ProcessInstanceBatch => name::<ProcessInstanceBatchIntent>(id),
             ValueType::MessageCorrelation => name::<MessageCorrelationIntent>(id),
             ValueType::Clock => name::<ClockIntent>(id),
+            ValueType::RuntimeInstruction => name::<RuntimeInstructionIntent>(id),
             ValueType::Expression => name::<ExpressionIntent>(id),
+            ValueType::Continuation => name::<ContinuationIntent>(id),
         }
     }
 }
@@ -230,6 +243,9 @@ intents! {
         Started = 0 "STARTED", Distributing = 1 "DISTRIBUTING", Acknowledge = 2 "ACKNOWLEDGE",
         Acknowledged = 3 "ACKNOWLEDGED", Finished = 4 "FINISHED",
     }
+    ProcessInstanceBatchIntent {
+        Terminate = 0 "TERMINATE", Activate = 1 "ACTIVATE", Terminated = 2 "TERMINATED", Activated = 3 "ACTIVATED",
+    }
     MessageCorrelationIntent {
         Correlate = 1 "CORRELATE", Correlating = 2 "CORRELATING", Correlated = 3 "CORRELATED",
         NotCorrelated = 4 "NOT_CORRELATED",
@@ -237,7 +253,13 @@ intents! {
     ClockIntent {
         Pin = 0 "PIN", Pinned = 1 "PINNED", Reset = 2 "RESET", Resetted = 3 "RESETTED",
     }
+    RuntimeInstructionIntent {
+        Interrupted = 0 "INTERRUPTED",
+    }
     ExpressionIntent {
         Evaluate = 0 "EVALUATE", Evaluated = 1 "EVALUATED",
+    }
+    ContinuationIntent {
+        Continue = 0 "CONTINUE", Continued = 1 "CONTINUED",
     }
 }

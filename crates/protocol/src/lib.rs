@@ -8,9 +8,11 @@
 
 pub mod batch;
 pub mod command;
+pub mod continuation;
 pub mod document;
 pub mod failure;
 pub mod fields;
+pub mod findings;
 pub mod intent;
 pub mod json;
 pub mod key;

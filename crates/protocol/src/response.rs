@@ -75,6 +75,14 @@ pub struct ProcessInstanceCreated {
     pub business_id: Option<String>,
 }
 
+/// One activation of a job. A later activation of the same job has another deadline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JobActivation {
+    pub key: Key,
+    /// Epoch milliseconds.
+    pub deadline: i64,
+}
+
 /// A job handed to a worker.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivatedJob {
@@ -96,4 +104,13 @@ pub struct ActivatedJob {
     /// Text of a JSON object.
     pub variables: String,
     pub tags: Arc<[String]>,
+}
+
+impl ActivatedJob {
+    pub fn activation(&self) -> JobActivation {
+        JobActivation {
+            key: self.key,
+            deadline: self.deadline,
+        }
+    }
 }

@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 
 use crate::command::{ActivateJobs, Request};
 use crate::failure::Failure;
-use crate::response::{ActivatedJob, Response};
+use crate::response::{ActivatedJob, JobActivation, Response};
 
 /// Where a request spent its time behind the gateway, in nanoseconds. Zero where a stage did not happen.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -106,13 +106,17 @@ pub trait Broker: Send + Sync + 'static {
     fn execute(&self, request: Request) -> Reply;
 
     /// Activates up to `max_jobs` over all partitions. Returns as soon as there is at least one job; with none it waits up
-    /// to `wait` (long polling; zero: answers at once) and then returns an empty list. Dropping the future while jobs are on
-    /// their way gives these jobs back.
+    /// to `wait` (long polling; zero: answers at once) and then returns an empty list. Dropping the future gives back the jobs
+    /// that are on their way; what it returned is given back by [`Broker::give_back`] if it does not reach the client.
     fn activate_jobs(
         &self,
         command: ActivateJobs,
         wait: Duration,
     ) -> BoxFuture<'_, Result<Vec<ActivatedJob>, Failure>>;
+
+    /// Jobs that were activated and did not reach their worker: they are offered again at once and lose no retry. One whose
+    /// deadline is another by now is with another worker and stays there.
+    fn give_back(&self, jobs: Vec<JobActivation>);
 
     /// Opens a job stream over all partitions. `spec.max_jobs` is the credit: at most so many jobs are on their way to the
     /// receiver and not yet taken by [`JobReceiver::recv`] at any time.

@@ -10,6 +10,7 @@ use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+pub use crate::continuation::{Activation, ContinuationValue, QueuedStep, Step};
 use crate::document::JsonText;
 use crate::failure::RejectionType;
 use crate::intent::*;
@@ -55,8 +56,11 @@ record_values! {
     ProcessEventValue: ProcessEvent, ProcessEventIntent;
     ResourceDeletionValue: ResourceDeletion, ResourceDeletionIntent;
     CommandDistributionValue: CommandDistribution, CommandDistributionIntent;
+    ProcessInstanceBatchValue: ProcessInstanceBatch, ProcessInstanceBatchIntent;
     MessageCorrelationValue: MessageCorrelation, MessageCorrelationIntent;
     ClockValue: Clock, ClockIntent;
+    ContinuationValue: Continuation, ContinuationIntent;
+    RuntimeInstructionValue: RuntimeInstruction, RuntimeInstructionIntent;
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -87,14 +91,15 @@ pub struct JobValue {
     pub element_instance_key: Key,
     pub retries: i32,
     pub worker: Arc<str>,
-    /// Epoch milliseconds; -1 while not activated.
+    /// Epoch milliseconds, of the last activation; -1 before the first.
     pub deadline: i64,
     /// Milliseconds and the moment it ends, on FAILED.
     pub retry_backoff: i64,
     pub recurring_time: i64,
     pub error_code: Arc<str>,
+    /// Of the last failure, until the job ends.
     pub error_message: Arc<str>,
-    /// Variables that came with a thrown error; those of a completion follow as VARIABLE events.
+    /// On COMPLETED and ERROR_THROWN: those that the worker gave.
     pub variables: Vec<(Arc<str>, JsonText)>,
 }
 
@@ -129,6 +134,7 @@ pub struct VariableValue {
 pub struct VariableDocumentValue {
     pub scope_key: Key,
     pub local: bool,
+    pub variables: Vec<(Arc<str>, JsonText)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -152,6 +158,8 @@ pub struct ProcessInstanceResultValue {
     pub process_instance_key: Key,
     pub bpmn_process_id: Arc<str>,
     pub version: i32,
+    /// Those that the client asked for.
+    pub variables: Vec<(Arc<str>, JsonText)>,
 }
 
 /// Kinds of incidents; ids stand in the log.
@@ -283,6 +291,8 @@ pub struct ProcessMessageSubscriptionValue {
     /// The catch event, receive task or boundary event.
     pub element: u32,
     pub message_key: Key,
+    /// On CORRELATED: those of the message.
+    pub variables: Vec<(Arc<str>, JsonText)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -292,13 +302,19 @@ pub struct MessageCorrelationValue {
     pub correlation_key: Arc<str>,
     pub message_key: Key,
     pub process_instance_key: Key,
+    pub variables: Vec<(Arc<str>, JsonText)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ProcessEventValue {
-    /// The element instance that the event reached (the catch event, or the activity that carries the boundary event).
+    /// The element instance that the event reached (the activity that carries the boundary event, or the scope of a start
+    /// instruction).
     pub scope_key: Key,
+    /// The scope in which the target is to be activated.
+    pub flow_scope_key: Key,
+    /// The element instance in `scope_key` ends first.
+    pub interrupting: bool,
     pub process_instance_key: Key,
     pub process_definition_key: Key,
     pub target_element: u32,
@@ -333,8 +349,13 @@ pub struct DeploymentValue {
 pub struct ProcessMetadata {
     pub bpmn_process_id: Arc<str>,
     pub version: i32,
+    pub version_tag: Option<Arc<str>>,
     pub process_definition_key: Key,
+    /// The deployment that brought the definition: of a duplicate, an earlier one.
+    pub deployment_key: Key,
     pub resource_name: Arc<str>,
+    /// SHA-256 of the resource.
+    pub checksum: Bytes,
     pub duplicate: bool,
 }
 
@@ -355,6 +376,16 @@ pub struct CommandDistributionValue {
     pub command_value: Bytes,
 }
 
+/// Work on all children of a scope. TERMINATED: everything in the scope ends, and then the scope completes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProcessInstanceBatchValue {
+    pub process_instance_key: Key,
+    pub batch_element_instance_key: Key,
+    /// The child that comes next; none at the end.
+    pub index: Key,
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ClockValue {
@@ -365,8 +396,20 @@ pub struct ClockValue {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ErrorValue {
+    /// Position of the record that could not be processed; -1 when it has none.
+    pub error_event_position: i64,
     pub exception_message: Arc<str>,
+    /// The instance that is banned; none when the error is not one of an instance.
     pub process_instance_key: Key,
+}
+
+/// The creation of an instance asked for its end after this element.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RuntimeInstructionValue {
+    pub process_instance_key: Key,
+    pub process_definition_key: Key,
+    pub element: u32,
 }
 
 /// The body of a rejection, whatever its value type.

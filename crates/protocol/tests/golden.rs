@@ -106,7 +106,10 @@ macro_rules! all_samples {
             resource_deletion,
             command_distribution,
             message_correlation,
-            clock
+            clock,
+            process_instance_batch,
+            continuation,
+            runtime_instruction
         )
     };
 }
@@ -147,11 +150,7 @@ fn batch() -> Vec<u8> {
     }
     all_samples!(events);
     writer.command(Key::new(3, 9), ValueType::Job, 1, None);
-    let rejection = Rejection {
-        kind: RejectionType::NotFound,
-        intent: "COMPLETE",
-        reason: "no such job".into(),
-    };
+    let rejection = Rejection::new(RejectionType::NotFound, "COMPLETE", "no such job");
     writer.rejection(Key::new(3, 9), ValueType::Job, 1, &rejection);
     writer.take().unwrap()
 }
@@ -163,8 +162,8 @@ fn a_batch_reads_and_writes_as_ever() {
     for bytes in lines.values() {
         let mut reader = BatchReader::new(bytes).unwrap();
         let count = reader.by_ref().filter(|r| r.is_ok()).count();
-        assert_eq!(count, 23);
-        assert_eq!(reader.position(), 1000 + 23);
+        assert_eq!(count, 26);
+        assert_eq!(reader.position(), 1000 + 26);
     }
     assert_eq!(hex(&batch()), hex(&lines["batch.2"]));
 }
@@ -281,6 +280,16 @@ const FIELDS: &[(&str, &str)] = &[
         "correlationKey messageKey name processDefinitionKey processInstanceKey requestId requestStreamId tenantId variables",
     ),
     ("CLOCK", "time"),
+    (
+        "PROCESS_INSTANCE_BATCH",
+        "batchElementInstanceKey index processDefinitionKey processInstanceKey tenantId",
+    ),
+    // Skep's own.
+    ("CONTINUATION", "steps taken"),
+    (
+        "RUNTIME_INSTRUCTION",
+        "elementId processDefinitionKey processInstanceKey tenantId",
+    ),
 ];
 
 #[test]
@@ -346,7 +355,7 @@ fn the_frame_of_a_record_has_the_fields_of_the_record_model() {
         (&rejection["rejectionType"], &rejection["rejectionReason"]),
         (&"NOT_FOUND".into(), &"no such job".into())
     );
-    assert_eq!(rejection["sourceRecordPosition"], 1021);
+    assert_eq!(rejection["sourceRecordPosition"], 1024);
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! completion would only bring the job back.
 
 mod algorithms;
+mod inbox;
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
@@ -12,6 +13,7 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 pub use algorithms::Limiter;
+pub use inbox::{InboxRoom, MAX_WAITING, MAX_WAITING_BYTES, Place};
 
 /// Keys and defaults of `camunda.processing.flow-control.request`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -104,6 +104,7 @@ pub struct HealthNode {
 families! {
     received: Counter<OfPartition> NONE "zeebe_received_request_count" "client commands that reached the partition";
     dropped: Counter<OfPartition> NONE "zeebe_dropped_request_count" "client commands refused by back-pressure";
+    abandoned: Counter<OfPartition> NONE "skep_abandoned_requests" "client commands not carried out, as their client had gone before their turn came";
     inflight: Gauge<OfPartition> NONE "zeebe_backpressure_inflight_requests_count" "accepted commands not yet answered";
     limit: Gauge<OfPartition> NONE "zeebe_backpressure_requests_limit" "how many may be in flight now";
     inflight_appends: Gauge<OfPartition> NONE "zeebe_backpressure_inflight_append_count" "batches proposed and not committed";

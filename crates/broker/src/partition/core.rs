@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use bytes::Bytes;
-use skep_engine::{Due, Effects, Engine, JobStreams, RemoteCommand, RequestId};
+use skep_engine::{Due, Effects, Engine, JobStreams, Pushed, RemoteCommand, RequestId};
 use skep_protocol::Key;
 use skep_protocol::command::Request;
 use skep_protocol::record::DecodeError;
@@ -182,12 +182,16 @@ impl PartitionCore {
         job_type: &str,
         limit: usize,
         streams: &mut dyn JobStreams,
-    ) -> usize {
+    ) -> Pushed {
         self.engine.push_waiting_jobs(now, job_type, limit, streams)
     }
 
     pub fn run_due(&mut self, now: i64, pressure: bool, streams: &mut dyn JobStreams) -> Due {
         self.engine.run_due(now, pressure, streams)
+    }
+
+    pub fn run_work(&mut self, now: i64, streams: &mut dyn JobStreams) {
+        self.engine.run_work(now, streams);
     }
 
     /// Proposes what was evaluated since the last call. Returns the index of the entry, if there is one.

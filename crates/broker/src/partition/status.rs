@@ -1,11 +1,12 @@
 //! What the outside may see of a partition without asking its thread.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 use skep_protocol::service::{PartitionHealth, PartitionRole};
 
-use crate::flow_control::RequestLimit;
+use crate::flow_control::{InboxRoom, RequestLimit};
 
 #[derive(Debug)]
 pub struct PartitionStatus {
@@ -14,6 +15,8 @@ pub struct PartitionStatus {
     /// Why the partition has stopped, once it has.
     failure: Mutex<Option<String>>,
     pub limit: RequestLimit,
+    /// What waits in the inbox.
+    pub room: Arc<InboxRoom>,
     /// The log cannot grow: its disk is full.
     pub stalled: AtomicBool,
     /// The disk is nearly full: room that can be given back is given back.
@@ -45,6 +48,7 @@ impl PartitionStatus {
             role: AtomicU8::new(2),
             failure: Mutex::new(None),
             limit,
+            room: Arc::default(),
             stalled: AtomicBool::new(false),
             disk_low: AtomicBool::new(false),
             processing_paused: AtomicBool::new(false),

@@ -113,6 +113,8 @@ impl SnapshotSource for Chunks {
 fn engine_config() -> EngineConfig {
     EngineConfig {
         retry_interval: 150,
+        // So few that work is put off again and again.
+        turn_steps: 5,
         ..EngineConfig::default()
     }
 }

@@ -189,6 +189,9 @@ impl World {
         let room = self.random.below(6) == 0;
         if let Some(running) = self.node(id).leading() {
             running.core.run_due(now, false, &mut running.streams);
+            if running.core.engine().has_work() {
+                running.core.run_work(now, &mut running.streams);
+            }
             if room {
                 running.streams.0 = 2;
                 running

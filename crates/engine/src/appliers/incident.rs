@@ -19,7 +19,6 @@ impl Apply<IncidentValue> for State {
                 if value.error_type == ErrorType::MessageSizeExceeded {
                     self.jobs.update(value.job_key, |job| {
                         job.state = JobState::Incident;
-                        job.due = -1;
                     });
                 }
             }
@@ -38,7 +37,6 @@ impl Apply<IncidentValue> for State {
                     self.jobs.update(value.job_key, |job| {
                         if matches!(job.state, JobState::Incident | JobState::ErrorThrown) {
                             job.state = JobState::Activatable;
-                            job.due = -1;
                         }
                     });
                 }

@@ -19,24 +19,22 @@ impl Apply<JobValue> for State {
             Intent::TimedOut | Intent::Yielded | Intent::RecurredAfterBackoff => {
                 self.jobs.update(key, |job| {
                     job.state = JobState::Activatable;
-                    job.due = -1;
-                    job.worker = Arc::default();
+                    job.due = value.deadline;
                 });
             }
             Intent::Failed => self.jobs.update(key, |job| {
                 job.retries = value.retries;
-                job.worker = Arc::default();
+                job.error_message = value.error_message.clone();
                 (job.state, job.due) = if value.retries <= 0 {
-                    (JobState::Incident, -1)
+                    (JobState::Incident, value.deadline)
                 } else if value.retry_backoff > 0 {
                     (JobState::BackingOff, value.recurring_time)
                 } else {
-                    (JobState::Activatable, -1)
+                    (JobState::Activatable, value.deadline)
                 };
             }),
             Intent::ErrorThrown => self.jobs.update(key, |job| {
                 job.state = JobState::ErrorThrown;
-                job.due = -1;
             }),
             Intent::RetriesUpdated => self.jobs.update(key, |job| job.retries = value.retries),
             Intent::TimeoutUpdated => self.jobs.update(key, |job| job.due = value.deadline),
@@ -71,6 +69,7 @@ fn created(state: &mut State, key: Key, value: &JobValue) {
         retries: value.retries,
         worker: Arc::default(),
         due: -1,
+        error_message: Arc::default(),
     };
     insert(state, key, job);
 }

@@ -5,6 +5,7 @@
 
 mod clock;
 mod command_distribution;
+mod continuation;
 mod incident;
 mod job;
 mod job_batch;
@@ -13,6 +14,7 @@ mod message_subscription;
 mod process;
 mod process_event;
 mod process_instance;
+mod process_instance_batch;
 mod process_instance_creation;
 mod process_message_subscription;
 mod replay;
@@ -55,6 +57,7 @@ without_effect!(
     MessageCorrelationValue,
     ProcessInstanceResultValue,
     ResourceDeletionValue,
+    RuntimeInstructionValue,
     VariableDocumentValue
 );
 
@@ -109,7 +112,10 @@ fn apply_record(state: &mut State, record: &Record<'_>) -> Result<(), DecodeErro
         ValueType::ResourceDeletion => go::<ResourceDeletionValue>(state, record),
         ValueType::CommandDistribution => go::<CommandDistributionValue>(state, record),
         ValueType::MessageCorrelation => go::<MessageCorrelationValue>(state, record),
+        ValueType::ProcessInstanceBatch => go::<ProcessInstanceBatchValue>(state, record),
         ValueType::Clock => go::<ClockValue>(state, record),
+        ValueType::Continuation => go::<ContinuationValue>(state, record),
+        ValueType::RuntimeInstruction => go::<RuntimeInstructionValue>(state, record),
         // Evaluations are answered, not recorded as events.
         ValueType::Expression => Ok(()),
     }

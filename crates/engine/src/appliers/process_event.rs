@@ -1,18 +1,43 @@
-//! PROCESS_EVENT TRIGGERING: a boundary event interrupts its activity; it is remembered until the activity has terminated.
+//! PROCESS_EVENT events: a trigger is remembered until its target is activated.
 
 use skep_protocol::Key;
 use skep_protocol::intent::ProcessEventIntent as Intent;
 use skep_protocol::value::ProcessEventValue;
 
 use super::Apply;
-use crate::state::State;
+use crate::state::{State, Trigger};
 
 impl Apply<ProcessEventValue> for State {
-    fn apply(&mut self, _key: Key, intent: Intent, value: &ProcessEventValue, _timestamp: i64) {
-        if intent == Intent::Triggering
-            && let Some(activity) = self.elements.get_mut(value.scope_key)
-        {
-            activity.extra().interrupted_by = Some((value.target_element, value.variables.clone()));
+    fn apply(&mut self, key: Key, intent: Intent, value: &ProcessEventValue, _timestamp: i64) {
+        match intent {
+            Intent::Triggering => triggering(self, key, value),
+            Intent::Triggered => {
+                self.triggers.table.remove(key);
+                if let Some(scope) = self.elements.get_mut(value.flow_scope_key) {
+                    scope.extra().triggers.retain(|trigger| *trigger != key);
+                }
+            }
         }
     }
+}
+
+fn triggering(state: &mut State, key: Key, value: &ProcessEventValue) {
+    if let Some(scope) = state.elements.get_mut(value.flow_scope_key) {
+        scope.extra().triggers.push(key);
+    }
+    if value.interrupting
+        && let Some(activity) = state.elements.get_mut(value.scope_key)
+    {
+        activity.extra().interrupted_by = key;
+    }
+    let trigger = Trigger {
+        scope_key: value.scope_key,
+        flow_scope_key: value.flow_scope_key,
+        interrupting: value.interrupting,
+        process_instance_key: value.process_instance_key,
+        process_definition_key: value.process_definition_key,
+        target_element: value.target_element,
+        variables: value.variables.clone(),
+    };
+    state.triggers.table.insert(key, trigger);
 }

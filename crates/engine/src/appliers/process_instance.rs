@@ -89,6 +89,7 @@ pub(super) fn activating(
         active_children: 0,
         active_flows: 0,
         first_child: Key::NONE,
+        last_child: Key::NONE,
         next_sibling: Key::NONE,
         previous_sibling: Key::NONE,
         job_key: Key::NONE,

@@ -15,11 +15,9 @@ impl Apply<ProcessInstanceCreationValue> for State {
         if intent != Intent::Created || plain {
             return;
         }
-        if let Some(process) = self.elements.get_mut(value.process_instance_key) {
-            let extra = process.extra();
-            extra.tags.clone_from(&value.tags);
-            extra.business_id.clone_from(&value.business_id);
-            extra.terminate_after.clone_from(&value.terminate_after);
-        }
+        let extra = self.elements.extra_of_process(value.process_instance_key);
+        extra.tags.clone_from(&value.tags);
+        extra.business_id.clone_from(&value.business_id);
+        extra.terminate_after.clone_from(&value.terminate_after);
     }
 }

@@ -177,6 +177,14 @@ fn job(
         removed(state, record.key, element_instance_key, rest);
         return Ok(true);
     }
+    // Mostly it is the job of an element that is activated with it.
+    if next_is(
+        rest,
+        ProcessInstanceIntent::ElementActivated,
+        element_instance_key,
+    ) {
+        process_instance::set_state(state, element_instance_key, ElementState::Activated);
+    }
     let job = crate::state::Job {
         job_type: state.names.get(job_type),
         state: JobState::Activatable,
@@ -188,6 +196,7 @@ fn job(
         retries: fields.i32()?,
         worker: Arc::default(),
         due: -1,
+        error_message: Arc::default(),
     };
     job::insert(state, record.key, job);
     Ok(true)

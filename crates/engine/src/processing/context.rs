@@ -1,6 +1,6 @@
 //! What a processor works with.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use skep_protocol::batch::BatchWriter;
@@ -8,7 +8,7 @@ use skep_protocol::command::AwaitResult;
 use skep_protocol::value::RecordValue;
 use skep_protocol::{Key, Rejection, Response};
 
-use super::bpmn::Step;
+use super::bpmn::{Budget, Steps};
 use crate::appliers::Apply;
 use crate::effects::{Effects, JobStreams, RequestId};
 use crate::engine::EngineConfig;
@@ -39,7 +39,9 @@ pub(crate) struct Context<'a> {
     /// The client that waits for this command, if any.
     pub request: Option<RequestId>,
     /// Life-cycle steps still to do for this command.
-    pub steps: &'a mut VecDeque<Step>,
+    pub steps: &'a mut Steps,
+    /// What this turn may still cost.
+    pub budget: &'a mut Budget,
     /// Jobs that became activatable in this command.
     pub new_jobs: &'a mut Vec<Key>,
 }
@@ -56,9 +58,26 @@ impl Context<'_> {
         self.state.apply(key, intent, value, self.now);
     }
 
+    /// The turn has cost what it may: what is left waits for a later batch.
+    pub fn is_spent(&self) -> bool {
+        self.budget.is_spent(self.out.size())
+    }
+
+    /// Bytes of variables that one step may copy: several of the largest message, and far less than a batch may hold.
+    pub fn max_step_bytes(&self) -> usize {
+        4 * self.config.max_message_size
+    }
+
     /// The key for the next new thing. It is taken once an event with it is emitted.
     pub fn next_key(&self) -> Key {
         self.state.next_key()
+    }
+
+    /// A key that is taken at once: that of a thing whose first event stands behind others.
+    pub fn new_key(&mut self) -> Key {
+        let key = self.state.next_key();
+        self.state.observe_key(key);
+        key
     }
 
     pub fn respond(&mut self, request: RequestId, answer: Result<Response, Rejection>) {

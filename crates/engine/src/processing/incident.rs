@@ -93,10 +93,10 @@ fn go_on(cx: &mut Context<'_>, el: &Subject) {
     match &el.element().kind {
         ElementKind::Process | ElementKind::SubProcess => lifecycle::child_ended(cx, el.key),
         ElementKind::ExclusiveGateway { .. } => match exclusive_gateway::choose(cx, el) {
-            Ok(Some(flow)) => cx.steps.push_back(Step::CompleteInto(el.key, flow)),
-            Ok(None) => cx.steps.push_back(Step::Complete(el.key)),
+            Ok(Some(flow)) => cx.steps.push(Step::CompleteInto(el.key, flow.0)),
+            Ok(None) => cx.steps.push(Step::Complete(el.key)),
             Err(problem) => incidents::raise(cx, el, problem),
         },
-        _ => cx.steps.push_back(Step::Complete(el.key)),
+        _ => cx.steps.push(Step::Complete(el.key)),
     }
 }

@@ -4,30 +4,49 @@ use std::sync::Arc;
 
 use skep_model::timer_value::Cycle;
 use skep_model::{BoundaryTrigger, ElementIndex, ElementKind, TextValue, Timer};
-use skep_protocol::Key;
-use skep_protocol::intent::TimerIntent;
+use skep_protocol::intent::{Intent as _, TimerIntent};
 use skep_protocol::value::TimerValue;
+use skep_protocol::{Key, RejectionType, ValueType};
 
 use super::bpmn::{Subject, events};
-use super::{Context, expression};
+use super::{Context, expression, reject};
 
 pub(crate) fn trigger(cx: &mut Context<'_>, key: Key) {
     let Some(timer) = cx.state.timers.get(key).cloned() else {
         return;
     };
+    if !events::can_trigger(cx, timer.element_instance_key) {
+        refuse(cx, key);
+        return;
+    }
     cx.event(key, TimerIntent::Triggered, &timer);
     let Some(el) = Subject::load(cx, timer.element_instance_key) else {
         return;
     };
     let target = ElementIndex(timer.target_element);
+    events::trigger(cx, &el, target, Vec::new());
     // R0 repeats nothing: it fires once, and not without end.
     if !matches!(timer.repetitions, 0 | 1)
+        && cx.state.elements.get(el.key).is_some()
         && let Some(next) = next_of_cycle(cx, &el, &timer)
     {
         let key = cx.next_key();
         cx.event(key, TimerIntent::Created, &next);
     }
-    events::trigger(cx, &el, target, Vec::new());
+}
+
+/// The element cannot be reached any more and takes its timers with it when it ends; until then this one rests.
+fn refuse(cx: &mut Context<'_>, key: Key) {
+    let rejection = reject(
+        RejectionType::InvalidState,
+        "TRIGGER",
+        format!(
+            "Expected to trigger timer with key '{key}', but its element does not wait any more"
+        ),
+    );
+    let intent = TimerIntent::Trigger.id();
+    cx.out.rejection(key, ValueType::Timer, intent, &rejection);
+    cx.state.timers.rest(key);
 }
 
 /// The timer of a cycle that follows one that has fired; none at the end of the calendar.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use skep_protocol::document::JsonText;
 use skep_protocol::intent::{VariableDocumentIntent, VariableIntent};
-use skep_protocol::value::{VariableDocumentValue, VariableValue};
+use skep_protocol::value::{ProcessInstanceValue, VariableDocumentValue, VariableValue};
 use skep_protocol::{Document, Key, Rejection, RejectionType, Response};
 
 use super::bpmn::Subject;
@@ -31,6 +31,7 @@ pub(crate) fn update(
     let value = VariableDocumentValue {
         scope_key: element_instance_key,
         local,
+        variables: variables.entries().to_vec(),
     };
     cx.event(key, VariableDocumentIntent::Updated, &value);
     Ok(Some(Response::VariablesSet { key }))
@@ -71,6 +72,25 @@ pub(crate) fn set_local(cx: &mut Context<'_>, scope: Key, name: &Arc<str>, value
             cx.event(key, VariableIntent::Created, &record);
         }
     }
+}
+
+/// A variable of a process instance that is about to begin.
+pub(crate) fn create_before(
+    cx: &mut Context<'_>,
+    instance: &ProcessInstanceValue,
+    name: &Arc<str>,
+    value: &JsonText,
+) {
+    let record = VariableValue {
+        name: name.clone(),
+        value: value.clone(),
+        scope_key: instance.process_instance_key,
+        process_instance_key: instance.process_instance_key,
+        process_definition_key: instance.process_definition_key,
+        root_process_instance_key: instance.root_process_instance_key,
+    };
+    let key = cx.next_key();
+    cx.event(key, VariableIntent::Created, &record);
 }
 
 /// Sets each variable in the nearest scope, from `scope` outwards, that has it with another value; else in the outermost one.

@@ -12,7 +12,6 @@ use skep_protocol::document::JsonText;
 
 use super::table::{Row, StoreError, Table, Tables};
 use super::variables::{FEW, ScopeVariables, Variable, VariableNames};
-use crate::remote::Variables;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ElementState {
@@ -37,7 +36,10 @@ pub struct ElementInstance {
     pub active_children: u32,
     /// Sequence flows taken within this scope whose target was not activated yet (tokens that wait at a join).
     pub active_flows: u32,
+    /// The newest child.
     pub first_child: Key,
+    /// The oldest child.
+    pub last_child: Key,
     pub next_sibling: Key,
     pub previous_sibling: Key,
     pub job_key: Key,
@@ -54,8 +56,12 @@ pub struct Extra {
     /// Keys of the process message subscriptions.
     pub subscriptions: Vec<Key>,
     pub incidents: Vec<Key>,
-    /// The boundary event that interrupts this activity, and its variables, until the activity has terminated.
-    pub interrupted_by: Option<(u32, Variables)>,
+    /// The trigger of the boundary event that interrupts this activity, until the activity has terminated.
+    pub interrupted_by: Key,
+    /// Triggers whose targets are to be activated in this scope.
+    pub triggers: Vec<Key>,
+    /// A terminate end event was reached: nothing is activated in this scope any more, and it completes when it is empty.
+    pub ending: bool,
     /// The instance that a call activity waits for.
     pub called_instance: Key,
     /// On a process: nesting of call activities, 1 for a root instance.
@@ -69,6 +75,26 @@ pub struct Extra {
 impl ElementInstance {
     pub fn extra(&mut self) -> &mut Extra {
         self.extra.get_or_insert_default()
+    }
+
+    pub fn is_interrupted(&self) -> bool {
+        let extra = self.extra.as_ref();
+        extra.is_some_and(|extra| extra.interrupted_by.some().is_some())
+    }
+
+    /// Nothing is activated in this scope any more.
+    pub fn is_ending(&self) -> bool {
+        self.extra.as_ref().is_some_and(|extra| extra.ending)
+    }
+
+    /// Something in this scope is about to be activated: a token is on its way along a sequence flow (and not waiting at a
+    /// join), or a trigger waits for its turn.
+    pub fn goes_on(&self) -> bool {
+        let Some(extra) = &self.extra else {
+            return self.active_flows > 0;
+        };
+        let joined: u32 = extra.joins.iter().map(|(_, _, count)| count).sum();
+        self.active_flows > joined || !extra.triggers.is_empty()
     }
 
     /// Tokens that wait on `flow` in front of the joining `gateway` within this scope.
@@ -95,12 +121,36 @@ pub type Visible = Vec<(Arc<str>, JsonText)>;
 
 pub struct ElementInstances {
     pub table: Table<ElementInstance>,
+    unborn: Unborn,
+}
+
+/// What is known of a process instance before its first event: its variables and what its creation asked for stand before
+/// it in the log, within the same command. So this is never left over between commands, and no state of its own.
+#[derive(Default)]
+struct Unborn {
+    key: Option<Key>,
+    variables: ScopeVariables,
+    extra: Option<Box<Extra>>,
+}
+
+impl Unborn {
+    /// That of the instance with this key.
+    fn of(&mut self, key: Key) -> &mut Unborn {
+        if self.key != Some(key) {
+            *self = Unborn {
+                key: Some(key),
+                ..Unborn::default()
+            };
+        }
+        self
+    }
 }
 
 impl ElementInstances {
     pub fn open(tables: &Arc<Tables>) -> Result<Self, StoreError> {
         Ok(ElementInstances {
             table: Table::open(tables)?,
+            unborn: Unborn::default(),
         })
     }
 
@@ -112,11 +162,22 @@ impl ElementInstances {
         self.table.get_mut(key)
     }
 
-    /// Gives a scope a new variable.
+    /// Gives a scope a new variable; a process instance may get it before it begins.
     pub fn add_variable(&mut self, scope: Key, variable: Variable) {
-        if let Some(scope) = self.table.get_mut(scope) {
-            let weight = scope.variables.add(variable);
-            self.table.add_weight(weight);
+        match self.table.get_mut(scope) {
+            Some(scope) => {
+                let weight = scope.variables.add(variable);
+                self.table.add_weight(weight);
+            }
+            None => drop(self.unborn.of(scope).variables.add(variable)),
+        }
+    }
+
+    /// What few process instances have; of one that begins after its creation as well.
+    pub fn extra_of_process(&mut self, key: Key) -> &mut Extra {
+        match self.table.get_mut(key) {
+            Some(process) => process.extra(),
+            None => self.unborn.of(key).extra.get_or_insert_default(),
         }
     }
 
@@ -130,11 +191,19 @@ impl ElementInstances {
 
     /// Adds an instance as the newest child of its flow scope.
     pub fn insert(&mut self, key: Key, mut instance: ElementInstance, consumed_flows: u32) {
+        if self.unborn.key == Some(key) {
+            let unborn = std::mem::take(&mut self.unborn);
+            instance.variables = unborn.variables;
+            instance.extra = unborn.extra;
+        }
         let scope_key = instance.flow_scope_key;
         if let Some(scope) = self.table.get_mut(scope_key) {
             scope.active_children += 1;
             scope.active_flows = scope.active_flows.saturating_sub(consumed_flows);
             let next = std::mem::replace(&mut scope.first_child, key);
+            if next.is_none() {
+                scope.last_child = key;
+            }
             instance.next_sibling = next;
             if next.some().is_some()
                 && let Some(next) = self.table.get_mut(next)
@@ -154,6 +223,9 @@ impl ElementInstances {
             if scope.first_child == key {
                 scope.first_child = next;
             }
+            if scope.last_child == key {
+                scope.last_child = previous;
+            }
         }
         if previous.some().is_some()
             && let Some(row) = self.table.get_mut(previous)
@@ -168,15 +240,13 @@ impl ElementInstances {
         Some(instance)
     }
 
-    /// Keys of the children, newest first.
-    pub fn children(&mut self, key: Key) -> Vec<Key> {
-        let mut children = Vec::new();
-        let mut child = self.get(key).map_or(Key::NONE, |e| e.first_child);
-        while let Some(key) = child.some() {
-            children.push(key);
-            child = self.get(key).map_or(Key::NONE, |e| e.next_sibling);
-        }
-        children
+    /// The child of `scope` that was created after `child`; with none, the oldest.
+    pub fn child_after(&mut self, scope: Key, child: Key) -> Key {
+        let next = match child.some() {
+            Some(child) => self.get(child).map(|row| row.previous_sibling),
+            None => self.get(scope).map(|row| row.last_child),
+        };
+        next.unwrap_or(Key::NONE)
     }
 
     /// The scope that a change of `name` seen from `key` reaches: the nearest one that has it.

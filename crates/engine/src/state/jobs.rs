@@ -31,16 +31,20 @@ pub struct Job {
     pub process_instance_key: Key,
     pub root_process_instance_key: Key,
     pub retries: i32,
+    /// Of the last activation.
     pub worker: Arc<str>,
-    /// While activated: the deadline; while backing off: the end of the back-off. Epoch milliseconds, else -1.
+    /// While backing off: the end of the back-off; else the deadline of the last activation, -1 before the first. Epoch
+    /// milliseconds.
     pub due: i64,
+    /// Of the last failure.
+    pub error_message: Arc<str>,
 }
 
 impl Row for Job {
     const TABLE: u8 = 3;
 
     fn weight(&self) -> usize {
-        size_of::<Self>() + self.job_type.len() + self.worker.len()
+        size_of::<Self>() + self.job_type.len() + self.worker.len() + self.error_message.len()
     }
 }
 

@@ -3,6 +3,7 @@
 //! Only appliers change it. Rows that are cold may be evicted and are read back on demand; indices over jobs, timers,
 //! messages and subscriptions stay in memory and are rebuilt from the store at recovery.
 
+pub mod continuations;
 pub mod distributions;
 pub mod element_instances;
 pub mod incidents;
@@ -13,6 +14,7 @@ pub mod processes;
 pub mod subscriptions;
 pub mod table;
 pub mod timers;
+pub mod triggers;
 mod variables;
 
 use std::sync::Arc;
@@ -20,6 +22,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use skep_protocol::Key;
 
+pub use continuations::Continuations;
 pub use distributions::Distributions;
 pub use element_instances::{ElementInstance, ElementInstances, ElementState};
 pub use incidents::Incidents;
@@ -30,6 +33,7 @@ pub use processes::{DeployedProcess, Processes};
 pub use subscriptions::{MessageSubscriptions, ProcessMessageSubscriptions};
 pub use table::{CheckpointWriter, Row, RowStore, StoreError, Table, Tables};
 pub use timers::Timers;
+pub use triggers::{Trigger, Triggers};
 pub use variables::{ScopeVariables, Variable, VariableNames};
 
 /// The few numbers that are state themselves.
@@ -57,6 +61,8 @@ pub struct State {
     pub message_subscriptions: MessageSubscriptions,
     pub process_subscriptions: ProcessMessageSubscriptions,
     pub distributions: Distributions,
+    pub triggers: Triggers,
+    pub continuations: Continuations,
     pub(crate) names: Names,
     tables: Arc<Tables>,
 }
@@ -81,6 +87,8 @@ impl State {
             message_subscriptions: MessageSubscriptions::open(&tables)?,
             process_subscriptions: ProcessMessageSubscriptions::open(&tables)?,
             distributions: Distributions::open(&tables)?,
+            triggers: Triggers::open(&tables)?,
+            continuations: Continuations::open(&tables)?,
             names: Names::default(),
             tables,
         })
@@ -115,6 +123,8 @@ impl State {
         self.message_subscriptions.table.checkpoint(out);
         self.process_subscriptions.table.checkpoint(out);
         self.distributions.table.checkpoint(out);
+        self.triggers.table.checkpoint(out);
+        self.continuations.table.checkpoint(out);
     }
 
     /// Drops clean rows until about `limit` bytes of rows stay resident: first those that were not used since the last call,
@@ -140,6 +150,8 @@ impl State {
         evicted += self.message_subscriptions.table.evict(limit, &mut resident);
         evicted += self.process_subscriptions.table.evict(limit, &mut resident);
         evicted += self.distributions.table.evict(limit, &mut resident);
+        evicted += self.triggers.table.evict(limit, &mut resident);
+        evicted += self.continuations.table.evict(limit, &mut resident);
         evicted
     }
 
@@ -151,6 +163,8 @@ impl State {
             + self.incidents.table.resident_bytes()
             + self.messages.table.resident_bytes()
             + self.distributions.table.resident_bytes()
+            + self.triggers.table.resident_bytes()
+            + self.continuations.table.resident_bytes()
             + self.message_subscriptions.table.resident_bytes()
             + self.process_subscriptions.table.resident_bytes()
     }
@@ -180,6 +194,8 @@ impl State {
         self.message_subscriptions.table.dump(&mut all);
         self.process_subscriptions.table.dump(&mut all);
         self.distributions.table.dump(&mut all);
+        self.triggers.table.dump(&mut all);
+        self.continuations.table.dump(&mut all);
         all
     }
 }

@@ -1,6 +1,7 @@
 //! Message subscriptions: the process side lives with the instance, the message side where the correlation key hashes to.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -23,20 +24,27 @@ impl Row for MessageSubscription {
     const TABLE: u8 = 7;
 }
 
+/// Subscriptions by process id, oldest first.
+type ByProcess = BTreeMap<Arc<str>, BTreeSet<Key>>;
+
 pub struct MessageSubscriptions {
     pub table: Table<MessageSubscription>,
-    by_name: HashMap<(Arc<str>, Arc<str>), BTreeSet<Key>>,
+    /// By message name and correlation key: those of each process that wait, and have no message on its way to them.
+    waiting: HashMap<(Arc<str>, Arc<str>), ByProcess>,
     by_element: HashMap<(Key, Arc<str>), Key>,
     correlating: BTreeSet<Key>,
+    /// Subscriptions that each message is on its way to.
+    under_way: HashMap<Key, usize>,
 }
 
 impl MessageSubscriptions {
     pub fn open(tables: &Arc<Tables>) -> Result<Self, StoreError> {
         let mut subscriptions = MessageSubscriptions {
             table: Table::open(tables)?,
-            by_name: HashMap::new(),
+            waiting: HashMap::new(),
             by_element: HashMap::new(),
             correlating: BTreeSet::new(),
+            under_way: HashMap::new(),
         };
         tables.scan::<MessageSubscription>(&mut |key, row| {
             if let Ok(key) = <[u8; 8]>::try_from(key) {
@@ -48,12 +56,46 @@ impl MessageSubscriptions {
 
     fn index(&mut self, key: Key, row: &MessageSubscription) {
         let value = &row.value;
-        let name = (value.message_name.clone(), value.correlation_key.clone());
-        self.by_name.entry(name).or_default().insert(key);
         let element = (value.element_instance_key, value.message_name.clone());
         self.by_element.insert(element, key);
-        if row.correlating {
+        self.index_state(key, row.correlating, value);
+    }
+
+    fn index_state(&mut self, key: Key, correlating: bool, value: &MessageSubscriptionValue) {
+        if correlating {
             self.correlating.insert(key);
+            *self.under_way.entry(value.message_key).or_default() += 1;
+            return;
+        }
+        let name = (value.message_name.clone(), value.correlation_key.clone());
+        let processes = self.waiting.entry(name).or_default();
+        let keys = processes.entry(value.bpmn_process_id.clone()).or_default();
+        keys.insert(key);
+    }
+
+    fn unindex_state(&mut self, key: Key, correlating: bool, value: &MessageSubscriptionValue) {
+        if correlating {
+            self.correlating.remove(&key);
+            if let Entry::Occupied(mut count) = self.under_way.entry(value.message_key) {
+                *count.get_mut() -= 1;
+                if *count.get() == 0 {
+                    count.remove();
+                }
+            }
+            return;
+        }
+        let name = (value.message_name.clone(), value.correlation_key.clone());
+        let Some(processes) = self.waiting.get_mut(&name) else {
+            return;
+        };
+        if let Some(keys) = processes.get_mut(&value.bpmn_process_id) {
+            keys.remove(&key);
+            if keys.is_empty() {
+                processes.remove(&value.bpmn_process_id);
+            }
+        }
+        if processes.is_empty() {
+            self.waiting.remove(&name);
         }
     }
 
@@ -70,33 +112,23 @@ impl MessageSubscriptions {
         let Some(row) = self.table.remove(key) else {
             return;
         };
-        let name = (
-            row.value.message_name.clone(),
-            row.value.correlation_key.clone(),
-        );
-        if let Some(keys) = self.by_name.get_mut(&name) {
-            keys.remove(&key);
-            if keys.is_empty() {
-                self.by_name.remove(&name);
-            }
-        }
+        self.unindex_state(key, row.correlating, &row.value);
         self.by_element
             .remove(&(row.value.element_instance_key, row.value.message_name));
-        self.correlating.remove(&key);
     }
 
     /// `message_key` none: the correlation has ended.
     pub fn set_correlating(&mut self, key: Key, message_key: Key, variables: Variables) {
-        if let Some(row) = self.table.get_mut(key) {
-            row.correlating = message_key.some().is_some();
-            row.value.message_key = message_key;
-            row.value.variables = variables;
-            if row.correlating {
-                self.correlating.insert(key);
-            } else {
-                self.correlating.remove(&key);
-            }
-        }
+        let Some(row) = self.table.get_mut(key) else {
+            return;
+        };
+        let before = (row.correlating, row.value.clone());
+        row.correlating = message_key.some().is_some();
+        row.value.message_key = message_key;
+        row.value.variables = variables;
+        let after = (row.correlating, row.value.clone());
+        self.unindex_state(key, before.0, &before.1);
+        self.index_state(key, after.0, &after.1);
     }
 
     pub fn get(&mut self, key: Key) -> Option<&MessageSubscription> {
@@ -109,12 +141,29 @@ impl MessageSubscriptions {
             .copied()
     }
 
-    /// Subscriptions for a message, oldest first.
-    pub fn matching(&self, name: &Arc<str>, correlation_key: &Arc<str>) -> Vec<Key> {
-        self.by_name
-            .get(&(name.clone(), correlation_key.clone()))
-            .map(|keys| keys.iter().copied().collect())
-            .unwrap_or_default()
+    /// The oldest waiting subscription of each process for a message, oldest first.
+    pub fn takers(&self, name: &Arc<str>, correlation_key: &Arc<str>) -> Vec<Key> {
+        let processes = self.waiting.get(&(name.clone(), correlation_key.clone()));
+        let first = |keys: &BTreeSet<Key>| keys.first().copied();
+        let mut takers: Vec<Key> = processes
+            .into_iter()
+            .flat_map(BTreeMap::values)
+            .filter_map(first)
+            .collect();
+        takers.sort_unstable();
+        takers
+    }
+
+    /// The oldest subscription of this process that waits for the same message as `like`.
+    pub fn another_taker(&self, like: &MessageSubscriptionValue) -> Option<Key> {
+        let name = (like.message_name.clone(), like.correlation_key.clone());
+        let keys = self.waiting.get(&name)?.get(&like.bpmn_process_id)?;
+        keys.first().copied()
+    }
+
+    /// The message is on its way to some subscription.
+    pub fn is_under_way(&self, message_key: Key) -> bool {
+        self.under_way.contains_key(&message_key)
     }
 
     /// Correlations whose answer has not come yet, with keys after this one.

@@ -58,6 +58,13 @@ impl Timers {
         Some(row.0)
     }
 
+    /// The timer stays and is not due any more, until the state is opened again.
+    pub fn rest(&mut self, key: Key) {
+        if let Some(row) = self.table.get(key) {
+            self.due.remove(&(row.0.due_date, key));
+        }
+    }
+
     /// Timers whose due date has come, the most overdue first.
     pub fn due(&self, now: i64) -> impl Iterator<Item = Key> + '_ {
         self.due.range(..=(now, Key(i64::MAX))).map(|(_, key)| *key)

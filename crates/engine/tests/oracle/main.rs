@@ -12,9 +12,11 @@ mod support;
 
 mod commands;
 mod compare;
+mod deployments;
 mod keys;
 mod normalize;
 mod player;
+mod workers;
 mod yaml;
 
 use std::collections::BTreeMap;
@@ -78,13 +80,17 @@ fn judge(folder: &Path) -> Verdict {
     };
     let lines = |entries: Vec<Entry>| -> Vec<String> {
         let entries = comparable(entries);
-        entries.iter().map(Entry::line).collect()
+        let (of_messages, others): (Vec<_>, Vec<_>) =
+            entries.into_iter().partition(Entry::is_of_a_message);
+        let in_order = others.iter().chain(&of_messages);
+        in_order.map(Entry::line).collect()
     };
     let text = std::fs::read_to_string(folder.join("records.jsonl")).unwrap();
     let expected = lines(text.lines().map(recorded).collect());
     let records = played.records.iter();
     let got = lines(records.map(|(step, r)| rendered(*step, r)).collect());
     let mut differences = played.answers;
+    differences.extend(workers::differences(&text, &played.activated));
     differences.extend(compare::differences(&expected, &got));
     match differences.is_empty() {
         true => Verdict::Equal,

@@ -7,7 +7,7 @@ use skep_engine::{RecordNames, RequestId};
 use skep_protocol::batch::BatchReader;
 use skep_protocol::command::{ActivateJobs, Command};
 use skep_protocol::json::render;
-use skep_protocol::{Key, Rejection, Response};
+use skep_protocol::{ActivatedJob, Key, Rejection, Response};
 
 use crate::commands::{Arguments, Stop, command};
 use crate::keys;
@@ -20,6 +20,8 @@ pub struct Played {
     pub records: Vec<(usize, Value)>,
     /// Answers that are not the expected ones.
     pub answers: Vec<String>,
+    /// What workers got, each job with the number of its step.
+    pub activated: Vec<(usize, ActivatedJob)>,
 }
 
 pub fn play(folder: &Path, steps: &[Value]) -> Result<Played, Stop> {
@@ -84,7 +86,7 @@ impl Player<'_> {
         let mut job = arguments.key("job");
         let works = matches!(operation, "complete" | "fail" | "throwError");
         if works && job == Key::NONE {
-            match self.oldest_job(arguments.text("type")) {
+            match self.oldest_job(arguments.text("type"), number) {
                 Some(oldest) => job = oldest,
                 None => return Ok(Some(json!({"noJob": true}))),
             }
@@ -96,6 +98,9 @@ impl Player<'_> {
             return Ok(None);
         }
         let answer = self.rig.send(command);
+        if let Ok(Response::JobsActivated { jobs, .. }) = &answer {
+            self.hand_out(number, jobs.clone());
+        }
         if let Err(rejection) = &answer
             && rejection.reason.contains("not supported by this release")
         {
@@ -105,7 +110,7 @@ impl Player<'_> {
     }
 
     /// Activates the oldest job of a type, as the recorder did.
-    fn oldest_job(&mut self, job_type: &str) -> Option<Key> {
+    fn oldest_job(&mut self, job_type: &str, number: usize) -> Option<Key> {
         let command = Command::ActivateJobs(ActivateJobs {
             job_type: job_type.into(),
             worker: "w".into(),
@@ -114,9 +119,18 @@ impl Player<'_> {
             fetch_variables: Vec::new(),
         });
         match self.rig.send(command) {
-            Ok(Response::JobsActivated { jobs, .. }) => jobs.first().map(|job| job.key),
+            Ok(Response::JobsActivated { jobs, .. }) => {
+                let oldest = jobs.first().map(|job| job.key);
+                self.hand_out(number, jobs);
+                oldest
+            }
             other => panic!("jobs are activated or there are none: {other:?}"),
         }
+    }
+
+    fn hand_out(&mut self, number: usize, jobs: Vec<ActivatedJob>) {
+        let jobs = jobs.into_iter().map(|job| (number, job));
+        self.played.activated.extend(jobs);
     }
 
     /// Renders what the step has written.

@@ -52,7 +52,7 @@ fn buffered_messages_come_one_after_the_other() {
     assert_eq!(rig.jobs("read").len(), 3);
     let values: Vec<String> = rig
         .events("VARIABLE")
-        .filter(|r| r.text("name") == "n")
+        .filter(|r| r.text("name") == "n" && r.field("scopeKey") == instance.0)
         .map(|r| r.text("value").to_string())
         .collect();
     assert_eq!(values, ["1", "2", "3"]);

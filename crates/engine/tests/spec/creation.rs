@@ -113,7 +113,10 @@ fn start_instructions_choose_where_it_starts() {
     );
     assert!(rig.jobs("b").is_empty());
     let job = rig.job("c");
-    assert_eq!(job.variables, r#"{"local":1}"#);
+    assert_eq!(
+        job.variables, "{}",
+        "scopes around the start apply no mappings"
+    );
     rig.complete(&job, "{}");
     rig.work("a", "{}");
     rig.work("b", "{}");
@@ -137,7 +140,7 @@ fn start_instructions_are_checked() {
 }
 
 #[test]
-fn a_failing_mapping_of_a_scope_around_the_start_is_an_incident() {
+fn a_failing_mapping_of_a_scope_around_the_start_does_not_matter() {
     let bpmn = Bpmn::process("p")
         .start("s")
         .sub_process("sub", |sub| {
@@ -148,10 +151,70 @@ fn a_failing_mapping_of_a_scope_around_the_start_is_an_incident() {
     let mut rig = Rig::with(bpmn);
     let instance =
         created(&mut rig, with(|c| c.start_instructions = vec!["b".into()])).process_instance_key;
-    let incident = rig.incident();
-    rig.set_variables(instance, r#"{"x":1}"#, false);
-    rig.resolve(incident.key).unwrap();
     rig.work("b", "{}");
+    rig.assert_completed(instance);
+}
+
+/// `inner` lies in `outer`, whose boundary event waits for a message with the correlation key `key`.
+fn scopes_with_boundary_event() -> Bpmn {
+    Bpmn::process("p")
+        .start("s")
+        .sub_process("outer", |outer| {
+            outer
+                .start("s2")
+                .sub_process("inner", |inner| {
+                    inner
+                        .start("s3")
+                        .service_task("a", "a")
+                        .service_task("b", "b")
+                        .end("e3")
+                })
+                .service_task("c", "c")
+                .end("e2")
+        })
+        .end("e")
+        .boundary_message("stop", "outer", "stop", "=key")
+        .end("e4")
+}
+
+#[test]
+fn instructions_into_one_scope_share_it() {
+    let mut rig = Rig::with(scopes_with_boundary_event());
+    let command = Rig::creation("p", r#"{"key":"k"}"#);
+    let start_instructions = vec!["a".into(), "c".into(), "b".into(), "a".into()];
+    let command = CreateProcessInstance {
+        start_instructions,
+        ..command
+    };
+    let instance = created(&mut rig, command).process_instance_key;
+    let active = rig.elements(instance, "ELEMENT_ACTIVATED");
+    assert_eq!(active, ["p", "outer", "inner", "a", "c", "b", "a"]);
+}
+
+#[test]
+fn instructions_outlive_the_incident_of_their_scope() {
+    let mut rig = Rig::with(scopes_with_boundary_event());
+    let command = Rig::creation("p", "{}");
+    let start_instructions = vec!["a".into(), "c".into(), "b".into()];
+    let command = CreateProcessInstance {
+        start_instructions,
+        ..command
+    };
+    let instance = created(&mut rig, command).process_instance_key;
+    let incident = rig.incident();
+    assert_eq!(incident.element, "outer");
+    rig.set_variables(instance, r#"{"key":"k"}"#, false);
+    rig.resolve(incident.key).unwrap();
+    let mut active = rig.elements(instance, "ELEMENT_ACTIVATED");
+    active.sort();
+    assert_eq!(active, ["a", "b", "c", "inner", "outer", "p"]);
+    for job in ["a", "c"] {
+        rig.work(job, "{}");
+    }
+    for job in rig.jobs("b") {
+        rig.complete(&job, "{}");
+    }
+    rig.work("c", "{}");
     rig.assert_completed(instance);
 }
 
@@ -237,9 +300,21 @@ fn terminate_after_ends_the_instance_after_an_element() {
     rig.work("a", "{}");
     assert!(rig.jobs("b").is_empty());
     assert_eq!(rig.terminated(instance), ["c", "p"]);
+    let interrupted: Vec<_> = rig.events("RUNTIME_INSTRUCTION").collect();
+    assert_eq!(interrupted.len(), 1);
+    assert_eq!(
+        (interrupted[0].intent, interrupted[0].element()),
+        ("INTERRUPTED", "a")
+    );
     rig.assert_terminated(instance);
-    let refused = rig.send(with(|c| c.terminate_after = vec!["x".into()]).into_command());
-    assert_eq!(rejected(refused).0, "INVALID_ARGUMENT");
+}
+
+#[test]
+fn to_terminate_after_an_element_that_does_not_exist_never_happens() {
+    let mut rig = Rig::with(Bpmn::process("p").start("s").task("a").end("e"));
+    let instance =
+        created(&mut rig, with(|c| c.terminate_after = vec!["x".into()])).process_instance_key;
+    rig.assert_completed(instance);
 }
 
 #[test]
@@ -263,8 +338,8 @@ fn tags_and_business_id_stay_with_the_instance() {
 fn the_operation_reference_stands_in_the_command_record() {
     let (mut rig, ..) = versions();
     let request = Request {
-        command: with(|_| {}).into_command(),
         operation_reference: Some(4711),
+        ..with(|_| {}).into_command().into()
     };
     let now = rig.now;
     rig.partitions[0]

@@ -87,20 +87,34 @@ fn other_paths_go_on_beside_an_incident() {
 }
 
 #[test]
-fn an_activity_that_waits_for_its_output_mapping_can_still_be_interrupted() {
+fn events_do_not_reach_an_activity_that_waits_for_its_output_mapping() {
     let bpmn = Bpmn::process("p")
         .start("s")
         .service_task("t", "work")
         .output("=assert(x, x != null)", "y")
         .end("e")
         .boundary_message("stop", "t", "stop", "=\"k\"")
-        .end("e2");
+        .end("e2")
+        .boundary_duration("late", "t", "PT1M")
+        .end("e3")
+        .boundary_cycle("tick", "t", "R/PT1M")
+        .end("e4");
     let mut rig = Rig::with(bpmn);
     let instance = rig.create("p", "{}");
     rig.work("work", "{}");
-    assert_eq!(rig.incident().kind, "IO_MAPPING_ERROR");
+    let incident = rig.incident();
+    assert_eq!(incident.kind, "IO_MAPPING_ERROR");
     rig.publish("stop", "k", 0, "{}");
-    assert!(rig.completed(instance).contains(&"stop".to_string()));
+    rig.advance(MINUTE);
+    rig.advance(MINUTE);
+    assert_eq!(rig.intents("TIMER"), ["CREATED", "CREATED"]);
+    let refused = |r: &&Seen| !r.is_event() && r.value_type == "TIMER" && r.intent == "TRIGGER";
+    let refusals = rig.seen.iter().filter(refused);
+    let refusals = refusals.filter(|r| r.json["rejectionType"] == "INVALID_STATE");
+    assert_eq!(refusals.count(), 2, "each is refused once and rests");
+    rig.set_variables(instance, r#"{"x":1}"#, false);
+    rig.resolve(incident.key).unwrap();
+    assert!(rig.completed(instance).contains(&"e".to_string()));
     rig.assert_completed(instance);
 }
 

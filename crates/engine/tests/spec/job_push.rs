@@ -51,7 +51,7 @@ fn new_room_takes_the_oldest_waiting_jobs() {
         .engine
         .push_waiting_jobs(now, "work", 2, &mut rig.streams);
     rig.settle(1);
-    assert_eq!(pushed, 2, "the caller's limit");
+    assert_eq!(pushed.jobs, 2, "the caller's limit");
     let of: Vec<Key> = rig
         .streams
         .take()
@@ -90,7 +90,8 @@ fn nothing_is_written_when_no_job_waits() {
     assert_eq!(
         rig.partitions[0]
             .engine
-            .push_waiting_jobs(now, "work", 9, &mut rig.streams),
+            .push_waiting_jobs(now, "work", 9, &mut rig.streams)
+            .jobs,
         0
     );
     rig.settle(1);

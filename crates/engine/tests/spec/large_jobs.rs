@@ -101,7 +101,7 @@ fn a_stream_does_not_get_it_and_keeps_its_credit() {
         .engine
         .push_waiting_jobs(now, "work", 10, &mut rig.streams);
     rig.settle(1);
-    assert_eq!((pushed, rig.streams.take().len()), (0, 0));
+    assert_eq!((pushed.jobs, rig.streams.take().len()), (0, 0));
     assert_eq!(rig.incident().kind, "MESSAGE_SIZE_EXCEEDED");
     let next = rig.create("p", "{}");
     let jobs = rig.streams.take();

@@ -5,6 +5,7 @@ mod support;
 
 mod boundary_message;
 mod boundary_timer;
+mod budget;
 mod call_activity;
 mod cancel;
 mod clock;
@@ -27,6 +28,7 @@ mod message_partitions;
 mod parallel_gateway;
 mod readable_variables;
 mod receive_task;
+mod record_names;
 mod runaway;
 mod service_task;
 mod sub_process;

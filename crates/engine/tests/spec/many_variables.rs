@@ -58,9 +58,18 @@ impl Lone {
     fn send(&mut self, command: Command) -> Option<Response> {
         self.leader
             .process(START, Some(1), &command.into(), &mut NoStreams);
+        let mut answer = self.commit();
+        while self.leader.has_work() {
+            self.leader.run_work(START, &mut NoStreams);
+            answer = self.commit().or(answer);
+        }
+        assert!(self.leader.state.dump() == self.follower.state.dump());
+        answer
+    }
+
+    fn commit(&mut self) -> Option<Response> {
         let (batch, effects) = self.leader.take_batch();
         self.follower.apply(&batch.unwrap()).unwrap();
-        assert!(self.leader.state.dump() == self.follower.state.dump());
         let (_, answer) = effects.responses.into_iter().next_back()?;
         Some(answer.unwrap())
     }

@@ -79,3 +79,40 @@ fn in_a_sub_process_it_ends_that_scope_alone() {
     rig.work("after", "{}");
     rig.assert_completed(instance);
 }
+
+/// Before the terminate end event and in the called process: pass-through tasks that decide which of both is first.
+fn races_with_a_called_process(before: usize, called: usize) -> Rig {
+    let mut bpmn = Bpmn::process("p").start("s").parallel("fork");
+    for i in 0..before {
+        bpmn = bpmn.task(format!("t{i}"));
+    }
+    let bpmn = bpmn
+        .end_terminate("stop")
+        .from("fork")
+        .call_activity("call", "child")
+        .end("e");
+    let mut child = Bpmn::process("child").start("cs");
+    for i in 0..called {
+        child = child.task(format!("c{i}"));
+    }
+    let mut rig = Rig::new();
+    rig.deploy(child.end("ce"));
+    rig.deploy(bpmn);
+    rig
+}
+
+#[test]
+fn a_called_process_that_ends_in_the_same_moment_does_not_hold_the_scope_open() {
+    for before in 0..8 {
+        for called in 0..6 {
+            let mut rig = races_with_a_called_process(before, called);
+            let instance = rig.create("p", "{}");
+            assert_eq!(
+                rig.open_instances(),
+                [],
+                "{before} tasks, {called} in the child"
+            );
+            rig.assert_completed(instance);
+        }
+    }
+}

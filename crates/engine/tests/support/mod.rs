@@ -98,6 +98,8 @@ pub struct Rig {
     /// The batches by partition, when asked for.
     pub batches: Vec<(u32, Vec<u8>)>,
     keep_batches: bool,
+    /// Work that is put off stays: the test carries on with it by [`Rig::run_work`].
+    pub interrupted: bool,
 }
 
 pub fn config(partition: u32, partitions: u32) -> EngineConfig {
@@ -143,6 +145,16 @@ impl Rig {
             announced: Vec::new(),
             batches: Vec::new(),
             keep_batches: false,
+            interrupted: false,
+        }
+    }
+
+    /// From now on a command may take so many steps before others have their turn.
+    pub fn turn_steps(&mut self, steps: u32) {
+        for partition in &mut self.partitions {
+            for engine in [&mut partition.engine, &mut partition.twin] {
+                engine.set_turn_steps(steps);
+            }
         }
     }
 
@@ -223,11 +235,32 @@ impl Rig {
         }
     }
 
-    /// Commits what `partition` has written, then delivers what partitions send each other.
+    /// Commits what `partition` has written, delivers what partitions send each other, and lets all work that was put off
+    /// come to its end.
     pub fn settle(&mut self, partition: u32) {
         self.commit(partition);
         self.deliver();
+        if self.interrupted {
+            return;
+        }
+        while self.run_work() {}
         self.check_nothing_is_stuck();
+    }
+
+    /// Lets each partition carry on with put-off work for one turn. `false` when there was none.
+    pub fn run_work(&mut self) -> bool {
+        let now = self.now;
+        let mut worked = false;
+        for id in 1..=self.partitions.len() as u32 {
+            let engine = &mut self.partitions[id as usize - 1].engine;
+            if engine.has_work() {
+                worked = true;
+                engine.run_work(now, &mut self.streams);
+                self.commit(id);
+                self.deliver();
+            }
+        }
+        worked
     }
 
     fn commit(&mut self, id: u32) {

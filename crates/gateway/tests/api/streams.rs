@@ -235,3 +235,97 @@ async fn a_grpc_client_that_does_not_read_gets_its_credit_and_its_window() {
     }
     assert_eq!(read, pushed);
 }
+
+async fn soon(condition: impl Future<Output = ()>) {
+    tokio::time::timeout(Duration::from_secs(20), condition)
+        .await
+        .expect("jobs are lost until their time-out");
+}
+
+/// Activates a job over HTTP/2 with a client that has no room for a body, and goes away before it has.
+#[tokio::test]
+async fn jobs_of_an_answer_that_the_client_did_not_take_go_back() {
+    let gateway = start().await;
+    gateway.broker.jobs.lock().extend([job(1), job(2)]);
+    let stream = tokio::net::TcpStream::connect(gateway.rest)
+        .await
+        .expect("connects");
+    let (mut client, connection) = http2::Builder::new(TokioExecutor::new())
+        .initial_stream_window_size(0)
+        .handshake(TokioIo::new(stream))
+        .await
+        .expect("shakes hands");
+    let connection = tokio::spawn(connection);
+    let body = r#"{"type": "pay", "timeout": 1000, "maxJobsToActivate": 2}"#;
+    let request = request(
+        gateway.rest,
+        "POST",
+        "/v2/jobs/activation",
+        Some(JSON),
+        body.into(),
+    );
+    let response = client.send_request(request).await.expect("answers");
+    assert_eq!(response.status(), 200);
+    assert_eq!(*gateway.broker.given_back.lock(), []);
+    drop((response, client));
+    let both = [job(1).key, job(2).key];
+    soon(gateway.broker.until(|b| *b.given_back.lock() == both)).await;
+    connection.abort();
+}
+
+#[tokio::test]
+async fn jobs_of_an_answer_that_the_client_took_do_not_go_back() {
+    let gateway = start().await;
+    gateway.broker.jobs.lock().extend([job(1), job(2)]);
+    let body = r#"{"type": "pay", "timeout": 1000, "maxJobsToActivate": 1}"#;
+    crate::http::post(gateway.rest, "/v2/jobs/activation", body).await;
+    let mut client = pb::gateway_client::GatewayClient::connect(format!("http://{}", gateway.grpc))
+        .await
+        .expect("connects");
+    let activate = pb::ActivateJobsRequest {
+        r#type: "pay".into(),
+        worker: "w".into(),
+        timeout: 1000,
+        max_jobs_to_activate: 1,
+        ..Default::default()
+    };
+    let mut answer = client
+        .activate_jobs(activate)
+        .await
+        .expect("answers")
+        .into_inner();
+    assert!(answer.message().await.expect("a message").is_some());
+    assert!(answer.message().await.expect("the end").is_none());
+    assert_eq!(*gateway.broker.given_back.lock(), []);
+}
+
+#[tokio::test]
+async fn messages_of_a_grpc_activation_that_were_not_taken_go_back() {
+    let gateway = start().await;
+    // Each fills a message of its own.
+    let large = |n| ActivatedJob {
+        variables: format!("{{\"x\":\"{}\"}}", "x".repeat(2 << 20)),
+        ..job(n)
+    };
+    gateway.broker.jobs.lock().extend((1..=8).map(large));
+    let endpoint = tonic::transport::Endpoint::from_shared(format!("http://{}", gateway.grpc))
+        .expect("an address")
+        .initial_stream_window_size(64 << 10)
+        .initial_connection_window_size(64 << 10);
+    let mut client =
+        pb::gateway_client::GatewayClient::new(endpoint.connect().await.expect("connects"));
+    let activate = pb::ActivateJobsRequest {
+        r#type: "pay".into(),
+        worker: "w".into(),
+        timeout: 1000,
+        max_jobs_to_activate: 8,
+        ..Default::default()
+    };
+    let answer = client.activate_jobs(activate).await.expect("answers");
+    drop(answer);
+    let last = job(8).key;
+    let all = |b: &FakeBroker| b.given_back.lock().last() == Some(&last);
+    soon(gateway.broker.until(all)).await;
+    let given_back = gateway.broker.given_back.lock().clone();
+    assert!(given_back.len() >= 4, "{given_back:?}");
+}

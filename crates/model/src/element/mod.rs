@@ -153,15 +153,6 @@ pub(crate) fn check_content(
             "multiInstanceLoopCharacteristics" => {
                 context.add(node, not_supported_yet("The multi-instance marker"))
             }
-            "standardLoopCharacteristics" => {
-                context.add(
-                    node,
-                    never_supported(
-                        "The loop marker",
-                        "Use a sequential multi-instance marker, or a gateway with a flow back",
-                    ),
-                );
-            }
             _ if is_container(element_type) || is_part(name) => {}
             "conditionExpression" if element_type == ElementType::SequenceFlow => {}
             _ if is_event(element_type)
@@ -220,6 +211,11 @@ pub(crate) fn has_mappings(element_type: ElementType) -> bool {
             element_type,
             Type::SubProcess | Type::ServiceTask | Type::ReceiveTask | Type::CallActivity
         )
+}
+
+/// Whether input mappings have an effect on an element that has mappings. Those of an end event have none.
+pub(crate) fn has_inputs(element_type: ElementType) -> bool {
+    element_type != ElementType::EndEvent
 }
 
 /// What is particular to the element; `None` after a finding.

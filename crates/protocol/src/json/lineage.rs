@@ -3,23 +3,36 @@
 //! Records name their scope and their caller only. A reader that sees them in order knows the rest.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use crate::intent::{Intent, ProcessInstanceIntent, ValueType};
+use crate::document::JsonText;
+use crate::intent::{Intent, JobIntent, ProcessInstanceIntent, ValueType};
 use crate::key::Key;
 use crate::record::{Record, RecordType};
-use crate::value::{ProcessInstanceCreationValue, ProcessInstanceValue};
+use crate::value::{JobValue, ProcessInstanceCreationValue, ProcessInstanceValue, VariableValue};
 
 use super::Definitions;
 
 /// Element instances that are remembered; beyond it new ones have no path.
 const LIMIT: usize = 1_000_000;
 
-/// The live element instances among the records seen so far.
+/// Jobs that are remembered; beyond it activations name new ones by key only.
+const JOB_LIMIT: usize = 100_000;
+
+/// Names with the JSON texts of their values.
+type Variables = Vec<(Arc<str>, JsonText)>;
+
+/// The live element instances and jobs among the records seen so far.
 #[derive(Debug, Default)]
 pub struct Lineage {
     elements: HashMap<Key, Element>,
     /// By process instance; most were started with nothing of this.
     started: HashMap<Key, Started>,
+    /// Variables that stand before their process instance, by its key, until the next command.
+    unborn: HashMap<Key, Variables>,
+    /// Those of the creations of this batch.
+    created: HashMap<Key, Variables>,
+    jobs: HashMap<Key, JobValue>,
     ended: Vec<Key>,
 }
 
@@ -46,18 +59,22 @@ pub struct Path {
     /// Each from the process instance to the call activity, or to the element instance itself.
     pub element_instances: Vec<Vec<Key>>,
     pub definitions: Vec<Key>,
-    /// The call activities passed, each by its place among the call activities of its process in the order of their ids.
+    /// The call activities passed, each by its place among those of its file in the order of their ids.
     pub calling_elements: Vec<u32>,
 }
 
 impl Lineage {
     /// Takes notice of a record. What it ends is known until [`Lineage::batch_ends`].
     pub fn learn(&mut self, record: &Record<'_>) {
-        if record.record_type != RecordType::Event {
-            return;
+        match record.record_type {
+            RecordType::Event => {}
+            RecordType::Command => return self.unborn.clear(),
+            RecordType::CommandRejection => return,
         }
         match record.value_type {
             ValueType::ProcessInstance => self.element(record),
+            ValueType::Variable => self.variable(record),
+            ValueType::Job => self.job(record),
             ValueType::ProcessInstanceCreation => {
                 // What cannot be read is reported by the renderer.
                 let Ok(value) = record.value::<ProcessInstanceCreationValue>() else {
@@ -67,9 +84,12 @@ impl Lineage {
                     tags: value.tags,
                     business_id: value.business_id.unwrap_or_default(),
                 };
-                let live = self.elements.contains_key(&value.process_instance_key);
-                if live && started != Started::default() {
-                    self.started.insert(value.process_instance_key, started);
+                let instance = value.process_instance_key;
+                if started != Started::default() {
+                    self.started.insert(instance, started);
+                }
+                if let Some(variables) = self.unborn.remove(&instance) {
+                    self.created.insert(instance, variables);
                 }
             }
             _ => {}
@@ -102,12 +122,56 @@ impl Lineage {
         }
     }
 
+    fn variable(&mut self, record: &Record<'_>) {
+        // What cannot be read is reported by the renderer.
+        let Ok(value) = record.value::<VariableValue>() else {
+            return;
+        };
+        let instance = value.process_instance_key;
+        if value.scope_key == instance && !self.elements.contains_key(&instance) {
+            let variables = self.unborn.entry(instance).or_default();
+            variables.push((value.name, value.value));
+        }
+    }
+
+    fn job(&mut self, record: &Record<'_>) {
+        match JobIntent::from_id(record.intent) {
+            Some(JobIntent::Completed | JobIntent::Canceled) => self.ended.push(record.key),
+            Some(JobIntent::Created) if self.jobs.len() >= JOB_LIMIT => {}
+            Some(JobIntent::Created) => {
+                if let Ok(value) = record.value::<JobValue>() {
+                    self.jobs.insert(record.key, value);
+                }
+            }
+            _ => {
+                if let Some(job) = self.jobs.get_mut(&record.key)
+                    && let Ok(value) = record.value::<JobValue>()
+                {
+                    *job = value;
+                }
+            }
+        }
+    }
+
     /// Lets go of what has ended. To be called when the records of a batch are rendered.
     pub fn batch_ends(&mut self) {
         for key in self.ended.drain(..) {
             self.elements.remove(&key);
             self.started.remove(&key);
+            self.jobs.remove(&key);
         }
+        self.created.clear();
+    }
+
+    /// The variables that the creation of this process instance brought, while its batch is rendered.
+    pub fn creation_variables(&self, process_instance_key: Key) -> &[(Arc<str>, JsonText)] {
+        let created = self.created.get(&process_instance_key);
+        created.map_or(&[], Vec::as_slice)
+    }
+
+    /// What the last event said of a live job.
+    pub fn job_value(&self, key: Key) -> Option<&JobValue> {
+        self.jobs.get(&key)
     }
 
     pub fn started(&self, process_instance_key: Key) -> Started {

@@ -10,12 +10,15 @@ use crate::key::Key;
 use crate::record::{DecodeError, Record, RecordType};
 use crate::value::RejectionValue;
 
+/// Version of the shape that readers see. How bodies are encoded in the log is another number and nobody else's business.
+const RECORD_VERSION: u16 = 1;
+
 /// Looks up what records name by index.
 pub trait Definitions {
     /// Process id, version, element id and element type of an element. Index 0 is the process itself.
     fn element(&self, process_definition_key: Key, element: u32) -> Option<ElementNames>;
 
-    /// The place of a call activity among those of its process, in the order of their ids.
+    /// The place of a call activity among those of its file, in the order of their ids.
     fn calling_element(&self, process_definition_key: Key, element: u32) -> Option<u32>;
 
     /// The element instances that the records are about. To be told of each record before it is rendered.
@@ -50,7 +53,7 @@ pub fn render(record: &Record<'_>, definitions: &dyn Definitions) -> Result<Valu
         "rejectionType": "NULL_VAL",
         "rejectionReason": "",
         "brokerVersion": env!("CARGO_PKG_VERSION"),
-        "recordVersion": record.version,
+        "recordVersion": RECORD_VERSION,
         "authorizations": {},
         "operationReference": record.operation_reference().map_or(json!(-1), |reference| json!(reference)),
         "batchOperationReference": -1,

@@ -28,7 +28,7 @@ pub(super) fn render(
         ValueType::ProcessMessageSubscription => {
             process_message_subscription(record.value()?, &names)
         }
-        ValueType::JobBatch => job_batch(record.value()?),
+        ValueType::JobBatch => job_batch(record.value()?, &names),
         ValueType::Timer => timer(record.value()?, &names),
         ValueType::Variable => variable(record.value()?, &names),
         ValueType::VariableDocument => variable_document(record.value()?),
@@ -44,7 +44,13 @@ pub(super) fn render(
             let value: ClockValue = record.value()?;
             return Ok(json!({"time": value.time}));
         }
+        ValueType::ProcessInstanceBatch => process_instance_batch(record.value()?),
+        ValueType::RuntimeInstruction => runtime_instruction(record.value()?, &names),
         ValueType::Expression => json!({}),
+        ValueType::Continuation => {
+            let value: ContinuationValue = record.value()?;
+            return Ok(json!({"taken": value.taken, "steps": value.steps}));
+        }
     };
     let tenantless = [
         ValueType::Error,
@@ -87,6 +93,15 @@ fn object(variables: &[(Arc<str>, JsonText)]) -> Value {
         (name.to_string(), value)
     });
     Value::Object(pairs.collect::<Map<_, _>>())
+}
+
+fn process_instance_batch(v: ProcessInstanceBatchValue) -> Value {
+    json!({
+        "processInstanceKey": v.process_instance_key,
+        "batchElementInstanceKey": v.batch_element_instance_key,
+        "index": v.index,
+        "processDefinitionKey": Key::NONE,
+    })
 }
 
 fn job(v: JobValue, names: &Names<'_>) -> Value {
@@ -141,12 +156,12 @@ fn deployment(v: DeploymentValue) -> Value {
         json!({
             "bpmnProcessId": p.bpmn_process_id,
             "version": p.version,
-            "versionTag": "",
+            "versionTag": p.version_tag.as_deref().unwrap_or(""),
             "processDefinitionKey": p.process_definition_key,
             "resourceName": p.resource_name,
-            "checksum": "",
+            "checksum": base64(&p.checksum),
             "duplicate": p.duplicate,
-            "deploymentKey": v.deployment_key,
+            "deploymentKey": p.deployment_key,
             "tenantId": DEFAULT_TENANT,
         })
     });
@@ -241,18 +256,28 @@ fn process_message_subscription(v: ProcessMessageSubscriptionValue, names: &Name
         "processDefinitionKey": v.process_definition_key,
         "processInstanceKey": v.process_instance_key,
         "rootProcessInstanceKey": names.0.lineage().root(v.process_instance_key),
-        "variables": {},
+        "variables": object(&v.variables),
     })
 }
 
-fn job_batch(v: JobBatchValue) -> Value {
+/// The jobs are those that the reader has seen, without the variables that the worker got.
+fn job_batch(v: JobBatchValue, names: &Names<'_>) -> Value {
+    let known = v.job_keys.iter().filter_map(|key| {
+        let value = JobValue {
+            worker: v.worker.clone(),
+            deadline: v.deadline,
+            ..names.0.lineage().job_value(*key)?.clone()
+        };
+        Some(job(value, names))
+    });
+    let jobs: Vec<Value> = known.collect();
     json!({
         "type": v.job_type,
         "worker": v.worker,
         "timeout": v.timeout,
         "maxJobsToActivate": v.max_jobs_to_activate,
         "jobKeys": v.job_keys,
-        "jobs": [],
+        "jobs": jobs,
         "truncated": v.truncated,
         "tenantIds": [DEFAULT_TENANT],
         "tenantFilter": "PROVIDED",
@@ -290,7 +315,7 @@ fn variable_document(v: VariableDocumentValue) -> Value {
     json!({
         "scopeKey": v.scope_key,
         "updateSemantics": if v.local { "LOCAL" } else { "PROPAGATE" },
-        "variables": {},
+        "variables": object(&v.variables),
     })
 }
 
@@ -315,7 +340,7 @@ fn process_instance_creation(v: ProcessInstanceCreationValue, names: &Names<'_>)
         "rootProcessInstanceKey": v.process_instance_key,
         "startInstructions": start,
         "runtimeInstructions": runtime,
-        "variables": {},
+        "variables": object(names.0.lineage().creation_variables(v.process_instance_key)),
         "tags": v.tags,
         "businessId": v.business_id.unwrap_or_default(),
     })
@@ -323,10 +348,19 @@ fn process_instance_creation(v: ProcessInstanceCreationValue, names: &Names<'_>)
 
 fn error(v: ErrorValue) -> Value {
     json!({
-        "errorEventPosition": -1,
+        "errorEventPosition": v.error_event_position,
         "exceptionMessage": v.exception_message,
         "processInstanceKey": v.process_instance_key,
         "stacktrace": "",
+    })
+}
+
+fn runtime_instruction(v: RuntimeInstructionValue, names: &Names<'_>) -> Value {
+    let element = names.of(v.process_definition_key, v.element);
+    json!({
+        "elementId": element.element_id,
+        "processInstanceKey": v.process_instance_key,
+        "processDefinitionKey": v.process_definition_key,
     })
 }
 
@@ -339,7 +373,7 @@ fn process_instance_result(v: ProcessInstanceResultValue, names: &Names<'_>) -> 
         "processInstanceKey": v.process_instance_key,
         "businessId": started.business_id,
         "tags": started.tags,
-        "variables": {},
+        "variables": object(&v.variables),
     })
 }
 
@@ -398,7 +432,7 @@ fn message_correlation(v: MessageCorrelationValue) -> Value {
         "processDefinitionKey": -1,
         "requestId": -1,
         "requestStreamId": -1,
-        "variables": {},
+        "variables": object(&v.variables),
     })
 }
 

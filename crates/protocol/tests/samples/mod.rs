@@ -43,8 +43,11 @@ pub fn deployment() -> DeploymentValue {
         processes: vec![ProcessMetadata {
             bpmn_process_id: "order".into(),
             version: 3,
+            version_tag: Some("stable".into()),
             process_definition_key: key(2),
+            deployment_key: key(3),
             resource_name: "order.bpmn".into(),
+            checksum: vec![1, 2, 3].into(),
             duplicate: true,
         }],
     }
@@ -114,6 +117,7 @@ pub fn process_message_subscription() -> ProcessMessageSubscriptionValue {
         interrupting: true,
         element: 7,
         message_key: key(4),
+        variables: variables(),
     }
 }
 
@@ -156,6 +160,7 @@ pub fn variable_document() -> VariableDocumentValue {
     VariableDocumentValue {
         scope_key: key(1),
         local: true,
+        variables: variables(),
     }
 }
 
@@ -174,6 +179,7 @@ pub fn process_instance_creation() -> ProcessInstanceCreationValue {
 
 pub fn error() -> ErrorValue {
     ErrorValue {
+        error_event_position: 17,
         exception_message: "it broke".into(),
         process_instance_key: key(1),
     }
@@ -185,6 +191,7 @@ pub fn process_instance_result() -> ProcessInstanceResultValue {
         process_instance_key: key(2),
         bpmn_process_id: "order".into(),
         version: 3,
+        variables: variables(),
     }
 }
 
@@ -205,10 +212,46 @@ pub fn process() -> ProcessValue {
 pub fn process_event() -> ProcessEventValue {
     ProcessEventValue {
         scope_key: key(1),
+        flow_scope_key: key(4),
+        interrupting: true,
         process_instance_key: key(2),
         process_definition_key: key(3),
         target_element: 9,
         variables: variables(),
+    }
+}
+
+pub fn process_instance_batch() -> ProcessInstanceBatchValue {
+    ProcessInstanceBatchValue {
+        process_instance_key: key(1),
+        batch_element_instance_key: key(2),
+        index: key(3),
+    }
+}
+
+pub fn continuation() -> ContinuationValue {
+    let steps = [
+        Step::Activate(Activation {
+            scope: key(1),
+            element: 2,
+            via: Some(3),
+            consumed_flows: 1,
+        }),
+        Step::ActivateTriggered(key(4)),
+        Step::Complete(key(5)),
+        Step::CompleteInto(key(6), 7),
+        Step::Terminate(key(8)),
+        Step::TerminateChildren {
+            scope: key(9),
+            next: Key::NONE,
+        },
+        Step::Terminated(key(10)),
+        Step::CorrelateMessage(key(11)),
+    ];
+    let steps = steps.map(|step| QueuedStep { step, chain: 12 });
+    ContinuationValue {
+        taken: 13,
+        steps: steps.to_vec(),
     }
 }
 
@@ -233,6 +276,15 @@ pub fn message_correlation() -> MessageCorrelationValue {
         correlation_key: "A-1".into(),
         message_key: key(1),
         process_instance_key: key(2),
+        variables: variables(),
+    }
+}
+
+pub fn runtime_instruction() -> RuntimeInstructionValue {
+    RuntimeInstructionValue {
+        process_instance_key: key(1),
+        process_definition_key: key(2),
+        element: 3,
     }
 }
 

@@ -587,10 +587,6 @@ async fn every_metric_that_the_documentation_promises_is_in_a_scrape() {
     let rest = server.serve().await;
     let (status, text) = send(rest, "GET", "/v2/topology", "").await;
     assert_eq!(status, 200, "{text}");
-    // A partition that is not there: the gateway counts a failure.
-    let elsewhere = skep_protocol::Key::new(9, 1);
-    let path = format!("/v2/jobs/{elsewhere}/completion");
-    assert_eq!(send(rest, "POST", &path, "{}").await.0, 503);
     server.broker().streams().streams();
     let deploy = Command::Deploy(skep_protocol::command::Deploy {
         resources: vec![skep_protocol::command::Resource {
@@ -607,6 +603,11 @@ async fn every_metric_that_the_documentation_promises_is_in_a_scrape() {
             200
         );
     }
+    // No worker is there: the gateway gives up waiting and counts a failure.
+    let create =
+        "{\"processDefinitionId\": \"order\", \"awaitCompletion\": true, \"requestTimeout\": 1}";
+    let answer = send(rest, "POST", "/v2/process-instances", create).await;
+    assert_eq!(answer.0, 504, "{}", answer.1);
     // Counting follows the answer.
     let deadline = Instant::now() + std::time::Duration::from_secs(20);
     loop {

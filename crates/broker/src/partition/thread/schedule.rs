@@ -44,6 +44,24 @@ impl Partition {
         Ok(())
     }
 
+    /// One turn of work that went over the budget of its command.
+    pub(super) fn run_work(&mut self) -> Result<(), CoreError> {
+        if self.has_work() && self.can_process() {
+            let time = self.clock.now();
+            self.work.accepted(Context::Internal);
+            self.guarded(None, |core, streams| core.run_work(time, streams))?;
+        }
+        Ok(())
+    }
+
+    /// Work that earlier commands have left; a partition that stops leaves it to its next start.
+    fn has_work(&self) -> bool {
+        self.core.is_leader()
+            && !self.core.is_void()
+            && !self.stopping
+            && self.core.engine().has_work()
+    }
+
     /// More work than the limit allows, or a backlog: time-outs would add copies of work in progress.
     pub(super) fn under_pressure(&self) -> bool {
         self.backlog.len() > MAX_BATCH_COMMANDS
@@ -70,9 +88,24 @@ impl Partition {
         self.config.state_memory_bytes / self.config.partitions.max(1) as usize
     }
 
-    /// Clients that went away while they waited for an instance, a distribution or a correlation. Only those: an answer
+    /// A client's command whose client has gone away before its turn came: it is not carried out.
+    pub(super) fn abandoned(&self) {
+        self.status.limit.release();
+        self.metrics.abandoned.inc();
+    }
+
+    /// Clients that went away: what they sent and was not begun leaves the queue, and so do those that waited for an instance,
+    /// a distribution or a correlation. Of what was begun only those: an answer
     /// that is on its way to be committed needs its slot, or its jobs would be lost and its id answer somebody else.
     pub(super) fn forget_abandoned(&mut self) {
+        let before = self.backlog.len();
+        self.backlog.retain(|message| match message {
+            Message::Request { responder, .. } => !responder.is_abandoned(),
+            _ => true,
+        });
+        for _ in self.backlog.len()..before {
+            self.abandoned();
+        }
         let abandoned = self.requests.abandoned();
         if abandoned.is_empty() {
             return;
@@ -144,7 +177,7 @@ impl Partition {
             let millis = u64::try_from(due.saturating_sub(self.clock.now())).unwrap_or(0);
             wait = wait.min(Duration::from_millis(millis));
         }
-        if !self.backlog.is_empty() && self.can_process() {
+        if (!self.backlog.is_empty() || self.has_work()) && self.can_process() {
             return Duration::ZERO;
         }
         wait

@@ -1,7 +1,8 @@
 //! Boundary event: created when it has been triggered, so it has nothing to wait for.
 
-use super::{ElementBehavior, Next, Problem, Subject, lifecycle};
-use crate::processing::Context;
+use super::{ElementBehavior, Next, Problem, Subject, error, lifecycle};
+use crate::processing::{Context, variable};
+use crate::remote::Variables;
 
 pub(crate) struct BoundaryEvent;
 
@@ -9,5 +10,22 @@ impl ElementBehavior for BoundaryEvent {
     fn activate(&self, cx: &mut Context<'_>, el: &Subject) -> Result<Next, Problem> {
         lifecycle::activated(cx, el);
         Ok(Next::Complete)
+    }
+
+    /// The variables of the trigger are the event's own. Without output mappings they go to the scope around it; those of
+    /// an error go nowhere.
+    fn complete(&self, cx: &mut Context<'_>, el: &Subject) -> Result<Variables, Problem> {
+        let element = el.element();
+        if !element.outputs.is_empty() || error::is_error_boundary_event(element) {
+            return Ok(Variables::new());
+        }
+        let own = cx.state.elements.get(el.key);
+        let own: Vec<_> = own
+            .into_iter()
+            .flat_map(|row| row.variables.iter())
+            .map(|variable| (variable.name.clone(), variable.value.clone()))
+            .collect();
+        variable::propagate(cx, el.flow_scope(), &own);
+        Ok(Variables::new())
     }
 }

@@ -9,7 +9,8 @@ use skep_protocol::value::{ErrorType, ProcessInstanceValue};
 
 use super::{ElementBehavior, Ending, Next, Problem, Step, Subject, events, lifecycle};
 use crate::processing::{Context, expression, variable};
-use crate::state::{DeployedProcess, ElementState, VariableNames};
+use crate::remote::Variables;
+use crate::state::{DeployedProcess, VariableNames};
 
 pub(crate) struct CallActivity;
 
@@ -40,7 +41,7 @@ impl ElementBehavior for CallActivity {
             ));
         }
         events::subscribe_boundary_events(cx, el)?;
-        let variables = if called.propagate_all_parent_variables {
+        let variables: Variables = if called.propagate_all_parent_variables {
             cx.state
                 .elements
                 .visible_variables(el.key, &VariableNames::all())
@@ -49,9 +50,10 @@ impl ElementBehavior for CallActivity {
             let local = row.into_iter().flat_map(|row| &row.variables);
             local.map(|v| (v.name.clone(), v.value.clone())).collect()
         };
+        check_size(cx, &variables, "called process")?;
         lifecycle::activated(cx, el);
 
-        let key = cx.next_key();
+        let key = cx.new_key();
         let value = ProcessInstanceValue {
             process_definition_key: process.key,
             process_instance_key: key,
@@ -62,10 +64,10 @@ impl ElementBehavior for CallActivity {
             root_process_instance_key: el.value.root_process_instance_key,
             consumed_flows: 0,
         };
-        cx.event(key, ProcessInstanceIntent::ElementActivating, &value);
-        for (name, value) in &variables {
-            variable::set_local(cx, key, name, value);
+        for (name, text) in &variables {
+            variable::create_before(cx, &value, name, text);
         }
+        cx.event(key, ProcessInstanceIntent::ElementActivating, &value);
         let child = Subject {
             key,
             process,
@@ -79,7 +81,7 @@ impl ElementBehavior for CallActivity {
         let called = called_instance(cx, el.key);
         match called.some() {
             Some(child) if cx.state.elements.get(child).is_some() => {
-                cx.steps.push_back(Step::Terminate(child));
+                cx.steps.push(Step::Terminate(child));
                 Ending::AfterChildren
             }
             _ => Ending::Now,
@@ -114,7 +116,7 @@ fn find_called(
     el: &Subject,
     called: &CalledElement,
 ) -> Result<Arc<DeployedProcess>, Problem> {
-    let id = expression::text(cx, &called.process_id, el.key, false)?;
+    let id = expression::text(cx, &called.process_id, el.key)?;
     let found = match &called.binding {
         Binding::Latest => cx.state.processes.latest(&id),
         Binding::Deployment => cx
@@ -141,32 +143,44 @@ fn find_called(
     })
 }
 
-/// The called process completes: its variables become those of the call activity.
-pub(super) fn take_child_variables(cx: &mut Context<'_>, child: &Subject) {
+/// The called process completes: these of its variables become those of the call activity.
+pub(super) fn variables_of_called(
+    cx: &mut Context<'_>,
+    child: &Subject,
+) -> Result<Variables, Problem> {
     let Some(parent) = Subject::load(cx, child.value.parent_element_instance_key) else {
-        return;
+        return Ok(Variables::new());
     };
     let ElementKind::CallActivity(called) = &parent.element().kind else {
-        return;
+        return Ok(Variables::new());
     };
     if !called.propagate_all_child_variables && parent.element().outputs.is_empty() {
-        return;
+        return Ok(Variables::new());
     }
     let Some(row) = cx.state.elements.get(child.key) else {
-        return;
+        return Ok(Variables::new());
     };
     let variables: Vec<_> = row
         .variables
         .iter()
         .map(|v| (v.name.clone(), v.value.clone()))
         .collect();
-    variable::accept(cx, &parent, &variables);
+    check_size(cx, &variables, "calling process")?;
+    Ok(variables)
 }
 
-/// The called process has terminated. If the call activity was told to end, it ends now.
-pub(super) fn child_terminated(cx: &mut Context<'_>, call_activity: Key) {
-    let state = cx.state.elements.get(call_activity).map(|row| row.state);
-    if state == Some(ElementState::Terminating) {
-        cx.steps.push_back(Step::Terminated(call_activity));
+/// Variables are copied in one step, which must fit into a batch.
+fn check_size(cx: &Context<'_>, variables: &Variables, target: &str) -> Result<(), Problem> {
+    let bytes: usize = variables.iter().map(|(n, v)| n.len() + v.len()).sum();
+    let most = cx.max_step_bytes();
+    if bytes <= most {
+        return Ok(());
     }
+    Err(Problem::new(
+        ErrorType::IoMappingError,
+        format!(
+            "Expected to give the variables of the process to the {target}, but they have {bytes} bytes and at most {most} \
+             are allowed. Let mappings choose fewer of them, or make them smaller, then resolve the incident."
+        ),
+    ))
 }

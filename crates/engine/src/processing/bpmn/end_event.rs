@@ -1,11 +1,11 @@
 //! End events: none, error, terminate.
 
 use skep_model::{ElementKind, EndEvent as Definition};
-use skep_protocol::intent::ProcessInstanceIntent;
-use skep_protocol::value::ErrorType;
-use skep_protocol::value::ProcessInstanceValue;
+use skep_protocol::Key;
+use skep_protocol::intent::ProcessInstanceBatchIntent;
+use skep_protocol::value::{ErrorType, ProcessInstanceBatchValue};
 
-use super::{ElementBehavior, Next, Problem, Step, Subject, error, lifecycle, step};
+use super::{ElementBehavior, Next, Problem, Step, Subject, error, events, lifecycle};
 use crate::processing::{Context, expression};
 use crate::remote::Variables;
 
@@ -20,7 +20,7 @@ impl ElementBehavior for EndEvent {
             lifecycle::activated(cx, el);
             return Ok(Next::Complete);
         };
-        let code = expression::text(cx, code, el.key, false)?;
+        let code = expression::text(cx, code, el.key)?;
         let Some(catcher) = error::find_catcher(cx, el.flow_scope(), &code) else {
             return Err(Problem::new(
                 ErrorType::UnhandledErrorEvent,
@@ -32,54 +32,40 @@ impl ElementBehavior for EndEvent {
         };
         lifecycle::activated(cx, el);
         // The scope that this event belongs to is interrupted, and with it this event.
-        error::interrupt(cx, &catcher, Variables::new());
+        events::interrupt(
+            cx,
+            &catcher.activity,
+            catcher.boundary_event,
+            Variables::new(),
+        );
         Ok(Next::Wait)
     }
 
-    fn completed(&self, cx: &mut Context<'_>, el: &Subject) {
+    fn completed(&self, cx: &mut Context<'_>, el: &Subject, _: Variables) {
         if let ElementKind::EndEvent(Definition::Terminate) = &el.element().kind {
             terminate_scope(cx, el);
         }
     }
 }
 
-/// Ends everything else in the flow scope; the scope itself then completes.
+/// Ends everything else in the flow scope; the scope itself then completes. Tokens that are on their way end when their
+/// turn comes (see [`lifecycle::activating`]).
 fn terminate_scope(cx: &mut Context<'_>, el: &Subject) {
     let scope = el.flow_scope();
-    let waiting = cx
-        .state
-        .elements
-        .get(scope)
-        .and_then(|row| row.extra.as_ref())
-        .map(|extra| extra.joins.clone())
-        .unwrap_or_default();
-    for (_, flow, count) in waiting {
+    let value = ProcessInstanceBatchValue {
+        process_instance_key: el.value.process_instance_key,
+        batch_element_instance_key: scope,
+        index: Key::NONE,
+    };
+    let key = cx.next_key();
+    cx.event(key, ProcessInstanceBatchIntent::Terminated, &value);
+    let extra = cx.state.elements.get(scope).map(|row| row.extra.as_ref());
+    let joins = extra.flatten().map(|extra| extra.joins.clone());
+    for (_, flow, count) in joins.unwrap_or_default() {
         for _ in 0..count {
-            let value = ProcessInstanceValue {
-                element: flow,
-                ..el.value.clone()
-            };
-            let key = cx.next_key();
-            cx.event(key, ProcessInstanceIntent::SequenceFlowDeleted, &value);
+            lifecycle::delete_flow(cx, &el.value, flow);
         }
     }
-    // Tokens on their way to an element of this scope are still queued: they end here too.
-    let mut dropped = Vec::new();
-    cx.steps.retain(|step| match step {
-        Step::Activate(activation) if activation.scope == scope => {
-            dropped.extend(activation.via);
-            false
-        }
-        _ => true,
-    });
-    for flow in dropped {
-        let value = ProcessInstanceValue {
-            element: flow.0,
-            ..el.value.clone()
-        };
-        let key = cx.next_key();
-        cx.event(key, ProcessInstanceIntent::SequenceFlowDeleted, &value);
-    }
-    let children = cx.state.elements.children(scope);
-    step::terminate_first(cx, children.into_iter());
+    let next = Key::NONE;
+    cx.steps.push(Step::TerminateChildren { scope, next });
 }

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use skep_model::{BoundaryTrigger, Element, ElementIndex, ElementKind};
 use skep_protocol::Key;
 
-use super::{Subject, events, step};
+use super::Subject;
 use crate::processing::Context;
-use crate::remote::Variables;
 
 /// The activity that carries the catching boundary event.
 pub(crate) struct Catcher {
@@ -86,10 +85,4 @@ pub(crate) fn how_to_catch(cx: &mut Context<'_>, from: Key) -> String {
         let codes: Vec<String> = caught.iter().map(|c| format!("'{c}'")).collect();
         format!("Available error events are [{}]", codes.join(", "))
     }
-}
-
-/// Terminates the activity; its boundary event follows.
-pub(crate) fn interrupt(cx: &mut Context<'_>, catcher: &Catcher, variables: Variables) {
-    events::interrupting_trigger(cx, &catcher.activity, catcher.boundary_event, variables);
-    step::terminate_first(cx, std::iter::once(catcher.activity.key));
 }

@@ -9,14 +9,15 @@ use skep_model::{BoundaryTrigger, ElementIndex, ElementKind, MessageCatch, TextV
 use skep_protocol::Key;
 use skep_protocol::intent::{ProcessEventIntent, ProcessMessageSubscriptionIntent, TimerIntent};
 use skep_protocol::value::{
-    ErrorType, MessageSubscriptionValue, ProcessEventValue, ProcessMessageSubscriptionValue,
-    TimerValue,
+    Activation, ErrorType, MessageSubscriptionValue, ProcessEventValue,
+    ProcessMessageSubscriptionValue, Step, TimerValue,
 };
 use smallvec::SmallVec;
 
-use super::{Activation, Problem, Step, Subject, step};
+use super::{Problem, Subject, lifecycle, start_instructions, step};
 use crate::processing::{Context, expression};
 use crate::remote::{RemoteCommand, Variables};
+use crate::state::ElementState;
 
 /// Something to wait for, evaluated and ready to be opened.
 pub(crate) enum Wait {
@@ -92,7 +93,7 @@ pub(crate) fn message(
     } else {
         el.flow_scope()
     };
-    let message_name = expression::text(cx, &definition.name, scope, false)?;
+    let message_name = expression::text(cx, &definition.name, scope)?;
     if message_name.trim_ascii().is_empty() {
         return Err(Problem::new(
             ErrorType::ExtractValueError,
@@ -111,6 +112,7 @@ pub(crate) fn message(
         interrupting,
         element: target.0,
         message_key: Key::NONE,
+        variables: Vec::new(),
     })
 }
 
@@ -147,7 +149,11 @@ pub(crate) fn subscribe(
         }
     }
     check_names(&waits)?;
-    for wait in waits {
+    // Messages first; of timers that fall due together, the later in the document fires.
+    let (messages, timers): (Vec<_>, Vec<_>) = waits
+        .into_iter()
+        .partition(|wait| matches!(wait, Wait::Message(_)));
+    for wait in messages.into_iter().chain(timers.into_iter().rev()) {
         open(cx, wait);
     }
     Ok(())
@@ -255,6 +261,12 @@ pub(crate) fn unsubscribe(cx: &mut Context<'_>, element_instance_key: Key) {
     }
 }
 
+/// Events reach an element while it waits: not while an incident holds it in its completion, and not once it is interrupted.
+pub(crate) fn can_trigger(cx: &mut Context<'_>, element_instance_key: Key) -> bool {
+    let row = cx.state.elements.get(element_instance_key);
+    row.is_some_and(|row| row.state == ElementState::Activated && !row.is_interrupted())
+}
+
 /// An event has happened for `el`: at the element itself, or at one of its boundary events.
 pub(crate) fn trigger(
     cx: &mut Context<'_>,
@@ -263,41 +275,86 @@ pub(crate) fn trigger(
     variables: Variables,
 ) {
     if target == el.index() {
-        if !variables.is_empty() {
-            crate::processing::variable::accept(cx, el, &variables);
-        }
-        cx.steps.push_back(Step::Complete(el.key));
+        lifecycle::complete_with(cx, el, &variables, None);
         return;
     }
     let ElementKind::BoundaryEvent(event) = &el.process.graph.element(target).kind else {
         return;
     };
     if event.interrupting {
-        interrupting_trigger(cx, el, target, variables);
-        step::terminate_first(cx, std::iter::once(el.key));
+        interrupt(cx, el, target, variables);
     } else {
-        let activation = Activation::new(el.process.clone(), target, el.flow_scope());
-        cx.steps.push_back(Step::Activate(Activation {
-            variables,
-            ..activation
-        }));
+        let trigger = triggering(cx, el, (el.flow_scope(), target), false, variables);
+        step::activate_triggered(cx, trigger);
     }
 }
 
-/// Remembers which boundary event interrupts the activity.
-pub(crate) fn interrupting_trigger(
+/// Ends the activity; the boundary event follows. The first one that interrupts it counts.
+pub(crate) fn interrupt(
     cx: &mut Context<'_>,
     activity: &Subject,
     boundary_event: ElementIndex,
     variables: Variables,
 ) {
+    let row = cx.state.elements.get(activity.key);
+    if row.is_none_or(|row| row.is_interrupted()) {
+        return;
+    }
+    let target = (activity.flow_scope(), boundary_event);
+    triggering(cx, activity, target, true, variables);
+    cx.steps.push(Step::Terminate(activity.key));
+}
+
+/// Remembers that `target`, an element within a scope, is to be activated because of something that reached `el`.
+pub(crate) fn triggering(
+    cx: &mut Context<'_>,
+    el: &Subject,
+    (flow_scope_key, target): (Key, ElementIndex),
+    interrupting: bool,
+    variables: Variables,
+) -> Key {
     let value = ProcessEventValue {
-        scope_key: activity.key,
-        process_instance_key: activity.value.process_instance_key,
-        process_definition_key: activity.process.key,
-        target_element: boundary_event.0,
+        scope_key: el.key,
+        flow_scope_key,
+        interrupting,
+        process_instance_key: el.value.process_instance_key,
+        process_definition_key: el.process.key,
+        target_element: target.0,
         variables,
     };
     let key = cx.next_key();
     cx.event(key, ProcessEventIntent::Triggering, &value);
+    key
+}
+
+/// Creates the target of a trigger, which is used up by that, and hands out the trigger's variables. `None` when its scope
+/// ends; a target deeper inside has a trigger of its own then.
+pub(crate) fn activating_triggered(cx: &mut Context<'_>, key: Key) -> Option<(Subject, Variables)> {
+    let trigger = cx.state.triggers.get(key)?.clone();
+    let value = ProcessEventValue {
+        scope_key: trigger.scope_key,
+        flow_scope_key: trigger.flow_scope_key,
+        interrupting: trigger.interrupting,
+        process_instance_key: trigger.process_instance_key,
+        process_definition_key: trigger.process_definition_key,
+        target_element: trigger.target_element,
+        variables: Vec::new(),
+    };
+    cx.event(key, ProcessEventIntent::Triggered, &value);
+    let target = ElementIndex(trigger.target_element);
+    let scope = Subject::load(cx, trigger.flow_scope_key)?;
+    if scope.process.graph.element(target).parent != scope.index() {
+        start_instructions::descend(cx, &scope, target);
+        return None;
+    }
+    let el = lifecycle::activating(
+        cx,
+        &Activation {
+            scope: scope.key,
+            element: target.0,
+            via: None,
+            consumed_flows: 0,
+        },
+    )?;
+    Some((el, trigger.variables))
 }

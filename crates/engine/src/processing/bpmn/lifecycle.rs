@@ -1,47 +1,65 @@
 //! Activating → activated → completing → completed, and terminating → terminated: the same for every element.
 
+use std::sync::Arc;
+
 use skep_model::{Element, ElementIndex, ElementKind};
 use skep_protocol::Key;
-use skep_protocol::intent::ProcessInstanceIntent as Intent;
-use skep_protocol::value::{ErrorType, ProcessInstanceValue};
+use skep_protocol::document::JsonText;
+use skep_protocol::intent::{ProcessInstanceIntent as Intent, RuntimeInstructionIntent};
+use skep_protocol::value::{
+    Activation, ErrorType, ProcessInstanceValue, RuntimeInstructionValue, Step,
+};
 
-use super::step::{self, Activation, Step};
-use super::subject::Subject;
-use super::{Ending, Next, Problem, behavior_of, error, events, incidents, mappings};
+use super::subject::{self, Subject};
+use super::{Ending, Next, Problem, behavior_of, events, incidents, mappings};
 use crate::processing::{Context, job, variable};
 use crate::remote::Variables;
 use crate::state::{ElementInstance, ElementState};
 
 /// Creates the element instance. `None` when its flow scope is gone or ending, or when an earlier activation of the same
-/// join has consumed the tokens.
+/// join has consumed the tokens; the scope has then been told.
 pub(crate) fn activating(cx: &mut Context<'_>, activation: &Activation) -> Option<Subject> {
     let scope = cx.state.elements.get(activation.scope)?;
-    if scope.state != ElementState::Activated {
-        return None;
-    }
-    let element = activation.process.graph.element(activation.element);
-    if activation.consumed_flows > 1 && !is_joined(scope, element, activation.element) {
-        return None;
-    }
-    let value = ProcessInstanceValue {
-        process_definition_key: activation.process.key,
-        process_instance_key: scope.process_instance_key,
-        element: activation.element.0,
+    let mut value = ProcessInstanceValue {
+        element: activation.element,
         flow_scope_key: activation.scope,
-        parent_process_instance_key: scope.parent_process_instance_key,
-        parent_element_instance_key: scope.parent_element_instance_key,
-        root_process_instance_key: scope.root_process_instance_key,
         consumed_flows: activation.consumed_flows,
+        ..subject::value_of(scope)
+    };
+    let (state, is_ending) = (scope.state, scope.is_ending());
+    let process = cx.process(value.process_definition_key)?;
+    let element = process.graph.elements.get(activation.element as usize)?;
+    let index = ElementIndex(activation.element);
+    let consumed = activation.consumed_flows > 1 && {
+        let scope = cx.state.elements.get(activation.scope)?;
+        !is_joined(scope, element, index)
+    };
+    if state != ElementState::Activated || is_ending || consumed {
+        if let Some(flow) = activation.via.filter(|_| is_ending) {
+            delete_flow(cx, &value, flow);
+        }
+        child_ended(cx, activation.scope);
+        return None;
+    }
+    let key = cx.next_key();
+    cx.event(key, Intent::ElementActivating, &value);
+    value.consumed_flows = 0;
+    Some(Subject {
+        key,
+        process,
+        value,
+    })
+}
+
+/// A token ends on a sequence flow. `of`: an element in the same scope.
+pub(crate) fn delete_flow(cx: &mut Context<'_>, of: &ProcessInstanceValue, flow: u32) {
+    let value = ProcessInstanceValue {
+        element: flow,
+        consumed_flows: 0,
+        ..of.clone()
     };
     let key = cx.next_key();
-    let mut el = Subject {
-        key,
-        process: activation.process.clone(),
-        value,
-    };
-    cx.event(key, Intent::ElementActivating, &el.value);
-    el.value.consumed_flows = 0;
-    Some(el)
+    cx.event(key, Intent::SequenceFlowDeleted, &value);
 }
 
 /// Every incoming flow of the joining gateway has a token.
@@ -50,15 +68,10 @@ fn is_joined(scope: &ElementInstance, gateway: &Element, index: ElementIndex) ->
     incoming.all(|flow| scope.waiting_tokens(index.0, flow.0) > 0)
 }
 
-/// Takes over the variables of the event that triggered the element. Those of an error stay with the boundary event that
-/// caught it, and only its output mappings see them.
+/// A boundary event has the variables of its trigger as its own; what they lead to is decided when it completes.
 pub(crate) fn accept(cx: &mut Context<'_>, el: &Subject, variables: &Variables) {
-    if error::is_error_boundary_event(el.element()) {
-        for (name, value) in variables {
-            variable::set_local(cx, el.key, name, value);
-        }
-    } else if !variables.is_empty() {
-        variable::accept(cx, el, variables);
+    for (name, value) in variables {
+        variable::set_local(cx, el.key, name, value);
     }
 }
 
@@ -72,8 +85,8 @@ pub(crate) fn activate(cx: &mut Context<'_>, el: &Subject) {
     };
     match mapped.and_then(|()| behavior_of(&element.kind).activate(cx, el)) {
         Ok(Next::Wait) => {}
-        Ok(Next::Complete) => cx.steps.push_back(Step::Complete(el.key)),
-        Ok(Next::CompleteInto(flow)) => cx.steps.push_back(Step::CompleteInto(el.key, flow)),
+        Ok(Next::Complete) => cx.steps.push(Step::Complete(el.key)),
+        Ok(Next::CompleteInto(flow)) => cx.steps.push(Step::CompleteInto(el.key, flow.0)),
         Err(problem) => incidents::raise(cx, el, problem),
     }
 }
@@ -87,12 +100,26 @@ pub(crate) fn complete(cx: &mut Context<'_>, key: Key, into: Option<ElementIndex
     let Some(el) = Subject::load(cx, key) else {
         return;
     };
-    let state = cx.state.elements.get(key).map(|e| e.state);
-    if state != Some(ElementState::Activated) {
+    complete_with(cx, &el, &[], into);
+}
+
+/// The element has what it waited for, and takes over the variables that come with it.
+pub(crate) fn complete_with(
+    cx: &mut Context<'_>,
+    el: &Subject,
+    variables: &[(Arc<str>, JsonText)],
+    into: Option<ElementIndex>,
+) {
+    // One that was interrupted ends by what interrupted it.
+    let row = cx.state.elements.get(el.key);
+    if row.is_none_or(|row| row.state != ElementState::Activated || row.is_interrupted()) {
         return;
     }
     cx.event(el.key, Intent::ElementCompleting, &el.value);
-    finish(cx, &el, into);
+    if !variables.is_empty() {
+        variable::accept(cx, el, variables);
+    }
+    finish(cx, el, into);
 }
 
 /// The second half of completion. Also the way to try again after an incident.
@@ -104,15 +131,16 @@ pub(crate) fn finish(cx: &mut Context<'_>, el: &Subject, into: Option<ElementInd
     } else {
         mappings::apply_outputs(cx, el)
     };
-    if let Err(problem) = mapped.and_then(|()| behavior.complete(cx, el)) {
-        incidents::raise(cx, el, problem);
-        return;
-    }
+    let handed_on = match mapped.and_then(|()| behavior.complete(cx, el)) {
+        Ok(handed_on) => handed_on,
+        Err(problem) => return incidents::raise(cx, el, problem),
+    };
     events::unsubscribe(cx, el.key);
     cx.event(el.key, Intent::ElementCompleted, &el.value);
-    behavior.completed(cx, el);
+    behavior.completed(cx, el, handed_on);
     if ends_instance(cx, el) {
-        step::terminate_first(cx, std::iter::once(el.value.process_instance_key));
+        cx.steps
+            .push(Step::Terminate(el.value.process_instance_key));
         return;
     }
     match into {
@@ -130,11 +158,20 @@ pub(crate) fn finish(cx: &mut Context<'_>, el: &Subject, into: Option<ElementInd
 
 /// The creation asked to terminate the instance after this element.
 fn ends_instance(cx: &mut Context<'_>, el: &Subject) -> bool {
-    cx.state
-        .elements
-        .get(el.value.process_instance_key)
+    let process = cx.state.elements.get(el.value.process_instance_key);
+    let asked = process
         .and_then(|process| process.extra.as_ref())
-        .is_some_and(|extra| extra.terminate_after.contains(&el.value.element))
+        .is_some_and(|extra| extra.terminate_after.contains(&el.value.element));
+    if asked {
+        let value = RuntimeInstructionValue {
+            process_instance_key: el.value.process_instance_key,
+            process_definition_key: el.process.key,
+            element: el.value.element,
+        };
+        let key = cx.next_key();
+        cx.event(key, RuntimeInstructionIntent::Interrupted, &value);
+    }
+    asked
 }
 
 /// Takes a sequence flow and, where nothing else is awaited, activates its target.
@@ -153,7 +190,7 @@ fn take_flow(cx: &mut Context<'_>, el: &Subject, flow: ElementIndex) {
     let target = sequence_flow.target;
     let target_element = el.process.graph.element(target);
     let incoming = &target_element.incoming;
-    let (mut via, mut consumed_flows) = (Some(flow), 1);
+    let (mut via, mut consumed_flows) = (Some(flow.0), 1);
     if matches!(target_element.kind, ElementKind::ParallelGateway) && incoming.len() > 1 {
         let Some(row) = cx.state.elements.get(scope) else {
             return;
@@ -164,13 +201,11 @@ fn take_flow(cx: &mut Context<'_>, el: &Subject, flow: ElementIndex) {
         }
         (via, consumed_flows) = (None, incoming.len() as u32);
     }
-    cx.steps.push_back(Step::Activate(Activation {
-        process: el.process.clone(),
-        element: target,
+    cx.steps.push(Step::Activate(Activation {
         scope,
+        element: target.0,
         via,
         consumed_flows,
-        variables: Variables::new(),
     }));
 }
 
@@ -184,21 +219,27 @@ pub(crate) fn child_ended(cx: &mut Context<'_>, scope: Key) {
     }
     let (state, flows) = (row.state, row.active_flows);
     match state {
-        ElementState::Activated if goes_on(cx, scope) => {}
-        ElementState::Activated if flows == 0 => cx.steps.push_back(Step::Complete(scope)),
+        ElementState::Activated if row.goes_on() => {}
+        ElementState::Activated if flows == 0 => cx.steps.push(Step::Complete(scope)),
         ElementState::Activated => never_joined(cx, scope),
-        ElementState::Terminating => cx.steps.push_back(Step::Terminated(scope)),
+        ElementState::Terminating => cx.steps.push(Step::Terminated(scope)),
         ElementState::Activating | ElementState::Completing => {}
     }
 }
 
-/// An element of the scope is about to be activated, or the scope about to complete.
-fn goes_on(cx: &Context<'_>, scope: Key) -> bool {
-    cx.steps.iter().any(|step| match step {
-        Step::Activate(activation) => activation.scope == scope,
-        Step::Complete(key) => *key == scope,
-        _ => false,
-    })
+/// The process that a call activity waits for has ended, one way or the other. One that completed hands its variables on.
+pub(crate) fn called_ended(cx: &mut Context<'_>, call_activity: Key, handed_on: Variables) {
+    let state = cx.state.elements.get(call_activity).map(|row| row.state);
+    match state {
+        Some(ElementState::Activated) if !handed_on.is_empty() => {
+            if let Some(el) = Subject::load(cx, call_activity) {
+                complete_with(cx, &el, &handed_on, None);
+            }
+        }
+        Some(ElementState::Activated) => cx.steps.push(Step::Complete(call_activity)),
+        Some(ElementState::Terminating) => cx.steps.push(Step::Terminated(call_activity)),
+        Some(ElementState::Activating | ElementState::Completing) | None => {}
+    }
 }
 
 /// Tokens wait at joins, and nothing is left in the scope that could bring the missing ones.
@@ -206,14 +247,21 @@ fn never_joined(cx: &mut Context<'_>, scope: Key) {
     let Some(el) = Subject::load(cx, scope) else {
         return;
     };
-    let extra = cx
-        .state
-        .elements
-        .get(scope)
-        .and_then(|row| row.extra.as_ref());
+    let Some(row) = cx.state.elements.get(scope) else {
+        return;
+    };
+    let extra = row.extra.as_ref();
     let Some(extra) = extra.filter(|extra| extra.incidents.is_empty()) else {
         return;
     };
+    let is_ready = |gateway: u32| {
+        let index = ElementIndex(gateway);
+        is_joined(row, el.process.graph.element(index), index)
+    };
+    // One that has all its tokens is about to be activated.
+    if extra.joins.iter().any(|(gateway, ..)| is_ready(*gateway)) {
+        return;
+    }
     let mut gateways: Vec<String> = Vec::new();
     for (gateway, ..) in &extra.joins {
         let id = &el.process.graph.element(ElementIndex(*gateway)).id;
@@ -269,27 +317,14 @@ pub(crate) fn terminated(cx: &mut Context<'_>, key: Key) {
     {
         return;
     }
-    let interrupted_by = cx
-        .state
-        .elements
-        .get(key)
+    let row = cx.state.elements.get(key);
+    let interrupted_by = row
         .and_then(|row| row.extra.as_ref())
-        .and_then(|extra| extra.interrupted_by.clone());
-    let interrupted = interrupted_by.is_some();
+        .and_then(|extra| extra.interrupted_by.some());
     cx.event(el.key, Intent::ElementTerminated, &el.value);
     behavior_of(&el.element().kind).terminated(cx, &el);
-    let scope = el.flow_scope();
-    if let Some((boundary_event, variables)) = interrupted_by {
-        let element = ElementIndex(boundary_event);
-        let activation = Activation::new(el.process.clone(), element, scope);
-        cx.steps.push_back(Step::Activate(Activation {
-            variables,
-            ..activation
-        }));
+    if let Some(trigger) = interrupted_by {
+        cx.steps.push(Step::ActivateTriggered(trigger));
     }
-    // A scope that still runs waits for the boundary event, which is its next child.
-    let scope_state = cx.state.elements.get(scope).map(|row| row.state);
-    if !interrupted || scope_state == Some(ElementState::Terminating) {
-        child_ended(cx, scope);
-    }
+    child_ended(cx, el.flow_scope());
 }

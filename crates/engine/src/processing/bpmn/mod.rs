@@ -1,7 +1,8 @@
 //! The life of element instances.
 //!
 //! [`lifecycle`] walks an instance through its states; what is particular to a kind of element is an [`ElementBehavior`],
-//! one file per kind. Steps are queued, not called recursively, so that the depth of a model costs no stack.
+//! one file per kind. Steps are queued, not called recursively, so that the depth of a model costs no stack; [`queue`] bounds
+//! what one command does at a time.
 
 pub(crate) mod boundary_event;
 pub(crate) mod call_activity;
@@ -15,6 +16,7 @@ pub(crate) mod lifecycle;
 pub(crate) mod mappings;
 pub(crate) mod pass_through;
 pub(crate) mod process;
+pub(crate) mod queue;
 pub(crate) mod service_task;
 pub(crate) mod start_instructions;
 pub(crate) mod step;
@@ -24,10 +26,12 @@ pub(crate) mod subject;
 use skep_model::{ElementIndex, ElementKind};
 use skep_protocol::value::ErrorType;
 
-pub(crate) use step::{Activation, Step};
+pub(crate) use queue::{Budget, Steps};
+pub(crate) use skep_protocol::value::Step;
 pub(crate) use subject::Subject;
 
 use super::Context;
+use crate::remote::Variables;
 
 /// Why an element cannot go on; it becomes an incident.
 #[derive(Debug, Clone, PartialEq)]
@@ -70,13 +74,13 @@ pub(crate) trait ElementBehavior: Sync {
     /// calls [`lifecycle::activated`] and starts what the element waits for.
     fn activate(&self, cx: &mut Context<'_>, el: &Subject) -> Result<Next, Problem>;
 
-    /// The element is completing, its output mappings are applied.
-    fn complete(&self, _cx: &mut Context<'_>, _el: &Subject) -> Result<(), Problem> {
-        Ok(())
+    /// The element is completing, its output mappings are applied. Returns what it hands on when it has completed.
+    fn complete(&self, _cx: &mut Context<'_>, _el: &Subject) -> Result<Variables, Problem> {
+        Ok(Variables::new())
     }
 
     /// The element has completed and its row is gone; `el` remembers it.
-    fn completed(&self, _cx: &mut Context<'_>, _el: &Subject) {}
+    fn completed(&self, _cx: &mut Context<'_>, _el: &Subject, _handed_on: Variables) {}
 
     /// The element is terminating; jobs, timers, subscriptions and incidents are already gone.
     fn terminate(&self, _cx: &mut Context<'_>, _el: &Subject) -> Ending {

@@ -1,13 +1,14 @@
 //! The process itself: the root scope of an instance.
 
-use skep_protocol::Response;
 use skep_protocol::document::write_json_object;
 use skep_protocol::intent::ProcessInstanceResultIntent;
 use skep_protocol::value::{ErrorType, ProcessInstanceResultValue};
+use skep_protocol::{Key, Response};
 use skep_protocol::{RejectionType, response::ProcessInstanceCreated};
 
-use super::{Activation, ElementBehavior, Ending, Next, Problem, Step, Subject, lifecycle, step};
+use super::{ElementBehavior, Ending, Next, Problem, Step, Subject, lifecycle, step};
 use crate::processing::{Context, reject};
+use crate::remote::Variables;
 use crate::state::VariableNames;
 
 pub(crate) struct Process;
@@ -24,26 +25,23 @@ impl ElementBehavior for Process {
             ));
         };
         lifecycle::activated(cx, el);
-        cx.steps.push_back(Step::Activate(Activation::new(
-            el.process.clone(),
-            start,
-            el.key,
-        )));
+        step::activate(cx, el.key, start);
         Ok(Next::Wait)
     }
 
-    fn complete(&self, cx: &mut Context<'_>, el: &Subject) -> Result<(), Problem> {
+    fn complete(&self, cx: &mut Context<'_>, el: &Subject) -> Result<Variables, Problem> {
         if el.value.parent_element_instance_key.some().is_some() {
-            super::call_activity::take_child_variables(cx, el);
-        } else if cx.volatile.awaiting_results.contains_key(&el.key) {
+            return super::call_activity::variables_of_called(cx, el);
+        }
+        if cx.volatile.awaiting_results.contains_key(&el.key) {
             answer_result(cx, el);
         }
-        Ok(())
+        Ok(Variables::new())
     }
 
-    fn completed(&self, cx: &mut Context<'_>, el: &Subject) {
+    fn completed(&self, cx: &mut Context<'_>, el: &Subject, handed_on: Variables) {
         if let Some(call_activity) = el.value.parent_element_instance_key.some() {
-            cx.steps.push_back(Step::Complete(call_activity));
+            lifecycle::called_ended(cx, call_activity, handed_on);
         }
     }
 
@@ -64,17 +62,18 @@ impl ElementBehavior for Process {
             cx.respond(request, Err(rejection));
         }
         if let Some(call_activity) = el.value.parent_element_instance_key.some() {
-            super::call_activity::child_terminated(cx, call_activity);
+            lifecycle::called_ended(cx, call_activity, Variables::new());
         }
     }
 }
 
 pub(super) fn terminate_children(cx: &mut Context<'_>, el: &Subject) -> Ending {
-    let children = cx.state.elements.children(el.key);
-    if children.is_empty() {
+    let row = cx.state.elements.get(el.key);
+    if row.is_none_or(|row| row.active_children == 0) {
         return Ending::Now;
     }
-    step::terminate_first(cx, children.into_iter());
+    let (scope, next) = (el.key, Key::NONE);
+    cx.steps.push(Step::TerminateChildren { scope, next });
     Ending::AfterChildren
 }
 
@@ -89,14 +88,15 @@ fn answer_result(cx: &mut Context<'_>, el: &Subject) {
     let mut variables = String::new();
     let names: VariableNames = wanted.fetch_variables.into_iter().collect();
     let found = row.variables.select(&names);
-    let pairs = found.map(|v| (&*v.name, &*v.value));
-    write_json_object(pairs, &mut variables);
+    let found: Vec<_> = found.map(|v| (v.name.clone(), v.value.clone())).collect();
+    write_json_object(found.iter().map(|(n, v)| (&**n, &**v)), &mut variables);
     let extra = row.extra.clone().unwrap_or_default();
     let value = ProcessInstanceResultValue {
         process_definition_key: el.process.key,
         process_instance_key: el.key,
         bpmn_process_id: el.process.bpmn_process_id.clone(),
         version: el.process.version,
+        variables: found,
     };
     cx.event(el.key, ProcessInstanceResultIntent::Completed, &value);
     let created = ProcessInstanceCreated {

@@ -16,7 +16,7 @@ impl ElementBehavior for ServiceTask {
         let ElementKind::ServiceTask(definition) = &el.element().kind else {
             return Ok(Next::Complete);
         };
-        let job_type = expression::text(cx, &definition.job_type, el.key, false)?;
+        let job_type = expression::text(cx, &definition.job_type, el.key)?;
         if job_type.is_empty() {
             return Err(Problem::new(
                 ErrorType::ExtractValueError,
@@ -34,7 +34,6 @@ impl ElementBehavior for ServiceTask {
             ));
         };
         events::subscribe_boundary_events(cx, el)?;
-        lifecycle::activated(cx, el);
         let job = JobValue {
             job_type,
             process_definition_key: el.process.key,
@@ -53,6 +52,7 @@ impl ElementBehavior for ServiceTask {
         };
         let key = cx.next_key();
         cx.event(key, JobIntent::Created, &job);
+        lifecycle::activated(cx, el);
         cx.new_jobs.push(key);
         Ok(Next::Wait)
     }

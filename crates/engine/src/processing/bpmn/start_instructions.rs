@@ -1,14 +1,14 @@
 //! Creating an instance at chosen elements: the scopes around them are created first.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use skep_model::{ElementIndex, ElementKind, Process};
 use skep_protocol::Key;
+use skep_protocol::value::{Activation, Step};
 
-use super::{Activation, Step, Subject, events, lifecycle};
+use super::{Subject, events, lifecycle};
 use crate::processing::Context;
-use crate::state::DeployedProcess;
+use crate::state::ElementState;
 
 /// Why an instance cannot start at this element, or its index.
 pub(crate) fn check(process: &Process, id: &str) -> Result<ElementIndex, String> {
@@ -34,39 +34,92 @@ pub(crate) fn check(process: &Process, id: &str) -> Result<ElementIndex, String>
     }
 }
 
-/// Activates the process and queues the chosen elements.
+/// Activates the process and has the chosen elements activated instead of its start event.
 pub(crate) fn activate_at(cx: &mut Context<'_>, root: &Subject, elements: &[ElementIndex]) {
     lifecycle::activated(cx, root);
-    let mut scopes = BTreeMap::from([(ElementIndex::PROCESS, root.key)]);
+    let mut made = BTreeMap::new();
     for element in elements {
-        let scope = root.process.graph.element(*element).parent;
-        if let Some(scope_key) = scope_of(cx, &root.process, scope, &mut scopes) {
-            let activation = Activation::new(root.process.clone(), *element, scope_key);
-            cx.steps.push_back(Step::Activate(activation));
-        }
+        descend_into(cx, root, *element, &mut made);
     }
 }
 
-/// The instance of the scope, created without its start event when it is not there yet.
-fn scope_of(
+/// The scope was activated. What start instructions chose within it takes the place of its start event; `false` when there
+/// is nothing.
+pub(crate) fn go_on(cx: &mut Context<'_>, scope: Key) -> bool {
+    let row = cx.state.elements.get(scope);
+    let triggers = row.and_then(|row| row.extra.as_ref());
+    let triggers = triggers.map(|extra| extra.triggers.clone());
+    let triggers = triggers.unwrap_or_default();
+    for trigger in &triggers {
+        cx.steps.push(Step::ActivateTriggered(*trigger));
+    }
+    !triggers.is_empty()
+}
+
+/// Goes on towards `target`, an element deep inside of `scope`, now that `scope` is activated.
+pub(crate) fn descend(cx: &mut Context<'_>, scope: &Subject, target: ElementIndex) {
+    // Another instruction may have made the next scope already.
+    let mut made = BTreeMap::new();
+    let mut child = cx.state.elements.child_after(scope.key, Key::NONE);
+    while let Some(row) = cx.state.elements.get(child) {
+        made.insert(ElementIndex(row.element), child);
+        child = cx.state.elements.child_after(scope.key, child);
+    }
+    descend_into(cx, scope, target, &mut made);
+}
+
+/// Makes the scopes between `scope` and `target` that are not there yet, without mappings and start events, and has `target`
+/// activated in the innermost one. Where a scope cannot be made the instruction waits for its incident to be resolved.
+fn descend_into(
     cx: &mut Context<'_>,
-    process: &Arc<DeployedProcess>,
-    scope: ElementIndex,
-    scopes: &mut BTreeMap<ElementIndex, Key>,
-) -> Option<Key> {
-    if let Some(key) = scopes.get(&scope) {
-        return Some(*key);
+    scope: &Subject,
+    target: ElementIndex,
+    made: &mut BTreeMap<ElementIndex, Key>,
+) {
+    let graph = &scope.process.graph;
+    let mut path = Vec::new();
+    let mut parent = graph.element(target).parent;
+    while parent != scope.index() && parent != ElementIndex::PROCESS {
+        path.push(parent);
+        parent = graph.element(parent).parent;
     }
-    let parent = process.graph.element(scope).parent;
-    let parent_key = scope_of(cx, process, parent, scopes)?;
-    let el = lifecycle::activating(cx, &Activation::new(process.clone(), scope, parent_key))?;
-    let prepared = super::mappings::apply_inputs(cx, &el)
-        .and_then(|()| events::subscribe_boundary_events(cx, &el));
-    if let Err(problem) = prepared {
-        super::incidents::raise(cx, &el, problem);
-        return None;
+    let mut innermost = scope.clone();
+    let mut activated = true;
+    for element in path.into_iter().rev() {
+        let known = made.get(&element).copied();
+        let inner = match known.and_then(|key| Subject::load(cx, key)) {
+            Some(inner) => inner,
+            None => match make_scope(cx, &innermost, element) {
+                Some(inner) => inner,
+                None => return,
+            },
+        };
+        made.insert(element, inner.key);
+        let row = cx.state.elements.get(inner.key);
+        activated = row.is_some_and(|row| row.state == ElementState::Activated);
+        innermost = inner;
+        if !activated {
+            break;
+        }
     }
-    lifecycle::activated(cx, &el);
-    scopes.insert(scope, el.key);
-    Some(el.key)
+    let target = (innermost.key, target);
+    let trigger = events::triggering(cx, &innermost, target, false, Vec::new());
+    if activated {
+        cx.steps.push(Step::ActivateTriggered(trigger));
+    }
+}
+
+fn make_scope(cx: &mut Context<'_>, outer: &Subject, element: ElementIndex) -> Option<Subject> {
+    let activation = Activation {
+        scope: outer.key,
+        element: element.0,
+        via: None,
+        consumed_flows: 0,
+    };
+    let el = lifecycle::activating(cx, &activation)?;
+    match events::subscribe_boundary_events(cx, &el) {
+        Ok(()) => lifecycle::activated(cx, &el),
+        Err(problem) => super::incidents::raise(cx, &el, problem),
+    }
+    Some(el)
 }

@@ -1,118 +1,128 @@
-//! The queue of life-cycle steps of one command.
-
-use std::sync::Arc;
+//! Carries out life-cycle steps.
 
 use skep_model::ElementIndex;
 use skep_protocol::Key;
-use skep_protocol::value::ErrorType;
+use skep_protocol::value::{Activation, ErrorType, Step};
 
-use super::{Problem, Subject, incidents, lifecycle};
+use super::{Problem, Subject, events, incidents, lifecycle};
 use crate::processing::Context;
-use crate::remote::Variables;
-use crate::state::DeployedProcess;
+use crate::processing::message::message_side;
 
-/// Steps that one command may take before what is left becomes an incident: a loop without a wait state would never end.
-pub(crate) const MAX_STEPS: usize = 10_000;
+/// Steps in a row, from one to the next, without anything that waits: a loop that never waits would never end.
+pub(crate) const MAX_CHAIN: u32 = 10_000;
+/// Steps that may wait at a time for one command; a loop that doubles its tokens in every round reaches it.
+pub(crate) const MAX_WAITING: usize = 200_000;
 
-pub(crate) enum Step {
-    Activate(Activation),
-    /// The element has what it waited for.
-    Complete(Key),
-    CompleteInto(Key, ElementIndex),
-    Terminate(Key),
-    /// The last child of a terminating scope has ended.
-    Terminated(Key),
-}
-
-/// An element to be activated within a scope.
-pub(crate) struct Activation {
-    pub process: Arc<DeployedProcess>,
-    pub element: ElementIndex,
-    pub scope: Key,
-    /// The sequence flow that leads here; `None` for joins, boundary and start events.
-    pub via: Option<ElementIndex>,
-    /// Sequence flow tokens that the activation consumes.
-    pub consumed_flows: u32,
-    /// Variables of the event that triggered a boundary event.
-    pub variables: Variables,
-}
-
-impl Activation {
-    /// An activation that no sequence flow leads to.
-    pub fn new(process: Arc<DeployedProcess>, element: ElementIndex, scope: Key) -> Activation {
-        Activation {
-            process,
-            element,
-            scope,
-            via: None,
-            consumed_flows: 0,
-            variables: Variables::new(),
-        }
-    }
-}
-
-/// Carries out all queued steps and those that they queue.
+/// Carries out queued steps and those that they queue, until there are none or the budget of the turn is spent.
 pub(crate) fn run(cx: &mut Context<'_>) {
-    let mut taken = 0;
-    while let Some(step) = cx.steps.pop_front() {
-        match step {
-            // Ending things always comes to an end.
-            Step::Terminate(key) => lifecycle::terminate(cx, key),
-            Step::Terminated(key) => lifecycle::terminated(cx, key),
-            _ if taken >= MAX_STEPS => put_off(cx, step),
-            Step::Activate(activation) => {
-                taken += 1;
-                match lifecycle::activating(cx, &activation) {
-                    Some(el) => {
-                        lifecycle::accept(cx, &el, &activation.variables);
-                        lifecycle::activate(cx, &el);
-                    }
-                    None => lifecycle::child_ended(cx, activation.scope),
-                }
-            }
-            Step::Complete(key) => {
-                taken += 1;
-                lifecycle::complete(cx, key, None);
-            }
-            Step::CompleteInto(key, flow) => {
-                taken += 1;
-                lifecycle::complete(cx, key, Some(flow));
+    while !cx.is_spent() {
+        let Some(next) = cx.steps.pop(cx.state) else {
+            break;
+        };
+        cx.budget.take_step();
+        one(cx, next.step, next.chain);
+    }
+    cx.steps.end_chain();
+}
+
+fn one(cx: &mut Context<'_>, step: Step, chain: u32) {
+    match step {
+        // Ending things always comes to an end.
+        Step::Terminate(key) => lifecycle::terminate(cx, key),
+        Step::TerminateChildren { scope, next } => terminate_children(cx, scope, next),
+        Step::Terminated(key) => lifecycle::terminated(cx, key),
+        Step::CorrelateMessage(key) => message_side::correlate_next(cx, key),
+        Step::Activate(_)
+        | Step::ActivateTriggered(_)
+        | Step::Complete(_)
+        | Step::CompleteInto(..)
+            if is_too_much(cx, chain) =>
+        {
+            put_off(cx, step)
+        }
+        Step::Activate(activation) => {
+            if let Some(el) = lifecycle::activating(cx, &activation) {
+                lifecycle::activate(cx, &el);
             }
         }
+        Step::ActivateTriggered(key) => activate_triggered(cx, key),
+        Step::Complete(key) => lifecycle::complete(cx, key, None),
+        Step::CompleteInto(key, flow) => lifecycle::complete(cx, key, Some(ElementIndex(flow))),
     }
 }
 
-/// The command has taken too many steps: this one waits for its incident to be resolved.
+/// Activates what a trigger is for.
+pub(crate) fn activate_triggered(cx: &mut Context<'_>, trigger: Key) {
+    if let Some((el, variables)) = events::activating_triggered(cx, trigger) {
+        lifecycle::activate(cx, &el);
+        lifecycle::accept(cx, &el, &variables);
+    }
+}
+
+fn is_too_much(cx: &mut Context<'_>, chain: u32) -> bool {
+    chain >= MAX_CHAIN || cx.steps.waiting(cx.state) >= MAX_WAITING
+}
+
+/// This step waits for its incident to be resolved.
 fn put_off(cx: &mut Context<'_>, step: Step) {
     let el = match step {
-        Step::Activate(activation) => {
-            let el = lifecycle::activating(cx, &activation);
-            if let Some(el) = &el {
-                lifecycle::accept(cx, el, &activation.variables);
-            }
-            el
+        Step::Activate(activation) => lifecycle::activating(cx, &activation),
+        Step::ActivateTriggered(key) => {
+            events::activating_triggered(cx, key).map(|(el, variables)| {
+                lifecycle::accept(cx, &el, &variables);
+                el
+            })
         }
         Step::Complete(key) | Step::CompleteInto(key, _) => Subject::load(cx, key),
-        Step::Terminate(_) | Step::Terminated(_) => None,
+        Step::Terminate(_)
+        | Step::TerminateChildren { .. }
+        | Step::Terminated(_)
+        | Step::CorrelateMessage(_) => None,
     };
     if let Some(el) = el {
         incidents::raise(cx, &el, too_many_steps());
     }
 }
 
-/// Queues terminations before everything else: what ends shall not go on meanwhile.
-pub(crate) fn terminate_first(cx: &mut Context<'_>, keys: impl DoubleEndedIterator<Item = Key>) {
-    for key in keys.rev() {
-        cx.steps.push_front(Step::Terminate(key));
+/// Ends the child `next` and then those that were created after it, one after the other: however many there are, one step
+/// stands for all.
+fn terminate_children(cx: &mut Context<'_>, scope: Key, next: Key) {
+    let here = |cx: &mut Context<'_>, child: Key| {
+        let row = cx.state.elements.get(child);
+        row.is_some_and(|row| row.flow_scope_key == scope)
+    };
+    // The child may have ended meanwhile: those before it are ending, so that beginning anew only goes past them.
+    let child = if here(cx, next) {
+        next
+    } else {
+        cx.state.elements.child_after(scope, Key::NONE)
+    };
+    if child.is_none() {
+        return;
     }
+    cx.steps.push(Step::Terminate(child));
+    let next = cx.state.elements.child_after(scope, child);
+    if next.some().is_some() {
+        cx.steps.push(Step::TerminateChildren { scope, next });
+    }
+}
+
+/// Queues the activation of an element that no sequence flow leads to.
+pub(crate) fn activate(cx: &mut Context<'_>, scope: Key, element: ElementIndex) {
+    cx.steps.push(Step::Activate(Activation {
+        scope,
+        element: element.0,
+        via: None,
+        consumed_flows: 0,
+    }));
 }
 
 fn too_many_steps() -> Problem {
     Problem::new(
         ErrorType::Unknown,
         format!(
-            "The process took {MAX_STEPS} steps without a wait state; a loop in the model may never end. \
-             Check its conditions, then resolve the incident to let it go on."
+            "The process took {MAX_CHAIN} steps in a row without a wait state, or has {MAX_WAITING} steps to take at a \
+             time; a loop in the model may never end. Check its conditions, then resolve the incident to let it go on."
         ),
     )
 }

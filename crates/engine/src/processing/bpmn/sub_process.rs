@@ -2,7 +2,9 @@
 
 use skep_protocol::value::ErrorType;
 
-use super::{Activation, ElementBehavior, Ending, Next, Problem, Step, Subject, events, lifecycle};
+use super::{
+    ElementBehavior, Ending, Next, Problem, Subject, events, lifecycle, start_instructions, step,
+};
 use crate::processing::Context;
 
 pub(crate) struct SubProcess;
@@ -18,11 +20,10 @@ impl ElementBehavior for SubProcess {
         })?;
         events::subscribe_boundary_events(cx, el)?;
         lifecycle::activated(cx, el);
-        cx.steps.push_back(Step::Activate(Activation::new(
-            el.process.clone(),
-            start,
-            el.key,
-        )));
+        // Start instructions that wait for this scope take the place of its start event.
+        if !start_instructions::go_on(cx, el.key) {
+            step::activate(cx, el.key, start);
+        }
         Ok(Next::Wait)
     }
 

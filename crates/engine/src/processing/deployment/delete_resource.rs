@@ -32,8 +32,8 @@ pub(crate) fn delete(cx: &mut Context<'_>, resource_key: Key) {
         return;
     };
     let deletion = ResourceDeletionValue { resource_key };
-    let key = cx.next_key();
-    cx.event(key, ResourceDeletionIntent::Deleting, &deletion);
+    let deletion_key = cx.next_key();
+    cx.event(deletion_key, ResourceDeletionIntent::Deleting, &deletion);
     let value = ProcessValue {
         bpmn_process_id: process.bpmn_process_id.clone(),
         version: process.version,
@@ -45,6 +45,9 @@ pub(crate) fn delete(cx: &mut Context<'_>, resource_key: Key) {
         resource: Default::default(),
         elements: Vec::new(),
     };
-    cx.event(process.key, ProcessIntent::Deleted, &value);
-    cx.event(key, ResourceDeletionIntent::Deleted, &deletion);
+    let key = cx.next_key();
+    cx.event(key, ProcessIntent::Deleting, &value);
+    let key = cx.next_key();
+    cx.event(key, ProcessIntent::Deleted, &value);
+    cx.event(deletion_key, ResourceDeletionIntent::Deleted, &deletion);
 }

@@ -9,7 +9,7 @@ use skep_protocol::intent::JobBatchIntent;
 use skep_protocol::value::{ErrorType, JobBatchValue};
 use skep_protocol::{ActivatedJob, Key, RejectionType, Response};
 
-use crate::effects::Reservation;
+use crate::effects::{Pushed, Reservation};
 use crate::processing::bpmn::{Problem, Subject, incidents};
 use crate::processing::{Context, Outcome, reject};
 use crate::state::{JobState, VariableNames};
@@ -87,12 +87,19 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &ActivateJobs) -> Outcome {
     Ok(Some(Response::JobsActivated { jobs, truncated }))
 }
 
-/// Offers the jobs that this command made activatable to the open streams; what no stream takes is announced.
+/// Offers the jobs that became activatable to the open streams, as many as leave in one turn; what no stream takes is
+/// announced.
 pub(crate) fn push_new(cx: &mut Context<'_>) {
     let mut new_jobs = std::mem::take(cx.new_jobs);
-    for key in new_jobs.drain(..) {
+    let (mut pushed_bytes, mut done) = (0, 0);
+    for key in &new_jobs {
+        // The rest follows in the next turn (see `Engine::has_work`).
+        if pushed_bytes >= MAX_PUSHED_BYTES {
+            break;
+        }
+        done += 1;
         // There may be older ones, left over from a time without credit: they go first.
-        while let Some(job) = cx.state.jobs.get(key) {
+        while let Some(job) = cx.state.jobs.get(*key) {
             if job.state != JobState::Activatable {
                 break;
             }
@@ -103,43 +110,45 @@ pub(crate) fn push_new(cx: &mut Context<'_>) {
                 }
                 break;
             };
-            if !push_oldest(cx, &job_type, reservation) {
-                break;
+            match push_oldest(cx, &job_type, reservation) {
+                Some(bytes) => pushed_bytes += bytes,
+                None => break,
             }
         }
     }
+    new_jobs.drain(..done);
     *cx.new_jobs = new_jobs;
 }
 
+/// Bytes of jobs that one turn pushes, and the one job that goes over it.
+const MAX_PUSHED_BYTES: usize = 4 << 20;
+
 /// Pushes up to `limit` waiting jobs of a type into streams that have room again.
-pub(crate) fn push_waiting(cx: &mut Context<'_>, job_type: &str, limit: usize) -> usize {
-    let mut pushed = 0;
-    while pushed < limit {
-        if oldest(cx, job_type).is_none() {
-            break;
-        }
-        let Some(reservation) = cx.streams.reserve(job_type) else {
-            break;
+pub(crate) fn push_waiting(cx: &mut Context<'_>, job_type: &str, limit: usize) -> Pushed {
+    let (mut jobs, mut bytes) = (0, 0);
+    while jobs < limit && bytes < MAX_PUSHED_BYTES {
+        let reserved = oldest(cx, job_type).and_then(|_| cx.streams.reserve(job_type));
+        let pushed = reserved.and_then(|to| push_oldest(cx, job_type, to));
+        let Some(pushed) = pushed else {
+            return Pushed { jobs, more: false };
         };
-        if !push_oldest(cx, job_type, reservation) {
-            break;
-        }
-        pushed += 1;
+        jobs += 1;
+        bytes += pushed;
     }
-    pushed
+    Pushed { jobs, more: true }
 }
 
 fn oldest(cx: &Context<'_>, job_type: &str) -> Option<Key> {
     cx.state.jobs.activatable(job_type).next()
 }
 
-/// Pushes the oldest waiting job that can be sent. `false` when there is none, or when a job cannot be read; the state then
-/// has a fault and the partition stops.
-fn push_oldest(cx: &mut Context<'_>, job_type: &str, to: Reservation) -> bool {
+/// Pushes the oldest waiting job that can be sent, and returns its bytes. `None` when there is none, or when a job cannot be
+/// read; the state then has a fault and the partition stops.
+fn push_oldest(cx: &mut Context<'_>, job_type: &str, to: Reservation) -> Option<usize> {
     let deadline = cx.now.saturating_add(to.timeout);
     while let Some(key) = oldest(cx, job_type) {
-        let job = match offer(cx, key, &to.worker, deadline, &to.fetch_variables) {
-            Offer::Job(job, _) => *job,
+        let (job, bytes) = match offer(cx, key, &to.worker, deadline, &to.fetch_variables) {
+            Offer::Job(job, bytes) => (*job, bytes),
             Offer::Refused => continue,
             Offer::Unreadable => break,
         };
@@ -155,10 +164,10 @@ fn push_oldest(cx: &mut Context<'_>, job_type: &str, to: Reservation) -> bool {
         let batch_key = cx.next_key();
         cx.event(batch_key, JobBatchIntent::Activated, &value);
         cx.effects.pushes.push((to.stream, job));
-        return true;
+        return Some(bytes);
     }
     cx.streams.release(to);
-    false
+    None
 }
 
 enum Offer {

@@ -16,7 +16,6 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &FailJob) -> Outcome {
     let back_off = command.retry_back_off.max(0);
     let value = JobValue {
         retries: command.retries,
-        deadline: -1,
         retry_backoff: back_off,
         recurring_time: if back_off > 0 {
             cx.now.saturating_add(back_off)

@@ -28,15 +28,14 @@ pub(crate) fn value_of(job: &Job) -> JobValue {
         element_instance_key: job.element_instance_key,
         retries: job.retries,
         worker: job.worker.clone(),
-        deadline: if job.state == JobState::Activated {
-            job.due
-        } else {
-            -1
+        deadline: match job.state {
+            JobState::BackingOff => -1,
+            _ => job.due,
         },
         retry_backoff: 0,
         recurring_time: -1,
         error_code: Arc::default(),
-        error_message: Arc::default(),
+        error_message: job.error_message.clone(),
         variables: Vec::new(),
     }
 }

@@ -6,7 +6,7 @@ use skep_protocol::intent::JobIntent;
 use skep_protocol::value::{ErrorType, JobValue};
 
 use super::{finishable, value_of};
-use crate::processing::bpmn::{Problem, Subject, error, incidents};
+use crate::processing::bpmn::{Problem, Subject, error, events, incidents};
 use crate::processing::{Context, Outcome};
 
 pub(crate) fn process(cx: &mut Context<'_>, command: &ThrowError) -> Outcome {
@@ -15,25 +15,27 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &ThrowError) -> Outcome {
     let value = JobValue {
         error_code: command.error_code.as_str().into(),
         error_message: command.error_message.as_str().into(),
-        deadline: -1,
         variables: command.variables.entries().to_vec(),
         ..job
     };
     let element = value.element_instance_key;
     cx.event(key, JobIntent::ErrorThrown, &value);
     match error::find_catcher(cx, element, &command.error_code) {
-        Some(catcher) => error::interrupt(cx, &catcher, value.variables),
+        Some(catcher) => {
+            let (activity, boundary_event) = (&catcher.activity, catcher.boundary_event);
+            events::interrupt(cx, activity, boundary_event, value.variables);
+        }
         None => {
             let Some(el) = Subject::load(cx, element) else {
                 return Ok(Some(Response::Empty));
             };
-            let reason = if command.error_message.is_empty() {
+            let said = if command.error_message.is_empty() {
                 String::new()
             } else {
-                format!("'{}'. ", command.error_message)
+                format!(" with message '{}'", command.error_message)
             };
             let message = format!(
-                "Expected to throw an error event with the code '{}', but it was not caught. {reason}{}",
+                "Expected to throw an error event with the code '{}'{said}, but it was not caught. {}",
                 command.error_code,
                 error::how_to_catch(cx, element)
             );

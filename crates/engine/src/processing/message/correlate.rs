@@ -7,7 +7,7 @@ use skep_protocol::intent::{MessageCorrelationIntent, MessageIntent};
 use skep_protocol::value::{MessageCorrelationValue, MessageSubscriptionValue, MessageValue};
 use skep_protocol::{Key, RejectionType, Response};
 
-use super::message_side;
+use super::message_side::{self, Progress};
 use crate::processing::{Context, Outcome, reject};
 
 pub(crate) fn process(cx: &mut Context<'_>, command: &CorrelateMessage) -> Outcome {
@@ -19,7 +19,7 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &CorrelateMessage) -> Outco
     if cx
         .state
         .message_subscriptions
-        .matching(name, correlation_key)
+        .takers(name, correlation_key)
         .is_empty()
     {
         return Err(not_found(name, correlation_key));
@@ -34,14 +34,15 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &CorrelateMessage) -> Outco
         variables: variables.entries().to_vec(),
     };
     cx.event(key, MessageIntent::Published, &value);
-    let taken = message_side::correlate_to_waiting(cx, key, &value);
+    let progress = message_side::correlate_to_waiting(cx, key);
     let correlation = MessageCorrelationValue {
         name: name.clone(),
         correlation_key: correlation_key.clone(),
         message_key: key,
         process_instance_key: Key::NONE,
+        variables: value.variables.clone(),
     };
-    if taken == 0 {
+    if progress == (Progress::Done { taken: 0 }) {
         cx.event(key, MessageCorrelationIntent::NotCorrelated, &correlation);
         cx.event(key, MessageIntent::Expired, &value);
         return Err(not_found(name, correlation_key));
@@ -50,7 +51,9 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &CorrelateMessage) -> Outco
     if let Some(request) = cx.request {
         cx.volatile.awaiting_correlation.insert(key, request);
     }
-    cx.event(key, MessageIntent::Expired, &value);
+    if progress != Progress::GoesOn {
+        message_side::end_unbuffered(cx, key);
+    }
     Ok(None)
 }
 
@@ -105,5 +108,6 @@ fn value_of(subscription: &MessageSubscriptionValue, message_key: Key) -> Messag
         correlation_key: subscription.correlation_key.clone(),
         message_key,
         process_instance_key: subscription.process_instance_key,
+        variables: subscription.variables.clone(),
     }
 }

@@ -1,12 +1,25 @@
 //! MESSAGE EXPIRE: the time to live has ended.
 
+use std::sync::Arc;
+
 use skep_protocol::Key;
 use skep_protocol::intent::MessageIntent;
+use skep_protocol::value::MessageValue;
 
 use crate::processing::Context;
 
+/// The record says which message it is; what the message said, PUBLISHED did.
 pub(crate) fn process(cx: &mut Context<'_>, key: Key) {
-    if let Some(value) = cx.state.messages.get(key).map(|m| m.value.clone()) {
-        cx.event(key, MessageIntent::Expired, &value);
+    if cx.state.messages.get(key).is_none() {
+        return;
     }
+    let value = MessageValue {
+        name: Arc::default(),
+        correlation_key: Arc::default(),
+        time_to_live: -1,
+        deadline: -1,
+        message_id: Arc::default(),
+        variables: Vec::new(),
+    };
+    cx.event(key, MessageIntent::Expired, &value);
 }

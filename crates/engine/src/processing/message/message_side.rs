@@ -1,38 +1,71 @@
 //! The message side: MESSAGE_SUBSCRIPTION commands, and the correlation of messages to subscriptions.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use skep_protocol::Key;
-use skep_protocol::intent::MessageSubscriptionIntent as Intent;
-use skep_protocol::value::{MessageSubscriptionValue, MessageValue};
+use skep_protocol::intent::{MessageIntent, MessageSubscriptionIntent as Intent};
+use skep_protocol::value::{MessageSubscriptionValue, Step};
 
 use super::correlate;
 use crate::processing::Context;
 use crate::remote::{CorrelateSubscription, RemoteCommand, Variables};
 
-/// Gives a new message to waiting subscriptions: one instance of each process at most. Returns how many.
-pub(crate) fn correlate_to_waiting(
-    cx: &mut Context<'_>,
-    message_key: Key,
-    message: &MessageValue,
-) -> usize {
-    let mut taken: Vec<Arc<str>> = Vec::new();
-    let matching = cx
+/// Gives a message to waiting subscriptions: one instance of each process at most. Those that do not fit into this turn
+/// follow in a later one. A message that is not buffered ends with the last of them.
+pub(crate) fn correlate_to_waiting(cx: &mut Context<'_>, message_key: Key) -> Progress {
+    let Some(message) = cx.state.messages.get(message_key) else {
+        return Progress::Done { taken: 0 };
+    };
+    let value = message.value.clone();
+    let had: HashSet<Arc<str>> = message.correlated.iter().cloned().collect();
+    let takers = cx
         .state
         .message_subscriptions
-        .matching(&message.name, &message.correlation_key);
-    for key in matching {
-        let Some(subscription) = cx.state.message_subscriptions.get(key) else {
+        .takers(&value.name, &value.correlation_key);
+    let mut taken = 0;
+    for key in takers {
+        let subscription = cx.state.message_subscriptions.get(key);
+        let Some(subscription) = subscription.map(|s| s.value.clone()) else {
             continue;
         };
-        if subscription.correlating || taken.contains(&subscription.value.bpmn_process_id) {
+        if had.contains(&subscription.bpmn_process_id) {
             continue;
         }
-        taken.push(subscription.value.bpmn_process_id.clone());
-        let value = subscription.value.clone();
-        start_correlation(cx, key, value, message_key, message.variables.clone());
+        if taken > 0 && cx.is_spent() {
+            cx.steps.push(Step::CorrelateMessage(message_key));
+            return Progress::GoesOn;
+        }
+        taken += 1;
+        start_correlation(cx, key, subscription, message_key, value.variables.clone());
     }
-    taken.len()
+    Progress::Done { taken }
+}
+
+/// How far a message has come.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Progress {
+    /// So many subscriptions got it in this turn.
+    Done { taken: usize },
+    /// The rest follows in a later turn, and with it the end of a message that is not buffered.
+    GoesOn,
+}
+
+/// The next turn of a message that goes to many.
+pub(crate) fn correlate_next(cx: &mut Context<'_>, message_key: Key) {
+    if correlate_to_waiting(cx, message_key) != Progress::GoesOn {
+        end_unbuffered(cx, message_key);
+    }
+}
+
+/// MESSAGE EXPIRED of a message without time to live.
+pub(crate) fn end_unbuffered(cx: &mut Context<'_>, message_key: Key) {
+    let message = cx.state.messages.get(message_key);
+    if let Some(value) = message.map(|m| m.value.clone())
+        && value.time_to_live <= 0
+    {
+        cx.event(message_key, MessageIntent::Expired, &value);
+    }
 }
 
 /// MESSAGE_SUBSCRIPTION CREATE.
@@ -161,16 +194,7 @@ pub(crate) fn rejected(
     };
     cx.event(key, Intent::Rejected, &value);
     answer_closed(cx, &value);
-    let next =
-        cx.state
-            .message_subscriptions
-            .matching(&value.message_name, &value.correlation_key)
-            .into_iter()
-            .find(|key| {
-                cx.state.message_subscriptions.get(*key).is_some_and(|s| {
-                    !s.correlating && s.value.bpmn_process_id == value.bpmn_process_id
-                })
-            });
+    let next = cx.state.message_subscriptions.another_taker(&value);
     if let Some(next) = next
         && let Some(other) = cx
             .state
@@ -181,14 +205,7 @@ pub(crate) fn rejected(
         start_correlation(cx, next, other, message_key, value.variables);
         return;
     }
-    let others: Vec<Key> = cx
-        .state
-        .message_subscriptions
-        .matching(&value.message_name, &value.correlation_key);
-    let another_may_take_it = others.into_iter().any(|key| {
-        let row = cx.state.message_subscriptions.get(key);
-        row.is_some_and(|s| s.correlating && s.value.message_key == message_key)
-    });
+    let another_may_take_it = cx.state.message_subscriptions.is_under_way(message_key);
     if !another_may_take_it {
         correlate::answer_none(cx, message_key, &value);
     }

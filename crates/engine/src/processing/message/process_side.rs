@@ -9,7 +9,6 @@ use skep_protocol::intent::ProcessMessageSubscriptionIntent as Intent;
 use crate::processing::Context;
 use crate::processing::bpmn::{Subject, events};
 use crate::remote::{CorrelateSubscription, RemoteCommand};
-use crate::state::ElementState;
 use crate::state::subscriptions::SubscriptionState;
 
 /// PROCESS_MESSAGE_SUBSCRIPTION CREATE: the message side is open.
@@ -45,20 +44,14 @@ pub(crate) fn correlate(cx: &mut Context<'_>, command: &CorrelateSubscription) {
         acknowledge(cx, command);
         return;
     }
-    let element_state = cx
-        .state
-        .elements
-        .get(command.element_instance_key)
-        .map(|row| row.state);
-    let waits = matches!(
-        element_state,
-        Some(ElementState::Activated | ElementState::Completing)
-    ) && subscription_state != SubscriptionState::Closing;
+    let waits = events::can_trigger(cx, command.element_instance_key)
+        && subscription_state != SubscriptionState::Closing;
     let Some(el) = Subject::load(cx, command.element_instance_key).filter(|_| waits) else {
         reject(cx, command);
         return;
     };
     value.message_key = command.message_key;
+    value.variables.clone_from(&command.variables);
     let target = ElementIndex(value.element);
     cx.event(key, Intent::Correlated, &value);
     events::trigger(cx, &el, target, command.variables.clone());

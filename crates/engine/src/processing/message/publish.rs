@@ -41,9 +41,6 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &PublishMessage) -> Outcome
         variables: command.variables.entries().to_vec(),
     };
     cx.event(key, MessageIntent::Published, &value);
-    message_side::correlate_to_waiting(cx, key, &value);
-    if command.time_to_live <= 0 {
-        cx.event(key, MessageIntent::Expired, &value);
-    }
+    message_side::correlate_next(cx, key);
     Ok(Some(Response::MessagePublished { message_key: key }))
 }

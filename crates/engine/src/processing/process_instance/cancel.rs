@@ -24,7 +24,7 @@ pub(crate) fn process(cx: &mut Context<'_>, key: Key) -> Outcome {
         ));
     }
     cx.event(key, ProcessInstanceIntent::Canceling, &el.value);
-    cx.steps.push_back(Step::Terminate(key));
+    cx.steps.push(Step::Terminate(key));
     Ok(Some(Response::Empty))
 }
 

@@ -17,13 +17,14 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &CreateProcessInstance) -> 
     let intent = intent_name(command);
     let process = find(cx, &command.process, intent)?;
     let start_at = start_elements(&process, command, intent)?;
-    let terminate_after = command
-        .terminate_after
-        .iter()
-        .map(|id| element_to_end_after(&process, id, intent))
-        .collect::<Result<Vec<_>, _>>()?;
+    // An element that does not exist never ends: to wait for it is no mistake to the reference either.
+    let terminate_after = command.terminate_after.iter();
+    let terminate_after = terminate_after
+        .filter_map(|id| process.graph.find(id))
+        .map(|index| index.0)
+        .collect();
 
-    let key = cx.next_key();
+    let key = cx.new_key();
     let value = ProcessInstanceValue {
         process_definition_key: process.key,
         process_instance_key: key,
@@ -34,9 +35,8 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &CreateProcessInstance) -> 
         root_process_instance_key: key,
         consumed_flows: 0,
     };
-    cx.event(key, ProcessInstanceIntent::ElementActivating, &value);
     for (name, text) in command.variables.entries() {
-        variable::set_local(cx, key, name, text);
+        variable::create_before(cx, &value, name, text);
     }
     let creation = ProcessInstanceCreationValue {
         process_definition_key: process.key,
@@ -48,12 +48,13 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &CreateProcessInstance) -> 
         tags: command.tags.clone(),
         business_id: command.business_id.clone(),
     };
-    let creation_key = cx.next_key();
-    cx.event(
-        creation_key,
-        ProcessInstanceCreationIntent::Created,
-        &creation,
-    );
+    let root = Subject {
+        key,
+        process,
+        value,
+    };
+    begin(cx, &root, &creation, &start_at);
+    let process = root.process;
 
     let created = ProcessInstanceCreated {
         process_definition_key: process.key,
@@ -72,17 +73,31 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &CreateProcessInstance) -> 
         }
         _ => Some(Response::ProcessInstanceCreated(created)),
     };
-    let root = Subject {
-        key,
-        process,
-        value,
-    };
-    if start_at.is_empty() {
-        lifecycle::activate(cx, &root);
-    } else {
-        start_instructions::activate_at(cx, &root, &start_at);
-    }
     Ok(answer)
+}
+
+/// Begins the instance. It is created when its scopes are: those around the elements to start at.
+fn begin(
+    cx: &mut Context<'_>,
+    root: &Subject,
+    creation: &ProcessInstanceCreationValue,
+    start_at: &[ElementIndex],
+) {
+    let activating = ProcessInstanceIntent::ElementActivating;
+    if start_at.is_empty() {
+        created(cx, creation);
+        cx.event(root.key, activating, &root.value);
+        lifecycle::activate(cx, root);
+    } else {
+        cx.event(root.key, activating, &root.value);
+        start_instructions::activate_at(cx, root, start_at);
+        created(cx, creation);
+    }
+}
+
+fn created(cx: &mut Context<'_>, creation: &ProcessInstanceCreationValue) {
+    let key = cx.next_key();
+    cx.event(key, ProcessInstanceCreationIntent::Created, creation);
 }
 
 fn intent_name(command: &CreateProcessInstance) -> &'static str {
@@ -147,21 +162,4 @@ fn start_elements(
                 .map_err(|reason| reject(RejectionType::InvalidArgument, intent, reason))
         })
         .collect()
-}
-
-fn element_to_end_after(
-    process: &DeployedProcess,
-    id: &str,
-    intent: &'static str,
-) -> Result<u32, Rejection> {
-    process.graph.find(id).map(|index| index.0).ok_or_else(|| {
-        reject(
-            RejectionType::InvalidArgument,
-            intent,
-            format!(
-                "Expected to terminate the instance after element '{id}', but process '{}' has no such element",
-                process.bpmn_process_id
-            ),
-        )
-    })
 }

@@ -1,0 +1,123 @@
+//! The steps of one command, and the budget of its turn.
+//!
+//! Steps are taken in the order in which they were queued. What is left when the budget is spent becomes a row
+//! ([`crate::state::Continuations`]) and goes on in a later batch, after others had their turn.
+
+use std::collections::VecDeque;
+
+use skep_feel::Limits;
+use skep_protocol::Key;
+use skep_protocol::intent::ContinuationIntent;
+use skep_protocol::value::{ContinuationValue, QueuedStep, Step};
+
+use crate::processing::Context;
+use crate::state::State;
+
+/// What one turn may cost: about 2 ms of a partition's time, unless a single step costs more.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Budget {
+    steps: u32,
+    /// The turn ends once the batch is as large as this.
+    batch_bytes: usize,
+    /// Steps of expressions (see `skep_feel`).
+    evaluation: u64,
+}
+
+/// Bytes of records of one turn; a single step may exceed it by what one element may write.
+const BYTES: usize = 1 << 20;
+/// Evaluation steps of one turn, about 2 ms; a single expression may take more, and is the last one of its turn then.
+const EVALUATION: u64 = 2_000_000 / Limits::STEP_NANOS;
+
+impl Budget {
+    /// The budget of a turn whose batch has `batch_bytes` already.
+    pub fn new(steps: u32, batch_bytes: usize) -> Budget {
+        Budget {
+            steps,
+            batch_bytes: batch_bytes.saturating_add(BYTES),
+            evaluation: EVALUATION,
+        }
+    }
+
+    pub fn is_spent(&self, batch_bytes: usize) -> bool {
+        self.steps == 0 || self.evaluation == 0 || batch_bytes >= self.batch_bytes
+    }
+
+    pub fn take_step(&mut self) {
+        self.steps = self.steps.saturating_sub(1);
+    }
+
+    pub fn take_evaluation(&mut self, steps: u64) {
+        self.evaluation = self.evaluation.saturating_sub(steps);
+    }
+}
+
+/// The queue: first the rest of a continuation that is carried on, if one is, then what this turn has queued.
+#[derive(Debug, Default)]
+pub(crate) struct Steps {
+    queue: VecDeque<QueuedStep>,
+    resumed: Option<Resumed>,
+    /// Of the step that is being carried out; those that it queues are one further from the last wait state.
+    chain: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Resumed {
+    key: Key,
+    taken: u32,
+}
+
+impl Steps {
+    pub fn push(&mut self, step: Step) {
+        let chain = self.chain;
+        self.queue.push_back(QueuedStep { step, chain });
+    }
+
+    /// Nothing was queued and nothing is carried on.
+    pub fn is_empty(&self) -> bool {
+        self.queue.is_empty() && self.resumed.is_none()
+    }
+
+    /// The next step comes from this continuation.
+    pub fn resume(&mut self, key: Key) {
+        self.resumed = Some(Resumed { key, taken: 0 });
+    }
+
+    /// Steps that wait, those of the continuation that is carried on included.
+    pub fn waiting(&self, state: &mut State) -> usize {
+        let resumed = self.resumed.map_or(0, |resumed| {
+            let steps = state.continuations.steps(resumed.key);
+            steps.saturating_sub(resumed.taken as usize)
+        });
+        self.queue.len() + resumed
+    }
+
+    /// Takes the next step off the queue.
+    pub fn pop(&mut self, state: &mut State) -> Option<QueuedStep> {
+        let resumed = self.resumed.as_mut().and_then(|resumed| {
+            let step = state.continuations.step(resumed.key, resumed.taken)?;
+            resumed.taken += 1;
+            Some(step)
+        });
+        let next = resumed.or_else(|| self.queue.pop_front())?;
+        self.chain = next.chain.saturating_add(1);
+        Some(next)
+    }
+
+    /// No step is being carried out.
+    pub fn end_chain(&mut self) {
+        self.chain = 0;
+    }
+}
+
+/// Stores the steps that are left. Called once, at the end of a turn.
+pub(crate) fn suspend(cx: &mut Context<'_>) {
+    let steps: Vec<QueuedStep> = cx.steps.queue.drain(..).collect();
+    let (key, taken) = match cx.steps.resumed.take() {
+        Some(resumed) => (resumed.key, resumed.taken),
+        None => (cx.next_key(), 0),
+    };
+    if taken > 0 || !steps.is_empty() {
+        let value = ContinuationValue { taken, steps };
+        cx.event(key, ContinuationIntent::Continued, &value);
+    }
+}

@@ -1,0 +1,86 @@
+//! Work that went over the budget of its command: steps that wait for a later batch, in order.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::ops::Bound;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use skep_protocol::Key;
+use skep_protocol::value::{ContinuationValue, QueuedStep};
+
+use super::table::{Row, StoreError, Table, Tables};
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Continuation {
+    pub steps: VecDeque<QueuedStep>,
+}
+
+impl Row for Continuation {
+    const TABLE: u8 = 13;
+
+    fn weight(&self) -> usize {
+        size_of::<Self>() + self.steps.len() * size_of::<QueuedStep>()
+    }
+}
+
+pub struct Continuations {
+    pub table: Table<Continuation>,
+    /// Of all rows, resident or not.
+    keys: BTreeSet<Key>,
+}
+
+impl Continuations {
+    pub fn open(tables: &Arc<Tables>) -> Result<Continuations, StoreError> {
+        let mut keys = BTreeSet::new();
+        let table = Table::open_with(tables, |key, _| {
+            keys.insert(key);
+        })?;
+        Ok(Continuations { table, keys })
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    pub fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// The one whose turn it is after `last`: they go round.
+    pub fn next_after(&self, last: Key) -> Option<Key> {
+        let mut later = self.keys.range((Bound::Excluded(last), Bound::Unbounded));
+        later.next().or_else(|| self.keys.first()).copied()
+    }
+
+    /// The step at `index` from the front.
+    pub fn step(&mut self, key: Key, index: u32) -> Option<QueuedStep> {
+        let row = self.table.get(key)?;
+        row.steps.get(index as usize).copied()
+    }
+
+    /// Steps of this one that wait.
+    pub fn steps(&mut self, key: Key) -> usize {
+        self.table.get(key).map_or(0, |row| row.steps.len())
+    }
+
+    /// Takes what was done off the front and adds what came behind the end.
+    pub fn advance(&mut self, key: Key, value: &ContinuationValue) {
+        if !self.keys.contains(&key) {
+            self.keys.insert(key);
+            self.table.insert(key, Continuation::default());
+        }
+        let Some(row) = self.table.get_mut(key) else {
+            return;
+        };
+        let taken = (value.taken as usize).min(row.steps.len());
+        row.steps.drain(..taken);
+        row.steps.extend(&value.steps);
+        if row.steps.is_empty() {
+            self.keys.remove(&key);
+            self.table.remove(key);
+        } else {
+            self.table
+                .add_weight(value.steps.len() * size_of::<QueuedStep>());
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Every deployment of the recorded scenarios, each on an engine of its own: what the reference engine accepts is accepted,
+//! and what it refuses is refused. A model with an element that Skep does not have yet says nothing.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::commands::{Arguments, command};
+use crate::support::Rig;
+use crate::{scenarios, yaml};
+use skep_protocol::Key;
+
+/// Deployments that go another way, each with the reason.
+const DEVIATIONS: &[(&str, &str)] = &[(
+    r#"deployment-check/process-and-start-events ["start_error.bpmn"]"#,
+    "an error start event of a process can never start anything: the deployment says so",
+)];
+
+#[test]
+fn models_are_accepted_and_refused_as_by_the_reference() {
+    let (mut compared, mut failures) = (0, Vec::new());
+    for (name, folder) in scenarios() {
+        let text = std::fs::read_to_string(folder.join("steps.yaml")).unwrap();
+        let scenario = yaml::read(&text);
+        for step in scenario["steps"].as_array().expect("steps are a list") {
+            let Some(got) = step
+                .get("deploy")
+                .and_then(|deploy| outcome(&folder, deploy))
+            else {
+                continue;
+            };
+            compared += 1;
+            let expected = expectation(&step["expect"]);
+            let file = format!("{name} {}", step["deploy"]["files"]);
+            let listed = DEVIATIONS.iter().any(|(file_of, _)| *file_of == file);
+            if (got.starts_with(expected)) == listed {
+                let why = step["why"].as_str().unwrap_or("");
+                failures.push(format!("{file}: expected {expected} ({why}), got {got}"));
+            }
+        }
+    }
+    assert!(compared >= 160, "{compared} deployments are compared");
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+fn expectation(expect: &Value) -> &str {
+    if *expect == json!("ok") || expect.get("ok").is_some() {
+        return "accepted";
+    }
+    expect["rejection"].as_str().expect("a rejection")
+}
+
+/// `None` when there is something in it that Skep does not have yet.
+fn outcome(folder: &Path, deploy: &Value) -> Option<String> {
+    let mut rig = Rig::new();
+    let command = command("deploy", &Arguments(deploy), folder, Key::NONE).ok()?;
+    match rig.send(command) {
+        Ok(_) => Some("accepted".to_string()),
+        Err(rejection) if rejection.reason.contains("not supported by this release") => None,
+        Err(rejection) => Some(format!("{}: {}", rejection.kind.as_str(), rejection.reason)),
+    }
+}

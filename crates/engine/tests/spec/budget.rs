@@ -1,0 +1,245 @@
+//! One command does not keep the partition: what is over its budget goes on in later batches, and what can never fit is an
+//! incident.
+
+use crate::support::*;
+use skep_model::builder::Bpmn;
+use skep_protocol::command::*;
+
+/// A process with a parallel gateway that leads to so many service tasks.
+fn wide(id: &str, tasks: usize, task: impl Fn(Bpmn, usize) -> Bpmn) -> Bpmn {
+    let mut bpmn = Bpmn::process(id).start("s").parallel("fork");
+    for i in 0..tasks {
+        bpmn = task(bpmn.from("fork"), i);
+        bpmn = bpmn.end(format!("e{i}"));
+    }
+    bpmn
+}
+
+fn plain(bpmn: Bpmn, i: usize) -> Bpmn {
+    bpmn.service_task(format!("t{i}"), "work")
+}
+
+fn small() -> Bpmn {
+    Bpmn::process("small").start("s").end("e")
+}
+
+#[test]
+fn a_wide_fork_lets_others_have_their_turn() {
+    let mut rig = Rig::with(wide("p", 3000, plain));
+    rig.deploy(small());
+    rig.interrupted = true;
+    rig.create("p", "{}");
+    let jobs = rig.intents("JOB").len();
+    assert!((1..3000).contains(&jobs), "{jobs} jobs in the first batch");
+    let other = rig.create("small", "{}");
+    assert_eq!(rig.completed(other), ["s", "e", "small"]);
+    let mut turns = 0;
+    while rig.run_work() {
+        turns += 1;
+    }
+    assert!(turns > 2);
+    assert_eq!(
+        rig.jobs("work").len() + rig.jobs("work").len() + rig.jobs("work").len(),
+        3000
+    );
+}
+
+#[test]
+fn what_is_left_survives_a_restart() {
+    let mut rig = Rig::with(wide("p", 3000, plain));
+    rig.interrupted = true;
+    let instance = rig.create("p", "{}");
+    loop {
+        // The follower, which has only seen the events, carries on.
+        let partition = &mut rig.partitions[0];
+        std::mem::swap(&mut partition.engine, &mut partition.twin);
+        if !rig.run_work() {
+            break;
+        }
+    }
+    assert_eq!(rig.intents("JOB").len(), 3000);
+    rig.cancel(instance).unwrap();
+    while rig.run_work() {
+        let partition = &mut rig.partitions[0];
+        std::mem::swap(&mut partition.engine, &mut partition.twin);
+    }
+    rig.assert_terminated(instance);
+}
+
+#[test]
+fn a_cancel_of_many_ends_also_those_that_go_on_meanwhile() {
+    let mut rig = Rig::with(wide("p", 3000, |bpmn, i| {
+        plain(bpmn, i).service_task(format!("u{i}"), "next")
+    }));
+    let instance = rig.create("p", "{}");
+    let jobs = rig.jobs("work");
+    rig.interrupted = true;
+    rig.cancel(instance).unwrap();
+    let last = jobs.last().unwrap();
+    rig.complete(last, "{}");
+    while rig.run_work() {}
+    rig.interrupted = false;
+    assert!(rig.jobs("next").is_empty());
+    rig.assert_terminated(instance);
+}
+
+#[test]
+fn a_step_of_a_continuation_counts_once_when_its_element_is_gone() {
+    let mut rig = Rig::with(wide("p", 3000, plain));
+    rig.interrupted = true;
+    let instance = rig.create("p", "{}");
+    rig.cancel(instance).unwrap();
+    while rig.run_work() {}
+    rig.interrupted = false;
+    rig.settle(1);
+    rig.assert_terminated(instance);
+}
+
+/// Sizes of the batches that are written while `act` runs.
+fn batches(rig: &mut Rig, act: impl FnOnce(&mut Rig)) -> Vec<usize> {
+    rig.record_batches();
+    rig.batches.clear();
+    act(rig);
+    rig.batches.iter().map(|(_, batch)| batch.len()).collect()
+}
+
+#[test]
+fn large_variables_times_many_mappings_are_many_batches() {
+    let mut rig = Rig::with(wide("p", 40, |bpmn, i| {
+        plain(bpmn, i).input("=large", "local")
+    }));
+    let large = "x".repeat(1_000_000);
+    let sizes = batches(&mut rig, |rig| {
+        rig.create("p", &format!(r#"{{"large":"{large}"}}"#));
+    });
+    assert!(sizes.len() >= 20, "{} batches", sizes.len());
+    let largest = sizes.iter().max().unwrap();
+    assert!(*largest < 4_000_000, "{largest} bytes");
+    assert_eq!(rig.intents("JOB").len(), 40);
+}
+
+#[test]
+fn a_process_that_calls_itself_with_large_variables_is_stopped_by_its_depth() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .call_activity("again", "p")
+        .end("e");
+    let mut rig = Rig::with(bpmn);
+    let large = "x".repeat(600_000);
+    let mut instance = None;
+    let sizes = batches(&mut rig, |rig| {
+        instance = Some(rig.create("p", &format!(r#"{{"large":"{large}"}}"#)));
+    });
+    assert!(*sizes.iter().max().unwrap() < 4_000_000);
+    assert_eq!(rig.incident().kind, "CALLED_ELEMENT_ERROR");
+    rig.cancel(instance.unwrap()).unwrap();
+    rig.assert_terminated(instance.unwrap());
+}
+
+#[test]
+fn mappings_whose_results_are_too_large_are_an_incident() {
+    let mut bpmn = Bpmn::process("p").start("s").service_task("t", "work");
+    for i in 0..8 {
+        bpmn = bpmn.input("=for i in 1..20 return large", &format!("v{i}"));
+    }
+    let mut rig = Rig::with(bpmn.end("e"));
+    let large = "x".repeat(300_000);
+    let sizes = batches(&mut rig, |rig| {
+        rig.create("p", &format!(r#"{{"large":"{large}"}}"#));
+    });
+    assert!(*sizes.iter().max().unwrap() < 4_000_000);
+    let incident = rig.incident();
+    assert_eq!(
+        (&*incident.kind, &*incident.element),
+        ("IO_MAPPING_ERROR", "t")
+    );
+    assert!(incident.message.contains("bytes"), "{}", incident.message);
+}
+
+#[test]
+fn variables_that_are_too_large_for_a_called_process_are_an_incident() {
+    let mut rig = Rig::new();
+    rig.deploy(Bpmn::process("child").start("s").end("e"));
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .service_task("t", "work")
+        .call_activity("call", "child")
+        .end("e");
+    rig.deploy(bpmn);
+    let instance = rig.create("p", "{}");
+    let large = "x".repeat(2_000_000);
+    for i in 0..10 {
+        rig.set_variables(instance, &format!(r#"{{"v{i}":"{large}"}}"#), false);
+    }
+    let activate = ActivateJobs {
+        job_type: "work".into(),
+        worker: "w".into(),
+        timeout: MINUTE,
+        max_jobs: 1,
+        fetch_variables: vec!["none".into()],
+    };
+    let job = match rig.send(Command::ActivateJobs(activate)).unwrap() {
+        skep_protocol::Response::JobsActivated { mut jobs, .. } => jobs.remove(0),
+        other => panic!("{other:?}"),
+    };
+    rig.complete(&job, "{}");
+    let incident = rig.incident();
+    assert_eq!(
+        (&*incident.kind, &*incident.element),
+        ("IO_MAPPING_ERROR", "call")
+    );
+    for i in 0..10 {
+        rig.set_variables(instance, &format!(r#"{{"v{i}":0}}"#), false);
+    }
+    rig.resolve(incident.key).unwrap();
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn a_large_message_for_many_processes_goes_out_in_turns() {
+    let mut rig = Rig::new();
+    for i in 0..12 {
+        let bpmn = Bpmn::process(format!("p{i}"))
+            .start("s")
+            .catch_message("catch", "m", "=\"k\"")
+            .end("e");
+        rig.deploy(bpmn);
+        rig.create(&format!("p{i}"), "{}");
+    }
+    let large = format!(r#"{{"large":"{}"}}"#, "x".repeat(600_000));
+    let sizes = batches(&mut rig, |rig| {
+        rig.publish("m", "k", 0, &large);
+    });
+    assert!(*sizes.iter().max().unwrap() < 4_000_000);
+    assert_eq!(rig.open_instances(), []);
+    assert_eq!(rig.intents("MESSAGE"), ["PUBLISHED", "EXPIRED"]);
+}
+
+#[test]
+fn large_messages_that_end_at_once_are_many_batches() {
+    let mut rig = Rig::with(small());
+    let large = format!(r#"{{"large":"{}"}}"#, "x".repeat(600_000));
+    for i in 0..12 {
+        rig.publish("m", &i.to_string(), MINUTE, &large);
+    }
+    let sizes = batches(&mut rig, |rig| rig.advance(2 * MINUTE));
+    assert!(*sizes.iter().max().unwrap() < 4_000_000);
+    assert_eq!(rig.intents("MESSAGE").len(), 24);
+}
+
+#[test]
+fn pushed_jobs_with_large_variables_leave_in_turns() {
+    let mut rig = Rig::with(wide("p", 20, plain));
+    rig.streams.open("work", 100);
+    rig.interrupted = true;
+    rig.create("p", &format!(r#"{{"large":"{}"}}"#, "x".repeat(1_000_000)));
+    let first = rig.streams.take().len();
+    assert!((1..8).contains(&first), "{first} jobs in the first turn");
+    let mut pushed = first;
+    while rig.run_work() {
+        let jobs = rig.streams.take().len();
+        assert!(jobs < 8, "{jobs} jobs in one turn");
+        pushed += jobs;
+    }
+    assert_eq!(pushed, 20);
+}

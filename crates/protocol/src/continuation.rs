@@ -1,0 +1,57 @@
+//! The work of a command that is over its budget: steps that wait for a later batch.
+
+use serde::{Deserialize, Serialize};
+
+use crate::key::Key;
+
+/// An element of the scope's process is to be activated within the scope.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Activation {
+    pub scope: Key,
+    pub element: u32,
+    /// The sequence flow that leads here; `None` for joins and start events.
+    pub via: Option<u32>,
+    /// Sequence flow tokens that the activation consumes.
+    pub consumed_flows: u32,
+}
+
+/// One step in the life of an element instance.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Step {
+    Activate(Activation),
+    /// The target of this trigger (PROCESS_EVENT TRIGGERING) is activated.
+    ActivateTriggered(Key),
+    /// The element has what it waited for.
+    Complete(Key),
+    /// It leaves by this sequence flow alone.
+    CompleteInto(Key, u32),
+    Terminate(Key),
+    /// The children of a scope end, this one first; with none, the oldest.
+    TerminateChildren {
+        scope: Key,
+        next: Key,
+    },
+    /// The last child of a terminating scope has ended.
+    Terminated(Key),
+    /// A published message goes to the subscriptions that wait for it.
+    CorrelateMessage(Key),
+}
+
+/// A step with the number of steps that led to it since something waited: a loop that never waits shows by it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct QueuedStep {
+    pub step: Step,
+    pub chain: u32,
+}
+
+/// CONTINUED: so many steps of the continuation were taken off its front, and these came behind its end. One without steps
+/// is over. The record's key names the continuation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ContinuationValue {
+    pub taken: u32,
+    pub steps: Vec<QueuedStep>,
+}
