@@ -32,10 +32,7 @@ fn one(cx: &mut Context<'_>, step: Step, chain: u32) {
         Step::TerminateChildren { scope, next } => terminate_children(cx, scope, next),
         Step::Terminated(key) => lifecycle::terminated(cx, key),
         Step::CorrelateMessage(key) => message_side::correlate_next(cx, key),
-        Step::Activate(_)
-        | Step::ActivateTriggered(_)
-        | Step::Complete(_)
-        | Step::CompleteInto(..)
+        Step::Activate(_) | Step::ActivateTriggered(_) | Step::Complete(_)
             if is_too_much(cx, chain) =>
         {
             put_off(cx, step)
@@ -46,8 +43,7 @@ fn one(cx: &mut Context<'_>, step: Step, chain: u32) {
             }
         }
         Step::ActivateTriggered(key) => activate_triggered(cx, key),
-        Step::Complete(key) => lifecycle::complete(cx, key, None),
-        Step::CompleteInto(key, flow) => lifecycle::complete(cx, key, Some(ElementIndex(flow))),
+        Step::Complete(key) => lifecycle::complete(cx, key),
     }
 }
 
@@ -73,7 +69,7 @@ fn put_off(cx: &mut Context<'_>, step: Step) {
                 el
             })
         }
-        Step::Complete(key) | Step::CompleteInto(key, _) => Subject::load(cx, key),
+        Step::Complete(key) => Subject::load(cx, key),
         Step::Terminate(_)
         | Step::TerminateChildren { .. }
         | Step::Terminated(_)
