@@ -38,6 +38,10 @@ pub enum Command {
     CancelProcessInstance {
         process_instance_key: Key,
     },
+    /// Stops an instance for good, but for its cancellation.
+    BanInstance {
+        process_instance_key: Key,
+    },
     ActivateJobs(ActivateJobs),
     CompleteJob {
         job_key: Key,
@@ -230,6 +234,7 @@ impl Command {
             }
             Command::DeleteResource { .. }
             | Command::CancelProcessInstance { .. }
+            | Command::BanInstance { .. }
             | Command::UpdateJob { .. }
             | Command::ResolveIncident { .. }
             | Command::PinClock { .. }
@@ -248,6 +253,7 @@ impl Command {
                 | Command::ThrowError(_)
                 | Command::UpdateJob { .. }
                 | Command::CancelProcessInstance { .. }
+                | Command::BanInstance { .. }
                 | Command::ResolveIncident { .. }
         )
     }
