@@ -19,7 +19,7 @@ help: ## this list
 
 run: build ## build the release binary and start a server with its defaults (ARGS="…" adds flags)
 	@echo
-	@echo "Starting Skep: REST on 8080, gRPC on 26500, management on 9600. Ctrl+C stops it. Then, in another terminal:"
+	@echo "Starting Skep on 127.0.0.1: REST on 8080, gRPC on 26500, management on 9600. Ctrl+C stops it. Then, in another terminal:"
 	@echo
 	@echo "  $(SKEP) deploy examples/first-process.bpmn"
 	@echo "  $(SKEP) start order --variables '{\"orderId\": \"o-1\", \"amount\": 99}'"

@@ -1,26 +1,22 @@
-//! Who may come in: a slot for each request in the broker's hands, and a budget for the bytes of larger bodies.
+//! Who may come in: a slot for each request in the broker's hands, and room for the bytes of larger bodies.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use skep_protocol::Failure;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::budget::Budget;
 use crate::config::{GatewayConfig, OverloadPolicy};
-
-/// Bodies up to this size need no budget: they fit in what a connection holds anyway.
-pub const FREE_BODY_BYTES: usize = 16 << 10;
-
-/// The budget counts in units of this many bytes.
-const UNIT: usize = 1 << 10;
 
 /// The gate of one front end.
 #[derive(Debug)]
 pub struct Gate {
     slots: Arc<Semaphore>,
-    bytes: Arc<Semaphore>,
-    byte_units: usize,
+    pub budget: Budget,
     waiting: AtomicUsize,
+    patience: Duration,
     queue_capacity: usize,
     policy: OverloadPolicy,
 }
@@ -29,36 +25,23 @@ pub struct Gate {
 #[derive(Debug)]
 pub struct Slot(#[allow(dead_code)] OwnedSemaphorePermit);
 
-/// Bytes of the budget, held as long as the body (or what was decoded from it) lives in the gateway.
-#[derive(Debug)]
-pub struct Bytes(#[allow(dead_code)] OwnedSemaphorePermit);
-
-impl Bytes {
-    /// Gives back what a body of unknown length did not need.
-    pub fn shrink_to(&mut self, bytes: usize) {
-        let surplus = self.0.num_permits().saturating_sub(bytes.div_ceil(UNIT));
-        drop(self.0.split(surplus));
-    }
-}
-
 impl Gate {
     pub fn new(config: &GatewayConfig) -> Gate {
-        let largest = config.max_message_size.max(config.multipart.max_size);
-        let byte_units = config.max_buffered_bytes.max(largest).div_ceil(UNIT);
-        let byte_units = byte_units
-            .min(u32::MAX as usize)
-            .min(Semaphore::MAX_PERMITS);
         Gate {
             slots: Arc::new(Semaphore::new(config.executor.slots())),
-            bytes: Arc::new(Semaphore::new(byte_units)),
-            byte_units,
+            budget: Budget::new(config),
             waiting: AtomicUsize::new(0),
+            patience: config.request_timeout,
             queue_capacity: config.executor.queue_capacity,
             policy: config.executor.policy,
         }
     }
 
-    /// Takes a slot, or waits for one, first come, first served. `finishing` requests are never refused.
+    /// Takes a slot, or waits for one, first come, first served, at most the time that an answer may take. `finishing`
+    /// requests wait however long the queue is.
+    ///
+    /// # Errors
+    /// `ResourceExhausted` when the queue is full or no slot came in time.
     pub async fn enter(&self, finishing: bool) -> Result<Slot, Failure> {
         if let Ok(permit) = Arc::clone(&self.slots).try_acquire_owned() {
             return Ok(Slot(permit));
@@ -70,22 +53,18 @@ impl Gate {
                  Send the request again later, or raise camunda.api.rest.executor.*"
             )));
         }
-        acquire(&self.slots, 1).await.map(Slot)
-    }
-
-    /// Takes the budget for a body, or waits for it. `None` for a body that needs none.
-    pub async fn reserve(&self, bytes: usize) -> Result<Option<Bytes>, Failure> {
-        if bytes <= FREE_BODY_BYTES {
-            return Ok(None);
+        let slot = Arc::clone(&self.slots).acquire_owned();
+        // Boxed: the request's future stays small, and mostly there is a slot at once.
+        match Box::pin(tokio::time::timeout(self.patience, slot)).await {
+            Ok(Ok(permit)) => Ok(Slot(permit)),
+            Ok(Err(_)) => Err(Failure::Unavailable("The gateway is stopping.".to_string())),
+            Err(_) => Err(Failure::ResourceExhausted(format!(
+                "The gateway works on as many requests as it is configured to, and none was answered within {} ms; nothing was \
+                 done. Send the request again later.",
+                self.patience.as_millis()
+            ))),
         }
-        let units = bytes.div_ceil(UNIT).min(self.byte_units) as u32;
-        acquire(&self.bytes, units).await.map(|p| Some(Bytes(p)))
     }
-}
-
-async fn acquire(semaphore: &Arc<Semaphore>, n: u32) -> Result<OwnedSemaphorePermit, Failure> {
-    let acquired = Arc::clone(semaphore).acquire_many_owned(n).await;
-    acquired.map_err(|_| Failure::Unavailable("The gateway is stopping.".to_string()))
 }
 
 /// Counts a waiting request, also when its future is dropped.
@@ -155,16 +134,18 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn large_bodies_share_a_budget_and_small_ones_need_none() {
-        let gate = Gate::new(&GatewayConfig {
-            max_buffered_bytes: 10 << 20,
-            ..GatewayConfig::default()
-        });
-        let mut all = gate.reserve(10 << 20).await.unwrap().unwrap();
-        assert!(gate.reserve(FREE_BODY_BYTES).await.unwrap().is_none());
-        let mut next = Box::pin(gate.reserve(1 << 20));
-        assert!(waits(&mut next));
-        all.shrink_to(9 << 20);
-        assert!(next.await.unwrap().is_some());
+    async fn nobody_waits_for_a_slot_without_end() {
+        let gate = Gate {
+            patience: Duration::ZERO,
+            ..gate(1, OverloadPolicy::CallerRuns)
+        };
+        let _first = gate.enter(false).await.unwrap();
+        for finishing in [false, true] {
+            let refused = gate.enter(finishing).await;
+            assert!(
+                matches!(refused, Err(Failure::ResourceExhausted(_))),
+                "{refused:?}"
+            );
+        }
     }
 }

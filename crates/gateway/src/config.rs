@@ -21,10 +21,10 @@ pub struct GatewayConfig {
     pub long_polling: LongPolling,
     /// `camunda.api.rest.executor.*`; each front end has its own slots of this number.
     pub executor: ExecutorConfig,
-    /// Bytes of request bodies above 16 KiB that one front end holds at a time. At the bound a body is not read further,
-    /// so that the client waits. At least the largest request.
+    /// Bytes of request bodies above 16 KiB that one front end holds at a time, as far as they have arrived. At the bound a
+    /// body is not read further, so that the client waits, at most `body_timeout`. One body at a time may go beyond it.
     pub max_buffered_bytes: usize,
-    /// Time for a request body to arrive once its head was read.
+    /// Time for a request body to arrive once its head was read; `head_timeout` when others wait for its room.
     pub body_timeout: Duration,
     /// Open connections of one front end. Further ones wait in the system's queue until a place is free.
     pub max_connections: usize,
@@ -99,8 +99,8 @@ pub enum OverloadPolicy {
 impl Default for GatewayConfig {
     fn default() -> Self {
         GatewayConfig {
-            rest_addr: SocketAddr::from((Ipv4Addr::UNSPECIFIED, 8080)),
-            grpc_addr: SocketAddr::from((Ipv4Addr::UNSPECIFIED, 26500)),
+            rest_addr: SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)),
+            grpc_addr: SocketAddr::from((Ipv4Addr::LOCALHOST, 26500)),
             max_message_size: 4 << 20,
             multipart: MultipartLimits {
                 max_size: 10 << 20,

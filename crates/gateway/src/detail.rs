@@ -5,20 +5,14 @@
 
 use std::borrow::Cow;
 
-/// Bytes of a text that lists findings, in a problem body.
-pub const IN_BODY: usize = 16 << 10;
+use skep_protocol::findings::Limit;
+use skep_protocol::{Failure, Rejection};
 
-/// Bytes of such a text as it is encoded in a gRPC trailer; other headers need room beside it.
-pub const IN_HEADER: usize = 6 << 10;
+/// Bytes of a text that lists findings of a deployment, as it is encoded in a gRPC trailer; other headers need room beside it.
+const FINDINGS_IN_HEADER: usize = 6 << 10;
 
 /// Bytes of any other text: whatever is longer repeats input.
 const OTHER: usize = 4 << 10;
-
-/// What each finding of a deployment begins with.
-const FINDING: &str = "\n    - ERROR: ";
-
-/// Room for the line that says how many findings are left out.
-const ROOM_FOR_END: usize = 128;
 
 /// Bytes that a byte takes in a problem body.
 pub fn plain(_: u8) -> usize {
@@ -31,58 +25,55 @@ pub fn encoded(byte: u8) -> usize {
     if kept { 1 } else { 3 }
 }
 
-/// The text in at most `limit` bytes. Findings are left out from the end, by whole lines, with a last line that counts them;
-/// any other text loses its middle, as its beginning says what happened and its end what to do.
-pub fn bounded(text: &str, limit: usize, cost: fn(u8) -> usize) -> Cow<'_, str> {
-    let findings = text.contains(FINDING);
-    let limit = if findings { limit } else { limit.min(OTHER) };
+/// The text of a failure for a problem body. One that tells what is wrong with the resources of a deployment has its own bound.
+pub fn in_body(failure: &Failure) -> String {
+    let text = failure.to_string();
+    match findings(failure) {
+        Some(_) => text,
+        None => bounded(&text, plain).into_owned(),
+    }
+}
+
+/// The text of a failure for a gRPC trailer: of findings those that fit.
+pub fn in_header(failure: &Failure) -> String {
+    let text = failure.to_string();
+    let limit = Limit {
+        most: FINDINGS_IN_HEADER,
+        cost: encoded,
+        end: MARK_ROOM,
+        shorten: |text, room| without_middle(text, room, encoded),
+    };
+    match findings(failure) {
+        Some(rejection) if size(&text, encoded) > limit.most => rejection.with_findings(limit),
+        Some(_) => text,
+        None => bounded(&text, encoded).into_owned(),
+    }
+}
+
+fn findings(failure: &Failure) -> Option<&Rejection> {
+    match failure {
+        Failure::Rejected(rejection) if !rejection.findings.is_empty() => Some(rejection),
+        _ => None,
+    }
+}
+
+/// The text in a few kilobytes. A longer one loses its middle, as its beginning says what happened and its end what to do.
+pub fn bounded(text: &str, cost: fn(u8) -> usize) -> Cow<'_, str> {
     // Most texts are short: no need to count.
-    if text.len() <= limit / 3 || size(text, cost) <= limit {
+    if text.len() <= OTHER / 3 || size(text, cost) <= OTHER {
         return Cow::Borrowed(text);
     }
-    Cow::Owned(match findings {
-        true => by_lines(text, limit, cost),
-        false => without_middle(text, limit, cost),
-    })
+    Cow::Owned(without_middle(text, OTHER, cost))
 }
 
 fn size(text: &str, cost: fn(u8) -> usize) -> usize {
     text.bytes().map(cost).sum()
 }
 
-fn by_lines(text: &str, limit: usize, cost: fn(u8) -> usize) -> String {
-    let room = limit.saturating_sub(ROOM_FOR_END);
-    let (kept, _) = text.split_at(beginning(text, room, cost));
-    // The last line is broken, unless it ends just here.
-    let end = kept.rfind('\n').unwrap_or(0);
-    let (mut kept, mut left) = text.split_at(end);
-    let cut;
-    if !kept.contains(FINDING) {
-        // Not even one finding fits: then it is told without its middle.
-        let first = text.find(FINDING).map_or(0, |at| at + FINDING.len());
-        let rest = text.get(first..).unwrap_or_default();
-        let end = rest.find(FINDING).map_or(text.len(), |at| first + at);
-        (kept, left) = text.split_at(end);
-        cut = without_middle(kept, room, cost);
-        kept = &cut;
-    }
-    match left_out(left) {
-        0 => kept.to_string(),
-        n => format!("{kept}\n- and {n} further findings"),
-    }
-}
-
-/// How many findings are in a part of a text, those included that the text itself says it leaves out.
-fn left_out(part: &str) -> usize {
-    let further = |line: &str| -> Option<usize> {
-        let line = line.strip_prefix("- and ")?;
-        line.strip_suffix(" further findings")?.parse().ok()
-    };
-    part.matches(FINDING).count() + part.lines().filter_map(further).sum::<usize>()
-}
+/// Room for the line that says how much is left out.
+const MARK_ROOM: usize = 128;
 
 fn without_middle(text: &str, limit: usize, cost: fn(u8) -> usize) -> String {
-    const MARK_ROOM: usize = 128;
     let room = limit.saturating_sub(MARK_ROOM);
     let (head, rest) = text.split_at(beginning(text, room / 3 * 2, cost));
     let mut left = room / 3;
@@ -114,66 +105,78 @@ fn beginning(text: &str, room: usize, cost: fn(u8) -> usize) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use skep_protocol::findings::{Finding, Invalid};
+
     use super::*;
 
-    fn findings(n: usize, message: &str) -> String {
-        let mut text = "Expected to deploy, but:\n'a.bpmn':".to_string();
-        for i in 0..n {
-            text.push_str(&format!("\n- Element: e{i}{FINDING}{message} {i}."));
-        }
-        text
+    fn refused(n: usize, message: &str) -> Failure {
+        let finding = |i: usize| Finding {
+            process_id: None,
+            element_id: Some(format!("e{i}")),
+            element_type: None,
+            message: format!("{message} {i}."),
+            line: None,
+        };
+        let invalid = Invalid {
+            resource_name: "a.bpmn".into(),
+            findings: (0..n).map(finding).collect(),
+            further: 11,
+        };
+        Rejection::of_deployment("CREATE", vec![invalid]).into()
     }
 
     #[test]
     fn short_texts_stay() {
-        for text in ["", "why", &findings(3, "so")] {
-            assert_eq!(bounded(text, IN_HEADER, encoded), text);
+        for text in ["", "why"] {
+            assert_eq!(bounded(text, encoded), text);
         }
+        let failure = refused(3, "so");
+        assert_eq!(in_header(&failure), failure.to_string());
+        assert_eq!(in_body(&failure), failure.to_string());
     }
 
     #[test]
     fn findings_are_left_out_by_whole_lines_and_counted() {
-        for (limit, cost) in [(IN_BODY, plain as fn(u8) -> usize), (IN_HEADER, encoded)] {
-            let text = findings(200, &"Prüfung überfällig ".repeat(5));
-            let text = format!("{text}\n- and 11 further findings");
-            let cut = bounded(&text, limit, cost);
-            assert!(size(&cut, cost) <= limit, "{}", size(&cut, cost));
-            let shown = cut.matches(FINDING).count();
-            assert!(shown > 5, "{cut}");
-            let end = format!("\n- and {} further findings", 200 - shown + 11);
-            assert!(cut.ends_with(&end), "{cut}");
-            let whole = cut.strip_suffix(&end).expect("the end");
-            assert!(text.starts_with(&format!("{whole}\n")), "{whole}");
-        }
+        let message = "Prüfung überfällig ".repeat(5);
+        let failure = refused(100, &message);
+        let cut = in_header(&failure);
+        assert!(size(&cut, encoded) <= FINDINGS_IN_HEADER);
+        let shown = cut.matches("- ERROR: ").count();
+        assert!(shown > 5, "{cut}");
+        let end = format!("\n- and {} further findings", 100 - shown + 11);
+        let whole = cut.strip_suffix(&end).expect("the end");
+        let text = in_body(&failure);
+        assert!(text.starts_with(&format!("{whole}\n")), "{whole}");
     }
 
     #[test]
     fn one_long_finding_loses_its_middle() {
-        let text = findings(3, &"ü".repeat(5000));
-        let cut = bounded(&text, IN_HEADER, encoded);
-        assert!(size(&cut, encoded) <= IN_HEADER);
+        let cut = in_header(&refused(3, &"ü".repeat(5000)));
+        assert!(size(&cut, encoded) <= FINDINGS_IN_HEADER);
         assert!(
             cut.contains("characters left out") && cut.contains(" 0."),
             "{cut}"
         );
-        assert!(cut.ends_with("- and 2 further findings"), "{cut}");
+        assert!(cut.ends_with("- and 13 further findings"), "{cut}");
     }
 
     #[test]
     fn repeated_input_loses_its_middle_and_the_sentence_stays() {
         let text = format!("No process with id '{}' was found.", "y".repeat(100_000));
-        let cut = bounded(&text, IN_BODY, plain);
+        let cut = bounded(&text, plain);
         assert!(cut.len() <= OTHER, "{}", cut.len());
         assert!(cut.starts_with("No process with id 'yyy") && cut.ends_with("yyy' was found."));
     }
 
     proptest::proptest! {
         #[test]
-        fn no_text_is_larger_than_its_limit(text in r#"([aü\n ]{0,40}(\n    - ERROR: )?){0,40}"#, limit in 300usize..2000) {
+        fn no_text_is_larger_than_its_limit(text in r#"[aü\n ]{0,60}"#, times in 1usize..200, n in 1usize..40) {
+            let text = text.repeat(times);
             for cost in [plain as fn(u8) -> usize, encoded] {
-                let cut = bounded(&text, limit, cost);
-                proptest::prop_assert!(size(&cut, cost) <= limit);
+                proptest::prop_assert!(size(&bounded(&text, cost), cost) <= OTHER);
             }
+            let header = in_header(&refused(n, &text));
+            proptest::prop_assert!(size(&header, encoded) <= FINDINGS_IN_HEADER);
         }
     }
 }

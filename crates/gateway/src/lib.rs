@@ -9,15 +9,19 @@
 //! | What | Bound | At the bound |
 //! |---|---|---|
 //! | connections of a front end | [`GatewayConfig::max_connections`] | new ones wait in the listen queue |
-//! | requests between decoding and answer | [`ExecutorConfig::slots`] | they wait, or 503 ([`OverloadPolicy`]) |
-//! | bytes of larger request bodies | [`GatewayConfig::max_buffered_bytes`] | the body is not read further |
+//! | requests between decoding and answer | [`ExecutorConfig::slots`] | they wait at most [`GatewayConfig::request_timeout`], then 503; or 503 at once ([`OverloadPolicy`]) |
+//! | bytes of larger request bodies | [`GatewayConfig::max_buffered_bytes`] | the body is not read further; 503 after [`GatewayConfig::body_timeout`] |
 //! | one request | [`GatewayConfig::max_message_size`], [`MultipartLimits`] | 413, `RESOURCE_EXHAUSTED` |
 //! | jobs on their way on a stream | [`GatewayConfig::job_stream_credit`] | no more are pushed |
 //!
-//! Requests that wait for something that the client asked to wait for (long polls, job streams, `awaitCompletion`) hold
-//! neither a slot nor buffered bytes while they wait.
+//! A command takes its slot and its bytes with it ([`Held`](skep_protocol::command::Held)): they are free when it was answered
+//! *and* the partition has taken it out of its inbox, so that clients that give up do not fill the inbox. Requests that wait
+//! for something that the client asked to wait for (long polls, job streams, `awaitCompletion`) hold neither while they wait
+//! for that.
 
 mod admission;
+mod body;
+mod budget;
 mod call;
 mod check;
 mod config;

@@ -252,6 +252,9 @@ fn parse_element<'x>(
     element::check_content(node, element_type, context);
     if element::has_mappings(element_type) {
         (element.inputs, element.outputs) = zeebe::io_mapping::parse(node, context);
+        if !element::has_inputs(element_type) {
+            element.inputs.clear();
+        }
     }
     if let Some(kind) = element::parse(node, element_type, context) {
         element.kind = kind;

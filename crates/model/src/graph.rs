@@ -106,6 +106,7 @@ pub struct Element {
     pub boundary_events: Vec<ElementIndex>,
     /// For a process or embedded sub-process: its none start event.
     pub none_start: Option<ElementIndex>,
+    /// One mapping per variable, in the order in which they take effect.
     pub inputs: Vec<Mapping>,
     pub outputs: Vec<Mapping>,
     pub kind: ElementKind,
@@ -251,10 +252,19 @@ impl TextValue {
     }
 }
 
-/// An input or output mapping.
+/// An input or output mapping: what one variable, or one part of an object, is set to.
 #[derive(Debug)]
 pub struct Mapping {
-    pub source: TextValue,
-    /// The target path, at least one name: `order.id` is `["order", "id"]`.
-    pub target: Vec<Arc<str>>,
+    pub target: Arc<str>,
+    pub source: MappingSource,
+}
+
+#[derive(Debug)]
+pub enum MappingSource {
+    /// The JSON text of a constant.
+    Constant(Arc<str>),
+    Expression(Expression),
+    /// Mappings whose targets are parts of this one: `order.id` is a mapping `id` within the object `order`. Nested at most
+    /// as deep as a target path may be long, 200 names.
+    Object(Vec<Mapping>),
 }

@@ -28,6 +28,6 @@ mod value;
 mod xml;
 mod zeebe;
 
-pub use error::{Finding, Invalid, MAX_REJECTION_BYTES, rejection_text};
 pub use graph::*;
 pub use resource::{Options, Resource, parse, parse_pinned};
+pub use skep_protocol::findings::{Finding, Invalid};

@@ -152,15 +152,28 @@ pub(crate) fn path(
         return None;
     }
     let names: Vec<Arc<str>> = raw.split('.').map(Arc::from).collect();
+    if names.len() > MAX_PATH_NAMES {
+        let message = format!(
+            "{what} '{}' has {} names, but at most {MAX_PATH_NAMES} are allowed: a variable nested deeper could not be read. \
+             Shorten it",
+            abbreviate(raw),
+            names.len()
+        );
+        findings.add(node, message);
+        return None;
+    }
     if let Some(word) = names
         .first()
         .filter(|name| RESERVED_WORDS.contains(&&***name))
     {
-        findings.add(node, format!("{what} '{raw}' uses the FEEL word '{word}' as a variable, which no expression could read. Choose another name"));
+        findings.add(node, format!("{what} '{}' uses the FEEL word '{word}' as a variable, which no expression could read. Choose another name", abbreviate(raw)));
         return None;
     }
     Some(names)
 }
+
+/// Names of a variable path: each but the first is a level of nesting, and no expression reads a value with more than 200.
+const MAX_PATH_NAMES: usize = 200;
 
 /// Words of the FEEL grammar, which cannot name a variable.
 const RESERVED_WORDS: [&str; 18] = [

@@ -2,6 +2,7 @@
 //!
 //! Both gateways decode into these types and know nothing else of the engine.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -16,6 +17,26 @@ pub struct Request {
     pub command: Command,
     /// Number given by the client; kept in the records that the command causes.
     pub operation_reference: Option<u64>,
+    /// What it occupies in its gateway.
+    pub held: Held,
+}
+
+/// What a request occupies in the gateway that took it in: a place among the requests under way, room for its bytes. It is
+/// given back when the last clone is dropped, so it belongs to whoever has the request: as long as a command waits in an
+/// inbox its gateway takes in that much less.
+#[derive(Clone, Default)]
+pub struct Held(Option<Arc<dyn Any + Send + Sync>>);
+
+impl Held {
+    pub fn new(what: impl Any + Send + Sync) -> Held {
+        Held(Some(Arc::new(what)))
+    }
+}
+
+impl std::fmt::Debug for Held {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.0.is_some() { "Held" } else { "Nothing" })
+    }
 }
 
 impl From<Command> for Request {
@@ -23,6 +44,7 @@ impl From<Command> for Request {
         Request {
             command,
             operation_reference: None,
+            held: Held::default(),
         }
     }
 }

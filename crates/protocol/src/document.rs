@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-pub use check::{MAX_DEPTH, MAX_NUMBER_EXPONENT};
+pub use check::{MAX_DEPTH, MAX_NUMBER_EXPONENT, readable};
 
 /// JSON text of one value. Cheap to clone, so that request, log and state share one copy.
 pub type JsonText = Arc<str>;
@@ -64,6 +64,10 @@ impl Document {
 
     pub fn entries(&self) -> &[(Arc<str>, JsonText)] {
         &self.entries
+    }
+
+    pub fn into_entries(self) -> impl Iterator<Item = (Arc<str>, JsonText)> {
+        self.entries.into_iter()
     }
 
     /// About how many bytes it takes in memory.

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+use crate::findings::{self, Invalid, Limit};
+
 /// Why a command was refused by the engine. Ids are those of the record model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[repr(u8)]
@@ -41,6 +43,56 @@ pub struct Rejection {
     /// Name of the refused intent, for instance `COMPLETE`.
     pub intent: &'static str,
     pub reason: Cow<'static, str>,
+    /// What is wrong with the resources of a deployment; the reason tells it as text. Empty for all else.
+    pub findings: Vec<Invalid>,
+}
+
+/// Bytes of a deployment's rejection reason.
+pub const MAX_REJECTION_BYTES: usize = 12_288;
+
+const NOT_DEPLOYED: &str =
+    "Expected to deploy new resources, but encountered the following errors:";
+
+impl Rejection {
+    pub fn new(
+        kind: RejectionType,
+        intent: &'static str,
+        reason: impl Into<Cow<'static, str>>,
+    ) -> Rejection {
+        Rejection {
+            kind,
+            intent,
+            reason: reason.into(),
+            findings: Vec::new(),
+        }
+    }
+
+    /// A deployment that is refused because of what is wrong with its resources. The reason has at most
+    /// [`MAX_REJECTION_BYTES`].
+    pub fn of_deployment(intent: &'static str, findings: Vec<Invalid>) -> Rejection {
+        let limit = Limit {
+            most: MAX_REJECTION_BYTES,
+            cost: |_| 1,
+            end: 64,
+            shorten: |text, room| {
+                let end = text.floor_char_boundary(room);
+                format!("{}…", text.get(..end).unwrap_or_default())
+            },
+        };
+        Rejection {
+            kind: RejectionType::InvalidArgument,
+            intent,
+            reason: findings::text(NOT_DEPLOYED, &findings, limit).into(),
+            findings,
+        }
+    }
+
+    /// The text of the refusal with those findings that there is room for.
+    pub fn with_findings(&self, limit: Limit) -> String {
+        let (intent, kind) = (self.intent, self.kind.as_str());
+        let beginning = format!("Command '{intent}' rejected with code '{kind}': {NOT_DEPLOYED}");
+        findings::text(&beginning, &self.findings, limit)
+    }
 }
 
 /// A request that got no positive answer.

@@ -12,6 +12,7 @@ pub mod continuation;
 pub mod document;
 pub mod failure;
 pub mod fields;
+pub mod findings;
 pub mod intent;
 pub mod json;
 pub mod key;

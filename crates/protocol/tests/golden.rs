@@ -150,11 +150,7 @@ fn batch() -> Vec<u8> {
     }
     all_samples!(events);
     writer.command(Key::new(3, 9), ValueType::Job, 1, None);
-    let rejection = Rejection {
-        kind: RejectionType::NotFound,
-        intent: "COMPLETE",
-        reason: "no such job".into(),
-    };
+    let rejection = Rejection::new(RejectionType::NotFound, "COMPLETE", "no such job");
     writer.rejection(Key::new(3, 9), ValueType::Job, 1, &rejection);
     writer.take().unwrap()
 }

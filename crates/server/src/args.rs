@@ -27,7 +27,7 @@ pub struct ConfigArgs {
     /// Number of partitions; fixed for the life of the data directory [default: 1].
     #[arg(long)]
     partitions: Option<u32>,
-    /// Address that all three interfaces listen on [default: 0.0.0.0].
+    /// Address that all three interfaces listen on; 0.0.0.0 opens them to other machines [default: 127.0.0.1].
     #[arg(long)]
     address: Option<IpAddr>,
     /// Port of REST; 0 takes a free one [default: 8080].

@@ -1,5 +1,6 @@
 //! `skep serve`: wiring of broker, gateways and management.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -82,23 +83,30 @@ async fn serve(loaded: Loaded, logs: Arc<Logs>, started: Instant) -> anyhow::Res
         env!("CARGO_PKG_VERSION"),
         started.elapsed().as_millis()
     );
-    println!("  REST        http://localhost:{}/v2", rest.port());
-    println!("  gRPC        localhost:{}", grpc.port());
+    println!("  REST        http://{rest}/v2");
+    println!("  gRPC        {grpc}");
     println!(
-        "  management  http://localhost:{}{}/health",
-        management_addr.port(),
+        "  management  http://{management_addr}{}/health",
         settings.base_path
     );
     println!("  data        {}", settings.broker.directory.display());
-    println!("{}", next_steps(rest.port()));
+    println!("{}", next_steps(rest));
     tracing::info!(
-        rest = rest.port(),
-        grpc = grpc.port(),
-        management = management_addr.port(),
+        %rest,
+        %grpc,
+        management = %management_addr,
         data = %settings.broker.directory.display(),
         partitions = settings.broker.partitions,
         "started"
     );
+    let listening = [
+        ("REST", rest),
+        ("gRPC", grpc),
+        ("management", management_addr),
+    ];
+    if let Some(warning) = open_to_others(&listening) {
+        tracing::warn!("{warning}");
+    }
 
     let stopping = management.clone();
     let shutdown = async move {
@@ -135,11 +143,29 @@ async fn open_broker(settings: &Settings) -> anyhow::Result<Arc<Broker>> {
     })
 }
 
-fn next_steps(rest: u16) -> String {
-    let address = if rest == 8080 {
-        String::new()
-    } else {
-        format!(" --address http://localhost:{rest}")
+/// What an operator has to know when other machines reach a port: nobody is asked who he is.
+fn open_to_others(listening: &[(&str, SocketAddr)]) -> Option<String> {
+    let open = listening
+        .iter()
+        .filter(|(_, addr)| !addr.ip().is_loopback());
+    let open: Vec<_> = open
+        .map(|(name, addr)| format!("{name} ({addr})"))
+        .collect();
+    (!open.is_empty()).then(|| {
+        format!(
+            "open to other machines without authentication: {}. Whoever reaches these ports can deploy and start processes, read \
+             and change their variables, and stop work. Let a firewall or a proxy decide who does, or listen on 127.0.0.1 \
+             (--address, or server.address, camunda.api.grpc.address, management.server.address)",
+            open.join(", ")
+        )
+    })
+}
+
+fn next_steps(rest: SocketAddr) -> String {
+    let address = match (rest.ip(), rest.port()) {
+        (ip, 8080) if ip.is_loopback() || ip.is_unspecified() => String::new(),
+        (ip, port) if ip.is_unspecified() => format!(" --address http://localhost:{port}"),
+        _ => format!(" --address http://{rest}"),
     };
     let skep = std::env::args()
         .next()
@@ -172,5 +198,39 @@ impl Signals {
             _ = terminate.recv() => "SIGTERM",
             _ = interrupt.recv() => "SIGINT",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Settings;
+
+    fn warning(rest: &str, management: &str) -> Option<String> {
+        let socket = |address: &str| SocketAddr::new(address.parse().unwrap(), 9);
+        open_to_others(&[("REST", socket(rest)), ("management", socket(management))])
+    }
+
+    #[test]
+    fn a_fresh_server_is_reached_from_its_own_machine_only() {
+        let settings = Settings::default();
+        for listen in [settings.rest, settings.grpc, settings.management] {
+            assert!(listen.address.is_loopback(), "{listen:?}");
+        }
+    }
+
+    #[test]
+    fn ports_that_others_reach_are_named() {
+        assert_eq!(warning("127.0.0.1", "::1"), None);
+        let all = warning("0.0.0.0", "192.168.0.7").unwrap();
+        assert!(
+            all.contains("REST (0.0.0.0:9), management (192.168.0.7:9)"),
+            "{all}"
+        );
+        let one = warning("127.0.0.1", "::").unwrap();
+        assert!(
+            !one.contains("REST (") && one.contains("management ([::]:9)"),
+            "{one}"
+        );
     }
 }

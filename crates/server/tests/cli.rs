@@ -150,7 +150,10 @@ fn a_process_is_deployed_started_and_seen_in_the_log() {
         assert_eq!(refused.status.code(), Some(1));
         let errors = stderr(&refused);
         assert!(errors.contains("nothing was deployed"), "{errors}");
-        assert!(errors.contains("nowhere"), "{errors}");
+        let lines: Vec<&str> = errors.lines().collect();
+        assert!(lines.contains(&"'bad.bpmn':"), "{errors}");
+        let finding = |line: &&str| line.starts_with("    - ERROR: ") && line.contains("nowhere");
+        assert!(lines.iter().any(finding), "{errors}");
 
         let ended = with(&["start", "quick", "--variables", "{\"a\":1}", "--await"]);
         assert!(ended.status.success(), "{}", stderr(&ended));

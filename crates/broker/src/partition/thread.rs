@@ -2,6 +2,7 @@
 //! written by the log's writer thread and by short-lived checkpoint threads.
 
 mod checkpoints;
+mod inbox;
 mod log;
 mod open;
 mod panic_place;
@@ -15,7 +16,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
+use bytes::Bytes;
+use crossbeam_channel::Sender;
 use parking_lot::Mutex;
 use skep_engine::state::State;
 use skep_engine::{Engine, EngineConfig, RemoteCommand, RequestId, StreamId, header_of};
@@ -41,12 +43,16 @@ use crate::flow_control::{Place, RequestLimit};
 use crate::job_streams::{Stream, StreamRegistry};
 use crate::metrics::{Context, PartitionMetrics, WorkCounter, nanos};
 
+pub use self::inbox::Inbox;
+use self::inbox::Incoming;
 use self::open::open_engine;
 pub use self::open::start;
 use self::panics::Panics;
 
 /// Commands taken out of the inbox for one batch.
 const MAX_BATCH_COMMANDS: usize = 256;
+/// Time after which no further command is taken: what became durable, ticks and answers have their turn.
+const TURN: Duration = Duration::from_millis(2);
 /// Jobs pushed in one go when a stream has room again.
 const PUSH_BURST: usize = 64;
 /// Replica ticks; an election takes 20 of them.
@@ -86,20 +92,6 @@ pub enum Message {
     Stop,
 }
 
-/// The sending half of a partition's inbox.
-///
-/// The channel has no bound of its own: clients' commands have their [`Place`] before they get here, and the rest is the
-/// partition's own work.
-#[derive(Clone, Debug)]
-pub struct Inbox(Sender<Message>);
-
-impl Inbox {
-    pub fn send(&self, message: Message) {
-        // A stopped partition drops its messages; dropped responders tell their clients.
-        let _ = self.0.send(message);
-    }
-}
-
 #[derive(Debug)]
 pub struct PartitionHandle {
     pub inbox: Inbox,
@@ -120,7 +112,7 @@ impl PartitionHandle {
         let status = Arc::new(PartitionStatus::new(partition, limit));
         status.fail(reason);
         Arc::new(PartitionHandle {
-            inbox: Inbox(unbounded().0),
+            inbox: Inbox::closed(),
             status,
             metrics,
             thread: Mutex::new(None),
@@ -184,7 +176,7 @@ pub struct Partition {
     log_reader: LogReader,
     kv: Arc<Mutex<FjallKv>>,
     pending_rows: PendingRows,
-    inbox: Receiver<Message>,
+    inbox: Incoming,
     own_inbox: Inbox,
     backlog: VecDeque<Message>,
     streams: StreamRegistry,
@@ -212,6 +204,8 @@ pub struct Partition {
     /// Nothing is due before: the partition is under pressure.
     rest_until: i64,
     wakers: Vec<std::task::Waker>,
+    /// Committed records that the metrics have not counted yet.
+    uncounted: Vec<Bytes>,
     panics: Panics,
     /// The revision of the banned instances that the status shows.
     shown_bans: Option<u64>,
@@ -263,38 +257,48 @@ impl Partition {
         }
     }
 
-    /// Takes what has arrived; waits when there is nothing to do.
+    /// Takes what has arrived; waits when there is nothing to do. What was reported leads to answers, which leave before
+    /// anything else is evaluated.
     fn take_messages(&mut self) -> Result<(), CoreError> {
+        let mut reported = false;
+        while let Some(report) = self.inbox.report() {
+            self.handle(report)?;
+            reported = true;
+        }
+        if reported {
+            return Ok(());
+        }
+        let started = Instant::now();
         let mut taken = 0;
-        while self.can_process() && taken < MAX_BATCH_COMMANDS {
+        while self.can_process() && !self.turn_is_over(started, taken) {
             match self.backlog.pop_front() {
                 Some(message) => self.evaluate(message)?,
                 None => break,
             }
             taken += 1;
         }
-        let idle = taken == 0;
-        let first = if idle {
-            match self.inbox.recv_timeout(self.idle_time()) {
-                Ok(message) => Some(message),
-                Err(RecvTimeoutError::Timeout) => None,
-                Err(RecvTimeoutError::Disconnected) => {
-                    self.stopping = true;
-                    None
-                }
-            }
-        } else {
-            self.inbox.try_recv().ok()
-        };
-        let mut next = first;
-        while let Some(message) = next {
-            self.handle(message, &mut taken)?;
-            if taken >= MAX_BATCH_COMMANDS || self.core.engine().batch_size() >= BATCH_BYTES {
-                break;
-            }
-            next = self.inbox.try_recv().ok();
+        if taken == 0
+            && let Some(first) = self.inbox.wait(self.idle_time())
+        {
+            self.handle(first)?;
+            taken += 1;
+        }
+        // The time of a turn does not begin with what was waited for.
+        let started = if taken == 1 { Instant::now() } else { started };
+        while !self.turn_is_over(started, taken)
+            && let Some(message) = self.inbox.work()
+        {
+            self.handle(message)?;
+            taken += 1;
         }
         Ok(())
+    }
+
+    fn turn_is_over(&self, started: Instant, taken: usize) -> bool {
+        taken >= MAX_BATCH_COMMANDS
+            || self.core.engine().batch_size() >= BATCH_BYTES
+            || self.inbox.has_report()
+            || started.elapsed() >= TURN
     }
 
     fn can_process(&self) -> bool {
@@ -303,7 +307,7 @@ impl Partition {
             && self.core.engine().batch_size() < BATCH_BYTES
     }
 
-    fn handle(&mut self, message: Message, taken: &mut usize) -> Result<(), CoreError> {
+    fn handle(&mut self, message: Message) -> Result<(), CoreError> {
         match message {
             Message::Log(report) => self.log_report(report)?,
             Message::StreamOpened(stream) => {
@@ -327,7 +331,6 @@ impl Partition {
             work => {
                 // Order is kept: nothing overtakes what waits for room.
                 if self.backlog.is_empty() && self.can_process() {
-                    *taken += 1;
                     self.evaluate(work)?;
                 } else {
                     self.backlog.push_back(work);

@@ -1,55 +1,15 @@
 //! Expressions against the variables of a scope.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use skep_feel::{
-    Binding, EvalContext, Evaluation, Expression, Number, Scope, Value, Warning, WarningCode,
-};
+use skep_feel::{EvalContext, Evaluation, Expression, Number, Value, Warning, WarningCode};
 use skep_model::TextValue;
-use skep_protocol::document::JsonText;
 use skep_protocol::value::ErrorType;
 use skep_protocol::{Document, Key, Rejection, RejectionType, Response};
-use smallvec::SmallVec;
 
 use super::bpmn::Problem;
 use super::evaluated::{self, Evaluated};
-use super::{Context, Outcome, reject};
-
-/// Up to so many variables a look at each is cheaper than an index.
-const FEW: usize = 16;
-
-/// The variables that an expression may ask for.
-struct Named {
-    list: SmallVec<[(Arc<str>, JsonText); 4]>,
-    /// By name, when there are more than [`FEW`].
-    index: HashMap<Arc<str>, usize>,
-}
-
-impl Named {
-    fn new(list: SmallVec<[(Arc<str>, JsonText); 4]>) -> Named {
-        let indexed = if list.len() > FEW {
-            list.as_slice()
-        } else {
-            &[]
-        };
-        let names = indexed.iter().enumerate().map(|(i, (n, _))| (n.clone(), i));
-        Named {
-            index: names.collect(),
-            list,
-        }
-    }
-}
-
-impl Scope for Named {
-    fn get(&self, name: &str) -> Option<Binding<'_>> {
-        let (_, value) = match self.index.is_empty() {
-            true => self.list.iter().find(|(n, _)| &**n == name)?,
-            false => self.list.get(*self.index.get(name)?)?,
-        };
-        Some(Binding::Json(value))
-    }
-}
+use super::{Context, Named, Outcome, reject};
 
 fn eval_context(cx: &Context<'_>) -> EvalContext {
     EvalContext {
@@ -68,24 +28,23 @@ pub(crate) fn evaluate<'e>(
     cx: &mut Context<'_>,
     expression: &'e Expression,
     scope: Key,
-    overlay: &[(Arc<str>, JsonText)],
+    overlay: &Named,
 ) -> Result<Evaluated<'e>, String> {
-    let mut named = SmallVec::new();
+    let mut named = Named::default();
     for name in expression.variables() {
-        let hidden = overlay.iter().rev().find(|(n, _)| n == name);
-        let value = match hidden {
-            Some((_, value)) => Some(value.clone()),
+        let value = match overlay.value(name) {
+            Some(value) => Some(value.clone()),
             None => cx.state.elements.visible_variable(scope, name),
         };
         if let Some(value) = value {
-            named.push((name.clone(), value));
+            named.set(name.clone(), value);
         }
     }
     let Evaluation {
         value,
         warnings,
         steps,
-    } = expression.evaluate(&Named::new(named), &eval_context(cx));
+    } = expression.evaluate(&named, &eval_context(cx));
     cx.budget.take_evaluation(steps);
     let mut evaluated = Evaluated {
         value,
@@ -137,16 +96,15 @@ pub(crate) fn extract<'e>(
     expression: &'e Expression,
     scope: Key,
 ) -> Result<Evaluated<'e>, Problem> {
-    evaluate(cx, expression, scope, &[])
+    evaluate(cx, expression, scope, &Named::default())
         .map_err(|message| Problem::new(ErrorType::ExtractValueError, message))
 }
 
-/// A text, static or computed. Anything but a string (or, where `numbers`, a number) is an error.
+/// A text, static or computed. Anything but a string is an error.
 pub(crate) fn text(
     cx: &mut Context<'_>,
     value: &TextValue,
     scope: Key,
-    numbers: bool,
 ) -> Result<Arc<str>, Problem> {
     let expression = match value {
         TextValue::Static(text) => return Ok(text.clone()),
@@ -155,13 +113,11 @@ pub(crate) fn text(
     let evaluated = extract(cx, expression, scope)?;
     match &evaluated.value {
         Value::String(text) => Ok(text.clone()),
-        Value::Number(_) if numbers => Ok(evaluated.value.to_json().into()),
-        _ if numbers => Err(evaluated.is_not("'STRING' or 'NUMBER'")),
         _ => Err(evaluated.is_not("'STRING'")),
     }
 }
 
-/// The correlation key of a message that an element waits for: a text, or a number as text.
+/// The correlation key of a message that an element waits for: a text, or a number as in JSON, so that `1.0` and `1` meet.
 pub(crate) fn correlation_key(
     cx: &mut Context<'_>,
     expression: &Expression,
@@ -170,7 +126,7 @@ pub(crate) fn correlation_key(
     let evaluated = extract(cx, expression, scope)?;
     match &evaluated.value {
         Value::String(text) => Ok(text.clone()),
-        Value::Number(number) => Ok(number_as_key(number).into()),
+        Value::Number(_) => Ok(evaluated.value.to_json().into()),
         other => Err(evaluated.problem(format!(
             "Failed to extract the correlation key for '{}': The value must be either a string or a number, but was '{}'.",
             evaluated::shown(expression),
@@ -179,20 +135,12 @@ pub(crate) fn correlation_key(
     }
 }
 
-/// A number's text as a correlation key: its value without the zeros behind it, so that `1.0` and `1` meet.
-fn number_as_key(number: &Number) -> String {
-    let mut text = number.to_string();
-    if text.contains('.') && !text.contains('E') {
-        text.truncate(text.trim_end_matches('0').trim_end_matches('.').len());
-    }
-    text
-}
-
-/// A whole number, static or computed. What an expression yields behind the decimal point is cut off.
+/// A whole number, static or computed. What stands behind the decimal point is cut off.
 pub(crate) fn integer(cx: &mut Context<'_>, value: &TextValue, scope: Key) -> Result<i64, Problem> {
     let expression = match value {
         TextValue::Static(text) => {
-            return text.trim().parse().map_err(|_| {
+            let number = text.trim().parse::<Number>().ok();
+            return number.and_then(|n| n.trunc_i64()).ok_or_else(|| {
                 let message = format!("Expected '{text}' to be a whole number, but it is not.");
                 Problem::new(ErrorType::ExtractValueError, message)
             });
@@ -248,7 +196,7 @@ pub(crate) fn evaluate_for_client(
     };
     let parsed = Expression::parse(text)
         .map_err(|e| invalid(format!("Failed to parse expression '{expression}': {e}")))?;
-    let named = Named::new(variables.entries().iter().cloned().collect());
+    let named: Named = variables.entries().iter().cloned().collect();
     let Evaluation {
         value, warnings, ..
     } = parsed.evaluate(&named, &eval_context(cx));

@@ -11,12 +11,14 @@ pub(crate) mod expression;
 pub(crate) mod incident;
 pub(crate) mod job;
 pub(crate) mod message;
+mod named;
 pub(crate) mod not_found;
 pub(crate) mod process_instance;
 pub(crate) mod timer;
 pub(crate) mod variable;
 
 pub(crate) use context::{Context, Volatile};
+pub(crate) use named::Named;
 
 use skep_protocol::{Rejection, RejectionType};
 use std::borrow::Cow;
@@ -29,9 +31,5 @@ pub(crate) fn reject(
     intent: &'static str,
     reason: impl Into<Cow<'static, str>>,
 ) -> Rejection {
-    Rejection {
-        kind,
-        intent,
-        reason: reason.into(),
-    }
+    Rejection::new(kind, intent, reason)
 }

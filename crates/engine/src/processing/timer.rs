@@ -24,14 +24,15 @@ pub(crate) fn trigger(cx: &mut Context<'_>, key: Key) {
         return;
     };
     let target = ElementIndex(timer.target_element);
+    events::trigger(cx, &el, target, Vec::new());
     // R0 repeats nothing: it fires once, and not without end.
     if !matches!(timer.repetitions, 0 | 1)
+        && cx.state.elements.get(el.key).is_some()
         && let Some(next) = next_of_cycle(cx, &el, &timer)
     {
         let key = cx.next_key();
         cx.event(key, TimerIntent::Created, &next);
     }
-    events::trigger(cx, &el, target, Vec::new());
 }
 
 /// The element cannot be reached any more and takes its timers with it when it ends; until then this one rests.

@@ -338,8 +338,8 @@ fn tags_and_business_id_stay_with_the_instance() {
 fn the_operation_reference_stands_in_the_command_record() {
     let (mut rig, ..) = versions();
     let request = Request {
-        command: with(|_| {}).into_command(),
         operation_reference: Some(4711),
+        ..with(|_| {}).into_command().into()
     };
     let now = rig.now;
     rig.partitions[0]

@@ -24,6 +24,98 @@ fn a_later_input_sees_the_earlier_ones() {
 }
 
 #[test]
+fn of_two_sources_for_one_target_the_last_is_evaluated_in_the_place_of_the_first() {
+    let mut rig = Rig::with(task(|t| {
+        t.input("=assert(a, false)", "x")
+            .input("=x + 1", "y")
+            .input("=a + 1", "x")
+    }));
+    rig.create("p", r#"{"a":1}"#);
+    assert_eq!(rig.job("work").variables, r#"{"x":2,"y":3,"a":1}"#);
+}
+
+#[test]
+fn a_value_and_its_parts_replace_each_other() {
+    let mut rig = Rig::with(task(|t| {
+        t.input("={b: 1, c: 2}", "v")
+            .input("=3", "v.c")
+            .output("=1", "w.x")
+            .output("={y: 2}", "w")
+    }));
+    let instance = rig.create("p", r#"{"w":{"kept":true}}"#);
+    let job = rig.job("work");
+    assert!(
+        job.variables.contains(r#""v":{"c":3}"#),
+        "{}",
+        job.variables
+    );
+    rig.complete(&job, "{}");
+    assert_eq!(rig.variable(instance, "w").unwrap(), r#"{"y":2}"#);
+}
+
+#[test]
+fn an_input_without_source_is_null() {
+    let mut rig = Rig::with(task(|t| t.input("", "a")));
+    rig.create("p", r#"{"a":1}"#);
+    assert_eq!(rig.job("work").variables, r#"{"a":null}"#);
+}
+
+#[test]
+fn inputs_of_an_end_event_have_no_effect() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .end("e")
+        .input("=assert(a, false)", "b")
+        .output("=b", "c");
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", r#"{"a":1}"#);
+    assert_eq!(rig.variable(instance, "c").unwrap(), "null");
+    rig.assert_completed(instance);
+}
+
+/// As deep as a value may be, and as a path may be long.
+#[test]
+fn a_long_target_path_sets_what_expressions_read() {
+    let path = vec!["a"; 200].join(".");
+    let mut rig = Rig::with(task(|t| {
+        t.input("=1", &path).input(&format!("={path}"), "x")
+    }));
+    rig.create("p", "{}");
+    assert!(rig.job("work").variables.ends_with(r#""x":1}"#));
+}
+
+#[test]
+fn a_result_nested_too_deep_is_an_incident() {
+    let path = vec!["a"; 150].join(".");
+    let mut rig = Rig::with(task(|t| t.input("=v", &path)));
+    let v = format!("{}{}", "[".repeat(100), "]".repeat(100));
+    rig.create("p", &format!(r#"{{"v":{v}}}"#));
+    let incident = rig.incident();
+    assert_eq!(incident.kind, "IO_MAPPING_ERROR");
+    assert!(
+        incident
+            .message
+            .contains("nested deeper than the 200 levels")
+    );
+}
+
+/// 20,000 parts of one object: to read and write it again for each would take minutes.
+#[test]
+fn very_many_parts_of_one_object_are_set() {
+    let mut rig = Rig::with(task(|mut t| {
+        for i in 0..20_000 {
+            t = t.output("=x", &format!("o.v{i}"));
+        }
+        t
+    }));
+    let instance = rig.create("p", r#"{"o":{"kept":true,"v7":0}}"#);
+    rig.work("work", r#"{"x":1}"#);
+    let o = rig.variable(instance, "o").unwrap();
+    assert!(o.starts_with(r#"{"kept":true,"v7":1,"v0":1,"#));
+    assert_eq!(o.matches(':').count(), 20_001);
+}
+
+#[test]
 fn inputs_build_nested_values() {
     let mut rig = Rig::with(task(|t| {
         t.input("=1", "order.id").input("=2", "order.item.count")
@@ -61,6 +153,22 @@ fn a_missing_variable_maps_to_null() {
     let mut rig = Rig::with(task(|t| t.input("=missing", "a")));
     rig.create("p", "{}");
     assert_eq!(rig.job("work").variables, r#"{"a":null}"#);
+}
+
+/// Workers tell whole numbers from others by their text.
+#[test]
+fn a_number_that_an_expression_yields_has_no_zeros_at_its_end() {
+    let mut rig = Rig::with(task(|t| {
+        t.input("=x", "whole")
+            .input("={list: [x, y, 0.00]}", "nested")
+            .input("=y + 1", "sum")
+    }));
+    rig.create("p", r#"{"x":1.0,"y":1.50}"#);
+    let variables = rig.job("work").variables;
+    assert_eq!(
+        variables,
+        r#"{"whole":1,"nested":{"list":[1,1.5,0]},"sum":2.5,"x":1.0,"y":1.50}"#
+    );
 }
 
 #[test]

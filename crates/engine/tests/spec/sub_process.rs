@@ -90,3 +90,29 @@ fn one_that_is_empty_but_for_its_start_completes_at_once() {
     let instance = rig.create("p", "{}");
     rig.assert_completed(instance);
 }
+
+/// As deep as models may be nested, on a stack as small as threads have.
+#[test]
+fn sub_processes_nest_as_deep_as_a_model_may_be() {
+    fn nest(bpmn: Bpmn, depth: usize) -> Bpmn {
+        let start = format!("s{depth}");
+        let bpmn = bpmn.start(&start);
+        let bpmn = match depth {
+            0 => bpmn.service_task("task", "work"),
+            _ => bpmn.sub_process(format!("sub{depth}"), |sub| nest(sub, depth - 1)),
+        };
+        bpmn.end(format!("e{depth}"))
+    }
+    let bpmn = nest(Bpmn::process("p"), 250);
+    let thread = std::thread::Builder::new().stack_size(1 << 20);
+    let run = || {
+        let mut rig = Rig::with(bpmn);
+        let instance = rig.create("p", "{}");
+        rig.work("work", r#"{"a":1}"#);
+        rig.assert_completed(instance);
+        let instance = rig.create("p", "{}");
+        rig.cancel(instance).unwrap();
+        rig.assert_terminated(instance);
+    };
+    thread.spawn(run).unwrap().join().unwrap();
+}

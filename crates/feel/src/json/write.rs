@@ -30,7 +30,8 @@ fn write(value: &Value, out: &mut impl Write) -> fmt::Result {
         Value::Null | Value::Function(_) => out.write_str("null"),
         Value::Boolean(true) => out.write_str("true"),
         Value::Boolean(false) => out.write_str("false"),
-        Value::Number(number) => write!(out, "{number}"),
+        // `1.0` is a whole number to clients that tell whole numbers from others by their text.
+        Value::Number(number) => write!(out, "{}", number.clone().strip_zeros(0)),
         Value::String(text) => write_string(out, text),
         Value::List(items) => {
             out.write_char('[')?;

@@ -165,7 +165,10 @@ impl Number {
             exponent,
         } = self.parts();
         let mut exponent = i64::from(exponent);
-        if mantissa == 0 || exponent >= 0 || mantissa % 10 != 0 {
+        if mantissa == 0 {
+            return Number::small(0, (-exponent).clamp(0, i64::from(keep)) as u8);
+        }
+        if exponent >= 0 || mantissa % 10 != 0 {
             return self;
         }
         while exponent < -i64::from(keep) && mantissa % 10 == 0 {

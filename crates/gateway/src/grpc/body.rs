@@ -8,109 +8,183 @@ use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use parking_lot::Mutex;
-use skep_protocol::Failure;
 use skep_protocol::service::BoxFuture;
 use tokio::time::Sleep;
 use tonic::Status;
 
 use super::status::status;
-use crate::admission::{self, FREE_BODY_BYTES};
+use crate::body::{Arriving, Broken};
+use crate::budget::{FREE_BODY_BYTES, Share};
 use crate::call::{FrontEnd, Stopwatch};
 
-/// What travels beside a message: when the call began, and its part of the budget.
+/// What travels beside a message: when the call began, and its share of the room for bodies.
 #[derive(Debug)]
 pub struct CallContext {
     pub watch: Stopwatch,
-    budget: Mutex<Option<admission::Bytes>>,
+    share: Mutex<Share>,
 }
 
 impl CallContext {
     pub fn new(watch: Stopwatch) -> CallContext {
         CallContext {
             watch,
-            budget: Mutex::new(None),
+            share: Mutex::default(),
         }
     }
 
-    pub fn take_budget(&self) -> Option<admission::Bytes> {
-        self.budget.lock().take()
+    pub fn take_share(&self) -> Share {
+        std::mem::take(&mut self.share.lock())
     }
 }
 
-type Reservation = BoxFuture<'static, Result<Option<admission::Bytes>, Failure>>;
-
-/// A message that is read no further than its size limit, its part of the budget and its time allow.
+/// A message that is handed on when it is whole, and read no further than its size limit, the room and its time allow.
 pub struct MessageBody {
-    inner: Incoming,
+    /// Away while the message is collected.
+    inner: Option<Incoming>,
     front: Arc<FrontEnd>,
-    context: Arc<CallContext>,
     stage: Stage,
     /// Only made for a message that is not there at once.
     deadline: Option<Pin<Box<Sleep>>>,
 }
 
 enum Stage {
-    /// The message's length is not known yet.
-    Start,
-    /// The message is large: its first piece waits for budget.
-    Reserving {
-        reservation: Reservation,
-        first: Bytes,
-    },
-    Reading,
+    /// The one message of a call is to come.
+    Start(Arc<CallContext>),
+    /// It did not come in one piece, is large, or may become so when it is unpacked.
+    Collecting(BoxFuture<'static, (Incoming, Result<Bytes, Status>)>),
+    /// It is handed on; no other may follow.
+    Whole,
+    /// As many messages as there are; the service limits them.
+    Stream,
 }
 
 /// A gRPC message begins with a flag and its length in four bytes.
 const PREFIX: usize = 5;
 
+/// No byte of deflate unpacks to more than this many.
+const UNPACKED: usize = 1032;
+
+/// The flag and the length.
+fn prefix(bytes: &[u8]) -> Option<(bool, usize)> {
+    let (prefix, _) = bytes.split_first_chunk::<PREFIX>()?;
+    let [flag, length @ ..] = *prefix;
+    Some((flag != 0, u32::from_be_bytes(length) as usize))
+}
+
 impl MessageBody {
-    pub fn new(inner: Incoming, front: Arc<FrontEnd>, context: Arc<CallContext>) -> MessageBody {
+    /// The body of a call with one message.
+    pub fn of_call(
+        inner: Incoming,
+        front: Arc<FrontEnd>,
+        context: Arc<CallContext>,
+    ) -> MessageBody {
         MessageBody {
-            inner,
+            inner: Some(inner),
             front,
-            context,
-            stage: Stage::Start,
+            stage: Stage::Start(context),
             deadline: None,
         }
     }
 
-    /// Looks at the first piece. `Some` when it may go on at once.
-    fn start(&mut self, first: Bytes) -> Result<Option<Bytes>, Status> {
-        let limit = self.front.config.max_message_size;
-        let length = match first
-            .get(1..PREFIX)
-            .and_then(|l| <[u8; 4]>::try_from(l).ok())
-        {
-            Some(length) => u32::from_be_bytes(length) as usize,
-            // Split inside its prefix: whoever does that is taken to send the largest message.
-            None => limit,
-        };
-        if length > limit {
-            return Err(Status::resource_exhausted(format!(
-                "The message has {length} bytes, but at most {limit} are allowed. Send less, or raise the limit."
-            )));
+    /// The body of a call whose service takes any number of small messages.
+    pub fn of_stream(inner: Incoming, front: Arc<FrontEnd>) -> MessageBody {
+        MessageBody {
+            inner: Some(inner),
+            front,
+            stage: Stage::Stream,
+            deadline: None,
         }
-        if length <= FREE_BODY_BYTES {
-            self.stage = Stage::Reading;
-            return Ok(Some(first));
-        }
-        let front = Arc::clone(&self.front);
-        let reservation = Box::pin(async move { front.gate.reserve(length).await });
-        self.stage = Stage::Reserving { reservation, first };
-        Ok(None)
     }
 
-    fn poll_deadline(&mut self, cx: &mut Context<'_>) -> Poll<Status> {
-        let timeout = self.front.config.body_timeout;
-        let sleep = || Box::pin(tokio::time::sleep(timeout));
-        let deadline = self.deadline.get_or_insert_with(sleep);
-        deadline.as_mut().poll(cx).map(|()| {
-            Status::deadline_exceeded(format!(
-                "The message did not arrive within {} s. Send the request again.",
-                timeout.as_secs()
-            ))
-        })
+    /// The next data or trailers, in time.
+    fn poll_inner(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+        let Some(inner) = &mut self.inner else {
+            return Poll::Ready(None);
+        };
+        match Pin::new(inner).poll_frame(cx) {
+            Poll::Ready(None) => Poll::Ready(None),
+            Poll::Ready(Some(Ok(frame))) => Poll::Ready(Some(Ok(frame))),
+            Poll::Ready(Some(Err(error))) => {
+                Poll::Ready(Some(Err(refusal(Broken::BrokeOff(error)))))
+            }
+            Poll::Pending => {
+                let timeout = self.front.config.body_timeout;
+                let sleep = || Box::pin(tokio::time::sleep(timeout));
+                let deadline = self.deadline.get_or_insert_with(sleep);
+                ready!(deadline.as_mut().poll(cx));
+                Poll::Ready(Some(Err(refusal(Broken::TooSlow(timeout)))))
+            }
+        }
     }
+
+    /// Looks at the first piece. `Some` when it is all, and may go on at once.
+    fn start(&mut self, context: Arc<CallContext>, first: Bytes) -> Option<Bytes> {
+        let whole = prefix(&first).is_some_and(|(packed, length)| {
+            !packed && length <= FREE_BODY_BYTES && first.len() == PREFIX + length
+        });
+        if whole {
+            self.stage = Stage::Whole;
+            return Some(first);
+        }
+        let front = Arc::clone(&self.front);
+        if let Some(mut inner) = self.inner.take() {
+            self.stage = Stage::Collecting(Box::pin(async move {
+                let collected = collect(&mut inner, &front, &context, first).await;
+                (inner, collected)
+            }));
+        }
+        None
+    }
+}
+
+/// The whole message; its share is left in the context.
+async fn collect(
+    inner: &mut Incoming,
+    front: &FrontEnd,
+    context: &CallContext,
+    first: Bytes,
+) -> Result<Bytes, Status> {
+    let limit = front.config.max_message_size;
+    let mut arriving = Arriving::new(&front.gate.budget, &front.config, first);
+    let read = arriving.fill(inner, PREFIX, PREFIX + limit).await;
+    read.map_err(refusal)?;
+    if let Some((packed, length)) = prefix(arriving.bytes()) {
+        if length > limit {
+            return Err(refusal(Broken::TooLarge(limit)));
+        }
+        let all = PREFIX + length;
+        let read = arriving.fill(inner, all, usize::MAX).await;
+        read.map_err(refusal)?;
+        if arriving.bytes().len() > all {
+            return Err(second_message());
+        }
+        if packed {
+            // What it unpacks to is known only then.
+            let unpacked = length.saturating_mul(UNPACKED).min(limit);
+            arriving.reserve(length + unpacked).await.map_err(refusal)?;
+        }
+    }
+    let (bytes, share) = arriving.finish();
+    *context.share.lock() = share;
+    Ok(bytes)
+}
+
+fn refusal(broken: Broken) -> Status {
+    match broken {
+        Broken::TooLarge(limit) => Status::resource_exhausted(format!(
+            "The message is larger than the {limit} bytes that are allowed. Send less, or raise the limit."
+        )),
+        Broken::TooSlow(time) => Status::deadline_exceeded(format!(
+            "The message did not arrive within {} s. Send the request again.",
+            time.as_secs()
+        )),
+        Broken::NoRoom(failure) => status(failure),
+        Broken::BrokeOff(error) => Status::cancelled(format!("The message broke off: {error}")),
+    }
+}
+
+fn second_message() -> Status {
+    Status::invalid_argument("The call has more than one message, but this rpc takes one.")
 }
 
 impl Body for MessageBody {
@@ -123,50 +197,36 @@ impl Body for MessageBody {
     ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
         let this = &mut *self;
         loop {
-            if let Stage::Reserving { reservation, first } = &mut this.stage {
-                let reserved = ready!(reservation.as_mut().poll(cx));
-                let first = std::mem::take(first);
-                this.stage = Stage::Reading;
-                return Poll::Ready(Some(match reserved {
-                    Ok(budget) => {
-                        *this.context.budget.lock() = budget;
-                        Ok(Frame::data(first))
-                    }
-                    Err(failure) => Err(status(failure)),
-                }));
+            if let Stage::Collecting(collected) = &mut this.stage {
+                let (inner, collected) = ready!(collected.as_mut().poll(cx));
+                this.inner = Some(inner);
+                this.stage = Stage::Whole;
+                return Poll::Ready(Some(collected.map(Frame::data)));
             }
-            let frame = match Pin::new(&mut this.inner).poll_frame(cx) {
-                Poll::Ready(None) => return Poll::Ready(None),
-                Poll::Ready(Some(Err(e))) => {
-                    let text = format!("The message broke off: {e}");
-                    return Poll::Ready(Some(Err(Status::cancelled(text))));
-                }
-                Poll::Ready(Some(Ok(frame))) => frame,
-                Poll::Pending => {
-                    let late = ready!(this.poll_deadline(cx));
-                    return Poll::Ready(Some(Err(late)));
-                }
+            let frame = match ready!(this.poll_inner(cx)) {
+                Some(Ok(frame)) => frame,
+                ended => return Poll::Ready(ended),
             };
-            if !matches!(this.stage, Stage::Start) {
-                return Poll::Ready(Some(Ok(frame)));
-            }
-            match frame.into_data() {
-                Ok(first) if !first.is_empty() => match this.start(first) {
-                    Ok(Some(first)) => return Poll::Ready(Some(Ok(Frame::data(first)))),
-                    Ok(None) => {}
-                    Err(refused) => return Poll::Ready(Some(Err(refused))),
-                },
-                Ok(_) => {}
-                Err(trailers) => return Poll::Ready(Some(Ok(trailers))),
+            let data = match (&this.stage, frame.into_data()) {
+                (Stage::Stream, Ok(data)) => return Poll::Ready(Some(Ok(Frame::data(data)))),
+                (_, Ok(data)) if data.is_empty() => continue,
+                (_, Ok(data)) => data,
+                (_, Err(trailers)) => return Poll::Ready(Some(Ok(trailers))),
+            };
+            let Stage::Start(context) = &this.stage else {
+                return Poll::Ready(Some(Err(second_message())));
+            };
+            if let Some(whole) = this.start(Arc::clone(context), data) {
+                return Poll::Ready(Some(Ok(Frame::data(whole))));
             }
         }
     }
 
     fn is_end_stream(&self) -> bool {
-        !matches!(self.stage, Stage::Reserving { .. }) && self.inner.is_end_stream()
+        self.inner.as_ref().is_some_and(Body::is_end_stream)
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.inner.size_hint()
+        SizeHint::default()
     }
 }

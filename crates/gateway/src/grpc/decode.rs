@@ -14,7 +14,11 @@ use crate::words;
 
 type Decoded = Result<Request, Failure>;
 
+/// Clients without variables send nothing, or what their JSON library makes of nothing.
 fn variables(text: &str) -> Result<Document, Failure> {
+    if text.trim_ascii() == "null" {
+        return Ok(Document::default());
+    }
     Document::parse(text).or_else(|e| match e {
         DocumentError::NotAnObject(why) => invalid(format!(
             "The field 'variables' must be the text of a JSON object, but {}. Send a JSON object as text.",
@@ -31,8 +35,8 @@ fn variables(text: &str) -> Result<Document, Failure> {
 
 fn referenced(command: Command, operation_reference: Option<u64>) -> Decoded {
     Ok(Request {
-        command,
         operation_reference,
+        ..command.into()
     })
 }
 

@@ -24,6 +24,7 @@ use tower::{Service, ServiceExt};
 
 use self::body::{CallContext, MessageBody};
 use self::service::GatewayService;
+use crate::budget::FREE_BODY_BYTES;
 use crate::call::{FrontEnd, Stopwatch};
 
 /// What the paths of the gateway's rpcs begin with.
@@ -52,7 +53,7 @@ impl GrpcServices {
         let (health, health_server) = tonic_health::server::health_reporter();
         let mut others: Vec<(&'static str, Other)> = vec![(
             "/grpc.health.v1.Health/",
-            BoxCloneSyncService::new(health_server),
+            BoxCloneSyncService::new(health_server.max_decoding_message_size(FREE_BODY_BYTES)),
         )];
         let reflection = || {
             tonic_reflection::server::Builder::configure()
@@ -63,11 +64,11 @@ impl GrpcServices {
             (Ok(v1), Ok(v1alpha)) => {
                 others.push((
                     "/grpc.reflection.v1.ServerReflection/",
-                    BoxCloneSyncService::new(v1),
+                    BoxCloneSyncService::new(v1.max_decoding_message_size(FREE_BODY_BYTES)),
                 ));
                 others.push((
                     "/grpc.reflection.v1alpha.ServerReflection/",
-                    BoxCloneSyncService::new(v1alpha),
+                    BoxCloneSyncService::new(v1alpha.max_decoding_message_size(FREE_BODY_BYTES)),
                 ));
             }
             (Err(error), _) | (_, Err(error)) => {
@@ -111,8 +112,11 @@ impl GrpcServices {
             .strip_prefix(GATEWAY)
             .map(rpcs::position);
         let (mut parts, body) = request.into_parts();
-        let body = MessageBody::new(body, Arc::clone(&self.front), Arc::clone(&context));
         let front = Arc::clone(&self.front);
+        let body = match rpc {
+            Some(Some(_)) => MessageBody::of_call(body, Arc::clone(&front), Arc::clone(&context)),
+            _ => MessageBody::of_stream(body, Arc::clone(&front)),
+        };
         let call = match rpc {
             Some(Some(_)) => {
                 parts.extensions.insert(Arc::clone(&context));

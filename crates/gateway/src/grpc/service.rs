@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use prost::Message;
 use skep_proto::gateway_protocol as pb;
 use skep_proto::gateway_protocol::gateway_server::Gateway;
-use skep_protocol::command::Request as BrokerRequest;
+use skep_protocol::command::{Held, Request as BrokerRequest};
 use skep_protocol::{Failure, Response as Answer};
 use tonic::{Request, Response, Status};
 
@@ -14,7 +15,7 @@ use super::rpcs::ACTIVATE_JOBS;
 use super::status::{not_yet, status};
 use super::stream::GrpcJobStream;
 use super::{decode, encode};
-use crate::admission;
+use crate::budget::Share;
 use crate::call::{FrontEnd, Stopwatch};
 use crate::undelivered::ActivationStream;
 
@@ -28,21 +29,26 @@ pub struct GatewayService {
 struct Call<T> {
     message: T,
     watch: Stopwatch,
-    budget: Option<admission::Bytes>,
+    share: Share,
 }
 
-impl<T> Call<T> {
+impl<T: Message> Call<T> {
     fn of(request: Request<T>) -> Call<T> {
         let context = request.extensions().get::<Arc<CallContext>>();
-        let (mut watch, budget) = match context {
-            Some(context) => (context.watch, context.take_budget()),
-            None => (Stopwatch::start(), None),
+        let (mut watch, mut share) = match context {
+            Some(context) => (context.watch, context.take_share()),
+            None => (Stopwatch::start(), Share::default()),
         };
         watch.decoded();
+        let message = request.into_inner();
+        // A compressed message took what it could at most unpack to.
+        if !share.is_empty() {
+            share.shrink_to(message.encoded_len());
+        }
         Call {
-            message: request.into_inner(),
+            message,
             watch,
-            budget,
+            share,
         }
     }
 }
@@ -53,7 +59,7 @@ impl GatewayService {
     }
 
     /// The way of a command: a slot, the broker, the answer.
-    async fn command<T>(
+    async fn command<T: Message>(
         &self,
         request: Request<T>,
         decode: impl FnOnce(T) -> Result<BrokerRequest, Failure>,
@@ -61,24 +67,26 @@ impl GatewayService {
         let Call {
             message,
             mut watch,
-            budget,
+            share,
         } = Call::of(request);
         let front = &self.front;
-        let decoded = decode(message).map_err(status)?;
+        let mut decoded = decode(message).map_err(status)?;
         watch.decoded();
         let finishing = decoded.command.is_finishing();
         let slot = front.gate.enter(finishing).await.map_err(status)?;
         watch.queued();
+        let held = Held::new((slot, share));
+        decoded.held = held.clone();
         let (result, timings) = front
             .execute(decoded, front.config.request_timeout, &watch)
             .await;
-        drop((slot, budget));
+        drop(held);
         front.book(&watch, &timings);
         result.map_err(status)
     }
 
     /// A command whose answer says no more than that it was carried out.
-    async fn done<T, A: Default>(
+    async fn done<T: Message, A: Default>(
         &self,
         request: Request<T>,
         decode: impl FnOnce(T) -> Result<BrokerRequest, Failure>,
@@ -88,7 +96,7 @@ impl GatewayService {
     }
 
     /// A command whose client asked to wait for more than its commit: it waits without a slot.
-    async fn waiting<T>(
+    async fn waiting<T: Message>(
         &self,
         request: Request<T>,
         decode: impl FnOnce(T) -> Result<BrokerRequest, Failure>,
@@ -97,12 +105,14 @@ impl GatewayService {
         let Call {
             message,
             mut watch,
-            budget,
+            share,
         } = Call::of(request);
         let front = &self.front;
-        let decoded = decode(message).map_err(status)?;
+        let mut decoded = decode(message).map_err(status)?;
         watch.decoded();
-        drop((front.gate.enter(false).await.map_err(status)?, budget));
+        let slot = front.gate.enter(false).await.map_err(status)?;
+        watch.queued();
+        decoded.held = Held::new((slot, share));
         let (result, _) = front.execute_waiting(decoded, timeout, &watch).await;
         result.map_err(status)
     }

@@ -16,12 +16,12 @@ pub fn status(failure: Failure) -> Status {
         Failure::Aborted(_) => Code::Aborted,
         Failure::Internal(_) => Code::Internal,
     };
-    Status::new(code, header_text(&failure.to_string()))
+    Status::new(code, detail::in_header(&failure))
 }
 
 /// A text that fits into the trailer that carries it.
 pub fn header_text(text: &str) -> String {
-    detail::bounded(text, detail::IN_HEADER, detail::encoded).into_owned()
+    detail::bounded(text, detail::encoded).into_owned()
 }
 
 fn rejected(kind: RejectionType) -> Code {

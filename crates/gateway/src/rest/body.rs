@@ -5,13 +5,15 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 
 use super::problem::Problem;
 use super::stream::JobLines;
-use crate::admission::{self, FREE_BODY_BYTES, Gate};
+use crate::body::{Arriving, Broken};
+use crate::budget::Share;
+use crate::call::FrontEnd;
 use crate::undelivered::Undelivered;
 
 /// Body of an answer.
@@ -84,52 +86,32 @@ impl Body for RestBody {
     }
 }
 
-/// A whole request body with its part of the budget.
+/// A whole request body with its share of the room for bodies.
 pub struct Received {
     pub bytes: Bytes,
-    pub budget: Option<admission::Bytes>,
+    pub share: Share,
 }
 
-/// Reads a body of at most `limit` bytes. A larger one waits for budget before more than [`FREE_BODY_BYTES`] of it are read.
+/// Reads a body of at most `limit` bytes.
 pub async fn read(
     body: &mut Incoming,
     limit: usize,
-    gate: &Gate,
-    timeout: Duration,
+    front: &FrontEnd,
 ) -> Result<Received, Problem> {
     if body.is_end_stream() {
         return Ok(Received {
             bytes: Bytes::new(),
-            budget: None,
+            share: Share::default(),
         });
     }
-    let announced = body
-        .size_hint()
-        .exact()
-        .map(|n| usize::try_from(n).unwrap_or(usize::MAX));
-    if announced.is_some_and(|n| n > limit) {
+    let announced = body.size_hint().exact();
+    if announced.is_some_and(|n| n > limit as u64) {
         return Err(Problem::too_large(limit));
     }
-    let mut collected = Collected {
-        limit,
-        announced: announced.unwrap_or(0),
-        ..Collected::default()
-    };
-    let mut budget = None;
-    if let Some(announced) = announced {
-        budget = gate.reserve(announced).await?;
-    } else {
-        let free = FREE_BODY_BYTES.min(limit);
-        if !in_time(timeout, collected.fill(body, free)).await? {
-            budget = gate.reserve(limit).await?;
-        }
-    }
-    in_time(timeout, collected.fill(body, usize::MAX)).await?;
-    let bytes = collected.finish();
-    if let Some(budget) = &mut budget {
-        budget.shrink_to(bytes.len());
-    }
-    Ok(Received { bytes, budget })
+    let mut arriving = Arriving::new(&front.gate.budget, &front.config, Bytes::new());
+    arriving.fill(body, usize::MAX, limit).await?;
+    let (bytes, share) = arriving.finish();
+    Ok(Received { bytes, share })
 }
 
 /// Bytes and time for which a body that is too large is taken in and thrown away.
@@ -157,81 +139,17 @@ pub fn drain(mut body: Incoming) {
     });
 }
 
-async fn in_time<T>(
-    timeout: Duration,
-    read: impl Future<Output = Result<T, Problem>>,
-) -> Result<T, Problem> {
-    let read = tokio::time::timeout(timeout, read).await;
-    read.unwrap_or_else(|_| Err(Problem::body_timeout(timeout.as_secs())))
-}
-
-/// What of a body has arrived. A body that arrives in one piece, as nearly all do, is not copied.
-#[derive(Default)]
-struct Collected {
-    limit: usize,
-    /// 0 when the client does not tell.
-    announced: usize,
-    first: Bytes,
-    rest: BytesMut,
-    ended: bool,
-}
-
-impl Collected {
-    fn len(&self) -> usize {
-        if self.rest.is_empty() {
-            self.first.len()
-        } else {
-            self.rest.len()
-        }
-    }
-
-    /// Reads until the end (true) or until at least `enough` bytes are there (false).
-    async fn fill(&mut self, body: &mut Incoming, enough: usize) -> Result<bool, Problem> {
-        while !self.ended && self.len() < enough {
-            let frame = std::future::poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx)).await;
-            match frame {
-                None => self.ended = true,
-                Some(Ok(frame)) => {
-                    if let Ok(data) = frame.into_data() {
-                        self.push(data)?;
-                    }
-                    self.ended = body.is_end_stream();
-                }
-                Some(Err(e)) => {
-                    return Err(Problem::new(
-                        http::StatusCode::BAD_REQUEST,
-                        "INVALID_ARGUMENT",
-                        format!("The request body broke off: {e}. Send the request again."),
-                    ));
-                }
-            }
-        }
-        Ok(self.ended)
-    }
-
-    fn push(&mut self, data: Bytes) -> Result<(), Problem> {
-        if data.len() > self.limit - self.len() {
-            return Err(Problem::too_large(self.limit));
-        }
-        if self.first.is_empty() && self.rest.is_empty() {
-            self.first = data;
-            return Ok(());
-        }
-        if self.rest.is_empty() {
-            self.rest
-                .reserve(self.announced.max(self.first.len() + data.len()));
-            self.rest.extend_from_slice(&self.first);
-            self.first = Bytes::new();
-        }
-        self.rest.extend_from_slice(&data);
-        Ok(())
-    }
-
-    fn finish(self) -> Bytes {
-        if self.rest.is_empty() {
-            self.first
-        } else {
-            self.rest.freeze()
+impl From<Broken> for Problem {
+    fn from(broken: Broken) -> Problem {
+        match broken {
+            Broken::TooLarge(limit) => Problem::too_large(limit),
+            Broken::TooSlow(time) => Problem::body_timeout(time.as_secs()),
+            Broken::NoRoom(failure) => failure.into(),
+            Broken::BrokeOff(error) => Problem::new(
+                http::StatusCode::BAD_REQUEST,
+                "INVALID_ARGUMENT",
+                format!("The request body broke off: {error}. Send the request again."),
+            ),
         }
     }
 }

@@ -83,8 +83,8 @@ fn command(command: Command, front: &FrontEnd) -> Decoded {
 fn referenced(command: Command, operation_reference: Option<u64>, front: &FrontEnd) -> Decoded {
     Decoded::Command {
         request: Request {
-            command,
             operation_reference,
+            ..command.into()
         },
         timeout: front.config.request_timeout,
         waits: false,

@@ -19,6 +19,7 @@ use http::header::{CONNECTION, CONTENT_TYPE, EXPECT, HeaderMap};
 use http::request::Parts;
 use http::{HeaderValue, Request, Response, StatusCode, Version};
 use hyper::body::Incoming;
+use skep_protocol::command::Held;
 use skep_protocol::service::Timings;
 use skep_protocol::{ActivatedJob, Command};
 
@@ -54,12 +55,13 @@ pub async fn handle(
         }
         Found::Nothing => (NO_ROUTE, Err(Problem::unknown_path(path))),
     };
-    let mut response = answered.unwrap_or_else(|problem| problem.into_response(path));
-    let status = response.status().as_u16();
     // A body that was not read to its end makes the connection useless for the next request.
-    if matches!(status, 408 | 413) && parts.version < Version::HTTP_2 {
+    let unread = matches!(&answered, Err(problem) if problem.unread_body);
+    let mut response = answered.unwrap_or_else(|problem| problem.into_response(path));
+    if unread && parts.version < Version::HTTP_2 {
         response.headers_mut().insert(CONNECTION, CLOSE);
     }
+    let status = response.status().as_u16();
     front.metrics.http.observe(route, status, watch.total_ns());
     Ok(response)
 }
@@ -107,10 +109,11 @@ async fn ask_broker(
     if !http_body::Body::is_end_stream(&body) {
         check_content_type(content_type, expected)?;
     }
-    let received = body::read(&mut body, limit, &front.gate, config.body_timeout).await;
+    let received = body::read(&mut body, limit, front).await;
     let received = match received {
         Ok(received) => received,
-        Err(problem) => {
+        Err(mut problem) => {
+            problem.unread_body = true;
             // Who waits to be asked for the body does not send it.
             if problem.status == StatusCode::PAYLOAD_TOO_LARGE && !headers.contains_key(EXPECT) {
                 body::drain(body);
@@ -135,35 +138,42 @@ async fn ask_broker(
         }
         op => decode::decode(op, parameter, &received.bytes, front)?,
     };
-    // What was decoded has its own copy; the budget goes on with the request.
-    let budget = received.budget;
+    // What was decoded has its own copy; the share goes on with the request.
+    let share = received.share;
     drop(received.bytes);
     watch.decoded();
     match decoded {
         Decoded::Command {
-            request,
+            mut request,
             timeout,
             waits: false,
             echo,
         } => {
+            let held = Held::new((slot, share));
+            request.held = held.clone();
             let (result, timings) = front.execute(request, timeout, watch).await;
-            let response = encode::response(result?, echo)?;
-            drop((slot, budget));
+            let answer = match result {
+                Ok(response) => encode::response(response, echo),
+                Err(failure) => Err(failure),
+            };
+            drop(held);
             front.book(watch, &timings);
-            Ok(response)
+            Ok(answer?)
         }
         Decoded::Command {
-            request,
+            mut request,
             timeout,
             waits: true,
             echo,
         } => {
-            drop((slot, budget));
-            let (result, Timings { .. }) = front.execute_waiting(request, timeout, watch).await;
+            request.held = Held::new((slot, share));
+            // Boxed: what few requests need must not make the future of each larger.
+            let answered = Box::pin(front.execute_waiting(request, timeout, watch));
+            let (result, Timings { .. }) = answered.await;
             Ok(encode::response(result?, echo)?)
         }
         Decoded::Activate { command, wait } => {
-            drop((slot, budget));
+            drop((slot, share));
             let jobs = front.activate(command, wait).await?;
             let mut body = String::new();
             encode::jobs(&mut body, &jobs);
@@ -172,7 +182,7 @@ async fn ask_broker(
             Ok(encode::json(body).map(|body| body.with_jobs(undelivered)))
         }
         Decoded::Stream(spec) => {
-            drop((slot, budget));
+            drop((slot, share));
             let lines = JobLines::new(front.open_job_stream(spec), config.stream_keep_alive);
             let mut response = Response::new(RestBody::Jobs(lines));
             response.headers_mut().insert(CONTENT_TYPE, ND_JSON);

@@ -20,6 +20,8 @@ pub struct Problem {
     pub detail: String,
     /// For 405: the methods that the path has.
     pub allow: Option<String>,
+    /// The request's body was not read to its end.
+    pub unread_body: bool,
 }
 
 impl Problem {
@@ -27,8 +29,9 @@ impl Problem {
         Problem {
             status,
             title,
-            detail: detail.into(),
+            detail: detail::bounded(&detail.into(), detail::plain).into_owned(),
             allow: None,
+            unread_body: false,
         }
     }
 
@@ -93,13 +96,12 @@ impl Problem {
 
     /// The answer to a request for `path`.
     pub fn into_response(self, path: &str) -> Response<RestBody> {
-        let detail = detail::bounded(&self.detail, detail::IN_BODY, detail::plain);
-        let mut body = String::with_capacity(160 + detail.len() + path.len());
+        let mut body = String::with_capacity(160 + self.detail.len() + path.len());
         Object::write(&mut body, |o| {
             o.text("type", "about:blank");
             o.text("title", self.title);
             o.number("status", i64::from(self.status.as_u16()));
-            o.text("detail", &detail);
+            o.text("detail", &self.detail);
             o.text("instance", path);
         });
         let mut response = Response::new(RestBody::from(Bytes::from(body)));
@@ -126,7 +128,10 @@ impl From<Failure> for Problem {
             Failure::Internal(_) => (500, "INTERNAL"),
         };
         let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        Problem::new(status, title, failure.to_string())
+        Problem {
+            detail: detail::in_body(&failure),
+            ..Problem::new(status, title, "")
+        }
     }
 }
 
@@ -161,11 +166,7 @@ mod tests {
             (Unauthorized, 401, "UNAUTHORIZED"),
             (Forbidden, 403, "FORBIDDEN"),
         ] {
-            let rejection = Rejection {
-                kind,
-                intent: "CREATE",
-                reason: "so".into(),
-            };
+            let rejection = Rejection::new(kind, "CREATE", "so");
             let problem = Problem::from(Failure::from(rejection));
             let detail = format!(
                 "Command 'CREATE' rejected with code '{}': so",

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use skep_gateway::{Gateway, GatewayConfig, GatewayMetrics};
-use skep_protocol::command::{ActivateJobs, Request};
+use skep_protocol::command::{ActivateJobs, Held, Request};
 use skep_protocol::response::{Deployed, DeployedProcess, JobActivation, ProcessInstanceCreated};
 use skep_protocol::service::{
     Answer, BoxFuture, Broker, BrokerInfo, JobReceiver, PartitionHealth, PartitionInfo,
@@ -27,6 +27,9 @@ pub struct FakeBroker {
     /// Commands are not answered until they are released.
     holding: Mutex<bool>,
     held: Mutex<Vec<(Responder, Response)>>,
+    /// Held commands wait in an inbox, untouched.
+    busy: Mutex<bool>,
+    inbox: Mutex<Vec<Held>>,
     /// The most commands that were held at a time.
     pub peak: Mutex<usize>,
     pub activations: Mutex<Vec<(ActivateJobs, Duration)>>,
@@ -65,8 +68,21 @@ impl FakeBroker {
         *self.holding.lock() = true;
     }
 
+    /// Holds commands like a partition that does not get to them.
+    pub fn be_busy(&self) {
+        *self.busy.lock() = true;
+        self.hold();
+    }
+
+    /// Takes the commands out of the inbox, without an answer yet.
+    pub fn take_inbox(&self) {
+        *self.busy.lock() = false;
+        self.inbox.lock().clear();
+    }
+
     /// Answers what was held and holds no longer.
     pub fn release(&self) {
+        self.take_inbox();
         *self.holding.lock() = false;
         for (responder, natural) in self.held.lock().drain(..) {
             let _ = responder.send(Answer {
@@ -110,8 +126,12 @@ pub const TIMINGS: Timings = Timings {
 };
 
 impl Broker for FakeBroker {
-    fn execute(&self, request: Request) -> Reply {
+    fn execute(&self, mut request: Request) -> Reply {
         let natural = natural_answer(&request.command);
+        let occupied = std::mem::take(&mut request.held);
+        if *self.busy.lock() {
+            self.inbox.lock().push(occupied);
+        }
         self.requests.lock().push(request);
         let (responder, reply) = reply_channel();
         if *self.holding.lock() {
@@ -244,11 +264,7 @@ fn natural_answer(command: &Command) -> Response {
 }
 
 pub fn rejection(kind: RejectionType) -> Failure {
-    Failure::Rejected(Rejection {
-        kind,
-        intent: "COMPLETE",
-        reason: "it is so".into(),
-    })
+    Rejection::new(kind, "COMPLETE", "it is so").into()
 }
 
 pub fn job(n: i64) -> ActivatedJob {

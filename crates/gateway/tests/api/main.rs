@@ -1,5 +1,6 @@
 //! The gateways over real sockets, against a broker that does what a test tells it.
 
+mod bodies;
 mod connections;
 mod fake;
 mod grpc;

@@ -4,7 +4,7 @@ use prometheus_client::registry::Registry;
 use skep_proto::gateway_protocol as pb;
 use skep_protocol::Key;
 
-use crate::fake::{KEY, Running, start};
+use crate::fake::{KEY, Running, rejection, start};
 use crate::http::{post, send};
 
 fn exposed(gateway: &Running) -> String {
@@ -70,6 +70,36 @@ async fn a_request_is_seen_with_its_stages_over_both_protocols() {
         &text,
         "zeebe_gateway_total_requests_total{partition=\"1\",requestType=\"JOB#COMPLETE\"} 2",
     );
+}
+
+#[tokio::test]
+async fn a_failed_request_is_seen_with_its_stages_over_both_protocols() {
+    let gateway = start().await;
+    let failed = || rejection(skep_protocol::RejectionType::NotFound);
+    gateway.broker.answer(Err(failed()));
+    gateway.broker.answer(Err(failed()));
+    let path = format!("/v2/jobs/{KEY}/completion");
+    assert_eq!(post(gateway.rest, &path, "{}").await.status, 404);
+    let mut client = pb::gateway_client::GatewayClient::connect(format!("http://{}", gateway.grpc))
+        .await
+        .expect("connects");
+    let request = pb::CompleteJobRequest {
+        job_key: KEY.0,
+        ..Default::default()
+    };
+    client.complete_job(request).await.expect_err("not found");
+    let text = exposed(&gateway);
+    for protocol in ["rest", "grpc"] {
+        let labels = format!("protocol=\"{protocol}\",stage=\"fsync\"");
+        has(
+            &text,
+            &format!("skep_request_stage_seconds_count{{{labels}}} 1"),
+        );
+        has(
+            &text,
+            &format!("skep_request_stage_seconds_sum{{{labels}}} 0.0005"),
+        );
+    }
 }
 
 #[tokio::test]

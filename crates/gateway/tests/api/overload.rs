@@ -154,18 +154,18 @@ async fn many_slow_senders_hold_no_slot_and_are_all_answered_in_the_end() {
 }
 
 #[tokio::test]
-async fn large_bodies_wait_for_the_budget_and_small_ones_pass_by() {
-    let gateway = start_with(|config| {
-        config.max_message_size = 100_000;
-        config.multipart.max_size = 100_000;
-        config.max_buffered_bytes = 100_000;
-    })
-    .await;
-    let large = format!(r#"{{"name": "{}"}}"#, "x".repeat(99_000));
-    let mut first = begun(&gateway, &large).await;
-    let mut second = begun(&gateway, &large).await;
-    assert_eq!(publish(&gateway, 1).join_all().await[0].status, 200);
-    // Whichever of them came first has the budget: both are read in the end.
-    tokio::join!(finish(&mut first, &large), finish(&mut second, &large));
-    assert_eq!(gateway.broker.requests.lock().len(), 3);
+async fn a_slot_stays_taken_until_the_partition_has_the_command() {
+    let gateway = start_with(few_slots(OverloadPolicy::Abort)).await;
+    gateway.broker.be_busy();
+    let mut given_up = publish(&gateway, slots());
+    gateway.broker.until(|b| b.held() == slots()).await;
+    given_up.shutdown().await;
+    let mut more = publish(&gateway, 2);
+    let refused = more.join_next().await.expect("two").expect("no panic");
+    assert_eq!(refused.problem().0, 503);
+    assert_eq!(gateway.broker.requests.lock().len(), slots());
+    gateway.broker.take_inbox();
+    gateway.broker.until(|b| b.held() == slots() + 1).await;
+    gateway.broker.release();
+    assert!(more.join_all().await.iter().all(|a| a.status == 200));
 }

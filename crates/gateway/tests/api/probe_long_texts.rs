@@ -2,7 +2,8 @@
 
 use pb::gateway_client::GatewayClient;
 use skep_proto::gateway_protocol as pb;
-use skep_protocol::{Failure, Rejection, RejectionType};
+use skep_protocol::findings::{Finding, Invalid};
+use skep_protocol::{Failure, Rejection};
 use tonic::Code;
 
 use crate::fake::{KEY, start};
@@ -10,17 +11,19 @@ use crate::http::post;
 
 /// A deployment with so many findings, in words that grow when they are encoded.
 fn findings(n: usize) -> Failure {
-    let finding = |i: usize| {
-        format!(
-            "\n- Element: Prüfung_überfällig{i} (userTask) in process 'm'\n    - ERROR: The element 'userTask' is not supported yet (line {i})"
-        )
+    let finding = |i: usize| Finding {
+        process_id: Some("m".into()),
+        element_id: Some(format!("Prüfung_überfällig{i}")),
+        element_type: Some("userTask".into()),
+        message: "The element 'userTask' is not supported yet".into(),
+        line: u32::try_from(i).ok(),
     };
-    let all: String = (0..n).map(finding).collect();
-    Failure::Rejected(Rejection {
-        kind: RejectionType::InvalidArgument,
-        intent: "CREATE",
-        reason: format!("Expected to deploy new resources, but:\n'm.bpmn':{all}").into(),
-    })
+    let invalid = Invalid {
+        resource_name: "m.bpmn".into(),
+        findings: (0..n).map(finding).collect(),
+        further: 0,
+    };
+    Rejection::of_deployment("CREATE", vec![invalid]).into()
 }
 
 #[tokio::test]

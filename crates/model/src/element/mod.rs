@@ -213,6 +213,11 @@ pub(crate) fn has_mappings(element_type: ElementType) -> bool {
         )
 }
 
+/// Whether input mappings have an effect on an element that has mappings. Those of an end event have none.
+pub(crate) fn has_inputs(element_type: ElementType) -> bool {
+    element_type != ElementType::EndEvent
+}
+
 /// What is particular to the element; `None` after a finding.
 pub(crate) fn parse<'x>(
     node: Node<'x>,

@@ -1,7 +1,8 @@
 //! Rules across the resources of a deployment, and the text of a rejection.
 
 use skep_model::builder::Bpmn;
-use skep_model::{Resource, deployment, rejection_text};
+use skep_model::{Resource, deployment};
+use skep_protocol::Rejection;
 
 use crate::support::*;
 
@@ -84,7 +85,7 @@ fn calls_by_expression_or_with_other_bindings_are_not_checked() {
 
 #[test]
 fn the_rejection_names_resources_elements_and_rules() {
-    let invalid = [
+    let invalid = vec![
         parse(
             &Bpmn::process("order")
                 .start("s")
@@ -95,9 +96,9 @@ fn the_rejection_names_resources_elements_and_rules() {
         .expect_err("refused"),
         skep_model::parse("other.bpmn", b"<x/>", &Default::default()).expect_err("refused"),
     ];
-    let text = rejection_text(&invalid);
+    let rejection = Rejection::of_deployment("CREATE", invalid);
     assert_eq!(
-        text,
+        rejection.reason,
         "Expected to deploy new resources, but encountered the following errors:\n\
          'test.bpmn':\n\
          - Element: charge (serviceTask) in process 'order'\n    \

@@ -1,7 +1,7 @@
 //! Extension elements: mappings, what is kept without effect, what is refused.
 
-use skep_model::TextValue;
 use skep_model::builder::Bpmn;
+use skep_model::{Mapping, MappingSource};
 
 use crate::support::*;
 
@@ -18,10 +18,62 @@ fn an_input_maps_a_constant_or_an_expression_to_a_variable_path() {
             .input("", "a._b1.c"),
     );
     let task = process.element(process.find("t").expect("t"));
-    let targets: Vec<String> = task.inputs.iter().map(|m| m.target.join("/")).collect();
-    assert_eq!(targets, ["amount", "currency", "a/_b1/c"]);
-    assert!(matches!(&task.inputs[1].source, TextValue::Static(text) if &**text == "EUR"));
-    assert!(matches!(&task.inputs[2].source, TextValue::Static(text) if text.is_empty()));
+    assert_eq!(
+        written(&task.inputs),
+        r#"amount:=order.total currency:"EUR" a:{_b1:{c:null}}"#
+    );
+}
+
+/// `name:source` of each mapping, those within an object in braces.
+fn written(mappings: &[Mapping]) -> String {
+    let one = |mapping: &Mapping| match &mapping.source {
+        MappingSource::Constant(json) => format!("{}:{json}", mapping.target),
+        MappingSource::Expression(source) => format!("{}:={}", mapping.target, source.text()),
+        MappingSource::Object(inner) => format!("{}:{{{}}}", mapping.target, written(inner)),
+    };
+    mappings.iter().map(one).collect::<Vec<_>>().join(" ")
+}
+
+/// The targets and sources of inputs, as `target=source`, and what becomes of them.
+#[track_caller]
+fn mapped(inputs: &[(&str, &str)], expected: &str) {
+    let mut bpmn = task();
+    for (source, target) in inputs {
+        bpmn = bpmn.input(source, target);
+    }
+    let process = accepted(bpmn);
+    let task = process.element(process.find("t").expect("t"));
+    assert_eq!(written(&task.inputs), expected);
+}
+
+#[test]
+fn a_target_that_is_met_again_replaces_the_first_and_keeps_its_place() {
+    mapped(&[("=1", "a"), ("=2", "b"), ("=3", "a")], "a:=3 b:=2");
+    mapped(
+        &[("=1", "o.a"), ("=2", "b"), ("=3", "o.c"), ("=4", "o.a")],
+        "o:{a:=4 c:=3} b:=2",
+    );
+}
+
+#[test]
+fn a_value_and_its_parts_replace_each_other() {
+    mapped(&[("=1", "a"), ("=2", "b"), ("=3", "a.x")], "a:{x:=3} b:=2");
+    mapped(&[("=3", "a.x"), ("=2", "b"), ("=1", "a")], "a:=1 b:=2");
+    mapped(
+        &[("=1", "a.x.y"), ("=2", "a.x"), ("=3", "a.z")],
+        "a:{x:=2 z:=3}",
+    );
+}
+
+#[test]
+fn a_target_path_has_an_end() {
+    let path = |names: usize| vec!["a"; names].join(".");
+    accepted(task().input("=1", &path(200)).output("=1", &path(200)));
+    for names in [201, 20_000] {
+        let said = format!("has {names} names, but at most 200 are allowed");
+        refused(task().input("=1", &path(names)), "t", &said);
+        refused(task().output("=1", &path(names)), "t", &said);
+    }
 }
 
 #[test]
@@ -95,7 +147,7 @@ fn an_element_has_at_most_one_set_of_mappings() {
 
 #[test]
 fn mappings_belong_to_activities_and_events() {
-    let with: [fn(Bpmn) -> Bpmn; 8] = [
+    let with: [fn(Bpmn) -> Bpmn; 7] = [
         |p| p.service_task("x", "work"),
         |p| p.receive_task("x", "m", "=k"),
         |p| p.call_activity("x", "q"),
@@ -103,7 +155,6 @@ fn mappings_belong_to_activities_and_events() {
         |p| p.catch_duration("x", "PT1H"),
         |p| p.catch_message("x", "m", "=k"),
         |p| p.service_task("t", "work").boundary_error("x", "t", None),
-        |p| p.end("x"),
     ];
     for make in with {
         let bpmn = make(Bpmn::process("p").start("s"))
@@ -118,6 +169,11 @@ fn mappings_belong_to_activities_and_events() {
             element.element_type
         );
     }
+    // Inputs of an end event have no effect.
+    let end = Bpmn::process("p").start("s").end("e");
+    let process = accepted(end.input("=a", "b").output("=c", "d"));
+    let end = process.element(process.find("e").expect("e"));
+    assert_eq!((end.inputs.len(), end.outputs.len()), (0, 1));
     let process = accepted(Bpmn::process("p").start("s").output("=c", "d"));
     assert_eq!(
         process.element(process.find("s").expect("s")).outputs.len(),

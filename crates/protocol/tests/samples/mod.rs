@@ -240,7 +240,6 @@ pub fn continuation() -> ContinuationValue {
         }),
         Step::ActivateTriggered(key(4)),
         Step::Complete(key(5)),
-        Step::CompleteInto(key(6), 7),
         Step::Terminate(key(8)),
         Step::TerminateChildren {
             scope: key(9),

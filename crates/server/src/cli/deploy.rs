@@ -33,7 +33,7 @@ pub async fn run(args: DeployArgs) -> anyhow::Result<()> {
     let deploy = || client.deploy(&resources, None);
     let deployment = match RetryPolicy::default().run(deploy).await {
         Err(Error::Refused(problem)) => {
-            anyhow::bail!("nothing was deployed.\n{}", findings(&problem.detail))
+            anyhow::bail!("nothing was deployed.\n{}", problem.detail)
         }
         result => result?,
     };
@@ -69,14 +69,4 @@ fn line(item: &Deployed) -> String {
         }
         other => format!("  {other:?}\n"),
     }
-}
-
-/// The server's findings, one a line, without the words that wrap them for programs.
-fn findings(detail: &str) -> String {
-    let text = detail
-        .split_once("but: ")
-        .map_or(detail, |(_, findings)| findings)
-        .replace("\\n", "\n");
-    let lines = text.lines().map(str::trim_end).filter(|l| !l.is_empty());
-    lines.collect::<Vec<_>>().join("\n")
 }

@@ -17,9 +17,10 @@ pub struct Listen {
 }
 
 impl Listen {
-    fn any(port: u16) -> Listen {
+    /// Only programs on the same machine reach it: there is no authentication yet.
+    fn local(port: u16) -> Listen {
         Listen {
-            address: Ipv4Addr::UNSPECIFIED.into(),
+            address: Ipv4Addr::LOCALHOST.into(),
             port,
         }
     }
@@ -76,9 +77,9 @@ impl Default for Settings {
         let gateway = GatewayConfig::default();
         Settings {
             broker: BrokerConfig::default(),
-            rest: Listen::any(8080),
-            grpc: Listen::any(26500),
-            management: Listen::any(9600),
+            rest: Listen::local(8080),
+            grpc: Listen::local(26500),
+            management: Listen::local(9600),
             base_path: "/actuator".to_string(),
             max_file_size: gateway.multipart.max_size,
             gateway,

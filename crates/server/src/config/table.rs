@@ -50,15 +50,15 @@ keys! {
     "server.port" [] [] PORT => rest.port;
         "Port of REST. 0 takes a free one."
     "server.address" [] [] Kind::Ip => rest.address;
-        "Address that REST listens on."
+        "Address that REST listens on; 0.0.0.0 opens it to other machines. It has no login: protect it by network."
     "camunda.api.grpc.port" ["zeebe.broker.gateway.network.port"] [] PORT => grpc.port;
         "Port of gRPC. 0 takes a free one."
     "camunda.api.grpc.address" ["zeebe.broker.gateway.network.host"] [] Kind::Ip => grpc.address;
-        "Address that gRPC listens on."
+        "Address that gRPC listens on; 0.0.0.0 opens it to other machines. It has no login: protect it by network."
     "management.server.port" [] [] PORT => management.port;
         "Port of health, metrics and management. 0 takes a free one."
     "management.server.address" [] [] Kind::Ip => management.address;
-        "Address that management listens on. It has no login: protect it by network."
+        "Address that management listens on; 0.0.0.0 opens it to other machines. It has no login: protect it by network."
     "management.endpoints.web.base-path" [] [] Kind::UrlPath => base_path;
         "Path under which the management endpoints stand."
 
@@ -184,7 +184,7 @@ keys! {
     "skep.api.body-timeout" [] [] Kind::Time(1) => gateway.body_timeout;
         "How long the body of a request may take to arrive."
     "skep.api.max-buffered-size" [] [] Kind::Bytes(MIB, MANY) => gateway.max_buffered_bytes;
-        "Request bodies above 16 KB that one gateway holds at a time; at the bound it reads no further."
+        "Request bodies above 16 KB, as far as they have arrived, that one gateway holds at a time; at the bound it reads no further."
     "skep.api.max-connections" [] ["server.tomcat.max-connections"] COUNT => gateway.max_connections;
         "Connections of one gateway; further ones wait until one ends, and idle ones then end after `skep.api.head-timeout`."
     "skep.api.head-timeout" [] ["server.tomcat.connection-timeout"] Kind::Time(10) => gateway.head_timeout;

@@ -74,6 +74,7 @@ impl Partition {
             for waker in self.wakers.drain(..) {
                 waker.wake();
             }
+            self.count();
             if !polled.output.more {
                 return Ok(());
             }

@@ -1,6 +1,11 @@
 //! Opening a partition: files, recovery, thread.
 
+use super::inbox::inbox;
 use super::*;
+
+/// Bytes of a partition thread's stack. What input nests (expressions, values, mapping targets, sub-processes) is bounded
+/// where it comes in, to a depth that needs a small part of this; the system's default differs from place to place.
+const STACK_BYTES: usize = 8 << 20;
 
 /// Opens a partition's files, recovers its state and starts its thread.
 pub fn start(
@@ -20,8 +25,7 @@ pub fn start(
     let core_error = |source| OpenError::Core { partition, source };
     let io = |source| OpenError::Io { partition, source };
     create_dir_durably(&directory).map_err(io)?;
-    let (sender, inbox) = unbounded();
-    let own_inbox = Inbox(sender);
+    let (own_inbox, inbox) = inbox();
     let status = Arc::new(PartitionStatus::new(
         partition,
         RequestLimit::new(&config.flow_control),
@@ -85,6 +89,7 @@ pub fn start(
         due_at: None,
         rest_until: i64::MIN,
         wakers: Vec::new(),
+        uncounted: Vec::new(),
         panics: Panics::default(),
         shown_bans: None,
         stopping: false,
@@ -92,6 +97,7 @@ pub fn start(
     metrics.bootstrap.set(millis(opened));
     let thread = std::thread::Builder::new()
         .name(format!("partition-{partition}"))
+        .stack_size(STACK_BYTES)
         .spawn(move || worker.run())
         .map_err(io)?;
     Ok(Arc::new(PartitionHandle {

@@ -44,20 +44,20 @@ impl Partition {
             self.work.workers_notified(job_type);
         }
         self.metrics.post_commit.observe(nanos(now.elapsed()));
-        if let Some(records) = records {
-            self.count(&records);
-        }
+        self.uncounted.extend(records);
         let position = self.core.committed_position();
         self.status
             .committed_position
             .store(position, Ordering::Relaxed);
     }
 
-    /// Answers go first: counting is nobody's wait.
-    fn count(&mut self, records: &[u8]) {
+    /// Counts what was released. Answers and jobs go first: counting is nobody's wait.
+    pub(super) fn count(&mut self) {
         let state = &self.core.engine().state;
-        if let Err(error) = self.work.committed(records, state, &self.metrics) {
-            tracing::error!(partition = self.status.partition, %error, "a batch was not counted");
+        for records in self.uncounted.drain(..) {
+            if let Err(error) = self.work.committed(&records, state, &self.metrics) {
+                tracing::error!(partition = self.status.partition, %error, "a batch was not counted");
+            }
         }
     }
 

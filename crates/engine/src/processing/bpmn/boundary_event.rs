@@ -2,6 +2,7 @@
 
 use super::{ElementBehavior, Next, Problem, Subject, error, lifecycle};
 use crate::processing::{Context, variable};
+use crate::remote::Variables;
 
 pub(crate) struct BoundaryEvent;
 
@@ -13,10 +14,10 @@ impl ElementBehavior for BoundaryEvent {
 
     /// The variables of the trigger are the event's own. Without output mappings they go to the scope around it; those of
     /// an error go nowhere.
-    fn complete(&self, cx: &mut Context<'_>, el: &Subject) -> Result<(), Problem> {
+    fn complete(&self, cx: &mut Context<'_>, el: &Subject) -> Result<Variables, Problem> {
         let element = el.element();
         if !element.outputs.is_empty() || error::is_error_boundary_event(element) {
-            return Ok(());
+            return Ok(Variables::new());
         }
         let own = cx.state.elements.get(el.key);
         let own: Vec<_> = own
@@ -25,6 +26,6 @@ impl ElementBehavior for BoundaryEvent {
             .map(|variable| (variable.name.clone(), variable.value.clone()))
             .collect();
         variable::propagate(cx, el.flow_scope(), &own);
-        Ok(())
+        Ok(Variables::new())
     }
 }

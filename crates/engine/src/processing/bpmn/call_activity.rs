@@ -116,7 +116,7 @@ fn find_called(
     el: &Subject,
     called: &CalledElement,
 ) -> Result<Arc<DeployedProcess>, Problem> {
-    let id = expression::text(cx, &called.process_id, el.key, false)?;
+    let id = expression::text(cx, &called.process_id, el.key)?;
     let found = match &called.binding {
         Binding::Latest => cx.state.processes.latest(&id),
         Binding::Deployment => cx
@@ -143,19 +143,22 @@ fn find_called(
     })
 }
 
-/// The called process completes: its variables become those of the call activity.
-pub(super) fn take_child_variables(cx: &mut Context<'_>, child: &Subject) -> Result<(), Problem> {
+/// The called process completes: these of its variables become those of the call activity.
+pub(super) fn variables_of_called(
+    cx: &mut Context<'_>,
+    child: &Subject,
+) -> Result<Variables, Problem> {
     let Some(parent) = Subject::load(cx, child.value.parent_element_instance_key) else {
-        return Ok(());
+        return Ok(Variables::new());
     };
     let ElementKind::CallActivity(called) = &parent.element().kind else {
-        return Ok(());
+        return Ok(Variables::new());
     };
     if !called.propagate_all_child_variables && parent.element().outputs.is_empty() {
-        return Ok(());
+        return Ok(Variables::new());
     }
     let Some(row) = cx.state.elements.get(child.key) else {
-        return Ok(());
+        return Ok(Variables::new());
     };
     let variables: Vec<_> = row
         .variables
@@ -163,8 +166,7 @@ pub(super) fn take_child_variables(cx: &mut Context<'_>, child: &Subject) -> Res
         .map(|v| (v.name.clone(), v.value.clone()))
         .collect();
     check_size(cx, &variables, "calling process")?;
-    variable::accept(cx, &parent, &variables);
-    Ok(())
+    Ok(variables)
 }
 
 /// Variables are copied in one step, which must fit into a batch.

@@ -20,7 +20,7 @@ impl ElementBehavior for EndEvent {
             lifecycle::activated(cx, el);
             return Ok(Next::Complete);
         };
-        let code = expression::text(cx, code, el.key, false)?;
+        let code = expression::text(cx, code, el.key)?;
         let Some(catcher) = error::find_catcher(cx, el.flow_scope(), &code) else {
             return Err(Problem::new(
                 ErrorType::UnhandledErrorEvent,
@@ -41,7 +41,7 @@ impl ElementBehavior for EndEvent {
         Ok(Next::Wait)
     }
 
-    fn completed(&self, cx: &mut Context<'_>, el: &Subject) {
+    fn completed(&self, cx: &mut Context<'_>, el: &Subject, _: Variables) {
         if let ElementKind::EndEvent(Definition::Terminate) = &el.element().kind {
             terminate_scope(cx, el);
         }

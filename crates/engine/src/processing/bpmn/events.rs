@@ -14,7 +14,7 @@ use skep_protocol::value::{
 };
 use smallvec::SmallVec;
 
-use super::{Problem, Subject, lifecycle, start_instructions};
+use super::{Problem, Subject, lifecycle, start_instructions, step};
 use crate::processing::{Context, expression};
 use crate::remote::{RemoteCommand, Variables};
 use crate::state::ElementState;
@@ -93,7 +93,7 @@ pub(crate) fn message(
     } else {
         el.flow_scope()
     };
-    let message_name = expression::text(cx, &definition.name, scope, false)?;
+    let message_name = expression::text(cx, &definition.name, scope)?;
     if message_name.trim_ascii().is_empty() {
         return Err(Problem::new(
             ErrorType::ExtractValueError,
@@ -285,7 +285,7 @@ pub(crate) fn trigger(
         interrupt(cx, el, target, variables);
     } else {
         let trigger = triggering(cx, el, (el.flow_scope(), target), false, variables);
-        cx.steps.push(Step::ActivateTriggered(trigger));
+        step::activate_triggered(cx, trigger);
     }
 }
 

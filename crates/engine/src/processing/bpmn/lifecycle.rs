@@ -86,7 +86,7 @@ pub(crate) fn activate(cx: &mut Context<'_>, el: &Subject) {
     match mapped.and_then(|()| behavior_of(&element.kind).activate(cx, el)) {
         Ok(Next::Wait) => {}
         Ok(Next::Complete) => cx.steps.push(Step::Complete(el.key)),
-        Ok(Next::CompleteInto(flow)) => cx.steps.push(Step::CompleteInto(el.key, flow.0)),
+        Ok(Next::Leave(flow)) => complete_with(cx, el, &[], flow),
         Err(problem) => incidents::raise(cx, el, problem),
     }
 }
@@ -96,14 +96,14 @@ pub(crate) fn activated(cx: &mut Context<'_>, el: &Subject) {
     cx.event(el.key, Intent::ElementActivated, &el.value);
 }
 
-pub(crate) fn complete(cx: &mut Context<'_>, key: Key, into: Option<ElementIndex>) {
-    let Some(el) = Subject::load(cx, key) else {
-        return;
-    };
-    complete_with(cx, &el, &[], into);
+pub(crate) fn complete(cx: &mut Context<'_>, key: Key) {
+    if let Some(el) = Subject::load(cx, key) {
+        complete_with(cx, &el, &[], None);
+    }
 }
 
-/// The element has what it waited for, and takes over the variables that come with it.
+/// The element has what it waited for, and takes over the variables that come with it. It leaves by all its sequence flows,
+/// or by this one.
 pub(crate) fn complete_with(
     cx: &mut Context<'_>,
     el: &Subject,
@@ -131,13 +131,13 @@ pub(crate) fn finish(cx: &mut Context<'_>, el: &Subject, into: Option<ElementInd
     } else {
         mappings::apply_outputs(cx, el)
     };
-    if let Err(problem) = mapped.and_then(|()| behavior.complete(cx, el)) {
-        incidents::raise(cx, el, problem);
-        return;
-    }
+    let handed_on = match mapped.and_then(|()| behavior.complete(cx, el)) {
+        Ok(handed_on) => handed_on,
+        Err(problem) => return incidents::raise(cx, el, problem),
+    };
     events::unsubscribe(cx, el.key);
     cx.event(el.key, Intent::ElementCompleted, &el.value);
-    behavior.completed(cx, el);
+    behavior.completed(cx, el, handed_on);
     if ends_instance(cx, el) {
         cx.steps
             .push(Step::Terminate(el.value.process_instance_key));
@@ -227,10 +227,15 @@ pub(crate) fn child_ended(cx: &mut Context<'_>, scope: Key) {
     }
 }
 
-/// The process that a call activity waits for has ended, one way or the other.
-pub(crate) fn called_ended(cx: &mut Context<'_>, call_activity: Key) {
+/// The process that a call activity waits for has ended, one way or the other. One that completed hands its variables on.
+pub(crate) fn called_ended(cx: &mut Context<'_>, call_activity: Key, handed_on: Variables) {
     let state = cx.state.elements.get(call_activity).map(|row| row.state);
     match state {
+        Some(ElementState::Activated) if !handed_on.is_empty() => {
+            if let Some(el) = Subject::load(cx, call_activity) {
+                complete_with(cx, &el, &handed_on, None);
+            }
+        }
         Some(ElementState::Activated) => cx.steps.push(Step::Complete(call_activity)),
         Some(ElementState::Terminating) => cx.steps.push(Step::Terminated(call_activity)),
         Some(ElementState::Activating | ElementState::Completing) | None => {}

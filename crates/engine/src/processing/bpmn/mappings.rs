@@ -1,21 +1,17 @@
 //! Input and output mappings.
 
-use std::sync::Arc;
-
-use skep_model::{Mapping, TextValue};
-use skep_protocol::document::{JsonText, write_json_string};
+use skep_model::{Mapping, MappingSource};
+use skep_protocol::document::{JsonText, readable, write_json_object};
 use skep_protocol::value::ErrorType;
 use skep_protocol::{Document, Key};
 
 use super::{Problem, Subject};
-use crate::processing::{Context, expression, variable};
-
-type Results = Vec<(Arc<str>, JsonText)>;
+use crate::processing::{Context, Named, expression, variable};
 
 /// Creates local variables of the element. A later mapping sees the results of those before it.
 pub(super) fn apply_inputs(cx: &mut Context<'_>, el: &Subject) -> Result<(), Problem> {
-    let results = evaluate(cx, &el.element().inputs, el.key, false)?;
-    for (name, value) in &results {
+    let results = evaluate(cx, &el.element().inputs, el.key, Parts::OfNothing)?;
+    for (name, value) in results.entries() {
         variable::set_local(cx, el.key, name, value);
     }
     Ok(())
@@ -23,13 +19,22 @@ pub(super) fn apply_inputs(cx: &mut Context<'_>, el: &Subject) -> Result<(), Pro
 
 /// Sets variables of the flow scope, or of the nearest scope around it that has them.
 pub(super) fn apply_outputs(cx: &mut Context<'_>, el: &Subject) -> Result<(), Problem> {
-    let results = evaluate(cx, &el.element().outputs, el.key, true)?;
+    let results = evaluate(cx, &el.element().outputs, el.key, Parts::OfExisting)?;
     let scope = match el.flow_scope().some() {
         Some(scope) => scope,
         None => el.key,
     };
-    variable::propagate(cx, scope, &results);
+    variable::propagate(cx, scope, results.entries());
     Ok(())
+}
+
+/// Where the parts of an object are set.
+#[derive(Clone, Copy)]
+enum Parts {
+    /// In a new object.
+    OfNothing,
+    /// In the object that the variable is, if it is one.
+    OfExisting,
 }
 
 /// Evaluates all mappings before anything is set, so that a failing one leaves no trace.
@@ -37,73 +42,90 @@ fn evaluate(
     cx: &mut Context<'_>,
     mappings: &[Mapping],
     scope: Key,
-    merge_existing: bool,
-) -> Result<Results, Problem> {
-    let mut results: Results = Vec::with_capacity(mappings.len());
-    let (mut bytes, most) = (0, cx.max_step_bytes());
+    parts: Parts,
+) -> Result<Named, Problem> {
+    let mut evaluation = Evaluation {
+        scope,
+        results: Named::default(),
+        bytes: 0,
+        most: cx.max_step_bytes(),
+    };
     for mapping in mappings {
-        let value: JsonText = match &mapping.source {
-            TextValue::Static(text) => {
-                let mut json = String::new();
-                write_json_string(text, &mut json);
-                json.into()
+        let name = &mapping.target;
+        let base = match (&mapping.source, parts) {
+            (MappingSource::Object(_), Parts::OfExisting) => {
+                cx.state.elements.visible_variable(scope, name)
             }
-            TextValue::Expression(source) => expression::evaluate(cx, source, scope, &results)
-                .map_err(|message| Problem::new(ErrorType::IoMappingError, message))?
-                .value
-                .to_json()
-                .into(),
+            _ => None,
         };
-        let Some((name, path)) = mapping.target.split_first() else {
-            continue;
-        };
-        bytes += value.len();
-        if bytes > most {
-            return Err(too_large(&mapping.target, bytes, most));
-        }
-        let value = if path.is_empty() {
-            value
-        } else {
-            let base = results
-                .iter()
-                .find(|(n, _)| n == name)
-                .map(|(_, v)| v.clone());
-            let base = match base {
-                None if merge_existing => cx.state.elements.visible_variable(scope, name),
-                base => base,
-            };
-            nested(base.as_deref(), path, &value).into()
-        };
-        match results.iter_mut().find(|(n, _)| n == name) {
-            Some(result) => result.1 = value,
-            None => results.push((name.clone(), value)),
+        let before = evaluation.bytes;
+        let value = evaluation.value(cx, mapping, base)?;
+        // The parts of an object are in its text, with what else it holds.
+        evaluation.bytes = before;
+        evaluation.count(name, value.len())?;
+        // Wrapped into one more object with each mapping, a value would soon be one that no expression reads.
+        readable(name, &value).map_err(|why| {
+            let message = format!("The mapping to '{name}' would set what cannot be read: {why}.");
+            Problem::new(ErrorType::IoMappingError, message)
+        })?;
+        evaluation.results.set(name.clone(), value);
+    }
+    Ok(evaluation.results)
+}
+
+struct Evaluation {
+    scope: Key,
+    results: Named,
+    /// Bytes of the values so far.
+    bytes: usize,
+    /// The results of one element's mappings are written in one step, which must fit into a batch.
+    most: usize,
+}
+
+impl Evaluation {
+    /// What a mapping gives; the depth of the recursion is bounded by that of target paths.
+    fn value(
+        &mut self,
+        cx: &mut Context<'_>,
+        mapping: &Mapping,
+        base: Option<JsonText>,
+    ) -> Result<JsonText, Problem> {
+        match &mapping.source {
+            MappingSource::Constant(json) => Ok(json.clone()),
+            MappingSource::Expression(source) => {
+                let result = expression::evaluate(cx, source, self.scope, &self.results)
+                    .map_err(|message| Problem::new(ErrorType::IoMappingError, message))?;
+                let json = result.value.to_json();
+                self.count(&mapping.target, json.len())?;
+                Ok(json.into())
+            }
+            // What is no object is replaced by one. Other members keep their place and their text.
+            MappingSource::Object(inner) => {
+                let existing = base.and_then(|text| Document::parse(&text).ok());
+                let mut members: Named = existing.unwrap_or_default().into_entries().collect();
+                for mapping in inner {
+                    let old = members.value(&mapping.target).cloned();
+                    let value = self.value(cx, mapping, old)?;
+                    members.set(mapping.target.clone(), value);
+                }
+                let mut json = String::new();
+                let members = members.entries().iter();
+                write_json_object(members.map(|(n, v)| (&**n, &**v)), &mut json);
+                Ok(json.into())
+            }
         }
     }
-    Ok(results)
-}
 
-/// The results of one element's mappings are written in one step, which must fit into a batch.
-fn too_large(target: &[Arc<str>], bytes: usize, most: usize) -> Problem {
-    Problem::new(
-        ErrorType::IoMappingError,
-        format!(
-            "Expected the results of the mappings to have at most {most} bytes, but with that for '{}' they have {bytes}. Let \
+    fn count(&mut self, target: &str, bytes: usize) -> Result<(), Problem> {
+        self.bytes = self.bytes.saturating_add(bytes);
+        if self.bytes <= self.most {
+            return Ok(());
+        }
+        let message = format!(
+            "Expected the results of the mappings to have at most {} bytes, but with that for '{target}' they have {}. Let \
              the expressions select less, then resolve the incident.",
-            target.join(".")
-        ),
-    )
-}
-
-/// Sets `value` at `path` within the object `base`; what is no object on the way is replaced by one. Other members keep
-/// their place and their text.
-fn nested(base: Option<&str>, path: &[Arc<str>], value: &str) -> String {
-    let Some((name, rest)) = path.split_first() else {
-        return value.to_string();
-    };
-    let mut members = base
-        .and_then(|text| Document::parse(text).ok())
-        .unwrap_or_default();
-    let old = members.get(name).cloned();
-    members.set(name.clone(), nested(old.as_deref(), rest, value));
-    members.to_json()
+            self.most, self.bytes
+        );
+        Err(Problem::new(ErrorType::IoMappingError, message))
+    }
 }

@@ -14,6 +14,7 @@ pub(crate) mod incidents;
 pub(crate) mod intermediate_catch_event;
 pub(crate) mod lifecycle;
 pub(crate) mod mappings;
+pub(crate) mod parallel_gateway;
 pub(crate) mod pass_through;
 pub(crate) mod process;
 pub(crate) mod queue;
@@ -31,6 +32,7 @@ pub(crate) use skep_protocol::value::Step;
 pub(crate) use subject::Subject;
 
 use super::Context;
+use crate::remote::Variables;
 
 /// Why an element cannot go on; it becomes an incident.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,10 +55,10 @@ impl Problem {
 pub(crate) enum Next {
     /// It waits: for a job, an event or its children.
     Wait,
-    /// It is done at once.
+    /// It is done; it completes when its turn comes.
     Complete,
-    /// It is done and leaves by this sequence flow alone.
-    CompleteInto(ElementIndex),
+    /// A gateway: it is left in the same step, by one sequence flow or by all.
+    Leave(Option<ElementIndex>),
 }
 
 /// Whether an element has ended when it is told to.
@@ -73,13 +75,13 @@ pub(crate) trait ElementBehavior: Sync {
     /// calls [`lifecycle::activated`] and starts what the element waits for.
     fn activate(&self, cx: &mut Context<'_>, el: &Subject) -> Result<Next, Problem>;
 
-    /// The element is completing, its output mappings are applied.
-    fn complete(&self, _cx: &mut Context<'_>, _el: &Subject) -> Result<(), Problem> {
-        Ok(())
+    /// The element is completing, its output mappings are applied. Returns what it hands on when it has completed.
+    fn complete(&self, _cx: &mut Context<'_>, _el: &Subject) -> Result<Variables, Problem> {
+        Ok(Variables::new())
     }
 
     /// The element has completed and its row is gone; `el` remembers it.
-    fn completed(&self, _cx: &mut Context<'_>, _el: &Subject) {}
+    fn completed(&self, _cx: &mut Context<'_>, _el: &Subject, _handed_on: Variables) {}
 
     /// The element is terminating; jobs, timers, subscriptions and incidents are already gone.
     fn terminate(&self, _cx: &mut Context<'_>, _el: &Subject) -> Ending {
@@ -94,10 +96,10 @@ pub(crate) fn behavior_of(kind: &ElementKind) -> &'static dyn ElementBehavior {
     match kind {
         ElementKind::Process => &process::Process,
         ElementKind::SubProcess => &sub_process::SubProcess,
-        ElementKind::StartEvent
-        | ElementKind::ManualTask
-        | ElementKind::Task
-        | ElementKind::ParallelGateway => &pass_through::PassThrough,
+        ElementKind::StartEvent | ElementKind::ManualTask | ElementKind::Task => {
+            &pass_through::PassThrough
+        }
+        ElementKind::ParallelGateway => &parallel_gateway::ParallelGateway,
         ElementKind::EndEvent(_) => &end_event::EndEvent,
         ElementKind::IntermediateCatchEvent(_) | ElementKind::ReceiveTask(_) => {
             &intermediate_catch_event::CatchEvent

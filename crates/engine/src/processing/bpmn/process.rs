@@ -8,6 +8,7 @@ use skep_protocol::{RejectionType, response::ProcessInstanceCreated};
 
 use super::{ElementBehavior, Ending, Next, Problem, Step, Subject, lifecycle, step};
 use crate::processing::{Context, reject};
+use crate::remote::Variables;
 use crate::state::VariableNames;
 
 pub(crate) struct Process;
@@ -28,18 +29,19 @@ impl ElementBehavior for Process {
         Ok(Next::Wait)
     }
 
-    fn complete(&self, cx: &mut Context<'_>, el: &Subject) -> Result<(), Problem> {
+    fn complete(&self, cx: &mut Context<'_>, el: &Subject) -> Result<Variables, Problem> {
         if el.value.parent_element_instance_key.some().is_some() {
-            super::call_activity::take_child_variables(cx, el)?;
-        } else if cx.volatile.awaiting_results.contains_key(&el.key) {
+            return super::call_activity::variables_of_called(cx, el);
+        }
+        if cx.volatile.awaiting_results.contains_key(&el.key) {
             answer_result(cx, el);
         }
-        Ok(())
+        Ok(Variables::new())
     }
 
-    fn completed(&self, cx: &mut Context<'_>, el: &Subject) {
+    fn completed(&self, cx: &mut Context<'_>, el: &Subject, handed_on: Variables) {
         if let Some(call_activity) = el.value.parent_element_instance_key.some() {
-            lifecycle::called_ended(cx, call_activity);
+            lifecycle::called_ended(cx, call_activity, handed_on);
         }
     }
 
@@ -60,7 +62,7 @@ impl ElementBehavior for Process {
             cx.respond(request, Err(rejection));
         }
         if let Some(call_activity) = el.value.parent_element_instance_key.some() {
-            lifecycle::called_ended(cx, call_activity);
+            lifecycle::called_ended(cx, call_activity, Variables::new());
         }
     }
 }

@@ -16,7 +16,7 @@ impl ElementBehavior for ServiceTask {
         let ElementKind::ServiceTask(definition) = &el.element().kind else {
             return Ok(Next::Complete);
         };
-        let job_type = expression::text(cx, &definition.job_type, el.key, false)?;
+        let job_type = expression::text(cx, &definition.job_type, el.key)?;
         if job_type.is_empty() {
             return Err(Problem::new(
                 ErrorType::ExtractValueError,

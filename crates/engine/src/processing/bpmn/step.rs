@@ -35,10 +35,7 @@ fn one(cx: &mut Context<'_>, step: Step, chain: u32) {
         Step::TerminateChildren { scope, next } => terminate_children(cx, scope, next),
         Step::Terminated(key) => lifecycle::terminated(cx, key),
         Step::CorrelateMessage(key) => message_side::correlate_next(cx, key),
-        Step::Activate(_)
-        | Step::ActivateTriggered(_)
-        | Step::Complete(_)
-        | Step::CompleteInto(..)
+        Step::Activate(_) | Step::ActivateTriggered(_) | Step::Complete(_)
             if is_too_much(cx, chain) =>
         {
             put_off(cx, step)
@@ -48,14 +45,16 @@ fn one(cx: &mut Context<'_>, step: Step, chain: u32) {
                 lifecycle::activate(cx, &el);
             }
         }
-        Step::ActivateTriggered(key) => {
-            if let Some((el, variables)) = events::activating_triggered(cx, key) {
-                lifecycle::activate(cx, &el);
-                lifecycle::accept(cx, &el, &variables);
-            }
-        }
-        Step::Complete(key) => lifecycle::complete(cx, key, None),
-        Step::CompleteInto(key, flow) => lifecycle::complete(cx, key, Some(ElementIndex(flow))),
+        Step::ActivateTriggered(key) => activate_triggered(cx, key),
+        Step::Complete(key) => lifecycle::complete(cx, key),
+    }
+}
+
+/// Activates what a trigger is for.
+pub(crate) fn activate_triggered(cx: &mut Context<'_>, trigger: Key) {
+    if let Some((el, variables)) = events::activating_triggered(cx, trigger) {
+        lifecycle::activate(cx, &el);
+        lifecycle::accept(cx, &el, &variables);
     }
 }
 
@@ -73,7 +72,7 @@ fn put_off(cx: &mut Context<'_>, step: Step) {
                 el
             })
         }
-        Step::Complete(key) | Step::CompleteInto(key, _) => Subject::load(cx, key),
+        Step::Complete(key) => Subject::load(cx, key),
         Step::Terminate(_)
         | Step::TerminateChildren { .. }
         | Step::Terminated(_)

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
-use skep_model::{Binding, ElementKind, Invalid, Options, deployment, rejection_text};
+use skep_model::{Binding, ElementKind, Invalid, Options, deployment};
 use skep_protocol::command::{Deploy, Resource};
 use skep_protocol::intent::{DeploymentIntent, ProcessIntent};
 use skep_protocol::response::{Deployed, DeployedProcess};
@@ -71,10 +71,11 @@ pub(crate) fn distributed(cx: &mut Context<'_>, deployment_key: Key, processes: 
 type Parsed<'a> = (&'a Resource, skep_model::Resource);
 
 fn parse_all(resources: &[Resource]) -> Result<Vec<Parsed<'_>>, Rejection> {
-    let refuse = |text: String| reject(RejectionType::InvalidArgument, "CREATE", text);
     if resources.is_empty() {
-        return Err(refuse(
-            "Expected to deploy at least one resource, but none given".to_string(),
+        return Err(reject(
+            RejectionType::InvalidArgument,
+            "CREATE",
+            "Expected to deploy at least one resource, but none given",
         ));
     }
     let mut parsed = Vec::new();
@@ -99,7 +100,7 @@ fn parse_all(resources: &[Resource]) -> Result<Vec<Parsed<'_>>, Rejection> {
         }
     }
     if !invalid.is_empty() {
-        return Err(refuse(rejection_text(&invalid)));
+        return Err(Rejection::of_deployment("CREATE", invalid));
     }
     Ok(parsed)
 }

@@ -29,13 +29,13 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &ThrowError) -> Outcome {
             let Some(el) = Subject::load(cx, element) else {
                 return Ok(Some(Response::Empty));
             };
-            let reason = if command.error_message.is_empty() {
+            let said = if command.error_message.is_empty() {
                 String::new()
             } else {
-                format!("'{}'. ", command.error_message)
+                format!(" with message '{}'", command.error_message)
             };
             let message = format!(
-                "Expected to throw an error event with the code '{}', but it was not caught. {reason}{}",
+                "Expected to throw an error event with the code '{}'{said}, but it was not caught. {}",
                 command.error_code,
                 error::how_to_catch(cx, element)
             );

@@ -104,8 +104,8 @@ pub fn create(text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
     });
     Ok(Decoded::Command {
         request: Request {
-            command,
             operation_reference: check::operation_reference(body.operation_reference)?,
+            ..command.into()
         },
         timeout: match await_completion {
             true => front.await_timeout(body.request_timeout.unwrap_or(0)),

@@ -50,8 +50,8 @@ pub fn delete_resource(
     }
     Ok(Decoded::Command {
         request: Request {
-            command: Command::DeleteResource { resource_key },
             operation_reference: check::operation_reference(body.operation_reference)?,
+            ..Command::DeleteResource { resource_key }.into()
         },
         timeout: front.config.request_timeout,
         waits: false,

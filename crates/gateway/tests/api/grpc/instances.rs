@@ -69,6 +69,24 @@ async fn resources_are_deployed_and_deleted() {
     assert_eq!(gateway.broker.last().operation_reference, Some(3));
 }
 
+#[tokio::test]
+async fn the_text_null_is_no_variables() {
+    let gateway = start().await;
+    for none in ["", " ", "null", " null\n"] {
+        let request = pb::CreateProcessInstanceRequest {
+            variables: none.into(),
+            ..creation()
+        };
+        let mut client = client(&gateway).await;
+        let created = client.create_process_instance(request).await;
+        created.expect("is created");
+        let Command::CreateProcessInstance(create) = gateway.broker.last().command else {
+            panic!()
+        };
+        assert!(create.variables.is_empty());
+    }
+}
+
 pub fn creation() -> pb::CreateProcessInstanceRequest {
     pb::CreateProcessInstanceRequest {
         bpmn_process_id: "order".into(),

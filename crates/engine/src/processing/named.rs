@@ -1,0 +1,96 @@
+//! Names with the JSON texts of their values: what an expression may ask for, and what mappings have given so far.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use skep_feel::{Binding, Scope};
+use skep_protocol::document::JsonText;
+use smallvec::SmallVec;
+
+/// Up to so many names a look at each is cheaper than an index.
+const FEW: usize = 16;
+
+/// Each name once, in the order in which they were added. One is found in constant time, however many there are.
+#[derive(Debug, Default)]
+pub(crate) struct Named {
+    list: SmallVec<[(Arc<str>, JsonText); 4]>,
+    /// By name, when there are more than [`FEW`].
+    index: HashMap<Arc<str>, usize>,
+}
+
+impl Named {
+    /// Sets a value; one of this name keeps its place.
+    pub fn set(&mut self, name: Arc<str>, value: JsonText) {
+        let place = self.place(&name).unwrap_or(self.list.len());
+        match self.list.get_mut(place) {
+            Some(entry) => entry.1 = value,
+            None => self.add(name, value),
+        }
+    }
+
+    fn add(&mut self, name: Arc<str>, value: JsonText) {
+        self.list.push((name, value));
+        let added = match self.list.len() {
+            ..=FEW => return,
+            // The first that is too much for a list alone.
+            count if self.index.is_empty() => 0..count,
+            count => count - 1..count,
+        };
+        for place in added {
+            if let Some((name, _)) = self.list.get(place) {
+                self.index.insert(name.clone(), place);
+            }
+        }
+    }
+
+    fn place(&self, name: &str) -> Option<usize> {
+        match self.index.is_empty() {
+            true => self.list.iter().position(|(n, _)| &**n == name),
+            false => self.index.get(name).copied(),
+        }
+    }
+
+    pub fn value(&self, name: &str) -> Option<&JsonText> {
+        self.list.get(self.place(name)?).map(|(_, value)| value)
+    }
+
+    pub fn entries(&self) -> &[(Arc<str>, JsonText)] {
+        &self.list
+    }
+}
+
+impl FromIterator<(Arc<str>, JsonText)> for Named {
+    fn from_iter<I: IntoIterator<Item = (Arc<str>, JsonText)>>(entries: I) -> Named {
+        let mut named = Named::default();
+        for (name, value) in entries {
+            named.set(name, value);
+        }
+        named
+    }
+}
+
+impl Scope for Named {
+    fn get(&self, name: &str) -> Option<Binding<'_>> {
+        self.value(name).map(|value| Binding::Json(value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_is_set_again_keeps_its_place() {
+        for count in [1, 4, FEW, FEW + 1, 3 * FEW] {
+            let name = |i: usize| -> Arc<str> { format!("v{i}").into() };
+            let mut named: Named = (0..count).map(|i| (name(i), "1".into())).collect();
+            named.set(name(0), "2".into());
+            assert_eq!(named.entries().len(), count);
+            assert_eq!(named.entries()[0], (name(0), "2".into()));
+            for i in 1..count {
+                assert_eq!(named.value(&name(i)).map(|v| &**v), Some("1"));
+            }
+            assert_eq!(named.value("other"), None);
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Hostile models on the real binary: whatever is deployed and started, a small process is answered in time, the partitions
+//! stay healthy, memory stays bounded, and the server comes back after a stop and after a `kill -9`.
+//!
+//! `SKEP_FUZZ_SECONDS=600 cargo test -p skep --test hostile -- --nocapture` runs longer than the default. A seed that failed
+//! is run again with `SKEP_FUZZ_SEED=<seed>`; its models are kept in the directory that the failure names.
+
+mod attack;
+mod dice;
+mod expressions;
+mod models;
+mod probe;
+#[path = "../support/mod.rs"]
+mod support;
+mod watch;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use attack::Attackers;
+use support::{Server, Start};
+
+/// The settings of a run, each from an environment variable.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// `SKEP_FUZZ_SECONDS`: how long the attacks last.
+    seconds: u64,
+    /// `SKEP_FUZZ_ANSWER_MS`: the longest answer that the probe accepts.
+    answer: Duration,
+    /// `SKEP_FUZZ_RSS_MB`: the most memory that the server may have, in MiB.
+    rss_mib: u64,
+}
+
+fn setting(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
+impl Bounds {
+    fn read() -> Bounds {
+        // Without optimization evaluation takes about ten times as long, and the machine may have other work.
+        let answer = if cfg!(debug_assertions) { 10_000 } else { 2000 };
+        Bounds {
+            seconds: setting("SKEP_FUZZ_SECONDS").unwrap_or(8),
+            answer: Duration::from_millis(setting("SKEP_FUZZ_ANSWER_MS").unwrap_or(answer)),
+            rss_mib: setting("SKEP_FUZZ_RSS_MB").unwrap_or(2048),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn hostile_models_hold_nobody_up_with_a_fixed_seed() {
+    if setting("SKEP_FUZZ_SEED").is_none() {
+        run(20_261_122, 1).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn hostile_models_hold_nobody_up_with_a_fresh_seed() {
+    let seed =
+        setting("SKEP_FUZZ_SEED").unwrap_or_else(|| rand::random_range(0..u64::from(u32::MAX)));
+    run(seed, 1 + (seed % 2)).await;
+}
+
+/// Attacks for a while, with a restart in the middle of it, and another one at the end.
+async fn run(seed: u64, partitions: u64) {
+    // Shown when the test fails.
+    println!("SKEP_FUZZ_SEED={seed} repeats this");
+    let bounds = Bounds::read();
+    let data = tempfile::tempdir().unwrap();
+    let kept = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("hostile-{seed}"));
+    let _ = std::fs::remove_dir_all(&kept);
+    std::fs::create_dir_all(&kept).unwrap();
+    let partitions = partitions.to_string();
+    let arguments = ["--partitions", partitions.as_str()];
+    let log = kept.join("server.log");
+    let start = || {
+        Start::new(data.path(), &arguments)
+            .log_to(log.clone())
+            .ready()
+    };
+    let mut server = start().await;
+    probe::deploy(&server.client()).await;
+    let attackers = Attackers::new(seed, kept.clone());
+    let half = Duration::from_secs(bounds.seconds).div_f32(2.0);
+
+    let first = attack_for(half, &server, &attackers, bounds).await;
+    server.kill();
+    let mut server = start().await;
+    let second = attack_for(half, &server, &attackers, bounds).await;
+    stop(&mut server).await;
+    // What was left behind goes on, and still holds nobody up.
+    let server = start().await;
+    let rest = probe::watch(&server, bounds, Duration::from_secs(2), &attackers).await;
+    drop(server);
+    println!(
+        "seed {seed}: {}\n{first}\n{second}\n{rest}",
+        attackers.summary()
+    );
+    assert!(
+        !std::fs::read_to_string(&log)
+            .unwrap_or_default()
+            .contains("panicked"),
+        "the server panicked; see {}",
+        log.display()
+    );
+    assert!(
+        attackers.attacked(),
+        "no model was started: {}",
+        attackers.summary()
+    );
+    std::fs::remove_dir_all(&kept).unwrap();
+}
+
+async fn attack_for(
+    time: Duration,
+    server: &Server,
+    attackers: &Attackers,
+    bounds: Bounds,
+) -> probe::Seen {
+    let attacks = attackers.start(server);
+    let seen = probe::watch(server, bounds, time, attackers).await;
+    attacks.end().await;
+    seen
+}
+
+/// SIGTERM is heard, whatever goes on.
+async fn stop(server: &mut Server) {
+    let started = std::time::Instant::now();
+    let code = tokio::task::block_in_place(|| server.terminate());
+    assert_eq!(code, Some(0), "SIGTERM ended the server with another code");
+    let took = started.elapsed();
+    assert!(took < Duration::from_secs(60), "SIGTERM took {took:?}");
+}
