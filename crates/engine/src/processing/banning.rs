@@ -267,7 +267,6 @@ fn instance_of_step(cx: &mut Context<'_>, step: &Step) -> Option<Key> {
             Some(trigger.process_instance_key)
         }
         Step::Complete(key)
-        | Step::CompleteInto(key, _)
         | Step::Terminate(key)
         | Step::TerminateChildren { scope: key, .. }
         | Step::Terminated(key) => instance_of_element(cx, *key),
