@@ -192,7 +192,7 @@ impl Engine {
         if let Some(key) = next {
             let intent = ContinuationIntent::Continue.id();
             cx.out.command(key, ValueType::Continuation, intent, None);
-            cx.steps.resume(key);
+            cx.steps.resume(key, cx.state);
         }
         finish(&mut cx);
         self.last_continued = next.unwrap_or(Key::NONE);
@@ -383,9 +383,7 @@ impl Engine {
 fn finish(cx: &mut Context<'_>) {
     if !cx.steps.is_empty() {
         step::run(cx);
-        if !cx.steps.is_empty() {
-            queue::suspend(cx);
-        }
+        queue::suspend(cx);
     }
     if !cx.new_jobs.is_empty() {
         job::activate::push_new(cx);

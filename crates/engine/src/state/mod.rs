@@ -17,7 +17,6 @@ pub mod timers;
 pub mod triggers;
 mod variables;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -44,17 +43,10 @@ pub struct Counters {
     pub last_key: u64,
     /// `Some` while the clock is pinned (CLOCK PINNED), epoch milliseconds.
     pub pinned_clock: Option<i64>,
-    /// By partition, the key of the last of its distributed commands that was carried out here. They come in rising order, so
-    /// that what is not above it is a duplicate.
-    pub received: BTreeMap<u32, Key>,
 }
 
 impl Row for Counters {
     const TABLE: u8 = 0;
-
-    fn weight(&self) -> usize {
-        size_of::<Self>() + self.received.len() * size_of::<(u32, Key)>()
-    }
 }
 
 pub struct State {
@@ -187,7 +179,7 @@ impl State {
     }
 
     /// Everything, as bytes per row: two states are equal if and only if their dumps are.
-    pub fn dump(&self) -> BTreeMap<(u8, Vec<u8>), Vec<u8>> {
+    pub fn dump(&self) -> std::collections::BTreeMap<(u8, Vec<u8>), Vec<u8>> {
         let mut all = self.tables.dump();
         all.insert(
             (Counters::TABLE, Vec::new()),

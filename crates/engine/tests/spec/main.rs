@@ -22,7 +22,6 @@ mod jobs;
 mod large_jobs;
 mod many_variables;
 mod mappings;
-mod memory;
 mod message_catch;
 mod message_correlation;
 mod message_partitions;

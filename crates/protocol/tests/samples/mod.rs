@@ -251,6 +251,7 @@ pub fn continuation() -> ContinuationValue {
     ContinuationValue {
         taken: 13,
         steps: steps.to_vec(),
+        runaway: true,
     }
 }
 
