@@ -6,7 +6,6 @@
 mod clock;
 mod command_distribution;
 mod continuation;
-mod error;
 mod incident;
 mod job;
 mod job_batch;
@@ -54,6 +53,7 @@ macro_rules! without_effect {
 
 without_effect!(
     DeploymentValue,
+    ErrorValue,
     MessageCorrelationValue,
     ProcessInstanceResultValue,
     ResourceDeletionValue,

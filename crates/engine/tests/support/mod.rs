@@ -220,9 +220,6 @@ impl Rig {
             Command::CancelProcessInstance {
                 process_instance_key: key,
             }
-            | Command::BanInstance {
-                process_instance_key: key,
-            }
             | Command::CompleteJob { job_key: key, .. }
             | Command::UpdateJob { job_key: key, .. }
             | Command::ResolveIncident { incident_key: key }
@@ -511,12 +508,6 @@ impl Rig {
 
     pub fn cancel(&mut self, instance: Key) -> Result<Response, Rejection> {
         self.send(Command::CancelProcessInstance {
-            process_instance_key: instance,
-        })
-    }
-
-    pub fn ban(&mut self, instance: Key) -> Result<Response, Rejection> {
-        self.send(Command::BanInstance {
             process_instance_key: instance,
         })
     }

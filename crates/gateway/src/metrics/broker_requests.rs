@@ -72,7 +72,7 @@ impl RequestKind {
             Command::ResetClock => (14, None),
             Command::EvaluateExpression { .. } => (15, None),
             // Asked by the management port, which is no gateway.
-            Command::ListIncidents { .. } | Command::BanInstance { .. } => (16, None),
+            Command::ListIncidents { .. } => (15, None),
         };
         RequestKind {
             kind,

@@ -182,7 +182,6 @@ pub fn error() -> ErrorValue {
         error_event_position: 17,
         exception_message: "it broke".into(),
         process_instance_key: key(1),
-        stacktrace: "at step.rs:1".into(),
     }
 }
 
@@ -252,6 +251,7 @@ pub fn continuation() -> ContinuationValue {
     ContinuationValue {
         taken: 13,
         steps: steps.to_vec(),
+        runaway: true,
     }
 }
 

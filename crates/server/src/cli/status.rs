@@ -41,7 +41,6 @@ pub async fn run(args: StatusArgs) -> anyhow::Result<()> {
             "PHASE",
             "PROCESSED",
             "SNAPSHOT",
-            "BANNED",
         ]
         .map(String::from),
     ];
@@ -66,7 +65,6 @@ pub async fn run(args: StatusArgs) -> anyhow::Result<()> {
                 detail("streamProcessorPhase"),
                 detail("processedPosition"),
                 detail("processedPositionInSnapshot"),
-                detail("bannedInstances"),
             ]);
         }
     }

@@ -115,7 +115,11 @@ impl Partition {
                 tracing::debug!(partition = self.status.partition, index, "log compacted");
             }
             Report::Failed { error } => {
-                return Err(CoreError::Log(error.to_string()));
+                let text = format!(
+                    "the log cannot be written: {error}. Nothing that was not acknowledged before is acknowledged; \
+                     mend the disk and start the node again"
+                );
+                return Err(CoreError::Store(skep_engine::state::StoreError(text)));
             }
         }
         Ok(())
