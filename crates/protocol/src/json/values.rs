@@ -351,7 +351,7 @@ fn error(v: ErrorValue) -> Value {
         "errorEventPosition": v.error_event_position,
         "exceptionMessage": v.exception_message,
         "processInstanceKey": v.process_instance_key,
-        "stacktrace": "",
+        "stacktrace": v.stacktrace,
     })
 }
 

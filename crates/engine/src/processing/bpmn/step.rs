@@ -19,6 +19,9 @@ pub(crate) fn run(cx: &mut Context<'_>) {
             break;
         };
         cx.budget.take_step();
+        if cx.is_held_back(&next.step) {
+            continue;
+        }
         one(cx, next.step, next.chain);
     }
     cx.steps.end_chain();
