@@ -220,7 +220,7 @@ impl Engine {
             let intent = ContinuationIntent::Continue.id();
             cx.out.command(key, ValueType::Continuation, intent, None);
             cx.begin_continuation(key);
-            cx.steps.resume(key);
+            cx.steps.resume(key, cx.state);
         }
         finish(&mut cx);
         self.last_continued = next.unwrap_or(Key::NONE);
@@ -431,9 +431,7 @@ fn answer(cx: &mut Context<'_>, outcome: Outcome) {
 fn finish(cx: &mut Context<'_>) {
     if !cx.steps.is_empty() {
         step::run(cx);
-        if !cx.steps.is_empty() {
-            queue::suspend(cx);
-        }
+        queue::suspend(cx);
     }
     if !cx.new_jobs.is_empty() {
         job::activate::push_new(cx);

@@ -252,6 +252,7 @@ pub fn continuation() -> ContinuationValue {
     ContinuationValue {
         taken: 13,
         steps: steps.to_vec(),
+        runaway: true,
     }
 }
 
