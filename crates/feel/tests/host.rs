@@ -235,3 +235,20 @@ fn warnings_carry_codes_and_messages() {
         "FUNCTION_INVOCATION_FAILURE: Failed to invoke function 'sqrt': Expected Number but found 'null'"
     );
 }
+
+/// However a number came to be: clients tell whole numbers from others by their text.
+#[test]
+fn a_number_in_json_has_no_zeros_at_its_end() {
+    for (expression, json) in [
+        ("1.0", "1"),
+        ("0.00", "0"),
+        ("-1.50", "-1.5"),
+        ("100.00", "100"),
+        ("10 ** 20", "100000000000000000000"),
+        ("[1.50 + 1, {a: 0.10}]", r#"[2.5,{"a":0.1}]"#),
+    ] {
+        let expression = Expression::parse(expression).unwrap();
+        let evaluation = expression.evaluate(&EmptyScope, &EvalContext::default());
+        assert_eq!(evaluation.value.to_json(), json);
+    }
+}

@@ -249,3 +249,18 @@ fn deep_json_is_refused() {
 fn many_warnings_are_cut() {
     assert_eq!(evaluate("for i in 1..1000 return i.x").warnings.len(), 100);
 }
+
+/// A text may be a megabyte long: compiling it must not go through all names for every name, nor compute for long.
+#[test]
+fn long_texts_compile() {
+    let sum: Vec<String> = (0..60_000).map(|n| format!("a{n}")).collect();
+    let expression = Expression::parse(&sum.join("+")).unwrap();
+    assert_eq!(expression.variables().len(), 60_000);
+    let entries: Vec<String> = (0..50_000).map(|n| format!("a{n}: b{n}")).collect();
+    let expression = Expression::parse(&format!("{{{}}}", entries.join(","))).unwrap();
+    assert_eq!(expression.variables().len(), 50_000);
+    let filters = format!("[{}]", vec!["[1][a > b]"; 20_000].join(","));
+    assert_eq!(Expression::parse(&filters).unwrap().variables().len(), 2);
+    let powers = format!("[{}]", vec!["2.5 ** 0.5"; 50_000].join(","));
+    assert!(Expression::parse(&powers).unwrap().constant().is_none());
+}

@@ -262,7 +262,8 @@ fn parse_element<'x>(
     element
 }
 
-/// Enters flows, boundary events and start events at the elements they belong to, in document order.
+/// Enters flows, boundary events and start events at the elements they belong to: in document order, but
+/// outgoing flows the other way round, as the reference engine takes them.
 fn connect(process: &mut Process, document_order: &[ElementIndex]) {
     for this in document_order.iter().copied() {
         match &process.elements[this.get()].kind {
@@ -281,6 +282,9 @@ fn connect(process: &mut Process, document_order: &[ElementIndex]) {
             }
             _ => {}
         }
+    }
+    for element in &mut process.elements {
+        element.outgoing.reverse();
     }
 }
 

@@ -99,8 +99,9 @@ pub struct Element {
     pub element_type: ElementType,
     /// The flow scope: the process or sub-process that contains this element. The process names itself.
     pub parent: ElementIndex,
-    /// Sequence flows, in document order.
+    /// Sequence flows that lead here, in document order.
     pub incoming: Vec<ElementIndex>,
+    /// Sequence flows that leave, the last of the document first: in this order they are taken and their conditions tried.
     pub outgoing: Vec<ElementIndex>,
     /// Boundary events attached to this activity, in document order.
     pub boundary_events: Vec<ElementIndex>,

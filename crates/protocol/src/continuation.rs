@@ -25,8 +25,6 @@ pub enum Step {
     ActivateTriggered(Key),
     /// The element has what it waited for.
     Complete(Key),
-    /// It leaves by this sequence flow alone.
-    CompleteInto(Key, u32),
     Terminate(Key),
     /// The children of a scope end, this one first; with none, the oldest.
     TerminateChildren {
@@ -54,4 +52,6 @@ pub struct QueuedStep {
 pub struct ContinuationValue {
     pub taken: u32,
     pub steps: Vec<QueuedStep>,
+    /// Too many steps waited: nothing more is activated or completed by it.
+    pub runaway: bool,
 }

@@ -241,7 +241,7 @@ intents! {
     }
     CommandDistributionIntent {
         Started = 0 "STARTED", Distributing = 1 "DISTRIBUTING", Acknowledge = 2 "ACKNOWLEDGE",
-        Acknowledged = 3 "ACKNOWLEDGED", Finished = 4 "FINISHED",
+        Acknowledged = 3 "ACKNOWLEDGED", Finished = 4 "FINISHED", Received = 200 "RECEIVED",
     }
     ProcessInstanceBatchIntent {
         Terminate = 0 "TERMINATE", Activate = 1 "ACTIVATE", Terminated = 2 "TERMINATED", Activated = 3 "ACTIVATED",

@@ -264,6 +264,14 @@ impl<'a> Run<'a> {
         let allows = |tests: &UnaryTests, value: &Value| {
             let evaluation = tests.evaluate(value, &EmptyScope, &self.left());
             self.spend(evaluation.steps);
+            if evaluation
+                .warnings
+                .iter()
+                .any(|w| w.code == WarningCode::LimitExceeded)
+            {
+                // Beyond the limit, so that this is no missing value but a failure.
+                self.spend(self.cx.limits.max_steps);
+            }
             evaluation.value.as_bool() == Some(true)
         };
         let value = self.graph.types.coerce(value, kind, &allows);

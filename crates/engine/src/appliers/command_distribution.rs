@@ -14,6 +14,10 @@ impl Apply<CommandDistributionValue> for State {
             Intent::Distributing => self.distributions.add_pending(key, value.partition_id),
             Intent::Acknowledged => self.distributions.acknowledge(key, value.partition_id),
             Intent::Finished => self.distributions.finish(key),
+            // From now on everything up to this key is a duplicate.
+            Intent::Received => {
+                self.counters.received.insert(value.partition_id, key);
+            }
             Intent::Acknowledge => {}
         }
     }

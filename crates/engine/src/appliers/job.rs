@@ -7,7 +7,7 @@ use skep_protocol::intent::JobIntent as Intent;
 use skep_protocol::value::JobValue;
 
 use super::Apply;
-use crate::state::{Job, JobState, State};
+use crate::state::{ElementState, Job, JobState, State};
 
 impl Apply<JobValue> for State {
     fn apply(&mut self, key: Key, intent: Intent, value: &JobValue, _timestamp: i64) {
@@ -71,12 +71,16 @@ fn created(state: &mut State, key: Key, value: &JobValue) {
         due: -1,
         error_message: Arc::default(),
     };
-    insert(state, key, job);
+    insert(state, key, job, false);
 }
 
-pub(super) fn insert(state: &mut State, key: Key, job: Job) {
+/// Adds a job to its element, which may be activated with it.
+pub(super) fn insert(state: &mut State, key: Key, job: Job, activated: bool) {
     if let Some(element) = state.elements.get_mut(job.element_instance_key) {
         element.job_key = key;
+        if activated {
+            element.state = ElementState::Activated;
+        }
     }
     state.jobs.insert(key, job);
 }

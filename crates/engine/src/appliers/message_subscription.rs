@@ -22,9 +22,8 @@ impl Apply<MessageSubscriptionValue> for State {
                 let variables = value.variables.clone();
                 self.message_subscriptions
                     .set_correlating(key, message_key, variables);
-                if let Some(message) = self.messages.table.get_mut(message_key) {
-                    message.correlated.push(value.bpmn_process_id.clone());
-                }
+                self.messages
+                    .add_correlated(message_key, &value.bpmn_process_id);
             }
             Intent::Correlated => {
                 if value.interrupting {

@@ -177,14 +177,6 @@ fn job(
         removed(state, record.key, element_instance_key, rest);
         return Ok(true);
     }
-    // Mostly it is the job of an element that is activated with it.
-    if next_is(
-        rest,
-        ProcessInstanceIntent::ElementActivated,
-        element_instance_key,
-    ) {
-        process_instance::set_state(state, element_instance_key, ElementState::Activated);
-    }
     let job = crate::state::Job {
         job_type: state.names.get(job_type),
         state: JobState::Activatable,
@@ -198,7 +190,13 @@ fn job(
         due: -1,
         error_message: Arc::default(),
     };
-    job::insert(state, record.key, job);
+    // Mostly its element is activated with it.
+    let activated = next_is(
+        rest,
+        ProcessInstanceIntent::ElementActivated,
+        element_instance_key,
+    );
+    job::insert(state, record.key, job, activated);
     Ok(true)
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use skep_feel::{EvalContext, Evaluation, Expression, Value, Warning, WarningCode};
+use skep_feel::{EvalContext, Evaluation, Expression, Number, Value, Warning, WarningCode};
 use skep_model::TextValue;
 use skep_protocol::value::ErrorType;
 use skep_protocol::{Document, Key, Rejection, RejectionType, Response};
@@ -135,11 +135,12 @@ pub(crate) fn correlation_key(
     }
 }
 
-/// A whole number, static or computed. What an expression yields behind the decimal point is cut off.
+/// A whole number, static or computed. What stands behind the decimal point is cut off.
 pub(crate) fn integer(cx: &mut Context<'_>, value: &TextValue, scope: Key) -> Result<i64, Problem> {
     let expression = match value {
         TextValue::Static(text) => {
-            return text.trim().parse().map_err(|_| {
+            let number = text.trim().parse::<Number>().ok();
+            return number.and_then(|n| n.trunc_i64()).ok_or_else(|| {
                 let message = format!("Expected '{text}' to be a whole number, but it is not.");
                 Problem::new(ErrorType::ExtractValueError, message)
             });

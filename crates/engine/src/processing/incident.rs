@@ -8,7 +8,7 @@ use skep_protocol::intent::IncidentIntent;
 use skep_protocol::response::OpenIncident;
 use skep_protocol::{Key, Rejection, RejectionType, Response};
 
-use super::bpmn::{Step, Subject, exclusive_gateway, incidents, lifecycle};
+use super::bpmn::{Step, Subject, lifecycle};
 use super::{Context, Outcome, reject};
 use crate::state::{DeployedProcess, ElementState};
 
@@ -92,11 +92,6 @@ pub(crate) fn not_found(key: Key) -> Rejection {
 fn go_on(cx: &mut Context<'_>, el: &Subject) {
     match &el.element().kind {
         ElementKind::Process | ElementKind::SubProcess => lifecycle::child_ended(cx, el.key),
-        ElementKind::ExclusiveGateway { .. } => match exclusive_gateway::choose(cx, el) {
-            Ok(Some(flow)) => cx.steps.push(Step::CompleteInto(el.key, flow.0)),
-            Ok(None) => cx.steps.push(Step::Complete(el.key)),
-            Err(problem) => incidents::raise(cx, el, problem),
-        },
         _ => cx.steps.push(Step::Complete(el.key)),
     }
 }

@@ -25,6 +25,10 @@ impl Distribution {
 
 impl Row for Distribution {
     const TABLE: u8 = 9;
+
+    fn weight(&self) -> usize {
+        size_of::<Self>() + self.command.len() + self.pending.len() * size_of::<u32>()
+    }
 }
 
 pub struct Distributions {

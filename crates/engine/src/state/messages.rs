@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use skep_protocol::Key;
 use skep_protocol::value::MessageValue;
 
-use super::table::{CheckpointWriter, Row, StoreError, Table, Tables};
+use super::table::{CheckpointWriter, Row, StoreError, Table, Tables, weight_of};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Message {
@@ -18,7 +18,20 @@ pub struct Message {
 
 impl Row for Message {
     const TABLE: u8 = 6;
+
+    fn weight(&self) -> usize {
+        let value = &self.value;
+        let texts = [&value.name, &value.correlation_key, &value.message_id];
+        let correlated = self.correlated.iter().map(|id| CORRELATED + id.len());
+        size_of::<Self>()
+            + texts.iter().map(|text| text.len()).sum::<usize>()
+            + weight_of(&value.variables)
+            + correlated.sum::<usize>()
+    }
 }
+
+/// Bytes of one entry of the list of processes that took a message, beside its text.
+const CORRELATED: usize = size_of::<Arc<str>>();
 
 type NameAndKey = (Arc<str>, Arc<str>);
 type NameKeyAndId = (Arc<str>, Arc<str>, Arc<str>);
@@ -81,6 +94,14 @@ impl Messages {
             self.by_id.remove(&id_of(&value));
         }
         self.deadlines.remove(&(value.deadline, key));
+    }
+
+    /// A process took the message.
+    pub fn add_correlated(&mut self, key: Key, bpmn_process_id: &Arc<str>) {
+        if let Some(message) = self.table.get_mut(key) {
+            message.correlated.push(bpmn_process_id.clone());
+            self.table.add_weight(CORRELATED + bpmn_process_id.len());
+        }
     }
 
     pub fn get(&mut self, key: Key) -> Option<&Message> {

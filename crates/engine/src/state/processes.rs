@@ -35,6 +35,12 @@ struct Definition {
 
 impl Row for Definition {
     const TABLE: u8 = 1;
+
+    fn weight(&self) -> usize {
+        let elements = self.value.elements.iter();
+        let elements: usize = elements.map(|id| size_of::<Arc<str>>() + id.len()).sum();
+        size_of::<Self>() + self.value.resource.len() + elements
+    }
 }
 
 #[derive(Default)]
@@ -228,4 +234,8 @@ struct LastVersion {
 
 impl Row for LastVersion {
     const TABLE: u8 = 10;
+
+    fn weight(&self) -> usize {
+        size_of::<Self>() + self.bpmn_process_id.len()
+    }
 }

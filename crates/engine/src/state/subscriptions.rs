@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use skep_protocol::Key;
 use skep_protocol::value::{MessageSubscriptionValue, ProcessMessageSubscriptionValue};
 
-use super::table::{Row, StoreError, Table, Tables};
+use super::table::{Row, StoreError, Table, Tables, weight_of};
 use crate::remote::Variables;
 
 /// The message side.
@@ -22,6 +22,18 @@ pub struct MessageSubscription {
 
 impl Row for MessageSubscription {
     const TABLE: u8 = 7;
+
+    fn weight(&self) -> usize {
+        let value = &self.value;
+        let texts = [
+            &value.bpmn_process_id,
+            &value.message_name,
+            &value.correlation_key,
+        ];
+        size_of::<Self>()
+            + texts.iter().map(|text| text.len()).sum::<usize>()
+            + weight_of(&value.variables)
+    }
 }
 
 /// Subscriptions by process id, oldest first.
@@ -123,12 +135,14 @@ impl MessageSubscriptions {
             return;
         };
         let before = (row.correlating, row.value.clone());
+        let weight = weight_of(&variables);
         row.correlating = message_key.some().is_some();
         row.value.message_key = message_key;
         row.value.variables = variables;
         let after = (row.correlating, row.value.clone());
         self.unindex_state(key, before.0, &before.1);
         self.index_state(key, after.0, &after.1);
+        self.table.add_weight(weight);
     }
 
     pub fn get(&mut self, key: Key) -> Option<&MessageSubscription> {
@@ -191,6 +205,16 @@ pub struct ProcessMessageSubscription {
 
 impl Row for ProcessMessageSubscription {
     const TABLE: u8 = 8;
+
+    fn weight(&self) -> usize {
+        let value = &self.value;
+        let texts = [
+            &value.bpmn_process_id,
+            &value.message_name,
+            &value.correlation_key,
+        ];
+        size_of::<Self>() + texts.iter().map(|text| text.len()).sum::<usize>()
+    }
 }
 
 pub struct ProcessMessageSubscriptions {

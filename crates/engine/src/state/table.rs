@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use skep_protocol::Key;
+use skep_protocol::document::JsonText;
 use skep_protocol::record::{decode, encode};
 
 /// A row of state. The encoding is part of the checkpoint format: change it only with a migration.
@@ -20,10 +21,17 @@ pub trait Row: Serialize + DeserializeOwned {
         decode(bytes)
     }
 
-    /// Estimated bytes in memory.
-    fn weight(&self) -> usize {
-        size_of::<Self>()
-    }
+    /// Estimated bytes in memory, with all texts and lists that the row owns.
+    fn weight(&self) -> usize;
+}
+
+/// Estimated bytes of variables in memory, beside the list itself.
+pub(crate) fn weight_of(variables: &[(Arc<str>, JsonText)]) -> usize {
+    const ENTRY: usize = size_of::<(Arc<str>, JsonText)>() + 32;
+    let texts = variables.iter();
+    texts
+        .map(|(name, value)| ENTRY + name.len() + value.len())
+        .sum()
 }
 
 /// What the store answers with when it fails; the partition stops with this text.

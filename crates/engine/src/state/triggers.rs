@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use skep_protocol::Key;
 
-use super::table::{Row, StoreError, Table, Tables};
+use super::table::{Row, StoreError, Table, Tables, weight_of};
 use crate::remote::Variables;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -29,9 +29,7 @@ impl Row for Trigger {
     const TABLE: u8 = 12;
 
     fn weight(&self) -> usize {
-        let variables = self.variables.iter();
-        let variables: usize = variables.map(|(n, v)| n.len() + v.len() + 64).sum();
-        size_of::<Self>() + variables
+        size_of::<Self>() + weight_of(&self.variables)
     }
 }
 

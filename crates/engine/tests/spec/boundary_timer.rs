@@ -69,6 +69,50 @@ fn a_non_interrupting_one_leaves_its_activity_running() {
     rig.assert_completed(instance);
 }
 
+/// As the reference does: the last one in the document goes first.
+#[test]
+fn of_two_that_fall_due_together_the_later_in_the_document_fires() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .service_task("task", "work")
+        .end("e")
+        .boundary_duration("one", "task", "PT1M")
+        .end("e1")
+        .boundary_duration("two", "task", "PT60S")
+        .end("e2");
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", "{}");
+    rig.advance(MINUTE);
+    assert_eq!(rig.completed(instance), ["s", "two", "e2", "p"]);
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn a_reminder_of_the_same_moment_comes_before_the_end_if_it_is_later_in_the_document() {
+    for reminder_last in [true, false] {
+        let bpmn = Bpmn::process("p")
+            .start("s")
+            .service_task("task", "work")
+            .end("e");
+        let remind = |p: Bpmn| {
+            p.boundary_duration("remind", "task", "PT1M")
+                .non_interrupting()
+                .end("e1")
+        };
+        let late = |p: Bpmn| p.boundary_duration("late", "task", "PT1M").end("e2");
+        let bpmn = match reminder_last {
+            true => remind(late(bpmn)),
+            false => late(remind(bpmn)),
+        };
+        let mut rig = Rig::with(bpmn);
+        let instance = rig.create("p", "{}");
+        rig.advance(MINUTE);
+        let reminded = rig.completed(instance).contains(&"remind".to_string());
+        assert_eq!(reminded, reminder_last);
+        rig.assert_completed(instance);
+    }
+}
+
 #[test]
 fn at_a_sub_process_it_ends_everything_inside() {
     let bpmn = Bpmn::process("p")

@@ -59,6 +59,43 @@ fn an_unchanged_resource_is_no_new_version() {
 }
 
 #[test]
+fn one_changed_resource_makes_all_of_its_deployment_new() {
+    let versions = |deployed: &Deployed| -> Vec<i32> {
+        deployed.processes.iter().map(|p| p.version).collect()
+    };
+    let files = |job| {
+        let (a, b) = (process("a", "a").xml(), process("b", job).xml());
+        vec![("a.bpmn", a), ("b.bpmn", b)]
+    };
+    let mut rig = Rig::new();
+    assert_eq!(versions(&deploy(&mut rig, files("b"))), [1, 1]);
+    assert_eq!(versions(&deploy(&mut rig, files("c"))), [2, 2]);
+    assert_eq!(versions(&deploy(&mut rig, files("c"))), [2, 2]);
+    let alone = deploy(&mut rig, vec![("a.bpmn", process("a", "a").xml())]);
+    assert_eq!(versions(&alone), [2]);
+}
+
+/// Each process is recorded with its whole resource: a file of 1 MB with 100 processes would write 100 MB.
+#[test]
+fn a_resource_with_too_many_processes_for_its_size_is_refused() {
+    let file = |count: usize, padding: usize| {
+        let xml = Bpmn::file((0..count).map(|i| process(&format!("p{i}"), "work")));
+        xml + &format!("<!--{}-->", "x".repeat(padding))
+    };
+    for partitions in [1, 2] {
+        let mut rig = Rig::with_partitions(partitions);
+        let refused = rig.deploy_files(vec![("p.bpmn", file(100, 1 << 20))]);
+        let (kind, reason) = rejected(refused);
+        assert_eq!(kind, "EXCEEDED_BATCH_RECORD_SIZE");
+        assert!(reason.contains("Split resources"), "{reason}");
+        assert_eq!(rig.events("PROCESS").count(), 0);
+        rig.deploy_files(vec![("p.bpmn", file(10, 1 << 20))])
+            .unwrap();
+        rig.deploy_files(vec![("p.bpmn", file(100, 0))]).unwrap();
+    }
+}
+
+#[test]
 fn the_record_names_what_was_deployed() {
     let mut rig = Rig::new();
     let deployed = deploy(&mut rig, vec![("p.bpmn", process("p", "a").xml())]);

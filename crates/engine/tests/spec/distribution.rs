@@ -1,5 +1,8 @@
 //! Deployments and deletions reach all partitions, whatever the network does.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use crate::support::*;
 use skep_engine::RemoteCommand;
 use skep_model::builder::Bpmn;
@@ -128,4 +131,38 @@ fn commands_name_what_is_distributed() {
             ("RESOURCE_DELETION", "DELETE")
         ]
     );
+}
+
+/// A command that waited somewhere in the network while later ones came.
+#[test]
+fn a_late_duplicate_is_acknowledged_and_not_carried_out_again() {
+    let mut rig = Rig::with_partitions(2);
+    let sent = Rc::new(RefCell::new(Vec::new()));
+    let copies = sent.clone();
+    rig.fate = Box::new(move |command| {
+        copies.borrow_mut().push(command.clone());
+        Fate::Arrives
+    });
+    rig.send(Command::PinClock { timestamp: START }).unwrap();
+    rig.send(deployment(process("a"))).unwrap();
+    let key = definition(&mut rig, 1).unwrap();
+    rig.send(Command::DeleteResource { resource_key: key })
+        .unwrap();
+    rig.send(Command::ResetClock).unwrap();
+    let is_distribution = |c: &RemoteCommand| matches!(c, RemoteCommand::Distribute { .. });
+    let late: Vec<_> = sent.take().into_iter().filter(is_distribution).collect();
+    assert_eq!(late.len(), 4);
+    let dump = rig.engine(2).state.dump();
+    let written = rig.seen.iter().filter(|r| r.is_event()).count();
+    for command in late {
+        rig.network.push_back((2, command));
+        rig.settle(2);
+        assert!(rig.engine(2).state.dump() == dump, "nothing changes");
+    }
+    assert_eq!(rig.engine(2).state.counters.pinned_clock, None);
+    assert_eq!(rig.seen.iter().filter(|r| r.is_event()).count(), written);
+    let acknowledged = sent.take();
+    assert_eq!(acknowledged.len(), 4, "each is answered");
+    rig.send(Command::PinClock { timestamp: START }).unwrap();
+    assert_eq!(rig.engine(2).state.counters.pinned_clock, Some(START));
 }

@@ -5,11 +5,11 @@ fn process() -> Bpmn {
     Bpmn::process("p")
         .start("start")
         .exclusive("choice")
-        .when("=x > 10")
-        .end("large")
-        .from("choice")
         .when("=x > 5")
         .end("middle")
+        .from("choice")
+        .when("=x > 10")
+        .end("large")
         .from("choice")
         .otherwise()
         .end("small")
@@ -23,7 +23,7 @@ fn end_of(variables: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_first_condition_that_holds_chooses() {
+fn of_two_conditions_that_hold_the_later_in_the_file_chooses() {
     assert_eq!(end_of(r#"{"x":11}"#), ["start", "choice", "large", "p"]);
     assert_eq!(end_of(r#"{"x":6}"#), ["start", "choice", "middle", "p"]);
 }

@@ -3,6 +3,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod banning;
 mod boundary_message;
 mod boundary_timer;
 mod budget;
@@ -22,6 +23,7 @@ mod jobs;
 mod large_jobs;
 mod many_variables;
 mod mappings;
+mod memory;
 mod message_catch;
 mod message_correlation;
 mod message_partitions;

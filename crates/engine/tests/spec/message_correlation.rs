@@ -121,3 +121,70 @@ fn correlate_is_refused_when_nobody_waits() {
     assert_eq!(rejected(rig.send(correlate("k"))).0, "NOT_FOUND");
     assert!(rig.engine(1).state.messages.is_empty());
 }
+
+/// Whoever comes later, of whatever version, waits for another one.
+#[test]
+fn a_buffered_message_is_taken_once_per_process() {
+    let version = |job: &str| {
+        Bpmn::process("p")
+            .start("s")
+            .catch_message("catch", "m", "=k")
+            .service_task("t", job)
+            .end("e")
+    };
+    let mut rig = Rig::with(version("first"));
+    rig.publish("m", "a", 10 * MINUTE, "{}");
+    let taker = rig.create("p", r#"{"k":"a"}"#);
+    assert_eq!(rig.jobs("first").len(), 1);
+    rig.create("p", r#"{"k":"a"}"#);
+    rig.cancel(taker).unwrap();
+    rig.deploy(version("second"));
+    rig.create("p", r#"{"k":"a"}"#);
+    assert_eq!((rig.jobs("first").len(), rig.jobs("second").len()), (0, 0));
+    rig.publish("m", "a", 0, "{}");
+    assert_eq!((rig.jobs("first").len(), rig.jobs("second").len()), (1, 0));
+    rig.publish("m", "a", 0, "{}");
+    assert_eq!((rig.jobs("first").len(), rig.jobs("second").len()), (0, 1));
+}
+
+#[test]
+fn an_instance_takes_a_message_once_however_often_it_waits() {
+    let side_by_side = Bpmn::process("p")
+        .start("s")
+        .parallel("fork")
+        .catch_message("c1", "m", "=k")
+        .service_task("t1", "work")
+        .end("e1")
+        .from("fork")
+        .catch_message("c2", "m", "=k")
+        .service_task("t2", "work")
+        .end("e2");
+    let in_a_row = Bpmn::process("p")
+        .start("s")
+        .catch_message("c1", "m", "=k")
+        .service_task("t1", "work")
+        .catch_message("c2", "m", "=k")
+        .service_task("t2", "work")
+        .end("e");
+    for bpmn in [side_by_side, in_a_row] {
+        let mut rig = Rig::with(bpmn);
+        let instance = rig.create("p", r#"{"k":"a"}"#);
+        for _ in 0..2 {
+            rig.publish("m", "a", MINUTE, "{}");
+            rig.work("work", "{}");
+            assert!(rig.jobs("work").is_empty());
+        }
+        rig.assert_completed(instance);
+    }
+}
+
+#[test]
+fn the_key_is_that_of_the_moment_when_the_element_was_reached() {
+    let mut rig = Rig::with(process("p"));
+    let instance = rig.create("p", r#"{"key":"a"}"#);
+    rig.set_variables(instance, r#"{"key":"b"}"#, false);
+    rig.publish("m", "b", 0, "{}");
+    assert!(rig.is_running(instance));
+    rig.publish("m", "a", 0, "{}");
+    rig.assert_completed(instance);
+}

@@ -1,13 +1,20 @@
 //! A model that never waits must not stop the partition.
 
-use crate::support::*;
-use skep_model::builder::Bpmn;
+use std::sync::Arc;
 
+use crate::support::*;
+use skep_engine::state::{State, table::EmptyStore};
+use skep_engine::{Engine, EngineConfig, NoStreams};
+use skep_model::builder::Bpmn;
+use skep_protocol::Response;
+use skep_protocol::command::{Command, Deploy, Resource};
+
+/// Deployment refuses a loop of elements that never wait; what a sub-process contains may wait.
 fn endless() -> Bpmn {
-    // Deployment refuses a loop of tasks alone; one through gateways depends on data.
     Bpmn::process("p")
         .start("s")
         .exclusive("again")
+        .sub_process("sub", |sub| sub.start("s2").end("e2"))
         .exclusive("done?")
         .when("=go")
         .end("e")
@@ -42,13 +49,14 @@ fn an_endless_loop_can_be_cancelled() {
 #[test]
 fn a_gateway_that_had_chosen_chooses_again() {
     // The loop ends at the gateway itself: it must not leave by all its flows.
-    for length in 0..2 {
+    for length in 0..10 {
         let mut bpmn = Bpmn::process("p").start("s");
         for i in 0..length {
             bpmn = bpmn.task(format!("t{i}"));
         }
         let bpmn = bpmn
             .exclusive("again")
+            .sub_process("sub", |sub| sub.start("s2").end("e2"))
             .exclusive("done?")
             .when("=go")
             .service_task("end", "end")
@@ -64,4 +72,54 @@ fn a_gateway_that_had_chosen_chooses_again() {
         rig.work("end", "{}");
         rig.assert_completed(instance);
     }
+}
+
+#[test]
+fn a_process_that_doubles_without_end_is_stopped_by_incidents_and_can_be_cancelled() {
+    // Each instance calls two more. The rig looks at all rows after each turn, which is too much here.
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .parallel("fork")
+        .call_activity("one", "p")
+        .end("e")
+        .from("fork")
+        .call_activity("two", "p")
+        .end("e2");
+    let state = State::open(1, Arc::new(EmptyStore)).unwrap();
+    let config = EngineConfig {
+        max_process_depth: 1000,
+        ..config(1, 1)
+    };
+    let mut engine = Engine::new(config, state, 1);
+    let run = |engine: &mut Engine, command: Command| {
+        engine.process(START, Some(1), &command.into(), &mut NoStreams);
+        let mut answer = engine.take_batch().1.responses.pop();
+        while engine.has_work() {
+            engine.run_work(START, &mut NoStreams);
+            let (batch, effects) = engine.take_batch();
+            assert!(batch.unwrap().len() < 4 << 20);
+            answer = answer.or(effects.responses.into_iter().next());
+        }
+        answer.unwrap().1.unwrap()
+    };
+    let resources = vec![Resource {
+        name: "p.bpmn".into(),
+        content: bpmn.xml().into(),
+    }];
+    run(&mut engine, Command::Deploy(Deploy { resources }));
+    let created = run(&mut engine, Rig::creation("p", "{}").into_command());
+    let Response::ProcessInstanceCreated(created) = created else {
+        panic!("{created:?}");
+    };
+    assert!(engine.state.incidents.table.len() > 10_000);
+    assert!(engine.state.elements.table.len() < 1_000_000);
+    let process_instance_key = created.process_instance_key;
+    run(
+        &mut engine,
+        Command::CancelProcessInstance {
+            process_instance_key,
+        },
+    );
+    assert_eq!(engine.state.elements.table.len(), 0);
+    assert_eq!(engine.state.incidents.table.len(), 0);
 }

@@ -49,6 +49,7 @@ fn lookup(context: &Context, key: &str) -> Outcome {
 pub(super) fn get_entries(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     let source = context(arguments, 0)?;
     let (key_name, value_name): (Arc<str>, Arc<str>) = (Arc::from("key"), Arc::from("value"));
+    paid(evaluator, prices::CONTEXT * source.len())?;
     let bytes = Context::EMPTY + 2 * (SLOT + KEY);
     if !evaluator.hold(bytes.saturating_mul(source.len() as u64)) {
         return Ok(Value::Null);
@@ -98,7 +99,7 @@ fn put(
             Some(other) => return Err(wrong("Context", other)),
         }
     };
-    paid(evaluator, prices::ENTRY * source.len())?;
+    paid(evaluator, prices::entries(source.len()))?;
     let mut builder = ContextBuilder::from_context(source);
     builder.put(Arc::clone(key), inner);
     Ok(evaluator.context(builder))
@@ -110,7 +111,7 @@ pub(super) fn context_merge(evaluator: &mut Evaluator<'_>, arguments: &[Value]) 
         let Value::Context(context) = part else {
             return Err(wrong("Context", part));
         };
-        paid(evaluator, prices::ENTRY * context.len())?;
+        paid(evaluator, prices::entries(context.len()))?;
         for (key, value) in context.entries() {
             builder.put(Arc::clone(key), value.clone());
         }

@@ -18,7 +18,6 @@ pub(super) fn string(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outc
         Value::Null => Value::Null,
         Value::String(text) => Value::String(Arc::clone(text)),
         other => {
-            paid(evaluator, prices::walk(other))?;
             let mut out = Bounded::new(evaluator.room());
             match write!(out, "{other}") {
                 Ok(()) => evaluator.text(out.text),
@@ -28,11 +27,12 @@ pub(super) fn string(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outc
     })
 }
 
-pub(super) fn number(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+pub(super) fn number(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     if let ([Value::Number(number)], 1) = (arguments, arguments.len()) {
         return Ok(Value::Number(number.clone()));
     }
     let source = text(arguments, 0)?;
+    paid(evaluator, prices::characters(source.len()))?;
     let grouping = separator(at(arguments, 1), &[" ", ",", "."])?;
     let decimal = separator(at(arguments, 2), &[".", ","])?;
     if grouping.is_some() && grouping == decimal {
@@ -274,7 +274,6 @@ pub(super) fn from_json(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> O
 
 pub(super) fn to_json(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     let value = at(arguments, 0);
-    paid(evaluator, prices::walk(value))?;
     Ok(match value.to_json_within(evaluator.room()) {
         Some(text) => evaluator.text(text),
         None => evaluator.overfull(),
@@ -282,8 +281,10 @@ pub(super) fn to_json(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Out
 }
 
 /// `range("[1..5]")`: the ends are literals, or temporal builtins of literals, in ascending order.
-pub(super) fn range(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+pub(super) fn range(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     let source = text(arguments, 0)?;
+    // It is parsed twice.
+    paid(evaluator, prices::parse(source.len()))?;
     let simple = match parse_expression(source, &ParseOptions::default()) {
         Ok(Expr::Range(range)) => is_simple(&range.start) && is_simple(&range.end),
         Ok(Expr::Comparison(_, bound)) => is_simple(&bound),

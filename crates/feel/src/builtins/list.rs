@@ -232,8 +232,12 @@ pub(super) fn partition(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> O
         .ok()
         .filter(|size| *size > 0);
     let size = size.ok_or_else(|| Failure::new("The size must be at least 1"))?;
-    let count = items.len().div_ceil(size) as u64;
-    evaluator.hold(List::EMPTY * count + SLOT * items.len() as u64);
+    let count = items.len().div_ceil(size);
+    paid(
+        evaluator,
+        prices::CONTEXT * count + prices::ITEM * items.len(),
+    )?;
+    evaluator.hold(List::EMPTY * count as u64 + SLOT * items.len() as u64);
     let parts = items
         .chunks(size)
         .map(|part| Value::list(part.to_vec()))

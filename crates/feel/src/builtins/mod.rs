@@ -14,11 +14,14 @@ mod string;
 mod table;
 mod temporal;
 
+pub(crate) use pattern::Pattern;
+
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use crate::eval::Evaluator;
-use crate::{Value, WarningCode};
+use crate::{Value, WarningCode, prices};
+use arguments::paid;
 
 /// Why a builtin yields null.
 pub(crate) struct Failure {
@@ -48,12 +51,34 @@ pub(crate) struct Signature {
     pub variadic: bool,
 }
 
+/// What a call costs, in steps; some builtins charge more while they work.
+#[derive(Clone, Copy)]
+pub(crate) enum Price {
+    /// Always the same.
+    Flat(usize),
+    /// Besides, the work of reading the arguments once, without the values inside.
+    Read(usize),
+    /// Besides, the work of walking through everything inside of the arguments.
+    Walk(usize),
+}
+
+impl Price {
+    fn of(self, arguments: &[Value]) -> usize {
+        match self {
+            Price::Flat(steps) => steps,
+            Price::Read(steps) => steps + arguments.iter().map(prices::read).sum::<usize>(),
+            Price::Walk(steps) => steps + arguments.iter().map(prices::walk).sum::<usize>(),
+        }
+    }
+}
+
 pub(crate) struct Builtin {
     name: &'static str,
     group: &'static str,
     summary: &'static str,
     signatures: &'static [Signature],
     run: Run,
+    price: Price,
     /// The result depends on the arguments alone.
     pure: bool,
     /// An expression that shows the function, and its result.
@@ -98,6 +123,7 @@ impl Builtin {
     }
 
     pub fn run(&self, evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+        paid(evaluator, self.price.of(arguments))?;
         (self.run)(evaluator, arguments)
     }
 }
@@ -107,8 +133,7 @@ pub(crate) fn find(name: &str) -> Option<&'static Builtin> {
     static INDEX: OnceLock<HashMap<&'static str, &'static Builtin>> = OnceLock::new();
     INDEX
         .get_or_init(|| {
-            table::BUILTINS
-                .iter()
+            table::all()
                 .map(|builtin| (builtin.name, builtin))
                 .collect()
         })
@@ -118,8 +143,7 @@ pub(crate) fn find(name: &str) -> Option<&'static Builtin> {
 
 /// The names of several words that begin with this word.
 pub(crate) fn names_beginning_with(word: &str) -> impl Iterator<Item = &'static str> {
-    table::BUILTINS
-        .iter()
+    table::all()
         .map(|builtin| builtin.name)
         .filter(move |name| {
             name.strip_prefix(word)
@@ -146,8 +170,7 @@ pub struct FunctionInfo {
 
 /// All builtins, in the order of the documentation.
 pub fn functions() -> Vec<FunctionInfo> {
-    table::BUILTINS
-        .iter()
+    table::all()
         .map(|builtin| FunctionInfo {
             name: builtin.name,
             group: builtin.group,

@@ -75,7 +75,7 @@ pub(super) fn abs(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
 pub(super) fn modulo(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     let (dividend, divisor) = (number(arguments, 0)?, number(arguments, 1)?);
     if dividend.is_wide() || divisor.is_wide() {
-        paid(evaluator, prices::ROOT)?;
+        paid(evaluator, prices::REMAINDER)?;
     }
     dividend
         .modulo(divisor)
@@ -91,8 +91,11 @@ pub(super) fn sqrt(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcom
 }
 
 pub(super) fn log(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
-    paid(evaluator, prices::TRANSCENDENT)?;
-    let log = number(arguments, 0)?.ln();
+    let value = number(arguments, 0)?;
+    // Far from one it takes longer.
+    let times = if value.is_wide() { 3 } else { 1 };
+    paid(evaluator, times * prices::TRANSCENDENT)?;
+    let log = value.ln();
     log.map(Value::Number)
         .ok_or_else(|| Failure::new("The number is not positive"))
 }
@@ -105,8 +108,11 @@ pub(super) fn exp(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome
         .ok_or_else(|| Failure::new("The result is too large"))
 }
 
-fn remainder_of_two(arguments: &[Value]) -> Result<Number, Failure> {
+fn remainder_of_two(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Result<Number, Failure> {
     let value = number(arguments, 0)?;
+    if value.is_wide() {
+        paid(evaluator, prices::REMAINDER)?;
+    }
     if !value.is_integer() {
         return Err(wrong("a whole number", at(arguments, 0)));
     }
@@ -116,12 +122,16 @@ fn remainder_of_two(arguments: &[Value]) -> Result<Number, Failure> {
         .ok_or_else(|| Failure::new("The number is too large"))
 }
 
-pub(super) fn odd(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
-    Ok(Value::Boolean(!remainder_of_two(arguments)?.is_zero()))
+pub(super) fn odd(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+    Ok(Value::Boolean(
+        !remainder_of_two(evaluator, arguments)?.is_zero(),
+    ))
 }
 
-pub(super) fn even(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
-    Ok(Value::Boolean(remainder_of_two(arguments)?.is_zero()))
+pub(super) fn even(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+    Ok(Value::Boolean(
+        remainder_of_two(evaluator, arguments)?.is_zero(),
+    ))
 }
 
 pub(super) fn random_number(evaluator: &mut Evaluator<'_>, _: &[Value]) -> Outcome {

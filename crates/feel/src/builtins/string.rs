@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use super::arguments::{at, list, paid, text, whole, wrong};
-use super::pattern::pattern;
+use super::pattern::{check_replacement, expand, pattern};
 use super::{Failure, Outcome};
 use crate::eval::Evaluator;
 use crate::{Value, prices};
@@ -20,6 +20,7 @@ pub(super) fn substring(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> O
     if length.is_some_and(|length| length < 1) {
         return Err(Failure::new("The length must be at least 1"));
     }
+    paid(evaluator, prices::search(source.len()))?;
     let count = source.chars().count() as i64;
     let from = match start {
         0 => return Err(Failure::new("The start position must not be 0")),
@@ -31,7 +32,8 @@ pub(super) fn substring(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> O
             "The start position {start} is outside of a string with {count} characters"
         )));
     }
-    let length = length.unwrap_or(count).min(count);
+    let length = length.unwrap_or(count).min(count - from);
+    paid(evaluator, prices::characters((from + length) as usize))?;
     let part: String = source
         .chars()
         .skip(from as usize)
@@ -40,16 +42,27 @@ pub(super) fn substring(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> O
     Ok(evaluator.text(part))
 }
 
-pub(super) fn string_length(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+pub(super) fn string_length(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+    paid(evaluator, prices::search(text(arguments, 0)?.len()))?;
     Ok(Value::from(text(arguments, 0)?.chars().count() as i64))
 }
 
+fn pay_for_case(evaluator: &mut Evaluator<'_>, text: &str) -> Result<(), Failure> {
+    paid(evaluator, prices::search(text.len()))?;
+    if text.is_ascii() {
+        return Ok(());
+    }
+    paid(evaluator, prices::characters(text.len()))
+}
+
 pub(super) fn upper_case(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+    pay_for_case(evaluator, text(arguments, 0)?)?;
     let result = text(arguments, 0)?.to_uppercase();
     Ok(evaluator.text(result))
 }
 
 pub(super) fn lower_case(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+    pay_for_case(evaluator, text(arguments, 0)?)?;
     let result = text(arguments, 0)?.to_lowercase();
     Ok(evaluator.text(result))
 }
@@ -68,19 +81,22 @@ pub(super) fn substring_after(_: &mut Evaluator<'_>, arguments: &[Value]) -> Out
     ))
 }
 
-pub(super) fn contains(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+pub(super) fn contains(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+    paid(evaluator, prices::search(text(arguments, 0)?.len()))?;
     Ok(Value::Boolean(
         text(arguments, 0)?.contains(&**text(arguments, 1)?),
     ))
 }
 
-pub(super) fn starts_with(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+pub(super) fn starts_with(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+    paid(evaluator, prices::search(text(arguments, 1)?.len()))?;
     Ok(Value::Boolean(
         text(arguments, 0)?.starts_with(&**text(arguments, 1)?),
     ))
 }
 
-pub(super) fn ends_with(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+pub(super) fn ends_with(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+    paid(evaluator, prices::search(text(arguments, 1)?.len()))?;
     Ok(Value::Boolean(
         text(arguments, 0)?.ends_with(&**text(arguments, 1)?),
     ))
@@ -94,78 +110,79 @@ fn flags(arguments: &[Value], index: usize) -> Result<&str, Failure> {
     }
 }
 
-fn too_hard<E>(_: E) -> Failure {
-    Failure::new("The pattern takes too many steps on this text")
-}
-
 pub(super) fn matches(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     let source = text(arguments, 0)?;
-    paid(evaluator, prices::pattern(source.len()))?;
-    let pattern = pattern(text(arguments, 1)?, flags(arguments, 2)?)?;
-    pattern
-        .is_match(&**source)
-        .map(Value::Boolean)
-        .map_err(too_hard)
+    let pattern = pattern(evaluator, text(arguments, 1)?, flags(arguments, 2)?)?;
+    pattern.is_match(evaluator, source).map(Value::Boolean)
 }
 
 pub(super) fn replace(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     let (source, replacement) = (text(arguments, 0)?, text(arguments, 2)?);
-    paid(evaluator, prices::pattern(source.len()))?;
-    super::pattern::check_replacement(replacement)?;
-    let pattern = pattern(text(arguments, 1)?, flags(arguments, 3)?)?;
+    check_replacement(replacement)?;
+    let pattern = pattern(evaluator, text(arguments, 1)?, flags(arguments, 3)?)?;
     let limit = evaluator.room() as usize;
     let mut out = String::new();
     let mut last = 0;
-    for found in pattern.captures_iter(&**source) {
-        let found = found.map_err(too_hard)?;
-        let Some(whole) = found.get(0) else { continue };
+    pattern.captures(evaluator, source, |evaluator, found| {
+        let Some(whole) = found.get(0) else {
+            return Ok(());
+        };
         out.push_str(source.get(last..whole.start()).unwrap_or_default());
-        super::pattern::expand(&found, replacement, &mut out);
+        let before = out.len();
+        expand(&found, replacement, &mut out);
         last = whole.end();
         if out.len() > limit {
-            return Ok(evaluator.overfull());
+            evaluator.overfull();
         }
-    }
+        paid(evaluator, prices::text(out.len() - before))
+    })?;
     out.push_str(source.get(last..).unwrap_or_default());
     Ok(evaluator.text(out))
 }
 
 pub(super) fn split(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     let source = text(arguments, 0)?;
-    paid(evaluator, prices::pattern(source.len()))?;
-    let pattern = pattern(text(arguments, 1)?, "")?;
+    let pattern = pattern(evaluator, text(arguments, 1)?, "")?;
     let mut parts = Vec::new();
     let mut last = 0;
-    for found in pattern.find_iter(&**source) {
-        let found = found.map_err(too_hard)?;
+    pattern.matches(evaluator, source, |evaluator, found| {
         if found.end() == 0 || found.start() == source.len() && found.start() == found.end() {
             // Nothing between the ends of the text and an empty match.
-            continue;
+            return Ok(());
         }
-        let part = Value::from(source.get(last..found.start()).unwrap_or_default());
-        if !evaluator.hold(part.memory()) {
-            return Ok(Value::Null);
-        }
-        parts.push(part);
+        let part = source.get(last..found.start()).unwrap_or_default();
         last = found.end();
-    }
-    parts.push(Value::from(source.get(last..).unwrap_or_default()));
+        push_part(evaluator, &mut parts, part)
+    })?;
+    push_part(
+        evaluator,
+        &mut parts,
+        source.get(last..).unwrap_or_default(),
+    )?;
     Ok(evaluator.counted_list(parts))
 }
 
 pub(super) fn extract(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     let source = text(arguments, 0)?;
-    paid(evaluator, prices::pattern(source.len()))?;
-    let pattern = pattern(text(arguments, 1)?, "")?;
+    let pattern = pattern(evaluator, text(arguments, 1)?, "")?;
     let mut parts = Vec::new();
-    for found in pattern.find_iter(&**source) {
-        let part = Value::from(found.map_err(too_hard)?.as_str());
-        if !evaluator.hold(part.memory()) {
-            return Ok(Value::Null);
-        }
-        parts.push(part);
-    }
+    pattern.matches(evaluator, source, |evaluator, found| {
+        push_part(evaluator, &mut parts, found.as_str())
+    })?;
     Ok(evaluator.counted_list(parts))
+}
+
+/// Adds a part of a text, for its price in steps and memory.
+fn push_part(
+    evaluator: &mut Evaluator<'_>,
+    parts: &mut Vec<Value>,
+    part: &str,
+) -> Result<(), Failure> {
+    let part = Value::from(part);
+    evaluator.hold(part.memory());
+    paid(evaluator, prices::text(part.as_str().map_or(0, str::len)))?;
+    parts.push(part);
+    Ok(())
 }
 
 pub(super) fn string_join(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::fold::fold;
+use super::fold::Folding;
 use super::names::Names;
 use super::{
     Body, ClosureNode, FilterKind, FilterNode, ForNode, IteratorNode, Node, Program,
@@ -16,6 +16,7 @@ use crate::{Value, Warning, WarningCode};
 pub(crate) fn expression(tree: &Expr, options: &ParseOptions) -> Program<Node> {
     let mut compiler = Compiler {
         names: Names::new(),
+        folding: Folding::new(),
         options,
     };
     let root = compiler.expr(tree);
@@ -25,6 +26,7 @@ pub(crate) fn expression(tree: &Expr, options: &ParseOptions) -> Program<Node> {
 pub(crate) fn unary_tests(tests: &[ast::Test], options: &ParseOptions) -> Program<Box<[Test]>> {
     let mut compiler = Compiler {
         names: Names::new(),
+        folding: Folding::new(),
         options,
     };
     compiler.names.declare(Arc::from("?"));
@@ -34,6 +36,7 @@ pub(crate) fn unary_tests(tests: &[ast::Test], options: &ParseOptions) -> Progra
 
 struct Compiler<'a> {
     names: Names,
+    folding: Folding,
     options: &'a ParseOptions,
 }
 
@@ -68,24 +71,35 @@ impl Compiler<'_> {
             Expr::Temporal(_, value) => Node::Const(value.clone()),
             Expr::Name(name) => self.names.resolve(name),
             Expr::Input => self.names.resolve(&Arc::from("?")),
-            Expr::List(items) => fold(Node::List(self.all(items))),
+            Expr::List(items) => {
+                let items = self.all(items);
+                self.folding.fold(Node::List(items))
+            }
             Expr::Context(entries) => self.context(entries),
-            Expr::Range(range) => fold(Node::Range(Box::new(RangeNode {
-                start: self.expr(&range.start),
-                start_included: range.start_included,
-                end: self.expr(&range.end),
-                end_included: range.end_included,
-            }))),
-            Expr::Comparison(op, bound) => fold(Node::Comparison(*op, self.boxed(bound))),
-            Expr::Negate(operand) => fold(Node::Negate(self.boxed(operand))),
+            Expr::Range(range) => {
+                let range = RangeNode {
+                    start: self.expr(&range.start),
+                    start_included: range.start_included,
+                    end: self.expr(&range.end),
+                    end_included: range.end_included,
+                };
+                self.folding.fold(Node::Range(Box::new(range)))
+            }
+            Expr::Comparison(op, bound) => {
+                let bound = self.boxed(bound);
+                self.folding.fold(Node::Comparison(*op, bound))
+            }
+            Expr::Negate(operand) => {
+                let operand = self.boxed(operand);
+                self.folding.fold(Node::Negate(operand))
+            }
             Expr::Arithmetic(first, rest) => {
                 let first = self.boxed(first);
-                fold(Node::Arithmetic(
-                    first,
-                    rest.iter()
-                        .map(|(op, tree)| (*op, self.expr(tree)))
-                        .collect(),
-                ))
+                let rest = rest
+                    .iter()
+                    .map(|(op, tree)| (*op, self.expr(tree)))
+                    .collect();
+                self.folding.fold(Node::Arithmetic(first, rest))
             }
             Expr::Compare(op, left, right) => self.compare(*op, left, right),
             Expr::Between(value, low, high) => Node::Between(Box::new([
@@ -151,7 +165,9 @@ impl Compiler<'_> {
             (Node::Const(value), Node::Var(var)) if !value.is_null() => {
                 Node::CompareVar(op.mirrored(), var, value)
             }
-            (left, right) => fold(Node::Compare(op, Box::new((left, right)))),
+            (left, right) => self
+                .folding
+                .fold(Node::Compare(op, Box::new((left, right)))),
         }
     }
 
@@ -245,7 +261,8 @@ impl Compiler<'_> {
                     ),
                 )));
             }
-            return fold(Node::Builtin(builtin, self.all(arguments)));
+            let arguments = self.all(arguments);
+            return self.folding.fold(Node::Builtin(builtin, arguments));
         }
         let callee = self.boxed(callee);
         Node::Call(callee, self.all(arguments))
@@ -271,7 +288,7 @@ impl Compiler<'_> {
                     None => Node::Const(Value::Null),
                 })
                 .collect();
-            return fold(Node::Builtin(builtin, nodes));
+            return self.folding.fold(Node::Builtin(builtin, nodes));
         }
         let callee = self.boxed(callee);
         Node::CallNamed(

@@ -9,11 +9,15 @@ use super::{ItemKey, Node};
 #[derive(Default)]
 pub(super) struct Frame {
     entries: Vec<Entry>,
+    /// Where each name stands among the entries, the innermost last: a text of a megabyte declares many.
+    places: HashMap<Arc<str>, Vec<usize>>,
+    /// Where the items of filters stand among the entries.
+    items: Vec<usize>,
     pub slots: usize,
     /// Values from outside: how the outer frame computes them, and their slots here.
     pub captures: Vec<(Node, usize)>,
     /// Names of the captured values, to capture each once.
-    captured: Vec<(Arc<str>, usize)>,
+    captured: HashMap<Arc<str>, usize>,
 }
 
 enum Entry {
@@ -68,13 +72,20 @@ impl Names {
     }
 
     pub fn bind(&mut self, name: Arc<str>, slot: usize) {
-        self.top().entries.push(Entry::Local(name, slot));
+        let frame = self.top();
+        let place = frame.entries.len();
+        frame
+            .places
+            .entry(Arc::clone(&name))
+            .or_default()
+            .push(place);
+        frame.entries.push(Entry::Local(name, slot));
     }
 
     pub fn declare_item(&mut self) -> usize {
-        let slot = self.slot();
+        let slot = self.declare(Arc::from("item"));
         let frame = self.top();
-        frame.entries.push(Entry::Local(Arc::from("item"), slot));
+        frame.items.push(frame.entries.len());
         frame.entries.push(Entry::Item(slot));
         slot
     }
@@ -85,15 +96,27 @@ impl Names {
     }
 
     pub fn release(&mut self, mark: usize) {
-        self.top().entries.truncate(mark);
+        let frame = self.top();
+        for entry in frame.entries.drain(mark..).rev() {
+            match entry {
+                Entry::Local(name, _) => {
+                    if let Some(places) = frame.places.get_mut(&name) {
+                        places.pop();
+                    }
+                }
+                Entry::Item(_) => {
+                    frame.items.pop();
+                }
+            }
+        }
     }
 
     /// Whether the name is declared in the expression itself.
     pub fn is_local(&self, name: &str) -> bool {
-        self.frames
-            .iter()
-            .flat_map(|frame| &frame.entries)
-            .any(|entry| matches!(entry, Entry::Local(local, _) if &**local == name))
+        self.frames.iter().any(|frame| {
+            let places = frame.places.get(name);
+            places.is_some_and(|places| !places.is_empty())
+        })
     }
 
     pub fn resolve(&mut self, name: &Arc<str>) -> Node {
@@ -101,19 +124,21 @@ impl Names {
     }
 
     fn resolve_in(&mut self, name: &Arc<str>, frame: usize) -> Node {
-        let mut items = Vec::new();
-        let mut found = None;
-        if let Some(entries) = self.frames.get(frame).map(|frame| &frame.entries) {
-            for entry in entries.iter().rev() {
-                match entry {
-                    Entry::Local(local, slot) if local == name => {
-                        found = Some(Node::Slot(*slot));
-                        break;
-                    }
-                    Entry::Local(..) => {}
-                    Entry::Item(slot) => items.push(*slot),
-                }
-            }
+        // The items of the filters that are inside of the declaration, the innermost first.
+        let (mut items, mut found) = (Vec::new(), None);
+        if let Some(frame) = self.frames.get(frame) {
+            let place = frame
+                .places
+                .get(name)
+                .and_then(|places| places.last().copied());
+            let slot = |place: usize| match frame.entries.get(place) {
+                Some(Entry::Local(_, slot) | Entry::Item(slot)) => Some(*slot),
+                None => None,
+            };
+            found = place.and_then(slot).map(Node::Slot);
+            let inside = frame.items.iter().rev().copied();
+            let inside = inside.take_while(|item| place.is_none_or(|place| *item > place));
+            items.extend(inside.filter_map(slot));
         }
         let mut node = found.unwrap_or_else(|| self.outside(name, frame));
         // The innermost item comes first.
@@ -131,11 +156,8 @@ impl Names {
         if frame == 0 {
             return Node::Var(self.variable(name));
         }
-        let known = self
-            .frames
-            .get(frame)
-            .and_then(|f| f.captured.iter().find(|(n, _)| n == name));
-        if let Some((_, slot)) = known {
+        let known = self.frames.get(frame).and_then(|f| f.captured.get(name));
+        if let Some(slot) = known {
             return Node::Slot(*slot);
         }
         let outer = self.resolve_in(name, frame - 1);
@@ -144,7 +166,7 @@ impl Names {
                 let slot = frame.slots;
                 frame.slots += 1;
                 frame.captures.push((outer, slot));
-                frame.captured.push((Arc::clone(name), slot));
+                frame.captured.insert(Arc::clone(name), slot);
                 Node::Slot(slot)
             }
             None => outer,

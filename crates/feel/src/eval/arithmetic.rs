@@ -51,7 +51,7 @@ impl Evaluator<'_> {
     }
 
     fn arithmetic_failed(&mut self, op: ArithmeticOp, left: &Value, right: &Value) -> Value {
-        if !self.charge(prices::FAILURE) || !self.keeps_warnings() {
+        if !self.keeps_warnings() || !self.charge(prices::FAILURE) {
             return Value::Null;
         }
         let (a, b) = (quote(left), quote(right));

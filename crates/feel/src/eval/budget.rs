@@ -44,7 +44,9 @@ impl Evaluator<'_> {
         if self.budget.stopped_at.is_none() {
             self.warnings.truncate(super::MAX_WARNINGS - 1);
             self.warn(WarningCode::LimitExceeded, message);
-            self.budget.stopped_at = Some(self.budget.steps);
+            // What was too much to pay for was not done.
+            let steps = self.budget.steps.min(self.budget.max_steps);
+            self.budget.stopped_at = Some(steps);
             // Whatever is charged from now on is refused.
             self.budget.steps = u64::MAX;
         }
@@ -185,7 +187,7 @@ impl Evaluator<'_> {
 
     /// A context whose values count already.
     pub fn context_of(&mut self, context: Context) -> Value {
-        self.charge(prices::ENTRY * context.len());
+        self.charge(prices::entries(context.len()));
         let bytes = Context::EMPTY + (SLOT + KEY) * context.len() as u64;
         self.built(Value::Context(context), bytes)
     }

@@ -20,10 +20,6 @@ impl Evaluator<'_> {
     }
 
     fn run_builtin(&mut self, builtin: &'static Builtin, arguments: &[Value]) -> Value {
-        // What a function reads is work, too.
-        if !self.charge(prices::CALL + arguments.iter().map(size).sum::<usize>()) {
-            return Value::Null;
-        }
         match builtin.run(self, arguments) {
             Ok(value) => self.scalar(value),
             Err(failure) => {
@@ -180,16 +176,6 @@ impl Evaluator<'_> {
         self.slots.truncate(base);
         self.keep(held, &value);
         value
-    }
-}
-
-/// The work of reading a value itself, without the values inside.
-fn size(value: &Value) -> usize {
-    match value {
-        Value::String(text) => prices::search(text.len()),
-        Value::List(list) => list.len(),
-        Value::Context(context) => context.len(),
-        _ => 0,
     }
 }
 

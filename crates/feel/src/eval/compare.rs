@@ -47,7 +47,7 @@ impl Evaluator<'_> {
 
     /// Whether two values are equal: what FEEL cannot compare is not.
     pub fn equal(&mut self, left: &Value, right: &Value) -> bool {
-        self.charge(prices::comparison(left, right)) && left == right
+        self.charge(prices::ITEM + prices::comparison(left, right)) && left == right
     }
 
     /// The order of two values of one ordered type.

@@ -11,10 +11,12 @@ mod tests;
 mod types;
 mod variables;
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use crate::builtins::Pattern;
 use crate::compile::{ClosureNode, ItemKey, Node, RangeNode, Test};
 use crate::syntax::HostTypes;
 use crate::syntax::ast::{ArithmeticOp, CompareOp, Type};
@@ -43,6 +45,8 @@ pub(crate) struct Evaluator<'a> {
     budget: Budget,
     depth: u32,
     random: u64,
+    /// The patterns that were paid for.
+    pub patterns: Vec<Rc<Pattern>>,
 }
 
 impl<'a> Evaluator<'a> {
@@ -67,6 +71,7 @@ impl<'a> Evaluator<'a> {
             budget: Budget::new(cx, prices::start(names.len() + frame)),
             depth: 0,
             random: cx.seed,
+            patterns: Vec::new(),
         }
     }
 
@@ -331,6 +336,7 @@ impl<'a> Evaluator<'a> {
         end: Value,
         end_included: bool,
     ) -> Value {
+        self.charge(prices::comparison(&start, &end));
         let comparable = match (&start, &end) {
             (Value::Null, _) | (_, Value::Null) => false,
             _ => start.compare(&end).is_some(),

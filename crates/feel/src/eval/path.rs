@@ -10,6 +10,7 @@ impl Evaluator<'_> {
     /// `base.name`; for a list, of each of its items.
     pub fn path(&mut self, base: &Value, name: &Arc<str>) -> Value {
         match base {
+            Value::Context(context) if !self.charge(prices::lookup(context)) => Value::Null,
             Value::Context(context) => match context.get(name) {
                 Some(value) => value.clone(),
                 None if !self.keeps_warnings() => Value::Null,
@@ -46,6 +47,7 @@ impl Evaluator<'_> {
                     format!("No context entry found with key '{name}'. The context is null");
                 self.fail(WarningCode::NoContextEntryFound, message)
             }
+            _ if !self.charge(prices::TEMPORAL) => Value::Null,
             other => match property(other, name) {
                 Some(value) => value,
                 None if !self.keeps_warnings() => Value::Null,

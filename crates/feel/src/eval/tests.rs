@@ -2,7 +2,7 @@
 
 use super::Evaluator;
 use crate::compile::{Node, Test};
-use crate::{Value, prices};
+use crate::{Range, Value, prices};
 
 impl Evaluator<'_> {
     /// Whether one of the tests holds for the input.
@@ -19,6 +19,7 @@ impl Evaluator<'_> {
     }
 
     fn test(&mut self, input: &Value, test: &Test) -> Option<bool> {
+        self.charge(prices::TURN);
         match test {
             Test::Any => Some(true),
             Test::Compare(op, bound) => {
@@ -40,22 +41,33 @@ impl Evaluator<'_> {
         }
     }
 
+    /// Whether a value lies in a range.
+    fn inside(&mut self, value: &Value, range: &Range) -> Option<bool> {
+        let price =
+            prices::comparison(value, range.start()) + prices::comparison(value, range.end());
+        if !self.charge(price) {
+            return None;
+        }
+        range.contains(value)
+    }
+
     /// Whether the input equals the value, lies in the range, or is in the list.
     fn matches(&mut self, input: &Value, value: &Value) -> Option<bool> {
         match value {
-            Value::Range(range) if !matches!(input, Value::Range(_)) => match range.contains(input)
-            {
-                Some(inside) => Some(inside),
-                None => {
-                    let message = format!(
-                        "Can't compare '{}' with '{}'",
-                        super::quote(input),
-                        super::quote(value)
-                    );
-                    self.warn(crate::WarningCode::NotComparable, message);
-                    None
+            Value::Range(range) if !matches!(input, Value::Range(_)) => {
+                match self.inside(input, range) {
+                    Some(inside) => Some(inside),
+                    None => {
+                        let message = format!(
+                            "Can't compare '{}' with '{}'",
+                            super::quote(input),
+                            super::quote(value)
+                        );
+                        self.warn(crate::WarningCode::NotComparable, message);
+                        None
+                    }
                 }
-            },
+            }
             Value::List(items) => {
                 if !self.charge(prices::ITEM * items.len() + prices::comparison(input, value)) {
                     return None;
@@ -67,7 +79,7 @@ impl Evaluator<'_> {
                     self.charge(prices::comparison(input, item))
                         && match item {
                             Value::Range(range) if !matches!(input, Value::Range(_)) => {
-                                range.contains(input) == Some(true)
+                                self.inside(input, range) == Some(true)
                             }
                             item => input.equals(item) == Some(true),
                         }

@@ -2,9 +2,6 @@ use std::sync::{Arc, OnceLock};
 
 use super::{SHARED, Value};
 
-/// Contexts with more entries than this are looked up through an index.
-const LINEAR: usize = 16;
-
 /// An immutable, shared mapping from names to values that keeps the order of its entries.
 #[derive(Clone)]
 pub struct Context(Arc<Inner>);
@@ -21,6 +18,8 @@ struct Inner {
 pub(crate) const KEY: u64 = size_of::<Arc<str>>() as u64;
 
 impl Context {
+    /// Contexts with more entries than this are looked up through an index.
+    pub(crate) const LINEAR: usize = 16;
     /// Bytes without entries.
     pub(crate) const EMPTY: u64 = SHARED + size_of::<Inner>() as u64;
 
@@ -44,7 +43,7 @@ impl Context {
     /// The value of a key.
     pub fn get(&self, key: &str) -> Option<&Value> {
         let entries = &self.0.entries;
-        if entries.len() <= LINEAR {
+        if entries.len() <= Context::LINEAR {
             return entries
                 .iter()
                 .find(|(name, _)| &**name == key)
@@ -93,7 +92,7 @@ impl Context {
             .entries()
             .iter()
             .take(20)
-            .map(|(key, _)| format!("'{key}'"))
+            .map(|(key, _)| format!("'{key:.60}'"))
             .collect();
         if self.len() > 20 {
             keys.push("…".to_owned());
@@ -140,7 +139,7 @@ impl ContextBuilder {
             None => {
                 if !self.index.is_empty() {
                     self.index.insert(Arc::clone(&key), self.entries.len());
-                } else if self.entries.len() == LINEAR {
+                } else if self.entries.len() == Context::LINEAR {
                     self.index = self
                         .entries
                         .iter()

@@ -1,7 +1,8 @@
 //! Loops and endless chains of elements that never wait.
 //!
-//! Such elements follow each other within one step of the engine: a loop of them would never end, a very long chain
-//! would hold up all other work. Gateways end a chain here, as their conditions may end the loop.
+//! Such elements follow each other within one step of the engine: a loop of them may never end, a very long chain would hold
+//! up all other work. Gateways belong to them, also where a condition could leave the loop: as in the reference engine, a
+//! model must not depend on data to come to an end.
 
 use crate::compile::Draft;
 use crate::error::Findings;
@@ -77,11 +78,14 @@ pub(crate) fn check(draft: &Draft<'_>, findings: &mut Findings) {
 
 fn never_waits(draft: &Draft<'_>, index: ElementIndex) -> bool {
     use ElementType as Type;
+    let element = draft.element(index);
     !draft.is_broken(index)
-        && matches!(
-            draft.element(index).element_type,
-            Type::Task | Type::ManualTask | Type::CallActivity
-        )
+        && match element.element_type {
+            Type::Task | Type::ManualTask | Type::CallActivity | Type::ExclusiveGateway => true,
+            // A join waits for its other tokens.
+            Type::ParallelGateway => element.incoming.len() < 2,
+            _ => false,
+        }
 }
 
 fn successor(draft: &Draft<'_>, index: ElementIndex, n: usize) -> Option<ElementIndex> {
@@ -115,7 +119,7 @@ fn report_loop(
         names.push_str(" -> …");
     }
     let message = format!(
-        "The loop {names} -> {} would never end, as no element in it waits or chooses. Put a gateway with a condition into it",
+        "The loop {names} -> {} has no element that waits. Put one into it, such as a service task or a timer",
         draft.element(entry).id
     );
     findings.add(draft.node(entry), message);

@@ -22,7 +22,7 @@ fn the_process_is_element_zero_and_its_own_parent() {
 }
 
 #[test]
-fn flows_are_joined_at_both_ends_in_document_order() {
+fn flows_are_joined_at_both_ends_and_leave_in_reverse_document_order() {
     let process = accepted(
         Bpmn::process("p")
             .start("s")
@@ -42,7 +42,7 @@ fn flows_are_joined_at_both_ends_in_document_order() {
             other => panic!("{other:?}"),
         })
         .collect();
-    assert_eq!(targets, ["a", "b", "c"]);
+    assert_eq!(targets, ["c", "b", "a"]);
     assert_eq!(gateway.incoming, [process.find("s-g").expect("flow")]);
 }
 

@@ -182,6 +182,7 @@ pub fn error() -> ErrorValue {
         error_event_position: 17,
         exception_message: "it broke".into(),
         process_instance_key: key(1),
+        stacktrace: "at step.rs:1".into(),
     }
 }
 
@@ -239,7 +240,6 @@ pub fn continuation() -> ContinuationValue {
         }),
         Step::ActivateTriggered(key(4)),
         Step::Complete(key(5)),
-        Step::CompleteInto(key(6), 7),
         Step::Terminate(key(8)),
         Step::TerminateChildren {
             scope: key(9),
@@ -252,6 +252,7 @@ pub fn continuation() -> ContinuationValue {
     ContinuationValue {
         taken: 13,
         steps: steps.to_vec(),
+        runaway: true,
     }
 }
 

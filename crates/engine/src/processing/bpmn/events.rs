@@ -2,6 +2,7 @@
 //!
 //! Everything is evaluated before anything is opened, so that a failing expression leaves no half-opened subscriptions.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use skep_model::timer_value::{Cycle, parse_date, parse_duration};
@@ -161,15 +162,13 @@ pub(crate) fn subscribe(
 
 /// Static names are checked at deployment; computed ones can turn out the same.
 fn check_names(waits: &[Wait]) -> Result<(), Problem> {
-    let names: Vec<&Arc<str>> = waits
-        .iter()
-        .filter_map(|wait| match wait {
-            Wait::Message(subscription) => Some(&subscription.message_name),
-            Wait::Timer(_) => None,
-        })
-        .collect();
-    for (i, name) in names.iter().enumerate() {
-        if names[..i].contains(name) {
+    let names = waits.iter().filter_map(|wait| match wait {
+        Wait::Message(subscription) => Some(&subscription.message_name),
+        Wait::Timer(_) => None,
+    });
+    let mut seen = HashSet::new();
+    for name in names {
+        if !seen.insert(name) {
             return Err(Problem::new(
                 ErrorType::ExtractValueError,
                 format!(

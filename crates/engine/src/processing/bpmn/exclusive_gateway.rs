@@ -13,12 +13,12 @@ impl ElementBehavior for ExclusiveGateway {
     fn activate(&self, cx: &mut Context<'_>, el: &Subject) -> Result<Next, Problem> {
         let chosen = choose(cx, el)?;
         lifecycle::activated(cx, el);
-        Ok(chosen.map_or(Next::Complete, Next::CompleteInto))
+        Ok(Next::Leave(chosen))
     }
 }
 
-/// The flow to leave by. Asked again when the gateway was stopped by an incident after it had chosen.
-pub(crate) fn choose(cx: &mut Context<'_>, el: &Subject) -> Result<Option<ElementIndex>, Problem> {
+/// The flow to leave by; none when the gateway is the last element.
+fn choose(cx: &mut Context<'_>, el: &Subject) -> Result<Option<ElementIndex>, Problem> {
     let element = el.element();
     let ElementKind::ExclusiveGateway { default } = &element.kind else {
         return Ok(None);

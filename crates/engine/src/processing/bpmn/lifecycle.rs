@@ -86,7 +86,7 @@ pub(crate) fn activate(cx: &mut Context<'_>, el: &Subject) {
     match mapped.and_then(|()| behavior_of(&element.kind).activate(cx, el)) {
         Ok(Next::Wait) => {}
         Ok(Next::Complete) => cx.steps.push(Step::Complete(el.key)),
-        Ok(Next::CompleteInto(flow)) => cx.steps.push(Step::CompleteInto(el.key, flow.0)),
+        Ok(Next::Leave(flow)) => complete_with(cx, el, &[], flow),
         Err(problem) => incidents::raise(cx, el, problem),
     }
 }
@@ -96,14 +96,14 @@ pub(crate) fn activated(cx: &mut Context<'_>, el: &Subject) {
     cx.event(el.key, Intent::ElementActivated, &el.value);
 }
 
-pub(crate) fn complete(cx: &mut Context<'_>, key: Key, into: Option<ElementIndex>) {
-    let Some(el) = Subject::load(cx, key) else {
-        return;
-    };
-    complete_with(cx, &el, &[], into);
+pub(crate) fn complete(cx: &mut Context<'_>, key: Key) {
+    if let Some(el) = Subject::load(cx, key) {
+        complete_with(cx, &el, &[], None);
+    }
 }
 
-/// The element has what it waited for, and takes over the variables that come with it.
+/// The element has what it waited for, and takes over the variables that come with it. It leaves by all its sequence flows,
+/// or by this one.
 pub(crate) fn complete_with(
     cx: &mut Context<'_>,
     el: &Subject,

@@ -14,6 +14,7 @@ pub(crate) mod incidents;
 pub(crate) mod intermediate_catch_event;
 pub(crate) mod lifecycle;
 pub(crate) mod mappings;
+pub(crate) mod parallel_gateway;
 pub(crate) mod pass_through;
 pub(crate) mod process;
 pub(crate) mod queue;
@@ -54,10 +55,10 @@ impl Problem {
 pub(crate) enum Next {
     /// It waits: for a job, an event or its children.
     Wait,
-    /// It is done at once.
+    /// It is done; it completes when its turn comes.
     Complete,
-    /// It is done and leaves by this sequence flow alone.
-    CompleteInto(ElementIndex),
+    /// A gateway: it is left in the same step, by one sequence flow or by all.
+    Leave(Option<ElementIndex>),
 }
 
 /// Whether an element has ended when it is told to.
@@ -95,10 +96,10 @@ pub(crate) fn behavior_of(kind: &ElementKind) -> &'static dyn ElementBehavior {
     match kind {
         ElementKind::Process => &process::Process,
         ElementKind::SubProcess => &sub_process::SubProcess,
-        ElementKind::StartEvent
-        | ElementKind::ManualTask
-        | ElementKind::Task
-        | ElementKind::ParallelGateway => &pass_through::PassThrough,
+        ElementKind::StartEvent | ElementKind::ManualTask | ElementKind::Task => {
+            &pass_through::PassThrough
+        }
+        ElementKind::ParallelGateway => &parallel_gateway::ParallelGateway,
         ElementKind::EndEvent(_) => &end_event::EndEvent,
         ElementKind::IntermediateCatchEvent(_) | ElementKind::ReceiveTask(_) => {
             &intermediate_catch_event::CatchEvent

@@ -1,4 +1,4 @@
-//! Start events, undefined and manual tasks, parallel gateways: nothing to wait for.
+//! Start events, undefined and manual tasks: nothing to wait for.
 
 use super::{ElementBehavior, Next, Problem, Subject, lifecycle};
 use crate::processing::Context;

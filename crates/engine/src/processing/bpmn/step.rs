@@ -4,14 +4,13 @@ use skep_model::ElementIndex;
 use skep_protocol::Key;
 use skep_protocol::value::{Activation, ErrorType, Step};
 
+use super::queue::MAX_WAITING;
 use super::{Problem, Subject, events, incidents, lifecycle};
 use crate::processing::Context;
 use crate::processing::message::message_side;
 
 /// Steps in a row, from one to the next, without anything that waits: a loop that never waits would never end.
 pub(crate) const MAX_CHAIN: u32 = 10_000;
-/// Steps that may wait at a time for one command; a loop that doubles its tokens in every round reaches it.
-pub(crate) const MAX_WAITING: usize = 200_000;
 
 /// Carries out queued steps and those that they queue, until there are none or the budget of the turn is spent.
 pub(crate) fn run(cx: &mut Context<'_>) {
@@ -20,6 +19,9 @@ pub(crate) fn run(cx: &mut Context<'_>) {
             break;
         };
         cx.budget.take_step();
+        if cx.is_held_back(&next.step) {
+            continue;
+        }
         one(cx, next.step, next.chain);
     }
     cx.steps.end_chain();
@@ -32,10 +34,7 @@ fn one(cx: &mut Context<'_>, step: Step, chain: u32) {
         Step::TerminateChildren { scope, next } => terminate_children(cx, scope, next),
         Step::Terminated(key) => lifecycle::terminated(cx, key),
         Step::CorrelateMessage(key) => message_side::correlate_next(cx, key),
-        Step::Activate(_)
-        | Step::ActivateTriggered(_)
-        | Step::Complete(_)
-        | Step::CompleteInto(..)
+        Step::Activate(_) | Step::ActivateTriggered(_) | Step::Complete(_)
             if is_too_much(cx, chain) =>
         {
             put_off(cx, step)
@@ -46,8 +45,7 @@ fn one(cx: &mut Context<'_>, step: Step, chain: u32) {
             }
         }
         Step::ActivateTriggered(key) => activate_triggered(cx, key),
-        Step::Complete(key) => lifecycle::complete(cx, key, None),
-        Step::CompleteInto(key, flow) => lifecycle::complete(cx, key, Some(ElementIndex(flow))),
+        Step::Complete(key) => lifecycle::complete(cx, key),
     }
 }
 
@@ -60,7 +58,7 @@ pub(crate) fn activate_triggered(cx: &mut Context<'_>, trigger: Key) {
 }
 
 fn is_too_much(cx: &mut Context<'_>, chain: u32) -> bool {
-    chain >= MAX_CHAIN || cx.steps.waiting(cx.state) >= MAX_WAITING
+    chain >= MAX_CHAIN || cx.steps.is_runaway(cx.state)
 }
 
 /// This step waits for its incident to be resolved.
@@ -73,7 +71,7 @@ fn put_off(cx: &mut Context<'_>, step: Step) {
                 el
             })
         }
-        Step::Complete(key) | Step::CompleteInto(key, _) => Subject::load(cx, key),
+        Step::Complete(key) => Subject::load(cx, key),
         Step::Terminate(_)
         | Step::TerminateChildren { .. }
         | Step::Terminated(_)

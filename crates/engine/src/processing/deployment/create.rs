@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
-use skep_model::{Binding, ElementKind, Invalid, Options, deployment};
+use skep_model::{Invalid, Options, deployment};
 use skep_protocol::command::{Deploy, Resource};
 use skep_protocol::intent::{DeploymentIntent, ProcessIntent};
 use skep_protocol::response::{Deployed, DeployedProcess};
@@ -19,6 +19,7 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &Deploy) -> Outcome {
     let parsed = parse_all(&command.resources)?;
     let deployment_key = cx.next_key();
     let (processes, created) = plan(cx, &parsed, deployment_key);
+    check_size(cx, &created)?;
     for value in &created {
         cx.event(value.process_definition_key, ProcessIntent::Created, value);
     }
@@ -49,17 +50,38 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &Deploy) -> Outcome {
     Ok(distribution::start(cx, key, command, answer))
 }
 
+/// Bytes of the records that one deployment may write. They stand in one batch, and many stand beside each other in memory.
+const MAX_RECORDS_BYTES: usize = 32 << 20;
+
+/// Each new process has a record with the whole resource, and all of them travel to the other partitions.
+fn check_size(cx: &Context<'_>, created: &[ProcessValue]) -> Result<(), Rejection> {
+    let elements =
+        |value: &ProcessValue| value.elements.iter().map(|id| id.len() + 1).sum::<usize>();
+    let sizes = created
+        .iter()
+        .map(|value| value.resource.len() + elements(value));
+    let copies = if cx.config.partitions > 1 { 2 } else { 1 };
+    let bytes = copies * sizes.sum::<usize>();
+    if bytes <= MAX_RECORDS_BYTES {
+        return Ok(());
+    }
+    let reason = format!(
+        "Expected to deploy {} processes, but their records would take {bytes} bytes, more than the {MAX_RECORDS_BYTES} that \
+         one deployment may write: each process is recorded with the whole of its resource. Split resources with many \
+         processes, or deploy fewer at a time.",
+        created.len()
+    );
+    Err(reject(
+        RejectionType::ExceededBatchRecordSize,
+        "CREATE",
+        reason,
+    ))
+}
+
 /// DEPLOYMENT DISTRIBUTE: what another partition has deployed.
 pub(crate) fn distributed(cx: &mut Context<'_>, deployment_key: Key, processes: &[ProcessValue]) {
     for value in processes {
-        if cx
-            .state
-            .processes
-            .get(value.process_definition_key)
-            .is_none()
-        {
-            cx.event(value.process_definition_key, ProcessIntent::Created, value);
-        }
+        cx.event(value.process_definition_key, ProcessIntent::Created, value);
     }
     let value = DeploymentValue {
         deployment_key,
@@ -116,9 +138,8 @@ fn unsupported(name: &str) -> String {
 
 /// Decides keys and versions: what the deployment names, and which definitions are new.
 ///
-/// A resource is unchanged when its content and name are those of the latest version of all its processes; it is not
-/// deployed again. But where a process of the deployment binds a call to "what was deployed together", one new resource
-/// makes all of them new, so that caller and called keep belonging to the same deployment.
+/// A resource is unchanged when its content and name are those of the latest version of all its processes. Where all are,
+/// nothing is deployed again; one that is new makes all of them new, so that they belong together.
 fn plan(
     cx: &Context<'_>,
     parsed: &[Parsed<'_>],
@@ -136,18 +157,12 @@ fn plan(
             })
         })
     };
-    let mut duplicates: Vec<bool> = parsed
-        .iter()
-        .zip(&checksums)
-        .map(|(parsed, checksum)| unchanged(parsed, checksum))
-        .collect();
-    if parsed.iter().any(|(_, model)| binds_to_deployment(model)) && duplicates.contains(&false) {
-        duplicates.fill(false);
-    }
+    let mut resources = parsed.iter().zip(&checksums);
+    let duplicate = resources.all(|(parsed, checksum)| unchanged(parsed, checksum));
 
     let (mut metadata, mut created) = (Vec::new(), Vec::new());
     let mut next_key = deployment_key;
-    for (((resource, model), checksum), duplicate) in parsed.iter().zip(checksums).zip(duplicates) {
+    for ((resource, model), checksum) in parsed.iter().zip(checksums) {
         let resource_name: Arc<str> = resource.name.as_str().into();
         for process in &model.processes {
             let latest = cx.state.processes.latest(&process.id);
@@ -190,12 +205,4 @@ fn plan(
         }
     }
     (metadata, created)
-}
-
-fn binds_to_deployment(model: &skep_model::Resource) -> bool {
-    let elements = model.processes.iter().flat_map(|process| &process.elements);
-    elements.into_iter().any(|element| match &element.kind {
-        ElementKind::CallActivity(called) => called.binding == Binding::Deployment,
-        _ => false,
-    })
 }

@@ -94,21 +94,19 @@ fn send(cx: &mut Context<'_>, key: Key, partition: u32, command: Distributed) {
     cx.effects.sends.push((partition, command));
 }
 
-/// Another partition's command arrives here; possibly again.
+/// Another partition's command arrives here; possibly again, and possibly after others that came behind it: a clock that was
+/// reset is not to be pinned by a late duplicate. What was carried out is acknowledged only.
 pub(crate) fn receive(cx: &mut Context<'_>, key: Key, origin: u32, command: &Distributed) {
-    match command {
-        Distributed::Deployment {
-            deployment_key,
-            processes,
-            ..
-        } => {
-            create::distributed(cx, *deployment_key, processes);
-        }
-        Distributed::ResourceDeletion { resource_key } => {
-            delete_resource::delete(cx, *resource_key)
-        }
-        Distributed::PinClock { time } => clock::pinned(cx, *time),
-        Distributed::ResetClock => clock::resetted(cx),
+    let last = cx.state.counters.received.get(&origin);
+    if last.is_none_or(|last| key > *last) {
+        carry_out(cx, command);
+        let value = CommandDistributionValue {
+            partition_id: origin,
+            value_type: value_type_of(command) as u8,
+            intent: intent_of(command),
+            command_value: Default::default(),
+        };
+        cx.event(key, Intent::Received, &value);
     }
     let partition = cx.state.partition;
     let answer = RemoteCommand::AcknowledgeDistribution {
@@ -116,6 +114,21 @@ pub(crate) fn receive(cx: &mut Context<'_>, key: Key, origin: u32, command: &Dis
         partition,
     };
     cx.effects.sends.push((origin, answer));
+}
+
+fn carry_out(cx: &mut Context<'_>, command: &Distributed) {
+    match command {
+        Distributed::Deployment {
+            deployment_key,
+            processes,
+            ..
+        } => create::distributed(cx, *deployment_key, processes),
+        Distributed::ResourceDeletion { resource_key } => {
+            delete_resource::delete(cx, *resource_key)
+        }
+        Distributed::PinClock { time } => clock::pinned(cx, *time),
+        Distributed::ResetClock => clock::resetted(cx),
+    }
 }
 
 /// COMMAND_DISTRIBUTION ACKNOWLEDGE.

@@ -1,0 +1,46 @@
+//! All builtins, in the order of the documentation.
+
+mod boolean;
+mod context;
+mod conversion;
+mod list;
+mod numeric;
+mod other;
+mod range;
+mod string;
+mod temporal;
+
+use super::{Builtin, Signature};
+
+/// An overload with exactly these parameters.
+const fn of(parameters: &'static [&'static str]) -> Signature {
+    Signature {
+        parameters,
+        variadic: false,
+    }
+}
+
+/// An overload whose last parameter may be given any number of times.
+const fn many(parameters: &'static [&'static str]) -> Signature {
+    Signature {
+        parameters,
+        variadic: true,
+    }
+}
+
+/// Every builtin.
+pub(super) fn all() -> impl Iterator<Item = &'static Builtin> {
+    [
+        conversion::BUILTINS,
+        boolean::BUILTINS,
+        string::BUILTINS,
+        list::BUILTINS,
+        numeric::BUILTINS,
+        context::BUILTINS,
+        temporal::BUILTINS,
+        range::BUILTINS,
+        other::BUILTINS,
+    ]
+    .into_iter()
+    .flatten()
+}
