@@ -71,7 +71,8 @@ fn permitted(namespaces: &[&str]) -> bool {
 
 /// Past the capture of the test harness: who reads the log must see that something was not tested.
 fn say_not_run(name: &str, why: &str) {
-    let text = format!("NOT RUN (sandbox): {name}: {why}. It needs root, mounts and loop devices.\n");
+    let text =
+        format!("NOT RUN (sandbox): {name}: {why}. It needs root, mounts and loop devices.\n");
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
