@@ -301,6 +301,9 @@ impl Broker {
             Command::CancelProcessInstance {
                 process_instance_key: key,
             }
+            | Command::BanInstance {
+                process_instance_key: key,
+            }
             | Command::CompleteJob { job_key: key, .. }
             | Command::FailJob(FailJob { job_key: key, .. })
             | Command::ThrowError(ThrowError { job_key: key, .. })

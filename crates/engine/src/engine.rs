@@ -8,11 +8,13 @@ use skep_protocol::{Key, ValueType};
 
 use crate::appliers;
 use crate::effects::{Effects, JobStreams, Pushed, RequestId};
+use crate::processing::banning::Ban;
 use crate::processing::bpmn::{Budget, Steps, queue, step};
 use crate::processing::deployment::{create as deploy, delete_resource, distribution};
 use crate::processing::message::{correlate, expire, message_side, process_side, publish};
 use crate::processing::{
-    Context, Outcome, Volatile, clock, expression, incident, job, process_instance, timer, variable,
+    Context, Outcome, Volatile, banning, clock, expression, incident, job, process_instance, timer,
+    variable,
 };
 use crate::remote::{Distributed, RemoteCommand};
 use crate::state::{State, StoreError};
@@ -32,6 +34,8 @@ pub struct EngineConfig {
     pub max_due: usize,
     /// Steps in the life of element instances that one command takes before others have their turn.
     pub turn_steps: u32,
+    /// For tests: looks on when work for an instance begins, and may fail as the engine would.
+    pub on_work: Option<fn(&mut State, Key)>,
 }
 
 impl Default for EngineConfig {
@@ -44,6 +48,7 @@ impl Default for EngineConfig {
             retry_interval: 10_000,
             max_due: 500,
             turn_steps: 1_000,
+            on_work: None,
         }
     }
 }
@@ -72,6 +77,8 @@ pub struct Engine {
     /// The continuation that had its turn last.
     last_continued: Key,
     last_retry: i64,
+    /// The instance whose work was begun last.
+    working_for: Key,
 }
 
 impl Engine {
@@ -88,6 +95,7 @@ impl Engine {
             new_jobs: Vec::new(),
             last_continued: Key::NONE,
             last_retry: 0,
+            working_for: Key::NONE,
         }
     }
 
@@ -110,29 +118,27 @@ impl Engine {
     ) {
         let (key, value_type, intent) = header_of(&request.command);
         let mut cx = self.context(now, request_id, streams);
+        if matches!(request.command, Command::BanInstance { .. }) {
+            // Its event stands for itself: the record model has no command for it.
+            let outcome = dispatch(&mut cx, &request.command);
+            answer(&mut cx, outcome);
+            return;
+        }
         let mark = cx.out.mark();
         cx.out
             .command(key, value_type, intent, request.operation_reference);
         let written = cx.out.len();
-        let outcome = dispatch(&mut cx, &request.command);
+        let outcome = cx
+            .begin_command(&request.command, value_type.intent_name(intent))
+            .and_then(|()| dispatch(&mut cx, &request.command));
         // A poll that finds nothing and an evaluation change nothing: the log does not grow by them.
         if outcome.is_ok() && cx.out.len() == written && cx.steps.is_empty() {
             cx.out.rollback(mark);
         }
-        match outcome {
-            Ok(Some(response)) => {
-                if let Some(id) = request_id {
-                    cx.respond(id, Ok(response));
-                }
-            }
-            Ok(None) => {}
-            Err(rejection) => {
-                cx.out.rejection(key, value_type, intent, &rejection);
-                if let Some(id) = request_id {
-                    cx.respond(id, Err(rejection));
-                }
-            }
+        if let Err(rejection) = &outcome {
+            cx.out.rejection(key, value_type, intent, rejection);
         }
+        answer(&mut cx, outcome);
         finish(&mut cx);
     }
 
@@ -146,8 +152,27 @@ impl Engine {
         let (key, value_type, intent) = header_of_remote(command);
         let mut cx = self.context(now, None, streams);
         cx.out.command(key, value_type, intent, None);
-        dispatch_remote(&mut cx, command);
+        if cx.begin_remote(command) {
+            dispatch_remote(&mut cx, command);
+        } else if let RemoteCommand::CorrelateSubscription(command) = command {
+            // Another instance may have the message.
+            process_side::reject(&mut cx, command);
+        }
         finish(&mut cx);
+    }
+
+    /// Bans an instance on which the engine has failed: the engine was rebuilt since. False if that is no remedy, as the
+    /// instance is not there or nothing of it is tried any more.
+    pub fn ban(&mut self, now: i64, ban: &Ban) -> bool {
+        let mut streams = crate::effects::NoStreams;
+        let mut cx = self.context(now, None, &mut streams);
+        banning::after_failure(&mut cx, ban)
+    }
+
+    /// The instance whose work was done when the engine failed: what it began with, so that leaving the instance alone keeps
+    /// the failure from coming again.
+    pub fn working_for(&self) -> Option<Key> {
+        self.working_for.some()
     }
 
     /// Gives a pushed job back that did not reach its worker. `deadline` is the one it was pushed with.
@@ -155,7 +180,9 @@ impl Engine {
         let mut cx = self.context(now, None, streams);
         cx.out
             .command(key, ValueType::Job, JobIntent::Yield.id(), None);
-        job::r#yield::process(&mut cx, key, deadline);
+        if cx.begin_work_of_job(key) {
+            job::r#yield::process(&mut cx, key, deadline);
+        }
         finish(&mut cx);
     }
 
@@ -192,7 +219,8 @@ impl Engine {
         if let Some(key) = next {
             let intent = ContinuationIntent::Continue.id();
             cx.out.command(key, ValueType::Continuation, intent, None);
-            cx.steps.resume(key);
+            cx.begin_continuation(key);
+            cx.steps.resume(key, cx.state);
         }
         finish(&mut cx);
         self.last_continued = next.unwrap_or(Key::NONE);
@@ -212,7 +240,11 @@ impl Engine {
                 break;
             }
             // An earlier one may have cancelled it.
-            if cx.state.timers.get(key).is_none() {
+            let Some(timer) = cx.state.timers.get(key) else {
+                continue;
+            };
+            let instance = timer.process_instance_key;
+            if !cx.begin_work_of(instance) {
                 continue;
             }
             handled += 1;
@@ -229,7 +261,9 @@ impl Engine {
             handled += 1;
             cx.out
                 .command(key, ValueType::Job, JobIntent::RecurAfterBackoff.id(), None);
-            job::fail::recur(&mut cx, key);
+            if cx.begin_work_of_job(key) {
+                job::fail::recur(&mut cx, key);
+            }
         }
         let expired: Vec<Key> = cx.state.messages.expired(at).take(limit).collect();
         for key in expired {
@@ -239,6 +273,7 @@ impl Engine {
             handled += 1;
             cx.out
                 .command(key, ValueType::Message, MessageIntent::Expire.id(), None);
+            cx.begin_work_of(Key::NONE);
             expire::process(&mut cx, key);
         }
         if !under_pressure {
@@ -250,11 +285,14 @@ impl Engine {
                 handled += 1;
                 cx.out
                     .command(key, ValueType::Job, JobIntent::TimeOut.id(), None);
-                job::time_out::process(&mut cx, key);
+                if cx.begin_work_of_job(key) {
+                    job::time_out::process(&mut cx, key);
+                }
             }
         }
         let swept = if retry {
             let sent = message_side::retry(&mut cx, limit) + process_side::retry(&mut cx, limit);
+            cx.begin_work_of(Key::NONE);
             distribution::retry(&mut cx);
             sent < limit
         } else {
@@ -358,6 +396,7 @@ impl Engine {
     ) -> Context<'a> {
         let now = self.state.counters.pinned_clock.unwrap_or(now);
         self.out.begin(now);
+        self.working_for = Key::NONE;
         self.budget = Budget::new(self.config.turn_steps, self.out.size());
         Context {
             now: if self.out.is_empty() {
@@ -374,8 +413,17 @@ impl Engine {
             request,
             steps: &mut self.steps,
             budget: &mut self.budget,
+            working_for: &mut self.working_for,
             new_jobs: &mut self.new_jobs,
         }
+    }
+}
+
+fn answer(cx: &mut Context<'_>, outcome: Outcome) {
+    if let Some(id) = cx.request
+        && let Some(answer) = outcome.transpose()
+    {
+        cx.respond(id, answer);
     }
 }
 
@@ -383,9 +431,7 @@ impl Engine {
 fn finish(cx: &mut Context<'_>) {
     if !cx.steps.is_empty() {
         step::run(cx);
-        if !cx.steps.is_empty() {
-            queue::suspend(cx);
-        }
+        queue::suspend(cx);
     }
     if !cx.new_jobs.is_empty() {
         job::activate::push_new(cx);
@@ -400,6 +446,9 @@ fn dispatch(cx: &mut Context<'_>, command: &Command) -> Outcome {
         Command::CancelProcessInstance {
             process_instance_key,
         } => process_instance::cancel::process(cx, *process_instance_key),
+        Command::BanInstance {
+            process_instance_key,
+        } => banning::by_operator(cx, *process_instance_key),
         Command::ActivateJobs(command) => job::activate::process(cx, command),
         Command::CompleteJob { job_key, variables } => {
             job::complete::process(cx, *job_key, variables)
@@ -510,6 +559,13 @@ pub fn header_of(command: &Command) -> (Key, ValueType, u8) {
             *process_instance_key,
             ValueType::ProcessInstance,
             ProcessInstanceIntent::Cancel.id(),
+        ),
+        Command::BanInstance {
+            process_instance_key,
+        } => (
+            *process_instance_key,
+            ValueType::Error,
+            ErrorIntent::Created.id(),
         ),
         Command::ActivateJobs(_) => (
             Key::NONE,

@@ -18,6 +18,7 @@ pub mod state;
 
 pub use effects::{Effects, JobStreams, NoStreams, Pushed, RequestId, Reservation, StreamId};
 pub use engine::{Due, Engine, EngineConfig, header_of, message_partition};
+pub use processing::banning::Ban;
 pub use processing::not_found::key_not_found;
 pub use record_names::RecordNames;
 pub use remote::RemoteCommand;

@@ -206,8 +206,9 @@ fn command(rig: &mut Rig, random: &mut Random, partitions: u32) {
         10 => {
             let open: Vec<Key> = rig.open_instances();
             if let Some(key) = open.get(random.next(open.len().max(1) as u64) as usize) {
-                let _ = match random.next(3) {
-                    0 => rig.cancel(*key),
+                let _ = match random.next(6) {
+                    0 | 1 => rig.cancel(*key),
+                    2 => rig.ban(*key),
                     _ => rig.send(Command::SetVariables {
                         element_instance_key: *key,
                         variables: Document::parse(&format!(r#"{{"b":{b}}}"#)).unwrap(),

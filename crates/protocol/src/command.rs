@@ -60,6 +60,10 @@ pub enum Command {
     CancelProcessInstance {
         process_instance_key: Key,
     },
+    /// Stops an instance for good, but for its cancellation.
+    BanInstance {
+        process_instance_key: Key,
+    },
     ActivateJobs(ActivateJobs),
     CompleteJob {
         job_key: Key,
@@ -252,6 +256,7 @@ impl Command {
             }
             Command::DeleteResource { .. }
             | Command::CancelProcessInstance { .. }
+            | Command::BanInstance { .. }
             | Command::UpdateJob { .. }
             | Command::ResolveIncident { .. }
             | Command::PinClock { .. }
@@ -270,6 +275,7 @@ impl Command {
                 | Command::ThrowError(_)
                 | Command::UpdateJob { .. }
                 | Command::CancelProcessInstance { .. }
+                | Command::BanInstance { .. }
                 | Command::ResolveIncident { .. }
         )
     }

@@ -52,4 +52,6 @@ pub struct QueuedStep {
 pub struct ContinuationValue {
     pub taken: u32,
     pub steps: Vec<QueuedStep>,
+    /// Too many steps waited: nothing more is activated or completed by it.
+    pub runaway: bool,
 }

@@ -401,6 +401,8 @@ pub struct ErrorValue {
     pub exception_message: Arc<str>,
     /// The instance that is banned; none when the error is not one of an instance.
     pub process_instance_key: Key,
+    /// As far as it is known.
+    pub stacktrace: Arc<str>,
 }
 
 /// The creation of an instance asked for its end after this element.

@@ -285,7 +285,7 @@ const FIELDS: &[(&str, &str)] = &[
         "batchElementInstanceKey index processDefinitionKey processInstanceKey tenantId",
     ),
     // Skep's own.
-    ("CONTINUATION", "steps taken"),
+    ("CONTINUATION", "runaway steps taken"),
     (
         "RUNTIME_INSTRUCTION",
         "elementId processDefinitionKey processInstanceKey tenantId",

@@ -128,6 +128,7 @@ families! {
     replayed: Counter<OfPartition> NONE "zeebe_replay_events" "records applied and not evaluated here";
 
     pending_incidents: Gauge<OfPartition> NONE "zeebe_pending_incidents" "open incidents";
+    banned_instances: Gauge<OfPartition> NONE "zeebe_banned_instances" "banned process instances";
     buffered_messages: Gauge<OfPartition> NONE "zeebe_buffered_messages_count" "messages buffered";
     instance_time: Histogram<OfPartition> INSTANCE_TIME "zeebe_process_instance_execution_time_seconds" "start to end of a process instance";
     job_life: Histogram<OfPartition> JOB_LIFE "zeebe_job_life_time_seconds" "creation to end of a job";

@@ -25,6 +25,7 @@ impl BrokerMetrics {
         position(&metrics.committed_position, &status.committed_position);
         position(&metrics.appended_position, &status.processed_position);
         number(&metrics.pending_incidents, &status.open_incidents);
+        number(&metrics.banned_instances, &status.banned_instances);
         number(&metrics.buffered_messages, &status.buffered_messages);
         number(&metrics.element_instances, &status.live_element_instances);
         number(&metrics.waiting_jobs, &status.waiting_jobs);

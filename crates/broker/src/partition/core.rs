@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use bytes::Bytes;
-use skep_engine::{Due, Effects, Engine, JobStreams, Pushed, RemoteCommand, RequestId};
+use skep_engine::{Ban, Due, Effects, Engine, JobStreams, Pushed, RemoteCommand, RequestId};
 use skep_protocol::Key;
 use skep_protocol::command::Request;
 use skep_protocol::record::DecodeError;
@@ -32,6 +32,22 @@ pub enum CoreError {
     Store(#[from] skep_engine::state::StoreError),
     #[error("a batch could not be proposed: {0}")]
     Propose(#[from] ProposeError),
+    /// The engine has bugs that no ban of an instance keeps from coming again.
+    #[error(
+        "the engine panicked more than {times} times in {minutes} minutes, the last time with: {panic}. This is a bug; the log \
+         of the node has its place"
+    )]
+    Panicked {
+        times: usize,
+        minutes: u64,
+        panic: String,
+    },
+    /// The log's writer has given up. Nothing that was not acknowledged before is acknowledged.
+    #[error(
+        "the log cannot be written: {0}. Nothing that was not acknowledged before is acknowledged; mend the disk and start \
+         the node again"
+    )]
+    Log(String),
 }
 
 /// What is released when an entry is committed.
@@ -192,6 +208,11 @@ impl PartitionCore {
 
     pub fn run_work(&mut self, now: i64, streams: &mut dyn JobStreams) {
         self.engine.run_work(now, streams);
+    }
+
+    /// Bans an instance on which the engine has failed; see [`Engine::ban`].
+    pub fn ban(&mut self, now: i64, ban: &Ban) -> bool {
+        self.engine.ban(now, ban)
     }
 
     /// Proposes what was evaluated since the last call. Returns the index of the entry, if there is one.

@@ -4,9 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
+use skep_protocol::Key;
 use skep_protocol::service::{PartitionHealth, PartitionRole};
 
 use crate::flow_control::{InboxRoom, RequestLimit};
+
+/// Banned instances that are listed by key.
+pub const MAX_LISTED_BANS: usize = 1000;
 
 #[derive(Debug)]
 pub struct PartitionStatus {
@@ -34,6 +38,9 @@ pub struct PartitionStatus {
     pub buffered_messages: AtomicUsize,
     pub waiting_jobs: AtomicUsize,
     pub activated_jobs: AtomicUsize,
+    pub banned_instances: AtomicUsize,
+    /// The first [`MAX_LISTED_BANS`] of them, with the reasons.
+    banned: Mutex<Arc<[(Key, Arc<str>)]>>,
     pub state_bytes: AtomicUsize,
     /// Epoch milliseconds of the last checkpoint that reached the store; 0 before the first.
     pub checkpoint_time: AtomicI64,
@@ -63,10 +70,22 @@ impl PartitionStatus {
             buffered_messages: AtomicUsize::new(0),
             waiting_jobs: AtomicUsize::new(0),
             activated_jobs: AtomicUsize::new(0),
+            banned_instances: AtomicUsize::new(0),
+            banned: Mutex::new(Arc::from([])),
             state_bytes: AtomicUsize::new(0),
             checkpoint_time: AtomicI64::new(0),
             pinned_clock: AtomicI64::new(i64::MIN),
         }
+    }
+
+    /// Banned instances with the reasons, at most [`MAX_LISTED_BANS`].
+    pub fn banned(&self) -> Arc<[(Key, Arc<str>)]> {
+        self.banned.lock().clone()
+    }
+
+    pub(super) fn set_banned(&self, count: usize, listed: Vec<(Key, Arc<str>)>) {
+        self.banned_instances.store(count, Ordering::Relaxed);
+        *self.banned.lock() = listed.into();
     }
 
     pub fn role(&self) -> PartitionRole {

@@ -5,6 +5,7 @@ mod checkpoints;
 mod inbox;
 mod log;
 mod open;
+mod panic_place;
 mod panics;
 mod release;
 mod schedule;
@@ -35,7 +36,7 @@ use skep_storage::log::{
 use super::checkpoint::{Capture, CheckpointMeta, PendingRows, StoredRows};
 use super::core::{BATCH_BYTES, CoreError, MAX_INFLIGHT_ENTRIES, PartitionCore, Polled};
 use super::requests::{Requests, Waiting};
-use super::status::PartitionStatus;
+use super::status::{MAX_LISTED_BANS, PartitionStatus};
 use crate::clock::Clock;
 use crate::config::BrokerConfig;
 use crate::flow_control::{Place, RequestLimit};
@@ -206,6 +207,8 @@ pub struct Partition {
     /// Committed records that the metrics have not counted yet.
     uncounted: Vec<Bytes>,
     panics: Panics,
+    /// The revision of the banned instances that the status shows.
+    shown_bans: Option<u64>,
     stopping: bool,
 }
 

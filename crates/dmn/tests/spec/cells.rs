@@ -106,3 +106,17 @@ fn by_the_standard_inputs_and_outputs_are_checked_against_their_values() {
         "Camunda does not check"
     );
 }
+
+#[test]
+fn a_truth_value_in_a_cell_is_compared_with_the_input() {
+    // Behind `in` of an expression a test that is true holds; a cell says what the input has to be.
+    assert!(!passes("true", r#"{"x": false}"#));
+    assert!(passes("false", r#"{"x": false}"#));
+    assert!(passes("? in (odd(?))", r#"{"x": 5}"#));
+}
+
+#[test]
+fn an_unknown_function_with_spaces_in_its_name_is_no_reason_to_refuse_the_file() {
+    assert!(!passes("my own thing(?)", r#"{"x": 5}"#));
+    assert!(passes("my own thing(?), 5", r#"{"x": 5}"#));
+}

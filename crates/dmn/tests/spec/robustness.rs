@@ -162,3 +162,22 @@ proptest! {
         run(xml.as_bytes(), &variables);
     }
 }
+
+#[test]
+fn all_cells_of_a_decision_share_one_budget() {
+    // Each cell stays far below the limit; all of them together would take a hundred times as long.
+    let cell = "(some i in 1..20000 satisfies i = -1) or ? = 7";
+    let rules: Vec<Vec<&str>> = (0..5_000).map(|_| vec![cell, "1"]).collect();
+    let rows: Vec<&[&str]> = rules.iter().map(Vec::as_slice).collect();
+    let xml = table(
+        r#"hitPolicy="COLLECT""#,
+        r#"<output id="o" name="y"/>"#,
+        &rows,
+    );
+    let drg = Drg::parse("m.dmn", xml.as_bytes(), &Options::default()).expect("valid");
+    let scope = JsonScope::parse(r#"{"x": 1}"#).expect("variables");
+    let failure = drg
+        .evaluate("d", &scope, &EvalContext::default())
+        .expect_err("too much work");
+    assert!(failure.message.contains("steps"), "{}", failure.message);
+}

@@ -6,6 +6,7 @@
 mod clock;
 mod command_distribution;
 mod continuation;
+mod error;
 mod incident;
 mod job;
 mod job_batch;
@@ -53,7 +54,6 @@ macro_rules! without_effect {
 
 without_effect!(
     DeploymentValue,
-    ErrorValue,
     MessageCorrelationValue,
     ProcessInstanceResultValue,
     ResourceDeletionValue,

@@ -31,6 +31,7 @@ impl Apply<ProcessInstanceValue> for State {
 }
 
 pub(super) fn ended(state: &mut State, key: Key) {
+    state.banned.remove(key);
     // A job whose error was caught goes with its element.
     if let Some(element) = state.elements.remove(key)
         && let Some(job_key) = element.job_key.some()

@@ -42,6 +42,8 @@ pub(crate) struct Context<'a> {
     pub steps: &'a mut Steps,
     /// What this turn may still cost.
     pub budget: &'a mut Budget,
+    /// The instance whose work is done; see [`super::banning`].
+    pub working_for: &'a mut Key,
     /// Jobs that became activatable in this command.
     pub new_jobs: &'a mut Vec<Key>,
 }

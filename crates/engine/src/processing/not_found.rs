@@ -4,7 +4,7 @@
 use skep_protocol::Rejection;
 use skep_protocol::command::Command;
 
-use super::{incident, job, process_instance, variable};
+use super::{banning, incident, job, process_instance, variable};
 
 /// The refusal of a command by key; `None` for commands that are not bound to a partition by a key.
 pub fn key_not_found(command: &Command) -> Option<Rejection> {
@@ -21,6 +21,9 @@ pub fn key_not_found(command: &Command) -> Option<Rejection> {
             let (intent, verb) = job::update::words_of(*kind);
             job::not_found(intent, verb, *job_key)
         }
+        Command::BanInstance {
+            process_instance_key,
+        } => banning::not_found(*process_instance_key),
         Command::ResolveIncident { incident_key } => incident::not_found(*incident_key),
         Command::SetVariables {
             element_instance_key,

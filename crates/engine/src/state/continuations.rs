@@ -13,6 +13,8 @@ use super::table::{Row, StoreError, Table, Tables};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Continuation {
     pub steps: VecDeque<QueuedStep>,
+    /// See [`ContinuationValue::runaway`].
+    pub runaway: bool,
 }
 
 impl Row for Continuation {
@@ -58,6 +60,10 @@ impl Continuations {
         row.steps.get(index as usize).copied()
     }
 
+    pub fn is_runaway(&mut self, key: Key) -> bool {
+        self.table.get(key).is_some_and(|row| row.runaway)
+    }
+
     /// Steps of this one that wait.
     pub fn steps(&mut self, key: Key) -> usize {
         self.table.get(key).map_or(0, |row| row.steps.len())
@@ -75,6 +81,7 @@ impl Continuations {
         let taken = (value.taken as usize).min(row.steps.len());
         row.steps.drain(..taken);
         row.steps.extend(&value.steps);
+        row.runaway = value.runaway;
         if row.steps.is_empty() {
             self.keys.remove(&key);
             self.table.remove(key);

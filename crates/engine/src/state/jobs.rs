@@ -131,6 +131,14 @@ impl Jobs {
         Some(job)
     }
 
+    /// Takes a job out of the indices: nobody is to have it any more.
+    pub(super) fn hold(&mut self, key: Key) {
+        if let Some(job) = self.table.get(key) {
+            let (state, job_type, due) = (job.state, job.job_type.clone(), job.due);
+            self.indices.remove(key, state, &job_type, due);
+        }
+    }
+
     /// Changes a job and keeps the indices true.
     pub fn update(&mut self, key: Key, change: impl FnOnce(&mut Job)) {
         let Some(job) = self.table.get_mut(key) else {

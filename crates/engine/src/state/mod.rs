@@ -3,6 +3,7 @@
 //! Only appliers change it. Rows that are cold may be evicted and are read back on demand; indices over jobs, timers,
 //! messages and subscriptions stay in memory and are rebuilt from the store at recovery.
 
+pub mod banned;
 pub mod continuations;
 pub mod distributions;
 pub mod element_instances;
@@ -23,6 +24,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use skep_protocol::Key;
 
+pub use banned::{Banned, BannedInstance};
 pub use continuations::Continuations;
 pub use distributions::Distributions;
 pub use element_instances::{ElementInstance, ElementInstances, ElementState};
@@ -69,6 +71,7 @@ pub struct State {
     pub message_subscriptions: MessageSubscriptions,
     pub process_subscriptions: ProcessMessageSubscriptions,
     pub distributions: Distributions,
+    pub banned: Banned,
     pub triggers: Triggers,
     pub continuations: Continuations,
     pub(crate) names: Names,
@@ -83,7 +86,7 @@ impl State {
         let tables = Arc::new(Tables::new(store));
         let mut counters = Counters::default();
         tables.scan::<Counters>(&mut |_, row| counters = row)?;
-        Ok(State {
+        let mut state = State {
             partition,
             counters,
             processes: Processes::open(&tables)?,
@@ -95,11 +98,14 @@ impl State {
             message_subscriptions: MessageSubscriptions::open(&tables)?,
             process_subscriptions: ProcessMessageSubscriptions::open(&tables)?,
             distributions: Distributions::open(&tables)?,
+            banned: Banned::open(&tables)?,
             triggers: Triggers::open(&tables)?,
             continuations: Continuations::open(&tables)?,
             names: Names::default(),
             tables,
-        })
+        };
+        state.hold_work_of_banned();
+        Ok(state)
     }
 
     /// The key that the next event of a new thing gets. It counts once that event is applied.
@@ -133,6 +139,7 @@ impl State {
         self.distributions.table.checkpoint(out);
         self.triggers.table.checkpoint(out);
         self.continuations.table.checkpoint(out);
+        self.banned.table.checkpoint(out);
     }
 
     /// Drops clean rows until about `limit` bytes of rows stay resident: first those that were not used since the last call,
@@ -160,6 +167,7 @@ impl State {
         evicted += self.distributions.table.evict(limit, &mut resident);
         evicted += self.triggers.table.evict(limit, &mut resident);
         evicted += self.continuations.table.evict(limit, &mut resident);
+        evicted += self.banned.table.evict(limit, &mut resident);
         evicted
     }
 
@@ -173,6 +181,7 @@ impl State {
             + self.distributions.table.resident_bytes()
             + self.triggers.table.resident_bytes()
             + self.continuations.table.resident_bytes()
+            + self.banned.table.resident_bytes()
             + self.message_subscriptions.table.resident_bytes()
             + self.process_subscriptions.table.resident_bytes()
     }
@@ -200,6 +209,7 @@ impl State {
         self.distributions.table.dump(&mut all);
         self.triggers.table.dump(&mut all);
         self.continuations.table.dump(&mut all);
+        self.banned.table.dump(&mut all);
         all
     }
 }

@@ -65,6 +65,13 @@ impl Timers {
         }
     }
 
+    /// The timer will never be due.
+    pub(super) fn hold(&mut self, key: Key) {
+        if let Some(due_date) = self.get(key).map(|timer| timer.due_date) {
+            self.due.remove(&(due_date, key));
+        }
+    }
+
     /// Timers whose due date has come, the most overdue first.
     pub fn due(&self, now: i64) -> impl Iterator<Item = Key> + '_ {
         self.due.range(..=(now, Key(i64::MAX))).map(|(_, key)| *key)

@@ -231,3 +231,65 @@ fn two_errors_at_once_are_caught_once() {
     );
     rig.assert_completed(instance);
 }
+
+#[test]
+fn the_variables_of_an_error_outlive_the_incident_of_a_mapping() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .service_task("task", "work")
+        .end("e")
+        .boundary_error("caught", "task", None)
+        .output("=assert(missing, missing != null) + why", "seen")
+        .service_task("after", "after")
+        .end("e2");
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", "{}");
+    let job = rig.job("work");
+    rig.throw(&job, "E1", r#"{"why":1}"#);
+    let incident = rig.incident();
+    assert_eq!(
+        (&*incident.kind, &*incident.element),
+        ("IO_MAPPING_ERROR", "caught")
+    );
+    assert_eq!(
+        rig.terminated(instance),
+        ["task"],
+        "it is over all the same"
+    );
+    rig.set_variables(instance, r#"{"missing":2}"#, false);
+    rig.resolve(incident.key).unwrap();
+    assert_eq!(rig.job("after").variables, r#"{"missing":2,"seen":3}"#);
+}
+
+/// The search begins at the task, not at the scope around it.
+#[test]
+fn an_error_of_a_job_passes_by_what_does_not_catch_it() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .sub_process("outer", |outer| {
+            outer
+                .start("s1")
+                .service_task("task", "work")
+                .end("e1")
+                .boundary_error("other", "task", "E2")
+                .end("caught-other")
+                .boundary_duration("late", "task", "PT1M")
+                .end("caught-late")
+        })
+        .end("e")
+        .boundary_message("message", "outer", "m", "=\"k\"")
+        .end("caught-message")
+        .boundary_error("any", "outer", None)
+        .end("caught-any");
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", "{}");
+    let job = rig.job("work");
+    rig.throw(&job, "E1", "{}");
+    assert_eq!(
+        rig.completed(instance),
+        ["s", "s1", "any", "caught-any", "p"]
+    );
+    assert_eq!(rig.terminated(instance), ["task", "outer"]);
+    assert_eq!(rig.intents("TIMER"), ["CREATED", "CANCELED"]);
+    rig.assert_completed(instance);
+}

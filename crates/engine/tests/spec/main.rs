@@ -3,6 +3,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod banning;
 mod boundary_message;
 mod boundary_timer;
 mod budget;

@@ -155,6 +155,26 @@ fn a_missing_variable_maps_to_null() {
     assert_eq!(rig.job("work").variables, r#"{"a":null}"#);
 }
 
+/// They have nothing to run that could see them.
+#[test]
+fn inputs_of_start_and_boundary_events_have_no_effect() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .input("=1", "a")
+        .service_task("task", "work")
+        .end("e")
+        .boundary_message("ping", "task", "m", "=\"k\"")
+        .input("=1", "b")
+        .service_task("after", "after")
+        .end("e2");
+    let mut rig = Rig::with(bpmn);
+    rig.create("p", "{}");
+    rig.publish("m", "k", 0, r#"{"c":1}"#);
+    assert_eq!(rig.job("after").variables, r#"{"c":1}"#);
+    let set = rig.events("VARIABLE").map(|v| v.text("name"));
+    assert!(set.into_iter().all(|name| name == "c"));
+}
+
 /// Workers tell whole numbers from others by their text.
 #[test]
 fn a_number_that_an_expression_yields_has_no_zeros_at_its_end() {

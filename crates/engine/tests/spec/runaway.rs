@@ -1,7 +1,13 @@
 //! A model that never waits must not stop the partition.
 
+use std::sync::Arc;
+
 use crate::support::*;
+use skep_engine::state::{State, table::EmptyStore};
+use skep_engine::{Engine, EngineConfig, NoStreams};
 use skep_model::builder::Bpmn;
+use skep_protocol::Response;
+use skep_protocol::command::{Command, Deploy, Resource};
 
 /// Deployment refuses a loop of elements that never wait; what a sub-process contains may wait.
 fn endless() -> Bpmn {
@@ -66,4 +72,54 @@ fn a_gateway_that_had_chosen_chooses_again() {
         rig.work("end", "{}");
         rig.assert_completed(instance);
     }
+}
+
+#[test]
+fn a_process_that_doubles_without_end_is_stopped_by_incidents_and_can_be_cancelled() {
+    // Each instance calls two more. The rig looks at all rows after each turn, which is too much here.
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .parallel("fork")
+        .call_activity("one", "p")
+        .end("e")
+        .from("fork")
+        .call_activity("two", "p")
+        .end("e2");
+    let state = State::open(1, Arc::new(EmptyStore)).unwrap();
+    let config = EngineConfig {
+        max_process_depth: 1000,
+        ..config(1, 1)
+    };
+    let mut engine = Engine::new(config, state, 1);
+    let run = |engine: &mut Engine, command: Command| {
+        engine.process(START, Some(1), &command.into(), &mut NoStreams);
+        let mut answer = engine.take_batch().1.responses.pop();
+        while engine.has_work() {
+            engine.run_work(START, &mut NoStreams);
+            let (batch, effects) = engine.take_batch();
+            assert!(batch.unwrap().len() < 4 << 20);
+            answer = answer.or(effects.responses.into_iter().next());
+        }
+        answer.unwrap().1.unwrap()
+    };
+    let resources = vec![Resource {
+        name: "p.bpmn".into(),
+        content: bpmn.xml().into(),
+    }];
+    run(&mut engine, Command::Deploy(Deploy { resources }));
+    let created = run(&mut engine, Rig::creation("p", "{}").into_command());
+    let Response::ProcessInstanceCreated(created) = created else {
+        panic!("{created:?}");
+    };
+    assert!(engine.state.incidents.table.len() > 10_000);
+    assert!(engine.state.elements.table.len() < 1_000_000);
+    let process_instance_key = created.process_instance_key;
+    run(
+        &mut engine,
+        Command::CancelProcessInstance {
+            process_instance_key,
+        },
+    );
+    assert_eq!(engine.state.elements.table.len(), 0);
+    assert_eq!(engine.state.incidents.table.len(), 0);
 }

@@ -220,6 +220,9 @@ impl Rig {
             Command::CancelProcessInstance {
                 process_instance_key: key,
             }
+            | Command::BanInstance {
+                process_instance_key: key,
+            }
             | Command::CompleteJob { job_key: key, .. }
             | Command::UpdateJob { job_key: key, .. }
             | Command::ResolveIncident { incident_key: key }
@@ -508,6 +511,12 @@ impl Rig {
 
     pub fn cancel(&mut self, instance: Key) -> Result<Response, Rejection> {
         self.send(Command::CancelProcessInstance {
+            process_instance_key: instance,
+        })
+    }
+
+    pub fn ban(&mut self, instance: Key) -> Result<Response, Rejection> {
+        self.send(Command::BanInstance {
             process_instance_key: instance,
         })
     }

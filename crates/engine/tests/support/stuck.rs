@@ -33,6 +33,9 @@ pub fn roots(engine: &Engine) -> Vec<Key> {
 pub fn check(engine: &mut Engine) {
     let rows = rows(engine);
     for (key, row) in &rows {
+        if engine.state.banned.contains(row.process_instance_key) {
+            continue;
+        }
         let extra = row.extra.clone().unwrap_or_default();
         let children = rows.values().filter(|r| r.flow_scope_key == *key).count();
         assert_eq!(row.active_children as usize, children, "children of {key}");

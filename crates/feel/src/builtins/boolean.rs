@@ -1,5 +1,5 @@
+use super::Outcome;
 use super::arguments::at;
-use super::{Failure, Outcome};
 use crate::eval::Evaluator;
 use crate::{Value, WarningCode};
 
@@ -23,18 +23,17 @@ pub(super) fn get_or_else(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome
     })
 }
 
-pub(super) fn assert(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+pub(super) fn assert(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     if at(arguments, 1).as_bool() == Some(true) {
         return Ok(at(arguments, 0).clone());
     }
     let cause = at(arguments, 2)
         .as_str()
         .unwrap_or("The condition is not fulfilled");
-    Err(Failure {
-        code: WarningCode::AssertFailure,
-        message: format!("Assertion failure on evaluate the expression: {cause}"),
-        plain: true,
-    })
+    Ok(evaluator.give_up(
+        WarningCode::AssertFailure,
+        format!("Assertion failure on evaluate the expression: {cause}"),
+    ))
 }
 
 pub(super) fn is(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {

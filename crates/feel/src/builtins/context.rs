@@ -95,8 +95,8 @@ fn put(
     } else {
         match source.get(key) {
             Some(Value::Context(inner)) => put(evaluator, inner, rest, value)?,
-            Some(Value::Null) | None => put(evaluator, &Context::new(Vec::new()), rest, value)?,
-            Some(other) => return Err(wrong("Context", other)),
+            // Whatever else stands there gives way.
+            _ => put(evaluator, &Context::new(Vec::new()), rest, value)?,
         }
     };
     paid(evaluator, prices::entries(source.len()))?;

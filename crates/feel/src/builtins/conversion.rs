@@ -321,10 +321,10 @@ pub(super) fn context(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Out
             other => return Err(wrong("a context with key and value", other)),
         };
         match (key, value) {
-            (Some(Value::String(key)), Some(value)) if builder.get(key).is_none() => {
+            (Some(Value::String(key)), Some(value)) => {
                 builder.put(Arc::clone(key), value.clone());
             }
-            _ => return Err(wrong("a context with a new key and a value", entry)),
+            _ => return Err(wrong("a context with key and value", entry)),
         }
     }
     Ok(evaluator.context(builder))

@@ -47,8 +47,10 @@ type Run = fn(&mut Evaluator<'_>, &[Value]) -> Outcome;
 /// The parameters of one overload.
 pub(crate) struct Signature {
     pub parameters: &'static [&'static str],
-    /// The last parameter may be given any number of times.
+    /// The last parameter may be given any number of times. By name it cannot be given.
     pub variadic: bool,
+    /// The name under which all arguments can be given as one list.
+    pub together: Option<&'static str>,
 }
 
 /// What a call costs, in steps; some builtins charge more while they work.
@@ -109,10 +111,18 @@ impl Builtin {
         })
     }
 
+    /// Whether this name stands for a list of all arguments.
+    pub fn takes_together(&self, name: &str) -> bool {
+        self.signatures
+            .iter()
+            .any(|signature| signature.together == Some(name))
+    }
+
     /// For each parameter in order, which of the named arguments it gets.
     pub fn arrange(&self, names: &[&str]) -> Option<Vec<Option<usize>>> {
         let signature = self.signatures.iter().find(|signature| {
-            signature.parameters.len() == names.len()
+            !signature.variadic
+                && signature.parameters.len() == names.len()
                 && names.iter().all(|name| signature.parameters.contains(name))
         });
         let order = signature?

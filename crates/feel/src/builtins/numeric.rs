@@ -26,8 +26,35 @@ fn rounded(arguments: &[Value], rounding: Rounding) -> Outcome {
         .ok_or_else(|| Failure::new("The result is too large"))
 }
 
+/// The rounding of this name, in any case.
+fn rounding(mode: &str) -> Result<Rounding, Failure> {
+    const MODES: [(&str, Rounding); 7] = [
+        ("UP", Rounding::Up),
+        ("DOWN", Rounding::Down),
+        ("CEILING", Rounding::Ceiling),
+        ("FLOOR", Rounding::Floor),
+        ("HALF_UP", Rounding::HalfUp),
+        ("HALF_DOWN", Rounding::HalfDown),
+        ("HALF_EVEN", Rounding::HalfEven),
+    ];
+    let found = MODES
+        .iter()
+        .find(|(name, _)| name.eq_ignore_ascii_case(mode));
+    found.map(|(_, rounding)| *rounding).ok_or_else(|| {
+        Failure::new(format!(
+            "The rounding mode '{mode:.20}' is not among {}",
+            MODES.map(|(name, _)| name).join(", ")
+        ))
+    })
+}
+
 pub(super) fn decimal(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
-    rounded(arguments, Rounding::HalfEven)
+    let rounding = match at(arguments, 2) {
+        Value::Null => Rounding::HalfEven,
+        Value::String(mode) => rounding(mode)?,
+        other => return Err(wrong("String", other)),
+    };
+    rounded(arguments, rounding)
 }
 
 pub(super) fn floor(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {

@@ -70,6 +70,16 @@ fn ranges(arguments: &[Value]) -> Result<(&Range, &Range), Failure> {
     }
 }
 
+/// Texts are no points: only in ranges do they have a place.
+fn no_texts(arguments: &[Value]) -> Result<(), Failure> {
+    match (at(arguments, 0), at(arguments, 1)) {
+        (text @ Value::String(_), Value::String(_)) => {
+            Err(wrong("a number, a date, a time or a duration", text))
+        }
+        _ => Ok(()),
+    }
+}
+
 type Answer = Result<bool, Failure>;
 
 fn answer(holds: Answer) -> Outcome {
@@ -97,6 +107,7 @@ fn start_of<'a>(argument: &Argument<'a>) -> End<'a> {
 }
 
 pub(super) fn before(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+    no_texts(arguments)?;
     answer(is_before(
         end_of(&argument(arguments, 0)),
         start_of(&argument(arguments, 1)),
@@ -104,6 +115,7 @@ pub(super) fn before(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
 }
 
 pub(super) fn after(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+    no_texts(arguments)?;
     answer(is_before(
         end_of(&argument(arguments, 1)),
         start_of(&argument(arguments, 0)),
@@ -233,6 +245,7 @@ pub(super) fn started_by(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome 
 }
 
 pub(super) fn coincides(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+    no_texts(arguments)?;
     match (argument(arguments, 0), argument(arguments, 1)) {
         (Argument::Point(a), Argument::Point(b)) => {
             answer(order(point(a), point(b)).map(Ordering::is_eq))

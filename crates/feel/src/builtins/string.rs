@@ -27,7 +27,9 @@ pub(super) fn substring(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> O
         n if n > 0 => n - 1,
         n => count.saturating_add(n),
     };
-    if from < 0 || from >= count.max(1) {
+    // Right behind the last character there is still an empty part, if a length is given.
+    let last = if length.is_some() { count } else { count - 1 };
+    if from < 0 || from > last.max(0) {
         return Err(Failure::new(format!(
             "The start position {start} is outside of a string with {count} characters"
         )));

@@ -109,7 +109,12 @@ impl Compiler<'_> {
             ])),
             Expr::In(value, tests) => {
                 let value = self.boxed(value);
-                Node::In(value, self.tests(tests))
+                let mark = self.names.mark();
+                let named = tests.iter().any(|test| test.mentions("?"));
+                let slot = named.then(|| self.names.declare(Arc::from("?")));
+                let tests = self.tests(tests);
+                self.names.release(mark);
+                Node::In(value, slot, tests)
             }
             Expr::And(terms) => Node::And(self.all(terms)),
             Expr::Or(terms) => Node::Or(self.all(terms)),
@@ -216,7 +221,9 @@ impl Compiler<'_> {
     fn iteration(&mut self, iterators: &[ast::Iterator], body: &Expr) -> Node {
         let mark = self.names.mark();
         let nodes = self.iterators(iterators);
-        let partial = mentions(body, "partial").then(|| self.names.declare(Arc::from("partial")));
+        let partial = body
+            .mentions("partial")
+            .then(|| self.names.declare(Arc::from("partial")));
         let body = self.expr(body);
         self.names.release(mark);
         Node::For(Box::new(ForNode {
@@ -270,6 +277,11 @@ impl Compiler<'_> {
 
     fn call_named(&mut self, callee: &Expr, arguments: &[(Arc<str>, Expr)]) -> Node {
         if let Some(builtin) = self.builtin(callee) {
+            if let [(name, list)] = arguments
+                && builtin.takes_together(name)
+            {
+                return Node::BuiltinTogether(builtin, self.boxed(list));
+            }
             let names: Vec<&str> = arguments.iter().map(|(name, _)| &**name).collect();
             let Some(order) = builtin.arrange(&names) else {
                 return Node::Fail(Box::new(Warning::new(
@@ -332,7 +344,7 @@ impl Compiler<'_> {
                 ast::Test::Any => Test::Any,
                 ast::Test::Compare(op, bound) => Test::Compare(*op, self.expr(bound)),
                 ast::Test::Value(tree) => Test::Value {
-                    condition: mentions(tree, "?"),
+                    condition: tree.mentions("?"),
                     node: self.expr(tree),
                 },
                 ast::Test::Not(tests) => Test::Not(self.tests(tests)),
@@ -358,15 +370,4 @@ fn is_condition(tree: &Expr) -> bool {
         }
         _ => false,
     }
-}
-
-/// Whether a name (or `?`) occurs in the tree.
-fn mentions(tree: &Expr, name: &str) -> bool {
-    let mut found = false;
-    tree.visit(&mut |node| match node {
-        Expr::Name(other) => found |= &**other == name,
-        Expr::Input => found |= name == "?",
-        _ => {}
-    });
-    found
 }

@@ -56,7 +56,8 @@ pub(crate) enum Node {
     /// A variable compared with a constant.
     CompareVar(CompareOp, usize, Value),
     Between(Box<[Node; 3]>),
-    In(Box<Node>, Box<[Test]>),
+    /// The value, its slot for tests that name it `?`, and the tests.
+    In(Box<Node>, Option<usize>, Box<[Test]>),
     And(Box<[Node]>),
     Or(Box<[Node]>),
     If(Box<[(Node, Node)]>, Box<Node>),
@@ -66,6 +67,8 @@ pub(crate) enum Node {
     Path(Box<Node>, Arc<str>),
     Filter(Box<FilterNode>),
     Builtin(&'static Builtin, Box<[Node]>),
+    /// A builtin with all of its arguments in one list.
+    BuiltinTogether(&'static Builtin, Box<Node>),
     Call(Box<Node>, Box<[Node]>),
     CallNamed(Box<Node>, Box<[(Arc<str>, Node)]>),
     /// A function literal: names of the parameters, body, and where the captured values come from.

@@ -38,12 +38,18 @@ impl Budget {
 }
 
 impl Evaluator<'_> {
-    /// Ends the evaluation.
+    /// Ends the evaluation at a limit.
     #[cold]
     pub fn stop(&mut self, message: impl Into<String>) -> Value {
+        self.give_up(WarningCode::LimitExceeded, message)
+    }
+
+    /// Ends the evaluation: nothing that stands around can make a value of its failure.
+    #[cold]
+    pub fn give_up(&mut self, code: WarningCode, message: impl Into<String>) -> Value {
         if self.budget.stopped_at.is_none() {
             self.warnings.truncate(super::MAX_WARNINGS - 1);
-            self.warn(WarningCode::LimitExceeded, message);
+            self.warn(code, message);
             // What was too much to pay for was not done.
             let steps = self.budget.steps.min(self.budget.max_steps);
             self.budget.stopped_at = Some(steps);

@@ -19,6 +19,14 @@ impl Evaluator<'_> {
         self.run_builtin(builtin, &values)
     }
 
+    /// A builtin whose arguments are the items of a list.
+    pub(super) fn call_together(&mut self, builtin: &'static Builtin, list: &Node) -> Value {
+        match self.eval(list) {
+            Value::List(arguments) => self.run_builtin(builtin, &arguments),
+            single => self.run_builtin(builtin, &[single]),
+        }
+    }
+
     fn run_builtin(&mut self, builtin: &'static Builtin, arguments: &[Value]) -> Value {
         match builtin.run(self, arguments) {
             Ok(value) => self.scalar(value),

@@ -24,6 +24,7 @@ use crate::value::{Context, Function, Range, Value};
 use crate::{EvalContext, Evaluation, Scope, Warning, WarningCode, prices};
 pub(crate) use arithmetic::add;
 use budget::Budget;
+pub(crate) use tests::Place;
 use variables::Variable;
 
 /// More warnings than this are not kept.
@@ -179,7 +180,7 @@ impl<'a> Evaluator<'a> {
             Node::Arithmetic(first, rest) => self.arithmetic_chain(first, rest),
             Node::Compare(op, sides) => self.comparison(*op, sides),
             Node::Between(parts) => self.between_node(parts),
-            Node::In(value, tests) => self.membership(value, tests),
+            Node::In(value, slot, tests) => self.membership(value, *slot, tests),
             Node::Or(terms) => self.or(terms),
             Node::If(branches, last) => self.condition(branches, last),
             Node::For(node) => self.iterate(node),
@@ -188,6 +189,7 @@ impl<'a> Evaluator<'a> {
             Node::Path(base, name) => self.path_node(base, name),
             Node::Filter(node) => self.filter(node),
             Node::Builtin(builtin, arguments) => self.call_builtin(builtin, arguments),
+            Node::BuiltinTogether(builtin, list) => self.call_together(builtin, list),
             Node::Call(callee, arguments) => self.call(callee, arguments),
             Node::CallNamed(callee, arguments) => self.call_named(callee, arguments),
             Node::Closure(closure) => self.closure(closure),
@@ -239,9 +241,12 @@ impl<'a> Evaluator<'a> {
         self.between(&value, &low, &high)
     }
 
-    fn membership(&mut self, value: &Node, tests: &[Test]) -> Value {
+    fn membership(&mut self, value: &Node, slot: Option<usize>, tests: &[Test]) -> Value {
         let value = self.eval(value);
-        Value::from(self.any_test(&value, tests))
+        if let Some(slot) = slot {
+            self.set(slot, value.clone());
+        }
+        Value::from(self.any_test(&value, tests, Place::Membership))
     }
 
     fn condition(&mut self, branches: &[(Node, Node)], last: &Node) -> Value {
@@ -255,7 +260,7 @@ impl<'a> Evaluator<'a> {
         self.eval(last)
     }
 
-    fn expected(&mut self, kind: &str, found: &Value) {
+    pub(super) fn expected(&mut self, kind: &str, found: &Value) {
         let message = format!("Expected {kind} but found '{}'", quote(found));
         self.warn(WarningCode::InvalidType, message);
     }

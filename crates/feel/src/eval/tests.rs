@@ -4,12 +4,21 @@ use super::Evaluator;
 use crate::compile::{Node, Test};
 use crate::{Range, Value, prices};
 
+/// Where tests stand.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Tests on their own, as in the cells of a decision table: a test without a value leaves the result open.
+    Cell,
+    /// Behind `in`: a test that is true holds, and one without a value does not.
+    Membership,
+}
+
 impl Evaluator<'_> {
     /// Whether one of the tests holds for the input.
-    pub fn any_test(&mut self, input: &Value, tests: &[Test]) -> Option<bool> {
+    pub fn any_test(&mut self, input: &Value, tests: &[Test], place: Place) -> Option<bool> {
         let mut result = Some(false);
         for test in tests {
-            match self.test(input, test) {
+            match self.test(input, test, place) {
                 Some(true) => return Some(true),
                 Some(false) => {}
                 None => result = None,
@@ -18,7 +27,7 @@ impl Evaluator<'_> {
         result
     }
 
-    fn test(&mut self, input: &Value, test: &Test) -> Option<bool> {
+    fn test(&mut self, input: &Value, test: &Test, place: Place) -> Option<bool> {
         self.charge(prices::TURN);
         match test {
             Test::Any => Some(true),
@@ -26,11 +35,21 @@ impl Evaluator<'_> {
                 let bound = self.eval(bound);
                 self.compare(*op, input, &bound).as_bool()
             }
-            Test::Not(tests) => self.any_test(input, tests).map(|holds| !holds),
+            Test::Not(tests) => self.any_test(input, tests, place).map(|holds| !holds),
             Test::Value { node, condition } => {
                 let value = self.eval(node);
                 if *condition && let Value::Boolean(holds) = value {
                     return Some(holds);
+                }
+                if place == Place::Membership {
+                    match value {
+                        Value::Boolean(true) => return Some(true),
+                        // A range that cannot be made is no missing value.
+                        Value::Null if !input.is_null() && !matches!(node, Node::Range(_)) => {
+                            return Some(false);
+                        }
+                        _ => {}
+                    }
                 }
                 if value.is_null() && !input.is_null() && !matches!(node, Node::Const(_)) {
                     // The test itself could not be evaluated.

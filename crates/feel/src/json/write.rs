@@ -57,7 +57,7 @@ fn write(value: &Value, out: &mut impl Write) -> fmt::Result {
         }
         // The text of temporal values holds nothing that JSON escapes.
         Value::Date(value) => write!(out, "\"{value}\""),
-        Value::Time(value) => write!(out, "\"{value}\""),
+        Value::Time(value) => write!(out, "\"{}\"", value.with_offset()),
         Value::DateTime(value) => write!(out, "\"{value}\""),
         Value::YearMonthDuration(value) => write!(out, "\"{value}\""),
         Value::DayTimeDuration(value) => write!(out, "\"{value}\""),

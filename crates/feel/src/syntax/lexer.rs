@@ -239,6 +239,7 @@ fn escape(tail: &str) -> (Option<char>, usize) {
         Some('n') => (Some('\n'), 1),
         Some('t') => (Some('\t'), 1),
         Some('r') => (Some('\r'), 1),
+        Some('f') => (Some('\u{c}'), 1),
         Some('"') => (Some('"'), 1),
         Some('\'') => (Some('\''), 1),
         Some('\\') => (Some('\\'), 1),

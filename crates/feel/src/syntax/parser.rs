@@ -265,7 +265,11 @@ impl<'a> Parser<'a> {
     }
 
     pub(super) fn compare_op(&self) -> Option<CompareOp> {
-        match self.peek() {
+        self.compare_op_at(0)
+    }
+
+    fn compare_op_at(&self, ahead: usize) -> Option<CompareOp> {
+        match self.peek_at(ahead) {
             Kind::Symbol(symbol) => CompareOp::from_symbol(symbol),
             _ => None,
         }
@@ -462,8 +466,44 @@ impl<'a> Parser<'a> {
             let node = self.sum()?;
             return Ok((Test::Compare(op, node.expr), node.height));
         }
+        if self.is_word("not") && self.is_symbol_at(1, "(") && self.compare_op_at(2).is_some() {
+            return self.negated_comparisons();
+        }
         let node = operand(self)?;
         Ok((Test::Value(node.expr), node.height))
+    }
+
+    /// `not(< 3)`; with several comparisons it is a call of `not`, which takes one argument.
+    fn negated_comparisons(&mut self) -> Result<(Test, u32), ParseError> {
+        self.advance();
+        self.expect_symbol("(")?;
+        let mut bounds = Vec::new();
+        let mut height = 0;
+        loop {
+            let Some(op) = self.compare_op() else {
+                return Err(self.unexpected("a comparison such as '< 5'"));
+            };
+            self.advance();
+            let bound = self.sum()?;
+            height = height.max(bound.height);
+            bounds.push((op, bound.expr));
+            if !self.take_symbol(",") {
+                break;
+            }
+        }
+        self.expect_symbol(")")?;
+        if bounds.len() == 1
+            && let Some((op, bound)) = bounds.pop()
+        {
+            return Ok((Test::Not(vec![Test::Compare(op, bound)]), height));
+        }
+        let comparisons = bounds
+            .into_iter()
+            .map(|(op, bound)| Expr::Comparison(op, Box::new(bound)))
+            .collect();
+        let callee = Box::new(Expr::Name(Arc::from("not")));
+        let call = self.node(Expr::Call(callee, comparisons), height + 1)?;
+        Ok((Test::Value(call.expr), call.height))
     }
 
     fn unary_tests(&mut self) -> Result<Vec<Test>, ParseError> {

@@ -149,12 +149,12 @@ impl Parser<'_> {
             return self.is_symbol_at(1, ":").then(|| (Arc::clone(name), 1));
         }
         let mut count = 0;
-        // DMN's names also hold `+ - * / .` and numbers behind the first word.
+        // DMN's names also hold `+ - * / .` and numbers behind the first word; and `?`, as in the reference.
         while matches!(self.peek_at(count), Kind::Word(_))
             || (count > 0
                 && matches!(
                     self.peek_at(count),
-                    Kind::Number(_) | Kind::Symbol("+" | "-" | "*" | "**" | "/" | ".")
+                    Kind::Number(_) | Kind::Symbol("+" | "-" | "*" | "**" | "/" | "." | "?")
                 ))
         {
             count += 1;
@@ -321,6 +321,11 @@ impl Parser<'_> {
             let Some((key, count)) = self.words_before_colon() else {
                 return Err(self.unexpected("a key with ':'"));
             };
+            // A key is what is written, also when that are several spaces.
+            let key = match self.peek() {
+                Kind::Word(_) if count > 1 => Arc::from(self.text_of(count)),
+                _ => key,
+            };
             if !seen.insert(Arc::clone(&key)) {
                 return Err(self.error_here(format!("the key '{key}' is given twice")));
             }
@@ -337,6 +342,10 @@ impl Parser<'_> {
     }
 
     fn word(&mut self, word: Arc<str>) -> Parsed {
+        // A word of the language is a name where nothing of it can follow.
+        if is_reserved(&word) && self.ends_operand(1) && !is_literal(&word) {
+            return self.leaf(Expr::Name(word));
+        }
         match &*word {
             "null" => self.leaf(Expr::Null),
             "true" => self.leaf(Expr::Boolean(true)),
@@ -357,8 +366,35 @@ impl Parser<'_> {
                 if is_reserved(&word) && !junction {
                     return Err(self.unexpected("an expression"));
                 }
-                self.leaf(Expr::Name(word))
+                let count = self.words_before_call();
+                let name = self.join_words(count);
+                (1..count).for_each(|_| self.advance());
+                self.leaf(Expr::Name(name))
             }
+        }
+    }
+
+    /// How many words stand here in front of `(`: the name of a function that nobody knows may have spaces. One, when
+    /// it is no such name.
+    fn words_before_call(&self) -> usize {
+        let is_plain =
+            |ahead: usize| matches!(self.peek_at(ahead), Kind::Word(word) if !is_reserved(word));
+        let count = (0..MAX_NAME_TOKENS)
+            .take_while(|ahead| is_plain(*ahead))
+            .count();
+        if count > 1 && self.is_symbol_at(count, "(") {
+            count
+        } else {
+            1
+        }
+    }
+
+    /// Whether the token that far ahead cannot go on with what begins here: the end, a closing bracket, a separator.
+    fn ends_operand(&self, ahead: usize) -> bool {
+        match self.peek_at(ahead) {
+            Kind::End => true,
+            Kind::Symbol(symbol) => matches!(*symbol, ")" | "]" | "}" | ","),
+            _ => false,
         }
     }
 
@@ -512,6 +548,10 @@ impl Parser<'_> {
             height.max(body.height),
         )
     }
+}
+
+fn is_literal(word: &str) -> bool {
+    matches!(word, "null" | "true" | "false")
 }
 
 fn callable(expr: &Expr) -> bool {

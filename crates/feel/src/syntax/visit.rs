@@ -73,7 +73,31 @@ impl Expr {
     }
 }
 
+impl Expr {
+    /// Whether a name (or `?`) occurs in it.
+    pub(crate) fn mentions(&self, name: &str) -> bool {
+        let mut found = false;
+        self.visit(&mut |node| found |= node.is_name(name));
+        found
+    }
+
+    fn is_name(&self, name: &str) -> bool {
+        match self {
+            Expr::Name(other) => &**other == name,
+            Expr::Input => name == "?",
+            _ => false,
+        }
+    }
+}
+
 impl Test {
+    /// Whether a name (or `?`) occurs in it.
+    pub(crate) fn mentions(&self, name: &str) -> bool {
+        let mut found = false;
+        self.visit(&mut |node| found |= node.is_name(name));
+        found
+    }
+
     fn visit<'a>(&'a self, f: &mut dyn FnMut(&'a Expr)) {
         match self {
             Test::Any => {}

@@ -31,11 +31,12 @@ impl YearMonthDuration {
 }
 
 impl fmt::Display for YearMonthDuration {
-    /// `P1Y2M`, `-P3M`, `P0M`.
+    /// `P1Y2M`, `-P3M`, `P0Y`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let total = self.months.unsigned_abs();
         let sign = if self.months < 0 { "-" } else { "" };
         match (total / 12, total % 12) {
+            (0, 0) => f.write_str("P0Y"),
             (0, months) => write!(f, "{sign}P{months}M"),
             (years, 0) => write!(f, "{sign}P{years}Y"),
             (years, months) => write!(f, "{sign}P{years}Y{months}M"),
@@ -134,9 +135,12 @@ impl DayTimeDuration {
 }
 
 impl fmt::Display for DayTimeDuration {
-    /// `P1DT2H3M4.5S`, `-PT1H`, `PT0S`.
+    /// `P1DT2H3M4.5S`, `-PT1H`, `P0D`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let total = self.total_nanos();
+        if total == 0 {
+            return f.write_str("P0D");
+        }
         if total < 0 {
             f.write_str("-")?;
         }
@@ -165,7 +169,7 @@ impl fmt::Display for DayTimeDuration {
         if nanos != 0 {
             let fraction = format!("{nanos:09}");
             write!(f, "{seconds}.{}S", fraction.trim_end_matches('0'))?;
-        } else if seconds != 0 || (days == 0 && hours == 0 && minutes == 0) {
+        } else if seconds != 0 {
             write!(f, "{seconds}S")?;
         }
         Ok(())

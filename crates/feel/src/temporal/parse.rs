@@ -142,7 +142,7 @@ pub(super) fn parse_offset(text: &str) -> Option<Zone> {
 }
 
 impl YearMonthDuration {
-    /// Reads `P1Y2M`.
+    /// Reads `P1Y2M`, `P-1Y-2M`.
     pub fn parse(text: &str) -> Option<YearMonthDuration> {
         let (negative, rest) = sign(text);
         let mut fields = Fields(rest.strip_prefix('P')?);
@@ -164,7 +164,7 @@ impl YearMonthDuration {
 }
 
 impl DayTimeDuration {
-    /// Reads `P1DT2H3M4.5S`, `P2W`.
+    /// Reads `P1DT2H3M4.5S`, `P2W`, `PT-5M`.
     pub fn parse(text: &str) -> Option<DayTimeDuration> {
         let (negative, rest) = sign(text);
         let mut fields = Fields(rest.strip_prefix('P')?);
@@ -210,26 +210,40 @@ fn sign(text: &str) -> (bool, &str) {
 struct Fields<'a>(&'a str);
 
 impl Fields<'_> {
+    /// The number in front of a unit; each may have a sign of its own.
     fn take(&mut self, unit: char) -> Option<i64> {
-        let end = self.0.find(|c: char| !c.is_ascii_digit())?;
-        let (number, rest) = self.0.split_at(end);
+        let (negative, digits) = field_sign(self.0);
+        let end = digits.find(|c: char| !c.is_ascii_digit())?;
+        let (number, rest) = digits.split_at(end);
         let rest = rest.strip_prefix(unit)?;
-        let value = number.parse().ok()?;
+        let value: i64 = number.parse().ok()?;
         self.0 = rest;
-        Some(value)
+        Some(if negative { -value } else { value })
     }
 
+    /// Seconds and nanoseconds.
     fn take_seconds(&mut self) -> Option<(i64, i64)> {
-        let text = self.0.strip_suffix('S')?;
-        let value = match text.split_once('.') {
+        let (negative, text) = field_sign(self.0.strip_suffix('S')?);
+        let (seconds, nanos) = match text.split_once('.') {
             None if all_digits(text) => (text.parse().ok()?, 0),
             Some((whole, fraction)) if all_digits(whole) => {
-                (whole.parse().ok()?, fraction_nanos(fraction)?)
+                (whole.parse::<i64>().ok()?, fraction_nanos(fraction)?)
             }
             _ => return None,
         };
         self.0 = "";
-        Some(value)
+        Some(if negative {
+            (-seconds, -nanos)
+        } else {
+            (seconds, nanos)
+        })
+    }
+}
+
+fn field_sign(text: &str) -> (bool, &str) {
+    match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
     }
 }
 

@@ -75,6 +75,17 @@ impl Time {
         }
     }
 
+    /// The same time with the offset that its zone has, in place of the zone.
+    pub(crate) fn with_offset(&self) -> Time {
+        Time {
+            nanos: self.nanos,
+            zone: match (&self.zone, self.offset_seconds()) {
+                (Zone::Named(_), Some(seconds)) => Zone::Offset(seconds),
+                (zone, _) => zone.clone(),
+            },
+        }
+    }
+
     /// Nanoseconds since midnight in UTC; may lie outside of the day.
     pub(crate) fn utc_nanos(&self) -> i64 {
         self.nanos - i64::from(self.offset_seconds().unwrap_or(0)) * NANOS_PER_SECOND

@@ -33,7 +33,7 @@ impl fmt::Display for Value {
                     } else {
                         write_quoted(f, key)?;
                     }
-                    write!(f, ": {value}")?;
+                    write!(f, ":{value}")?;
                 }
                 f.write_str("}")
             }

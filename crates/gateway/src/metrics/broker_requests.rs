@@ -72,7 +72,7 @@ impl RequestKind {
             Command::ResetClock => (14, None),
             Command::EvaluateExpression { .. } => (15, None),
             // Asked by the management port, which is no gateway.
-            Command::ListIncidents { .. } => (15, None),
+            Command::ListIncidents { .. } | Command::BanInstance { .. } => (16, None),
         };
         RequestKind {
             kind,

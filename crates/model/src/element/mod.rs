@@ -213,9 +213,13 @@ pub(crate) fn has_mappings(element_type: ElementType) -> bool {
         )
 }
 
-/// Whether input mappings have an effect on an element that has mappings. Those of an end event have none.
+/// Whether input mappings have an effect on an element that has mappings. Events that do nothing but happen have none.
 pub(crate) fn has_inputs(element_type: ElementType) -> bool {
-    element_type != ElementType::EndEvent
+    use ElementType as Type;
+    !matches!(
+        element_type,
+        Type::StartEvent | Type::EndEvent | Type::BoundaryEvent
+    )
 }
 
 /// What is particular to the element; `None` after a finding.

@@ -49,7 +49,7 @@ pub(super) fn render(
         ValueType::Expression => json!({}),
         ValueType::Continuation => {
             let value: ContinuationValue = record.value()?;
-            return Ok(json!({"taken": value.taken, "steps": value.steps}));
+            return Ok(serde_json::to_value(value).unwrap_or_default());
         }
     };
     let tenantless = [
@@ -351,7 +351,7 @@ fn error(v: ErrorValue) -> Value {
         "errorEventPosition": v.error_event_position,
         "exceptionMessage": v.exception_message,
         "processInstanceKey": v.process_instance_key,
-        "stacktrace": "",
+        "stacktrace": v.stacktrace,
     })
 }
 

@@ -182,6 +182,7 @@ pub fn error() -> ErrorValue {
         error_event_position: 17,
         exception_message: "it broke".into(),
         process_instance_key: key(1),
+        stacktrace: "at step.rs:1".into(),
     }
 }
 
@@ -251,6 +252,7 @@ pub fn continuation() -> ContinuationValue {
     ContinuationValue {
         taken: 13,
         steps: steps.to_vec(),
+        runaway: true,
     }
 }
 

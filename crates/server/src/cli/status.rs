@@ -41,6 +41,7 @@ pub async fn run(args: StatusArgs) -> anyhow::Result<()> {
             "PHASE",
             "PROCESSED",
             "SNAPSHOT",
+            "BANNED",
         ]
         .map(String::from),
     ];
@@ -65,6 +66,7 @@ pub async fn run(args: StatusArgs) -> anyhow::Result<()> {
                 detail("streamProcessorPhase"),
                 detail("processedPosition"),
                 detail("processedPositionInSnapshot"),
+                detail("bannedInstances"),
             ]);
         }
     }

@@ -87,6 +87,7 @@ pub fn all(management: &Management) -> Answer {
             let mut details = json!({
                 "role": role(partition.role()),
                 "health": health(partition.health()),
+                "bannedInstances": partition.banned_instances.load(Ordering::Relaxed),
             });
             if let Some(failure) = partition.failure() {
                 details["message"] = json!(failure);

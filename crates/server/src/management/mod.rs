@@ -5,6 +5,7 @@
     reason = "an early answer is returned as an error; operators do not ask so often that its size matters"
 )]
 
+mod banning;
 mod clock;
 mod flow_control;
 mod health;
@@ -198,6 +199,10 @@ impl Management {
                 get()?;
                 job_streams::handle(&self.running()?.broker, rest.first().copied())
             }
+            ["banning", rest @ ..] if rest.len() <= 1 => {
+                let broker = &self.running()?.broker;
+                banning::handle(broker, method, rest.first().copied()).await
+            }
             ["incidents"] => {
                 get()?;
                 incidents::list(&self.running()?.broker, query).await
@@ -224,8 +229,8 @@ impl Management {
                 Ok(respond(StatusCode::OK, "application/json", ""))
             }
             [
-                name @ ("cluster" | "exporters" | "banning" | "backupHistory" | "backupRuntime"
-                | "backups" | "usage-metrics" | "upgradeReadiness"),
+                name @ ("cluster" | "exporters" | "backupHistory" | "backupRuntime" | "backups"
+                | "usage-metrics" | "upgradeReadiness"),
                 ..,
             ] => Err(message(
                 StatusCode::NOT_IMPLEMENTED,
@@ -244,6 +249,7 @@ impl Management {
             "loggers",
             "flowControl",
             "jobstreams",
+            "banning",
             "info",
             "configprops",
             "flamegraph",

@@ -62,6 +62,7 @@ fn one(management: &Management, broker: &Broker, status: &PartitionStatus) -> Va
         "streamProcessorPhase": phase(status),
         "exporterPhase": management.exporter_phase().name(),
         "exportedPosition": -1,
+        "bannedInstances": status.banned_instances.load(Ordering::Relaxed),
         "clock": clock(broker, status),
         "health": tree(status),
     })

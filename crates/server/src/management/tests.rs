@@ -462,7 +462,10 @@ async fn what_is_not_there_says_so() {
         ("GET", "/actuator/health/other", 404),
         ("GET", "/actuator/cluster", 501),
         ("POST", "/actuator/backupRuntime", 501),
-        ("POST", "/actuator/banning/5", 501),
+        ("POST", "/actuator/banning/5", 404),
+        ("POST", "/actuator/banning/five", 400),
+        ("POST", "/actuator/banning", 405),
+        ("GET", "/actuator/banning/5", 405),
         ("POST", "/actuator/partitions/explode", 404),
         ("GET", "/actuator/partitions/1", 404),
         ("POST", "/actuator/rebalance", 200),
@@ -492,6 +495,68 @@ async fn a_flame_graph_is_an_svg() {
     let (status, body) = server.get("/debug/pprof/flamegraph?seconds=1").await;
     assert_eq!(status, 200, "{body}");
     assert!(body.contains("<svg"), "{body}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_instance_is_banned_and_shown_with_the_reason() {
+    let server = Server::started().await;
+    let xml = r#"<bpmn:definitions xmlns:bpmn="http://www.omg.org/spec/BPMN/20100524/MODEL" xmlns:zeebe="http://camunda.org/schema/zeebe/1.0" targetNamespace="t">
+      <bpmn:process id="p" isExecutable="true">
+        <bpmn:startEvent id="s"/><bpmn:sequenceFlow id="f" sourceRef="s" targetRef="t"/>
+        <bpmn:serviceTask id="t"><bpmn:extensionElements><zeebe:taskDefinition type="work"/></bpmn:extensionElements></bpmn:serviceTask>
+      </bpmn:process></bpmn:definitions>"#;
+    let resources = vec![skep_protocol::command::Resource {
+        name: "p.bpmn".into(),
+        content: bytes::Bytes::from_static(xml.as_bytes()),
+    }];
+    let deploy = Command::Deploy(skep_protocol::command::Deploy { resources });
+    server.broker().execute(deploy.into()).await.result.unwrap();
+    let create = Command::CreateProcessInstance(skep_protocol::command::CreateProcessInstance {
+        process: skep_protocol::command::ProcessRef::Id {
+            bpmn_process_id: "p".into(),
+            version: -1,
+        },
+        variables: Default::default(),
+        start_instructions: vec![],
+        terminate_after: vec![],
+        tags: vec![],
+        business_id: None,
+        await_result: None,
+    });
+    let created = server.broker().execute(create.into()).await.result;
+    let Ok(skep_protocol::Response::ProcessInstanceCreated(created)) = created else {
+        panic!("{created:?}")
+    };
+    let key = created.process_instance_key;
+    let nobody = json!({ "items": [] });
+    assert_eq!(server.json("GET", "/actuator/banning", "").await, nobody);
+    let path = format!("/actuator/banning/{key}");
+    assert_eq!(server.send("POST", &path, "").await, (204, String::new()));
+    let deadline = Instant::now() + Duration::from_secs(20);
+    let listed = loop {
+        let listed = server.json("GET", "/actuator/banning", "").await;
+        if listed != nobody {
+            break listed;
+        }
+        assert!(Instant::now() < deadline, "not listed");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    };
+    let partition = key.partition().unwrap();
+    assert_eq!(
+        listed["items"],
+        json!([{
+            "processInstanceKey": key.to_string(),
+            "partitionId": partition,
+            "reason": "banned by an operator",
+        }])
+    );
+    let health = server.json("GET", "/actuator/health", "").await;
+    let partitions = &health["components"]["partitions"]["components"];
+    let details = &partitions[partition.to_string()]["details"];
+    assert_eq!(
+        (&details["bannedInstances"], &details["health"]),
+        (&json!(1), &json!("HEALTHY"))
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -174,6 +174,7 @@ impl Partition {
             }
         }
         self.core.rebuild(engine, term);
+        self.shown_bans = None;
         for job_type in self.streams.forget_reservations() {
             self.backlog.push_back(Message::StreamHasRoom(job_type));
         }

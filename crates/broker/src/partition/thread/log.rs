@@ -116,11 +116,7 @@ impl Partition {
                 tracing::debug!(partition = self.status.partition, index, "log compacted");
             }
             Report::Failed { error } => {
-                let text = format!(
-                    "the log cannot be written: {error}. Nothing that was not acknowledged before is acknowledged; \
-                     mend the disk and start the node again"
-                );
-                return Err(CoreError::Store(skep_engine::state::StoreError(text)));
+                return Err(CoreError::Log(error.to_string()));
             }
         }
         Ok(())

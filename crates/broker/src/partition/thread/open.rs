@@ -39,6 +39,8 @@ pub fn start(
         max_process_depth: config.max_process_depth,
         max_message_size: config.max_message_size,
         retry_interval: i64::try_from(config.retry_interval.as_millis()).unwrap_or(i64::MAX),
+        #[cfg(test)]
+        on_work: Some(super::panics::tests::may_fail),
         ..EngineConfig::default()
     };
     let (engine, meta) = open_engine(&kv, &pending_rows, &engine_config).map_err(core_error)?;
@@ -89,6 +91,7 @@ pub fn start(
         wakers: Vec::new(),
         uncounted: Vec::new(),
         panics: Panics::default(),
+        shown_bans: None,
         stopping: false,
     };
     metrics.bootstrap.set(millis(opened));

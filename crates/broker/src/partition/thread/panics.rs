@@ -1,13 +1,19 @@
 //! A panic in the engine is a bug. It costs the command that met it, not the partition: the state, half changed, is thrown
 //! away and rebuilt from the checkpoint and the log, as after a loss of leadership, and the command is not tried again.
+//!
+//! What comes again by itself – a timer, a job that is offered, a command of another partition – would panic again, so the
+//! process instance that it belongs to is banned. Then the same thing cannot happen twice.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use rustc_hash::FxHashSet;
+use skep_engine::Ban;
 
+use super::panic_place::watched;
 use super::*;
 
-/// Panics within [`WINDOW`] that a partition survives. More are no accident: it would do nothing but rebuild its state.
+/// Panics within [`WINDOW`] that a partition survives and that no ban keeps from coming again. More are no accident: it would
+/// do nothing but rebuild its state.
 const MAX_PANICS: usize = 10;
 const WINDOW: Duration = Duration::from_secs(600);
 
@@ -15,8 +21,15 @@ const WINDOW: Duration = Duration::from_secs(600);
 #[derive(Debug, Default)]
 pub(super) struct Panics {
     recent: VecDeque<Instant>,
-    /// The state has to be rebuilt.
-    rebuild: bool,
+    /// The state has to be rebuilt because of this.
+    rebuild: Option<Panic>,
+}
+
+#[derive(Debug)]
+struct Panic {
+    text: String,
+    /// Whom to ban once the state is rebuilt.
+    ban: Option<Ban>,
 }
 
 impl Panics {
@@ -39,51 +52,82 @@ impl Partition {
     ) -> Result<Option<T>, CoreError> {
         let (core, streams) = (&mut self.core, &mut self.streams);
         // What the panic left behind is not looked at again: the engine is replaced.
-        match catch_unwind(AssertUnwindSafe(|| work(core, streams))) {
-            Ok(result) => Ok(Some(result)),
-            Err(panic) => self.panicked(request, &text_of(&*panic)).map(|()| None),
+        match watched(|| catch_unwind(AssertUnwindSafe(|| work(core, streams)))) {
+            (Ok(result), _) => Ok(Some(result)),
+            (Err(panic), place) => {
+                self.panicked(request, text_of(&*panic), place);
+                Ok(None)
+            }
         }
     }
 
-    fn panicked(&mut self, request: Option<RequestId>, panic: &str) -> Result<(), CoreError> {
+    fn panicked(&mut self, request: Option<RequestId>, panic: String, place: String) {
         let partition = self.status.partition;
+        let culprit = self.core.engine().working_for();
         tracing::error!(
             partition,
             panic,
+            process_instance_key = culprit.map(|key| key.0),
             "the engine panicked, which is a bug; the command is dropped and the state rebuilt from the log"
         );
         self.core.discard();
-        self.panics.rebuild = true;
         self.commands_in_batch = 0;
+        let banned = culprit.map_or_else(String::new, |key| {
+            format!(" The process instance '{key}' is banned: nothing happens in it any more, but it can be cancelled.")
+        });
         if let Some(waiting) = request.and_then(|id| self.requests.remove(id)) {
             let text = format!(
                 "Partition {partition} could not carry out the command because of a bug in Skep ({panic}). Nothing has \
-                 changed; sending the same command again will most likely fail in the same way. The log of the node has \
-                 the place of the bug: please report it"
+                 changed; sending the same command again will most likely fail in the same way.{banned} The log of the \
+                 node has the place of the bug: please report it"
             );
             self.fail_request(waiting, Failure::Internal(text));
         }
         // What was evaluated and not proposed is gone; what was proposed will be answered.
         let in_flight: FxHashSet<RequestId> = self.core.in_flight().collect();
         self.abort_except(&in_flight, "its state has to be rebuilt after an error");
-        if !self.panics.count(Instant::now()) {
-            let text = format!(
-                "the engine panicked more than {MAX_PANICS} times in {} minutes, the last time with: {panic}",
-                WINDOW.as_secs() / 60
-            );
-            return Err(CoreError::Store(skep_engine::state::StoreError(text)));
-        }
-        Ok(())
+        self.panics.rebuild = Some(Panic {
+            ban: culprit.map(|process_instance_key| Ban {
+                process_instance_key,
+                message: panic.clone(),
+                stacktrace: place,
+            }),
+            text: panic,
+        });
     }
 
-    /// Rebuilds the state after a panic, once nothing is in flight that was evaluated before it.
+    /// Rebuilds the state after a panic, once nothing is in flight that was evaluated before it, and bans before anything else
+    /// is evaluated.
     pub(super) fn recover_from_panic(&mut self) -> Result<(), CoreError> {
-        if self.panics.rebuild && !self.core.is_in_flight() {
-            self.panics.rebuild = false;
-            self.inflight.clear();
-            self.rebuild("its state was rebuilt after an error")?;
+        if self.core.is_in_flight() {
+            return Ok(());
         }
-        Ok(())
+        let Some(panic) = self.panics.rebuild.take() else {
+            return Ok(());
+        };
+        self.inflight.clear();
+        self.rebuild("its state was rebuilt after an error")?;
+        let now = self.clock.now();
+        if let Some(ban) = panic.ban
+            && self.guarded(None, |core, _| core.ban(now, &ban))? == Some(true)
+        {
+            let (partition, key) = (self.status.partition, ban.process_instance_key.0);
+            tracing::error!(
+                partition,
+                process_instance_key = key,
+                reason = ban.message,
+                "process instance banned"
+            );
+            return self.propose();
+        }
+        if self.panics.count(Instant::now()) {
+            return Ok(());
+        }
+        Err(CoreError::Panicked {
+            times: MAX_PANICS,
+            minutes: WINDOW.as_secs() / 60,
+            panic: panic.text,
+        })
     }
 }
 
@@ -95,11 +139,16 @@ fn text_of(panic: &(dyn std::any::Any + Send)) -> String {
 
 #[cfg(test)]
 pub(super) mod tests {
-    //! A partition whose engine panics on purpose: at messages with this name.
+    //! A partition whose engine panics on purpose: at messages with this name, and at whatever is done for instances of
+    //! processes with it.
 
-    use skep_protocol::Document;
-    use skep_protocol::command::PublishMessage;
+    use skep_model::builder::Bpmn;
+    use skep_protocol::command::{
+        ActivateJobs, CreateProcessInstance, Deploy, ProcessRef, PublishMessage, Resource,
+    };
     use skep_protocol::service::Broker as _;
+    use skep_protocol::service::PartitionHealth;
+    use skep_protocol::{Document, RejectionType};
 
     use super::*;
     use crate::Broker;
@@ -111,6 +160,129 @@ pub(super) mod tests {
         if matches!(command, Command::PublishMessage(message) if &*message.name == PANICS) {
             panic!("the engine met a bug");
         }
+    }
+
+    /// Called whenever work for an instance begins.
+    pub fn may_fail(state: &mut State, instance: Key) {
+        let row = state.elements.get(instance);
+        let definition = row.map(|row| row.process_definition_key);
+        let process = definition.and_then(|key| state.processes.get(key));
+        if process.is_some_and(|process| &*process.bpmn_process_id == PANICS) {
+            panic!("the engine met a bug in an instance");
+        }
+    }
+
+    /// A timer of a minute, then a job.
+    fn process(id: &str) -> Resource {
+        let bpmn = Bpmn::process(id)
+            .start("s")
+            .catch_duration("timer", "PT1M")
+            .service_task("task", "work")
+            .end("e");
+        Resource {
+            name: format!("{id}.bpmn"),
+            content: bpmn.xml().into(),
+        }
+    }
+
+    async fn create(broker: &Broker, id: &str) -> Key {
+        let command = CreateProcessInstance {
+            process: ProcessRef::Id {
+                bpmn_process_id: id.into(),
+                version: -1,
+            },
+            variables: Document::new(),
+            start_instructions: vec![],
+            terminate_after: vec![],
+            tags: vec![],
+            business_id: None,
+            await_result: None,
+        };
+        let command = Command::CreateProcessInstance(command);
+        match broker.execute(command.into()).await.result.unwrap() {
+            Response::ProcessInstanceCreated(created) => created.process_instance_key,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn cancel(broker: &Broker, process_instance_key: Key) -> Failure {
+        let command = Command::CancelProcessInstance {
+            process_instance_key,
+        };
+        broker.execute(command.into()).await.result.unwrap_err()
+    }
+
+    async fn until(what: &str, condition: impl Fn() -> bool) {
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while !condition() {
+            assert!(Instant::now() < deadline, "not so: {what}");
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn what_panics_again_and_again_is_banned_and_the_partition_goes_on() {
+        const MANY: usize = MAX_PANICS + 5;
+        let directory = tempfile::tempdir().unwrap();
+        let broker = open(&directory).await;
+        let deploy = Command::Deploy(Deploy {
+            resources: vec![process(PANICS), process("fine")],
+        });
+        broker.execute(deploy.into()).await.result.unwrap();
+        let mut panicking = Vec::new();
+        for _ in 0..MANY {
+            panicking.push(create(&broker, PANICS).await);
+        }
+        let fine = create(&broker, "fine").await;
+        broker.clock().add(61_000);
+        let status = broker.partitions()[0].status.clone();
+        until("all are banned", || status.banned().len() == MANY).await;
+        let (key, reason) = status.banned()[0].clone();
+        assert_eq!(
+            (key, &*reason),
+            (panicking[0], "the engine met a bug in an instance")
+        );
+        assert_eq!(
+            status.health(),
+            PartitionHealth::Healthy,
+            "{:?}",
+            status.failure()
+        );
+        let activation = ActivateJobs {
+            job_type: "work".into(),
+            worker: "w".into(),
+            timeout: 60_000,
+            max_jobs: 100,
+            fetch_variables: vec![],
+        };
+        let wait = Duration::from_secs(20);
+        let jobs = broker.activate_jobs(activation, wait).await.unwrap();
+        assert_eq!(jobs.len(), 1);
+        assert_eq!(jobs[0].process_instance_key, fine);
+
+        // The end of one is tried, and once is enough.
+        let failure = loop {
+            match cancel(&broker, panicking[0]).await {
+                Failure::Aborted(_) => {}
+                failure => break failure,
+            }
+        };
+        assert!(
+            matches!(&failure, Failure::Internal(text) if text.contains("is banned")),
+            "{failure:?}"
+        );
+        let failure = cancel(&broker, panicking[0]).await;
+        assert!(
+            matches!(&failure, Failure::Rejected(rejection) if rejection.kind == RejectionType::InvalidState),
+            "{failure:?}"
+        );
+        broker.stop();
+        drop(broker);
+        let broker = open(&directory).await;
+        let status = broker.partitions()[0].status.clone();
+        until("they are still banned", || status.banned().len() == MANY).await;
+        publish_for_sure(&broker, "after").await;
+        assert_eq!(status.health(), PartitionHealth::Healthy);
     }
 
     fn message(name: &str, id: &str) -> Command {

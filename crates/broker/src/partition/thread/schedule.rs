@@ -120,7 +120,16 @@ impl Partition {
         }
     }
 
+    fn publish_bans(&mut self) {
+        let banned = &mut self.core.engine_mut().state.banned;
+        if self.shown_bans.replace(banned.revision()) != Some(banned.revision()) {
+            let listed = banned.list(MAX_LISTED_BANS);
+            self.status.set_banned(banned.len(), listed);
+        }
+    }
+
     pub(super) fn publish_status(&mut self) {
+        self.publish_bans();
         let gauge = |to: &Gauge, value: u64| {
             to.set(i64::try_from(value).unwrap_or(i64::MAX));
         };

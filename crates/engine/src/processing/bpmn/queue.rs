@@ -58,7 +58,12 @@ pub(crate) struct Steps {
     resumed: Option<Resumed>,
     /// Of the step that is being carried out; those that it queues are one further from the last wait state.
     chain: u32,
+    /// Too many steps waited once: those that are left are put off, or they would double for ever just below the limit.
+    runaway: bool,
 }
+
+/// Steps that may wait at a time for one command; a loop that doubles its tokens in every round reaches it.
+pub(crate) const MAX_WAITING: usize = 100_000;
 
 #[derive(Clone, Copy, Debug)]
 struct Resumed {
@@ -78,12 +83,18 @@ impl Steps {
     }
 
     /// The next step comes from this continuation.
-    pub fn resume(&mut self, key: Key) {
+    pub fn resume(&mut self, key: Key, state: &mut State) {
         self.resumed = Some(Resumed { key, taken: 0 });
+        self.runaway = state.continuations.is_runaway(key);
     }
 
-    /// Steps that wait, those of the continuation that is carried on included.
-    pub fn waiting(&self, state: &mut State) -> usize {
+    /// Too many steps wait, those of the continuation that is carried on included, or did so since it began.
+    pub fn is_runaway(&mut self, state: &mut State) -> bool {
+        self.runaway |= self.waiting(state) >= MAX_WAITING;
+        self.runaway
+    }
+
+    fn waiting(&self, state: &mut State) -> usize {
         let resumed = self.resumed.map_or(0, |resumed| {
             let steps = state.continuations.steps(resumed.key);
             steps.saturating_sub(resumed.taken as usize)
@@ -109,15 +120,20 @@ impl Steps {
     }
 }
 
-/// Stores the steps that are left. Called once, at the end of a turn.
+/// Stores the steps that are left, if any. Called once, at the end of a turn.
 pub(crate) fn suspend(cx: &mut Context<'_>) {
     let steps: Vec<QueuedStep> = cx.steps.queue.drain(..).collect();
+    let runaway = std::mem::take(&mut cx.steps.runaway);
     let (key, taken) = match cx.steps.resumed.take() {
         Some(resumed) => (resumed.key, resumed.taken),
         None => (cx.next_key(), 0),
     };
     if taken > 0 || !steps.is_empty() {
-        let value = ContinuationValue { taken, steps };
+        let value = ContinuationValue {
+            taken,
+            steps,
+            runaway,
+        };
         cx.event(key, ContinuationIntent::Continued, &value);
     }
 }

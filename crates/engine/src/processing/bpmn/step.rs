@@ -4,14 +4,13 @@ use skep_model::ElementIndex;
 use skep_protocol::Key;
 use skep_protocol::value::{Activation, ErrorType, Step};
 
+use super::queue::MAX_WAITING;
 use super::{Problem, Subject, events, incidents, lifecycle};
 use crate::processing::Context;
 use crate::processing::message::message_side;
 
 /// Steps in a row, from one to the next, without anything that waits: a loop that never waits would never end.
 pub(crate) const MAX_CHAIN: u32 = 10_000;
-/// Steps that may wait at a time for one command; a loop that doubles its tokens in every round reaches it.
-pub(crate) const MAX_WAITING: usize = 200_000;
 
 /// Carries out queued steps and those that they queue, until there are none or the budget of the turn is spent.
 pub(crate) fn run(cx: &mut Context<'_>) {
@@ -20,6 +19,9 @@ pub(crate) fn run(cx: &mut Context<'_>) {
             break;
         };
         cx.budget.take_step();
+        if cx.is_held_back(&next.step) {
+            continue;
+        }
         one(cx, next.step, next.chain);
     }
     cx.steps.end_chain();
@@ -56,7 +58,7 @@ pub(crate) fn activate_triggered(cx: &mut Context<'_>, trigger: Key) {
 }
 
 fn is_too_much(cx: &mut Context<'_>, chain: u32) -> bool {
-    chain >= MAX_CHAIN || cx.steps.waiting(cx.state) >= MAX_WAITING
+    chain >= MAX_CHAIN || cx.steps.is_runaway(cx.state)
 }
 
 /// This step waits for its incident to be resolved.

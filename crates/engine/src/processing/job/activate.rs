@@ -192,6 +192,9 @@ fn offer(
     let Some(job) = cx.state.jobs.get(key).cloned() else {
         return Offer::Unreadable;
     };
+    if !cx.begin_work_of(job.process_instance_key) {
+        return Offer::Unreadable;
+    }
     let Some(process) = cx.process(job.process_definition_key) else {
         return Offer::Unreadable;
     };

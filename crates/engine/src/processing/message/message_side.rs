@@ -275,6 +275,7 @@ pub(crate) fn retry(cx: &mut Context<'_>, limit: usize) -> usize {
             .message_subscriptions
             .get(*key)
             .map(|row| row.value.clone())
+            && cx.begin_work_of(value.process_instance_key)
         {
             send_correlate(cx, &value);
         }

@@ -67,7 +67,7 @@ fn acknowledge(cx: &mut Context<'_>, command: &CorrelateSubscription) {
     cx.effects.sends.push((command.message_partition, answer));
 }
 
-fn reject(cx: &mut Context<'_>, command: &CorrelateSubscription) {
+pub(crate) fn reject(cx: &mut Context<'_>, command: &CorrelateSubscription) {
     let answer = RemoteCommand::RejectCorrelation {
         element_instance_key: command.element_instance_key,
         process_instance_key: command.process_instance_key,
@@ -112,6 +112,9 @@ pub(crate) fn retry(cx: &mut Context<'_>, limit: usize) -> usize {
             continue;
         };
         let (state, value) = (row.state, row.value.clone());
+        if !cx.begin_work_of(value.process_instance_key) {
+            continue;
+        }
         match state {
             SubscriptionState::Opening => events::send_open(cx, &value),
             SubscriptionState::Closing => events::send_close(cx, &value),

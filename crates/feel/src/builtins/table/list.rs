@@ -1,6 +1,6 @@
 //! The builtins of the group `list`.
 
-use super::{many, of};
+use super::{many, of, together};
 use crate::builtins::{Builtin, Price, list, statistics};
 
 pub(super) static BUILTINS: &[Builtin] = &[
@@ -174,7 +174,7 @@ pub(super) static BUILTINS: &[Builtin] = &[
         name: "concatenate",
         group: "list",
         summary: "All items of several lists.",
-        signatures: &[many(&["list"])],
+        signatures: &[together(&["list"], "lists")],
         run: list::concatenate,
         price: Price::Read(6),
         pure: true,
@@ -240,7 +240,7 @@ pub(super) static BUILTINS: &[Builtin] = &[
         name: "union",
         group: "list",
         summary: "All different items of several lists.",
-        signatures: &[many(&["list"])],
+        signatures: &[together(&["list"], "lists")],
         run: list::union,
         price: Price::Read(6),
         pure: true,

@@ -17,6 +17,7 @@ const fn of(parameters: &'static [&'static str]) -> Signature {
     Signature {
         parameters,
         variadic: false,
+        together: None,
     }
 }
 
@@ -25,6 +26,16 @@ const fn many(parameters: &'static [&'static str]) -> Signature {
     Signature {
         parameters,
         variadic: true,
+        together: None,
+    }
+}
+
+/// Like [`many`]; all arguments can be given as one list of this name.
+const fn together(parameters: &'static [&'static str], name: &'static str) -> Signature {
+    Signature {
+        parameters,
+        variadic: true,
+        together: Some(name),
     }
 }
 

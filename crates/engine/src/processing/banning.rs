@@ -1,0 +1,280 @@
+//! Banning: an instance on which the engine failed, or which an operator stops, is left alone from then on.
+//!
+//! Whatever can make work for an instance asks [`Context::begin_work_of`] first. It also remembers the instance, so that the
+//! broker knows whom to ban when the engine fails.
+
+use skep_model::ElementIndex;
+use skep_protocol::command::{Command, FailJob, ThrowError};
+use skep_protocol::intent::ErrorIntent;
+use skep_protocol::value::{ErrorValue, Step};
+use skep_protocol::{Key, Rejection, RejectionType, Response};
+
+use super::{Context, Outcome, reject};
+use crate::remote::RemoteCommand;
+
+/// Why an instance is banned.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ban {
+    pub process_instance_key: Key,
+    /// What the engine failed with.
+    pub message: String,
+    /// As far as it is known.
+    pub stacktrace: String,
+}
+
+/// An operator bans an instance. One that is banned already stays so; if the engine had failed on its cancellation, that is
+/// tried again.
+pub(crate) fn by_operator(cx: &mut Context<'_>, key: Key) -> Outcome {
+    if !exists(cx, key) {
+        return Err(not_found(key));
+    }
+    if !cx.state.banned.contains(key) || cx.state.banned.is_frozen(key) {
+        let ban = Ban {
+            process_instance_key: key,
+            message: "banned by an operator".to_string(),
+            stacktrace: String::new(),
+        };
+        write(cx, &ban);
+    }
+    Ok(Some(Response::Empty))
+}
+
+/// The engine failed on this instance. False if that cannot be the reason to ban it (once more): the instance is not there,
+/// as it began with what failed, or nothing of it is tried any more.
+pub(crate) fn after_failure(cx: &mut Context<'_>, ban: &Ban) -> bool {
+    let key = ban.process_instance_key;
+    let elsewhere = key.partition().is_some_and(|p| p != cx.state.partition);
+    if !(elsewhere || exists(cx, key)) || cx.state.banned.is_frozen(key) {
+        return false;
+    }
+    write(cx, ban);
+    true
+}
+
+fn write(cx: &mut Context<'_>, ban: &Ban) {
+    let key = cx.next_key();
+    let instance = ban.process_instance_key;
+    let value = ErrorValue {
+        // What failed left no record.
+        error_event_position: -1,
+        exception_message: ban.message.as_str().into(),
+        process_instance_key: instance,
+        stacktrace: ban.stacktrace.as_str().into(),
+    };
+    cx.event(key, ErrorIntent::Created, &value);
+    if let Some((request, _)) = cx.volatile.awaiting_results.remove(&instance) {
+        let refusal = refused("CREATE_WITH_AWAITING_RESULT", instance);
+        cx.respond(request, Err(refusal));
+    }
+}
+
+fn exists(cx: &mut Context<'_>, key: Key) -> bool {
+    let row = cx.state.elements.get(key);
+    row.is_some_and(|row| row.element == ElementIndex::PROCESS.0)
+}
+
+pub(crate) fn not_found(key: Key) -> Rejection {
+    reject(
+        RejectionType::NotFound,
+        "BAN",
+        format!(
+            "Expected to ban a process instance with key '{key}', but no such process instance was found"
+        ),
+    )
+}
+
+fn refused(intent: &'static str, instance: Key) -> Rejection {
+    reject(
+        RejectionType::InvalidState,
+        intent,
+        format!(
+            "Expected to work on process instance with key '{instance}', but it is banned: the engine failed on it, or an \
+             operator stopped it (GET /actuator/banning says why). It can only be cancelled"
+        ),
+    )
+}
+
+impl Context<'_> {
+    /// What follows is work of this process instance ([`Key::NONE`]: of none). False if the instance is banned: then nothing
+    /// must be done.
+    pub fn begin_work_of(&mut self, instance: Key) -> bool {
+        *self.working_for = instance;
+        if self.state.banned.contains(instance) {
+            return false;
+        }
+        self.look_on(instance);
+        true
+    }
+
+    /// What ends an instance is tried although it is banned, unless the engine has failed on that as well.
+    fn begin_end_of(&mut self, instance: Key) -> bool {
+        *self.working_for = instance;
+        if self.state.banned.is_frozen(instance) {
+            return false;
+        }
+        self.look_on(instance);
+        true
+    }
+
+    fn look_on(&mut self, instance: Key) {
+        if let Some(look) = self.config.on_work {
+            look(self.state, instance);
+        }
+    }
+
+    /// The same for a job's instance.
+    pub fn begin_work_of_job(&mut self, job: Key) -> bool {
+        let job = self.state.jobs.get(job);
+        let instance = job.map_or(Key::NONE, |job| job.process_instance_key);
+        self.begin_work_of(instance)
+    }
+
+    /// The same for the command of a client.
+    pub fn begin_command(
+        &mut self,
+        command: &Command,
+        intent: &'static str,
+    ) -> Result<(), Rejection> {
+        let instance = instance_of(self, command);
+        let begun = match command {
+            Command::CancelProcessInstance { .. } => self.begin_end_of(instance),
+            _ => self.begin_work_of(instance),
+        };
+        if begun {
+            Ok(())
+        } else {
+            Err(refused(intent, instance))
+        }
+    }
+
+    /// The same for a command of another partition.
+    pub fn begin_remote(&mut self, command: &RemoteCommand) -> bool {
+        let instance = instance_of_remote(self, command);
+        match command {
+            // What the instance answers to a message is for others to know as well.
+            RemoteCommand::CloseMessageSubscription { .. }
+            | RemoteCommand::MessageCorrelated { .. }
+            | RemoteCommand::RejectCorrelation { .. } => self.begin_end_of(instance),
+            _ => self.begin_work_of(instance),
+        }
+    }
+
+    /// Whether a step is left out, as its instance is banned. Ending such an instance is tried, once.
+    pub fn is_held_back(&mut self, step: &Step) -> bool {
+        if self.state.banned.is_empty() {
+            return false;
+        }
+        let Some(instance) = instance_of_step(self, step) else {
+            return false;
+        };
+        match step {
+            Step::Terminate(_) | Step::TerminateChildren { .. } | Step::Terminated(_) => {
+                self.state.banned.is_frozen(instance)
+            }
+            _ => self.state.banned.contains(instance),
+        }
+    }
+
+    /// What follows is the rest of an earlier command: work of the first instance in it that is not held back.
+    pub fn begin_continuation(&mut self, key: Key) {
+        let mut instance = Key::NONE;
+        for index in 0.. {
+            let Some(next) = self.state.continuations.step(key, index) else {
+                break;
+            };
+            if !self.is_held_back(&next.step) {
+                instance = instance_of_step(self, &next.step).unwrap_or(Key::NONE);
+                break;
+            }
+        }
+        *self.working_for = instance;
+        self.look_on(instance);
+    }
+}
+
+fn instance_of(cx: &mut Context<'_>, command: &Command) -> Key {
+    let state = &mut *cx.state;
+    let found = match command {
+        Command::CancelProcessInstance {
+            process_instance_key,
+        } => Some(*process_instance_key),
+        Command::CompleteJob { job_key, .. }
+        | Command::FailJob(FailJob { job_key, .. })
+        | Command::ThrowError(ThrowError { job_key, .. })
+        | Command::UpdateJob { job_key, .. } => {
+            state.jobs.get(*job_key).map(|job| job.process_instance_key)
+        }
+        Command::ResolveIncident { incident_key } => {
+            let incident = state.incidents.get(*incident_key);
+            incident.map(|incident| incident.process_instance_key)
+        }
+        Command::SetVariables {
+            element_instance_key,
+            ..
+        } => instance_of_element(cx, *element_instance_key),
+        _ => None,
+    };
+    found.unwrap_or(Key::NONE)
+}
+
+fn instance_of_remote(cx: &mut Context<'_>, command: &RemoteCommand) -> Key {
+    match command {
+        RemoteCommand::OpenMessageSubscription(value) => value.process_instance_key,
+        RemoteCommand::CorrelateSubscription(command) => command.process_instance_key,
+        RemoteCommand::RejectCorrelation {
+            process_instance_key,
+            ..
+        } => *process_instance_key,
+        RemoteCommand::MessageSubscriptionOpened {
+            element_instance_key,
+            message_name,
+        }
+        | RemoteCommand::MessageSubscriptionClosed {
+            element_instance_key,
+            message_name,
+        } => {
+            let subscriptions = &mut cx.state.process_subscriptions;
+            let key = subscriptions.of_element(*element_instance_key, message_name);
+            let row = key.and_then(|key| subscriptions.get(key));
+            row.map_or(Key::NONE, |row| row.value.process_instance_key)
+        }
+        RemoteCommand::MessageCorrelated {
+            element_instance_key,
+            message_name,
+            ..
+        }
+        | RemoteCommand::CloseMessageSubscription {
+            element_instance_key,
+            message_name,
+            ..
+        } => {
+            let subscriptions = &mut cx.state.message_subscriptions;
+            let key = subscriptions.of_element(*element_instance_key, message_name);
+            let row = key.and_then(|key| subscriptions.get(key));
+            row.map_or(Key::NONE, |row| row.value.process_instance_key)
+        }
+        RemoteCommand::Distribute { .. } | RemoteCommand::AcknowledgeDistribution { .. } => {
+            Key::NONE
+        }
+    }
+}
+
+fn instance_of_step(cx: &mut Context<'_>, step: &Step) -> Option<Key> {
+    match step {
+        Step::Activate(activation) => instance_of_element(cx, activation.scope),
+        Step::ActivateTriggered(key) => {
+            let trigger = cx.state.triggers.get(*key)?;
+            Some(trigger.process_instance_key)
+        }
+        Step::Complete(key)
+        | Step::Terminate(key)
+        | Step::TerminateChildren { scope: key, .. }
+        | Step::Terminated(key) => instance_of_element(cx, *key),
+        Step::CorrelateMessage(_) => None,
+    }
+}
+
+fn instance_of_element(cx: &mut Context<'_>, key: Key) -> Option<Key> {
+    let row = cx.state.elements.get(key)?;
+    Some(row.process_instance_key)
+}
