@@ -2,11 +2,13 @@
 
 mod support;
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use skep_broker::flow_control::{Algorithm, Fixed, FlowControlConfig, MAX_WAITING};
 use skep_broker::partition::{Message, PartitionStatus};
+use skep_protocol::command::{Held, Request};
 use skep_protocol::service::{Answer, Broker as _};
 use skep_protocol::{Command, Document, Failure, Key};
 use support::{Rig, create, one_task};
@@ -167,12 +169,21 @@ async fn commands_whose_clients_have_gone_are_not_carried_out_and_hold_no_place(
     let paused = Paused::begin(&rig);
     let (limit, room) = (&paused.status().limit, paused.status().room.clone());
     let patient = rig.broker.execute(create("one-task", "{}", None).into());
+    // What the gateway holds for a request is free once the partition no longer has it.
+    let slot = Arc::new(());
+    let held = Request {
+        held: Held::new(slot.clone()),
+        ..complete(job, 100).into()
+    };
+    let reply = rig.broker.execute(held);
+    assert_eq!(Arc::strong_count(&slot), 2);
+    drop(reply);
     for _ in 0..3 {
         drop(rig.broker.execute(complete(job, 100).into()));
         drop(rig.broker.execute(create("one-task", "{}", None).into()));
     }
     until("only the patient client holds a place", || {
-        (limit.inflight(), room.commands()) == (1, 1)
+        (limit.inflight(), room.commands(), Arc::strong_count(&slot)) == (1, 1, 1)
     })
     .await;
     // One that goes away and is not looked for before the partition goes on.

@@ -79,6 +79,9 @@ pub struct ProcessInstanceValue {
     pub consumed_flows: u32,
 }
 
+/// In place of an element: no event catches the error that a job threw.
+pub const NO_CATCH_EVENT: u32 = u32::MAX;
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct JobValue {
@@ -87,6 +90,7 @@ pub struct JobValue {
     pub process_definition_key: Key,
     pub process_instance_key: Key,
     pub root_process_instance_key: Key,
+    /// On ERROR_THROWN [`NO_CATCH_EVENT`] when nothing catches the error.
     pub element: u32,
     pub element_instance_key: Key,
     pub retries: i32,

@@ -40,6 +40,11 @@ pub enum StorageError {
     /// The entries asked for were removed by compaction, or replaced while they were being read.
     #[error("entry {index} is no longer in the log; it begins at {first}")]
     Compacted { index: u64, first: u64 },
+    /// The thread that writes the log panicked, which is a bug; what it had not reported is not known to be durable.
+    #[error(
+        "the thread that writes the log panicked ({0}), which is a bug; see the log of the node"
+    )]
+    WriterPanicked(String),
     /// A caller broke a rule of the interface (for example a gap between two indices).
     #[error("invalid append: {0}")]
     Invalid(String),

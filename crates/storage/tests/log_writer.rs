@@ -136,3 +136,25 @@ fn compaction_comes_after_the_appends_before_it() {
     assert_eq!((recovered.base.index, recovered.last.index), (40, 51));
     assert_eq!(read_all(&log).len(), 11);
 }
+
+#[test]
+fn a_writer_that_panics_reports_it_and_says_so_when_it_is_stopped() {
+    let disk = MemoryDisk::new();
+    let (log, _) = Log::open(Arc::new(disk), DIRECTORY, small()).unwrap();
+    let (sender, reports) = unbounded();
+    let report = move |report| {
+        if matches!(report, Report::Written { .. }) {
+            panic!("a bug");
+        }
+        drop(sender.send(report));
+    };
+    let writer = LogWriter::spawn(log, WriterConfig::default(), report).unwrap();
+    writer.append(1, vec![entry(1, 1, 10)]).unwrap();
+    let Report::Failed { error } = next(&reports) else {
+        panic!("no failure")
+    };
+    let text = "the thread that writes the log panicked (a bug)";
+    assert!(error.to_string().starts_with(text), "{error}");
+    let error = writer.stop().unwrap_err();
+    assert!(error.to_string().starts_with(text), "{error}");
+}

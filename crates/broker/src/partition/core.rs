@@ -42,6 +42,9 @@ pub enum CoreError {
         minutes: u64,
         panic: String,
     },
+    /// Entries that were written cannot be read back.
+    #[error("the log cannot be read: {0}. Check the disk and start the node again")]
+    ReadLog(String),
     /// The log's writer has given up. Nothing that was not acknowledged before is acknowledged.
     #[error(
         "the log cannot be written: {0}. Nothing that was not acknowledged before is acknowledged; mend the disk and start \

@@ -9,6 +9,9 @@ use skep_protocol::service::{PartitionHealth, PartitionRole};
 
 use crate::flow_control::{InboxRoom, RequestLimit};
 
+/// Banned process instances with the reasons.
+pub type Bans = Arc<[(Key, Arc<str>)]>;
+
 /// Banned instances that are listed by key.
 pub const MAX_LISTED_BANS: usize = 1000;
 
@@ -40,7 +43,7 @@ pub struct PartitionStatus {
     pub activated_jobs: AtomicUsize,
     pub banned_instances: AtomicUsize,
     /// The first [`MAX_LISTED_BANS`] of them, with the reasons.
-    banned: Mutex<Arc<[(Key, Arc<str>)]>>,
+    banned: Mutex<Bans>,
     pub state_bytes: AtomicUsize,
     /// Epoch milliseconds of the last checkpoint that reached the store; 0 before the first.
     pub checkpoint_time: AtomicI64,
@@ -79,7 +82,7 @@ impl PartitionStatus {
     }
 
     /// Banned instances with the reasons, at most [`MAX_LISTED_BANS`].
-    pub fn banned(&self) -> Arc<[(Key, Arc<str>)]> {
+    pub fn banned(&self) -> Bans {
         self.banned.lock().clone()
     }
 

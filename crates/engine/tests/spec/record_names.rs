@@ -130,3 +130,19 @@ fn a_duplicate_belongs_to_the_deployment_that_brought_it() {
     assert_eq!(listed["deploymentKey"], process["deploymentKey"]);
     assert_eq!(listed["checksum"], process["checksum"]);
 }
+
+#[test]
+fn an_error_that_nothing_catches_says_so() {
+    let mut rig = rig();
+    rig.create("p", "{}");
+    let job = rig.job("work");
+    rig.throw(&job, "E", "{}");
+    let records = read(&mut rig);
+    let thrown = last(&records, "JOB", "ERROR_THROWN");
+    assert_eq!(
+        (&thrown["elementId"], &thrown["bpmnProcessId"]),
+        (&"NO_CATCH_EVENT_FOUND".into(), &"p".into())
+    );
+    let incident = last(&records, "INCIDENT", "CREATED");
+    assert_eq!(incident["elementId"], "a");
+}

@@ -105,7 +105,13 @@ fn process_instance_batch(v: ProcessInstanceBatchValue) -> Value {
 }
 
 fn job(v: JobValue, names: &Names<'_>) -> Value {
-    let element = names.of(v.process_definition_key, v.element);
+    let element = match v.element {
+        NO_CATCH_EVENT => ElementNames {
+            element_id: "NO_CATCH_EVENT_FOUND".to_string(),
+            ..names.of(v.process_definition_key, 0)
+        },
+        element => names.of(v.process_definition_key, element),
+    };
     let headers: Value = serde_json::from_str(&element.custom_headers).unwrap_or(json!({}));
     json!({
         "type": v.job_type,

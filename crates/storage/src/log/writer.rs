@@ -5,6 +5,7 @@
 //! tries again until there is room or the writer is stopped. Any other error ends the log.
 
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -85,14 +86,14 @@ impl LogWriter {
         let thread = std::thread::Builder::new()
             .name(config.name.clone())
             .spawn(move || {
-                Worker {
+                let worker = Worker {
                     log,
                     config,
                     inbox,
                     report,
                     stop: stopped,
-                }
-                .run()
+                };
+                worker.run()
             })?;
         Ok(Self {
             requests,
@@ -127,11 +128,9 @@ impl LogWriter {
         self.stop.store(true, Ordering::Release);
         // A failed send means that the thread has ended already, which the join tells too.
         let _ = self.requests.send(Request::Stop);
-        thread.join().unwrap_or_else(|_| {
-            Err(Arc::new(StorageError::Invalid(
-                "the log's writer panicked".into(),
-            )))
-        })
+        thread
+            .join()
+            .unwrap_or_else(|panic| Err(Arc::new(panicked(&*panic))))
     }
 }
 
@@ -140,6 +139,12 @@ impl Drop for LogWriter {
         // Whoever drops instead of calling `stop` does not want the outcome; the log verifies itself when opened.
         let _ = self.join();
     }
+}
+
+fn panicked(panic: &(dyn std::any::Any + Send)) -> StorageError {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    StorageError::WriterPanicked(text.unwrap_or("without a text").to_string())
 }
 
 struct Worker<F> {
@@ -152,6 +157,22 @@ struct Worker<F> {
 
 impl<F: FnMut(Report)> Worker<F> {
     fn run(mut self) -> Result<(), Arc<StorageError>> {
+        // Whoever waits for a report must hear of a bug here too.
+        let worked = catch_unwind(AssertUnwindSafe(|| self.work()));
+        match worked.unwrap_or_else(|panic| Err(panicked(&*panic))) {
+            Ok(()) => self.log.close().map_err(Arc::new),
+            Err(error) => {
+                let error = Arc::new(error);
+                (self.report)(Report::Failed {
+                    error: Arc::clone(&error),
+                });
+                Err(error)
+            }
+        }
+    }
+
+    /// Writes until it is told to stop.
+    fn work(&mut self) -> Result<(), StorageError> {
         let mut waiting = None;
         loop {
             let request = match waiting.take() {
@@ -161,24 +182,17 @@ impl<F: FnMut(Report)> Worker<F> {
                     Err(_) => break,
                 },
             };
-            let outcome = match request {
+            match request {
                 Request::Stop => break,
                 Request::Append { number, frames } => {
                     let (number, frames, next) = self.merge(number, frames);
                     waiting = next;
-                    self.append(number, &frames)
+                    self.append(number, &frames)?;
                 }
-                Request::Compact { index, term } => self.compact(index, term),
-            };
-            if let Err(error) = outcome {
-                let error = Arc::new(error);
-                (self.report)(Report::Failed {
-                    error: Arc::clone(&error),
-                });
-                return Err(error);
+                Request::Compact { index, term } => self.compact(index, term)?,
             }
         }
-        self.log.close().map_err(Arc::new)
+        Ok(())
     }
 
     /// Adds all appends that wait to the first one. Returns the request that could not be merged, if one was met.

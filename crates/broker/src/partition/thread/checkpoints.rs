@@ -161,7 +161,7 @@ impl Partition {
             let entries = self
                 .log_reader
                 .read(from, to, 4 << 20)
-                .map_err(|e| skep_engine::state::StoreError(e.to_string()))?;
+                .map_err(|error| CoreError::ReadLog(error.to_string()))?;
             let Some(last) = entries.last() else {
                 break;
             };

@@ -399,7 +399,8 @@ pub(super) mod tests {
             }
         };
         assert!(
-            matches!(&failure, Failure::Unavailable(text) if text.contains("panicked more than 10 times")),
+            matches!(&failure, Failure::Unavailable(text)
+                if text.starts_with("Partition 1 has stopped: the engine panicked more than 10 times")),
             "{failure:?}"
         );
     }

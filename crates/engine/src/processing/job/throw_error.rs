@@ -3,7 +3,7 @@
 use skep_protocol::Response;
 use skep_protocol::command::ThrowError;
 use skep_protocol::intent::JobIntent;
-use skep_protocol::value::{ErrorType, JobValue};
+use skep_protocol::value::{ErrorType, JobValue, NO_CATCH_EVENT};
 
 use super::{finishable, value_of};
 use crate::processing::bpmn::{Problem, Subject, error, events, incidents};
@@ -19,8 +19,16 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &ThrowError) -> Outcome {
         ..job
     };
     let element = value.element_instance_key;
+    let catcher = error::find_catcher(cx, element, &command.error_code);
+    let value = match &catcher {
+        Some(_) => value,
+        None => JobValue {
+            element: NO_CATCH_EVENT,
+            ..value
+        },
+    };
     cx.event(key, JobIntent::ErrorThrown, &value);
-    match error::find_catcher(cx, element, &command.error_code) {
+    match catcher {
         Some(catcher) => {
             let (activity, boundary_event) = (&catcher.activity, catcher.boundary_event);
             events::interrupt(cx, activity, boundary_event, value.variables);
