@@ -7,6 +7,7 @@ mod samples;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Mutex;
 
 use samples::*;
 use skep_protocol::batch::{BatchReader, BatchWriter};
@@ -34,6 +35,9 @@ fn unhex(text: &str) -> Vec<u8> {
 
 /// The golden lines `name hex`; missing ones are added when asked for.
 fn golden(file: &str, current: &[(String, Vec<u8>)]) -> BTreeMap<String, Vec<u8>> {
+    // Tests run at the same time, and one must not read what another has half written.
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _guard = ONE_AT_A_TIME.lock();
     let text = std::fs::read_to_string(path(file)).unwrap_or_default();
     let mut lines: BTreeMap<String, Vec<u8>> = text
         .lines()

@@ -62,6 +62,7 @@ impl Partition {
                     term = self.core.group().term(),
                     "leader"
                 );
+                self.report_unusable_definitions();
             }
             if polled.lost_leadership {
                 self.status.set_role(PartitionRole::Follower);
@@ -120,5 +121,13 @@ impl Partition {
             }
         }
         Ok(())
+    }
+
+    /// Definitions that another release has stored and this one cannot run: the partition works, they do not.
+    fn report_unusable_definitions(&self) {
+        let processes = self.core.engine().state.processes.iter();
+        for problem in processes.flat_map(|process| process.problems()) {
+            tracing::error!(partition = self.status.partition, %problem, "a stored definition is not usable");
+        }
     }
 }
