@@ -26,6 +26,9 @@ pub struct EngineConfig {
     pub partitions: u32,
     /// Nesting of call activities (`engine.max-process-depth`).
     pub max_process_depth: u32,
+    /// Milliseconds that one evaluation of an expression may take (`camunda.expression.timeout`), in steps that stand
+    /// for time: what is too much is too much on every machine.
+    pub expression_timeout: u64,
     /// Bytes of the largest message to a client (`api.grpc.max-message-size`): no job is larger.
     pub max_message_size: usize,
     /// Milliseconds after which an unanswered command to another partition is sent again.
@@ -44,6 +47,7 @@ impl Default for EngineConfig {
             partition: 1,
             partitions: 1,
             max_process_depth: 1000,
+            expression_timeout: 100,
             max_message_size: 4 << 20,
             retry_interval: 10_000,
             max_due: 500,
@@ -167,6 +171,11 @@ impl Engine {
         let mut streams = crate::effects::NoStreams;
         let mut cx = self.context(now, None, &mut streams);
         banning::after_failure(&mut cx, ban)
+    }
+
+    /// What fails from here on is not the work of the last instance.
+    pub fn work_ends(&mut self) {
+        self.working_for = Key::NONE;
     }
 
     /// The instance whose work was done when the engine failed: what it began with, so that leaving the instance alone keeps

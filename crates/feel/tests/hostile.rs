@@ -264,3 +264,37 @@ fn long_texts_compile() {
     let powers = format!("[{}]", vec!["2.5 ** 0.5"; 50_000].join(","));
     assert!(Expression::parse(&powers).unwrap().constant().is_none());
 }
+
+/// Values that grow deeper turn by turn: dropping, comparing and writing them go as deep, so that they are bounded where
+/// they are made.
+#[test]
+fn values_do_not_grow_deep() {
+    for body in [
+        "[partial[-1]]",
+        "{a: partial[-1]}",
+        "context put({}, \"a\", partial[-1])",
+        "append([], partial[-1])",
+        "concatenate([partial[-1]], [])",
+        "insert before([1], 1, partial[-1])",
+        "list replace([1], 1, partial[-1])",
+        "partition([partial[-1]], 1)",
+        "get entries({a: partial[-1]})",
+        "context([{key: \"a\", value: partial[-1]}])",
+        "context merge({a: partial[-1]}, {b: 1})",
+        "reverse([partial[-1]])",
+        "distinct values([partial[-1]])",
+        "from json(\"[\" + to json(partial[-1]) + \"]\")",
+        "function() partial[-1]",
+        "(for x in [1] return partial)",
+    ] {
+        let evaluation = evaluate(&format!(
+            "for i in 1..100000 return if i = 1 then [] else {body}"
+        ));
+        assert!(
+            evaluation.value.depth() <= 400,
+            "{body}: {} levels",
+            evaluation.value.depth()
+        );
+        drop(evaluation);
+    }
+}

@@ -58,17 +58,27 @@ struct Met<'x> {
     element_type: Option<ElementType>,
 }
 
-/// Compiles one process. `pinned` are the element ids in index order when they are given from outside; with `options`
-/// the rules for deployments are checked.
-///
-/// The result is meaningful only if no finding was added.
+/// What a process is compiled for.
+#[derive(Clone, Copy)]
+pub(crate) enum Purpose<'p> {
+    /// All rules are checked; the result is meaningful only if no finding was added.
+    Deployment(&'p Options),
+    /// It was accepted once and only has to be read, with these element ids in index order. Findings matter where they
+    /// leave an element unusable.
+    Stored(&'p [String]),
+}
+
+/// Compiles one process.
 pub(crate) fn compile<'x>(
     node: Node<'x>,
     context: &mut Context<'_, 'x>,
-    pinned: Option<&[String]>,
-    options: Option<&Options>,
+    purpose: Purpose<'_>,
 ) -> Option<Process> {
     let met = meet(node, context);
+    let pinned = match purpose {
+        Purpose::Stored(element_ids) => Some(element_ids),
+        Purpose::Deployment(_) => None,
+    };
     let places = assign_indices(&met, context, pinned)?;
     for (met, place) in met
         .iter()
@@ -84,7 +94,7 @@ pub(crate) fn compile<'x>(
             .get(met.parent)
             .copied()
             .unwrap_or(ElementIndex::PROCESS);
-        let element = parse_element(met, parent, context);
+        let element = parse_element(met, parent, context, purpose);
         let broken = context.findings.count() > before || met.element_type.is_none();
         compiled.push((*place, element, met.node, broken));
     }
@@ -108,8 +118,11 @@ pub(crate) fn compile<'x>(
         draft.broken.push(broken);
     }
     draft.process.version_tag = zeebe::version_tag::parse(node);
+    if let Purpose::Stored(_) = purpose {
+        spread_unusable(&mut draft.process, &draft.nodes, &context.indices);
+    }
     connect(&mut draft.process, &places);
-    if let Some(options) = options {
+    if let Purpose::Deployment(options) = purpose {
         validate::check(&draft, options, context.findings);
     }
     Some(draft.process)
@@ -222,44 +235,81 @@ fn assign_indices<'x>(
     (context.findings.count() == before).then_some(places)
 }
 
+/// The element as far as it can be read: what cannot is `Unusable`, with a finding for the reason.
 fn parse_element<'x>(
     met: &Met<'x>,
     parent: ElementIndex,
     context: &mut Context<'_, 'x>,
+    purpose: Purpose<'_>,
 ) -> Element {
-    let node = met.node;
-    let name = node
-        .attribute("name")
-        .filter(|name| !name.is_empty())
-        .map(Arc::from);
-    let mut element = Element {
-        id: Arc::from(met.id),
-        name,
-        element_type: met.element_type.unwrap_or(ElementType::Task),
-        parent,
-        incoming: Vec::new(),
-        outgoing: Vec::new(),
-        boundary_events: Vec::new(),
-        none_start: None,
-        inputs: Vec::new(),
-        outputs: Vec::new(),
-        kind: ElementKind::Task,
-    };
-    let Some(element_type) = met.element_type else {
-        return element;
-    };
-    zeebe::check(node, context);
-    element::check_content(node, element_type, context);
-    if element::has_mappings(element_type) {
-        (element.inputs, element.outputs) = zeebe::io_mapping::parse(node, context);
-        if !element::has_inputs(element_type) {
-            element.inputs.clear();
+    let (node, before) = (met.node, context.findings.count());
+    let element_type = met.element_type.unwrap_or(ElementType::Task);
+    let mut element = Element::new(met.id, element_type, parent);
+    let name = node.attribute("name").filter(|name| !name.is_empty());
+    element.name = name.map(Arc::from);
+    if met.element_type.is_some() {
+        if let Purpose::Deployment(_) = purpose {
+            zeebe::check(node, context);
+            element::check_content(node, element_type, context);
+        }
+        if let Some(kind) = parse_content(&mut element, node, context) {
+            element.kind = kind;
+            return element;
         }
     }
-    if let Some(kind) = element::parse(node, element_type, context) {
-        element.kind = kind;
-    }
+    element.kind = ElementKind::Unusable(context.findings.since(before).into());
     element
+}
+
+/// Mappings, and what is particular to the kind of element; `None` after a finding.
+fn parse_content<'x>(
+    element: &mut Element,
+    node: Node<'x>,
+    context: &mut Context<'_, 'x>,
+) -> Option<ElementKind> {
+    let element_type = element.element_type;
+    // All findings are wanted, also where the first alone decides.
+    let mappings = match element::has_mappings(element_type) {
+        true => zeebe::io_mapping::parse(node, context),
+        false => Some((Vec::new(), Vec::new())),
+    };
+    let kind = element::parse(node, element_type, context);
+    (element.inputs, element.outputs) = mappings?;
+    if !element::has_inputs(element_type) {
+        element.inputs.clear();
+    }
+    kind
+}
+
+/// A flow or boundary event that cannot be read is missed where it belongs: there, nothing may go on as if it was not meant.
+fn spread_unusable(
+    process: &mut Process,
+    nodes: &[Node<'_>],
+    indices: &HashMap<&str, ElementIndex>,
+) {
+    let mut marked: Vec<(ElementIndex, Arc<str>)> = Vec::new();
+    for (element, node) in process.elements.iter().zip(nodes) {
+        let ElementKind::Unusable(reason) = &element.kind else {
+            continue;
+        };
+        let attribute = match element.element_type {
+            ElementType::SequenceFlow => "sourceRef",
+            ElementType::BoundaryEvent => "attachedToRef",
+            _ => continue,
+        };
+        let owner = node.attribute(attribute).and_then(|id| indices.get(id));
+        if let Some(owner) = owner {
+            let reason = format!("its '{}' is not usable: {reason}", element.id);
+            marked.push((*owner, reason.into()));
+        }
+    }
+    for (owner, reason) in marked {
+        if owner != ElementIndex::PROCESS
+            && let Some(element) = process.elements.get_mut(owner.get())
+        {
+            element.kind = ElementKind::Unusable(reason);
+        }
+    }
 }
 
 /// Enters flows, boundary events and start events at the elements they belong to: in document order, but
@@ -276,7 +326,9 @@ fn connect(process: &mut Process, document_order: &[ElementIndex]) {
                 let activity = event.attached_to.get();
                 process.elements[activity].boundary_events.push(this);
             }
-            ElementKind::StartEvent => {
+            ElementKind::StartEvent | ElementKind::Unusable(_)
+                if process.elements[this.get()].element_type == ElementType::StartEvent =>
+            {
                 let scope = process.elements[this.get()].parent.get();
                 process.elements[scope].none_start.get_or_insert(this);
             }

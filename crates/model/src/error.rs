@@ -50,6 +50,16 @@ impl Findings {
         self.list.len() + self.further
     }
 
+    /// What was found after the first `count`, in one line.
+    pub(crate) fn since(&self, count: usize) -> String {
+        let messages = self.list.iter().skip(count);
+        let messages: Vec<&str> = messages.map(|finding| &*finding.message).collect();
+        match messages.is_empty() {
+            true => "it cannot be compiled".to_string(),
+            false => messages.join("; "),
+        }
+    }
+
     /// `Ok` when nothing was found.
     pub(crate) fn into_result(self, resource_name: &str) -> Result<(), Invalid> {
         if self.list.is_empty() {

@@ -44,9 +44,42 @@ impl Process {
     pub fn element_ids(&self) -> impl Iterator<Item = &str> {
         self.elements.iter().map(|e| &*e.id)
     }
+    /// What stands in for a stored definition that cannot be compiled at all: its elements have their ids, and none can be
+    /// reached or left.
+    pub fn unusable(element_ids: &[String], reason: &str) -> Process {
+        let reason: Arc<str> = reason.into();
+        let element = |(index, id): (usize, &String)| {
+            let mut element = Element::new(id, ElementType::Task, ElementIndex::PROCESS);
+            element.kind = ElementKind::Unusable(reason.clone());
+            if index == 0 {
+                element.element_type = ElementType::Process;
+                element.kind = ElementKind::Process;
+            }
+            element
+        };
+        Process {
+            id: element_ids
+                .first()
+                .map(String::as_str)
+                .unwrap_or_default()
+                .into(),
+            version_tag: None,
+            call_activities: Arc::from([]),
+            elements: element_ids.iter().enumerate().map(element).collect(),
+        }
+    }
+    /// Elements of a stored definition that this release cannot compile, with the reason.
+    pub fn unusable_elements(&self) -> impl Iterator<Item = (&Element, &Arc<str>)> {
+        self.elements
+            .iter()
+            .filter_map(|element| match &element.kind {
+                ElementKind::Unusable(reason) => Some((element, reason)),
+                _ => None,
+            })
+    }
     /// The none start event of the process itself, if it has one.
     pub fn none_start_event(&self) -> Option<ElementIndex> {
-        self.elements[0].none_start
+        self.elements.first()?.none_start
     }
 }
 
@@ -114,6 +147,22 @@ pub struct Element {
 }
 
 impl Element {
+    /// A task of this id, to be filled.
+    pub(crate) fn new(id: &str, element_type: ElementType, parent: ElementIndex) -> Element {
+        Element {
+            id: id.into(),
+            name: None,
+            element_type,
+            parent,
+            incoming: Vec::new(),
+            outgoing: Vec::new(),
+            boundary_events: Vec::new(),
+            none_start: None,
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            kind: ElementKind::Task,
+        }
+    }
     /// What triggers or is thrown by an event (`bpmnEventType`); `UNSPECIFIED` for what is no event.
     pub fn event_type(&self) -> &'static str {
         match &self.kind {
@@ -153,6 +202,8 @@ pub enum ElementKind {
     },
     ParallelGateway,
     SequenceFlow(SequenceFlow),
+    /// Of a stored definition, with the reason: this release cannot compile it. What reaches it gets an incident.
+    Unusable(Arc<str>),
 }
 
 #[derive(Debug)]

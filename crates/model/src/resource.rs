@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use roxmltree::Document;
 
-use crate::compile::compile;
+use crate::compile::{Purpose, compile};
 use crate::context::{Context, Definitions};
 use crate::error::{Finding, Findings, Invalid, abbreviate};
 use crate::graph::Process;
@@ -69,16 +69,18 @@ pub fn parse(resource_name: &str, xml: &[u8], options: &Options) -> Result<Resou
 ///
 /// `element_ids` are the ids in index order, the first being the process's own, as [`Process::element_ids`] listed them
 /// when the process was deployed. The rules that only guard deployments are not asked again: what was once accepted
-/// stays readable when a later release is stricter.
+/// stays readable when a later release is stricter. An element that cannot be read is [`ElementKind::Unusable`].
 ///
 /// # Errors
-/// When the XML does not hold this process with exactly these elements.
+/// When the XML cannot be read, or does not hold this process with exactly these elements.
+///
+/// [`ElementKind::Unusable`]: crate::ElementKind::Unusable
 pub fn parse_pinned(xml: &[u8], element_ids: &[String]) -> Result<Process, Invalid> {
     let process_id = element_ids.first().map(String::as_str).unwrap_or_default();
     let refusal = |finding: Finding| Invalid::single(process_id, finding);
     let unreadable = |u: Unreadable| refusal(Finding::of_file(u.message, u.line));
     let text = xml::decode(xml, usize::MAX).map_err(unreadable)?;
-    let document = xml::parse(text).map_err(unreadable)?;
+    let document = xml::parse_stored(text).map_err(unreadable)?;
     let definitions = Definitions::new(document.root_element());
     let node =
         processes(document.root_element()).find(|node| node.attribute("id") == Some(process_id));
@@ -90,18 +92,18 @@ pub fn parse_pinned(xml: &[u8], element_ids: &[String]) -> Result<Process, Inval
     };
     let mut findings = Findings::default();
     let mut context = Context::new(&definitions, &mut findings);
-    let process = compile(node, &mut context, Some(element_ids), None);
-    let process = process.map(|process| Process {
-        call_activities: call_activities(document.root_element()),
-        ..process
-    });
-    findings.into_result(process_id)?;
-    process.ok_or_else(|| {
-        refusal(Finding::of_file(
-            format!("The process '{process_id}' cannot be compiled"),
-            None,
-        ))
-    })
+    let process = compile(node, &mut context, Purpose::Stored(element_ids));
+    match process {
+        Some(process) => Ok(Process {
+            call_activities: call_activities(document.root_element()),
+            ..process
+        }),
+        None => {
+            findings.into_result(process_id)?;
+            let message = format!("The process '{process_id}' cannot be compiled");
+            Err(refusal(Finding::of_file(message, None)))
+        }
+    }
 }
 
 fn compile_all(
@@ -149,7 +151,7 @@ fn compile_all(
             );
         }
         let mut context = Context::new(&definitions, findings);
-        compiled.extend(compile(node, &mut context, None, Some(options)));
+        compiled.extend(compile(node, &mut context, Purpose::Deployment(options)));
     }
     let called_from = call_activities(root);
     for process in &mut compiled {

@@ -18,6 +18,7 @@ pub mod json;
 pub mod key;
 pub mod record;
 pub mod response;
+#[cfg(feature = "service")]
 pub mod service;
 pub mod value;
 

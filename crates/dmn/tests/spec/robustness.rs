@@ -181,3 +181,19 @@ fn all_cells_of_a_decision_share_one_budget() {
         .expect_err("too much work");
     assert!(failure.message.contains("steps"), "{}", failure.message);
 }
+
+/// A boxed iteration that nests what it made before: bounded in depth, so that dropping it is, too.
+#[test]
+fn boxed_values_do_not_grow_deep() {
+    let xml = decision(&format!(
+        "<for iteratorVariable=\"i\"><in>{}</in><return><context><contextEntry><variable name=\"a\"/>{}</contextEntry></context></return></for>",
+        literal("[1..100000]"),
+        literal("partial[-1]")
+    ));
+    let drg = Drg::parse("m.dmn", xml.as_bytes(), &Options::default()).expect("valid");
+    let scope = JsonScope::parse("{}").expect("variables");
+    let failure = drg
+        .evaluate("d", &scope, &EvalContext::default())
+        .expect_err("too deep");
+    assert!(failure.message.contains("more than"), "{}", failure.message);
+}

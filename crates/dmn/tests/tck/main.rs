@@ -8,6 +8,7 @@ mod list;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use case::run_file;
@@ -35,10 +36,11 @@ struct Total {
 #[test]
 fn every_case_of_the_kit_passes_or_is_listed_with_its_reason() {
     let Some(root) = data() else {
-        println!("==============================================================================");
-        println!("NOT RUN: the DMN TCK data is missing. Put it into ../shared/dmn-tck beside the");
-        println!("repository, or name its directory in SKEP_DMN_TCK.");
-        println!("==============================================================================");
+        // Past the capture of the test harness, which hides what passing tests print.
+        let _ = std::io::stderr().write_all(
+            b"NOT RUN (tck): the DMN TCK data is missing. Put it into ../shared/dmn-tck beside the repository, or name its \
+              directory in SKEP_DMN_TCK.\n",
+        );
         return;
     };
     let camunda = list::camunda_passes(&root);

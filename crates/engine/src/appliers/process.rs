@@ -10,11 +10,7 @@ use crate::state::State;
 impl Apply<ProcessValue> for State {
     fn apply(&mut self, _key: Key, intent: Intent, value: &ProcessValue, _timestamp: i64) {
         match intent {
-            Intent::Created => {
-                if let Err(reason) = self.processes.insert(value) {
-                    self.fail(reason);
-                }
-            }
+            Intent::Created => self.processes.insert(value),
             Intent::Deleted => self.processes.delete(value.process_definition_key),
             Intent::Deleting => {}
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use skep_feel::{EvalContext, Evaluation, Expression, Number, Value, Warning, WarningCode};
+use skep_feel::{EvalContext, Evaluation, Expression, Limits, Number, Value, Warning, WarningCode};
 use skep_model::TextValue;
 use skep_protocol::value::ErrorType;
 use skep_protocol::{Document, Key, Rejection, RejectionType, Response};
@@ -16,6 +16,7 @@ fn eval_context(cx: &Context<'_>) -> EvalContext {
         now_millis: cx.now,
         // Random numbers differ from call to call, and only their results reach the log.
         seed: cx.out.next_position() ^ (cx.now as u64).rotate_left(32),
+        limits: Limits::with_millis(cx.config.expression_timeout),
         ..EvalContext::default()
     }
 }
@@ -200,8 +201,22 @@ pub(crate) fn evaluate_for_client(
     let Evaluation {
         value, warnings, ..
     } = parsed.evaluate(&named, &eval_context(cx));
+    let mut evaluated = Evaluated {
+        value,
+        expression: &parsed,
+        warnings,
+    };
+    if let Some(failure) = take_failure(&mut evaluated.warnings) {
+        return Err(invalid(why_failed(&evaluated, &failure)));
+    }
+    let max = cx.config.max_message_size;
+    let result = evaluated.value.to_json_within(max as u64).ok_or_else(|| {
+        invalid(format!(
+            "The result is longer than {max} bytes, the size of the largest message. Ask for a part of it."
+        ))
+    })?;
     Ok(Some(Response::ExpressionEvaluated {
-        result: value.to_json(),
-        warnings: warnings.into_iter().map(|w| w.message).collect(),
+        result,
+        warnings: evaluated.warnings.into_iter().map(|w| w.message).collect(),
     }))
 }

@@ -15,7 +15,7 @@ pub(crate) fn trigger(cx: &mut Context<'_>, key: Key) {
     let Some(timer) = cx.state.timers.get(key).cloned() else {
         return;
     };
-    if !events::can_trigger(cx, timer.element_instance_key) {
+    if !events::can_trigger(cx, timer.element_instance_key, timer.target_element) {
         refuse(cx, key);
         return;
     }
@@ -41,7 +41,7 @@ fn refuse(cx: &mut Context<'_>, key: Key) {
         RejectionType::InvalidState,
         "TRIGGER",
         format!(
-            "Expected to trigger timer with key '{key}', but its element does not wait any more"
+            "Expected to trigger timer with key '{key}', but its element does not wait any more, or cannot be run"
         ),
     );
     let intent = TimerIntent::Trigger.id();

@@ -191,10 +191,6 @@ impl State {
         self.tables.fault()
     }
 
-    pub(crate) fn fail(&self, reason: String) {
-        self.tables.fail(StoreError(reason));
-    }
-
     /// Everything, as bytes per row: two states are equal if and only if their dumps are.
     pub fn dump(&self) -> BTreeMap<(u8, Vec<u8>), Vec<u8>> {
         let mut all = self.tables.dump();

@@ -23,6 +23,26 @@ pub struct DeployedProcess {
     pub resource_name: Arc<str>,
     pub checksum: Bytes,
     pub graph: Process,
+    /// Why the stored definition cannot be compiled, if it cannot: nothing of it starts or goes on then.
+    pub unusable: Option<Arc<str>>,
+}
+
+impl DeployedProcess {
+    /// What of the stored definition this release cannot run, in sentences for the log.
+    pub fn problems(&self) -> Vec<String> {
+        if let Some(reason) = &self.unusable {
+            return vec![reason.to_string()];
+        }
+        let unusable = self.graph.unusable_elements();
+        unusable
+            .map(|(element, reason)| {
+                format!(
+                    "process definition {} ('{}' version {}): the element '{}' cannot be run by this release: {reason}",
+                    self.key, self.bpmn_process_id, self.version, element.id
+                )
+            })
+            .collect()
+    }
 }
 
 /// The PROCESS record is the row: the graph is compiled from it again.
@@ -60,7 +80,7 @@ impl Processes {
         let mut rows = Vec::new();
         tables.scan::<Definition>(&mut |_, row| rows.push(row))?;
         for row in rows {
-            processes.insert(&row.value).map_err(StoreError)?;
+            processes.insert(&row.value);
             if row.deleted {
                 processes.delete(row.value.process_definition_key);
             }
@@ -74,15 +94,10 @@ impl Processes {
         Ok(processes)
     }
 
-    /// Compiles and adds a definition. The text was validated before its PROCESS record was written.
-    pub fn insert(&mut self, value: &ProcessValue) -> Result<(), String> {
-        let elements: Vec<String> = value.elements.iter().map(|e| e.to_string()).collect();
-        let graph = skep_model::parse_pinned(&value.resource, &elements).map_err(|e| {
-            format!(
-                "process definition {} ({} version {}) in the log cannot be compiled: {e}",
-                value.process_definition_key, value.bpmn_process_id, value.version
-            )
-        })?;
+    /// Compiles and adds a definition. The text was validated before its PROCESS record was written: what cannot be compiled
+    /// nevertheless, because another release wrote it, is kept and concerns nothing but itself.
+    pub fn insert(&mut self, value: &ProcessValue) {
+        let (graph, unusable) = compile(value);
         let key = value.process_definition_key;
         let process = DeployedProcess {
             key,
@@ -93,6 +108,7 @@ impl Processes {
             resource_name: value.resource_name.clone(),
             checksum: value.checksum.clone(),
             graph,
+            unusable,
         };
         self.by_key.insert(key, Arc::new(process));
         let versions = self.by_id.entry(value.bpmn_process_id.clone()).or_default();
@@ -110,7 +126,6 @@ impl Processes {
             },
         );
         self.changed.push(key);
-        Ok(())
     }
 
     /// The definition can no longer be started. Instances that run keep it.
@@ -221,6 +236,25 @@ impl Processes {
                 version: *version,
             };
             all.insert((LastVersion::TABLE, id.as_bytes().to_vec()), encode(&last));
+        }
+    }
+}
+
+/// The graph, or a stand-in with the reason.
+fn compile(value: &ProcessValue) -> (Process, Option<Arc<str>>) {
+    let mut elements: Vec<String> = value.elements.iter().map(|e| e.to_string()).collect();
+    match skep_model::parse_pinned(&value.resource, &elements) {
+        Ok(graph) => (graph, None),
+        Err(invalid) => {
+            let reason = format!(
+                "The stored process definition {} ('{}' version {}) cannot be compiled by this release, so that no instance of \
+                 it can start or go on: {invalid}. Run the release that deployed it, or deploy the process anew.",
+                value.process_definition_key, value.bpmn_process_id, value.version
+            );
+            if elements.is_empty() {
+                elements.push(value.bpmn_process_id.to_string());
+            }
+            (Process::unusable(&elements, &reason), Some(reason.into()))
         }
     }
 }

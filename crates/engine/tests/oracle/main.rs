@@ -16,6 +16,7 @@ mod deployments;
 mod keys;
 mod normalize;
 mod player;
+mod turns;
 mod workers;
 mod yaml;
 
@@ -23,10 +24,9 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
-
 use commands::Stop;
 use normalize::{Entry, comparable, recorded, rendered};
+use player::Played;
 
 /// Differences of one scenario that are printed when all are played.
 const PRINTED: usize = 8;
@@ -68,27 +68,30 @@ fn listed() -> BTreeMap<&'static str, &'static str> {
         .collect()
 }
 
+/// What is compared: instances, then messages, each in their order.
+fn lines(entries: Vec<Entry>) -> Vec<String> {
+    let entries = comparable(entries);
+    let (of_messages, others): (Vec<_>, Vec<_>) =
+        entries.into_iter().partition(Entry::is_of_a_message);
+    let in_order = others.iter().chain(&of_messages);
+    in_order.map(Entry::line).collect()
+}
+
+fn lines_of(played: &Played) -> Vec<String> {
+    let records = played.records.iter();
+    lines(records.map(|(step, r)| rendered(*step, r)).collect())
+}
+
 fn judge(folder: &Path) -> Verdict {
-    let text = std::fs::read_to_string(folder.join("steps.yaml")).unwrap();
-    let scenario = yaml::read(&text);
-    let steps: &[Value] = scenario["steps"].as_array().expect("steps are a list");
-    let played = match catch_unwind(AssertUnwindSafe(|| player::play(folder, steps))) {
+    let played = match catch_unwind(AssertUnwindSafe(|| player::play(folder, None))) {
         Ok(Ok(played)) => played,
         Ok(Err(Stop::NotYet(what))) => return Verdict::NotYet(what),
         Ok(Err(Stop::Deviates(how))) => return Verdict::Deviates(vec![how]),
         Err(_) => return Verdict::Deviates(vec!["it panicked".to_string()]),
     };
-    let lines = |entries: Vec<Entry>| -> Vec<String> {
-        let entries = comparable(entries);
-        let (of_messages, others): (Vec<_>, Vec<_>) =
-            entries.into_iter().partition(Entry::is_of_a_message);
-        let in_order = others.iter().chain(&of_messages);
-        in_order.map(Entry::line).collect()
-    };
     let text = std::fs::read_to_string(folder.join("records.jsonl")).unwrap();
     let expected = lines(text.lines().map(recorded).collect());
-    let records = played.records.iter();
-    let got = lines(records.map(|(step, r)| rendered(*step, r)).collect());
+    let got = lines_of(&played);
     let mut differences = played.answers;
     differences.extend(workers::differences(&text, &played.activated));
     differences.extend(compare::differences(&expected, &got));

@@ -86,6 +86,7 @@ impl Entry {
             // Of 8.9; 8.8 was recorded.
             || self.is("PROCESS_INSTANCE", &["CANCELING"])
             || self.is("COMMAND_DISTRIBUTION", &[])
+            || self.is("CONTINUATION", &[])
             || self.is("PROCESS_MESSAGE_SUBSCRIPTION", &["CREATED", "DELETED"])
             || self.is(
                 "PROCESS_INSTANCE",

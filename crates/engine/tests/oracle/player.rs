@@ -12,6 +12,7 @@ use skep_protocol::{ActivatedJob, Key, Rejection, Response};
 use crate::commands::{Arguments, Stop, command};
 use crate::keys;
 use crate::support::Rig;
+use crate::yaml;
 
 /// What a scenario led to.
 #[derive(Default)]
@@ -24,7 +25,11 @@ pub struct Played {
     pub activated: Vec<(usize, ActivatedJob)>,
 }
 
-pub fn play(folder: &Path, steps: &[Value]) -> Result<Played, Stop> {
+/// `turn_steps`: so many steps a command takes before it is put off; `None` for as many as a server allows.
+pub fn play(folder: &Path, turn_steps: Option<u32>) -> Result<Played, Stop> {
+    let text = std::fs::read_to_string(folder.join("steps.yaml")).unwrap();
+    let scenario = yaml::read(&text);
+    let steps: &[Value] = scenario["steps"].as_array().expect("steps are a list");
     let mut player = Player {
         rig: Rig::new(),
         names: RecordNames::new(1),
@@ -34,6 +39,9 @@ pub fn play(folder: &Path, steps: &[Value]) -> Result<Played, Stop> {
         waiting: Vec::new(),
     };
     player.rig.record_batches();
+    if let Some(turn_steps) = turn_steps {
+        player.rig.turn_steps(turn_steps);
+    }
     for (index, step) in steps.iter().enumerate() {
         player.step(index + 1, step)?;
     }

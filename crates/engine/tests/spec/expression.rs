@@ -32,3 +32,34 @@ fn text_that_is_no_expression_is_refused() {
         assert_eq!(rejected(evaluate(&mut rig, text)).0, "INVALID_ARGUMENT");
     }
 }
+
+#[test]
+fn an_assertion_that_fails_is_no_result() {
+    let mut rig = Rig::new();
+    let (code, reason) = rejected(evaluate(&mut rig, "=[assert(a, a > 5, \"too small\")]"));
+    assert_eq!(code, "INVALID_ARGUMENT");
+    assert!(reason.contains("too small"), "{reason}");
+}
+
+#[test]
+fn what_takes_too_long_is_given_up_as_configured() {
+    let text = "=count(for i in 1..100000 return i)";
+    let mut rig = Rig::new();
+    assert!(evaluate(&mut rig, text).is_ok());
+    let mut rig = Rig::with_configs(1, |id| skep_engine::EngineConfig {
+        expression_timeout: 1,
+        ..config(id, 1)
+    });
+    let (code, reason) = rejected(evaluate(&mut rig, text));
+    assert_eq!(code, "INVALID_ARGUMENT");
+    assert!(reason.contains("more than 50000 steps"), "{reason}");
+}
+
+#[test]
+fn a_result_that_fits_no_message_is_refused() {
+    let mut rig = Rig::new();
+    let text = "={t: string join(for i in 1..100000 return \"0123456789\"), r: [t, t, t, t, t]}.r";
+    let (code, reason) = rejected(evaluate(&mut rig, text));
+    assert_eq!(code, "INVALID_ARGUMENT");
+    assert!(reason.contains("longer than 4194304 bytes"), "{reason}");
+}

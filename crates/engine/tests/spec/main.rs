@@ -34,6 +34,7 @@ mod receive_task;
 mod record_names;
 mod runaway;
 mod service_task;
+mod stored_definitions;
 mod sub_process;
 mod terminate_end_event;
 mod timer_catch;

@@ -129,9 +129,14 @@ impl Rig {
     }
 
     pub fn with_partitions(count: u32) -> Rig {
+        Rig::with_configs(count, |id| config(id, count))
+    }
+
+    /// Partitions with these configurations.
+    pub fn with_configs(count: u32, config: impl Fn(u32) -> EngineConfig) -> Rig {
         let partitions = (1..=count).map(|id| Partition {
-            engine: engine(config(id, count)),
-            twin: engine(config(id, count)),
+            engine: engine(config(id)),
+            twin: engine(config(id)),
         });
         Rig {
             partitions: partitions.collect(),

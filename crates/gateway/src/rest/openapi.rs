@@ -53,7 +53,7 @@ mod tests {
             // Written past the test harness, which hides what passing tests print.
             let _ = writeln!(
                 std::io::stderr(),
-                "NOT RUN: {name} is missing beside the repository"
+                "NOT RUN (facts): {name} is missing beside the repository"
             );
             return None;
         };

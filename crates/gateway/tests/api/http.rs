@@ -102,7 +102,10 @@ pub fn request(
 
 /// An HTTP/2 connection with prior knowledge.
 pub async fn http2(to: SocketAddr) -> http2::SendRequest<Full<Bytes>> {
-    let io = TokioIo::new(TcpStream::connect(to).await.expect("cannot connect"));
+    let stream = TcpStream::connect(to).await.expect("cannot connect");
+    // Or each small request waits for the acknowledgement of the one before.
+    stream.set_nodelay(true).expect("a socket");
+    let io = TokioIo::new(stream);
     let (sender, connection) = http2::handshake(TokioExecutor::new(), io)
         .await
         .expect("no handshake");

@@ -2,6 +2,7 @@
 
 mod bodies;
 mod connections;
+mod described;
 mod fake;
 mod grpc;
 mod http;

@@ -1,5 +1,9 @@
 //! Holds JSON against the schemas of the OpenAPI document (the part of JSON Schema that it uses).
 
+use std::collections::BTreeMap;
+
+use parking_lot::Mutex;
+use regex::Regex;
 use serde_json::{Map, Value};
 
 /// Says how `value` differs from `schema`; empty when it does not. `root` is the document that `$ref`s point into.
@@ -9,17 +13,19 @@ pub fn differences(root: &Value, schema: &Value, value: &Value) -> Vec<String> {
     found
 }
 
-fn check(root: &Value, schema: &Value, value: &Value, at: &str, found: &mut Vec<String>) {
-    if let Some(reference) = schema["$ref"].as_str() {
-        let target = root.pointer(reference.trim_start_matches('#'));
-        return check(
-            root,
-            target.expect("a $ref leads nowhere"),
-            value,
-            at,
-            found,
-        );
+/// The schema that a `$ref` leads to.
+pub fn resolved<'d>(root: &'d Value, schema: &'d Value) -> &'d Value {
+    match schema["$ref"].as_str() {
+        Some(reference) => {
+            let target = root.pointer(reference.trim_start_matches('#'));
+            resolved(root, target.expect("a $ref leads nowhere"))
+        }
+        None => schema,
     }
+}
+
+fn check(root: &Value, schema: &Value, value: &Value, at: &str, found: &mut Vec<String>) {
+    let schema = resolved(root, schema);
     if value.is_null()
         && (schema["nullable"] == true
             || schema.get("type").is_none() && schema.get("allOf").is_none())
@@ -28,6 +34,12 @@ fn check(root: &Value, schema: &Value, value: &Value, at: &str, found: &mut Vec<
     }
     for part in schema["allOf"].as_array().into_iter().flatten() {
         check(root, part, value, at, found);
+    }
+    if let Some(any) = schema["anyOf"].as_array() {
+        let fits = |part| differences(root, part, value).is_empty();
+        if !any.iter().any(fits) {
+            found.push(format!("{at} fits none of the alternatives"));
+        }
     }
     let right_type = match schema["type"].as_str() {
         None => true,
@@ -45,24 +57,71 @@ fn check(root: &Value, schema: &Value, value: &Value, at: &str, found: &mut Vec<
     if let Some(allowed) = schema["enum"].as_array().filter(|a| !a.contains(value)) {
         found.push(format!("{at} is {value}, not one of {allowed:?}"));
     }
+    match value {
+        Value::Number(_) => check_integer(schema, value, at, found),
+        Value::String(text) => check_text(schema, text, at, found),
+        Value::Array(items) => check_array(root, schema, items, at, found),
+        Value::Object(object) => check_object(root, schema, object, at, found),
+        Value::Null | Value::Bool(_) => {}
+    }
+}
+
+fn check_integer(schema: &Value, value: &Value, at: &str, found: &mut Vec<String>) {
+    let fits = match schema["format"].as_str() {
+        None => true,
+        Some("int32") => value.as_i64().is_some_and(|n| i32::try_from(n).is_ok()),
+        Some("int64") => value.is_i64(),
+        Some(other) => panic!("the validator does not know format {other}"),
+    };
+    if !fits {
+        found.push(format!("{at} is {value}, not {}", schema["format"]));
+    }
     if let (Some(min), Some(n)) = (schema["minimum"].as_i64(), value.as_i64())
         && n < min
     {
         found.push(format!("{at} is {n}, below {min}"));
     }
-    if let (Some(min), Some(text)) = (schema["minLength"].as_u64(), value.as_str())
-        && (text.chars().count() as u64) < min
-    {
-        found.push(format!("{at} is shorter than {min}"));
+}
+
+fn check_text(schema: &Value, text: &str, at: &str, found: &mut Vec<String>) {
+    let length = text.chars().count() as u64;
+    if schema["minLength"].as_u64().is_some_and(|min| length < min) {
+        found.push(format!("{at} is shorter than {}", schema["minLength"]));
     }
-    if schema["pattern"] == "^-?[0-9]+$" && value.as_str().is_none_or(|t| t.parse::<i64>().is_err())
-    {
-        found.push(format!("{at} is {value}, not a key"));
+    if schema["maxLength"].as_u64().is_some_and(|max| length > max) {
+        found.push(format!("{at} is longer than {}", schema["maxLength"]));
     }
-    if let Some(object) = value.as_object() {
-        check_object(root, schema, object, at, found);
+    if let Some(pattern) = schema["pattern"].as_str() {
+        if !matches(pattern, text) {
+            found.push(format!("{at} is {text:?}, not like {pattern}"));
+        }
     }
-    for (i, item) in value.as_array().into_iter().flatten().enumerate() {
+    if schema["format"] == "int64" && text.parse::<i64>().is_err() {
+        found.push(format!("{at} is {text:?}, not a number of 64 bits"));
+    }
+}
+
+/// Compiles each pattern once.
+fn matches(pattern: &str, text: &str) -> bool {
+    static COMPILED: Mutex<BTreeMap<String, Regex>> = Mutex::new(BTreeMap::new());
+    let mut compiled = COMPILED.lock();
+    if !compiled.contains_key(pattern) {
+        let regex = Regex::new(pattern).expect("a pattern is a regular expression");
+        compiled.insert(pattern.to_string(), regex);
+    }
+    compiled[pattern].is_match(text)
+}
+
+fn check_array(root: &Value, schema: &Value, items: &[Value], at: &str, found: &mut Vec<String>) {
+    let most = schema["maxItems"].as_u64();
+    if most.is_some_and(|most| items.len() as u64 > most) {
+        found.push(format!("{at} has more than {} items", schema["maxItems"]));
+    }
+    let twice = |(i, item)| items.iter().take(i).any(|other| other == item);
+    if schema["uniqueItems"] == true && items.iter().enumerate().any(twice) {
+        found.push(format!("{at} has an item twice"));
+    }
+    for (i, item) in items.iter().enumerate() {
         check(root, &schema["items"], item, &format!("{at}[{i}]"), found);
     }
 }
@@ -79,6 +138,13 @@ fn check_object(
             found.push(format!("{at} lacks {name}"));
         }
     }
+    let most = schema["maxProperties"].as_u64();
+    if most.is_some_and(|most| object.len() as u64 > most) {
+        found.push(format!(
+            "{at} has more than {} properties",
+            schema["maxProperties"]
+        ));
+    }
     for (name, value) in object {
         match schema["properties"].get(name) {
             Some(property) => check(root, property, value, &format!("{at}.{name}"), found),
@@ -93,26 +159,38 @@ fn check_object(
 #[test]
 fn the_validator_finds_differences() {
     let root = serde_json::json!({"s": {"type": "object", "required": ["a"], "additionalProperties": false, "properties": {
-        "a": {"type": "string", "pattern": "^-?[0-9]+$"},
-        "b": {"type": "array", "items": {"type": "integer"}},
+        "a": {"type": "string", "pattern": "^-?[0-9]+$", "format": "int64", "maxLength": 25},
+        "b": {"type": "array", "items": {"type": "integer", "format": "int32", "minimum": 1}, "maxItems": 2, "uniqueItems": true},
         "c": {"nullable": true, "allOf": [{"$ref": "#/s"}]},
         "d": {"type": "string", "enum": ["x"]},
+        "f": {"anyOf": [{"required": ["x"]}, {"required": ["y"]}], "type": "object", "maxProperties": 1},
+        "g": {"type": "string", "minLength": 1, "pattern": "\\S"},
     }}});
     let schema = serde_json::json!({"$ref": "#/s"});
     let count = |value: Value| differences(&root, &schema, &value).len();
     assert_eq!(
-        count(serde_json::json!({"a": "1", "b": [1], "c": null, "d": "x"})),
+        count(
+            serde_json::json!({"a": "1", "b": [1, 2], "c": null, "d": "x", "f": {"y": 1}, "g": " x"})
+        ),
         0
     );
     for bad in [
         serde_json::json!([]),
         serde_json::json!({}),
         serde_json::json!({"a": 1}),
-        serde_json::json!({"a": "x"}),
+        serde_json::json!({"a": "9223372036854775808"}),
+        serde_json::json!({"a": "00000000000000000000000001"}),
         serde_json::json!({"a": "1", "b": ["1"]}),
+        serde_json::json!({"a": "1", "b": [0]}),
+        serde_json::json!({"a": "1", "b": [2_147_483_648i64]}),
+        serde_json::json!({"a": "1", "b": [1, 2, 3]}),
+        serde_json::json!({"a": "1", "b": [1, 1]}),
         serde_json::json!({"a": "1", "c": {}}),
         serde_json::json!({"a": "1", "d": "y"}),
         serde_json::json!({"a": "1", "e": 1}),
+        serde_json::json!({"a": "1", "f": {"z": 1}}),
+        serde_json::json!({"a": "1", "f": {"x": 1, "y": 1}}),
+        serde_json::json!({"a": "1", "g": " "}),
         serde_json::json!({"a": null}),
     ] {
         assert_eq!(count(bad.clone()), 1, "{bad}");

@@ -8,11 +8,11 @@ use crate::graph::{Mapping, MappingSource, TextValue};
 use crate::value;
 use crate::xml::{self, Node};
 
-/// Inputs and outputs, one per variable.
+/// Inputs and outputs, one per variable. `None` after a mapping that could not be read.
 pub(crate) fn parse<'x>(
     node: Node<'x>,
     context: &mut Context<'_, 'x>,
-) -> (Vec<Mapping>, Vec<Mapping>) {
+) -> Option<(Vec<Mapping>, Vec<Mapping>)> {
     let (mut inputs, mut outputs) = (Targets::default(), Targets::default());
     let children = xml::extensions(node, "ioMapping")
         .flat_map(|mapping| mapping.children())
@@ -29,7 +29,8 @@ pub(crate) fn parse<'x>(
             ),
         }
     }
-    (inputs.into_mappings(), outputs.into_mappings())
+    let complete = !inputs.incomplete && !outputs.incomplete;
+    complete.then(|| (inputs.into_mappings(), outputs.into_mappings()))
 }
 
 fn target(node: Node<'_>, context: &mut Context<'_, '_>) -> Option<Vec<Arc<str>>> {
@@ -63,6 +64,8 @@ struct Targets {
     list: Vec<(Arc<str>, Target)>,
     /// By name: there may be very many.
     places: HashMap<Arc<str>, usize>,
+    /// A mapping is missing.
+    incomplete: bool,
 }
 
 enum Target {
@@ -72,8 +75,9 @@ enum Target {
 
 impl Targets {
     fn set(&mut self, path: Option<Vec<Arc<str>>>, source: Option<MappingSource>) {
-        if let (Some(path), Some(source)) = (path, source) {
-            self.set_at(&path, source);
+        match (path, source) {
+            (Some(path), Some(source)) => self.set_at(&path, source),
+            _ => self.incomplete = true,
         }
     }
 

@@ -104,3 +104,42 @@ fn rules_that_guard_deployments_are_not_asked_again() {
     let order = ids(&["p", "s", "g", "e1", "e2", "s-g", "g-e1", "g-e2"]);
     assert!(parse_pinned(xml.as_bytes(), &order).is_ok());
 }
+
+/// What cannot be read is marked with the reason, and so is what would miss it: nothing goes on as if it was not meant.
+#[test]
+fn elements_that_cannot_be_read_are_unusable() {
+    let long = vec!["a"; 201].join(".");
+    let xml = Bpmn::process("p")
+        .start("s")
+        .exclusive("g")
+        .when("=(")
+        .service_task("t", "work")
+        .input("=1", &long)
+        .end("e")
+        .from("g")
+        .otherwise()
+        .service_task("u", "work")
+        .end("e2")
+        .boundary_duration("b", "u", "never")
+        .end("e3")
+        .xml();
+    assert!(parse(&xml).is_err());
+    let order = [
+        "p", "s", "g", "t", "e", "u", "e2", "b", "e3", "s-g", "g-t", "t-e", "g-u", "u-e2", "b-e3",
+    ];
+    let process = parse_pinned(xml.as_bytes(), &ids(&order)).expect("compiled");
+    let unusable = process.unusable_elements();
+    let unusable: Vec<_> = unusable.map(|(e, why)| (&*e.id, &**why)).collect();
+    let expected = [
+        ("g", "its 'g-t' is not usable"),
+        ("t", "has 201 names"),
+        ("u", "its 'b' is not usable"),
+        ("b", "never"),
+        ("g-t", "not a valid FEEL expression"),
+    ];
+    assert_eq!(unusable.len(), expected.len(), "{unusable:?}");
+    for ((id, why), (expected_id, said)) in unusable.iter().zip(expected) {
+        assert!(*id == expected_id && why.contains(said), "{id}: {why}");
+    }
+    assert_eq!(process.none_start_event(), process.find("s"));
+}

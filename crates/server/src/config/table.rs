@@ -107,6 +107,8 @@ keys! {
         "How often what other partitions did not acknowledge is sent again."
     "camunda.processing.engine.max-process-depth" ["zeebe.broker.experimental.engine.maxProcessDepth"] [] COUNT => broker.max_process_depth;
         "Nesting of called processes at which an incident is raised."
+    "camunda.expression.timeout" ["zeebe.broker.experimental.engine.expression.timeout"] [] Kind::Time(1) => broker.expression_timeout;
+        "What one evaluation of an expression may take, in steps that stand for time. Others of the partition wait meanwhile."
 
     "camunda.processing.flow-control.request.enabled" ["zeebe.broker.flowControl.request.enabled", "zeebe.broker.backpressure.enabled"] [] Kind::Flag => broker.flow_control.enabled;
         "Bound the commands that a partition works on at a time (back-pressure)."

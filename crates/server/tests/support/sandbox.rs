@@ -1,7 +1,7 @@
 //! File systems of a test's own: a test runs itself again in a mount and process namespace, and mounts what it likes there.
 //!
 //! When the inner process ends, however it ends, the kernel kills what it started, unmounts what it mounted and detaches
-//! its loop devices. Where namespaces or mounts are not permitted the test says so on standard error and passes.
+//! its loop devices. Where namespaces or mounts are not permitted the test says so on standard error, which `make test` counts.
 
 use std::future::Future;
 use std::io::{Read, Write};
@@ -71,7 +71,8 @@ fn permitted(namespaces: &[&str]) -> bool {
 
 /// Past the capture of the test harness: who reads the log must see that something was not tested.
 fn say_not_run(name: &str, why: &str) {
-    let text = format!("NOT RUN: {name}: {why}. It needs root, mounts and loop devices.\n");
+    let text =
+        format!("NOT RUN (sandbox): {name}: {why}. It needs root, mounts and loop devices.\n");
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 

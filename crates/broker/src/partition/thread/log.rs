@@ -8,6 +8,7 @@ impl Partition {
         let records = self.core.engine().batch_len();
         let index = self.core.propose()?;
         if records > 0 {
+            self.given_back.clear();
             self.metrics.proposed.inc();
             if let Some(started) = self.batch_started.take() {
                 let time = proposed.saturating_duration_since(started);
@@ -61,6 +62,7 @@ impl Partition {
                     term = self.core.group().term(),
                     "leader"
                 );
+                self.report_unusable_definitions();
             }
             if polled.lost_leadership {
                 self.status.set_role(PartitionRole::Follower);
@@ -119,5 +121,13 @@ impl Partition {
             }
         }
         Ok(())
+    }
+
+    /// Definitions that another release has stored and this one cannot run: the partition works, they do not.
+    fn report_unusable_definitions(&self) {
+        let processes = self.core.engine().state.processes.iter();
+        for problem in processes.flat_map(|process| process.problems()) {
+            tracing::error!(partition = self.status.partition, %problem, "a stored definition is not usable");
+        }
     }
 }

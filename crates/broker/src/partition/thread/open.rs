@@ -37,6 +37,8 @@ pub fn start(
         partition,
         partitions: config.partitions,
         max_process_depth: config.max_process_depth,
+        expression_timeout: u64::try_from(config.expression_timeout.as_millis())
+            .unwrap_or(u64::MAX),
         max_message_size: config.max_message_size,
         retry_interval: i64::try_from(config.retry_interval.as_millis()).unwrap_or(i64::MAX),
         #[cfg(test)]
@@ -76,6 +78,7 @@ pub fn start(
         outlet,
         clock,
         commands_in_batch: 0,
+        given_back: Vec::new(),
         batch_started: None,
         opened,
         compacting: None,

@@ -20,6 +20,9 @@ impl ElementBehavior for CallActivity {
             return Ok(Next::Complete);
         };
         let process = find_called(cx, el, called)?;
+        if let Some(reason) = &process.unusable {
+            return Err(Problem::new(ErrorType::CalledElementError, reason.as_ref()));
+        }
         if process.graph.none_start_event().is_none() {
             return Err(Problem::new(
                 ErrorType::CalledElementError,
@@ -78,14 +81,19 @@ impl ElementBehavior for CallActivity {
     }
 
     fn terminate(&self, cx: &mut Context<'_>, el: &Subject) -> Ending {
-        let called = called_instance(cx, el.key);
-        match called.some() {
-            Some(child) if cx.state.elements.get(child).is_some() => {
-                cx.steps.push(Step::Terminate(child));
-                Ending::AfterChildren
-            }
-            _ => Ending::Now,
+        terminate_called(cx, el.key)
+    }
+}
+
+/// Ends the instance that this element has called, if there is one.
+pub(super) fn terminate_called(cx: &mut Context<'_>, key: Key) -> Ending {
+    let called = called_instance(cx, key);
+    match called.some() {
+        Some(child) if cx.state.elements.get(child).is_some() => {
+            cx.steps.push(Step::Terminate(child));
+            Ending::AfterChildren
         }
+        _ => Ending::Now,
     }
 }
 

@@ -261,9 +261,16 @@ pub(crate) fn unsubscribe(cx: &mut Context<'_>, element_instance_key: Key) {
 }
 
 /// Events reach an element while it waits: not while an incident holds it in its completion, and not once it is interrupted.
-pub(crate) fn can_trigger(cx: &mut Context<'_>, element_instance_key: Key) -> bool {
-    let row = cx.state.elements.get(element_instance_key);
-    row.is_some_and(|row| row.state == ElementState::Activated && !row.is_interrupted())
+/// What they are for must be something that this release can run.
+pub(crate) fn can_trigger(cx: &mut Context<'_>, element_instance_key: Key, target: u32) -> bool {
+    let Some(row) = cx.state.elements.get(element_instance_key) else {
+        return false;
+    };
+    let definition = row.process_definition_key;
+    let waits = row.state == ElementState::Activated && !row.is_interrupted();
+    let process = cx.state.processes.get(definition);
+    let target = process.and_then(|process| process.graph.elements.get(target as usize));
+    waits && target.is_some_and(|target| !matches!(target.kind, ElementKind::Unusable(_)))
 }
 
 /// An event has happened for `el`: at the element itself, or at one of its boundary events.

@@ -23,6 +23,7 @@ pub(crate) mod start_instructions;
 pub(crate) mod step;
 pub(crate) mod sub_process;
 pub(crate) mod subject;
+pub(crate) mod unusable;
 
 use skep_model::{ElementIndex, ElementKind};
 use skep_protocol::value::ErrorType;
@@ -108,6 +109,7 @@ pub(crate) fn behavior_of(kind: &ElementKind) -> &'static dyn ElementBehavior {
         ElementKind::ServiceTask(_) => &service_task::ServiceTask,
         ElementKind::CallActivity(_) => &call_activity::CallActivity,
         ElementKind::ExclusiveGateway { .. } => &exclusive_gateway::ExclusiveGateway,
+        ElementKind::Unusable(_) => &unusable::Unusable,
         // A sequence flow is never an instance: it is taken.
         ElementKind::SequenceFlow(_) => &pass_through::PassThrough,
     }

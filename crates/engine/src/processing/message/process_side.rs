@@ -44,7 +44,7 @@ pub(crate) fn correlate(cx: &mut Context<'_>, command: &CorrelateSubscription) {
         acknowledge(cx, command);
         return;
     }
-    let waits = events::can_trigger(cx, command.element_instance_key)
+    let waits = events::can_trigger(cx, command.element_instance_key, value.element)
         && subscription_state != SubscriptionState::Closing;
     let Some(el) = Subject::load(cx, command.element_instance_key).filter(|_| waits) else {
         reject(cx, command);

@@ -130,13 +130,21 @@ fn find(
             format!("process ID '{bpmn_process_id}' and version '{version}'"),
         ),
     };
-    found.cloned().ok_or_else(|| {
+    let found = found.cloned().ok_or_else(|| {
         reject(
             RejectionType::NotFound,
             intent,
             format!("Expected to find process definition with {what}, but none found"),
         )
-    })
+    })?;
+    match &found.unusable {
+        None => Ok(found),
+        Some(reason) => Err(reject(
+            RejectionType::InvalidState,
+            intent,
+            reason.to_string(),
+        )),
+    }
 }
 
 fn start_elements(

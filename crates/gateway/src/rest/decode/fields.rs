@@ -106,9 +106,12 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     }
 }
 
+/// Zeros before a number do not make it larger, but keys are not written so.
+const MAX_KEY_CHARS: usize = 25;
+
 /// `-?[0-9]+` that fits into 64 bits.
 pub fn parse_key(text: &str) -> Option<Key> {
-    if text.starts_with('+') {
+    if text.starts_with('+') || text.len() > MAX_KEY_CHARS {
         return None;
     }
     text.parse().ok().map(Key)

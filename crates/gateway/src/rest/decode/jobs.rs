@@ -135,7 +135,14 @@ fn job_result(result: &JobResult) -> Result<(), Failure> {
         ),
         (
             "corrections",
-            result.corrections.is_some_and(|c| c.get() != "{}"),
+            result.corrections.is_some_and(|corrections| {
+                // An empty object, however it is written.
+                !corrections
+                    .get()
+                    .bytes()
+                    .filter(|b| !b.is_ascii_whitespace())
+                    .eq(*b"{}")
+            }),
         ),
         (
             "activateElements",

@@ -1,0 +1,43 @@
+//! An element of a stored definition that this release cannot compile: whoever reaches it waits there, with an incident,
+//! until a release that can runs again.
+
+use skep_protocol::value::ErrorType;
+
+use super::{ElementBehavior, Ending, Next, Problem, Subject, call_activity, process};
+use crate::processing::Context;
+use crate::remote::Variables;
+
+pub(crate) struct Unusable;
+
+impl ElementBehavior for Unusable {
+    fn activate(&self, _cx: &mut Context<'_>, el: &Subject) -> Result<Next, Problem> {
+        Err(problem(el))
+    }
+
+    fn complete(&self, _cx: &mut Context<'_>, el: &Subject) -> Result<Variables, Problem> {
+        Err(problem(el))
+    }
+
+    /// It may be a scope, or a call: what it has says so.
+    fn terminate(&self, cx: &mut Context<'_>, el: &Subject) -> Ending {
+        match call_activity::terminate_called(cx, el.key) {
+            Ending::Now => process::terminate_children(cx, el),
+            Ending::AfterChildren => Ending::AfterChildren,
+        }
+    }
+}
+
+fn problem(el: &Subject) -> Problem {
+    let why = match &el.element().kind {
+        skep_model::ElementKind::Unusable(reason) => reason,
+        _ => "it cannot be compiled",
+    };
+    let message = format!(
+        "The element '{}' of process '{}' version {} was deployed with another release, and this one cannot run it: {why}. Run \
+         that release again, or cancel the instance and deploy the process anew.",
+        el.element().id,
+        el.process.bpmn_process_id,
+        el.process.version
+    );
+    Problem::new(ErrorType::Unknown, message)
+}

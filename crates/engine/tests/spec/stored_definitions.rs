@@ -1,0 +1,197 @@
+//! What was accepted once loads, whatever later releases say of it; and what cannot be run concerns nothing but itself.
+
+use std::sync::Arc;
+
+use skep_engine::state::State;
+use skep_engine::{Engine, NoStreams};
+use skep_model::builder::Bpmn;
+use skep_protocol::batch::BatchWriter;
+use skep_protocol::command::Command;
+use skep_protocol::intent::ProcessIntent;
+use skep_protocol::record::{decode, encode};
+use skep_protocol::value::ProcessValue;
+use skep_protocol::{Document, Key};
+
+use crate::support::*;
+
+/// Puts a PROCESS record into the log, as an earlier release would have written it.
+fn store(rig: &mut Rig, id: &str, xml: &str, elements: &[&str]) {
+    let partition = &mut rig.partitions[0];
+    let key = partition.engine.state.next_key();
+    let value = ProcessValue {
+        bpmn_process_id: id.into(),
+        version: 1,
+        version_tag: None,
+        process_definition_key: key,
+        deployment_key: key,
+        resource_name: "p.bpmn".into(),
+        checksum: Default::default(),
+        resource: xml.as_bytes().to_vec().into(),
+        elements: elements.iter().map(|id| (*id).into()).collect(),
+    };
+    let mut batch = BatchWriter::new(partition.engine.next_position());
+    batch.begin(START);
+    batch.event(key, ProcessIntent::Created, &value);
+    let batch = batch.take().unwrap();
+    partition.engine.apply(&batch).unwrap();
+    partition.twin.apply(&batch).unwrap();
+    assert_eq!(partition.engine.fault(), None);
+}
+
+fn healthy() -> Bpmn {
+    Bpmn::process("healthy")
+        .start("s")
+        .service_task("task", "work")
+        .end("e")
+}
+
+#[track_caller]
+fn assert_healthy(rig: &mut Rig) {
+    let instance = rig.create("healthy", "{}");
+    rig.work("work", "{}");
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn what_a_deployment_would_refuse_today_runs() {
+    // Two flows without condition behind a gateway that chooses.
+    let bpmn = Bpmn::process("p").start("s").exclusive("g").end("e1");
+    let xml = bpmn.from("g").end("e2").xml();
+    let mut rig = Rig::new();
+    let refused = rig.deploy_files(vec![("p.bpmn", xml.clone())]);
+    assert!(rejected(refused).1.contains("without condition"));
+    let elements = ["p", "s", "g", "e1", "e2", "s-g", "g-e1", "g-e2"];
+    store(&mut rig, "p", &xml, &elements);
+    let instance = rig.create("p", "{}");
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn an_element_that_cannot_be_compiled_has_an_incident_when_it_is_reached() {
+    let long = vec!["a"; 300].join(".");
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .service_task("first", "work")
+        .service_task("second", "work")
+        .input("=1", &long)
+        .end("e");
+    let elements = [
+        "p",
+        "s",
+        "first",
+        "second",
+        "e",
+        "s-first",
+        "first-second",
+        "second-e",
+    ];
+    let mut rig = Rig::with(healthy());
+    store(&mut rig, "p", &bpmn.xml(), &elements);
+    let instance = rig.create("p", "{}");
+    rig.work("work", "{}");
+    let incident = rig.incident();
+    assert_eq!((&*incident.kind, &*incident.element), ("UNKNOWN", "second"));
+    assert!(
+        incident.message.contains("has 300 names"),
+        "{}",
+        incident.message
+    );
+    rig.resolve(incident.key).unwrap();
+    assert_eq!(rig.incidents().len(), 1, "again");
+    let process = rig.engine(1).state.processes.latest("p").unwrap().clone();
+    assert_eq!(process.problems().len(), 1);
+    rig.cancel(instance).unwrap();
+    rig.assert_terminated(instance);
+    assert_healthy(&mut rig);
+}
+
+#[test]
+fn a_definition_that_cannot_be_read_is_refused_by_name_and_harms_no_other() {
+    let mut rig = Rig::with(healthy());
+    store(&mut rig, "p", "<damaged", &["p", "s"]);
+    store(&mut rig, "q", &healthy().xml(), &["q"]);
+    store(&mut rig, "r", "", &[]);
+    for id in ["p", "q", "r"] {
+        let (kind, reason) = rejected(rig.send(Rig::creation(id, "{}").into_command()));
+        assert_eq!(kind, "INVALID_STATE");
+        assert!(reason.contains(&format!("('{id}' version 1) cannot be compiled")));
+        let process = rig.engine(1).state.processes.latest(id).unwrap();
+        assert_eq!(process.problems().len(), 1);
+    }
+    rig.deploy(
+        Bpmn::process("caller")
+            .start("s")
+            .call_activity("call", "p")
+            .end("e"),
+    );
+    let instance = rig.create("caller", "{}");
+    assert_eq!(rig.incident().kind, "CALLED_ELEMENT_ERROR");
+    rig.cancel(instance).unwrap();
+    assert_healthy(&mut rig);
+    // Deployed anew, it is another version.
+    rig.deploy(Bpmn::process("p").start("s").end("e"));
+    let instance = rig.create("p", "{}");
+    rig.assert_completed(instance);
+}
+
+/// The definition becomes unreadable while an instance runs, and readable again.
+#[test]
+fn an_instance_waits_with_an_incident_until_its_definition_can_be_read() {
+    let mut rig = Rig::with(healthy());
+    let instance = rig.create("healthy", "{}");
+    let job = rig.job("work");
+    let store = MemoryStore::default();
+    let position = rig.engine(1).next_position();
+    let mut pending = Pending::default();
+    rig.engine(1).state.checkpoint(&mut pending);
+    store.write(pending);
+
+    let resource = change_resource(&store, b"<damaged".to_vec());
+    let mut engine = open(&store, position);
+    let complete = Command::CompleteJob {
+        job_key: job.key,
+        variables: Document::new(),
+    };
+    engine.process(START, None, &complete.into(), &mut NoStreams);
+    let incidents: Vec<Key> = engine.state.incidents.after(Key::NONE).collect();
+    let incident = engine.state.incidents.get(incidents[0]).unwrap();
+    assert!(
+        incident.error_message.contains("cannot run it"),
+        "{}",
+        incident.error_message
+    );
+    let mut pending = Pending::default();
+    engine.state.checkpoint(&mut pending);
+    store.write(pending);
+
+    change_resource(&store, resource);
+    let mut engine = open(&store, engine.next_position());
+    assert!(engine.state.elements.get(instance).is_some());
+    let resolve = Command::ResolveIncident {
+        incident_key: incidents[0],
+    };
+    engine.process(START, None, &resolve.into(), &mut NoStreams);
+    assert!(
+        engine.state.elements.get(instance).is_none(),
+        "it went on to its end"
+    );
+}
+
+fn open(store: &MemoryStore, next_position: u64) -> Engine {
+    let state = State::open(1, Arc::new(store.clone())).unwrap();
+    Engine::new(config(1, 1), state, next_position)
+}
+
+/// Gives the one stored definition another text. Returns the one it had.
+fn change_resource(store: &MemoryStore, resource: Vec<u8>) -> Vec<u8> {
+    const DEFINITIONS: u8 = 1;
+    let mut rows = store.0.lock().unwrap();
+    let mut definitions = rows
+        .iter_mut()
+        .filter(|((table, _), _)| *table == DEFINITIONS);
+    let (_, row) = definitions.next().unwrap();
+    let (mut value, deleted): (ProcessValue, bool) = decode(row).unwrap();
+    let before = std::mem::replace(&mut value.resource, resource.into());
+    *row = encode(&(value, deleted));
+    before.to_vec()
+}

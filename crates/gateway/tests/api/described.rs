@@ -1,0 +1,299 @@
+//! The description and the server agree: bodies made from the schemas, with values at and beyond their bounds, are sent to the
+//! real router, and what the one takes the other takes.
+
+use std::collections::BTreeSet;
+
+use http_body_util::Full;
+use hyper::body::Bytes;
+use hyper::client::conn::http2::SendRequest;
+use serde_json::{Map, Value, json};
+
+use crate::fake::{KEY, start_with};
+use crate::http::{JSON, OPENAPI, http2, request};
+use crate::schema::{differences, resolved};
+
+/// An operation with a JSON body.
+struct Operation {
+    method: String,
+    path: String,
+    schema: &'static Value,
+    required: bool,
+}
+
+fn operations() -> Vec<Operation> {
+    let paths = OPENAPI["paths"].as_object().expect("paths");
+    let mut found = Vec::new();
+    for (path, methods) in paths {
+        for (method, operation) in methods.as_object().expect("methods") {
+            let body = &operation["requestBody"];
+            let Some(schema) = body["content"][JSON].get("schema") else {
+                continue;
+            };
+            found.push(Operation {
+                method: method.to_uppercase(),
+                path: filled_in(path),
+                schema,
+                required: body["required"] == true,
+            });
+        }
+    }
+    found
+}
+
+/// The path with a key for each parameter.
+fn filled_in(path: &str) -> String {
+    let parts = path.split('/').map(|part| match part.starts_with('{') {
+        true => KEY.to_string(),
+        false => part.to_string(),
+    });
+    format!("/v2{}", parts.collect::<Vec<_>>().join("/"))
+}
+
+/// What the parts of a schema say together.
+fn merged(schema: &Value) -> Map<String, Value> {
+    let mut all = resolved(&OPENAPI, schema)
+        .as_object()
+        .expect("a schema")
+        .clone();
+    for part in schema_list(&all, "allOf") {
+        for (name, value) in merged(&part) {
+            all.entry(name).or_insert(value);
+        }
+    }
+    all
+}
+
+fn schema_list(schema: &Map<String, Value>, name: &str) -> Vec<Value> {
+    let list = schema.get(name).and_then(Value::as_array);
+    list.cloned().unwrap_or_default()
+}
+
+fn properties(schema: &Map<String, Value>) -> Map<String, Value> {
+    let found = schema.get("properties").and_then(Value::as_object);
+    found.cloned().unwrap_or_default()
+}
+
+/// A value that fits, with no more than has to be there.
+fn smallest(schema: &Value) -> Value {
+    let all = merged(schema);
+    match all["type"].as_str() {
+        Some("object") => {
+            let properties = properties(&all);
+            let first = schema_list(&all, "anyOf").into_iter().next();
+            let chosen = first.and_then(|part| part.get("required").cloned());
+            let names = schema_list(&all, "required")
+                .into_iter()
+                .chain(chosen.iter().filter_map(Value::as_array).flatten().cloned());
+            let mut object = Map::new();
+            for name in names {
+                let name = name.as_str().expect("a name");
+                object.insert(name.to_string(), some(&properties[name]));
+            }
+            object.into()
+        }
+        _ => some(schema),
+    }
+}
+
+/// A value that fits and is not null.
+fn some(schema: &Value) -> Value {
+    let fits = |value: &Value| !value.is_null() && differences(&OPENAPI, schema, value).is_empty();
+    let object = || merged(schema)["type"] == "object";
+    let candidates = values().into_iter().filter(fits);
+    let found = candidates.into_iter().find(|value| !value.is_object());
+    found.unwrap_or_else(|| match object() {
+        true => smallest(schema),
+        false => panic!("no value fits {schema}"),
+    })
+}
+
+/// Values at and beyond the bounds that schemas can set, and of every type.
+fn values() -> Vec<Value> {
+    let texts = [
+        "a",
+        "",
+        " ",
+        "\t\u{2003}",
+        "0",
+        "-1",
+        "+1",
+        "1.0",
+        "9223372036854775807",
+        "9223372036854775808",
+        "-9223372036854775808",
+        "0000000000000000000000001",
+        "00000000000000000000000001",
+        "<default>",
+        "acme",
+        "PROVIDED",
+        "ASSIGNED",
+        "OTHER",
+        "userTask",
+        "adhocsubprocess",
+        "TERMINATE_PROCESS_INSTANCE",
+        "terminate_process_instance",
+        "Region:eu-1.x_y",
+        "1a",
+        "ä",
+        "a b",
+        "null",
+    ];
+    let long = [100, 101, 256, 257].map(|n| "a".repeat(n));
+    let numbers = [
+        json!(0),
+        json!(1),
+        json!(-1),
+        json!(-2),
+        json!(i32::MAX),
+        json!(i64::from(i32::MAX) + 1),
+        json!(i32::MIN),
+        json!(i64::from(i32::MIN) - 1),
+        json!(i64::MAX),
+        json!(u64::MAX),
+        json!(i64::MIN),
+        json!(1.5),
+        json!(1.0),
+    ];
+    let tags = |n: usize| -> Value { (0..n).map(|i| format!("t{i}")).collect() };
+    let mut all = vec![
+        Value::Null,
+        json!(true),
+        json!(false),
+        json!([]),
+        json!(["a"]),
+        json!(["a", "a"]),
+        json!([null]),
+        json!([1]),
+        json!(["<default>"]),
+        json!(["", "<default>"]),
+        json!([{}]),
+        json!({}),
+        json!({"unknown": 1}),
+        tags(10),
+        tags(11),
+    ];
+    all.extend(texts.map(Value::from));
+    all.extend(long.map(Value::from));
+    all.extend(numbers);
+    all
+}
+
+/// Bodies around one that fits: each property left out, and with each value; the same in objects and lists within.
+fn bodies(schema: &Value) -> Vec<Value> {
+    let all = merged(schema);
+    match all["type"].as_str() {
+        Some("object") => {
+            let base = smallest(schema);
+            let mut found = values();
+            found.push(base.clone());
+            found.push(with(&base, "unknown", json!(1)));
+            for (name, property) in properties(&all) {
+                found.push(without(&base, &name));
+                found.extend(bodies(&property).into_iter().map(|v| with(&base, &name, v)));
+            }
+            found.extend(alternatives(&all, &base));
+            found
+        }
+        Some("array") => {
+            let items = bodies(&all["items"]);
+            let lists = items.into_iter().map(|item| json!([item]));
+            values().into_iter().chain(lists).collect()
+        }
+        _ => values(),
+    }
+}
+
+/// Each of the properties that alternatives ask for as it should be, null or absent.
+fn alternatives(schema: &Map<String, Value>, base: &Value) -> Vec<Value> {
+    let parts = schema_list(schema, "anyOf");
+    let required = parts.iter().filter_map(|part| part["required"].as_array());
+    let names: BTreeSet<&str> = required.flatten().filter_map(Value::as_str).collect();
+    let mut found = Vec::new();
+    if !names.is_empty() {
+        found.push(base.clone());
+    }
+    for name in names {
+        let good = some(&properties(schema)[name]);
+        let each = |body: &Value| {
+            [
+                without(body, name),
+                with(body, name, Value::Null),
+                with(body, name, good.clone()),
+            ]
+        };
+        found = found.iter().flat_map(each).collect();
+    }
+    found
+}
+
+fn with(object: &Value, name: &str, value: Value) -> Value {
+    let mut object = object.clone();
+    object[name] = value;
+    object
+}
+
+fn without(object: &Value, name: &str) -> Value {
+    let mut object = object.clone();
+    object.as_object_mut().expect("an object").remove(name);
+    object
+}
+
+type Client = SendRequest<Full<Bytes>>;
+
+async fn is_taken(
+    client: &mut Client,
+    at: std::net::SocketAddr,
+    operation: &Operation,
+    body: String,
+) -> bool {
+    let request = request(
+        at,
+        &operation.method,
+        &operation.path,
+        Some(JSON),
+        body.into(),
+    );
+    client.ready().await.expect("the connection stays");
+    let answer = client.send_request(request).await.expect("answers");
+    let status = answer.status().as_u16();
+    assert!(matches!(status, 200 | 204 | 400), "{status}");
+    status != 400
+}
+
+#[tokio::test]
+async fn the_server_takes_what_its_description_allows_and_nothing_else() {
+    let gateway = start_with(|config| config.long_polling.enabled = false).await;
+    let mut client = http2(gateway.rest).await;
+    let operations = operations();
+    assert_eq!(operations.len(), 15);
+    let (mut taken, mut refused, mut wrong) = (0, 0, Vec::new());
+    for operation in &operations {
+        let at = format!("{} {}", operation.method, operation.path);
+        if is_taken(&mut client, gateway.rest, operation, String::new()).await == operation.required
+        {
+            wrong.push(format!("{at}: no body"));
+        }
+        for body in bodies(operation.schema) {
+            let differences = differences(&OPENAPI, operation.schema, &body);
+            let is_taken = is_taken(&mut client, gateway.rest, operation, body.to_string()).await;
+            *(if is_taken { &mut taken } else { &mut refused }) += 1;
+            if is_taken != differences.is_empty() {
+                wrong.push(format!(
+                    "{at}: taken: {is_taken}, described: {differences:?}: {body}"
+                ));
+            }
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "{} of {}:\n{}",
+        wrong.len(),
+        taken + refused,
+        wrong.join("\n")
+    );
+    // Both happen, for the test to tell anything.
+    assert!(
+        taken > 500 && refused > 500,
+        "{taken} taken, {refused} refused"
+    );
+}
