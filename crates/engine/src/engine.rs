@@ -173,6 +173,11 @@ impl Engine {
         banning::after_failure(&mut cx, ban)
     }
 
+    /// What fails from here on is not the work of the last instance.
+    pub fn work_ends(&mut self) {
+        self.working_for = Key::NONE;
+    }
+
     /// The instance whose work was done when the engine failed: what it began with, so that leaving the instance alone keeps
     /// the failure from coming again.
     pub fn working_for(&self) -> Option<Key> {

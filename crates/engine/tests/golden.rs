@@ -97,6 +97,8 @@ fn scenario() -> Rig {
     rig.cancel(other).unwrap();
     rig.create("all", r#"{"key":"ef"}"#);
     rig.jobs("work");
+    let banned = rig.create("all", r#"{"key":"banned"}"#);
+    rig.ban(banned).unwrap();
     rig.fate = Box::new(|_| Fate::Lost);
     rig.create("all", r#"{"key":"lost"}"#);
     rig.send_async(Command::PinClock {
@@ -163,7 +165,7 @@ fn an_old_log_applies_to_the_same_state() {
     let tables: std::collections::BTreeSet<u8> = rows.keys().map(|(table, _)| *table).collect();
     assert_eq!(
         Vec::from_iter(tables),
-        [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10],
+        [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 14],
         "every table has a row"
     );
 }

@@ -189,6 +189,8 @@ pub struct Partition {
     outlet: Arc<dyn Outlet>,
     clock: Arc<Clock>,
     commands_in_batch: usize,
+    /// Jobs given back in this batch: if it is lost to a panic nobody else would give them back again.
+    given_back: Vec<(Key, i64)>,
     batch_started: Option<Instant>,
     opened: Instant,
     /// When the log was told to compact itself.
@@ -392,6 +394,7 @@ impl Partition {
             }
             Message::Yield { key, deadline } => {
                 self.work.accepted(Context::Internal);
+                self.given_back.push((key, deadline));
                 self.guarded(None, |core, streams| {
                     core.yield_job(now, key, deadline, streams);
                 })?;

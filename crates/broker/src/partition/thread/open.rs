@@ -78,6 +78,7 @@ pub fn start(
         outlet,
         clock,
         commands_in_batch: 0,
+        given_back: Vec::new(),
         batch_started: None,
         opened,
         compacting: None,
