@@ -3,6 +3,7 @@
 //! Rows are captured when the state is evaluated up to some entry, and reach the store once that entry is committed. Until
 //! then, and while the store writes them, reads find them in [`PendingRows`].
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use std::sync::Arc;
 use parking_lot::RwLock;
 use serde::{Deserialize, Serialize};
 use skep_engine::state::{
-    CheckpointWriter, DeployedProcess, Processes, RowStore, StoreError, Tables,
+    CheckpointWriter, DeployedProcess, EncodeLater, Processes, RowStore, StoreError, Tables,
 };
 use skep_protocol::record::{decode, encode};
 use skep_storage::StorageError;
@@ -41,10 +42,28 @@ impl CheckpointMeta {
     }
 }
 
-type Changes = HashMap<(u8, Vec<u8>), Option<Vec<u8>>>;
+type Changes = HashMap<(u8, Vec<u8>), Pending>;
+
+/// What is to become of a row.
+enum Pending {
+    Deleted,
+    Row(Vec<u8>),
+    /// A large one: encoded where it is needed, which is not the partition's thread.
+    Large(EncodeLater),
+}
+
+impl Pending {
+    fn bytes(&self) -> Option<Cow<'_, [u8]>> {
+        match self {
+            Pending::Deleted => None,
+            Pending::Row(row) => Some(Cow::Borrowed(row)),
+            Pending::Large(encode) => Some(Cow::Owned(encode())),
+        }
+    }
+}
 
 /// Changed rows that the store does not have yet.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct PendingRows(Arc<RwLock<Changes>>);
 
 impl PendingRows {
@@ -67,7 +86,7 @@ impl PendingRows {
         let rows = self.0.read();
         let mut batch = KvBatch::new();
         for ((table, key), row) in rows.iter() {
-            batch.change(*table, key.as_slice(), row.as_deref());
+            batch.change(*table, Cow::Borrowed(key.as_slice()), row.bytes());
         }
         batch.set_meta(encode(&meta));
         kv.commit(batch)
@@ -79,11 +98,21 @@ pub struct Capture<'a>(pub &'a PendingRows);
 
 impl CheckpointWriter for Capture<'_> {
     fn put(&mut self, table: u8, key: &[u8], row: Vec<u8>) {
-        self.0.0.write().insert((table, key.to_vec()), Some(row));
+        self.change(table, key, Pending::Row(row));
+    }
+
+    fn put_later(&mut self, table: u8, key: &[u8], row: EncodeLater) {
+        self.change(table, key, Pending::Large(row));
     }
 
     fn delete(&mut self, table: u8, key: &[u8]) {
-        self.0.0.write().insert((table, key.to_vec()), None);
+        self.change(table, key, Pending::Deleted);
+    }
+}
+
+impl Capture<'_> {
+    fn change(&mut self, table: u8, key: &[u8], row: Pending) {
+        self.0.0.write().insert((table, key.to_vec()), row);
     }
 }
 
@@ -99,7 +128,7 @@ impl RowStore for StoredRows {
         if !pending.is_empty()
             && let Some(row) = pending.get(&(table, key.to_vec()))
         {
-            return Ok(row.clone());
+            return Ok(row.bytes().map(Cow::into_owned));
         }
         drop(pending);
         self.reader

@@ -34,7 +34,7 @@ pub use messages::Messages;
 pub(crate) use names::Names;
 pub use processes::{DeployedProcess, Processes};
 pub use subscriptions::{MessageSubscriptions, ProcessMessageSubscriptions};
-pub use table::{CheckpointWriter, Row, RowStore, StoreError, Table, Tables};
+pub use table::{CheckpointWriter, EncodeLater, Row, RowStore, StoreError, Table, Tables};
 pub use timers::Timers;
 pub use triggers::{Trigger, Triggers};
 pub use variables::{ScopeVariables, Variable, VariableNames};

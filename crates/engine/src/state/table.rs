@@ -12,7 +12,7 @@ use skep_protocol::document::JsonText;
 use skep_protocol::record::{decode, encode};
 
 /// A row of state. The encoding is part of the checkpoint format: change it only with a migration.
-pub trait Row: Serialize + DeserializeOwned {
+pub trait Row: Serialize + DeserializeOwned + Clone + Send + Sync + 'static {
     /// Number of its table in the store; fixed for ever.
     const TABLE: u8;
 
@@ -50,9 +50,20 @@ pub trait RowStore: Send + Sync {
     ) -> Result<(), StoreError>;
 }
 
+/// Encodes a row when it is needed.
+pub type EncodeLater = Arc<dyn Fn() -> Vec<u8> + Send + Sync>;
+
+/// Rows of this weight (bytes) and more are encoded off the partition's thread: copying hundreds of megabytes takes seconds.
+const LARGE: usize = 64 << 10;
+
 /// Receives the changed rows of a checkpoint.
 pub trait CheckpointWriter {
     fn put(&mut self, table: u8, key: &[u8], row: Vec<u8>);
+    /// A large row: to be encoded off the partition's thread. It shares its values with the state, and is what it was when it
+    /// was handed out, whatever becomes of the state.
+    fn put_later(&mut self, table: u8, key: &[u8], row: EncodeLater) {
+        self.put(table, key, row());
+    }
     fn delete(&mut self, table: u8, key: &[u8]);
 }
 
@@ -309,12 +320,19 @@ impl<V: Row> Table<V> {
     pub fn checkpoint(&mut self, out: &mut dyn CheckpointWriter) {
         let (mut stored, mut weight) = (self.stored, 0);
         for (key, slot) in &mut self.rows {
+            let row_weight = slot.row.as_ref().map_or(0, Row::weight);
+            weight += row_weight;
             if slot.dirty {
                 slot.dirty = false;
                 let bytes = key.0.to_be_bytes();
                 match &slot.row {
                     Some(row) => {
-                        out.put(V::TABLE, &bytes, encode(row));
+                        if row_weight >= LARGE {
+                            let row = row.clone();
+                            out.put_later(V::TABLE, &bytes, Arc::new(move || encode(&row)));
+                        } else {
+                            out.put(V::TABLE, &bytes, encode(row));
+                        }
                         stored += usize::from(!slot.stored);
                         slot.stored = true;
                         self.highest_stored = self.highest_stored.max(*key);
@@ -326,7 +344,6 @@ impl<V: Row> Table<V> {
                     }
                 }
             }
-            weight += slot.row.as_ref().map_or(0, Row::weight);
         }
         (self.stored, self.weight) = (stored, weight);
     }

@@ -9,6 +9,7 @@ mod boundary_timer;
 mod budget;
 mod call_activity;
 mod cancel;
+mod checkpoint;
 mod clock;
 mod creation;
 mod cycles;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use skep_engine::state::{CheckpointWriter, RowStore, StoreError};
+use skep_engine::state::{CheckpointWriter, EncodeLater, RowStore, StoreError};
 
 pub type Rows = BTreeMap<(u8, Vec<u8>), Vec<u8>>;
 
@@ -14,8 +14,8 @@ pub struct MemoryStore(pub Arc<Mutex<Rows>>);
 #[derive(Default)]
 pub struct Pending(Vec<Change>);
 
-/// A row that is written, or deleted.
-type Change = ((u8, Vec<u8>), Option<Vec<u8>>);
+/// A row that is written, or deleted. Nothing is encoded before it is written.
+type Change = ((u8, Vec<u8>), Option<EncodeLater>);
 
 impl MemoryStore {
     /// The checkpoint has reached the disk.
@@ -23,7 +23,7 @@ impl MemoryStore {
         let mut rows = self.0.lock().unwrap();
         for (key, row) in checkpoint.0 {
             match row {
-                Some(row) => rows.insert(key, row),
+                Some(row) => rows.insert(key, row()),
                 None => rows.remove(&key),
             };
         }
@@ -37,6 +37,9 @@ impl MemoryStore {
 
 impl CheckpointWriter for Pending {
     fn put(&mut self, table: u8, key: &[u8], row: Vec<u8>) {
+        self.put_later(table, key, Arc::new(move || row.clone()));
+    }
+    fn put_later(&mut self, table: u8, key: &[u8], row: EncodeLater) {
         self.0.push(((table, key.to_vec()), Some(row)));
     }
     fn delete(&mut self, table: u8, key: &[u8]) {

@@ -2,6 +2,8 @@
 
 use super::*;
 
+/// Bytes in flight beyond which put-off work waits.
+const MAX_WORK_INFLIGHT: usize = 2 << 20;
 /// Between two checkpoints that are made because rows fill the memory.
 const CROWDED_PAUSE: Duration = Duration::from_secs(5);
 
@@ -54,12 +56,14 @@ impl Partition {
         Ok(())
     }
 
-    /// Work that earlier commands have left; a partition that stops leaves it to its next start.
+    /// Work that earlier commands have left. A partition that stops leaves it to its next start, and while much is on its way
+    /// to the disk it waits: answers to others stand behind it in the log.
     fn has_work(&self) -> bool {
         self.core.is_leader()
             && !self.core.is_void()
             && !self.stopping
             && self.core.engine().has_work()
+            && self.core.group().uncommitted_bytes() < MAX_WORK_INFLIGHT
     }
 
     /// More work than the limit allows, or a backlog: time-outs would add copies of work in progress.
