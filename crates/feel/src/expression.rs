@@ -13,7 +13,8 @@ pub struct Evaluation {
     pub value: Value,
     /// What failed on the way, at most 100.
     pub warnings: Vec<Warning>,
-    /// The work it took, see [`Limits::STEP_NANOS`](crate::Limits::STEP_NANOS): what to charge a larger budget with.
+    /// The work it took and that of writing the value down, see [`Limits::STEP_NANOS`](crate::Limits::STEP_NANOS): what
+    /// to charge a larger budget with.
     pub steps: u64,
 }
 

@@ -99,6 +99,11 @@ pub(crate) fn walk(value: &Value) -> usize {
     (value.memory() >> 4) as usize
 }
 
+/// Writing a value down as JSON, which the host does.
+pub(crate) fn write(value: &Value) -> u64 {
+    value.heap() >> 4
+}
+
 /// Comparing two values: their types and sizes say how far that can go.
 pub(crate) fn comparison(a: &Value, b: &Value) -> usize {
     match (a, b) {

@@ -262,3 +262,21 @@ fn prices_follow_sizes() {
         }
     }
 }
+
+#[test]
+fn writing_down_a_value_that_shares_its_parts_is_work() {
+    // Every turn doubles the text and costs next to nothing.
+    let doubled = |turns: u32| {
+        let text =
+            format!("for i in 1..{turns} return if i = 1 then [1] else [partial[-1], partial[-1]]");
+        run(&text, &EmptyScope, Limits::default())
+    };
+    let (small, large) = (doubled(4), doubled(14));
+    assert!(large.value.to_json().len() > 100 * small.value.to_json().len());
+    assert!(
+        large.steps > 50 * small.steps,
+        "{} and {}",
+        small.steps,
+        large.steps
+    );
+}

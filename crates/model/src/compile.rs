@@ -117,6 +117,7 @@ pub(crate) fn compile<'x>(
         draft.nodes.push(node);
         draft.broken.push(broken);
     }
+    draft.process.index();
     draft.process.version_tag = zeebe::version_tag::parse(node);
     if let Purpose::Stored(_) = purpose {
         spread_unusable(&mut draft.process, &draft.nodes, &context.indices);
@@ -134,6 +135,7 @@ fn empty_process(node: Node<'_>) -> Process {
         version_tag: None,
         elements: Vec::new(),
         call_activities: Arc::from([]),
+        by_id: HashMap::new(),
     }
 }
 

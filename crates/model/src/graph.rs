@@ -1,5 +1,6 @@
 //! The executable graph of a process: what the engine walks.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use skep_feel::Expression;
@@ -27,6 +28,8 @@ pub struct Process {
     pub elements: Vec<Element>,
     /// Ids of the call activities of all processes of the file, sorted: records name a call activity by its place here.
     pub call_activities: Arc<[Arc<str>]>,
+    /// Elements by their ids: clients name very many of them in one command.
+    pub(crate) by_id: HashMap<Arc<str>, ElementIndex>,
 }
 
 impl Process {
@@ -35,10 +38,13 @@ impl Process {
     }
     /// The element with this BPMN id.
     pub fn find(&self, id: &str) -> Option<ElementIndex> {
-        self.elements
-            .iter()
-            .position(|e| &*e.id == id)
-            .map(|i| ElementIndex(i as u32))
+        self.by_id.get(id).copied()
+    }
+    /// To be called when the elements are complete.
+    pub(crate) fn index(&mut self) {
+        let ids = self.elements.iter().enumerate();
+        let ids = ids.map(|(i, element)| (element.id.clone(), ElementIndex(i as u32)));
+        self.by_id = ids.collect();
     }
     /// Element ids in index order, as they are kept in the PROCESS record so that indices in old logs stay readable.
     pub fn element_ids(&self) -> impl Iterator<Item = &str> {
@@ -57,7 +63,7 @@ impl Process {
             }
             element
         };
-        Process {
+        let mut process = Process {
             id: element_ids
                 .first()
                 .map(String::as_str)
@@ -66,7 +72,10 @@ impl Process {
             version_tag: None,
             call_activities: Arc::from([]),
             elements: element_ids.iter().enumerate().map(element).collect(),
-        }
+            by_id: HashMap::new(),
+        };
+        process.index();
+        process
     }
     /// Elements of a stored definition that this release cannot compile, with the reason.
     pub fn unusable_elements(&self) -> impl Iterator<Item = (&Element, &Arc<str>)> {

@@ -16,7 +16,7 @@ mod deployments;
 mod keys;
 mod normalize;
 mod player;
-mod turns;
+mod settings;
 mod workers;
 mod yaml;
 
@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 
 use commands::Stop;
 use normalize::{Entry, comparable, recorded, rendered};
-use player::Played;
+use player::{AS_RECORDED, Played};
 
 /// Differences of one scenario that are printed when all are played.
 const PRINTED: usize = 8;
@@ -77,13 +77,16 @@ fn lines(entries: Vec<Entry>) -> Vec<String> {
     in_order.map(Entry::line).collect()
 }
 
+/// What every partition has to itself is compared on the first one.
 fn lines_of(played: &Played) -> Vec<String> {
     let records = played.records.iter();
-    lines(records.map(|(step, r)| rendered(*step, r)).collect())
+    let entries = records.map(|(step, r)| (&r["partitionId"] == 1, rendered(*step, r)));
+    let compared = entries.filter(|(first, entry)| *first || entry.is_of_a_message());
+    lines(compared.map(|(_, entry)| entry).collect())
 }
 
 fn judge(folder: &Path) -> Verdict {
-    let played = match catch_unwind(AssertUnwindSafe(|| player::play(folder, None))) {
+    let played = match catch_unwind(AssertUnwindSafe(|| player::play(folder, AS_RECORDED))) {
         Ok(Ok(played)) => played,
         Ok(Err(Stop::NotYet(what))) => return Verdict::NotYet(what),
         Ok(Err(Stop::Deviates(how))) => return Verdict::Deviates(vec![how]),

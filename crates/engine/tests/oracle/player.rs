@@ -25,21 +25,35 @@ pub struct Played {
     pub activated: Vec<(usize, ActivatedJob)>,
 }
 
-/// `turn_steps`: so many steps a command takes before it is put off; `None` for as many as a server allows.
-pub fn play(folder: &Path, turn_steps: Option<u32>) -> Result<Played, Stop> {
+/// What a scenario is played on.
+#[derive(Clone, Copy)]
+pub struct Setting {
+    /// Instances live on the first one, messages on all.
+    pub partitions: u32,
+    /// So many steps a command takes before it is put off; `None` for as many as a server allows.
+    pub turn_steps: Option<u32>,
+}
+
+/// What the scenarios were recorded on.
+pub const AS_RECORDED: Setting = Setting {
+    partitions: 1,
+    turn_steps: None,
+};
+
+pub fn play(folder: &Path, setting: Setting) -> Result<Played, Stop> {
     let text = std::fs::read_to_string(folder.join("steps.yaml")).unwrap();
     let scenario = yaml::read(&text);
     let steps: &[Value] = scenario["steps"].as_array().expect("steps are a list");
     let mut player = Player {
-        rig: Rig::new(),
-        names: RecordNames::new(1),
+        rig: Rig::with_partitions(setting.partitions),
+        names: (1..=setting.partitions).map(RecordNames::new).collect(),
         folder,
         records: Vec::new(),
         played: Played::default(),
         waiting: Vec::new(),
     };
     player.rig.record_batches();
-    if let Some(turn_steps) = turn_steps {
+    if let Some(turn_steps) = setting.turn_steps {
         player.rig.turn_steps(turn_steps);
     }
     for (index, step) in steps.iter().enumerate() {
@@ -51,7 +65,8 @@ pub fn play(folder: &Path, turn_steps: Option<u32>) -> Result<Played, Stop> {
 
 struct Player<'a> {
     rig: Rig,
-    names: RecordNames,
+    /// By partition.
+    names: Vec<RecordNames>,
     folder: &'a Path,
     /// All records so far, as rendered.
     records: Vec<Value>,
@@ -143,18 +158,19 @@ impl Player<'_> {
 
     /// Renders what the step has written.
     fn collect(&mut self, step: usize) {
-        for (_, batch) in std::mem::take(&mut self.rig.batches) {
+        for (partition, batch) in std::mem::take(&mut self.rig.batches) {
+            let names = &mut self.names[partition as usize - 1];
             let records = BatchReader::new(&batch).unwrap().map(Result::unwrap);
             let records: Vec<_> = records.collect();
             for record in &records {
-                self.names.learn(record);
+                names.learn(record);
             }
             for record in &records {
-                let json = render(record, &self.names).unwrap();
+                let json = render(record, names).unwrap();
                 self.records.push(json.clone());
                 self.played.records.push((step, json));
             }
-            self.names.batch_ends();
+            names.batch_ends();
         }
     }
 

@@ -201,6 +201,20 @@ fn they_are_found_in_a_row_that_was_read_back() {
     assert!(row.variables.iter().all(|v| &*v.value == "2"));
 }
 
+/// Ids that a client names are looked up likewise.
+#[test]
+fn a_creation_names_very_many_elements() {
+    let mut bpmn = Bpmn::process("p").start("s").parallel("fork");
+    for i in 0..5_000 {
+        bpmn = bpmn.from("fork").end(name(i));
+    }
+    let mut lone = Lone::with(bpmn);
+    let mut creation = Rig::creation("p", "{}");
+    creation.terminate_after = (0..MANY).map(|i| name(4_000 + i % 2_000)).collect();
+    let created = lone.send(creation.into_command());
+    assert!(matches!(created, Some(Response::ProcessInstanceCreated(_))));
+}
+
 #[test]
 fn an_expression_asks_for_half_of_them() {
     let mut lone = Lone::with(task("work"));

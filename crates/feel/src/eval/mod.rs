@@ -77,13 +77,15 @@ impl<'a> Evaluator<'a> {
     }
 
     pub fn finish(self, value: Value) -> Evaluation {
+        let value = if self.is_stopped() {
+            Value::Null
+        } else {
+            value
+        };
         Evaluation {
-            value: if self.is_stopped() {
-                Value::Null
-            } else {
-                value
-            },
-            steps: self.budget.used(),
+            // A small evaluation can yield a value that holds the same parts many times: its text is long.
+            steps: self.budget.used().saturating_add(prices::write(&value)),
+            value,
             warnings: self.warnings,
         }
     }

@@ -1,5 +1,6 @@
 //! PROCESS_INSTANCE_CREATION CREATE and CREATE_WITH_AWAITING_RESULT.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use skep_model::ElementIndex;
@@ -18,10 +19,13 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &CreateProcessInstance) -> 
     let process = find(cx, &command.process, intent)?;
     let start_at = start_elements(&process, command, intent)?;
     // An element that does not exist never ends: to wait for it is no mistake to the reference either.
+    // Each is asked for whenever an element ends: once is enough.
+    let mut seen = HashSet::new();
     let terminate_after = command.terminate_after.iter();
     let terminate_after = terminate_after
         .filter_map(|id| process.graph.find(id))
         .map(|index| index.0)
+        .filter(|index| seen.insert(*index))
         .collect();
 
     let key = cx.new_key();

@@ -1,0 +1,65 @@
+//! What must not matter: whether work is put off, and on how many partitions messages live. Every scenario whose elements
+//! exist is played again in another setting and compared with the first play.
+
+use crate::player::{AS_RECORDED, Played, Setting, play};
+use crate::{compare, lines_of, scenarios};
+
+/// Here a second command of a partition to itself is ready while the work of the first waits for its next turn: it comes
+/// between, as it should. The records are the same, their order is not.
+const OTHERS_COME_BETWEEN: [&str; 1] = ["message/non-interrupting-boundary-two-buffered"];
+
+/// Plays all scenarios in both settings. Returns the other plays.
+#[track_caller]
+fn same_in(other: Setting) -> Vec<Played> {
+    let (mut plays, mut failures) = (Vec::new(), Vec::new());
+    for (name, folder) in scenarios() {
+        let Ok(first) = play(&folder, AS_RECORDED) else {
+            continue;
+        };
+        let again = play(&folder, other).expect("what was played can be played again");
+        let lines = |played: &Played| {
+            let mut lines = lines_of(played);
+            if OTHERS_COME_BETWEEN.contains(&name.as_str()) {
+                lines.sort();
+            }
+            lines
+        };
+        let differences = compare::differences(&lines(&first), &lines(&again));
+        if !differences.is_empty() || first.answers.len() != again.answers.len() {
+            failures.push(format!("{name}\n    {}", differences.join("\n    ")));
+        }
+        plays.push(again);
+    }
+    assert!(plays.len() >= 80, "{} scenarios were played", plays.len());
+    assert!(
+        failures.is_empty(),
+        "{} scenarios differ (- as recorded, + in the other setting):\n{}",
+        failures.len(),
+        failures.join("\n")
+    );
+    plays
+}
+
+#[test]
+fn work_that_is_put_off_leads_to_the_same_records() {
+    let plays = same_in(Setting {
+        turn_steps: Some(1),
+        ..AS_RECORDED
+    });
+    let records = plays.iter().flat_map(|played| &played.records);
+    let put_off = records.filter(|(_, record)| record["valueType"] == "CONTINUATION");
+    assert!(put_off.count() >= plays.len());
+}
+
+#[test]
+fn messages_on_other_partitions_lead_to_the_same_records() {
+    let plays = same_in(Setting {
+        partitions: 3,
+        ..AS_RECORDED
+    });
+    let records = plays.iter().flat_map(|played| &played.records);
+    let elsewhere = records.filter(|(_, record)| {
+        record["valueType"] == "MESSAGE_SUBSCRIPTION" && record["partitionId"] != 1
+    });
+    assert!(elsewhere.count() > 0);
+}
