@@ -91,10 +91,8 @@ fn check_text(schema: &Value, text: &str, at: &str, found: &mut Vec<String>) {
     if schema["maxLength"].as_u64().is_some_and(|max| length > max) {
         found.push(format!("{at} is longer than {}", schema["maxLength"]));
     }
-    if let Some(pattern) = schema["pattern"].as_str() {
-        if !matches(pattern, text) {
-            found.push(format!("{at} is {text:?}, not like {pattern}"));
-        }
+    if let Some(pattern) = schema["pattern"].as_str().filter(|p| !matches(p, text)) {
+        found.push(format!("{at} is {text:?}, not like {pattern}"));
     }
     if schema["format"] == "int64" && text.parse::<i64>().is_err() {
         found.push(format!("{at} is {text:?}, not a number of 64 bits"));
