@@ -6,7 +6,6 @@
 
 mod support;
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
@@ -132,12 +131,7 @@ fn rows() -> Vec<Vec<Vec<u8>>> {
 }
 
 fn golden_rows() -> store_rows::Rows {
-    let lines = golden("state.txt", rows);
-    let tables: BTreeSet<u8> = lines.iter().map(|line| line[0][0]).collect();
-    // Number 11 was never given.
-    let every: BTreeSet<u8> = (0..=14).filter(|table| *table != 11).collect();
-    assert_eq!(tables, every, "a row of every table");
-    lines
+    golden("state.txt", rows)
         .into_iter()
         .map(|mut line| {
             let row = line.pop().unwrap();
@@ -177,7 +171,7 @@ fn an_old_log_applies_to_the_same_state() {
     let tables: std::collections::BTreeSet<u8> = rows.keys().map(|(table, _)| *table).collect();
     assert_eq!(
         Vec::from_iter(tables),
-        [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 14],
+        [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14],
         "every table has a row"
     );
 }
