@@ -445,7 +445,17 @@ fn finish(cx: &mut Context<'_>) {
     if !cx.new_jobs.is_empty() {
         job::activate::push_new(cx);
     }
+    // What one step may write is bounded where it is written. A batch that the log does not take would end the partition;
+    // a panic costs the command, or the instance that made it.
+    let written = cx.budget.written(cx.out.size());
+    assert!(
+        written <= MAX_TURN_BYTES,
+        "one turn wrote {written} bytes, more than {MAX_TURN_BYTES}"
+    );
 }
+
+/// Bytes of records of one turn: far more than its budget and the largest step (a deployment, 32 MiB) come to.
+const MAX_TURN_BYTES: usize = 64 << 20;
 
 fn dispatch(cx: &mut Context<'_>, command: &Command) -> Outcome {
     match command {

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 
 use super::{Definitions, ElementNames, Started};
@@ -88,11 +89,20 @@ impl Names<'_> {
 
 /// Names with the JSON texts of their values, as an object.
 fn object(variables: &[(Arc<str>, JsonText)]) -> Value {
-    let pairs = variables.iter().map(|(name, text)| {
-        let value = serde_json::from_str(text).unwrap_or(Value::Null);
-        (name.to_string(), value)
-    });
+    let pairs = variables
+        .iter()
+        .map(|(name, text)| (name.to_string(), json_value(text)));
     Value::Object(pairs.collect::<Map<_, _>>())
+}
+
+/// A variable's value. It nests at most [`MAX_DEPTH`] deep, which was checked where it came in; the reader's own limit is lower
+/// and would make null of it.
+///
+/// [`MAX_DEPTH`]: crate::document::MAX_DEPTH
+fn json_value(text: &str) -> Value {
+    let mut reader = serde_json::Deserializer::from_str(text);
+    reader.disable_recursion_limit();
+    Value::deserialize(&mut reader).unwrap_or(Value::Null)
 }
 
 fn process_instance_batch(v: ProcessInstanceBatchValue) -> Value {
@@ -475,5 +485,13 @@ mod tests {
         ] {
             assert_eq!(super::base64(text.as_bytes()), encoded);
         }
+    }
+
+    #[test]
+    fn variables_as_deep_as_they_may_be_are_shown() {
+        let depth = crate::document::MAX_DEPTH as usize;
+        let text = format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
+        let shown = super::object(&[("v".into(), text.as_str().into())]);
+        assert_eq!(shown.to_string(), format!("{{\"v\":{text}}}"));
     }
 }

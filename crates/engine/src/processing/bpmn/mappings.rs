@@ -95,7 +95,10 @@ impl Evaluation {
             MappingSource::Expression(source) => {
                 let result = expression::evaluate(cx, source, self.scope, &self.results)
                     .map_err(|message| Problem::new(ErrorType::IoMappingError, message))?;
-                let json = result.value.to_json();
+                // What does not fit is not written out first.
+                let room = self.most.saturating_sub(self.bytes);
+                let json = result.value.to_json_within(room as u64);
+                let json = json.ok_or_else(|| self.too_large(&mapping.target))?;
                 self.count(&mapping.target, json.len())?;
                 Ok(json.into())
             }
@@ -121,11 +124,15 @@ impl Evaluation {
         if self.bytes <= self.most {
             return Ok(());
         }
+        Err(self.too_large(target))
+    }
+
+    fn too_large(&self, target: &str) -> Problem {
         let message = format!(
-            "Expected the results of the mappings to have at most {} bytes, but with that for '{target}' they have {}. Let \
+            "Expected the results of the mappings to have at most {} bytes, but with that for '{target}' they have more. Let \
              the expressions select less, then resolve the incident.",
-            self.most, self.bytes
+            self.most
         );
-        Err(Problem::new(ErrorType::IoMappingError, message))
+        Problem::new(ErrorType::IoMappingError, message)
     }
 }

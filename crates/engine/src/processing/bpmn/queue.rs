@@ -42,6 +42,11 @@ impl Budget {
         self.steps == 0 || self.evaluation == 0 || batch_bytes >= self.batch_bytes
     }
 
+    /// Bytes of records that this turn has written.
+    pub fn written(&self, batch_bytes: usize) -> usize {
+        batch_bytes.saturating_sub(self.batch_bytes.saturating_sub(BYTES))
+    }
+
     pub fn take_step(&mut self) {
         self.steps = self.steps.saturating_sub(1);
     }

@@ -1,0 +1,347 @@
+//! A partition whose engine panics on purpose: at messages with this name, and at whatever is done for instances of
+//! processes with it.
+
+use skep_model::builder::Bpmn;
+use skep_protocol::command::{
+    ActivateJobs, CreateProcessInstance, Deploy, ProcessRef, PublishMessage, Resource,
+};
+use skep_protocol::service::{Broker as _, PartitionHealth};
+use skep_protocol::{Document, RejectionType};
+
+use super::*;
+use crate::Broker;
+
+const PANICS: &str = "panic";
+
+/// Called before every command in tests of this crate.
+pub fn may_panic(command: &Command) {
+    if matches!(command, Command::PublishMessage(message) if &*message.name == PANICS) {
+        panic!("the engine met a bug");
+    }
+}
+
+/// Called whenever work for an instance begins.
+pub fn may_fail(state: &mut State, instance: Key) {
+    let row = state.elements.get(instance);
+    let definition = row.map(|row| row.process_definition_key);
+    let process = definition.and_then(|key| state.processes.get(key));
+    if process.is_some_and(|process| process.bpmn_process_id.starts_with(PANICS)) {
+        panic!("the engine met a bug in an instance");
+    }
+}
+
+/// A timer of a minute, then a job.
+fn process(id: &str) -> Resource {
+    let bpmn = Bpmn::process(id)
+        .start("s")
+        .catch_duration("timer", "PT1M")
+        .service_task("task", "work")
+        .end("e");
+    Resource {
+        name: format!("{id}.bpmn"),
+        content: bpmn.xml().into(),
+    }
+}
+
+/// Waits for a message.
+fn listener(id: &str) -> Resource {
+    let bpmn = Bpmn::process(id)
+        .start("s")
+        .catch_message("catch", "paid", "=key")
+        .end("e");
+    Resource {
+        name: format!("{id}.bpmn"),
+        content: bpmn.xml().into(),
+    }
+}
+
+async fn create(broker: &Broker, id: &str) -> Key {
+    match try_create(broker, id).await.unwrap() {
+        Response::ProcessInstanceCreated(created) => created.process_instance_key,
+        other => panic!("{other:?}"),
+    }
+}
+
+async fn try_create(broker: &Broker, id: &str) -> Result<Response, Failure> {
+    let command = CreateProcessInstance {
+        process: ProcessRef::Id {
+            bpmn_process_id: id.into(),
+            version: -1,
+        },
+        variables: Document::parse(r#"{"key":"A"}"#).unwrap(),
+        start_instructions: vec![],
+        terminate_after: vec![],
+        tags: vec![],
+        business_id: None,
+        await_result: None,
+    };
+    let command = Command::CreateProcessInstance(command);
+    broker.execute(command.into()).await.result
+}
+
+async fn cancel(broker: &Broker, process_instance_key: Key) -> Failure {
+    let command = Command::CancelProcessInstance {
+        process_instance_key,
+    };
+    broker.execute(command.into()).await.result.unwrap_err()
+}
+
+async fn until(what: &str, condition: impl Fn() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !condition() {
+        assert!(Instant::now() < deadline, "not so: {what}");
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_panics_again_and_again_is_banned_and_the_partition_goes_on() {
+    const MANY: usize = MAX_PANICS + 5;
+    let directory = tempfile::tempdir().unwrap();
+    let broker = open(&directory).await;
+    let deploy = Command::Deploy(Deploy {
+        resources: vec![process(PANICS), process("fine")],
+    });
+    broker.execute(deploy.into()).await.result.unwrap();
+    let mut panicking = Vec::new();
+    for _ in 0..MANY {
+        panicking.push(create(&broker, PANICS).await);
+    }
+    let fine = create(&broker, "fine").await;
+    broker.clock().add(61_000);
+    let status = broker.partitions()[0].status.clone();
+    until("all are banned", || status.banned().len() == MANY).await;
+    let (key, reason) = status.banned()[0].clone();
+    assert_eq!(
+        (key, &*reason),
+        (panicking[0], "the engine met a bug in an instance")
+    );
+    assert_eq!(
+        status.health(),
+        PartitionHealth::Healthy,
+        "{:?}",
+        status.failure()
+    );
+    let activation = ActivateJobs {
+        job_type: "work".into(),
+        worker: "w".into(),
+        timeout: 60_000,
+        max_jobs: 100,
+        fetch_variables: vec![],
+    };
+    let wait = Duration::from_secs(20);
+    let jobs = broker.activate_jobs(activation, wait).await.unwrap();
+    assert_eq!(jobs.len(), 1);
+    assert_eq!(jobs[0].process_instance_key, fine);
+
+    // The end of one is tried, and once is enough.
+    let failure = loop {
+        match cancel(&broker, panicking[0]).await {
+            Failure::Aborted(_) => {}
+            failure => break failure,
+        }
+    };
+    assert!(
+        matches!(&failure, Failure::Internal(text) if text.contains("is banned")),
+        "{failure:?}"
+    );
+    let failure = cancel(&broker, panicking[0]).await;
+    assert!(
+        matches!(&failure, Failure::Rejected(rejection) if rejection.kind == RejectionType::InvalidState),
+        "{failure:?}"
+    );
+    broker.stop();
+    drop(broker);
+    let broker = open(&directory).await;
+    let status = broker.partitions()[0].status.clone();
+    until("they are still banned", || status.banned().len() == MANY).await;
+    publish_for_sure(&broker, "after").await;
+    assert_eq!(status.health(), PartitionHealth::Healthy);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_that_was_given_back_right_before_a_panic_goes_back() {
+    let directory = tempfile::tempdir().unwrap();
+    let broker = open(&directory).await;
+    let bpmn = Bpmn::process("job").start("s").service_task("task", "work");
+    let resource = Resource {
+        name: "job.bpmn".to_string(),
+        content: bpmn.end("e").xml().into(),
+    };
+    let deploy = Command::Deploy(Deploy {
+        resources: vec![resource],
+    });
+    broker.execute(deploy.into()).await.result.unwrap();
+    create(&broker, "job").await;
+    let activation = ActivateJobs {
+        job_type: "work".into(),
+        worker: "w".into(),
+        timeout: 600_000,
+        max_jobs: 1,
+        fetch_variables: vec![],
+    };
+    let activate = |wait| broker.activate_jobs(activation.clone(), wait);
+    let job = activate(Duration::ZERO).await.unwrap()[0].activation();
+    // Both are evaluated in one batch, which is lost.
+    let partition = &broker.partitions()[0];
+    let paused = &partition.status.processing_paused;
+    paused.store(true, Ordering::Relaxed);
+    broker.give_back(vec![job]);
+    let panics = broker.execute(message(PANICS, "").into());
+    paused.store(false, Ordering::Relaxed);
+    partition.inbox.send(Message::Wake);
+    assert!(matches!(panics.await.result, Err(Failure::Internal(_))));
+    let again = activate(Duration::from_secs(20)).await.unwrap();
+    assert_eq!(again[0].key, job.key);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_of_another_partition_that_panics_bans_its_instance() {
+    let directory = tempfile::tempdir().unwrap();
+    let broker = open_with(&directory, 2).await;
+    let deploy = Command::Deploy(Deploy {
+        resources: vec![listener("panic-at-message")],
+    });
+    broker.execute(deploy.into()).await.result.unwrap();
+    // The answer that the subscription is open meets the bug; without a ban it would come again until it is taken.
+    for _ in 0..2 {
+        // The panic that follows may come before the answer.
+        let created = try_create(&broker, "panic-at-message").await;
+        assert!(
+            matches!(&created, Ok(_) | Err(Failure::Aborted(_))),
+            "{created:?}"
+        );
+    }
+    for partition in broker.partitions() {
+        let status = &partition.status;
+        until("its instance is banned", || status.banned().len() == 1).await;
+        assert_eq!(status.health(), PartitionHealth::Healthy);
+    }
+    publish_for_sure(&broker, "after").await;
+}
+
+fn message(name: &str, id: &str) -> Command {
+    Command::PublishMessage(PublishMessage {
+        name: name.into(),
+        correlation_key: "key".into(),
+        time_to_live: 600_000,
+        message_id: id.into(),
+        variables: Document::new(),
+    })
+}
+
+async fn open(directory: &tempfile::TempDir) -> Arc<Broker> {
+    open_with(directory, 1).await
+}
+
+async fn open_with(directory: &tempfile::TempDir, partitions: u32) -> Arc<Broker> {
+    let config = BrokerConfig {
+        partitions,
+        retry_interval: Duration::from_millis(20),
+        directory: directory.path().to_path_buf(),
+        check_interval: Duration::from_millis(20),
+        ..BrokerConfig::default()
+    };
+    let broker = Broker::open(config, Arc::new(Clock::default())).unwrap();
+    while !broker.is_ready() {
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    broker
+}
+
+async fn publish(broker: &Broker, name: &str, id: &str) -> Result<Response, Failure> {
+    broker.execute(message(name, id).into()).await.result
+}
+
+/// Publishes until the partition answers for sure: a rebuild aborts what came in between.
+async fn publish_for_sure(broker: &Broker, id: &str) {
+    loop {
+        match publish(broker, "fine", id).await {
+            Ok(_) => return,
+            // It was carried out, but the answer was lost.
+            Err(Failure::Rejected(_)) => return,
+            Err(Failure::Aborted(_)) => {}
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+}
+
+/// A message id is taken once while the message is buffered: what was acknowledged is refused the second time.
+async fn is_there(broker: &Broker, id: &str) -> bool {
+    matches!(
+        publish(broker, "fine", id).await,
+        Err(Failure::Rejected(rejection)) if rejection.kind == skep_protocol::RejectionType::AlreadyExists
+    )
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_panic_costs_the_command_and_not_the_partition() {
+    let directory = tempfile::tempdir().unwrap();
+    let broker = open(&directory).await;
+    publish_for_sure(&broker, "before").await;
+    let failure = publish(&broker, PANICS, "").await.unwrap_err();
+    assert!(
+        matches!(&failure, Failure::Internal(text) if text.contains("the engine met a bug")),
+        "{failure:?}"
+    );
+    assert!(is_there(&broker, "before").await);
+    publish_for_sure(&broker, "after").await;
+    broker.stop();
+    drop(broker);
+    let broker = open(&directory).await;
+    assert!(is_there(&broker, "before").await && is_there(&broker, "after").await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_acknowledged_around_a_panic_is_there_with_checkpoints_on_their_way() {
+    let directory = tempfile::tempdir().unwrap();
+    let broker = open(&directory).await;
+    for round in 0..5 {
+        let mut writers = Vec::new();
+        for n in 0..20 {
+            let broker = broker.clone();
+            writers.push(tokio::spawn(async move {
+                publish_for_sure(&broker, &format!("{round}-{n}")).await;
+            }));
+        }
+        broker.partitions()[0]
+            .inbox
+            .send(Message::TakeSnapshot(None));
+        let failure = publish(&broker, PANICS, "").await.unwrap_err();
+        assert!(matches!(failure, Failure::Internal(_)), "{failure:?}");
+        for writer in writers {
+            writer.await.unwrap();
+        }
+    }
+    for round in 0..5 {
+        for n in 0..20 {
+            assert!(is_there(&broker, &format!("{round}-{n}")).await);
+        }
+    }
+    broker.stop();
+    drop(broker);
+    let broker = open(&directory).await;
+    assert!(is_there(&broker, "4-19").await && is_there(&broker, "0-0").await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_partition_that_does_nothing_but_panic_stops_and_says_why() {
+    let directory = tempfile::tempdir().unwrap();
+    let broker = open(&directory).await;
+    for _ in 0..=MAX_PANICS {
+        let failure = publish(&broker, PANICS, "").await.unwrap_err();
+        assert!(matches!(failure, Failure::Internal(_)), "{failure:?}");
+    }
+    let failure = loop {
+        match publish(&broker, "fine", "").await.unwrap_err() {
+            // It arrived before the thread had ended.
+            Failure::Aborted(_) => {}
+            failure => break failure,
+        }
+    };
+    assert!(
+        matches!(&failure, Failure::Unavailable(text)
+            if text.starts_with("Partition 1 has stopped: the engine panicked more than 10 times")),
+        "{failure:?}"
+    );
+}
