@@ -60,6 +60,14 @@ async fn hostile_models_hold_nobody_up_with_a_fresh_seed() {
     run(seed, 1 + (seed % 2)).await;
 }
 
+/// Disks of test machines may be nearly full.
+const ROOM: [&str; 4] = [
+    "--set",
+    "camunda.data.primary-storage.disk.free-space.processing=2MB",
+    "--set",
+    "camunda.data.primary-storage.disk.free-space.replication=1MB",
+];
+
 /// Two servers under attack would hold each other up.
 static ONE_AT_A_TIME: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 
@@ -75,6 +83,7 @@ async fn run(seed: u64, partitions: u64) {
     std::fs::create_dir_all(&kept).unwrap();
     let partitions = partitions.to_string();
     let mut arguments = vec!["--partitions", partitions.as_str()];
+    arguments.extend(ROOM);
     if cfg!(debug_assertions) {
         // The time of an evaluation is counted in steps, each of which takes many times as long without optimization.
         arguments.extend(["--set", "camunda.expression.timeout=4ms"]);
