@@ -257,7 +257,7 @@ fn the_expressions_of_one_element_share_what_one_may_take() {
         rig
     };
     assert_eq!(with(1).intents("JOB"), ["CREATED"]);
-    let mut rig = with(60);
+    let rig = with(60);
     assert_eq!(rig.intents("JOB"), Vec::<&str>::new());
     let incident = rig.incident();
     assert_eq!(incident.kind, "IO_MAPPING_ERROR");
