@@ -12,11 +12,16 @@ use super::evaluated::{self, Evaluated};
 use super::{Context, Named, Outcome, reject};
 
 fn eval_context(cx: &Context<'_>) -> EvalContext {
+    let limits = Limits::with_millis(cx.config.expression_timeout);
     EvalContext {
         now_millis: cx.now,
         // Random numbers differ from call to call, and only their results reach the log.
         seed: cx.out.next_position() ^ (cx.now as u64).rotate_left(32),
-        limits: Limits::with_millis(cx.config.expression_timeout),
+        // One element with very many expressions must not take very many times as long as one.
+        limits: Limits {
+            max_steps: limits.max_steps.saturating_sub(cx.budget.evaluated()),
+            ..limits
+        },
         ..EvalContext::default()
     }
 }
@@ -46,6 +51,7 @@ pub(crate) fn evaluate<'e>(
         warnings,
         steps,
     } = expression.evaluate(&named, &eval_context(cx));
+    let others = cx.budget.evaluated();
     cx.budget.take_evaluation(steps);
     let mut evaluated = Evaluated {
         value,
@@ -54,7 +60,16 @@ pub(crate) fn evaluate<'e>(
     };
     match take_failure(&mut evaluated.warnings) {
         None => Ok(evaluated),
-        Some(failure) => Err(why_failed(&evaluated, &failure)),
+        Some(mut failure) => {
+            if failure.code == WarningCode::LimitExceeded && others > 0 {
+                let shared = format!(
+                    " (all expressions of an element may take {} ms together, and those before it took a part)",
+                    cx.config.expression_timeout
+                );
+                failure.message.push_str(&shared);
+            }
+            Err(why_failed(&evaluated, &failure))
+        }
     }
 }
 

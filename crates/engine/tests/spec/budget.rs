@@ -265,3 +265,27 @@ fn pushed_jobs_with_large_variables_leave_in_turns() {
     }
     assert_eq!(pushed, 20);
 }
+
+#[test]
+fn the_expressions_of_one_element_share_what_one_may_take() {
+    let costly = "=count(for i in 1..20000 return i ** 2)";
+    let with = |mappings: usize| {
+        let mut bpmn = Bpmn::process("p").start("s").service_task("t", "work");
+        for i in 0..mappings {
+            bpmn = bpmn.input(costly, &format!("v{i}"));
+        }
+        let mut rig = Rig::with(bpmn.end("e"));
+        rig.create("p", "{}");
+        rig
+    };
+    assert_eq!(with(1).intents("JOB"), ["CREATED"]);
+    let rig = with(60);
+    assert_eq!(rig.intents("JOB"), Vec::<&str>::new());
+    let incident = rig.incident();
+    assert_eq!(incident.kind, "IO_MAPPING_ERROR");
+    assert!(
+        incident.message.contains("together"),
+        "{}",
+        incident.message
+    );
+}

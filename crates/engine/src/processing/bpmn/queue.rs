@@ -21,11 +21,14 @@ pub(crate) struct Budget {
     batch_bytes: usize,
     /// Steps of expressions (see `skep_feel`).
     evaluation: u64,
+    /// Those that the step which is being carried out has taken: all its expressions share what one may take.
+    evaluated: u64,
 }
 
 /// Bytes of records of one turn; a single step may exceed it by what one element may write.
 const BYTES: usize = 1 << 20;
-/// Evaluation steps of one turn, about 2 ms; a single expression may take more, and is the last one of its turn then.
+/// Evaluation steps of one turn, about 2 ms. The expressions of one element may take more (together as much as one of them
+/// may), and are the last ones of their turn then.
 const EVALUATION: u64 = 2_000_000 / Limits::STEP_NANOS;
 
 impl Budget {
@@ -35,6 +38,7 @@ impl Budget {
             steps,
             batch_bytes: batch_bytes.saturating_add(BYTES),
             evaluation: EVALUATION,
+            evaluated: 0,
         }
     }
 
@@ -49,10 +53,17 @@ impl Budget {
 
     pub fn take_step(&mut self) {
         self.steps = self.steps.saturating_sub(1);
+        self.evaluated = 0;
+    }
+
+    /// Evaluation steps that the current step has taken so far.
+    pub fn evaluated(&self) -> u64 {
+        self.evaluated
     }
 
     pub fn take_evaluation(&mut self, steps: u64) {
         self.evaluation = self.evaluation.saturating_sub(steps);
+        self.evaluated = self.evaluated.saturating_add(steps);
     }
 }
 
