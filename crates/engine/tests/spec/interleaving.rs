@@ -227,3 +227,104 @@ fn a_called_process_that_ends_does_not_move_its_banned_caller() {
     rig.cancel(instance).unwrap();
     rig.assert_terminated(instance);
 }
+
+/// Two scopes within each other, each with an error boundary event, and one with a timer.
+fn nested() -> Bpmn {
+    Bpmn::process("p")
+        .start("s")
+        .sub_process("outer", |outer| {
+            outer
+                .start("os")
+                .sub_process("inner", |inner| {
+                    inner
+                        .start("is")
+                        .parallel("fork")
+                        .service_task("a", "a")
+                        .end("ae")
+                        .from("fork")
+                        .service_task("b", "b")
+                        .end("be")
+                })
+                .boundary_error("inner-error", "inner", "inner")
+                .service_task("after-inner", "after")
+                .end("ie")
+                .from("inner")
+                .end("oe")
+        })
+        .boundary_error("outer-error", "outer", "outer")
+        .service_task("after-outer", "after")
+        .end("oee")
+        .from("outer")
+        .boundary_duration("timer", "outer", "PT1M")
+        .end("te")
+        .from("outer")
+        .end("e")
+}
+
+#[test]
+fn of_two_errors_the_outer_wins_wherever_the_second_comes() {
+    for turns in 0..20 {
+        for (first, second) in [("inner", "outer"), ("outer", "inner"), ("inner", "inner")] {
+            let mut rig = Rig::with(nested());
+            let instance = rig.create("p", "{}");
+            let (a, b) = (rig.job("a"), rig.job("b"));
+            slow(&mut rig);
+            rig.throw(&a, first, "{}");
+            for _ in 0..turns {
+                rig.run_work();
+            }
+            if rig.engine(1).state.jobs.get(b.key).is_some() {
+                rig.throw(&b, second, "{}");
+            }
+            if turns % 3 == 0 {
+                let now = rig.now + MINUTE;
+                rig.now = now;
+                rig.partitions[0]
+                    .engine
+                    .run_due(now, false, &mut rig.streams);
+                rig.settle(1);
+            }
+            settle(&mut rig);
+            for job in rig.jobs("after") {
+                rig.complete(&job, "{}");
+            }
+            rig.assert_completed(instance);
+        }
+    }
+}
+
+#[test]
+fn many_forks_at_once_make_progress_and_new_commands_are_served() {
+    const FORKS: usize = 6;
+    let mut bpmn = Bpmn::process("wide").start("s").parallel("fork");
+    for i in 0..80 {
+        bpmn = bpmn.from("fork").service_task(format!("t{i}"), "work");
+        bpmn = bpmn.end(format!("e{i}"));
+    }
+    let mut rig = Rig::with(bpmn);
+    rig.deploy(Bpmn::process("small").start("s").end("e"));
+    rig.turn_steps(10);
+    rig.interrupted = true;
+    let instances: Vec<Key> = (0..FORKS).map(|_| rig.create("wide", "{}")).collect();
+    let mut least = 0;
+    for _ in 0..3 {
+        for _ in 0..FORKS {
+            rig.run_work();
+        }
+        let other = rig.create("small", "{}");
+        rig.run_work();
+        assert!(!rig.completed(other).is_empty());
+        let jobs = |instance: &Key| {
+            let jobs = rig.events("JOB");
+            jobs.filter(|job| job.instance() == *instance).count()
+        };
+        let now = instances.iter().map(jobs).min().unwrap();
+        assert!(now > least, "{now} after {least}");
+        least = now;
+    }
+    settle(&mut rig);
+    for instance in instances {
+        rig.cancel(instance).unwrap();
+    }
+    rig.assert_nothing_left();
+}
