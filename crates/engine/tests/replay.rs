@@ -8,8 +8,9 @@ mod support;
 
 use std::sync::Arc;
 
-use skep_engine::Engine;
 use skep_engine::state::State;
+use skep_engine::{Ban, Engine};
+use skep_model::ElementKind;
 use skep_model::builder::{Bpmn, random};
 use skep_protocol::command::*;
 use skep_protocol::{Document, Key};
@@ -32,7 +33,27 @@ fn called() -> Bpmn {
     Bpmn::process("called")
         .start("cs")
         .service_task("cjob", "job")
+        .exclusive("cchoice")
+        .when("=b = 2")
+        .end_error("cerror", "error")
+        .from("cchoice")
+        .otherwise()
         .end("ce")
+}
+
+/// Ids of elements at which an instance may begin or end.
+fn elements(bpmn: &Bpmn) -> Vec<String> {
+    let process = bpmn.clone().compile();
+    let elements = process.elements.iter().filter(|element| {
+        !matches!(
+            element.kind,
+            ElementKind::Process
+                | ElementKind::SequenceFlow(_)
+                | ElementKind::StartEvent
+                | ElementKind::BoundaryEvent(_)
+        )
+    });
+    elements.map(|element| element.id.to_string()).collect()
 }
 
 /// The follower of one partition: it keeps its rows in a store and only some of them in memory.
@@ -111,7 +132,9 @@ fn run(seed: u64) {
     rig.record_batches();
     rig.deploy(called());
     let size = 4 + random_source.next(30) as usize;
-    rig.deploy(random("random", seed, size));
+    let bpmn = random("random", seed, size);
+    let elements = elements(&bpmn);
+    rig.deploy(bpmn);
     let mut fates = Random(seed ^ 0xfa7e);
     rig.fate = Box::new(move |_| match fates.next(12) {
         0 => Fate::Lost,
@@ -121,8 +144,11 @@ fn run(seed: u64) {
     rig.turn_steps([1, 2, 7, 1000][random_source.next(4) as usize]);
     for _ in 0..40 {
         // Work that is put off may wait while other commands come.
-        rig.interrupted = random_source.next(3) == 0;
-        command(&mut rig, &mut random_source, partitions);
+        rig.interrupted = random_source.next(3) != 0;
+        command(&mut rig, &mut random_source, partitions, &elements);
+        for _ in 0..random_source.next(5) {
+            rig.run_work();
+        }
         let batches = std::mem::take(&mut rig.batches);
         for (partition, batch) in batches {
             followers[partition as usize - 1].apply(&batch);
@@ -145,7 +171,7 @@ fn run(seed: u64) {
     finish(&mut rig, seed);
 }
 
-fn command(rig: &mut Rig, random: &mut Random, partitions: u32) {
+fn command(rig: &mut Rig, random: &mut Random, partitions: u32, elements: &[String]) {
     let b = random.next(4);
     match random.next(12) {
         0 | 1 => {
@@ -155,6 +181,14 @@ fn command(rig: &mut Rig, random: &mut Random, partitions: u32) {
             if random.next(4) == 0 {
                 creation.tags = vec!["t".into()];
             }
+            let mut some = |chosen: &mut Vec<String>| {
+                for _ in 0..random.next(4).saturating_sub(1) {
+                    let index = random.next(elements.len() as u64) as usize;
+                    chosen.push(elements[index].clone());
+                }
+            };
+            some(&mut creation.start_instructions);
+            some(&mut creation.terminate_after);
             rig.send_to(partition, creation.into_command());
         }
         2..=4 => {
@@ -204,11 +238,16 @@ fn command(rig: &mut Rig, random: &mut Random, partitions: u32) {
             }
         }
         10 => {
-            let open: Vec<Key> = rig.open_instances();
+            let mut open: Vec<Key> = rig.open_instances();
+            open.extend(rig.called_instances());
             if let Some(key) = open.get(random.next(open.len().max(1) as u64) as usize) {
-                let _ = match random.next(6) {
-                    0 | 1 => rig.cancel(*key),
-                    2 => rig.ban(*key),
+                let _ = match random.next(9) {
+                    0..=3 => rig.cancel(*key),
+                    4 => rig.ban(*key),
+                    5 => {
+                        fail(rig, *key);
+                        rig.cancel(*key)
+                    }
                     _ => rig.send(Command::SetVariables {
                         element_instance_key: *key,
                         variables: Document::parse(&format!(r#"{{"b":{b}}}"#)).unwrap(),
@@ -244,11 +283,32 @@ fn command(rig: &mut Rig, random: &mut Random, partitions: u32) {
     }
 }
 
+/// The engine fails on this instance.
+fn fail(rig: &mut Rig, instance: Key) {
+    let partition = instance.partition().unwrap();
+    let ban = Ban {
+        process_instance_key: instance,
+        message: "it failed".into(),
+        stacktrace: String::new(),
+    };
+    let now = rig.now;
+    rig.engine(partition).ban(now, &ban);
+    rig.settle(partition);
+}
+
 /// Everything that runs can be brought to an end, and leaves nothing behind.
 fn finish(rig: &mut Rig, seed: u64) {
     rig.fate = Box::new(|_| Fate::Arrives);
     rig.interrupted = false;
     rig.settle(1);
+    let banned = rig.partitions.iter_mut();
+    let banned: Vec<_> = banned
+        .flat_map(|partition| partition.engine.state.banned.list(usize::MAX))
+        .collect();
+    for (key, _) in banned {
+        // What the engine failed on is tried again.
+        let _ = rig.ban(key);
+    }
     for key in rig.open_instances() {
         let _ = rig.cancel(key);
     }

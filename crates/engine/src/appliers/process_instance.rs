@@ -32,11 +32,16 @@ impl Apply<ProcessInstanceValue> for State {
 
 pub(super) fn ended(state: &mut State, key: Key) {
     state.banned.remove(key);
+    let Some(element) = state.elements.remove(key) else {
+        return;
+    };
     // A job whose error was caught goes with its element.
-    if let Some(element) = state.elements.remove(key)
-        && let Some(job_key) = element.job_key.some()
-    {
+    if let Some(job_key) = element.job_key.some() {
         state.jobs.remove(job_key);
+    }
+    // What was to be activated in it never will be: an incident or a ban has held it up.
+    for trigger in element.extra.iter().flat_map(|extra| &extra.triggers) {
+        state.triggers.table.remove(*trigger);
     }
 }
 

@@ -65,7 +65,10 @@ impl Messages {
         if !message.message_id.is_empty() {
             self.by_id.insert(id_of(message), key);
         }
-        self.deadlines.insert((message.deadline, key));
+        // One that is not buffered ends when all that wait have it, which may take several turns.
+        if message.time_to_live > 0 {
+            self.deadlines.insert((message.deadline, key));
+        }
     }
 
     pub fn insert(&mut self, key: Key, value: MessageValue) {

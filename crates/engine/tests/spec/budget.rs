@@ -195,9 +195,8 @@ fn variables_that_are_too_large_for_a_called_process_are_an_incident() {
     rig.assert_completed(instance);
 }
 
-#[test]
-fn a_large_message_for_many_processes_goes_out_in_turns() {
-    let mut rig = Rig::new();
+/// Instances of twelve processes wait for a message.
+fn many_that_catch(rig: &mut Rig) {
     for i in 0..12 {
         let bpmn = Bpmn::process(format!("p{i}"))
             .start("s")
@@ -206,6 +205,12 @@ fn a_large_message_for_many_processes_goes_out_in_turns() {
         rig.deploy(bpmn);
         rig.create(&format!("p{i}"), "{}");
     }
+}
+
+#[test]
+fn a_large_message_for_many_processes_goes_out_in_turns() {
+    let mut rig = Rig::new();
+    many_that_catch(&mut rig);
     let large = format!(r#"{{"large":"{}"}}"#, "x".repeat(600_000));
     let sizes = batches(&mut rig, |rig| {
         rig.publish("m", "k", 0, &large);
@@ -213,6 +218,23 @@ fn a_large_message_for_many_processes_goes_out_in_turns() {
     assert!(*sizes.iter().max().unwrap() < 4_000_000);
     assert_eq!(rig.open_instances(), []);
     assert_eq!(rig.intents("MESSAGE"), ["PUBLISHED", "EXPIRED"]);
+}
+
+#[test]
+fn a_message_that_goes_out_in_turns_does_not_expire_in_between() {
+    let mut rig = Rig::new();
+    many_that_catch(&mut rig);
+    rig.interrupted = true;
+    let large = format!(r#"{{"large":"{}"}}"#, "x".repeat(600_000));
+    rig.publish("m", "k", 0, &large);
+    assert!(!rig.open_instances().is_empty());
+    let now = rig.now;
+    rig.partitions[0]
+        .engine
+        .run_due(now, false, &mut rig.streams);
+    rig.interrupted = false;
+    rig.settle(1);
+    assert_eq!(rig.open_instances(), []);
 }
 
 #[test]

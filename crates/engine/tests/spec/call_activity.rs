@@ -238,3 +238,43 @@ fn a_failing_output_mapping_stops_the_call_activity_until_it_is_mended() {
     assert_eq!(rig.variable(instance, "y").unwrap(), "5");
     rig.assert_completed(instance);
 }
+
+#[test]
+fn a_call_that_was_refused_for_its_size_opens_its_events_once() {
+    let mut rig = Rig::new();
+    rig.deploy(
+        Bpmn::process("child")
+            .start("cs")
+            .service_task("t", "child")
+            .end("ce"),
+    );
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .service_task("t", "work")
+        .call_activity("call", "child")
+        .boundary_duration("timer", "call", "PT1M")
+        .end("late")
+        .from("call")
+        .boundary_message("told", "call", "m", "=\"k\"")
+        .end("other")
+        .from("call")
+        .end("e");
+    rig.deploy(bpmn);
+    let instance = rig.create("p", "{}");
+    let job = rig.job("work");
+    let large = "x".repeat(2_000_000);
+    for i in 0..10 {
+        rig.set_variables(instance, &format!(r#"{{"v{i}":"{large}"}}"#), false);
+    }
+    rig.complete(&job, "{}");
+    let incident = rig.incident();
+    assert_eq!(incident.element, "call");
+    assert_eq!(rig.intents("TIMER"), [""; 0]);
+    for i in 0..10 {
+        rig.set_variables(instance, &format!(r#"{{"v{i}":0}}"#), false);
+    }
+    rig.resolve(incident.key).unwrap();
+    assert_eq!(rig.intents("TIMER"), ["CREATED"]);
+    rig.publish("m", "k", 0, "{}");
+    rig.assert_completed(instance);
+}

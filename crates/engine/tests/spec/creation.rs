@@ -125,6 +125,19 @@ fn start_instructions_choose_where_it_starts() {
 }
 
 #[test]
+fn there_are_at_most_a_thousand_start_instructions() {
+    let mut rig = Rig::with(one("work"));
+    let many = |count| with(|c| c.start_instructions = vec!["task".into(); count]);
+    let before = rig.seen.len();
+    let (kind, reason) = rejected(rig.send(many(1_001).into_command()));
+    assert_eq!(kind, "INVALID_ARGUMENT");
+    assert!(reason.contains("at most 1000"), "{reason}");
+    assert!(rig.seen[before..].iter().all(|record| !record.is_event()));
+    created(&mut rig, many(1_000));
+    assert_eq!(rig.jobs("work").len(), 1_000);
+}
+
+#[test]
 fn start_instructions_are_checked() {
     let (mut rig, ..) = versions();
     for id in ["nothing", "s", "p", "s-task"] {

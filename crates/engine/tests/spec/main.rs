@@ -19,6 +19,7 @@ mod error_event;
 mod exclusive_gateway;
 mod expression;
 mod incidents;
+mod interleaving;
 mod job_push;
 mod jobs;
 mod large_jobs;

@@ -177,6 +177,15 @@ impl Rig {
         open
     }
 
+    /// Instances that a call activity has started, from the log: some may have ended.
+    pub fn called_instances(&self) -> Vec<Key> {
+        self.events("PROCESS_INSTANCE")
+            .filter(|r| r.key == r.instance() && r.intent == "ELEMENT_ACTIVATING")
+            .filter(|r| r.field("parentElementInstanceKey").as_i64() != Some(-1))
+            .map(|r| r.key)
+            .collect()
+    }
+
     /// A rig where this process is deployed.
     pub fn with(bpmn: Bpmn) -> Rig {
         let mut rig = Rig::new();
@@ -610,7 +619,7 @@ impl Rig {
         self.assert_nothing_left();
     }
 
-    /// No instance, job, timer, incident or subscription is left on any partition.
+    /// No instance, job, timer, incident, subscription or work that was put off is left on any partition.
     #[track_caller]
     pub fn assert_nothing_left(&mut self) {
         for partition in &self.partitions {
@@ -628,6 +637,9 @@ impl Rig {
                     "process subscriptions",
                     state.process_subscriptions.table.len(),
                 ),
+                ("triggers", state.triggers.table.len()),
+                ("continuations", state.continuations.len()),
+                ("bans", state.banned.len()),
             ];
             for (what, count) in left {
                 assert_eq!(count, 0, "{what} left behind");

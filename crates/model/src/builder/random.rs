@@ -7,8 +7,8 @@ use super::Bpmn;
 /// It reads the variables `a` and `b` in conditions (numbers from 0 to 3) and writes them in mappings: start it with
 /// both. To come to an end it needs that jobs of the type `job` are completed, some time with `b` = 3 (less repeats
 /// loops), that messages named `message` arrive with the correlation key `key`, that timers of one minute pass, and
-/// that a process with the id `called` can be called. Boundary events wait for the error `error`, for one minute, or
-/// for messages named `other-message`.
+/// that a process with the id `called` can be called. Boundary events wait for the error `error` (which end events throw
+/// too, caught or not), for one minute, or for messages named `other-message`.
 pub fn random(id: impl Into<String>, seed: u64, size: usize) -> Bpmn {
     let mut generator = Generator {
         state: seed,
@@ -56,18 +56,19 @@ impl Generator {
     }
 
     fn block(&mut self, bpmn: Bpmn, depth: usize) -> Bpmn {
-        let kinds = if depth < MAX_DEPTH { 12 } else { 8 };
+        let kinds = if depth < MAX_DEPTH { 14 } else { 9 };
         match self.next(kinds) {
             0 => bpmn.task(self.id("task")),
             1 => bpmn.manual_task(self.id("manual")),
             2 => bpmn.catch_duration(self.id("timer"), "PT1M"),
             3 => bpmn.catch_message(self.id("catch"), "message", "=\"key\""),
             4 => bpmn.receive_task(self.id("receive"), "message", "=\"key\""),
-            5 => bpmn.call_activity(self.id("call"), "called"),
+            5 => self.call_activity(bpmn),
             6 | 7 => self.service_task(bpmn),
-            8 => self.branches(bpmn, depth, true),
-            9 => self.branches(bpmn, depth, false),
-            10 => self.repetition(bpmn, depth),
+            8 => self.exit(bpmn),
+            9 => self.branches(bpmn, depth, true),
+            10 => self.branches(bpmn, depth, false),
+            11 => self.repetition(bpmn, depth),
             _ => self.sub_process(bpmn, depth),
         }
     }
@@ -80,6 +81,25 @@ impl Generator {
             bpmn = bpmn.input(&format!("={number}"), "a").output("=a", "b");
         }
         self.boundary(bpmn, &id)
+    }
+
+    fn call_activity(&mut self, bpmn: Bpmn) -> Bpmn {
+        let id = self.id("call");
+        let bpmn = bpmn.call_activity(&id, "called");
+        self.boundary(bpmn, &id)
+    }
+
+    /// A gateway that may leave the scope by an end event that throws the error or terminates.
+    fn exit(&mut self, bpmn: Bpmn) -> Bpmn {
+        let (choice, end) = (self.id("choice"), self.id("end"));
+        let value = self.next(4);
+        let bpmn = bpmn.exclusive(&choice).when(&format!("=a = {value}"));
+        let bpmn = match self.next(2) {
+            0 => bpmn.end_error(end, "error"),
+            _ => bpmn.end_terminate(end),
+        };
+        let (id, job) = (self.id("task"), "job");
+        bpmn.from(&choice).otherwise().service_task(id, job)
     }
 
     fn sub_process(&mut self, bpmn: Bpmn, depth: usize) -> Bpmn {

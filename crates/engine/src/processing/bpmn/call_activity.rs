@@ -43,7 +43,6 @@ impl ElementBehavior for CallActivity {
                 ),
             ));
         }
-        events::subscribe_boundary_events(cx, el)?;
         let variables: Variables = if called.propagate_all_parent_variables {
             cx.state
                 .elements
@@ -54,6 +53,7 @@ impl ElementBehavior for CallActivity {
             local.map(|v| (v.name.clone(), v.value.clone())).collect()
         };
         check_size(cx, &variables, "called process")?;
+        events::subscribe_boundary_events(cx, el)?;
         lifecycle::activated(cx, el);
 
         let key = cx.new_key();

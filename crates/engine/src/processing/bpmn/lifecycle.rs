@@ -141,6 +141,11 @@ pub(crate) fn finish(cx: &mut Context<'_>, el: &Subject, into: Option<ElementInd
     if ends_instance(cx, el) {
         cx.steps
             .push(Step::Terminate(el.value.process_instance_key));
+        let scope = cx.state.elements.get(el.flow_scope());
+        // One that is terminated already waits for its last child.
+        if scope.is_some_and(|scope| scope.state == ElementState::Terminating) {
+            child_ended(cx, el.flow_scope());
+        }
         return;
     }
     match into {
@@ -195,7 +200,11 @@ fn take_flow(cx: &mut Context<'_>, el: &Subject, flow: ElementIndex) {
         let Some(row) = cx.state.elements.get(scope) else {
             return;
         };
-        if !is_joined(row, target_element, target) {
+        let is_ending = row.is_ending();
+        if is_ending || !is_joined(row, target_element, target) {
+            if is_ending {
+                delete_flow(cx, &el.value, flow.0);
+            }
             child_ended(cx, scope);
             return;
         }
@@ -219,7 +228,8 @@ pub(crate) fn child_ended(cx: &mut Context<'_>, scope: Key) {
     }
     let (state, flows) = (row.state, row.active_flows);
     match state {
-        ElementState::Activated if row.goes_on() => {}
+        // What has interrupted it ends it.
+        ElementState::Activated if row.goes_on() || row.is_interrupted() => {}
         ElementState::Activated if flows == 0 => cx.steps.push(Step::Complete(scope)),
         ElementState::Activated => never_joined(cx, scope),
         ElementState::Terminating => cx.steps.push(Step::Terminated(scope)),
@@ -229,16 +239,21 @@ pub(crate) fn child_ended(cx: &mut Context<'_>, scope: Key) {
 
 /// The process that a call activity waits for has ended, one way or the other. One that completed hands its variables on.
 pub(crate) fn called_ended(cx: &mut Context<'_>, call_activity: Key, handed_on: Variables) {
-    let state = cx.state.elements.get(call_activity).map(|row| row.state);
+    let Some(row) = cx.state.elements.get(call_activity) else {
+        return;
+    };
+    let (state, instance) = (row.state, row.process_instance_key);
     match state {
-        Some(ElementState::Activated) if !handed_on.is_empty() => {
+        // It can only be cancelled.
+        ElementState::Activated if cx.state.banned.contains(instance) => {}
+        ElementState::Activated if !handed_on.is_empty() => {
             if let Some(el) = Subject::load(cx, call_activity) {
                 complete_with(cx, &el, &handed_on, None);
             }
         }
-        Some(ElementState::Activated) => cx.steps.push(Step::Complete(call_activity)),
-        Some(ElementState::Terminating) => cx.steps.push(Step::Terminated(call_activity)),
-        Some(ElementState::Activating | ElementState::Completing) | None => {}
+        ElementState::Activated => cx.steps.push(Step::Complete(call_activity)),
+        ElementState::Terminating => cx.steps.push(Step::Terminated(call_activity)),
+        ElementState::Activating | ElementState::Completing => {}
     }
 }
 
@@ -286,6 +301,10 @@ pub(crate) fn terminate(cx: &mut Context<'_>, key: Key) {
         return;
     };
     if row.state == ElementState::Terminating {
+        // Where the engine failed steps were left out: those inside are told once more.
+        if !cx.state.banned.is_empty() {
+            terminate_inner(cx, &el);
+        }
         return;
     }
     let (job_key, has_extra) = (row.job_key, row.extra.is_some());
@@ -298,8 +317,13 @@ pub(crate) fn terminate(cx: &mut Context<'_>, key: Key) {
         events::unsubscribe(cx, key);
         incidents::resolve_all(cx, key);
     }
-    match behavior_of(&el.element().kind).terminate(cx, &el) {
-        Ending::Now => terminated(cx, key),
+    terminate_inner(cx, &el);
+}
+
+/// The element ends once its children (or the called instance) have.
+fn terminate_inner(cx: &mut Context<'_>, el: &Subject) {
+    match behavior_of(&el.element().kind).terminate(cx, el) {
+        Ending::Now => terminated(cx, el.key),
         Ending::AfterChildren => {}
     }
 }

@@ -14,6 +14,9 @@ use crate::processing::bpmn::{Subject, lifecycle, start_instructions};
 use crate::processing::{Context, Outcome, reject, variable};
 use crate::state::DeployedProcess;
 
+/// Of one creation: all begin in one turn.
+const MAX_START_INSTRUCTIONS: usize = 1_000;
+
 pub(crate) fn process(cx: &mut Context<'_>, command: &CreateProcessInstance) -> Outcome {
     let intent = intent_name(command);
     let process = find(cx, &command.process, intent)?;
@@ -163,6 +166,17 @@ fn start_elements(
             format!(
                 "Expected to create instance of process with none start event, but there is no such event in process '{}'",
                 process.bpmn_process_id
+            ),
+        ));
+    }
+    let count = command.start_instructions.len();
+    if count > MAX_START_INSTRUCTIONS {
+        return Err(reject(
+            RejectionType::InvalidArgument,
+            intent,
+            format!(
+                "Expected to create instance of process with at most {MAX_START_INSTRUCTIONS} start instructions, but there \
+                 are {count}. Create several instances."
             ),
         ));
     }
