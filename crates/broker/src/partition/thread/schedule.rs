@@ -64,6 +64,16 @@ impl Partition {
             && !self.stopping
             && self.core.engine().has_work()
             && self.core.group().uncommitted_bytes() < MAX_WORK_INFLIGHT
+            && !self.is_overfull()
+    }
+
+    /// Rows fill half as much again as they may, and a checkpoint can make room: put-off work, which can make rows without
+    /// end, waits for it.
+    fn is_overfull(&self) -> bool {
+        let share = self.memory_share();
+        let unsaved = self.core.applied() > self.status.checkpoint_index.load(Ordering::Relaxed);
+        self.core.engine().state.resident_bytes() > share + share / 2
+            && (unsaved || self.checkpoint.is_some())
     }
 
     /// More work than the limit allows, or a backlog: time-outs would add copies of work in progress.
@@ -77,8 +87,9 @@ impl Partition {
         self.forget_abandoned();
         self.publish_status();
         // Only rows that are in the store can leave the memory.
-        let crowded = self.core.engine().state.resident_bytes() > self.memory_share()
-            && self.last_checkpoint.elapsed() >= CROWDED_PAUSE;
+        let resident = self.core.engine().state.resident_bytes();
+        let crowded = resident > self.memory_share()
+            && (self.last_checkpoint.elapsed() >= CROWDED_PAUSE || self.is_overfull());
         let due = crowded
             || self.last_checkpoint.elapsed() >= self.config.snapshot_period
             || self.log_bytes_since_checkpoint >= self.config.snapshot_log_bytes;
