@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::compile::Draft;
 use crate::error::Findings;
-use crate::graph::{BoundaryTrigger, ElementIndex, ElementKind};
+use crate::graph::{CatchEvent, ElementIndex, ElementKind};
 
 pub(crate) fn check(draft: &Draft<'_>, activity: ElementIndex, findings: &mut Findings) {
     let element = draft.element(activity);
@@ -17,7 +17,7 @@ pub(crate) fn check(draft: &Draft<'_>, activity: ElementIndex, findings: &mut Fi
             continue;
         };
         match &boundary.event {
-            BoundaryTrigger::Message(message) => {
+            CatchEvent::Message(message) => {
                 if let Some(name) = message.name.as_static()
                     && !messages.insert(name)
                 {
@@ -28,7 +28,7 @@ pub(crate) fn check(draft: &Draft<'_>, activity: ElementIndex, findings: &mut Fi
                     findings.add(draft.node(index), message);
                 }
             }
-            BoundaryTrigger::Error { code } => {
+            CatchEvent::Error { code } => {
                 if !errors.insert(code.as_deref()) {
                     let code = code.as_deref().map_or("all errors".to_string(), |code| {
                         format!("the error code '{code}'")
@@ -40,7 +40,7 @@ pub(crate) fn check(draft: &Draft<'_>, activity: ElementIndex, findings: &mut Fi
                     findings.add(draft.node(index), message);
                 }
             }
-            BoundaryTrigger::Timer(_) => {}
+            _ => {}
         }
     }
 }
