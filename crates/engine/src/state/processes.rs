@@ -7,10 +7,9 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use skep_model::{ElementType, Process};
 use skep_protocol::Key;
-use skep_protocol::record::encode;
 use skep_protocol::value::{PinnedElement, ProcessValue};
 
-use super::table::{CheckpointWriter, Row, StoreError, Tables};
+use super::table::{CheckpointWriter, Row, StoreError, Tables, write_row};
 
 /// A definition with its compiled graph.
 #[derive(Debug)]
@@ -205,7 +204,7 @@ impl Processes {
     pub(crate) fn checkpoint(&mut self, out: &mut dyn CheckpointWriter) {
         for key in self.changed.drain(..) {
             if let Some(row) = self.rows.get(&key) {
-                out.put(Definition::TABLE, &key.0.to_be_bytes(), encode(row));
+                out.put(Definition::TABLE, &key.0.to_be_bytes(), write_row(row));
                 let id = row.value.bpmn_process_id.clone();
                 let version = self
                     .last_versions
@@ -219,7 +218,7 @@ impl Processes {
                 out.put(
                     LastVersion::TABLE,
                     last.bpmn_process_id.as_bytes(),
-                    encode(&last),
+                    write_row(&last),
                 );
             }
         }
@@ -229,7 +228,7 @@ impl Processes {
         for (key, row) in &self.rows {
             all.insert(
                 (Definition::TABLE, key.0.to_be_bytes().to_vec()),
-                encode(row),
+                write_row(row),
             );
         }
         for (id, version) in &self.last_versions {
@@ -237,7 +236,10 @@ impl Processes {
                 bpmn_process_id: id.clone(),
                 version: *version,
             };
-            all.insert((LastVersion::TABLE, id.as_bytes().to_vec()), encode(&last));
+            all.insert(
+                (LastVersion::TABLE, id.as_bytes().to_vec()),
+                write_row(&last),
+            );
         }
     }
 }

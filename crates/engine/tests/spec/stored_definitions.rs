@@ -194,8 +194,8 @@ fn change_resource(store: &MemoryStore, resource: Vec<u8>) -> Vec<u8> {
         .iter_mut()
         .filter(|((table, _), _)| *table == DEFINITIONS);
     let (_, row) = definitions.next().unwrap();
-    let (mut value, deleted): (ProcessValue, bool) = decode(row).unwrap();
+    let (version, mut value, deleted): (u8, ProcessValue, bool) = decode(row).unwrap();
     let before = std::mem::replace(&mut value.resource, resource.into());
-    *row = encode(&(value, deleted));
+    *row = encode(&(version, value, deleted));
     before.to_vec()
 }
