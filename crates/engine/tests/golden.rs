@@ -16,8 +16,9 @@ use skep_engine::state::table::EmptyStore;
 use skep_model::builder::Bpmn;
 use skep_protocol::Key;
 use skep_protocol::command::{Command, Resource};
+use skep_protocol::element_type::ElementType;
 use skep_protocol::record::{decode, encode};
-use skep_protocol::value::{MessageSubscriptionValue, ProcessValue};
+use skep_protocol::value::{MessageSubscriptionValue, PinnedElement, ProcessValue};
 use support::*;
 
 fn path(name: &str) -> PathBuf {
@@ -254,7 +255,12 @@ fn remote_commands() -> Vec<RemoteCommand> {
                 resource_name: "p.bpmn".into(),
                 checksum: vec![1, 2].into(),
                 resource: "<xml/>".into(),
-                elements: vec!["p".into(), "s".into()],
+                elements: [("p", ElementType::Process), ("s", ElementType::StartEvent)]
+                    .map(|(id, element_type)| PinnedElement {
+                        id: id.into(),
+                        element_type,
+                    })
+                    .to_vec(),
             }],
         }),
         distribute(Distributed::ResourceDeletion {

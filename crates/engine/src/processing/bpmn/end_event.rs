@@ -1,6 +1,6 @@
 //! End events: none, error, terminate.
 
-use skep_model::{ElementKind, EndEvent as Definition};
+use skep_model::{ElementKind, ThrowEvent as Definition};
 use skep_protocol::Key;
 use skep_protocol::intent::ProcessInstanceBatchIntent;
 use skep_protocol::value::{ErrorType, ProcessInstanceBatchValue};
