@@ -14,7 +14,7 @@ pub(crate) struct ServiceTask;
 impl ElementBehavior for ServiceTask {
     fn activate(&self, cx: &mut Context<'_>, el: &Subject) -> Result<Next, Problem> {
         let ElementKind::ServiceTask(definition) = &el.element().kind else {
-            return Ok(Next::Complete);
+            return Err(super::wrong_kind(cx, el));
         };
         let job_type = expression::text(cx, &definition.job_type, el.key)?;
         if job_type.is_empty() {
