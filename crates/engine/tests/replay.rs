@@ -49,7 +49,7 @@ fn elements(bpmn: &Bpmn) -> Vec<String> {
             element.kind,
             ElementKind::Process
                 | ElementKind::SequenceFlow(_)
-                | ElementKind::StartEvent
+                | ElementKind::StartEvent(_)
                 | ElementKind::BoundaryEvent(_)
         )
     });

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::continuation::{Activation, ContinuationValue, QueuedStep, Step};
 use crate::document::JsonText;
+use crate::element_type::ElementType;
 use crate::failure::RejectionType;
 use crate::intent::*;
 use crate::key::Key;
@@ -337,8 +338,17 @@ pub struct ProcessValue {
     /// SHA-256 of the resource.
     pub checksum: Bytes,
     pub resource: Bytes,
-    /// Element ids in index order.
-    pub elements: Vec<Arc<str>>,
+    /// In index order.
+    pub elements: Vec<PinnedElement>,
+}
+
+/// How an element is found again when its definition is compiled anew: the body of a multi-instance activity and the activity
+/// inside share their id.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PinnedElement {
+    pub id: Arc<str>,
+    pub element_type: ElementType,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

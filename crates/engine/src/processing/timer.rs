@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use skep_model::timer_value::Cycle;
-use skep_model::{BoundaryTrigger, ElementIndex, ElementKind, TextValue, Timer};
+use skep_model::{CatchEvent, ElementIndex, ElementKind, TextValue, Timer};
 use skep_protocol::intent::{Intent as _, TimerIntent};
 use skep_protocol::value::TimerValue;
 use skep_protocol::{Key, RejectionType, ValueType};
@@ -74,9 +74,9 @@ fn cycle_of(cx: &mut Context<'_>, el: &Subject, fired: &TimerValue) -> Option<Ar
         return None;
     };
     match &event.event {
-        BoundaryTrigger::Timer(Timer::Cycle(TextValue::Static(text))) => Some(text.clone()),
+        CatchEvent::Timer(Timer::Cycle(TextValue::Static(text))) => Some(text.clone()),
         // Timers of version 1 do not bring their text.
-        BoundaryTrigger::Timer(Timer::Cycle(value)) => {
+        CatchEvent::Timer(Timer::Cycle(value)) => {
             expression::temporal_text(cx, value, el.key, "a cycle").ok()
         }
         _ => None,

@@ -36,7 +36,9 @@ pub use messages::Messages;
 pub(crate) use names::Names;
 pub use processes::{DeployedProcess, Processes};
 pub use subscriptions::{MessageSubscriptions, ProcessMessageSubscriptions};
-pub use table::{CheckpointWriter, EncodeLater, Row, RowStore, StoreError, Table, Tables};
+pub use table::{
+    CheckpointWriter, EncodeLater, Row, RowStore, StoreError, Table, Tables, read_row, write_row,
+};
 pub use timers::Timers;
 pub use triggers::{Trigger, Triggers};
 pub use variables::{ScopeVariables, Variable, VariableNames};
@@ -125,11 +127,7 @@ impl State {
     /// Hands every changed row to `out` and marks it clean. The store may be written later, while the state goes on; if it
     /// cannot be written at all the partition must stop, as the changes are not handed out again.
     pub fn checkpoint(&mut self, out: &mut dyn CheckpointWriter) {
-        out.put(
-            Counters::TABLE,
-            &[],
-            skep_protocol::record::encode(&self.counters),
-        );
+        out.put(Counters::TABLE, &[], write_row(&self.counters));
         self.processes.checkpoint(out);
         self.elements.table.checkpoint(out);
         self.jobs.table.checkpoint(out);
@@ -196,10 +194,7 @@ impl State {
     /// Everything, as bytes per row: two states are equal if and only if their dumps are.
     pub fn dump(&self) -> BTreeMap<(u8, Vec<u8>), Vec<u8>> {
         let mut all = self.tables.dump();
-        all.insert(
-            (Counters::TABLE, Vec::new()),
-            skep_protocol::record::encode(&self.counters),
-        );
+        all.insert((Counters::TABLE, Vec::new()), write_row(&self.counters));
         self.processes.dump(&mut all);
         self.elements.table.dump(&mut all);
         self.jobs.table.dump(&mut all);

@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use skep_protocol::Key;
-use skep_protocol::record::decode;
-use skep_protocol::value::{RecordValue, TimerValue};
+use skep_protocol::value::TimerValue;
 
 use super::table::{Row, StoreError, Table, Tables};
 
@@ -15,14 +14,6 @@ pub struct TimerRow(pub TimerValue);
 
 impl Row for TimerRow {
     const TABLE: u8 = 4;
-
-    fn read(bytes: &[u8]) -> Result<TimerRow, String> {
-        // A row of version 1 ends before the last field of version 2, so that it cannot be taken for one.
-        decode(bytes).or_else(|reason| {
-            let earlier = TimerValue::read_earlier(1, bytes);
-            earlier.map(TimerRow).ok_or(reason)
-        })
-    }
 
     fn weight(&self) -> usize {
         size_of::<Self>() + self.0.cycle.len()

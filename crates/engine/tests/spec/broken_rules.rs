@@ -55,6 +55,9 @@ fn an_element_without_its_definition_is_not_passed_over() {
             task.process_definition_key = Key(17);
         }
     });
-    assert!(text.contains("process definition 17 is not known"), "{text}");
+    assert!(
+        text.contains("process definition 17 is not known"),
+        "{text}"
+    );
     assert_eq!(working_for, Some(instance));
 }

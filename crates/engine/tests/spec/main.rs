@@ -34,6 +34,7 @@ mod parallel_gateway;
 mod readable_variables;
 mod receive_task;
 mod record_names;
+mod row_versions;
 mod runaway;
 mod service_task;
 mod stored_definitions;

@@ -42,7 +42,7 @@ mod write;
 
 pub use random::random;
 
-use crate::graph::Process;
+use crate::graph::{ElementType, PinnedElement, Process};
 
 /// A process in the making; see the [module](self).
 #[derive(Clone, Debug)]
@@ -545,6 +545,19 @@ impl Bpmn {
     /// Several processes in one BPMN file.
     pub fn file(processes: impl IntoIterator<Item = Bpmn>) -> String {
         write::file(&processes.into_iter().collect::<Vec<_>>())
+    }
+
+    /// How elements of these ids are pinned: each with the type that it has here, the others being sequence flows.
+    pub fn pin(&self, ids: &[&str]) -> Vec<PinnedElement> {
+        let pin = |id: &&str| PinnedElement {
+            id: (*id).into(),
+            element_type: match self.items.iter().find(|item| item.id == **id) {
+                _ if self.id == **id => ElementType::Process,
+                Some(item) => write::element_type(item.tag),
+                None => ElementType::SequenceFlow,
+            },
+        };
+        ids.iter().map(pin).collect()
     }
 
     /// The executable graph. Panics with the findings if the process is not valid.

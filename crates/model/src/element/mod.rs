@@ -244,6 +244,7 @@ pub(crate) fn parse<'x>(
         Type::ParallelGateway => Some(ElementKind::ParallelGateway),
         Type::SequenceFlow => sequence_flow::parse(node, context),
         Type::CallActivity => call_activity::parse(node, context),
+        _ => None,
     }
 }
 
@@ -265,5 +266,6 @@ pub(crate) fn check(draft: &Draft<'_>, index: ElementIndex, findings: &mut Findi
         | Type::Task
         | Type::CallActivity => {}
         Type::IntermediateCatchEvent | Type::ParallelGateway => {}
+        _ => {}
     }
 }

@@ -5,13 +5,17 @@ use crate::context::Context;
 use crate::element::not_supported_yet;
 use crate::error::Findings;
 use crate::event;
-use crate::graph::{ElementIndex, ElementKind};
+use crate::graph::{ElementIndex, ElementKind, StartEvent};
 use crate::xml::{Node, bpmn_name};
 
 /// At most one event definition; within an embedded sub-process none at all.
 pub(crate) fn parse<'x>(node: Node<'x>, context: &mut Context<'_, 'x>) -> Option<ElementKind> {
     let Some(definition) = event::at_most_one(node, context)? else {
-        return Some(ElementKind::StartEvent);
+        return Some(ElementKind::StartEvent(StartEvent {
+            event: None,
+            interrupting: true,
+            form: None,
+        }));
     };
     let kind = event::kind(definition);
     if node.parent().and_then(bpmn_name) == Some("subProcess") {

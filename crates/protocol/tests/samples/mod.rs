@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use skep_protocol::Key;
 use skep_protocol::document::JsonText;
+use skep_protocol::element_type::ElementType;
 use skep_protocol::value::*;
 
 fn key(counter: u64) -> Key {
@@ -196,6 +197,13 @@ pub fn process_instance_result() -> ProcessInstanceResultValue {
     }
 }
 
+fn pinned(id: &str, element_type: ElementType) -> PinnedElement {
+    PinnedElement {
+        id: id.into(),
+        element_type,
+    }
+}
+
 pub fn process() -> ProcessValue {
     ProcessValue {
         bpmn_process_id: "order".into(),
@@ -206,7 +214,10 @@ pub fn process() -> ProcessValue {
         resource_name: "order.bpmn".into(),
         checksum: vec![1, 2, 3].into(),
         resource: "<xml/>".into(),
-        elements: vec!["order".into(), "start".into()],
+        elements: vec![
+            pinned("order", ElementType::Process),
+            pinned("start", ElementType::StartEvent),
+        ],
     }
 }
 

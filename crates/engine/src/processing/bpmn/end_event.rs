@@ -1,6 +1,6 @@
 //! End events: none, error, terminate.
 
-use skep_model::{ElementKind, EndEvent as Definition};
+use skep_model::{ElementKind, ThrowEvent as Definition};
 use skep_protocol::value::ErrorType;
 
 use super::{ElementBehavior, Next, Problem, Subject, container, error, events, lifecycle};

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use skep_model::timer_value::{Cycle, parse_date, parse_duration};
-use skep_model::{BoundaryTrigger, ElementIndex, ElementKind, MessageCatch, TextValue, Timer};
+use skep_model::{CatchEvent, ElementIndex, ElementKind, MessageCatch, TextValue, Timer};
 use skep_protocol::Key;
 use skep_protocol::intent::{ProcessEventIntent, ProcessMessageSubscriptionIntent, TimerIntent};
 use skep_protocol::value::{
@@ -139,14 +139,14 @@ pub(crate) fn subscribe(
             continue;
         };
         match &event.event {
-            BoundaryTrigger::Timer(definition) => {
+            CatchEvent::Timer(definition) => {
                 waits.push(Wait::Timer(timer(cx, el, *index, definition)?));
             }
-            BoundaryTrigger::Message(definition) => {
+            CatchEvent::Message(definition) => {
                 let wait = message(cx, el, *index, definition, event.interrupting)?;
                 waits.push(Wait::Message(wait));
             }
-            BoundaryTrigger::Error { .. } => {}
+            _ => {}
         }
     }
     check_names(&waits)?;

@@ -126,7 +126,7 @@ pub(crate) fn behavior_of(kind: &ElementKind) -> &'static dyn ElementBehavior {
     match kind {
         ElementKind::Process => &process::Process,
         ElementKind::SubProcess => &sub_process::SubProcess,
-        ElementKind::StartEvent | ElementKind::ManualTask | ElementKind::Task => {
+        ElementKind::StartEvent(_) | ElementKind::ManualTask | ElementKind::Task => {
             &pass_through::PassThrough
         }
         ElementKind::ParallelGateway => &parallel_gateway::ParallelGateway,
@@ -139,6 +139,18 @@ pub(crate) fn behavior_of(kind: &ElementKind) -> &'static dyn ElementBehavior {
         ElementKind::CallActivity(_) => &call_activity::CallActivity,
         ElementKind::ExclusiveGateway { .. } => &exclusive_gateway::ExclusiveGateway,
         ElementKind::Unusable(_) => &unusable::Unusable,
+        // Not built yet, and refused at deployment (`not_yet` in skep-model).
+        ElementKind::EventSubProcess { .. }
+        | ElementKind::AdHocSubProcess(_)
+        | ElementKind::AdHocSubProcessInnerInstance
+        | ElementKind::MultiInstanceBody(_)
+        | ElementKind::IntermediateThrowEvent(_)
+        | ElementKind::SendTask(_)
+        | ElementKind::ScriptTask(_)
+        | ElementKind::BusinessRuleTask(_)
+        | ElementKind::UserTask(_)
+        | ElementKind::InclusiveGateway { .. }
+        | ElementKind::EventBasedGateway { .. } => &unusable::Unusable,
         // A sequence flow is never an instance: it is taken.
         ElementKind::SequenceFlow(_) => &pass_through::PassThrough,
     }

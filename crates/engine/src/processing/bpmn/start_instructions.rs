@@ -21,7 +21,7 @@ pub(crate) fn check(process: &Process, id: &str) -> Result<ElementIndex, String>
     let why_not = match element.kind {
         ElementKind::Process => Some("the process itself"),
         ElementKind::SequenceFlow(_) => Some("a sequence flow"),
-        ElementKind::StartEvent => Some("a start event"),
+        ElementKind::StartEvent(_) => Some("a start event"),
         ElementKind::BoundaryEvent(_) => Some("a boundary event"),
         _ => None,
     };

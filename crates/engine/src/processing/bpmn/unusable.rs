@@ -29,7 +29,7 @@ impl ElementBehavior for Unusable {
 fn problem(el: &Subject) -> Problem {
     let why = match &el.element().kind {
         skep_model::ElementKind::Unusable(reason) => reason,
-        _ => "it cannot be compiled",
+        _ => "it does not support elements of this kind",
     };
     let message = format!(
         "The element '{}' of process '{}' version {} was deployed with another release, and this one cannot run it: {why}. Run \

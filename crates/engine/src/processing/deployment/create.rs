@@ -55,8 +55,13 @@ const MAX_RECORDS_BYTES: usize = 32 << 20;
 
 /// Each new process has a record with the whole resource, and all of them travel to the other partitions.
 fn check_size(cx: &Context<'_>, created: &[ProcessValue]) -> Result<(), Rejection> {
-    let elements =
-        |value: &ProcessValue| value.elements.iter().map(|id| id.len() + 1).sum::<usize>();
+    let elements = |value: &ProcessValue| {
+        value
+            .elements
+            .iter()
+            .map(|element| element.id.len() + 2)
+            .sum::<usize>()
+    };
     let sizes = created
         .iter()
         .map(|value| value.resource.len() + elements(value));
@@ -189,7 +194,7 @@ fn plan(
                 resource_name: resource_name.clone(),
                 checksum: checksum.clone(),
                 resource: resource.content.clone(),
-                elements: process.element_ids().map(Arc::from).collect(),
+                elements: process.pinned_elements().collect(),
             };
             metadata.push(ProcessMetadata {
                 bpmn_process_id: value.bpmn_process_id.clone(),

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use skep_model::ElementKind;
 use skep_protocol::command::ActivateJobs;
 use skep_protocol::document::write_json_object;
 use skep_protocol::intent::JobBatchIntent;
@@ -201,10 +200,8 @@ fn offer(
     let Some(element) = process.graph.elements.get(job.element as usize) else {
         return Offer::Unreadable;
     };
-    let custom_headers = match &element.kind {
-        ElementKind::ServiceTask(definition) => definition.headers_json.clone(),
-        _ => Arc::from("{}"),
-    };
+    let custom_headers = element.headers_json().cloned();
+    let custom_headers = custom_headers.unwrap_or_else(|| Arc::from("{}"));
     let found = cx
         .state
         .elements
