@@ -17,7 +17,7 @@ impl ElementBehavior for CatchEvent {
             | ElementKind::ReceiveTask(message) => {
                 events::Wait::Message(events::message(cx, el, el.index(), message, true)?)
             }
-            _ => return Ok(Next::Complete),
+            _ => return Err(super::wrong_kind(cx, el)),
         };
         events::subscribe(cx, el, Some(own))?;
         lifecycle::activated(cx, el);

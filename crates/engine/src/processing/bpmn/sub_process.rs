@@ -2,8 +2,10 @@
 
 use skep_protocol::value::ErrorType;
 
+use super::container::{self, Container, Rest};
 use super::{
-    ElementBehavior, Ending, Next, Problem, Subject, events, lifecycle, start_instructions, step,
+    ElementBehavior, Ending, Next, Problem, Subject, events, flows, lifecycle, start_instructions,
+    step,
 };
 use crate::processing::Context;
 
@@ -28,6 +30,16 @@ impl ElementBehavior for SubProcess {
     }
 
     fn terminate(&self, cx: &mut Context<'_>, el: &Subject) -> Ending {
-        super::process::terminate_children(cx, el)
+        container::terminate_children(cx, el)
+    }
+
+    fn as_container(&self) -> Option<&'static dyn Container> {
+        Some(&SubProcess)
+    }
+}
+
+impl Container for SubProcess {
+    fn at_rest(&self, cx: &mut Context<'_>, scope: &Subject) -> Rest {
+        flows::at_rest(cx, scope)
     }
 }
