@@ -193,6 +193,11 @@ impl Processes {
         self.by_key.values()
     }
 
+    /// The PROCESS records of all definitions, as secondary storage needs them when the log no longer has them.
+    pub fn records(&self) -> impl Iterator<Item = &ProcessValue> {
+        self.rows.values().map(|row| &row.value)
+    }
+
     pub fn len(&self) -> usize {
         self.by_key.len()
     }

@@ -56,6 +56,8 @@ pub fn start(
         .checkpoint_position
         .store(meta.next_position - 1, Ordering::Relaxed);
 
+    let (secondary, exported) =
+        open_secondary(config, partition, &directory, &engine, log_reader.clone());
     let now = Instant::now();
     let worker = Partition {
         config: config.clone(),
@@ -94,6 +96,7 @@ pub fn start(
         wakers: Vec::new(),
         uncounted: Vec::new(),
         panics: Panics::default(),
+        exported,
         shown_bans: None,
         stopping: false,
     };
@@ -107,6 +110,7 @@ pub fn start(
         inbox: own_inbox,
         status,
         metrics,
+        secondary,
         thread: Mutex::new(Some(thread)),
     }))
 }
