@@ -85,7 +85,11 @@ impl Changes {
     }
 
     pub fn flow(&mut self, process_instance: Key, flow: std::sync::Arc<str>, definition: Key) {
-        if self.flows.insert((process_instance.0, flow), definition.0).is_none() {
+        if self
+            .flows
+            .insert((process_instance.0, flow), definition.0)
+            .is_none()
+        {
             self.len += 1;
         }
     }

@@ -15,6 +15,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use skep_protocol::service::Broker;
+use skep_query::Storage;
 use socket2::{SockRef, TcpKeepalive};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
@@ -50,6 +51,7 @@ impl Gateway {
     pub async fn bind(
         config: GatewayConfig,
         broker: Arc<dyn Broker>,
+        storage: Arc<dyn Storage>,
         metrics: Arc<GatewayMetrics>,
     ) -> io::Result<Gateway> {
         let config = Arc::new(config);
@@ -64,6 +66,7 @@ impl Gateway {
                 protocol,
                 config: Arc::clone(&config),
                 broker: Arc::clone(&broker),
+                storage: Arc::clone(&storage),
                 metrics: Arc::clone(&metrics),
                 gate: Gate::new(&config),
                 stop: stop.clone(),

@@ -73,7 +73,9 @@ pub fn write_value(field: &Field, value: &Value, out: &mut String) {
     match (field.kind, value) {
         (Kind::Json, Value::Text(text)) => out.push_str(text),
         (_, Value::Null) => out.push_str("null"),
-        (Kind::Bool, Value::Int(number)) => out.push_str(if *number != 0 { "true" } else { "false" }),
+        (Kind::Bool, Value::Int(number)) => {
+            out.push_str(if *number != 0 { "true" } else { "false" })
+        }
         (Kind::Key, Value::Int(key)) => {
             let _ = write!(out, "\"{key}\"");
         }

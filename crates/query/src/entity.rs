@@ -102,6 +102,7 @@ pub struct RelatedFilter {
     pub link: &'static str,
     /// The other entity's field that is compared.
     pub field: &'static str,
+    pub ops: Ops,
     pub takes: Takes,
     /// Those of one group must hold for the same row.
     pub group: u8,

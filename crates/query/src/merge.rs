@@ -85,7 +85,11 @@ mod tests {
     }
 
     fn keys(found: &Found) -> Vec<i64> {
-        found.rows.iter().filter_map(|row| row[0].as_int()).collect()
+        found
+            .rows
+            .iter()
+            .filter_map(|row| row[0].as_int())
+            .collect()
     }
 
     #[test]

@@ -158,7 +158,13 @@ fn conditions(
         match at {
             Some(at) if name == "tags" => tags(at, value, &path, &mut found)?,
             Some(at) if !entity.fields[at].ops.is_none() => {
-                for op in ops(&entity.fields[at], value, &path, budget)? {
+                for op in ops(
+                    &entity.fields[at],
+                    entity.fields[at].ops,
+                    value,
+                    &path,
+                    budget,
+                )? {
                     found.push(Condition::Field { field: at, op });
                 }
             }
@@ -236,14 +242,14 @@ fn related(
                 field: column("name"),
                 op: Op::Eq(Value::text(name)),
             });
-            for op in ops(field, value, &format!("{path}.value"), budget)? {
+            for op in ops(field, filter.ops, value, &format!("{path}.value"), budget)? {
                 one.conditions.push(Condition::Field { field: at, op });
             }
             found.push(Condition::Related(Box::new(one)));
         }
         return Ok(());
     }
-    for op in ops(field, value, path, budget)? {
+    for op in ops(field, filter.ops, value, path, budget)? {
         row.conditions.push(Condition::Field { field: at, op });
     }
     let group = groups
@@ -257,7 +263,13 @@ fn related(
 }
 
 /// The operators of one field: a plain value, or an object of them.
-fn ops(field: &Field, value: &Json, path: &str, budget: &mut usize) -> Result<Vec<Op>> {
+fn ops(
+    field: &Field,
+    allowed: Ops,
+    value: &Json,
+    path: &str,
+    budget: &mut usize,
+) -> Result<Vec<Op>> {
     let mut spend = |count: usize| match budget.checked_sub(count) {
         Some(left) => {
             *budget = left;
@@ -271,7 +283,7 @@ fn ops(field: &Field, value: &Json, path: &str, budget: &mut usize) -> Result<Ve
         spend(1)?;
         return Ok(vec![Op::Eq(plain(field, value, path)?)]);
     };
-    if field.ops == Ops::PLAIN {
+    if allowed == Ops::PLAIN {
         return bad(format!(
             "The field '{path}' takes a plain value, no operators."
         ));
@@ -282,10 +294,10 @@ fn ops(field: &Field, value: &Json, path: &str, budget: &mut usize) -> Result<Ve
             continue;
         }
         let path = format!("{path}.{name}");
-        if !field.ops.allows(name) {
+        if !allowed.allows(name) {
             return bad(format!(
                 "The operator '{path}' is not one that this field takes. Those are: {}.",
-                field.ops.names().join(", ")
+                allowed.names().join(", ")
             ));
         }
         let one = |value: &Json| plain(field, value, &path);

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use skep_protocol::Key;
+
 use crate::cursor::Cursor;
 use crate::entity::Entity;
 use crate::value::Value;
@@ -34,6 +36,8 @@ pub enum Condition {
     Field { field: usize, op: Op },
     /// A list of texts (a JSON array) contains this one.
     Contains { field: usize, text: Arc<str> },
+    /// The row belongs to this process or element instance, or to what is inside of it or was called from there.
+    Within { field: usize, key: Key },
     /// A row of another entity exists whose `link` is our key and for which the conditions hold.
     Related(Box<Related>),
 }

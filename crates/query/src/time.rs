@@ -9,7 +9,11 @@ pub fn parse(text: &str) -> Option<i64> {
 
 /// Milliseconds of the epoch in UTC, always with three digits of the second. What lies outside of the calendar is its end.
 pub fn render(millis: i64) -> String {
-    let end = if millis < 0 { Timestamp::MIN } else { Timestamp::MAX };
+    let end = if millis < 0 {
+        Timestamp::MIN
+    } else {
+        Timestamp::MAX
+    };
     let time = Timestamp::from_millisecond(millis).unwrap_or(end);
     time.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
 }
@@ -23,7 +27,10 @@ mod tests {
         assert_eq!(render(0), "1970-01-01T00:00:00.000Z");
         assert_eq!(render(1_700_000_000_123), "2023-11-14T22:13:20.123Z");
         assert_eq!(parse("2023-11-14T22:13:20.123Z"), Some(1_700_000_000_123));
-        assert_eq!(parse("2023-11-14T23:13:20.123+01:00"), Some(1_700_000_000_123));
+        assert_eq!(
+            parse("2023-11-14T23:13:20.123+01:00"),
+            Some(1_700_000_000_123)
+        );
         assert_eq!(parse("2023-11-14"), None);
         render(i64::MAX);
         render(i64::MIN);

@@ -8,8 +8,8 @@ mod open;
 mod panic_place;
 mod panics;
 mod release;
-mod secondary;
 mod schedule;
+mod secondary;
 
 use std::collections::VecDeque;
 use std::path::Path;

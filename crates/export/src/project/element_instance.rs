@@ -48,16 +48,25 @@ fn activating(to: &mut Projection<'_>, record: &Record<'_>, value: &ProcessInsta
         &ELEMENT_INSTANCE,
         record.key,
         [
-            ("processDefinitionId", definition.map_or(Value::Null, |d| Value::Text(d.id.clone()))),
+            (
+                "processDefinitionId",
+                definition.map_or(Value::Null, |d| Value::Text(d.id.clone())),
+            ),
             ("startDate", Value::Int(record.timestamp)),
             ("elementId", id),
             ("elementName", element_name),
-            ("type", word(element.map_or("UNKNOWN", |e| e.element_type.as_str()))),
+            (
+                "type",
+                word(element.map_or("UNKNOWN", |e| e.element_type.as_str())),
+            ),
             ("state", word("ACTIVE")),
             ("hasIncident", Value::from(false)),
             ("tenantId", tenant()),
             ("processInstanceKey", key(value.process_instance_key)),
-            ("rootProcessInstanceKey", key(value.root_process_instance_key)),
+            (
+                "rootProcessInstanceKey",
+                key(value.root_process_instance_key),
+            ),
             ("processDefinitionKey", key(value.process_definition_key)),
             ("elementInstanceScopeKey", key(value.flow_scope_key)),
             ("activeIncidents", Value::Int(0)),
@@ -70,6 +79,7 @@ fn flow_taken(to: &mut Projection<'_>, value: &ProcessInstanceValue) {
     let flow = definition.and_then(|d| Some(d.elements.get(value.element as usize)?.id.clone()));
     if let Some(flow) = flow {
         let definition = value.process_definition_key;
-        to.changes.flow(value.process_instance_key, flow, definition);
+        to.changes
+            .flow(value.process_instance_key, flow, definition);
     }
 }

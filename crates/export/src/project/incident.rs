@@ -42,19 +42,31 @@ fn created(to: &mut Projection<'_>, record: &Record<'_>, value: &IncidentValue) 
         &INCIDENT,
         record.key,
         [
-            ("processDefinitionId", definition.map_or(Value::Null, |d| Value::Text(d.id.clone()))),
+            (
+                "processDefinitionId",
+                definition.map_or(Value::Null, |d| Value::Text(d.id.clone())),
+            ),
             ("errorType", word(value.error_type.as_str())),
             ("errorMessage", Value::Text(value.error_message.clone())),
-            ("elementId", element.map_or(Value::Null, |e| Value::Text(e.id.clone()))),
+            (
+                "elementId",
+                element.map_or(Value::Null, |e| Value::Text(e.id.clone())),
+            ),
             ("creationTime", Value::Int(record.timestamp)),
             ("state", word("ACTIVE")),
             ("tenantId", tenant()),
             ("processDefinitionKey", key(value.process_definition_key)),
             ("processInstanceKey", key(value.process_instance_key)),
-            ("rootProcessInstanceKey", key(value.root_process_instance_key)),
+            (
+                "rootProcessInstanceKey",
+                key(value.root_process_instance_key),
+            ),
             ("elementInstanceKey", key(value.element_instance_key)),
             ("jobKey", key(value.job_key)),
-            ("errorHashCode", Value::Int(hash_code(&value.error_message).into())),
+            (
+                "errorHashCode",
+                Value::Int(hash_code(&value.error_message).into()),
+            ),
         ],
     );
 }
@@ -74,6 +86,9 @@ mod tests {
     fn hash_codes() {
         assert_eq!(hash_code(""), 0);
         assert_eq!(hash_code("hello"), 99_162_322);
-        assert_eq!(hash_code("No more retries left."), hash_code("No more retries left."));
+        assert_eq!(
+            hash_code("No more retries left."),
+            hash_code("No more retries left.")
+        );
     }
 }

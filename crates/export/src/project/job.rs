@@ -46,7 +46,10 @@ pub fn changed(
         Intent::TimedOut => {}
         _ => return Ok(()),
     }
-    let mut columns = [("lastUpdateTime", Value::Int(record.timestamp)), ("state", Value::Null)];
+    let mut columns = [
+        ("lastUpdateTime", Value::Int(record.timestamp)),
+        ("state", Value::Null),
+    ];
     // The states of the API are the names of these events; the others leave it as it is.
     match intent {
         Intent::TimeoutUpdated | Intent::Updated => {
@@ -69,16 +72,28 @@ fn created(to: &mut Projection<'_>, record: &Record<'_>, value: &JobValue) {
         &JOB,
         record.key,
         [
-            ("customHeaders", element.map_or_else(|| word("{}"), |e| Value::Text(e.headers.clone()))),
-            ("elementId", element.map_or(Value::Null, |e| Value::Text(e.id.clone()))),
+            (
+                "customHeaders",
+                element.map_or_else(|| word("{}"), |e| Value::Text(e.headers.clone())),
+            ),
+            (
+                "elementId",
+                element.map_or(Value::Null, |e| Value::Text(e.id.clone())),
+            ),
             ("elementInstanceKey", key(value.element_instance_key)),
             ("hasFailedWithRetriesLeft", Value::from(false)),
             ("kind", word("BPMN_ELEMENT")),
             ("listenerEventType", word("UNSPECIFIED")),
-            ("processDefinitionId", definition.map_or(Value::Null, |d| Value::Text(d.id.clone()))),
+            (
+                "processDefinitionId",
+                definition.map_or(Value::Null, |d| Value::Text(d.id.clone())),
+            ),
             ("processDefinitionKey", key(value.process_definition_key)),
             ("processInstanceKey", key(value.process_instance_key)),
-            ("rootProcessInstanceKey", key(value.root_process_instance_key)),
+            (
+                "rootProcessInstanceKey",
+                key(value.root_process_instance_key),
+            ),
             ("retries", Value::Int(value.retries.into())),
             ("tenantId", tenant()),
             ("type", Value::Text(value.job_type.clone())),

@@ -10,9 +10,9 @@ mod variable;
 use std::sync::Arc;
 
 use skep_protocol::batch::BatchReader;
+use skep_protocol::intent::Intent;
 use skep_protocol::record::{DecodeError, Record, RecordType};
 use skep_protocol::value::RecordValue;
-use skep_protocol::intent::Intent;
 use skep_protocol::{DEFAULT_TENANT, Key, ValueType};
 use skep_query::Value;
 
@@ -94,5 +94,7 @@ fn word(text: &'static str) -> Value {
     thread_local! {
         static WORDS: RefCell<rustc_hash::FxHashMap<&'static str, Arc<str>>> = RefCell::default();
     }
-    Value::Text(WORDS.with_borrow_mut(|words| words.entry(text).or_insert_with(|| text.into()).clone()))
+    Value::Text(
+        WORDS.with_borrow_mut(|words| words.entry(text).or_insert_with(|| text.into()).clone()),
+    )
 }

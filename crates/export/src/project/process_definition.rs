@@ -30,7 +30,10 @@ pub fn changed(
                     ("resourceName", Value::Text(value.resource_name.clone())),
                     ("version", Value::Int(value.version.into())),
                     ("versionTag", name(value.version_tag.as_ref())),
-                    ("processDefinitionId", Value::Text(value.bpmn_process_id.clone())),
+                    (
+                        "processDefinitionId",
+                        Value::Text(value.bpmn_process_id.clone()),
+                    ),
                     ("tenantId", tenant()),
                     ("hasStartForm", Value::from(definition.has_start_form)),
                     ("state", word("ACTIVE")),
@@ -39,7 +42,8 @@ pub fn changed(
                 ],
             );
             let body = skep_protocol::record::encode(value);
-            to.changes.definition(key, value.bpmn_process_id.clone(), body);
+            to.changes
+                .definition(key, value.bpmn_process_id.clone(), body);
         }
         Intent::Deleted => {
             let deleted = [("state", word("DELETED"))];

@@ -36,23 +36,39 @@ pub fn lifecycle(
 fn activating(to: &mut Projection<'_>, record: &Record<'_>, value: &ProcessInstanceValue) {
     let definition = to.definition(value.process_definition_key);
     let definition = definition.as_deref();
-    let of = |text: fn(&crate::definitions::Definition) -> Value| definition.map_or(Value::Null, text);
+    let of =
+        |text: fn(&crate::definitions::Definition) -> Value| definition.map_or(Value::Null, text);
     to.changes.set(
         &PROCESS_INSTANCE,
         record.key,
         [
             ("processDefinitionId", of(|d| Value::Text(d.id.clone()))),
             ("processDefinitionName", of(|d| name(d.name.as_ref()))),
-            ("processDefinitionVersion", of(|d| Value::Int(d.version.into()))),
-            ("processDefinitionVersionTag", of(|d| name(d.version_tag.as_ref()))),
+            (
+                "processDefinitionVersion",
+                of(|d| Value::Int(d.version.into())),
+            ),
+            (
+                "processDefinitionVersionTag",
+                of(|d| name(d.version_tag.as_ref())),
+            ),
             ("startDate", Value::Int(record.timestamp)),
             ("state", word("ACTIVE")),
             ("hasIncident", Value::from(false)),
             ("tenantId", tenant()),
             ("processDefinitionKey", key(value.process_definition_key)),
-            ("parentProcessInstanceKey", key(value.parent_process_instance_key)),
-            ("parentElementInstanceKey", key(value.parent_element_instance_key)),
-            ("rootProcessInstanceKey", key(value.root_process_instance_key)),
+            (
+                "parentProcessInstanceKey",
+                key(value.parent_process_instance_key),
+            ),
+            (
+                "parentElementInstanceKey",
+                key(value.parent_element_instance_key),
+            ),
+            (
+                "rootProcessInstanceKey",
+                key(value.root_process_instance_key),
+            ),
             ("activeIncidents", Value::Int(0)),
         ],
     );
@@ -67,12 +83,16 @@ pub fn created(
         return Ok(());
     }
     let tags: Vec<String> = value.tags.iter().map(|tag| json_text(tag)).collect();
-    let business_id = value.business_id.as_deref().map_or(Value::Null, Value::text);
+    let business_id = value
+        .business_id
+        .as_deref()
+        .map_or(Value::Null, Value::text);
     let columns = [
         ("tags", Value::text(&format!("[{}]", tags.join(",")))),
         ("businessId", business_id),
     ];
-    to.changes.set(&PROCESS_INSTANCE, value.process_instance_key, columns);
+    to.changes
+        .set(&PROCESS_INSTANCE, value.process_instance_key, columns);
     Ok(())
 }
 

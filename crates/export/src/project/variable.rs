@@ -26,7 +26,10 @@ pub fn changed(
             ("isTruncated", Value::from(is_long)),
             ("scopeKey", key(value.scope_key)),
             ("processInstanceKey", key(value.process_instance_key)),
-            ("rootProcessInstanceKey", key(value.root_process_instance_key)),
+            (
+                "rootProcessInstanceKey",
+                key(value.root_process_instance_key),
+            ),
         ],
     );
     Ok(())
@@ -68,7 +71,10 @@ mod tests {
 
     #[test]
     fn white_space_goes_but_for_that_inside_of_texts() {
-        assert_eq!(compact("{ \"a b\" : [1 , \"\\\" \" ] }\n"), r#"{"a b":[1,"\" "]}"#);
+        assert_eq!(
+            compact("{ \"a b\" : [1 , \"\\\" \" ] }\n"),
+            r#"{"a b":[1,"\" "]}"#
+        );
         assert!(matches!(compact(r#""a b""#), Cow::Borrowed(_)));
     }
 }

@@ -11,10 +11,16 @@ const FORMAT: i64 = 1;
 /// Makes the tables of a new file, or checks that the file is one of ours.
 pub fn prepare(connection: &Connection, place: &Place) -> Result<(), SqliteError> {
     let at = |e| place.error(e);
-    connection.pragma_update(None, "journal_mode", "WAL").map_err(at)?;
+    connection
+        .pragma_update(None, "journal_mode", "WAL")
+        .map_err(at)?;
     // The file survives the end of the process at any time; what a power cut takes from it the log still has (see `Writer::sync`).
-    connection.pragma_update(None, "synchronous", "NORMAL").map_err(at)?;
-    connection.pragma_update(None, "wal_autocheckpoint", 0).map_err(at)?;
+    connection
+        .pragma_update(None, "synchronous", "NORMAL")
+        .map_err(at)?;
+    connection
+        .pragma_update(None, "wal_autocheckpoint", 0)
+        .map_err(at)?;
     connection
         .pragma_update(None, "journal_size_limit", 64 << 20)
         .map_err(at)?;

@@ -115,6 +115,14 @@ fn one(sql: &mut Sql, table: &str, entity: &Entity, condition: &Condition) {
             sql.bind(&Value::Text(text.clone()));
             sql.push(")");
         }
+        Condition::Within { field, key } => {
+            let name = entity.fields[*field].name;
+            sql.push(&format!(
+                "{table}.\"{name}\" IN (WITH RECURSIVE inside(key) AS (SELECT "
+            ));
+            sql.bind(&Value::Int(key.0));
+            sql.push(WITHIN);
+        }
         Condition::Related(related) => {
             sql.push(&format!(
                 "{table}.\"{}\" IN (SELECT r.\"{}\" FROM {} r WHERE 1",
@@ -127,6 +135,12 @@ fn one(sql: &mut Sql, table: &str, entity: &Entity, condition: &Condition) {
         }
     }
 }
+
+/// Scopes have elements, and call activities have process instances, in the same partition.
+const WITHIN: &str = "
+    UNION SELECT e.elementInstanceKey FROM element_instance e, inside WHERE e.elementInstanceScopeKey = inside.key
+    UNION SELECT p.processInstanceKey FROM process_instance p, inside WHERE p.parentElementInstanceKey = inside.key)
+    SELECT key FROM inside)";
 
 fn operator(sql: &mut Sql, column: &str, op: &Op) {
     let mut compare = |operator: &str, value: &Value| {

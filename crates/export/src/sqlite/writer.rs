@@ -47,17 +47,15 @@ impl Writer {
     }
 
     pub fn position(&self) -> Result<Position, SqliteError> {
-        let read = self.connection.query_row(
-            "SELECT entry, record, timestamp FROM position",
-            [],
-            |row| {
-                Ok(Position {
-                    entry: row.get::<_, i64>(0)?.cast_unsigned(),
-                    record: row.get::<_, i64>(1)?.cast_unsigned(),
-                    timestamp: row.get(2)?,
-                })
-            },
-        );
+        let read =
+            self.connection
+                .query_row("SELECT entry, record, timestamp FROM position", [], |row| {
+                    Ok(Position {
+                        entry: row.get::<_, i64>(0)?.cast_unsigned(),
+                        record: row.get::<_, i64>(1)?.cast_unsigned(),
+                        timestamp: row.get(2)?,
+                    })
+                });
         read.map_err(|e| self.place.error(e))
     }
 
@@ -234,9 +232,7 @@ fn others(transaction: &Transaction<'_>, changes: &Changes) -> rusqlite::Result<
 fn incident(transaction: &Transaction<'_>, delta: &IncidentDelta) -> rusqlite::Result<()> {
     let own = (delta.delta > 0).then_some(delta.incident_key.0);
     transaction
-        .prepare_cached(
-            "UPDATE element_instance SET incidentKey = ? WHERE elementInstanceKey = ?",
-        )?
+        .prepare_cached("UPDATE element_instance SET incidentKey = ? WHERE elementInstanceKey = ?")?
         .execute(params![own, delta.element_instance_key.0])?;
     // The scope of an element that stands in the process itself is the process instance.
     let mut scope = Some(delta.element_instance_key.0);

@@ -108,8 +108,10 @@ impl<L: CommittedLog> Exporter<L> {
             };
             let key = value.process_definition_key;
             if self.definitions.get(key, &self.writer).is_none() {
-                self.definitions.insert(key, Arc::new(Definition::new(&value)));
-                self.changes.definition(key, value.bpmn_process_id.clone(), body.to_vec());
+                self.definitions
+                    .insert(key, Arc::new(Definition::new(&value)));
+                self.changes
+                    .definition(key, value.bpmn_process_id.clone(), body.to_vec());
             }
         }
     }
@@ -145,7 +147,9 @@ impl<L: CommittedLog> Exporter<L> {
         let demanded = self.freshness.take_demand();
         let went = self.take_in()?;
         let caught_up = self.read.entry >= self.progress.committed();
-        let age = self.window_began.map_or(Duration::ZERO, |began| began.elapsed());
+        let age = self
+            .window_began
+            .map_or(Duration::ZERO, |began| began.elapsed());
         let is_full = self.changes.len() >= MAX_ROWS || self.changes.bytes() >= MAX_BYTES;
         let due = is_full || age >= self.config.window || (caught_up && (demanded || stopping));
         if due && self.read != self.flushed {
@@ -226,7 +230,9 @@ impl<L: CommittedLog> Exporter<L> {
         self.changes = Changes::default();
         self.flushed = self.read;
         self.window_began = None;
-        self.status.exported.store(self.flushed.record, Ordering::Relaxed);
+        self.status
+            .exported
+            .store(self.flushed.record, Ordering::Relaxed);
         self.freshness.advance(self.flushed);
         if self.rows_since_sync >= SYNC_ROWS {
             self.sync()?;
@@ -251,12 +257,18 @@ impl<L: CommittedLog> Exporter<L> {
         }
         let now = Instant::now();
         if now >= self.next_forget {
-            let today = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            let today = SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .unwrap_or_default();
             let before = today.saturating_sub(self.config.history_ttl).as_millis();
             let before = i64::try_from(before).unwrap_or(i64::MAX);
             let forgotten = self.writer.forget(before, FORGET_SLICE)?;
             // With a whole slice there are more, and nothing else is to do.
-            let pause = if forgotten == FORGET_SLICE { Duration::ZERO } else { FORGET_EVERY };
+            let pause = if forgotten == FORGET_SLICE {
+                Duration::ZERO
+            } else {
+                FORGET_EVERY
+            };
             self.next_forget = now + pause;
         }
         Ok(())

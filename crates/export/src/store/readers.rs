@@ -32,7 +32,9 @@ impl Readers {
             let thread = std::thread::Builder::new().name(format!("query-{partition}"));
             match thread.spawn(work) {
                 Ok(thread) => threads.push(thread),
-                Err(error) => tracing::error!(partition, %error, "a thread for queries cannot start"),
+                Err(error) => {
+                    tracing::error!(partition, %error, "a thread for queries cannot start")
+                }
             }
         }
         Ok(Readers {

@@ -57,6 +57,7 @@ pub static ELEMENT_INSTANCE: Entity = Entity {
     related: &[],
     indices: &[
         &["processInstanceKey"],
+        &["elementInstanceScopeKey"],
         &["processDefinitionKey", "elementId", "state"],
     ],
     everywhere: false,

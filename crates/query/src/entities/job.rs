@@ -47,12 +47,7 @@ pub static JOB: Entity = Entity {
         Field::new("hasFailedWithRetriesLeft", Kind::Bool, Ops::PLAIN).sortable(),
         Field::new("isDenied", Kind::Bool, Ops::PLAIN).sortable(),
         Field::new("kind", Kind::Enum(KINDS), Ops::ENUM).sortable(),
-        Field::new(
-            "listenerEventType",
-            Kind::Enum(LISTENER_EVENTS),
-            Ops::ENUM,
-        )
-        .sortable(),
+        Field::new("listenerEventType", Kind::Enum(LISTENER_EVENTS), Ops::ENUM).sortable(),
         Field::new("processDefinitionId", Kind::Text, Ops::TEXT).sortable(),
         Field::new("processDefinitionKey", Kind::Key, Ops::KEY).sortable(),
         Field::new("processInstanceKey", Kind::Key, Ops::KEY).sortable(),

@@ -93,12 +93,18 @@ pub fn open_secondary(
     match opened {
         Ok(store) => {
             let needs = Needs::NotDurable(store.status().clone());
-            (Secondary::Open(Arc::new(store)), Exported { progress, needs })
+            (
+                Secondary::Open(Arc::new(store)),
+                Exported { progress, needs },
+            )
         }
         Err(error) => {
             tracing::error!(partition, %error, "secondary storage cannot be opened; nothing can be searched");
             let needs = Needs::All;
-            (Secondary::Broken(error.to_string()), Exported { progress, needs })
+            (
+                Secondary::Broken(error.to_string()),
+                Exported { progress, needs },
+            )
         }
     }
 }
