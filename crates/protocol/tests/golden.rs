@@ -100,6 +100,7 @@ macro_rules! all_samples {
             process_message_subscription,
             job_batch,
             timer,
+            message_start_event_subscription,
             variable,
             variable_document,
             process_instance_creation,
@@ -225,6 +226,10 @@ const FIELDS: &[(&str, &str)] = &[
     (
         "MESSAGE",
         "correlationKey deadline messageId name tenantId timeToLive variables",
+    ),
+    (
+        "MESSAGE_START_EVENT_SUBSCRIPTION",
+        "bpmnProcessId correlationKey messageKey messageName processDefinitionKey processInstanceKey startEventId tenantId variables",
     ),
     (
         "MESSAGE_SUBSCRIPTION",
@@ -359,7 +364,8 @@ fn the_frame_of_a_record_has_the_fields_of_the_record_model() {
         (&rejection["rejectionType"], &rejection["rejectionReason"]),
         (&"NOT_FOUND".into(), &"no such job".into())
     );
-    assert_eq!(rejection["sourceRecordPosition"], 1024);
+    let rejected = &rendered[rendered.len() - 2];
+    assert_eq!(rejection["sourceRecordPosition"], rejected["position"]);
 }
 
 #[test]

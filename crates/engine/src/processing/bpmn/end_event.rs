@@ -5,7 +5,7 @@ use skep_protocol::Key;
 use skep_protocol::intent::ProcessInstanceBatchIntent;
 use skep_protocol::value::{ErrorType, ProcessInstanceBatchValue};
 
-use super::{ElementBehavior, Next, Problem, Step, Subject, error, events, lifecycle};
+use super::{ElementBehavior, Next, Problem, Step, Subject, error, lifecycle, triggers};
 use crate::processing::{Context, expression};
 use crate::remote::Variables;
 
@@ -32,7 +32,7 @@ impl ElementBehavior for EndEvent {
         };
         lifecycle::activated(cx, el);
         // The scope that this event belongs to is interrupted, and with it this event.
-        events::interrupt(
+        triggers::interrupt(
             cx,
             &catcher.activity,
             catcher.boundary_event,

@@ -11,7 +11,7 @@ use skep_protocol::value::{
 };
 
 use super::subject::{self, Subject};
-use super::{Ending, Next, Problem, behavior_of, events, incidents, mappings};
+use super::{Ending, Next, Problem, behavior_of, incidents, mappings, subscriptions};
 use crate::processing::{Context, job, variable};
 use crate::remote::Variables;
 use crate::state::{ElementInstance, ElementState};
@@ -135,7 +135,8 @@ pub(crate) fn finish(cx: &mut Context<'_>, el: &Subject, into: Option<ElementInd
         Ok(handed_on) => handed_on,
         Err(problem) => return incidents::raise(cx, el, problem),
     };
-    events::unsubscribe(cx, el.key);
+    subscriptions::unsubscribe(cx, el.key);
+    behavior.ending(cx, el);
     cx.event(el.key, Intent::ElementCompleted, &el.value);
     behavior.completed(cx, el, handed_on);
     if ends_instance(cx, el) {
@@ -314,7 +315,7 @@ pub(crate) fn terminate(cx: &mut Context<'_>, key: Key) {
         job::cancel(cx, job_key, error_caught);
     }
     if has_extra {
-        events::unsubscribe(cx, key);
+        subscriptions::unsubscribe(cx, key);
         incidents::resolve_all(cx, key);
     }
     terminate_inner(cx, &el);
@@ -345,8 +346,10 @@ pub(crate) fn terminated(cx: &mut Context<'_>, key: Key) {
     let interrupted_by = row
         .and_then(|row| row.extra.as_ref())
         .and_then(|extra| extra.interrupted_by.some());
+    let behavior = behavior_of(&el.element().kind);
+    behavior.ending(cx, &el);
     cx.event(el.key, Intent::ElementTerminated, &el.value);
-    behavior_of(&el.element().kind).terminated(cx, &el);
+    behavior.terminated(cx, &el);
     if let Some(trigger) = interrupted_by {
         cx.steps.push(Step::ActivateTriggered(trigger));
     }
