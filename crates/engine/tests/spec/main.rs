@@ -6,6 +6,7 @@ mod support;
 mod banning;
 mod boundary_message;
 mod boundary_timer;
+mod broken_rules;
 mod budget;
 mod call_activity;
 mod cancel;

@@ -1,13 +1,17 @@
 //! The process itself: the root scope of an instance.
 
+use skep_protocol::Response;
 use skep_protocol::document::write_json_object;
 use skep_protocol::intent::ProcessInstanceResultIntent;
 use skep_protocol::value::{ErrorType, ProcessInstanceResultValue};
-use skep_protocol::{Key, Response};
 use skep_protocol::{RejectionType, response::ProcessInstanceCreated};
 
+use super::container::{self, Container, Rest};
 use super::subscriptions::start;
-use super::{ElementBehavior, Ending, Next, Problem, Step, Subject, lifecycle, step, triggers};
+use super::{
+    ElementBehavior, Ending, Next, Problem, Subject, call_activity, flows, lifecycle, step,
+    triggers,
+};
 use crate::processing::{Context, reject};
 use crate::remote::Variables;
 use crate::state::VariableNames;
@@ -35,9 +39,9 @@ impl ElementBehavior for Process {
         Ok(Next::Wait)
     }
 
-    fn complete(&self, cx: &mut Context<'_>, el: &Subject) -> Result<Variables, Problem> {
+    fn hand_on(&self, cx: &mut Context<'_>, el: &Subject) -> Result<Variables, Problem> {
         if el.value.parent_element_instance_key.some().is_some() {
-            return super::call_activity::variables_of_called(cx, el);
+            return call_activity::variables_of_called(cx, el);
         }
         if cx.volatile.awaiting_results.contains_key(&el.key) {
             answer_result(cx, el);
@@ -51,12 +55,12 @@ impl ElementBehavior for Process {
 
     fn completed(&self, cx: &mut Context<'_>, el: &Subject, handed_on: Variables) {
         if let Some(call_activity) = el.value.parent_element_instance_key.some() {
-            lifecycle::called_ended(cx, call_activity, handed_on);
+            call_activity::called_ended(cx, call_activity, handed_on);
         }
     }
 
     fn terminate(&self, cx: &mut Context<'_>, el: &Subject) -> Ending {
-        terminate_children(cx, el)
+        container::terminate_children(cx, el)
     }
 
     fn terminated(&self, cx: &mut Context<'_>, el: &Subject) {
@@ -72,19 +76,19 @@ impl ElementBehavior for Process {
             cx.respond(request, Err(rejection));
         }
         if let Some(call_activity) = el.value.parent_element_instance_key.some() {
-            lifecycle::called_ended(cx, call_activity, Variables::new());
+            call_activity::called_ended(cx, call_activity, Variables::new());
         }
+    }
+
+    fn as_container(&self) -> Option<&'static dyn Container> {
+        Some(&Process)
     }
 }
 
-pub(super) fn terminate_children(cx: &mut Context<'_>, el: &Subject) -> Ending {
-    let row = cx.state.elements.get(el.key);
-    if row.is_none_or(|row| row.active_children == 0) {
-        return Ending::Now;
+impl Container for Process {
+    fn at_rest(&self, cx: &mut Context<'_>, scope: &Subject) -> Rest {
+        flows::at_rest(cx, scope)
     }
-    let (scope, next) = (el.key, Key::NONE);
-    cx.steps.push(Step::TerminateChildren { scope, next });
-    Ending::AfterChildren
 }
 
 /// Answers the client that created the instance and waits for its end.

@@ -11,7 +11,7 @@ pub(crate) struct ServiceTask;
 impl ElementBehavior for ServiceTask {
     fn activate(&self, cx: &mut Context<'_>, el: &Subject) -> Result<Next, Problem> {
         let ElementKind::ServiceTask(definition) = &el.element().kind else {
-            return Ok(Next::Complete);
+            return Err(super::wrong_kind(cx, el));
         };
         let (job_type, retries) =
             create::type_and_retries(cx, el, &definition.job_type, &definition.retries)?;

@@ -2,7 +2,6 @@
 
 use super::{ElementBehavior, Next, Problem, Subject, lifecycle};
 use crate::processing::{Context, variable};
-use crate::remote::Variables;
 
 pub(crate) struct StartEvent;
 
@@ -13,10 +12,10 @@ impl ElementBehavior for StartEvent {
     }
 
     /// The variables of what has started the process are the event's own. Without output mappings they go to the process.
-    fn complete(&self, cx: &mut Context<'_>, el: &Subject) -> Result<Variables, Problem> {
+    fn complete(&self, cx: &mut Context<'_>, el: &Subject) -> Result<(), Problem> {
         if el.element().outputs.is_empty() {
             variable::propagate_own(cx, el);
         }
-        Ok(Variables::new())
+        Ok(())
     }
 }

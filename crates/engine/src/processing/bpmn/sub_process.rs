@@ -2,8 +2,9 @@
 
 use skep_protocol::value::ErrorType;
 
+use super::container::{self, Container, Rest};
 use super::{
-    ElementBehavior, Ending, Next, Problem, Subject, lifecycle, start_instructions, step,
+    ElementBehavior, Ending, Next, Problem, Subject, flows, lifecycle, start_instructions, step,
     subscriptions,
 };
 use crate::processing::Context;
@@ -29,6 +30,16 @@ impl ElementBehavior for SubProcess {
     }
 
     fn terminate(&self, cx: &mut Context<'_>, el: &Subject) -> Ending {
-        super::process::terminate_children(cx, el)
+        container::terminate_children(cx, el)
+    }
+
+    fn as_container(&self) -> Option<&'static dyn Container> {
+        Some(&SubProcess)
+    }
+}
+
+impl Container for SubProcess {
+    fn at_rest(&self, cx: &mut Context<'_>, scope: &Subject) -> Rest {
+        flows::at_rest(cx, scope)
     }
 }
