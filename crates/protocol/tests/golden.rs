@@ -167,8 +167,8 @@ fn a_batch_reads_and_writes_as_ever() {
     for bytes in lines.values() {
         let mut reader = BatchReader::new(bytes).unwrap();
         let count = reader.by_ref().filter(|r| r.is_ok()).count();
-        // Expressions are answered, never recorded; a command and a rejection stand beside the events.
-        let records = ValueType::ALL.len() - 1 + 2;
+        // Expressions are answered, never recorded; two commands and a rejection stand beside the events.
+        let records = ValueType::ALL.len() - 1 + 3;
         assert_eq!(count, records);
         assert_eq!(reader.position(), 1000 + records as u64);
     }
