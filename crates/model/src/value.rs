@@ -36,7 +36,7 @@ pub(crate) fn constant_text(
         .evaluate(&EmptyScope, &EvalContext::default())
         .value
     {
-        Value::String(text) => Some(text),
+        Value::String(text) if !text.trim().is_empty() => Some(text),
         _ => {
             let message = format!(
                 "{what} is evaluated when the process is deployed, without variables, but '{}' does not yield a text then. Use a constant",

@@ -4,6 +4,8 @@
 //! [`RecordValue::VERSION`] and the old one stays readable. What can be read off the process definition (element id, type,
 //! headers) is not repeated: values name elements by index, and the PROCESS record maps indices to ids for ever.
 
+mod subscriptions;
+
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -16,6 +18,7 @@ use crate::element_type::ElementType;
 use crate::failure::RejectionType;
 use crate::intent::*;
 use crate::key::Key;
+pub use subscriptions::*;
 
 /// A value that can stand in a record.
 pub trait RecordValue: Serialize + DeserializeOwned {
@@ -62,6 +65,7 @@ record_values! {
     ClockValue: Clock, ClockIntent;
     ContinuationValue: Continuation, ContinuationIntent;
     RuntimeInstructionValue: RuntimeInstruction, RuntimeInstructionIntent;
+    MessageStartEventSubscriptionValue: MessageStartEventSubscription, MessageStartEventSubscriptionIntent;
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -4,8 +4,13 @@ use super::{Bpmn, write};
 
 /// Start events: of the process, or of an event sub-process. They are joined to nothing before them.
 impl Bpmn {
-    /// Without effect on a start event of the process: the correlation key.
-    pub fn start_message(
+    /// A start event of the process by messages of this name (or expression).
+    pub fn start_message(self, id: impl Into<String>, message: &str) -> Self {
+        self.start_message_for(id, message, "=\"unused\"")
+    }
+
+    /// Of an event sub-process: a message with its correlation key, which is an expression.
+    pub fn start_message_for(
         self,
         id: impl Into<String>,
         message: &str,

@@ -14,11 +14,8 @@ pub(crate) fn check(draft: &Draft<'_>, index: ElementIndex, findings: &mut Findi
         );
         findings.add(draft.node(index), message);
     }
-    let element = draft.element(index);
-    if !element.outgoing.is_empty() {
-        findings.add(draft.node(index), "An event sub-process must not have an outgoing sequence flow, as nothing could take it. Remove the flow");
-    }
-    let in_ad_hoc = draft.element(element.parent).element_type == ElementType::AdHocSubProcess;
+    let scope = draft.element(draft.element(index).parent).element_type;
+    let in_ad_hoc = scope == ElementType::AdHocSubProcess;
     for start in starts.iter().copied().filter(|_| in_ad_hoc) {
         if let ElementKind::StartEvent(event) = &draft.element(start).kind
             && event.interrupting

@@ -2,8 +2,8 @@
 
 use crate::element::not_supported_yet;
 use crate::graph::{
-    BusinessRuleTask, CatchEvent, Element, ElementIndex, ElementKind as Kind, MessageThrow,
-    ScriptTask, ThrowEvent,
+    BusinessRuleTask, CatchEvent, Element, ElementIndex, ElementKind as Kind, FormReference,
+    MessageThrow, ScriptTask, ThrowEvent,
 };
 
 /// Why the element cannot be deployed, if it cannot.
@@ -18,6 +18,9 @@ fn kind(element: &Element) -> Option<&'static str> {
         Kind::EventSubProcess { .. } => "An event sub-process",
         Kind::AdHocSubProcess(_) => "An ad-hoc sub-process",
         Kind::MultiInstanceBody(_) => "The multi-instance marker",
+        Kind::UserTask(task) if matches!(task.form, Some(FormReference::Id { .. })) => {
+            "A form that a user task names by its 'formId'"
+        }
         Kind::UserTask(_) => "A user task",
         Kind::ScriptTask(ScriptTask::Expression { .. }) => "A script task with an expression",
         Kind::ScriptTask(ScriptTask::Job(_)) => "A script task that is a job",
@@ -58,8 +61,6 @@ fn marker(element: &Element) -> Option<&'static str> {
 /// On the process itself.
 fn start_event(event: &CatchEvent) -> Option<&'static str> {
     Some(match event {
-        CatchEvent::Timer(_) => "A timer start event",
-        CatchEvent::MessageStart(_) => "A message start event",
         CatchEvent::Signal(_) => "A signal start event",
         CatchEvent::Conditional(_) => "A conditional start event",
         _ => return None,

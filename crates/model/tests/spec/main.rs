@@ -13,6 +13,7 @@ mod positions;
 mod process_ids;
 mod robustness;
 mod scopes;
+mod start_events;
 mod structure;
 mod support;
 mod tasks;

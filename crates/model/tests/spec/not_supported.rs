@@ -38,7 +38,9 @@ pub fn samples() -> Vec<Bpmn> {
         Bpmn::process("p").start("s").end_escalation("x", "c"),
         Bpmn::process("p").start("s").end_compensation("x", None),
         Bpmn::process("p").start_cycle("x", "R/PT1H").end("e"),
-        Bpmn::process("p").start_message("x", "m", "=k").end("e"),
+        Bpmn::process("p")
+            .start_message_for("x", "m", "=k")
+            .end("e"),
         Bpmn::process("p").start_signal("x", "s").end("e"),
         Bpmn::process("p").start_condition("x", "=a").end("e"),
         task().boundary_signal("x", "t", "s").end("e2"),
@@ -48,7 +50,7 @@ pub fn samples() -> Vec<Bpmn> {
             .boundary_compensation("x", "t", "undo")
             .task("undo")
             .for_compensation(),
-        esp(|sub| sub.start_message("s2", "m", "=k")),
+        esp(|sub| sub.start_message_for("s2", "m", "=k")),
         esp(|sub| sub.start_cycle("s2", "R/PT1H").non_interrupting()),
         esp(|sub| sub.start_signal("s2", "s")),
         esp(|sub| sub.start_condition("s2", "=a")),

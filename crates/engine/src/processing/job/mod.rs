@@ -2,6 +2,7 @@
 
 pub(crate) mod activate;
 pub(crate) mod complete;
+pub(crate) mod create;
 pub(crate) mod fail;
 pub(crate) mod throw_error;
 pub(crate) mod time_out;
