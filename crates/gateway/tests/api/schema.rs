@@ -81,6 +81,11 @@ fn check_integer(schema: &Value, value: &Value, at: &str, found: &mut Vec<String
     {
         found.push(format!("{at} is {n}, below {min}"));
     }
+    if let (Some(max), Some(n)) = (schema["maximum"].as_i64(), value.as_i64())
+        && n > max
+    {
+        found.push(format!("{at} is {n}, above {max}"));
+    }
 }
 
 fn check_text(schema: &Value, text: &str, at: &str, found: &mut Vec<String>) {
@@ -158,7 +163,7 @@ fn check_object(
 fn the_validator_finds_differences() {
     let root = serde_json::json!({"s": {"type": "object", "required": ["a"], "additionalProperties": false, "properties": {
         "a": {"type": "string", "pattern": "^-?[0-9]+$", "format": "int64", "maxLength": 25},
-        "b": {"type": "array", "items": {"type": "integer", "format": "int32", "minimum": 1}, "maxItems": 2, "uniqueItems": true},
+        "b": {"type": "array", "items": {"type": "integer", "format": "int32", "minimum": 1, "maximum": 9}, "maxItems": 2, "uniqueItems": true},
         "c": {"nullable": true, "allOf": [{"$ref": "#/s"}]},
         "d": {"type": "string", "enum": ["x"]},
         "f": {"anyOf": [{"required": ["x"]}, {"required": ["y"]}], "type": "object", "maxProperties": 1},
@@ -180,6 +185,7 @@ fn the_validator_finds_differences() {
         serde_json::json!({"a": "00000000000000000000000001"}),
         serde_json::json!({"a": "1", "b": ["1"]}),
         serde_json::json!({"a": "1", "b": [0]}),
+        serde_json::json!({"a": "1", "b": [10]}),
         serde_json::json!({"a": "1", "b": [2_147_483_648i64]}),
         serde_json::json!({"a": "1", "b": [1, 2, 3]}),
         serde_json::json!({"a": "1", "b": [1, 1]}),

@@ -1,12 +1,10 @@
 //! Service task: a job for a worker.
 
-use std::sync::Arc;
-
 use skep_model::ElementKind;
-use skep_protocol::intent::JobIntent;
-use skep_protocol::value::{ErrorType, JobValue};
+use skep_protocol::value::{ErrorType, JobKind};
 
 use super::{ElementBehavior, Next, Problem, Subject, events, lifecycle};
+use crate::processing::job::{self, NewJob};
 use crate::processing::{Context, expression};
 
 pub(crate) struct ServiceTask;
@@ -34,26 +32,14 @@ impl ElementBehavior for ServiceTask {
             ));
         };
         events::subscribe_boundary_events(cx, el)?;
-        let job = JobValue {
+        let new = NewJob {
             job_type,
-            process_definition_key: el.process.key,
-            process_instance_key: el.value.process_instance_key,
-            root_process_instance_key: el.value.root_process_instance_key,
-            element: el.value.element,
-            element_instance_key: el.key,
             retries,
-            worker: Arc::default(),
-            deadline: -1,
-            retry_backoff: 0,
-            recurring_time: -1,
-            error_code: Arc::default(),
-            error_message: Arc::default(),
-            variables: Vec::new(),
+            kind: JobKind::BpmnElement,
+            headers: None,
         };
-        let key = cx.next_key();
-        cx.event(key, JobIntent::Created, &job);
+        job::create(cx, el, new);
         lifecycle::activated(cx, el);
-        cx.new_jobs.push(key);
         Ok(Next::Wait)
     }
 }
