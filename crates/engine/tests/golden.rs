@@ -16,8 +16,9 @@ use skep_engine::state::table::EmptyStore;
 use skep_model::builder::Bpmn;
 use skep_protocol::Key;
 use skep_protocol::command::{Command, Resource};
+use skep_protocol::element_type::ElementType;
 use skep_protocol::record::{decode, encode};
-use skep_protocol::value::{MessageSubscriptionValue, ProcessValue};
+use skep_protocol::value::{MessageSubscriptionValue, PinnedElement, ProcessValue};
 use support::*;
 
 fn path(name: &str) -> PathBuf {
@@ -81,6 +82,14 @@ fn scenario() -> Rig {
         .boundary_error("error", "task", "E")
         .end("e4");
     rig.deploy(bpmn);
+    let started = Bpmn::process("started")
+        .start_message("by-message", "order")
+        .service_task("later", "later")
+        .end("e")
+        .start_cycle("by-timer", "R/PT1H")
+        .to("later");
+    rig.deploy(started);
+    rig.publish("order", "b", 0, r#"{"o":1}"#);
     let mut creation = Rig::creation("all", r#"{"a":1.50,"key":"k"}"#);
     creation.tags = vec!["tag".into()];
     creation.business_id = Some("B".into());
@@ -162,7 +171,7 @@ fn an_old_log_applies_to_the_same_state() {
     let tables: std::collections::BTreeSet<u8> = rows.keys().map(|(table, _)| *table).collect();
     assert_eq!(
         Vec::from_iter(tables),
-        [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14],
+        [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 25, 26],
         "every table has a row"
     );
 }
@@ -254,7 +263,12 @@ fn remote_commands() -> Vec<RemoteCommand> {
                 resource_name: "p.bpmn".into(),
                 checksum: vec![1, 2].into(),
                 resource: "<xml/>".into(),
-                elements: vec!["p".into(), "s".into()],
+                elements: [("p", ElementType::Process), ("s", ElementType::StartEvent)]
+                    .map(|(id, element_type)| PinnedElement {
+                        id: id.into(),
+                        element_type,
+                    })
+                    .to_vec(),
             }],
         }),
         distribute(Distributed::ResourceDeletion {

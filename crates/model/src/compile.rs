@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::context::Context;
 use crate::element::{self, Role};
 use crate::error::abbreviate;
-use crate::graph::{Element, ElementIndex, ElementKind, ElementType, Process};
+use crate::graph::{Element, ElementIndex, ElementKind, ElementType, PinnedElement, Process};
 use crate::resource::Options;
 use crate::validate;
 use crate::xml::{Node, bpmn_name};
@@ -63,9 +63,9 @@ struct Met<'x> {
 pub(crate) enum Purpose<'p> {
     /// All rules are checked; the result is meaningful only if no finding was added.
     Deployment(&'p Options),
-    /// It was accepted once and only has to be read, with these element ids in index order. Findings matter where they
+    /// It was accepted once and only has to be read, with these elements in index order. Findings matter where they
     /// leave an element unusable.
-    Stored(&'p [String]),
+    Stored(&'p [PinnedElement]),
 }
 
 /// Compiles one process.
@@ -76,7 +76,7 @@ pub(crate) fn compile<'x>(
 ) -> Option<Process> {
     let met = meet(node, context);
     let pinned = match purpose {
-        Purpose::Stored(element_ids) => Some(element_ids),
+        Purpose::Stored(elements) => Some(elements),
         Purpose::Deployment(_) => None,
     };
     let places = assign_indices(&met, context, pinned)?;
@@ -100,7 +100,7 @@ pub(crate) fn compile<'x>(
     }
     compiled.sort_by_key(|(place, ..)| *place);
     let mut draft = Draft {
-        process: empty_process(node),
+        process: Process::empty(node.attribute("id").unwrap_or_default()),
         nodes: Vec::new(),
         broken: Vec::new(),
         start_events: HashMap::new(),
@@ -127,16 +127,6 @@ pub(crate) fn compile<'x>(
         validate::check(&draft, options, context.findings);
     }
     Some(draft.process)
-}
-
-fn empty_process(node: Node<'_>) -> Process {
-    Process {
-        id: Arc::from(node.attribute("id").unwrap_or_default()),
-        version_tag: None,
-        elements: Vec::new(),
-        call_activities: Arc::from([]),
-        by_id: HashMap::new(),
-    }
 }
 
 /// All elements of a process in document order, a sub-process before its content; the process itself is first.
@@ -192,7 +182,7 @@ fn id_of<'x>(node: Node<'x>, context: &mut Context<'_, 'x>) -> &'x str {
 fn assign_indices<'x>(
     met: &[Met<'x>],
     context: &mut Context<'_, 'x>,
-    pinned: Option<&[String]>,
+    pinned: Option<&[PinnedElement]>,
 ) -> Option<Vec<ElementIndex>> {
     let before = context.findings.count();
     let mut seen = HashSet::with_capacity(met.len());
@@ -208,10 +198,13 @@ fn assign_indices<'x>(
     let Some(pinned) = pinned else {
         return Some((0..met.len()).map(index).collect());
     };
-    let order: HashMap<&str, usize> = pinned
-        .iter()
-        .enumerate()
-        .map(|(position, id)| (id.as_str(), position))
+    let numbered = || pinned.iter().enumerate();
+    let order: HashMap<(&str, ElementType), usize> = numbered()
+        .map(|(position, pinned)| ((&*pinned.id, pinned.element_type), position))
+        .collect();
+    // Of what this release refuses it does not know the type.
+    let by_id: HashMap<&str, usize> = numbered()
+        .map(|(position, pinned)| (&*pinned.id, position))
         .collect();
     if order.len() != pinned.len() || order.len() != met.len() {
         let message = format!(
@@ -223,7 +216,11 @@ fn assign_indices<'x>(
     }
     let mut places = Vec::with_capacity(met.len());
     for element in met {
-        match order.get(element.id) {
+        let place = match element.element_type {
+            Some(element_type) => order.get(&(element.id, element_type)),
+            None => by_id.get(element.id),
+        };
+        match place {
             Some(position) => places.push(index(*position)),
             None => {
                 let message = format!(
@@ -328,11 +325,14 @@ fn connect(process: &mut Process, document_order: &[ElementIndex]) {
                 let activity = event.attached_to.get();
                 process.elements[activity].boundary_events.push(this);
             }
-            ElementKind::StartEvent | ElementKind::Unusable(_)
+            ElementKind::StartEvent(_) | ElementKind::Unusable(_)
                 if process.elements[this.get()].element_type == ElementType::StartEvent =>
             {
-                let scope = process.elements[this.get()].parent.get();
-                process.elements[scope].none_start.get_or_insert(this);
+                let element = &process.elements[this.get()];
+                let (scope, has_trigger) = (element.parent.get(), element.caught().is_some());
+                if !has_trigger {
+                    process.elements[scope].none_start.get_or_insert(this);
+                }
             }
             _ => {}
         }

@@ -10,6 +10,7 @@ pub mod batch;
 pub mod command;
 pub mod continuation;
 pub mod document;
+pub mod element_type;
 pub mod failure;
 pub mod fields;
 pub mod findings;

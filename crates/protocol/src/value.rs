@@ -5,6 +5,7 @@
 //! headers) is not repeated: values name elements by index, and the PROCESS record maps indices to ids for ever.
 
 mod job;
+mod subscriptions;
 
 use std::sync::Arc;
 
@@ -14,10 +15,12 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::continuation::{Activation, ContinuationValue, QueuedStep, Step};
 use crate::document::JsonText;
+use crate::element_type::ElementType;
 use crate::failure::RejectionType;
 use crate::intent::*;
 use crate::key::Key;
 pub use job::*;
+pub use subscriptions::*;
 
 /// A value that can stand in a record.
 pub trait RecordValue: Serialize + DeserializeOwned {
@@ -64,6 +67,7 @@ record_values! {
     ClockValue: Clock, ClockIntent;
     ContinuationValue: Continuation, ContinuationIntent;
     RuntimeInstructionValue: RuntimeInstruction, RuntimeInstructionIntent;
+    MessageStartEventSubscriptionValue: MessageStartEventSubscription, MessageStartEventSubscriptionIntent;
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -312,8 +316,17 @@ pub struct ProcessValue {
     /// SHA-256 of the resource.
     pub checksum: Bytes,
     pub resource: Bytes,
-    /// Element ids in index order.
-    pub elements: Vec<Arc<str>>,
+    /// In index order.
+    pub elements: Vec<PinnedElement>,
+}
+
+/// How an element is found again when its definition is compiled anew: the body of a multi-instance activity and the activity
+/// inside share their id.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PinnedElement {
+    pub id: Arc<str>,
+    pub element_type: ElementType,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

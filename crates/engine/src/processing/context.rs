@@ -86,6 +86,20 @@ impl Context<'_> {
         self.effects.responses.push((request, answer));
     }
 
+    /// A rule that the engine itself upholds does not hold: whatever it did next would be wrong. That ends the command with a
+    /// panic, which the broker takes for a bug in the work of one instance: what the command did is undone, and the instance
+    /// is banned. Returns only when the cause is a row that the store did not give: the partition stops for that anyway.
+    #[cold]
+    #[track_caller]
+    pub fn broken(&self, what: impl std::fmt::Display) {
+        if self.state.fault().is_none() {
+            panic!(
+                "a rule of the engine is broken: {what} (work of instance {})",
+                self.working_for
+            );
+        }
+    }
+
     /// The partition that owns messages with this correlation key.
     ///
     /// The hash is part of the cluster's layout: `h = 31·h + byte` in 32 bits, remainder by the partition count, plus 1.

@@ -42,7 +42,7 @@ mod write;
 
 pub use random::random;
 
-use crate::graph::Process;
+use crate::graph::{ElementType, PinnedElement, Process};
 
 /// A process in the making; see the [module](self).
 #[derive(Clone, Debug)]
@@ -150,6 +150,22 @@ impl Bpmn {
     pub fn start(mut self, id: impl Into<String>) -> Self {
         self.before = None;
         self.element("startEvent", id)
+    }
+
+    /// A start event of the process by a cycle (or expression).
+    pub fn start_cycle(self, id: impl Into<String>, cycle: &str) -> Self {
+        self.start(id).timer("timeCycle", cycle)
+    }
+
+    /// A start event of the process at a date (or expression).
+    pub fn start_date(self, id: impl Into<String>, date: &str) -> Self {
+        self.start(id).timer("timeDate", date)
+    }
+
+    /// A start event of the process by messages of this name (or expression).
+    pub fn start_message(mut self, id: impl Into<String>, message: &str) -> Self {
+        self = self.start(id);
+        self.message_definition(message, "=\"unused\"")
     }
 
     /// A none end event.
@@ -545,6 +561,19 @@ impl Bpmn {
     /// Several processes in one BPMN file.
     pub fn file(processes: impl IntoIterator<Item = Bpmn>) -> String {
         write::file(&processes.into_iter().collect::<Vec<_>>())
+    }
+
+    /// How elements of these ids are pinned: each with the type that it has here, the others being sequence flows.
+    pub fn pin(&self, ids: &[&str]) -> Vec<PinnedElement> {
+        let pin = |id: &&str| PinnedElement {
+            id: (*id).into(),
+            element_type: match self.items.iter().find(|item| item.id == **id) {
+                _ if self.id == **id => ElementType::Process,
+                Some(item) => write::element_type(item.tag),
+                None => ElementType::SequenceFlow,
+            },
+        };
+        ids.iter().map(pin).collect()
     }
 
     /// The executable graph. Panics with the findings if the process is not valid.

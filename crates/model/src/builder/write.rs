@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::{Bpmn, Item};
+use crate::graph::ElementType;
 use crate::xml::{BPMN, ZEEBE};
 
 pub(super) fn file(processes: &[Bpmn]) -> String {
@@ -170,4 +171,16 @@ pub(super) fn escape(text: &str) -> String {
 fn line(out: &mut String, text: &str) {
     out.push_str(text);
     out.push('\n');
+}
+
+/// The type of element that a tag stands for, as far as it tells.
+pub(super) fn element_type(tag: &str) -> ElementType {
+    let upper = |c: char| match c.is_ascii_uppercase() {
+        true => format!("_{c}"),
+        false => c.to_ascii_uppercase().to_string(),
+    };
+    let name: String = tag.chars().map(upper).collect();
+    let mut types = ElementType::ALL.iter().copied();
+    let found = types.find(|element_type| element_type.as_str() == name);
+    found.unwrap_or(ElementType::Task)
 }

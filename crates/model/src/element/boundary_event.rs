@@ -6,7 +6,7 @@ use crate::element::{is_activity, not_supported_yet};
 use crate::error::Findings;
 use crate::event;
 use crate::event::timer::Cycles;
-use crate::graph::{BoundaryEvent, BoundaryTrigger, ElementIndex, ElementKind};
+use crate::graph::{BoundaryEvent, CatchEvent, ElementIndex, ElementKind};
 use crate::value::boolean;
 use crate::xml::Node;
 
@@ -22,14 +22,14 @@ pub(crate) fn parse<'x>(node: Node<'x>, context: &mut Context<'_, 'x>) -> Option
             } else {
                 Cycles::Refused
             };
-            BoundaryTrigger::Timer(event::timer::parse(definition, cycles, context)?)
+            CatchEvent::Timer(event::timer::parse(definition, cycles, context)?)
         }
-        "message" => BoundaryTrigger::Message(event::message::caught(definition, context)?),
+        "message" => CatchEvent::Message(event::message::caught(definition, context)?),
         "error" => {
             if interrupting == Some(false) {
                 context.add(node, "An error boundary event always interrupts its activity. Make it interrupting (cancelActivity=\"true\")");
             }
-            BoundaryTrigger::Error {
+            CatchEvent::Error {
                 code: event::error::caught(definition, context)?,
             }
         }

@@ -5,17 +5,17 @@ use crate::context::Context;
 use crate::element::not_supported_yet;
 use crate::error::Findings;
 use crate::event;
-use crate::graph::{ElementIndex, ElementKind, EndEvent};
+use crate::graph::{ElementIndex, ElementKind, ThrowEvent};
 use crate::xml::Node;
 
 /// At most one event definition.
 pub(crate) fn parse<'x>(node: Node<'x>, context: &mut Context<'_, 'x>) -> Option<ElementKind> {
     let Some(definition) = event::at_most_one(node, context)? else {
-        return Some(ElementKind::EndEvent(EndEvent::None));
+        return Some(ElementKind::EndEvent(ThrowEvent::None));
     };
     let event = match event::kind(definition) {
-        "terminate" => EndEvent::Terminate,
-        "error" => EndEvent::Error {
+        "terminate" => ThrowEvent::Terminate,
+        "error" => ThrowEvent::Error {
             code: event::error::thrown(definition, context)?,
         },
         kind @ ("message" | "signal" | "escalation" | "compensate") => {

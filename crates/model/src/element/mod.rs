@@ -11,6 +11,7 @@ pub(crate) mod sequence_flow;
 pub(crate) mod service_task;
 pub(crate) mod start_event;
 pub(crate) mod sub_process;
+pub(crate) mod user_task;
 
 use crate::compile::Draft;
 use crate::context::Context;
@@ -46,6 +47,7 @@ pub(crate) fn role(node: Node<'_>) -> Role {
         "intermediateCatchEvent" => Role::Element(Type::IntermediateCatchEvent),
         "boundaryEvent" => Role::Element(Type::BoundaryEvent),
         "serviceTask" => Role::Element(Type::ServiceTask),
+        "userTask" => not_yet("A user task"),
         "receiveTask" => Role::Element(Type::ReceiveTask),
         "manualTask" => Role::Element(Type::ManualTask),
         "task" => Role::Element(Type::Task),
@@ -56,7 +58,6 @@ pub(crate) fn role(node: Node<'_>) -> Role {
         "subProcess" if is_true(node, "triggeredByEvent") => not_yet("An event sub-process"),
         "subProcess" => Role::Element(Type::SubProcess),
 
-        "userTask" => not_yet("A user task"),
         "scriptTask" => not_yet("A script task"),
         "businessRuleTask" => not_yet("A business rule task"),
         "sendTask" => not_yet("A send task"),
@@ -196,6 +197,7 @@ pub(crate) fn is_activity(element_type: ElementType) -> bool {
         element_type,
         Type::SubProcess
             | Type::ServiceTask
+            | Type::UserTask
             | Type::ReceiveTask
             | Type::ManualTask
             | Type::Task
@@ -209,7 +211,11 @@ pub(crate) fn has_mappings(element_type: ElementType) -> bool {
     is_event(element_type)
         || matches!(
             element_type,
-            Type::SubProcess | Type::ServiceTask | Type::ReceiveTask | Type::CallActivity
+            Type::SubProcess
+                | Type::ServiceTask
+                | Type::UserTask
+                | Type::ReceiveTask
+                | Type::CallActivity
         )
 }
 
@@ -237,6 +243,7 @@ pub(crate) fn parse<'x>(
         Type::BoundaryEvent => boundary_event::parse(node, context),
         Type::EndEvent => end_event::parse(node, context),
         Type::ServiceTask => service_task::parse(node, context),
+        Type::UserTask => user_task::parse(node, context),
         Type::ReceiveTask => receive_task::parse(node, context),
         Type::ManualTask => Some(ElementKind::ManualTask),
         Type::Task => Some(ElementKind::Task),
@@ -244,6 +251,7 @@ pub(crate) fn parse<'x>(
         Type::ParallelGateway => Some(ElementKind::ParallelGateway),
         Type::SequenceFlow => sequence_flow::parse(node, context),
         Type::CallActivity => call_activity::parse(node, context),
+        _ => None,
     }
 }
 
@@ -260,10 +268,12 @@ pub(crate) fn check(draft: &Draft<'_>, index: ElementIndex, findings: &mut Findi
         Type::SequenceFlow => sequence_flow::check(draft, index, findings),
         // Nothing to ask beyond their own XML.
         Type::ServiceTask
+        | Type::UserTask
         | Type::ReceiveTask
         | Type::ManualTask
         | Type::Task
         | Type::CallActivity => {}
         Type::IntermediateCatchEvent | Type::ParallelGateway => {}
+        _ => {}
     }
 }

@@ -16,5 +16,6 @@ pub(crate) fn parse<'x>(node: Node<'x>, context: &mut Context<'_, 'x>) -> Option
         retries,
         headers,
         headers_json,
+        linked_resources: Vec::new(),
     }))
 }

@@ -4,11 +4,14 @@
 //! behind when the type of an element is changed. Extensions that would change the execution and are not supported yet
 //! are refused wherever they stand. Attributes of the zeebe namespace (`modelerTemplate` …) only serve modelers.
 
+pub(crate) mod assignment;
 pub(crate) mod called_element;
+pub(crate) mod form_definition;
 pub(crate) mod io_mapping;
 pub(crate) mod subscription;
 pub(crate) mod task_definition;
 pub(crate) mod task_headers;
+pub(crate) mod task_listeners;
 pub(crate) mod version_tag;
 
 use crate::context::Context;
@@ -17,29 +20,28 @@ use crate::graph::Binding;
 use crate::xml::{self, Node};
 
 /// Extensions that are executed, each at most once per element.
-const SINGLE: [&str; 6] = [
+const SINGLE: [&str; 12] = [
     "taskDefinition",
     "ioMapping",
     "taskHeaders",
     "subscription",
     "calledElement",
     "versionTag",
+    "userTask",
+    "formDefinition",
+    "assignmentDefinition",
+    "taskSchedule",
+    "priorityDefinition",
+    "taskListeners",
 ];
 
 /// Extensions that later releases execute.
-const NOT_YET: [&str; 17] = [
+const NOT_YET: [&str; 10] = [
     "publishMessage",
     "loopCharacteristics",
     "calledDecision",
     "script",
-    "userTask",
-    "formDefinition",
-    "userTaskForm",
-    "assignmentDefinition",
-    "taskSchedule",
-    "priorityDefinition",
     "executionListeners",
-    "taskListeners",
     "linkedResources",
     "adHoc",
     "conditionalFilter",
@@ -65,6 +67,8 @@ pub(crate) fn check(node: Node<'_>, context: &mut Context<'_, '_>) {
                 extension,
                 not_supported_yet(&format!("The extension 'zeebe:{name}'")),
             );
+        } else if name == "userTaskForm" {
+            form_definition::check_embedded(extension, context);
         } else if name != "properties" {
             context.add(
                 extension,

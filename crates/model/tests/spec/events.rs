@@ -248,13 +248,13 @@ fn the_events_of_an_activity_wait_for_different_messages_and_errors() {
         .end("e1")
         .boundary_error("b2", "t", "a")
         .end("e2");
-    refused(same_error, "b2", "already catches the error code 'a'");
+    refused(same_error, "b2", "error code 'a' is already awaited");
     let catch_all = task()
         .boundary_error("b1", "t", None)
         .end("e1")
         .boundary_error("b2", "t", None)
         .end("e2");
-    refused(catch_all, "b2", "already catches all errors");
+    refused(catch_all, "b2", "Any error code is already awaited");
 }
 
 #[test]

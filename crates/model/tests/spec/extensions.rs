@@ -260,13 +260,7 @@ fn extensions_of_later_releases_are_refused() {
         "publishMessage",
         "calledDecision",
         "script",
-        "userTask",
-        "formDefinition",
-        "assignmentDefinition",
-        "taskSchedule",
-        "priorityDefinition",
         "executionListeners",
-        "taskListeners",
         "linkedResources",
         "jobPriorityDefinition",
         "agentDefinition",
@@ -277,11 +271,7 @@ fn extensions_of_later_releases_are_refused() {
             "is not supported by this release of Skep yet",
         );
     }
-    for name in [
-        "userTaskForm",
-        "executionListeners",
-        "jobPriorityDefinition",
-    ] {
+    for name in ["executionListeners", "jobPriorityDefinition"] {
         let bpmn = task().process_extension(&format!("<zeebe:{name}/>"));
         refused(bpmn, "p", "is not supported by this release of Skep yet");
     }

@@ -195,9 +195,10 @@ fn check(xml: &[u8]) {
         Ok(resource) => {
             for process in &resource.processes {
                 assert_sound(process);
-                let ids: Vec<String> = process.element_ids().map(str::to_string).collect();
-                let pinned = parse_pinned(xml, &ids).expect("what was deployed can be recompiled");
-                assert_eq!(pinned.element_ids().collect::<Vec<_>>(), ids);
+                let elements: Vec<_> = process.pinned_elements().collect();
+                let pinned =
+                    parse_pinned(xml, &elements).expect("what was deployed can be recompiled");
+                assert_eq!(pinned.pinned_elements().collect::<Vec<_>>(), elements);
             }
         }
         Err(invalid) => assert!(!invalid.findings.is_empty() && !invalid.to_string().is_empty()),

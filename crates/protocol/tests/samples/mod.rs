@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use skep_protocol::Key;
 use skep_protocol::document::JsonText;
+use skep_protocol::element_type::ElementType;
 use skep_protocol::value::*;
 
 fn key(counter: u64) -> Key {
@@ -172,6 +173,19 @@ pub fn timer() -> TimerValue {
     }
 }
 
+pub fn message_start_event_subscription() -> MessageStartEventSubscriptionValue {
+    MessageStartEventSubscriptionValue {
+        process_definition_key: key(1),
+        bpmn_process_id: "order".into(),
+        message_name: "order-placed".into(),
+        start_event: 7,
+        process_instance_key: key(2),
+        message_key: key(3),
+        correlation_key: "order-1".into(),
+        variables: variables(),
+    }
+}
+
 pub fn variable() -> VariableValue {
     VariableValue {
         name: "text".into(),
@@ -223,6 +237,13 @@ pub fn process_instance_result() -> ProcessInstanceResultValue {
     }
 }
 
+fn pinned(id: &str, element_type: ElementType) -> PinnedElement {
+    PinnedElement {
+        id: id.into(),
+        element_type,
+    }
+}
+
 pub fn process() -> ProcessValue {
     ProcessValue {
         bpmn_process_id: "order".into(),
@@ -233,7 +254,10 @@ pub fn process() -> ProcessValue {
         resource_name: "order.bpmn".into(),
         checksum: vec![1, 2, 3].into(),
         resource: "<xml/>".into(),
-        elements: vec!["order".into(), "start".into()],
+        elements: vec![
+            pinned("order", ElementType::Process),
+            pinned("start", ElementType::StartEvent),
+        ],
     }
 }
 

@@ -1,44 +1,22 @@
 //! Service task: a job for a worker.
 
 use skep_model::ElementKind;
-use skep_protocol::value::{ErrorType, JobKind};
 
-use super::{ElementBehavior, Next, Problem, Subject, events, lifecycle};
-use crate::processing::job::{self, NewJob};
-use crate::processing::{Context, expression};
+use super::{ElementBehavior, Next, Problem, Subject, lifecycle, subscriptions};
+use crate::processing::Context;
+use crate::processing::job::create;
 
 pub(crate) struct ServiceTask;
 
 impl ElementBehavior for ServiceTask {
     fn activate(&self, cx: &mut Context<'_>, el: &Subject) -> Result<Next, Problem> {
         let ElementKind::ServiceTask(definition) = &el.element().kind else {
-            return Ok(Next::Complete);
+            return Err(super::wrong_kind(cx, el));
         };
-        let job_type = expression::text(cx, &definition.job_type, el.key)?;
-        if job_type.is_empty() {
-            return Err(Problem::new(
-                ErrorType::ExtractValueError,
-                "Expected the job type not to be empty, but its expression yields an empty text.",
-            ));
-        }
-        let retries = expression::integer(cx, &definition.retries, el.key)?;
-        let Some(retries) = i32::try_from(retries).ok().filter(|retries| *retries >= 0) else {
-            return Err(Problem::new(
-                ErrorType::ExtractValueError,
-                format!(
-                    "Expected the number of retries to be from 0 to {}, but it is {retries}.",
-                    i32::MAX
-                ),
-            ));
-        };
-        events::subscribe_boundary_events(cx, el)?;
-        let new = NewJob {
-            job_type,
-            retries,
-            kind: JobKind::BpmnElement,
-            headers: None,
-        };
-        job::create(cx, el, new);
+        let (job_type, retries) =
+            create::type_and_retries(cx, el, &definition.job_type, &definition.retries)?;
+        subscriptions::subscribe_boundary_events(cx, el)?;
+        create::create(cx, &create::value(el, job_type, retries));
         lifecycle::activated(cx, el);
         Ok(Next::Wait)
     }

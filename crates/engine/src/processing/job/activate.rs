@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use skep_model::{Element, ElementKind};
+use skep_model::Element;
 use skep_protocol::command::ActivateJobs;
 use skep_protocol::document::write_json_object;
 use skep_protocol::intent::JobBatchIntent;
@@ -252,11 +252,8 @@ fn offer(
 
 /// Text of a JSON object: the job's own headers, else those of its element.
 fn headers_of(job: &Job, element: &Element) -> Arc<str> {
-    match (job.headers(), &element.kind) {
-        (Some(headers), _) => headers.clone(),
-        (None, ElementKind::ServiceTask(definition)) => definition.headers_json.clone(),
-        _ => Arc::from("{}"),
-    }
+    let headers = job.headers().or_else(|| element.headers_json());
+    headers.map_or_else(|| Arc::from("{}"), Arc::clone)
 }
 
 fn tags_of(cx: &mut Context<'_>, process_instance: Key) -> Arc<[String]> {

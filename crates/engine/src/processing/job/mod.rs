@@ -2,6 +2,7 @@
 
 pub(crate) mod activate;
 pub(crate) mod complete;
+pub(crate) mod create;
 pub(crate) mod fail;
 pub(crate) mod throw_error;
 pub(crate) mod time_out;
@@ -11,49 +12,11 @@ pub(crate) mod r#yield;
 use std::sync::Arc;
 
 use skep_protocol::intent::JobIntent;
-use skep_protocol::value::{JobExtra, JobKind, JobValue};
+use skep_protocol::value::{JobExtra, JobValue};
 use skep_protocol::{Key, Rejection, RejectionType};
 
-use super::bpmn::Subject;
 use super::{Context, reject};
 use crate::state::{Job, JobState};
-
-/// A job to be created.
-pub(crate) struct NewJob {
-    pub job_type: Arc<str>,
-    pub retries: i32,
-    pub kind: JobKind,
-    /// Text of a JSON object: the custom headers; `None`: those of the element.
-    pub headers: Option<Arc<str>>,
-}
-
-/// JOB CREATED for an element, which has one job at a time. It is offered to workers when the command has had its turn.
-pub(crate) fn create(cx: &mut Context<'_>, el: &Subject, new: NewJob) -> Key {
-    let plain = new.kind == JobKind::BpmnElement && new.headers.is_none();
-    let extra = JobExtra {
-        kind: new.kind,
-        headers: new.headers,
-        ..JobExtra::default()
-    };
-    let value = JobValue {
-        job_type: new.job_type,
-        process_definition_key: el.process.key,
-        process_instance_key: el.value.process_instance_key,
-        root_process_instance_key: el.value.root_process_instance_key,
-        element: el.value.element,
-        element_instance_key: el.key,
-        retries: new.retries,
-        extra: (!plain).then(|| Box::new(extra)),
-        worker: Arc::default(),
-        deadline: -1,
-        error_message: Arc::default(),
-        variables: Vec::new(),
-    };
-    let key = cx.next_key();
-    cx.event(key, JobIntent::Created, &value);
-    cx.new_jobs.push(key);
-    key
-}
 
 /// The value that a job's records carry.
 pub(crate) fn value_of(job: &Job) -> JobValue {
