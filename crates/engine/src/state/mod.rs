@@ -35,11 +35,11 @@ pub use joins::Joins;
 pub use messages::Messages;
 pub(crate) use names::Names;
 pub use processes::{DeployedProcess, Processes};
-pub use subscriptions::{MessageSubscriptions, ProcessMessageSubscriptions};
+pub use subscriptions::{MessageStarts, MessageSubscriptions, ProcessMessageSubscriptions};
 pub use table::{
     CheckpointWriter, EncodeLater, Row, RowStore, StoreError, Table, Tables, read_row, write_row,
 };
-pub use timers::Timers;
+pub use timers::{Timer, Timers};
 pub use triggers::{Trigger, Triggers};
 pub use variables::{ScopeVariables, Variable, VariableNames};
 
@@ -74,6 +74,7 @@ pub struct State {
     pub messages: Messages,
     pub message_subscriptions: MessageSubscriptions,
     pub process_subscriptions: ProcessMessageSubscriptions,
+    pub message_starts: MessageStarts,
     pub distributions: Distributions,
     pub banned: Banned,
     pub triggers: Triggers,
@@ -101,6 +102,7 @@ impl State {
             messages: Messages::open(&tables)?,
             message_subscriptions: MessageSubscriptions::open(&tables)?,
             process_subscriptions: ProcessMessageSubscriptions::open(&tables)?,
+            message_starts: MessageStarts::open(&tables)?,
             distributions: Distributions::open(&tables)?,
             banned: Banned::open(&tables)?,
             triggers: Triggers::open(&tables)?,
@@ -136,6 +138,8 @@ impl State {
         self.messages.checkpoint(out);
         self.message_subscriptions.table.checkpoint(out);
         self.process_subscriptions.table.checkpoint(out);
+        self.message_starts.table.checkpoint(out);
+        self.message_starts.started.checkpoint(out);
         self.distributions.table.checkpoint(out);
         self.triggers.table.checkpoint(out);
         self.continuations.table.checkpoint(out);
@@ -164,6 +168,8 @@ impl State {
         evicted += self.messages.table.evict(limit, &mut resident);
         evicted += self.message_subscriptions.table.evict(limit, &mut resident);
         evicted += self.process_subscriptions.table.evict(limit, &mut resident);
+        evicted += self.message_starts.table.evict(limit, &mut resident);
+        evicted += self.message_starts.started.evict(limit, &mut resident);
         evicted += self.distributions.table.evict(limit, &mut resident);
         evicted += self.triggers.table.evict(limit, &mut resident);
         evicted += self.continuations.table.evict(limit, &mut resident);
@@ -184,6 +190,8 @@ impl State {
             + self.banned.table.resident_bytes()
             + self.message_subscriptions.table.resident_bytes()
             + self.process_subscriptions.table.resident_bytes()
+            + self.message_starts.table.resident_bytes()
+            + self.message_starts.started.resident_bytes()
     }
 
     /// A failed read of the store. The state can no longer be trusted: the partition must stop.
@@ -203,6 +211,8 @@ impl State {
         self.messages.dump(&mut all);
         self.message_subscriptions.table.dump(&mut all);
         self.process_subscriptions.table.dump(&mut all);
+        self.message_starts.table.dump(&mut all);
+        self.message_starts.started.dump(&mut all);
         self.distributions.table.dump(&mut all);
         self.triggers.table.dump(&mut all);
         self.continuations.table.dump(&mut all);

@@ -28,13 +28,40 @@ pub fn job() -> JobValue {
         element: 5,
         element_instance_key: key(4),
         retries: -3,
+        extra: Some(Box::new(JobExtra {
+            kind: JobKind::TaskListener(ListenerEvent::Completing),
+            headers: Some(r#"{"h":"v"}"#.into()),
+            retry_backoff: 500,
+            recurring_time: 1_767_225_661_000,
+            error_code: "card-declined".into(),
+            result: Some(job_result()),
+        })),
         worker: "worker-1".into(),
         deadline: 1_767_225_660_000,
-        retry_backoff: 500,
-        recurring_time: 1_767_225_661_000,
-        error_code: "card-declined".into(),
         error_message: "limit reached".into(),
         variables: variables(),
+    }
+}
+
+fn job_result() -> JobResult {
+    JobResult {
+        kind: JobResultType::AdHocSubProcess,
+        denied: true,
+        denied_reason: "not now".into(),
+        corrections: Corrections {
+            assignee: Some("anna".into()),
+            candidate_groups: Some(vec!["managers".into()]),
+            candidate_users: Some(vec![]),
+            due_date: Some("2031-05-06T07:08:09Z".into()),
+            follow_up_date: Some("".into()),
+            priority: Some(80),
+        },
+        activate_elements: vec![ActivateElement {
+            element_id: "ask".into(),
+            variables: variables(),
+        }],
+        completion_condition_fulfilled: true,
+        cancel_remaining_instances: true,
     }
 }
 
@@ -143,6 +170,19 @@ pub fn timer() -> TimerValue {
         target_element: 6,
         due_date: 1_767_225_660_000,
         repetitions: -1,
+    }
+}
+
+pub fn message_start_event_subscription() -> MessageStartEventSubscriptionValue {
+    MessageStartEventSubscriptionValue {
+        process_definition_key: key(1),
+        bpmn_process_id: "order".into(),
+        message_name: "order-placed".into(),
+        start_event: 7,
+        process_instance_key: key(2),
+        message_key: key(3),
+        correlation_key: "order-1".into(),
+        variables: variables(),
     }
 }
 

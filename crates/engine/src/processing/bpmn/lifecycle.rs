@@ -9,7 +9,9 @@ use skep_protocol::intent::{ProcessInstanceIntent as Intent, RuntimeInstructionI
 use skep_protocol::value::{Activation, ProcessInstanceValue, RuntimeInstructionValue, Step};
 
 use super::subject::{self, Subject};
-use super::{Ending, Next, Problem, behavior_of, container, events, flows, incidents, mappings};
+use super::{
+    Ending, Next, Problem, behavior_of, container, flows, incidents, mappings, subscriptions,
+};
 use crate::processing::{Context, job, variable};
 use crate::remote::Variables;
 use crate::state::ElementState;
@@ -125,6 +127,7 @@ pub(crate) fn finish(cx: &mut Context<'_>, el: &Subject, into: Option<ElementInd
         Ok(handed_on) => handed_on,
         Err(problem) => return incidents::raise(cx, el, problem),
     };
+    behavior_of(&el.element().kind).ending(cx, el);
     cx.event(el.key, Intent::ElementCompleted, &el.value);
     behavior_of(&el.element().kind).completed(cx, el, handed_on);
     if ends_instance(cx, el) {
@@ -157,7 +160,7 @@ fn conclude(cx: &mut Context<'_>, el: &Subject) -> Result<Variables, Problem> {
         mappings::apply_outputs(cx, el)?;
     }
     behavior.complete(cx, el)?;
-    events::unsubscribe(cx, el.key);
+    subscriptions::unsubscribe(cx, el.key);
     let handed_on = behavior.hand_on(cx, el)?;
     container::child_completing(cx, el)?;
     Ok(handed_on)
@@ -202,7 +205,7 @@ pub(crate) fn terminate(cx: &mut Context<'_>, key: Key) {
         job::cancel(cx, job_key, error_caught);
     }
     if has_extra {
-        events::unsubscribe(cx, key);
+        subscriptions::unsubscribe(cx, key);
         incidents::resolve_all(cx, key);
     }
     terminate_inner(cx, &el);
@@ -233,8 +236,10 @@ pub(crate) fn terminated(cx: &mut Context<'_>, key: Key) {
     let interrupted_by = row
         .and_then(|row| row.extra.as_ref())
         .and_then(|extra| extra.interrupted_by.some());
+    let behavior = behavior_of(&el.element().kind);
+    behavior.ending(cx, &el);
     cx.event(el.key, Intent::ElementTerminated, &el.value);
-    behavior_of(&el.element().kind).terminated(cx, &el);
+    behavior.terminated(cx, &el);
     if let Some(trigger) = interrupted_by {
         cx.steps.push(Step::ActivateTriggered(trigger));
     }
