@@ -12,7 +12,7 @@ use crate::support::*;
 fn fork(tasks: usize) -> Bpmn {
     let mut process = Bpmn::process("p").start("s").parallel("fork");
     for i in 0..tasks {
-        process = process.task(&format!("t{i}")).end(&format!("e{i}"));
+        process = process.task(format!("t{i}")).end(format!("e{i}"));
         process = process.from("fork");
     }
     process.task("last").end("end")
