@@ -21,9 +21,11 @@ pub fn changed(
             to.changes.set(&JOB, record.key, end);
         }
         Intent::ErrorThrown => {
+            let code = value.extra.as_ref().map(|extra| &extra.error_code);
+            let error_code = code.map_or_else(|| word(""), |code| Value::Text(code.clone()));
             let thrown = [
                 ("endTime", Value::Int(record.timestamp)),
-                ("errorCode", Value::Text(value.error_code.clone())),
+                ("errorCode", error_code),
                 ("errorMessage", Value::some_text(&value.error_message)),
             ];
             to.changes.set(&JOB, record.key, thrown);
@@ -68,22 +70,23 @@ fn created(to: &mut Projection<'_>, record: &Record<'_>, value: &JobValue) {
     let definition = to.definition(value.process_definition_key);
     let definition = definition.as_deref();
     let element = definition.and_then(|d| d.elements.get(value.element as usize));
+    let listener = value.kind().listener_event();
+    let listener = listener.map_or("UNSPECIFIED", |event| event.name());
+    let own = value.headers().or(element.map(|e| &e.headers));
+    let headers = own.map_or_else(|| word("{}"), |headers| Value::Text(headers.clone()));
     to.changes.set(
         &JOB,
         record.key,
         [
-            (
-                "customHeaders",
-                element.map_or_else(|| word("{}"), |e| Value::Text(e.headers.clone())),
-            ),
+            ("customHeaders", headers),
             (
                 "elementId",
                 element.map_or(Value::Null, |e| Value::Text(e.id.clone())),
             ),
             ("elementInstanceKey", key(value.element_instance_key)),
             ("hasFailedWithRetriesLeft", Value::from(false)),
-            ("kind", word("BPMN_ELEMENT")),
-            ("listenerEventType", word("UNSPECIFIED")),
+            ("kind", word(value.kind().name())),
+            ("listenerEventType", word(listener)),
             (
                 "processDefinitionId",
                 definition.map_or(Value::Null, |d| Value::Text(d.id.clone())),
