@@ -4,8 +4,8 @@ mod support;
 
 use std::time::Duration;
 
-use skep_protocol::{Key, Response};
 use skep_protocol::command::{Command, FailJob};
+use skep_protocol::{Key, Response};
 use skep_query::entities::{
     ELEMENT_INSTANCE, INCIDENT, JOB, PROCESS_DEFINITION, PROCESS_INSTANCE, VARIABLE,
 };
@@ -27,7 +27,9 @@ async fn with_business_id(rig: &Rig, id: &str) -> Key {
 
 async fn find(rig: &Rig, entity: &'static Entity, body: &str) -> Found {
     let search = search(entity, body).expect("a search");
-    let answer = rig.broker.query(Query::Search(search), Consistency::ReadYourWrites);
+    let answer = rig
+        .broker
+        .query(Query::Search(search), Consistency::ReadYourWrites);
     match answer.await {
         Ok((Answer::Found(found), 0)) => found,
         other => panic!("{body}: {other:?}"),
@@ -51,7 +53,10 @@ async fn who_has_an_answer_finds_what_it_told_of() {
     let rig = Rig::new(|config| config.partitions = 3).await;
     rig.deploy(&one_task()).await;
     for n in 0..30 {
-        let key = rig.create("one-task", &format!(r#"{{"n": {n}}}"#)).await.unwrap();
+        let key = rig
+            .create("one-task", &format!(r#"{{"n": {n}}}"#))
+            .await
+            .unwrap();
         let found = find(
             &rig,
             &PROCESS_INSTANCE,
@@ -65,19 +70,28 @@ async fn who_has_an_answer_finds_what_it_told_of() {
     assert_eq!((found.rows.len(), found.total, found.more), (10, 30, false));
     // Definitions are in every partition, and found once.
     let found = find(&rig, &PROCESS_DEFINITION, "").await;
-    assert_eq!(texts(&PROCESS_DEFINITION, &found, "processDefinitionId"), ["\"one-task\""]);
+    assert_eq!(
+        texts(&PROCESS_DEFINITION, &found, "processDefinitionId"),
+        ["\"one-task\""]
+    );
 }
 
 #[tokio::test]
 async fn the_life_of_an_instance_is_told_by_its_rows() {
     let rig = Rig::new(|_| {}).await;
     rig.deploy(&one_task()).await;
-    let key = rig.create("one-task", r#"{"a": {"b": [1, 2]}}"#).await.unwrap();
+    let key = rig
+        .create("one-task", r#"{"a": {"b": [1, 2]}}"#)
+        .await
+        .unwrap();
     let jobs = rig.activate(1, Duration::ZERO).await;
     let of_instance = format!(r#"{{"filter": {{"processInstanceKey": "{key}"}}}}"#);
     let job = find(&rig, &JOB, &of_instance).await;
     assert_eq!(texts(&JOB, &job, "state"), ["\"CREATED\""]);
-    assert_eq!(texts(&JOB, &job, "jobKey"), [format!("\"{}\"", jobs[0].key)]);
+    assert_eq!(
+        texts(&JOB, &job, "jobKey"),
+        [format!("\"{}\"", jobs[0].key)]
+    );
     rig.send(Command::FailJob(FailJob {
         job_key: jobs[0].key,
         retries: 0,
@@ -88,9 +102,17 @@ async fn the_life_of_an_instance_is_told_by_its_rows() {
     .await
     .unwrap();
     let incident = find(&rig, &INCIDENT, &of_instance).await;
-    assert_eq!(texts(&INCIDENT, &incident, "errorMessage"), ["\"out of paper\""]);
+    assert_eq!(
+        texts(&INCIDENT, &incident, "errorMessage"),
+        ["\"out of paper\""]
+    );
     assert_eq!(texts(&INCIDENT, &incident, "state"), ["\"ACTIVE\""]);
-    let marked = find(&rig, &PROCESS_INSTANCE, r#"{"filter": {"hasIncident": true, "errorMessage": {"$like": "*paper"}}}"#).await;
+    let marked = find(
+        &rig,
+        &PROCESS_INSTANCE,
+        r#"{"filter": {"hasIncident": true, "errorMessage": {"$like": "*paper"}}}"#,
+    )
+    .await;
     assert_eq!(marked.total, 1);
     rig.send(Command::CancelProcessInstance {
         process_instance_key: key,
@@ -98,15 +120,30 @@ async fn the_life_of_an_instance_is_told_by_its_rows() {
     .await
     .unwrap();
     let instance = find(&rig, &PROCESS_INSTANCE, &of_instance).await;
-    assert_eq!(texts(&PROCESS_INSTANCE, &instance, "state"), ["\"TERMINATED\""]);
-    assert_eq!(texts(&PROCESS_INSTANCE, &instance, "hasIncident"), ["false"]);
+    assert_eq!(
+        texts(&PROCESS_INSTANCE, &instance, "state"),
+        ["\"TERMINATED\""]
+    );
+    assert_eq!(
+        texts(&PROCESS_INSTANCE, &instance, "hasIncident"),
+        ["false"]
+    );
     let incident = find(&rig, &INCIDENT, &of_instance).await;
     assert_eq!(texts(&INCIDENT, &incident, "state"), ["\"RESOLVED\""]);
     let elements = find(&rig, &ELEMENT_INSTANCE, &of_instance).await;
-    assert_eq!(texts(&ELEMENT_INSTANCE, &elements, "elementId"), ["\"start\"", "\"task\""]);
-    assert_eq!(texts(&ELEMENT_INSTANCE, &elements, "state"), ["\"COMPLETED\"", "\"TERMINATED\""]);
+    assert_eq!(
+        texts(&ELEMENT_INSTANCE, &elements, "elementId"),
+        ["\"start\"", "\"task\""]
+    );
+    assert_eq!(
+        texts(&ELEMENT_INSTANCE, &elements, "state"),
+        ["\"COMPLETED\"", "\"TERMINATED\""]
+    );
     let variables = find(&rig, &VARIABLE, &of_instance).await;
-    assert_eq!(texts(&VARIABLE, &variables, "value"), [r#""{\"b\":[1,2]}""#]);
+    assert_eq!(
+        texts(&VARIABLE, &variables, "value"),
+        [r#""{\"b\":[1,2]}""#]
+    );
     let by_value = r#"{"filter": {"variables": [{"name": "a", "value": "{\"b\":[1,2]}"}]}}"#;
     assert_eq!(find(&rig, &PROCESS_INSTANCE, by_value).await.total, 1);
     let other_value = r#"{"filter": {"variables": [{"name": "a", "value": "1"}]}}"#;
@@ -143,7 +180,10 @@ async fn pages_by_cursor_go_over_all_partitions_and_back() {
     let query = search(&PROCESS_INSTANCE, &format!("{{{sort}}}")).unwrap();
     let cursor = skep_query::merge::cursor_of(&query, &pages[2].rows[0]).encode();
     let body = format!(r#"{{{sort}, "page": {{"limit": 7, "before": "{cursor}"}}}}"#);
-    assert_eq!(find(&rig, &PROCESS_INSTANCE, &body).await.rows, pages[1].rows);
+    assert_eq!(
+        find(&rig, &PROCESS_INSTANCE, &body).await.rows,
+        pages[1].rows
+    );
 }
 
 #[tokio::test]
@@ -169,17 +209,27 @@ async fn a_file_that_is_lost_is_filled_from_the_log() {
     let directory = rig.directory.clone();
     let broker = rig.broker.clone();
     drop(rig);
-    tokio::task::spawn_blocking(move || broker.stop()).await.unwrap();
+    tokio::task::spawn_blocking(move || broker.stop())
+        .await
+        .unwrap();
     let partition = directory.path().join("partitions/1");
     for name in ["query.sqlite", "query.sqlite-wal", "query.sqlite-shm"] {
         let _ = std::fs::remove_file(partition.join(name));
     }
     let rig = Rig::open(directory, |_| {}).await;
     rig.create("one-task", "{}").await.unwrap();
-    let found = find(&rig, &PROCESS_INSTANCE, r#"{"sort": [{"field": "startDate", "order": "DESC"}]}"#).await;
+    let found = find(
+        &rig,
+        &PROCESS_INSTANCE,
+        r#"{"sort": [{"field": "startDate", "order": "DESC"}]}"#,
+    )
+    .await;
     // The log may have been compacted: what is new is there in any case, with the names of its definition.
     assert!(found.total >= 1);
-    assert_eq!(text(&PROCESS_INSTANCE, &found.rows[0], "processDefinitionId"), "\"one-task\"");
+    assert_eq!(
+        text(&PROCESS_INSTANCE, &found.rows[0], "processDefinitionId"),
+        "\"one-task\""
+    );
 }
 
 #[tokio::test]
@@ -187,7 +237,11 @@ async fn a_file_that_cannot_be_read_stops_searches_and_nothing_else() {
     let directory = std::sync::Arc::new(tempfile::tempdir().unwrap());
     let partition = directory.path().join("partitions/1");
     std::fs::create_dir_all(&partition).unwrap();
-    std::fs::write(partition.join("query.sqlite"), "this is no database, but a text that is long enough").unwrap();
+    std::fs::write(
+        partition.join("query.sqlite"),
+        "this is no database, but a text that is long enough",
+    )
+    .unwrap();
     let rig = Rig::open(directory, |_| {}).await;
     rig.deploy(&one_task()).await;
     rig.create("one-task", "{}").await.unwrap();
@@ -196,7 +250,9 @@ async fn a_file_that_cannot_be_read_stops_searches_and_nothing_else() {
         key: Key::new(1, 1),
     };
     match rig.broker.query(query, Consistency::Eventual).await {
-        Err(QueryError::Unavailable(reason)) => assert!(reason.contains("query.sqlite"), "{reason}"),
+        Err(QueryError::Unavailable(reason)) => {
+            assert!(reason.contains("query.sqlite"), "{reason}")
+        }
         other => panic!("{other:?}"),
     }
 }
@@ -207,7 +263,12 @@ async fn without_secondary_storage_searches_are_refused() {
     let query = Query::Search(search(&JOB, "").unwrap());
     let answer = rig.broker.query(query, Consistency::ReadYourWrites).await;
     assert_eq!(answer, Err(QueryError::Disabled));
-    assert!(!rig.directory.path().join("partitions/1/query.sqlite").exists());
+    assert!(
+        !rig.directory
+            .path()
+            .join("partitions/1/query.sqlite")
+            .exists()
+    );
 }
 
 #[tokio::test]

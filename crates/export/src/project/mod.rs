@@ -31,7 +31,7 @@ impl Projection<'_> {
     pub fn batch(&mut self, payload: &[u8]) -> Result<(u64, i64), DecodeError> {
         let mut reader = BatchReader::new(payload)?;
         let timestamp = reader.timestamp();
-        while let Some(record) = reader.next() {
+        for record in reader.by_ref() {
             let record = record?;
             if record.record_type == RecordType::Event {
                 self.record(&record)?;

@@ -31,6 +31,14 @@ impl std::fmt::Debug for Secondary {
 }
 
 impl Secondary {
+    /// Position of the last record that can be searched.
+    pub fn exported_position(&self) -> Option<u64> {
+        match self {
+            Secondary::Open(store) => Some(store.status().exported_position()),
+            Secondary::Off | Secondary::Broken(_) => None,
+        }
+    }
+
     /// Why nothing is stored at the moment, if nothing is.
     pub fn fault(&self) -> Option<String> {
         match self {
