@@ -18,7 +18,7 @@ use crate::intent::ValueType;
 use crate::key::{self, Key};
 use crate::value::{CommandValue, RecordValue};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum RecordType {
     Event = 0,

@@ -17,7 +17,7 @@ use crate::intent::*;
 use crate::key::Key;
 
 /// A value that can stand in a record.
-pub trait RecordValue: Serialize + DeserializeOwned {
+pub trait RecordValue: Serialize + DeserializeOwned + 'static {
     const VALUE_TYPE: ValueType;
     /// Version of the body's encoding.
     const VERSION: u8 = 1;
