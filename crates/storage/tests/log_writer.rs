@@ -12,7 +12,7 @@ use support::*;
 
 fn spawn(disk: &MemoryDisk) -> (LogWriter, Receiver<Report>) {
     let plain = LogConfig {
-        compress: false,
+        compress_from: u64::MAX,
         ..small()
     };
     let (log, _) = Log::open(Arc::new(disk.clone()), DIRECTORY, plain).unwrap();
@@ -135,6 +135,34 @@ fn compaction_comes_after_the_appends_before_it() {
     let (log, recovered) = open(&disk);
     assert_eq!((recovered.base.index, recovered.last.index), (40, 51));
     assert_eq!(read_all(&log).len(), 11);
+}
+
+#[test]
+fn the_writer_has_the_next_segment_made_before_it_is_needed() {
+    let disk = MemoryDisk::new();
+    let config = LogConfig {
+        segment_bytes: 64 << 10,
+        ..small()
+    };
+    let (log, _) = Log::open(Arc::new(disk.clone()), DIRECTORY, config).unwrap();
+    let (sender, reports) = unbounded();
+    let report = move |report| drop(sender.send(report));
+    let writer = LogWriter::spawn(log, WriterConfig::default(), report).unwrap();
+    let deadline = std::time::Instant::now() + Duration::from_secs(20);
+    let mut number = 0;
+    while disk.content(&segment(2)).is_none() {
+        assert!(std::time::Instant::now() < deadline, "{:?}", disk.paths());
+        number += 1;
+        writer.append(number, vec![entry(number, 1, 300)]).unwrap();
+        written(&reports, number);
+    }
+    assert!(
+        disk.content(&segment(1)).unwrap().len() <= 64 << 10,
+        "the first segment ends where it would have had to grow"
+    );
+    assert_eq!(disk.content(&segment(2)).unwrap().len(), 64 << 10);
+    writer.stop().unwrap();
+    assert_eq!(open(&disk).1.last.index, number);
 }
 
 #[test]
