@@ -138,6 +138,47 @@ fn compaction_comes_after_the_appends_before_it() {
 }
 
 #[test]
+fn with_nothing_waiting_the_caller_may_write_itself() {
+    let disk = MemoryDisk::new();
+    let (writer, reports) = spawn(&disk);
+    let here = writer.append_here(1, vec![entry(1, 1, 10)]).unwrap();
+    assert!(matches!(here, Some(Report::Written { number: 1, .. })));
+    assert_eq!(disk.operations().1, 2, "the header and the entry");
+
+    // A full disk is the thread's to wait for, and what comes then waits behind it.
+    disk.set_capacity(Some(disk.used()));
+    assert!(
+        writer
+            .append_here(2, vec![entry(2, 1, 6000)])
+            .unwrap()
+            .is_none()
+    );
+    assert!(matches!(next(&reports), Report::Stalled { number: 2, .. }));
+    assert!(
+        writer
+            .append_here(3, vec![entry(3, 1, 10)])
+            .unwrap()
+            .is_none()
+    );
+    disk.set_capacity(None);
+    written(&reports, 3);
+    writer.stop().unwrap();
+    assert_eq!(open(&disk).1.last.index, 3);
+}
+
+#[test]
+fn a_flush_that_fails_for_the_caller_ends_the_log_too() {
+    let disk = MemoryDisk::new();
+    let (writer, reports) = spawn(&disk);
+    disk.fail_syncs(1);
+    let here = writer.append_here(1, vec![entry(1, 1, 10)]).unwrap();
+    assert!(matches!(here, Some(Report::Failed { .. })));
+    writer.append(2, vec![entry(1, 1, 10)]).unwrap();
+    assert!(matches!(next(&reports), Report::Failed { .. }));
+    assert!(writer.stop().is_err());
+}
+
+#[test]
 fn the_writer_has_the_next_segment_made_before_it_is_needed() {
     let disk = MemoryDisk::new();
     let config = LogConfig {
