@@ -14,11 +14,11 @@ use skep_engine::remote::{CorrelateSubscription, Distributed, RemoteCommand};
 use skep_engine::state::State;
 use skep_engine::state::table::EmptyStore;
 use skep_model::builder::Bpmn;
-use skep_protocol::Key;
 use skep_protocol::command::{Command, Resource};
 use skep_protocol::element_type::ElementType;
 use skep_protocol::record::{decode, encode};
 use skep_protocol::value::{MessageSubscriptionValue, PinnedElement, ProcessValue};
+use skep_protocol::{Key, TenantId};
 use support::*;
 
 fn path(name: &str) -> PathBuf {
@@ -215,6 +215,7 @@ fn remote_commands() -> Vec<RemoteCommand> {
             interrupting: true,
             message_key: Key::NONE,
             variables: vec![],
+            tenant: TenantId::new("acme"),
         }),
         RemoteCommand::MessageSubscriptionOpened {
             element_instance_key: key(1),
@@ -269,6 +270,7 @@ fn remote_commands() -> Vec<RemoteCommand> {
                         element_type,
                     })
                     .to_vec(),
+                tenant: TenantId::new("acme"),
             }],
         }),
         distribute(Distributed::ResourceDeletion {

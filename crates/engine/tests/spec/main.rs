@@ -42,6 +42,7 @@ mod runaway;
 mod service_task;
 mod stored_definitions;
 mod sub_process;
+mod tenants;
 mod terminate_end_event;
 mod timer_catch;
 mod timer_start;
