@@ -24,7 +24,7 @@ pub use job::*;
 pub use subscriptions::*;
 
 /// A value that can stand in a record.
-pub trait RecordValue: Serialize + DeserializeOwned {
+pub trait RecordValue: Serialize + DeserializeOwned + 'static {
     const VALUE_TYPE: ValueType;
     /// Version of the body's encoding.
     const VERSION: u8 = 1;
