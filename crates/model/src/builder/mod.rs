@@ -191,6 +191,11 @@ impl Bpmn {
         this
     }
 
+    /// A Camunda user task.
+    pub fn user_task(self, id: impl Into<String>) -> Self {
+        self.element("userTask", id).extension("<zeebe:userTask/>")
+    }
+
     pub fn manual_task(self, id: impl Into<String>) -> Self {
         self.element("manualTask", id)
     }

@@ -47,7 +47,7 @@ pub(crate) fn role(node: Node<'_>) -> Role {
         "intermediateCatchEvent" => Role::Element(Type::IntermediateCatchEvent),
         "boundaryEvent" => Role::Element(Type::BoundaryEvent),
         "serviceTask" => Role::Element(Type::ServiceTask),
-        "userTask" => not_yet("A user task"),
+        "userTask" => Role::Element(Type::UserTask),
         "receiveTask" => Role::Element(Type::ReceiveTask),
         "manualTask" => Role::Element(Type::ManualTask),
         "task" => Role::Element(Type::Task),

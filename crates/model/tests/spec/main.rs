@@ -14,3 +14,4 @@ mod start_events;
 mod structure;
 mod support;
 mod tasks;
+mod user_tasks;

@@ -28,6 +28,7 @@ pub(crate) mod subject;
 pub(crate) mod subscriptions;
 pub(crate) mod triggers;
 pub(crate) mod unusable;
+pub(crate) mod user_task;
 
 use skep_model::{ElementIndex, ElementKind};
 use skep_protocol::value::ErrorType;
@@ -90,6 +91,9 @@ pub(crate) trait ElementBehavior: Sync {
         }
     }
 
+    /// The incident of a terminating element is resolved.
+    fn resume_termination(&self, _cx: &mut Context<'_>, _el: &Subject) {}
+
     /// The element is completing, its output mappings are applied.
     fn complete(&self, _cx: &mut Context<'_>, _el: &Subject) -> Result<(), Problem> {
         Ok(())
@@ -140,6 +144,7 @@ pub(crate) fn behavior_of(kind: &ElementKind) -> &'static dyn ElementBehavior {
         }
         ElementKind::BoundaryEvent(_) => &boundary_event::BoundaryEvent,
         ElementKind::ServiceTask(_) => &service_task::ServiceTask,
+        ElementKind::UserTask(_) => &user_task::UserTask,
         ElementKind::CallActivity(_) => &call_activity::CallActivity,
         ElementKind::ExclusiveGateway { .. } => &exclusive_gateway::ExclusiveGateway,
         ElementKind::Unusable(_) => &unusable::Unusable,
@@ -152,7 +157,6 @@ pub(crate) fn behavior_of(kind: &ElementKind) -> &'static dyn ElementBehavior {
         | ElementKind::SendTask(_)
         | ElementKind::ScriptTask(_)
         | ElementKind::BusinessRuleTask(_)
-        | ElementKind::UserTask(_)
         | ElementKind::InclusiveGateway { .. }
         | ElementKind::EventBasedGateway { .. } => &unusable::Unusable,
         // A sequence flow is never an instance: it is taken.

@@ -9,8 +9,6 @@ pub(crate) mod time_out;
 pub(crate) mod update;
 pub(crate) mod r#yield;
 
-use std::sync::Arc;
-
 use skep_protocol::intent::JobIntent;
 use skep_protocol::value::{JobExtra, JobValue};
 use skep_protocol::{Key, Rejection, RejectionType};
