@@ -3,14 +3,12 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use roxmltree::Document;
-
 use crate::compile::{Purpose, compile};
 use crate::context::{Context, Definitions};
 use crate::error::{Finding, Findings, Invalid, abbreviate};
 use crate::graph::{PinnedElement, Process};
 use crate::value::boolean;
-use crate::xml::{self, BPMN, Node, Unreadable, bpmn_name};
+use crate::xml::{self, BPMN, Document, Node, Unreadable, bpmn_name};
 
 /// Limits on what is deployed.
 #[derive(Clone, Debug)]
@@ -23,6 +21,8 @@ pub struct Options {
     pub max_name_length: usize,
     /// Characters of a constant job type.
     pub max_job_type_length: usize,
+    /// Accepts what the engine does not run yet: for tests of the model alone.
+    pub accept_not_yet: bool,
 }
 
 impl Default for Options {
@@ -32,6 +32,7 @@ impl Default for Options {
             max_id_length: 32_768,
             max_name_length: 32_768,
             max_job_type_length: 32_768,
+            accept_not_yet: false,
         }
     }
 }

@@ -417,10 +417,3 @@ pub struct RejectionValue {
     pub rejection_type: RejectionType,
     pub rejection_reason: String,
 }
-
-/// The body of a command header: the command's payload is not kept.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct CommandValue {
-    pub operation_reference: Option<u64>,
-}

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use skep_protocol::batch::BatchWriter;
 use skep_protocol::command::AwaitResult;
+use skep_protocol::origin::Origin;
 use skep_protocol::value::RecordValue;
 use skep_protocol::{Key, Rejection, Response};
 
@@ -40,6 +41,8 @@ pub(crate) struct Context<'a> {
     pub now: i64,
     /// The client that waits for this command, if any.
     pub request: Option<RequestId>,
+    /// Where this command comes from.
+    pub origin: Origin,
     /// Life-cycle steps still to do for this command.
     pub steps: &'a mut Steps,
     /// What this turn may still cost.
