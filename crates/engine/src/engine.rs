@@ -357,7 +357,13 @@ impl Engine {
     /// The finished batch with its effects. `None` when no record was written; effects then stand for themselves and may
     /// leave at once.
     pub fn take_batch(&mut self) -> (Option<Vec<u8>>, Effects) {
-        (self.out.take(), std::mem::take(&mut self.effects))
+        let mut effects = std::mem::take(&mut self.effects);
+        let batch = self.out.take_with_kinds().map(|(batch, kinds)| {
+            effects.noted.kinds = kinds;
+            effects.noted.timestamp = self.out.timestamp();
+            batch
+        });
+        (batch, effects)
     }
 
     /// Bytes of the current batch.

@@ -27,7 +27,7 @@ mod user_task;
 pub use user_task::{UserTaskAttribute, UserTaskAttributes, UserTaskValue};
 
 /// A value that can stand in a record.
-pub trait RecordValue: Serialize + DeserializeOwned {
+pub trait RecordValue: Serialize + DeserializeOwned + 'static {
     const VALUE_TYPE: ValueType;
     /// Version of the body's encoding.
     const VERSION: u8 = 1;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use skep_protocol::batch::BatchWriter;
 use skep_protocol::command::AwaitResult;
+use skep_protocol::intent::Intent;
 use skep_protocol::origin::Origin;
 use skep_protocol::value::RecordValue;
 use skep_protocol::{Key, Rejection, Response};
@@ -61,6 +62,7 @@ impl Context<'_> {
         State: Apply<V>,
     {
         self.out.event(key, intent, value);
+        self.effects.noted.event(key, intent.id(), value);
         self.state.observe_key(key);
         self.state.apply(key, intent, value, self.now);
     }

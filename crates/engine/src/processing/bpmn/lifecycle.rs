@@ -11,6 +11,7 @@ use skep_protocol::value::{Activation, ProcessInstanceValue, RuntimeInstructionV
 use super::subject::{self, Subject};
 use super::{
     Ending, Next, Problem, behavior_of, container, flows, incidents, mappings, subscriptions,
+    triggers,
 };
 use crate::processing::{Context, job, variable};
 use crate::remote::Variables;
@@ -97,7 +98,8 @@ pub(crate) fn activated(cx: &mut Context<'_>, el: &Subject) {
 
 pub(crate) fn complete(cx: &mut Context<'_>, key: Key) {
     if let Some(el) = Subject::load(cx, key) {
-        complete_with(cx, &el, &[], None);
+        let result = triggers::take_result(cx, &el);
+        complete_with(cx, &el, &result, None);
     }
 }
 
