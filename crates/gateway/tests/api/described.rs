@@ -297,7 +297,8 @@ async fn the_server_takes_what_its_description_allows_and_nothing_else() {
     let gateway = start_with(|config| config.long_polling.enabled = false).await;
     let mut client = http2(gateway.rest).await;
     let operations = operations();
-    assert_eq!(operations.len(), 23);
+    // More come with every release.
+    assert!(operations.len() >= 26, "{}", operations.len());
     let (mut taken, mut refused, mut wrong) = (0, 0, Vec::new());
     let mut seen = Seen::new();
     for operation in &operations {
