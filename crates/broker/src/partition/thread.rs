@@ -23,7 +23,7 @@ use skep_engine::state::State;
 use skep_engine::{Engine, EngineConfig, RemoteCommand, RequestId, StreamId, header_of};
 use skep_metrics::Gauge;
 use skep_protocol::command::{Command, Request};
-use skep_protocol::service::{Answer, PartitionRole, Responder, Timings};
+use skep_protocol::service::{Answer, PartitionRole, Responder, Timings, Wakes};
 use skep_protocol::{Failure, Key, Response};
 use skep_replication::{Group, GroupConfig, RecoveredLog};
 use skep_storage::StorageError;
@@ -205,7 +205,8 @@ pub struct Partition {
     due_at: Option<i64>,
     /// Nothing is due before: the partition is under pressure.
     rest_until: i64,
-    wakers: Vec<std::task::Waker>,
+    /// Whom to wake for what was released.
+    wakes: Wakes,
     /// Committed records that the metrics have not counted yet.
     uncounted: Vec<Bytes>,
     panics: Panics,
@@ -231,6 +232,7 @@ impl Partition {
             Err(reason) => {
                 tracing::error!(partition = self.status.partition, %reason, "partition stops");
                 self.status.fail(reason);
+                self.wakes.give();
                 self.abort_all("the partition has stopped because of an error");
             }
         }

@@ -72,10 +72,8 @@ impl Partition {
             for released in polled.released.drain(..) {
                 self.release(released);
             }
+            self.wakes.give();
             self.store_checkpoint();
-            for waker in self.wakers.drain(..) {
-                waker.wake();
-            }
             self.count();
             if !polled.output.more {
                 return Ok(());
