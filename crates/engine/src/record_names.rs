@@ -6,12 +6,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use skep_model::{Element, ElementKind, Process};
+use skep_model::{Element, Process};
 use skep_protocol::Key;
 use skep_protocol::intent::{Intent, ProcessIntent, ValueType};
 use skep_protocol::json::{Definitions, ElementNames, Lineage};
 use skep_protocol::record::{Record, RecordType};
-use skep_protocol::value::ProcessValue;
+use skep_protocol::value::{PinnedElement, ProcessValue};
 
 /// Names of elements of one partition. To be told of each record, batch by batch.
 pub struct RecordNames {
@@ -50,10 +50,9 @@ impl RecordNames {
         let Ok(value) = record.value::<ProcessValue>() else {
             return;
         };
-        let ids: Vec<String> = value.elements.iter().map(ToString::to_string).collect();
-        let definition = match skep_model::parse_pinned(&value.resource, &ids) {
+        let definition = match skep_model::parse_pinned(&value.resource, &value.elements) {
             Ok(graph) => Definition::of(&value.bpmn_process_id, value.version, &graph),
-            Err(_) => Definition::of_ids(&value, ids),
+            Err(_) => Definition::of_names(&value),
         };
         self.definitions
             .insert(value.process_definition_key, definition);
@@ -79,10 +78,7 @@ impl Definition {
             element_id: element.id.to_string(),
             element_type: element.element_type.as_str(),
             event_type: element.event_type(),
-            custom_headers: match &element.kind {
-                ElementKind::ServiceTask(job) => job.headers_json.to_string(),
-                _ => "{}".to_string(),
-            },
+            custom_headers: element.headers_json().map_or("{}", |json| json).to_string(),
         };
         Definition {
             elements: graph.elements.iter().map(names).collect(),
@@ -90,18 +86,18 @@ impl Definition {
         }
     }
 
-    /// A model that this version cannot read: ids are all that is known.
-    fn of_ids(value: &ProcessValue, ids: Vec<String>) -> Definition {
-        let names = |element_id| ElementNames {
+    /// A model that this version cannot read: names are all that is known.
+    fn of_names(value: &ProcessValue) -> Definition {
+        let names = |element: &PinnedElement| ElementNames {
             bpmn_process_id: value.bpmn_process_id.to_string(),
             version: value.version,
-            element_id,
-            element_type: "UNSPECIFIED",
+            element_id: element.id.to_string(),
+            element_type: element.element_type.as_str(),
             event_type: "UNSPECIFIED",
             custom_headers: "{}".to_string(),
         };
         Definition {
-            elements: ids.into_iter().map(names).collect(),
+            elements: value.elements.iter().map(names).collect(),
             call_activities: Arc::default(),
         }
     }

@@ -41,6 +41,16 @@ fn called() -> Bpmn {
         .end("ce")
 }
 
+/// Starts by messages and timers too.
+fn started() -> Bpmn {
+    Bpmn::process("started")
+        .start_message("by-message", "message")
+        .service_task("task", "job")
+        .end("e")
+        .start_cycle("by-timer", "R/PT2M")
+        .to("task")
+}
+
 /// Ids of elements at which an instance may begin or end.
 fn elements(bpmn: &Bpmn) -> Vec<String> {
     let process = bpmn.clone().compile();
@@ -49,7 +59,7 @@ fn elements(bpmn: &Bpmn) -> Vec<String> {
             element.kind,
             ElementKind::Process
                 | ElementKind::SequenceFlow(_)
-                | ElementKind::StartEvent
+                | ElementKind::StartEvent(_)
                 | ElementKind::BoundaryEvent(_)
         )
     });
@@ -131,6 +141,7 @@ fn run(seed: u64) {
         .collect();
     rig.record_batches();
     rig.deploy(called());
+    rig.deploy(started());
     let size = 4 + random_source.next(30) as usize;
     let bpmn = random("random", seed, size);
     let elements = elements(&bpmn);
@@ -275,6 +286,7 @@ fn command(rig: &mut Rig, random: &mut Random, partitions: u32, elements: &[Stri
                         let _ = rig.send(Command::CompleteJob {
                             job_key: job.key,
                             variables: Document::new(),
+                            result: None,
                         });
                     }
                 }
@@ -301,6 +313,8 @@ fn finish(rig: &mut Rig, seed: u64) {
     rig.fate = Box::new(|_| Fate::Arrives);
     rig.interrupted = false;
     rig.settle(1);
+    // Without this its timer would begin further instances.
+    rig.deploy(Bpmn::process("started").start("s").end("e"));
     let banned = rig.partitions.iter_mut();
     let banned: Vec<_> = banned
         .flat_map(|partition| partition.engine.state.banned.list(usize::MAX))

@@ -3,14 +3,12 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use roxmltree::Document;
-
 use crate::compile::{Purpose, compile};
 use crate::context::{Context, Definitions};
 use crate::error::{Finding, Findings, Invalid, abbreviate};
-use crate::graph::Process;
+use crate::graph::{PinnedElement, Process};
 use crate::value::boolean;
-use crate::xml::{self, BPMN, Node, Unreadable, bpmn_name};
+use crate::xml::{self, BPMN, Document, Node, Unreadable, bpmn_name};
 
 /// Limits on what is deployed.
 #[derive(Clone, Debug)]
@@ -23,6 +21,8 @@ pub struct Options {
     pub max_name_length: usize,
     /// Characters of a constant job type.
     pub max_job_type_length: usize,
+    /// Accepts what the engine does not run yet: for tests of the model alone.
+    pub accept_not_yet: bool,
 }
 
 impl Default for Options {
@@ -32,6 +32,7 @@ impl Default for Options {
             max_id_length: 32_768,
             max_name_length: 32_768,
             max_job_type_length: 32_768,
+            accept_not_yet: false,
         }
     }
 }
@@ -67,7 +68,7 @@ pub fn parse(resource_name: &str, xml: &[u8], options: &Options) -> Result<Resou
 
 /// Recompiles a deployed process from its stored XML so that each element keeps the index under which the log names it.
 ///
-/// `element_ids` are the ids in index order, the first being the process's own, as [`Process::element_ids`] listed them
+/// `elements` stand in index order, the first being the process itself, as [`Process::pinned_elements`] listed them
 /// when the process was deployed. The rules that only guard deployments are not asked again: what was once accepted
 /// stays readable when a later release is stricter. An element that cannot be read is [`ElementKind::Unusable`].
 ///
@@ -75,8 +76,8 @@ pub fn parse(resource_name: &str, xml: &[u8], options: &Options) -> Result<Resou
 /// When the XML cannot be read, or does not hold this process with exactly these elements.
 ///
 /// [`ElementKind::Unusable`]: crate::ElementKind::Unusable
-pub fn parse_pinned(xml: &[u8], element_ids: &[String]) -> Result<Process, Invalid> {
-    let process_id = element_ids.first().map(String::as_str).unwrap_or_default();
+pub fn parse_pinned(xml: &[u8], elements: &[PinnedElement]) -> Result<Process, Invalid> {
+    let process_id = elements.first().map_or("", |process| &*process.id);
     let refusal = |finding: Finding| Invalid::single(process_id, finding);
     let unreadable = |u: Unreadable| refusal(Finding::of_file(u.message, u.line));
     let text = xml::decode(xml, usize::MAX).map_err(unreadable)?;
@@ -92,7 +93,7 @@ pub fn parse_pinned(xml: &[u8], element_ids: &[String]) -> Result<Process, Inval
     };
     let mut findings = Findings::default();
     let mut context = Context::new(&definitions, &mut findings);
-    let process = compile(node, &mut context, Purpose::Stored(element_ids));
+    let process = compile(node, &mut context, Purpose::Stored(elements));
     match process {
         Some(process) => Ok(Process {
             call_activities: call_activities(document.root_element()),

@@ -10,8 +10,9 @@
 use crate::failure::Rejection;
 use crate::intent::{Intent, ValueType};
 use crate::key::Key;
+use crate::origin::Origin;
 use crate::record::{self, DecodeError, Record, RecordType};
-use crate::value::{CommandValue, RecordValue, RejectionValue};
+use crate::value::{RecordValue, RejectionValue};
 
 const FORMAT: u8 = 1;
 const HEADER: usize = 17;
@@ -64,19 +65,14 @@ impl BatchWriter {
     }
 
     /// The header of an accepted or refused command; it is the source of the records after it.
-    pub fn command(
-        &mut self,
-        key: Key,
-        value_type: ValueType,
-        intent: u8,
-        operation_reference: Option<u64>,
-    ) {
+    /// Its body is its origin, and empty when that says nothing: the command's payload is not kept.
+    pub fn command(&mut self, key: Key, value_type: ValueType, intent: u8, origin: &Origin) {
         self.open();
         let head = (RecordType::Command, value_type, intent, 1);
-        let body = CommandValue {
-            operation_reference,
-        };
-        record::write(&mut self.bytes, head, key, &body);
+        match origin.is_plain() {
+            true => record::write(&mut self.bytes, head, key, &()),
+            false => record::write(&mut self.bytes, head, key, origin),
+        }
         self.close();
     }
 

@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::document::Document;
 use crate::key::Key;
+use crate::origin::{Claims, Origin};
+use crate::value::JobResult;
 
 /// A client command with what travels beside it.
 #[derive(Clone, Debug)]
@@ -17,8 +19,26 @@ pub struct Request {
     pub command: Command,
     /// Number given by the client; kept in the records that the command causes.
     pub operation_reference: Option<u64>,
+    /// The batch operation whose item the command is; kept likewise.
+    pub batch_operation_reference: Key,
+    pub claims: Claims,
     /// What it occupies in its gateway.
     pub held: Held,
+}
+
+impl Request {
+    /// About how many bytes the request takes while it waits.
+    pub fn weight(&self) -> usize {
+        self.command.weight() + self.claims.weight()
+    }
+
+    pub fn origin(&self) -> Origin {
+        Origin {
+            operation_reference: self.operation_reference,
+            batch_operation_reference: self.batch_operation_reference,
+            claims: self.claims.clone(),
+        }
+    }
 }
 
 /// What a request occupies in the gateway that took it in: a place among the requests under way, room for its bytes. It is
@@ -44,6 +64,8 @@ impl From<Command> for Request {
         Request {
             command,
             operation_reference: None,
+            batch_operation_reference: Key::NONE,
+            claims: Claims::default(),
             held: Held::default(),
         }
     }
@@ -68,6 +90,8 @@ pub enum Command {
     CompleteJob {
         job_key: Key,
         variables: Document,
+        /// What the worker of a listener or an ad-hoc sub-process answers beside variables.
+        result: Option<Box<JobResult>>,
     },
     FailJob(FailJob),
     ThrowError(ThrowError),
@@ -230,9 +254,10 @@ impl Command {
                 .sum();
                 create.variables.weight() + lists
             }
-            Command::CompleteJob { variables, .. } | Command::SetVariables { variables, .. } => {
-                variables.weight()
-            }
+            Command::CompleteJob {
+                variables, result, ..
+            } => variables.weight() + result.as_ref().map_or(0, |result| result.weight()),
+            Command::SetVariables { variables, .. } => variables.weight(),
             Command::FailJob(fail) => fail.variables.weight() + fail.error_message.len(),
             Command::ThrowError(error) => {
                 error.variables.weight() + error.error_code.len() + error.error_message.len()

@@ -15,6 +15,7 @@ pub enum ValueType {
     ProcessMessageSubscription = 12,
     JobBatch = 14,
     Timer = 15,
+    MessageStartEventSubscription = 16,
     Variable = 17,
     VariableDocument = 18,
     ProcessInstanceCreation = 19,
@@ -34,7 +35,7 @@ pub enum ValueType {
 }
 
 impl ValueType {
-    pub const ALL: [ValueType; 24] = [
+    pub const ALL: [ValueType; 25] = [
         ValueType::Job,
         ValueType::Deployment,
         ValueType::ProcessInstance,
@@ -44,6 +45,7 @@ impl ValueType {
         ValueType::ProcessMessageSubscription,
         ValueType::JobBatch,
         ValueType::Timer,
+        ValueType::MessageStartEventSubscription,
         ValueType::Variable,
         ValueType::VariableDocument,
         ValueType::ProcessInstanceCreation,
@@ -86,6 +88,7 @@ impl ValueType {
             ValueType::ProcessMessageSubscription => "PROCESS_MESSAGE_SUBSCRIPTION",
             ValueType::JobBatch => "JOB_BATCH",
             ValueType::Timer => "TIMER",
+            ValueType::MessageStartEventSubscription => "MESSAGE_START_EVENT_SUBSCRIPTION",
             ValueType::Variable => "VARIABLE",
             ValueType::VariableDocument => "VARIABLE_DOCUMENT",
             ValueType::ProcessInstanceCreation => "PROCESS_INSTANCE_CREATION",
@@ -119,6 +122,9 @@ impl ValueType {
             ValueType::ProcessMessageSubscription => name::<ProcessMessageSubscriptionIntent>(id),
             ValueType::JobBatch => name::<JobBatchIntent>(id),
             ValueType::Timer => name::<TimerIntent>(id),
+            ValueType::MessageStartEventSubscription => {
+                name::<MessageStartEventSubscriptionIntent>(id)
+            }
             ValueType::Variable => name::<VariableIntent>(id),
             ValueType::VariableDocument => name::<VariableDocumentIntent>(id),
             ValueType::ProcessInstanceCreation => name::<ProcessInstanceCreationIntent>(id),
@@ -214,6 +220,9 @@ intents! {
     }
     TimerIntent {
         Created = 0 "CREATED", Trigger = 1 "TRIGGER", Triggered = 2 "TRIGGERED", Canceled = 4 "CANCELED",
+    }
+    MessageStartEventSubscriptionIntent {
+        Created = 0 "CREATED", Correlated = 1 "CORRELATED", Deleted = 2 "DELETED",
     }
     VariableIntent {
         Created = 0 "CREATED", Updated = 1 "UPDATED",

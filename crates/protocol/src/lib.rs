@@ -10,16 +10,19 @@ pub mod batch;
 pub mod command;
 pub mod continuation;
 pub mod document;
+pub mod element_type;
 pub mod failure;
 pub mod fields;
 pub mod findings;
 pub mod intent;
 pub mod json;
 pub mod key;
+pub mod origin;
 pub mod record;
 pub mod response;
 #[cfg(feature = "service")]
 pub mod service;
+pub mod user_task;
 pub mod value;
 
 pub use command::Command;

@@ -4,6 +4,9 @@
 //! [`RecordValue::VERSION`] and the old one stays readable. What can be read off the process definition (element id, type,
 //! headers) is not repeated: values name elements by index, and the PROCESS record maps indices to ids for ever.
 
+mod job;
+mod subscriptions;
+
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -12,9 +15,12 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::continuation::{Activation, ContinuationValue, QueuedStep, Step};
 use crate::document::JsonText;
+use crate::element_type::ElementType;
 use crate::failure::RejectionType;
 use crate::intent::*;
 use crate::key::Key;
+pub use job::*;
+pub use subscriptions::*;
 
 /// A value that can stand in a record.
 pub trait RecordValue: Serialize + DeserializeOwned {
@@ -61,6 +67,7 @@ record_values! {
     ClockValue: Clock, ClockIntent;
     ContinuationValue: Continuation, ContinuationIntent;
     RuntimeInstructionValue: RuntimeInstruction, RuntimeInstructionIntent;
+    MessageStartEventSubscriptionValue: MessageStartEventSubscription, MessageStartEventSubscriptionIntent;
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -77,34 +84,6 @@ pub struct ProcessInstanceValue {
     pub root_process_instance_key: Key,
     /// On ELEMENT_ACTIVATING: how many sequence flow tokens of the scope the activation consumes.
     pub consumed_flows: u32,
-}
-
-/// In place of an element: no event catches the error that a job threw.
-pub const NO_CATCH_EVENT: u32 = u32::MAX;
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct JobValue {
-    #[serde(rename = "type")]
-    pub job_type: Arc<str>,
-    pub process_definition_key: Key,
-    pub process_instance_key: Key,
-    pub root_process_instance_key: Key,
-    /// On ERROR_THROWN [`NO_CATCH_EVENT`] when nothing catches the error.
-    pub element: u32,
-    pub element_instance_key: Key,
-    pub retries: i32,
-    pub worker: Arc<str>,
-    /// Epoch milliseconds, of the last activation; -1 before the first.
-    pub deadline: i64,
-    /// Milliseconds and the moment it ends, on FAILED.
-    pub retry_backoff: i64,
-    pub recurring_time: i64,
-    pub error_code: Arc<str>,
-    /// Of the last failure, until the job ends.
-    pub error_message: Arc<str>,
-    /// On COMPLETED and ERROR_THROWN: those that the worker gave.
-    pub variables: Vec<(Arc<str>, JsonText)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -337,8 +316,17 @@ pub struct ProcessValue {
     /// SHA-256 of the resource.
     pub checksum: Bytes,
     pub resource: Bytes,
-    /// Element ids in index order.
-    pub elements: Vec<Arc<str>>,
+    /// In index order.
+    pub elements: Vec<PinnedElement>,
+}
+
+/// How an element is found again when its definition is compiled anew: the body of a multi-instance activity and the activity
+/// inside share their id.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PinnedElement {
+    pub id: Arc<str>,
+    pub element_type: ElementType,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -424,11 +412,4 @@ pub struct RuntimeInstructionValue {
 pub struct RejectionValue {
     pub rejection_type: RejectionType,
     pub rejection_reason: String,
-}
-
-/// The body of a command header: the command's payload is not kept.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct CommandValue {
-    pub operation_reference: Option<u64>,
 }

@@ -10,9 +10,11 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 use samples::*;
+use serde_json::json;
 use skep_protocol::batch::{BatchReader, BatchWriter};
 use skep_protocol::intent::Intent;
 use skep_protocol::json::{Definitions, ElementNames, Lineage, render};
+use skep_protocol::origin::Origin;
 use skep_protocol::record::{decode, encode};
 use skep_protocol::value::*;
 use skep_protocol::{Key, Rejection, RejectionType, ValueType};
@@ -100,6 +102,7 @@ macro_rules! all_samples {
             process_message_subscription,
             job_batch,
             timer,
+            message_start_event_subscription,
             variable,
             variable_document,
             process_instance_creation,
@@ -144,7 +147,7 @@ fn every_value_type_reads_and_writes_as_ever() {
 fn batch() -> Vec<u8> {
     let mut writer = BatchWriter::new(1000);
     writer.begin(1_767_225_600_123);
-    writer.command(Key::NONE, ValueType::Deployment, 0, Some(4711));
+    writer.command(Key::NONE, ValueType::Deployment, 0, &origin());
     macro_rules! events {
         ($($sample:ident),+) => { $(event(&mut writer, &$sample());)+ };
     }
@@ -153,7 +156,7 @@ fn batch() -> Vec<u8> {
         writer.event(Key::new(2, 77), intent, value);
     }
     all_samples!(events);
-    writer.command(Key::new(3, 9), ValueType::Job, 1, None);
+    writer.command(Key::new(3, 9), ValueType::Job, 1, &Origin::default());
     let rejection = Rejection::new(RejectionType::NotFound, "COMPLETE", "no such job");
     writer.rejection(Key::new(3, 9), ValueType::Job, 1, &rejection);
     writer.take().unwrap()
@@ -166,8 +169,10 @@ fn a_batch_reads_and_writes_as_ever() {
     for bytes in lines.values() {
         let mut reader = BatchReader::new(bytes).unwrap();
         let count = reader.by_ref().filter(|r| r.is_ok()).count();
-        assert_eq!(count, 26);
-        assert_eq!(reader.position(), 1000 + 26);
+        // Expressions are answered, never recorded; two commands and a rejection stand beside the events.
+        let records = ValueType::ALL.len() - 1 + 3;
+        assert_eq!(count, records);
+        assert_eq!(reader.position(), 1000 + records as u64);
     }
     assert_eq!(hex(&batch()), hex(&lines["batch.2"]));
 }
@@ -225,6 +230,10 @@ const FIELDS: &[(&str, &str)] = &[
     (
         "MESSAGE",
         "correlationKey deadline messageId name tenantId timeToLive variables",
+    ),
+    (
+        "MESSAGE_START_EVENT_SUBSCRIPTION",
+        "bpmnProcessId correlationKey messageKey messageName processDefinitionKey processInstanceKey startEventId tenantId variables",
     ),
     (
         "MESSAGE_SUBSCRIPTION",
@@ -353,13 +362,22 @@ fn the_frame_of_a_record_has_the_fields_of_the_record_model() {
         (&"NULL_VAL".into(), &4711.into()),
         "events carry the reference of their command"
     );
+    assert_eq!(
+        (&command["authorizations"], &event["authorizations"]),
+        (
+            &json!({"authorized_username": "anna", "user_groups_claims": ["sales"], "user_token_claims": {"sub": "anna"}}),
+            &json!({})
+        )
+    );
+    assert_eq!(event["batchOperationReference"], Key::new(2, 12).0);
     assert_eq!(rejection["operationReference"], -1);
     assert_eq!(rejection["recordType"], "COMMAND_REJECTION");
     assert_eq!(
         (&rejection["rejectionType"], &rejection["rejectionReason"]),
         (&"NOT_FOUND".into(), &"no such job".into())
     );
-    assert_eq!(rejection["sourceRecordPosition"], 1024);
+    let rejected = &rendered[rendered.len() - 2];
+    assert_eq!(rejection["sourceRecordPosition"], rejected["position"]);
 }
 
 #[test]
@@ -376,7 +394,18 @@ fn values_are_shown_by_name_and_not_by_index() {
         (&job["elementId"], &job["bpmnProcessId"]),
         (&"element-5".into(), &"order".into())
     );
-    assert_eq!(job["customHeaders"]["currency"], "EUR");
+    assert_eq!(job["customHeaders"]["h"], "v", "the job's own");
+    assert_eq!(
+        (&job["jobKind"], &job["jobListenerEventType"]),
+        (&"TASK_LISTENER".into(), &"COMPLETING".into())
+    );
+    assert_eq!(job["result"]["type"], "AD_HOC_SUB_PROCESS");
+    assert_eq!(job["result"]["corrections"]["priority"], 80);
+    assert_eq!(
+        job["result"]["correctedAttributes"][1],
+        "candidateGroupsList"
+    );
+    assert_eq!(job["result"]["activateElements"][0]["elementId"], "ask");
     assert_eq!(job["variables"]["text"], "ä\"");
     assert_eq!(value("INCIDENT")["errorType"], "UNHANDLED_ERROR_EVENT");
     assert_eq!(value("TIMER")["targetElementId"], "element-6");

@@ -7,6 +7,7 @@ use skep_protocol::intent::JobIntent as Intent;
 use skep_protocol::value::JobValue;
 
 use super::Apply;
+use crate::state::jobs::Extra;
 use crate::state::{ElementState, Job, JobState, State};
 
 impl Apply<JobValue> for State {
@@ -27,8 +28,8 @@ impl Apply<JobValue> for State {
                 job.error_message = value.error_message.clone();
                 (job.state, job.due) = if value.retries <= 0 {
                     (JobState::Incident, value.deadline)
-                } else if value.retry_backoff > 0 {
-                    (JobState::BackingOff, value.recurring_time)
+                } else if let Some(end) = end_of_back_off(value) {
+                    (JobState::BackingOff, end)
                 } else {
                     (JobState::Activatable, value.deadline)
                 };
@@ -57,6 +58,12 @@ impl Apply<JobValue> for State {
     }
 }
 
+/// The moment, epoch milliseconds, when a failed job is offered again; `None`: at once.
+fn end_of_back_off(failed: &JobValue) -> Option<i64> {
+    let extra = failed.extra.as_ref()?;
+    (extra.retry_backoff > 0).then_some(extra.recurring_time)
+}
+
 fn created(state: &mut State, key: Key, value: &JobValue) {
     let job = Job {
         job_type: value.job_type.clone(),
@@ -70,8 +77,17 @@ fn created(state: &mut State, key: Key, value: &JobValue) {
         worker: Arc::default(),
         due: -1,
         error_message: Arc::default(),
+        extra: extra_of(value),
     };
     insert(state, key, job, false);
+}
+
+fn extra_of(created: &JobValue) -> Option<Box<Extra>> {
+    let extra = created.extra.as_ref()?;
+    Some(Box::new(Extra {
+        kind: extra.kind,
+        headers: extra.headers.clone(),
+    }))
 }
 
 /// Adds a job to its element, which may be activated with it.

@@ -32,6 +32,7 @@ impl Apply<ProcessInstanceValue> for State {
 
 pub(super) fn ended(state: &mut State, key: Key) {
     state.banned.remove(key);
+    state.message_starts.end(key);
     let Some(element) = state.elements.remove(key) else {
         return;
     };
@@ -41,7 +42,7 @@ pub(super) fn ended(state: &mut State, key: Key) {
     }
     // What was to be activated in it never will be: an incident or a ban has held it up.
     for trigger in element.extra.iter().flat_map(|extra| &extra.triggers) {
-        state.triggers.table.remove(*trigger);
+        state.triggers.remove(*trigger);
     }
 }
 
@@ -51,7 +52,7 @@ pub(super) fn passed_through(state: &mut State, value: &ProcessInstanceValue) {
     if value.consumed_flows > 0
         && let Some(scope) = state.elements.get_mut(value.flow_scope_key)
     {
-        scope.active_flows = scope.active_flows.saturating_sub(value.consumed_flows);
+        scope.take_flows(value.consumed_flows);
     }
 }
 
@@ -60,13 +61,7 @@ fn consume_joined(state: &mut State, value: &ProcessInstanceValue) {
     if value.consumed_flows > 1
         && let Some(scope) = state.elements.get_mut(value.flow_scope_key)
     {
-        let joins = &mut scope.extra().joins;
-        for join in joins.iter_mut() {
-            if join.0 == value.element {
-                join.2 = join.2.saturating_sub(1);
-            }
-        }
-        joins.retain(|(_, _, count)| *count > 0);
+        scope.extra().joins.consume(value.element);
     }
 }
 
@@ -103,6 +98,12 @@ pub(super) fn activating(
         extra: None,
     };
     state.elements.insert(key, instance, value.consumed_flows);
+    // What a start event has begun goes on with it.
+    if value.element == ElementIndex::PROCESS.0
+        && let Some(trigger) = state.triggers.beginning(key)
+    {
+        state.elements.extra_of_process(key).triggers.push(trigger);
+    }
 }
 
 pub(super) fn set_state(state: &mut State, key: Key, new: ElementState) {
@@ -130,28 +131,16 @@ pub(super) fn flow_taken(state: &mut State, value: &ProcessInstanceValue, join: 
     };
     scope.active_flows += 1;
     if let Some(gateway) = join {
-        let joins = &mut scope.extra().joins;
-        match joins
-            .iter_mut()
-            .find(|(g, f, _)| (*g, *f) == (gateway, value.element))
-        {
-            Some(join) => join.2 += 1,
-            None => joins.push((gateway, value.element, 1)),
-        }
+        scope.extra().joins.add(gateway, value.element);
     }
 }
 
 fn flow_deleted(state: &mut State, value: &ProcessInstanceValue) {
     let join = join_of(state, value);
     if let Some(scope) = state.elements.get_mut(value.flow_scope_key) {
-        scope.active_flows = scope.active_flows.saturating_sub(1);
+        scope.take_flows(1);
         if let Some(gateway) = join {
-            for join in &mut scope.extra().joins {
-                if (join.0, join.1) == (gateway, value.element) {
-                    join.2 = join.2.saturating_sub(1);
-                }
-            }
-            scope.extra().joins.retain(|(_, _, count)| *count > 0);
+            scope.extra().joins.remove(gateway, value.element);
         }
     }
 }

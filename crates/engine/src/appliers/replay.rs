@@ -177,6 +177,10 @@ fn job(
         removed(state, record.key, element_instance_key, rest);
         return Ok(true);
     }
+    let retries = fields.i32()?;
+    if fields.is_some()? {
+        return Ok(false);
+    }
     let job = crate::state::Job {
         job_type: state.names.get(job_type),
         state: JobState::Activatable,
@@ -185,10 +189,11 @@ fn job(
         process_definition_key,
         process_instance_key,
         root_process_instance_key,
-        retries: fields.i32()?,
+        retries,
         worker: Arc::default(),
         due: -1,
         error_message: Arc::default(),
+        extra: None,
     };
     // Mostly its element is activated with it.
     let activated = next_is(

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use skep_protocol::batch::BatchWriter;
 use skep_protocol::command::AwaitResult;
+use skep_protocol::origin::Origin;
 use skep_protocol::value::RecordValue;
 use skep_protocol::{Key, Rejection, Response};
 
@@ -38,6 +39,8 @@ pub(crate) struct Context<'a> {
     pub now: i64,
     /// The client that waits for this command, if any.
     pub request: Option<RequestId>,
+    /// Where this command comes from.
+    pub origin: Origin,
     /// Life-cycle steps still to do for this command.
     pub steps: &'a mut Steps,
     /// What this turn may still cost.
@@ -84,6 +87,20 @@ impl Context<'_> {
 
     pub fn respond(&mut self, request: RequestId, answer: Result<Response, Rejection>) {
         self.effects.responses.push((request, answer));
+    }
+
+    /// A rule that the engine itself upholds does not hold: whatever it did next would be wrong. That ends the command with a
+    /// panic, which the broker takes for a bug in the work of one instance: what the command did is undone, and the instance
+    /// is banned. Returns only when the cause is a row that the store did not give: the partition stops for that anyway.
+    #[cold]
+    #[track_caller]
+    pub fn broken(&self, what: impl std::fmt::Display) {
+        if self.state.fault().is_none() {
+            panic!(
+                "a rule of the engine is broken: {what} (work of instance {})",
+                self.working_for
+            );
+        }
     }
 
     /// The partition that owns messages with this correlation key.

@@ -2,15 +2,14 @@
 
 use std::sync::Arc;
 
-use skep_model::ElementKind;
 use skep_protocol::command::MAX_LISTED_INCIDENTS;
 use skep_protocol::intent::IncidentIntent;
 use skep_protocol::response::OpenIncident;
 use skep_protocol::{Key, Rejection, RejectionType, Response};
 
-use super::bpmn::{Step, Subject, lifecycle};
+use super::bpmn::{Subject, lifecycle};
 use super::{Context, Outcome, reject};
-use crate::state::{DeployedProcess, ElementState};
+use crate::state::DeployedProcess;
 
 /// Reads open incidents; changes nothing.
 pub(crate) fn list(cx: &mut Context<'_>, after: Key, limit: u32) -> Outcome {
@@ -70,12 +69,7 @@ pub(crate) fn resolve(cx: &mut Context<'_>, key: Key) -> Outcome {
     let Some(el) = Subject::load(cx, incident.element_instance_key) else {
         return Ok(Some(Response::Empty));
     };
-    match cx.state.elements.get(el.key).map(|row| row.state) {
-        Some(ElementState::Activating) => lifecycle::activate(cx, &el),
-        Some(ElementState::Completing) => lifecycle::finish(cx, &el, None),
-        Some(ElementState::Activated) => go_on(cx, &el),
-        Some(ElementState::Terminating) | None => {}
-    }
+    lifecycle::resume(cx, &el);
     Ok(Some(Response::Empty))
 }
 
@@ -85,13 +79,4 @@ pub(crate) fn not_found(key: Key) -> Rejection {
         "RESOLVE",
         format!("Expected to resolve incident with key '{key}', but no such incident was found"),
     )
-}
-
-/// An activated element has an incident of its own when its completion was put off for too many steps, and a scope when
-/// tokens wait in it for ever.
-fn go_on(cx: &mut Context<'_>, el: &Subject) {
-    match &el.element().kind {
-        ElementKind::Process | ElementKind::SubProcess => lifecycle::child_ended(cx, el.key),
-        _ => cx.steps.push(Step::Complete(el.key)),
-    }
 }

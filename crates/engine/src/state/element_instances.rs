@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use skep_protocol::Key;
 use skep_protocol::document::JsonText;
 
+use super::joins::Joins;
 use super::table::{Row, StoreError, Table, Tables};
 use super::variables::{FEW, ScopeVariables, Variable, VariableNames};
 
@@ -50,8 +51,8 @@ pub struct ElementInstance {
 /// What few element instances have.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Extra {
-    /// Tokens that wait at the parallel gateways of this scope: (gateway, sequence flow, count).
-    pub joins: Vec<(u32, u32, u32)>,
+    /// Tokens that wait at the joining gateways of this scope.
+    pub joins: Joins,
     pub timers: Vec<Key>,
     /// Keys of the process message subscriptions.
     pub subscriptions: Vec<Key>,
@@ -93,18 +94,25 @@ impl ElementInstance {
         let Some(extra) = &self.extra else {
             return self.active_flows > 0;
         };
-        let joined: u32 = extra.joins.iter().map(|(_, _, count)| count).sum();
-        self.active_flows > joined || !extra.triggers.is_empty()
+        self.active_flows > extra.joins.tokens() || !extra.triggers.is_empty()
     }
 
-    /// Tokens that wait on `flow` in front of the joining `gateway` within this scope.
-    pub fn waiting_tokens(&self, gateway: u32, flow: u32) -> u32 {
-        self.extra
-            .iter()
-            .flat_map(|e| &e.joins)
-            .find(|(g, f, _)| (*g, *f) == (gateway, flow))
-            .map_or(0, |(_, _, count)| *count)
+    /// On how many sequence flows tokens wait in front of the joining `gateway` within this scope.
+    pub fn flows_at(&self, gateway: u32) -> usize {
+        let extra = self.extra.as_ref();
+        extra.map_or(0, |extra| extra.joins.flow_count(gateway))
     }
+
+    /// Takes tokens of this scope's sequence flows.
+    pub fn take_flows(&mut self, count: u32) {
+        self.active_flows = less(self.active_flows, count, "sequence flows with a token");
+    }
+}
+
+/// What a scope counts is counted down only for what was counted up.
+fn less(count: u32, by: u32, what: &str) -> u32 {
+    let less = count.checked_sub(by);
+    less.unwrap_or_else(|| panic!("a scope has {count} {what}, and {by} of them are to go"))
 }
 
 impl Row for ElementInstance {
@@ -199,7 +207,7 @@ impl ElementInstances {
         let scope_key = instance.flow_scope_key;
         if let Some(scope) = self.table.get_mut(scope_key) {
             scope.active_children += 1;
-            scope.active_flows = scope.active_flows.saturating_sub(consumed_flows);
+            scope.take_flows(consumed_flows);
             let next = std::mem::replace(&mut scope.first_child, key);
             if next.is_none() {
                 scope.last_child = key;
@@ -219,7 +227,7 @@ impl ElementInstances {
         let instance = self.table.remove(key)?;
         let (previous, next) = (instance.previous_sibling, instance.next_sibling);
         if let Some(scope) = self.table.get_mut(instance.flow_scope_key) {
-            scope.active_children = scope.active_children.saturating_sub(1);
+            scope.active_children = less(scope.active_children, 1, "children");
             if scope.first_child == key {
                 scope.first_child = next;
             }

@@ -9,6 +9,7 @@ pub mod distributions;
 pub mod element_instances;
 pub mod incidents;
 pub mod jobs;
+pub mod joins;
 pub mod messages;
 mod names;
 pub mod processes;
@@ -30,12 +31,15 @@ pub use distributions::Distributions;
 pub use element_instances::{ElementInstance, ElementInstances, ElementState};
 pub use incidents::Incidents;
 pub use jobs::{Job, JobState, Jobs};
+pub use joins::Joins;
 pub use messages::Messages;
 pub(crate) use names::Names;
 pub use processes::{DeployedProcess, Processes};
-pub use subscriptions::{MessageSubscriptions, ProcessMessageSubscriptions};
-pub use table::{CheckpointWriter, EncodeLater, Row, RowStore, StoreError, Table, Tables};
-pub use timers::Timers;
+pub use subscriptions::{MessageStarts, MessageSubscriptions, ProcessMessageSubscriptions};
+pub use table::{
+    CheckpointWriter, EncodeLater, Row, RowStore, StoreError, Table, Tables, read_row, write_row,
+};
+pub use timers::{Timer, Timers};
 pub use triggers::{Trigger, Triggers};
 pub use variables::{ScopeVariables, Variable, VariableNames};
 
@@ -70,6 +74,7 @@ pub struct State {
     pub messages: Messages,
     pub message_subscriptions: MessageSubscriptions,
     pub process_subscriptions: ProcessMessageSubscriptions,
+    pub message_starts: MessageStarts,
     pub distributions: Distributions,
     pub banned: Banned,
     pub triggers: Triggers,
@@ -97,6 +102,7 @@ impl State {
             messages: Messages::open(&tables)?,
             message_subscriptions: MessageSubscriptions::open(&tables)?,
             process_subscriptions: ProcessMessageSubscriptions::open(&tables)?,
+            message_starts: MessageStarts::open(&tables)?,
             distributions: Distributions::open(&tables)?,
             banned: Banned::open(&tables)?,
             triggers: Triggers::open(&tables)?,
@@ -123,11 +129,7 @@ impl State {
     /// Hands every changed row to `out` and marks it clean. The store may be written later, while the state goes on; if it
     /// cannot be written at all the partition must stop, as the changes are not handed out again.
     pub fn checkpoint(&mut self, out: &mut dyn CheckpointWriter) {
-        out.put(
-            Counters::TABLE,
-            &[],
-            skep_protocol::record::encode(&self.counters),
-        );
+        out.put(Counters::TABLE, &[], write_row(&self.counters));
         self.processes.checkpoint(out);
         self.elements.table.checkpoint(out);
         self.jobs.table.checkpoint(out);
@@ -136,6 +138,8 @@ impl State {
         self.messages.checkpoint(out);
         self.message_subscriptions.table.checkpoint(out);
         self.process_subscriptions.table.checkpoint(out);
+        self.message_starts.table.checkpoint(out);
+        self.message_starts.started.checkpoint(out);
         self.distributions.table.checkpoint(out);
         self.triggers.table.checkpoint(out);
         self.continuations.table.checkpoint(out);
@@ -164,6 +168,8 @@ impl State {
         evicted += self.messages.table.evict(limit, &mut resident);
         evicted += self.message_subscriptions.table.evict(limit, &mut resident);
         evicted += self.process_subscriptions.table.evict(limit, &mut resident);
+        evicted += self.message_starts.table.evict(limit, &mut resident);
+        evicted += self.message_starts.started.evict(limit, &mut resident);
         evicted += self.distributions.table.evict(limit, &mut resident);
         evicted += self.triggers.table.evict(limit, &mut resident);
         evicted += self.continuations.table.evict(limit, &mut resident);
@@ -184,6 +190,8 @@ impl State {
             + self.banned.table.resident_bytes()
             + self.message_subscriptions.table.resident_bytes()
             + self.process_subscriptions.table.resident_bytes()
+            + self.message_starts.table.resident_bytes()
+            + self.message_starts.started.resident_bytes()
     }
 
     /// A failed read of the store. The state can no longer be trusted: the partition must stop.
@@ -194,10 +202,7 @@ impl State {
     /// Everything, as bytes per row: two states are equal if and only if their dumps are.
     pub fn dump(&self) -> BTreeMap<(u8, Vec<u8>), Vec<u8>> {
         let mut all = self.tables.dump();
-        all.insert(
-            (Counters::TABLE, Vec::new()),
-            skep_protocol::record::encode(&self.counters),
-        );
+        all.insert((Counters::TABLE, Vec::new()), write_row(&self.counters));
         self.processes.dump(&mut all);
         self.elements.table.dump(&mut all);
         self.jobs.table.dump(&mut all);
@@ -206,6 +211,8 @@ impl State {
         self.messages.dump(&mut all);
         self.message_subscriptions.table.dump(&mut all);
         self.process_subscriptions.table.dump(&mut all);
+        self.message_starts.table.dump(&mut all);
+        self.message_starts.started.dump(&mut all);
         self.distributions.table.dump(&mut all);
         self.triggers.table.dump(&mut all);
         self.continuations.table.dump(&mut all);

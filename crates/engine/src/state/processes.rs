@@ -5,12 +5,11 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
-use skep_model::Process;
+use skep_model::{ElementType, Process};
 use skep_protocol::Key;
-use skep_protocol::record::encode;
-use skep_protocol::value::ProcessValue;
+use skep_protocol::value::{PinnedElement, ProcessValue};
 
-use super::table::{CheckpointWriter, Row, StoreError, Tables};
+use super::table::{CheckpointWriter, Row, StoreError, Tables, write_row};
 
 /// A definition with its compiled graph.
 #[derive(Debug)]
@@ -58,7 +57,9 @@ impl Row for Definition {
 
     fn weight(&self) -> usize {
         let elements = self.value.elements.iter();
-        let elements: usize = elements.map(|id| size_of::<Arc<str>>() + id.len()).sum();
+        let elements: usize = elements
+            .map(|element| size_of_val(element) + element.id.len())
+            .sum();
         size_of::<Self>() + self.value.resource.len() + elements
     }
 }
@@ -156,6 +157,14 @@ impl Processes {
         self.by_key.get(key)
     }
 
+    /// The version that becomes the latest of its process when this one, the latest, is deleted.
+    pub fn successor_of_deleted(&self, key: Key) -> Option<&Arc<DeployedProcess>> {
+        let process = self.by_key.get(&key)?;
+        let mut versions = self.by_id.get(&process.bpmn_process_id)?.values().rev();
+        let latest = versions.next()?;
+        self.by_key.get(versions.next()?).filter(|_| *latest == key)
+    }
+
     pub fn version(&self, bpmn_process_id: &str, version: i32) -> Option<&Arc<DeployedProcess>> {
         let key = self.by_id.get(bpmn_process_id)?.get(&version)?;
         self.by_key.get(key)
@@ -203,7 +212,7 @@ impl Processes {
     pub(crate) fn checkpoint(&mut self, out: &mut dyn CheckpointWriter) {
         for key in self.changed.drain(..) {
             if let Some(row) = self.rows.get(&key) {
-                out.put(Definition::TABLE, &key.0.to_be_bytes(), encode(row));
+                out.put(Definition::TABLE, &key.0.to_be_bytes(), write_row(row));
                 let id = row.value.bpmn_process_id.clone();
                 let version = self
                     .last_versions
@@ -217,7 +226,7 @@ impl Processes {
                 out.put(
                     LastVersion::TABLE,
                     last.bpmn_process_id.as_bytes(),
-                    encode(&last),
+                    write_row(&last),
                 );
             }
         }
@@ -227,7 +236,7 @@ impl Processes {
         for (key, row) in &self.rows {
             all.insert(
                 (Definition::TABLE, key.0.to_be_bytes().to_vec()),
-                encode(row),
+                write_row(row),
             );
         }
         for (id, version) in &self.last_versions {
@@ -235,15 +244,17 @@ impl Processes {
                 bpmn_process_id: id.clone(),
                 version: *version,
             };
-            all.insert((LastVersion::TABLE, id.as_bytes().to_vec()), encode(&last));
+            all.insert(
+                (LastVersion::TABLE, id.as_bytes().to_vec()),
+                write_row(&last),
+            );
         }
     }
 }
 
 /// The graph, or a stand-in with the reason.
 fn compile(value: &ProcessValue) -> (Process, Option<Arc<str>>) {
-    let mut elements: Vec<String> = value.elements.iter().map(|e| e.to_string()).collect();
-    match skep_model::parse_pinned(&value.resource, &elements) {
+    match skep_model::parse_pinned(&value.resource, &value.elements) {
         Ok(graph) => (graph, None),
         Err(invalid) => {
             let reason = format!(
@@ -251,8 +262,12 @@ fn compile(value: &ProcessValue) -> (Process, Option<Arc<str>>) {
                  it can start or go on: {invalid}. Run the release that deployed it, or deploy the process anew.",
                 value.process_definition_key, value.bpmn_process_id, value.version
             );
+            let mut elements = value.elements.clone();
             if elements.is_empty() {
-                elements.push(value.bpmn_process_id.to_string());
+                elements.push(PinnedElement {
+                    id: value.bpmn_process_id.clone(),
+                    element_type: ElementType::Process,
+                });
             }
             (Process::unusable(&elements, &reason), Some(reason.into()))
         }

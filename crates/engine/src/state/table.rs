@@ -11,18 +11,43 @@ use skep_protocol::Key;
 use skep_protocol::document::JsonText;
 use skep_protocol::record::{decode, encode};
 
-/// A row of state. The encoding is part of the checkpoint format: change it only with a migration.
+/// A row of state. A stored row begins with the version of its encoding. A shape that has been released does not change: a new
+/// one gets the next version, and [`Row::read_earlier`] goes on reading the old one.
 pub trait Row: Serialize + DeserializeOwned + Clone + Send + Sync + 'static {
     /// Number of its table in the store; fixed for ever.
     const TABLE: u8;
+    /// Version of the encoding that is written now.
+    const VERSION: u8 = 1;
 
-    /// Reads a stored row, also one that an earlier version has written.
-    fn read(bytes: &[u8]) -> Result<Self, String> {
-        decode(bytes)
+    /// Reads a row that an earlier version has written, `bytes` without the version in front. `None`: there is no such version.
+    fn read_earlier(_version: u8, _bytes: &[u8]) -> Option<Result<Self, String>> {
+        None
     }
 
     /// Estimated bytes in memory, with all texts and lists that the row owns.
     fn weight(&self) -> usize;
+}
+
+/// The stored form of a row.
+pub fn write_row<V: Row>(row: &V) -> Vec<u8> {
+    encode(&(V::VERSION, row))
+}
+
+/// Reads a stored row, also one that an earlier version has written.
+pub fn read_row<V: Row>(stored: &[u8]) -> Result<V, String> {
+    let Some((version, bytes)) = stored.split_first() else {
+        return Err("it is empty".to_string());
+    };
+    if *version == V::VERSION {
+        return decode(bytes);
+    }
+    V::read_earlier(*version, bytes).unwrap_or_else(|| {
+        Err(format!(
+            "it has version {version}, and this release of Skep knows none but those up to {}. Run the release that wrote it, \
+             or a newer one",
+            V::VERSION
+        ))
+    })
 }
 
 /// Estimated bytes of variables in memory, beside the list itself.
@@ -110,7 +135,7 @@ impl Tables {
 
     pub fn scan<V: Row>(&self, visit: &mut dyn FnMut(&[u8], V)) -> Result<(), StoreError> {
         self.store.scan(V::TABLE, &mut |key, bytes| {
-            let row = V::read(bytes).map_err(|e| unreadable(V::TABLE, key, &e))?;
+            let row = read_row::<V>(bytes).map_err(|e| unreadable(V::TABLE, key, &e))?;
             visit(key, row);
             Ok(())
         })
@@ -123,7 +148,7 @@ impl Tables {
             .get(V::TABLE, &key)
             .and_then(|bytes| match bytes {
                 None => Ok(None),
-                Some(bytes) => V::read(&bytes)
+                Some(bytes) => read_row::<V>(&bytes)
                     .map(Some)
                     .map_err(|e| unreadable(V::TABLE, &key, &e)),
             });
@@ -187,7 +212,8 @@ impl<V: Row> Table<V> {
         mut visit: impl FnMut(Key, V),
     ) -> Result<Table<V>, StoreError> {
         Table::open_raw(tables, |key, bytes| {
-            let row = V::read(bytes).map_err(|e| unreadable(V::TABLE, &key.0.to_be_bytes(), &e))?;
+            let row =
+                read_row::<V>(bytes).map_err(|e| unreadable(V::TABLE, &key.0.to_be_bytes(), &e))?;
             visit(key, row);
             Ok(())
         })
@@ -329,9 +355,9 @@ impl<V: Row> Table<V> {
                     Some(row) => {
                         if row_weight >= LARGE {
                             let row = row.clone();
-                            out.put_later(V::TABLE, &bytes, Arc::new(move || encode(&row)));
+                            out.put_later(V::TABLE, &bytes, Arc::new(move || write_row(&row)));
                         } else {
-                            out.put(V::TABLE, &bytes, encode(row));
+                            out.put(V::TABLE, &bytes, write_row(row));
                         }
                         stored += usize::from(!slot.stored);
                         slot.stored = true;
@@ -378,7 +404,7 @@ impl<V: Row> Table<V> {
         for (key, slot) in &self.rows {
             let key = (V::TABLE, key.0.to_be_bytes().to_vec());
             match &slot.row {
-                Some(row) => all.insert(key, encode(row)),
+                Some(row) => all.insert(key, write_row(row)),
                 None => all.remove(&key),
             };
         }

@@ -9,13 +9,13 @@ use skep_protocol::batch::BatchWriter;
 use skep_protocol::command::Command;
 use skep_protocol::intent::ProcessIntent;
 use skep_protocol::record::{decode, encode};
-use skep_protocol::value::ProcessValue;
+use skep_protocol::value::{PinnedElement, ProcessValue};
 use skep_protocol::{Document, Key};
 
 use crate::support::*;
 
 /// Puts a PROCESS record into the log, as an earlier release would have written it.
-fn store(rig: &mut Rig, id: &str, xml: &str, elements: &[&str]) {
+fn store(rig: &mut Rig, id: &str, xml: &str, elements: Vec<PinnedElement>) {
     let partition = &mut rig.partitions[0];
     let key = partition.engine.state.next_key();
     let value = ProcessValue {
@@ -27,7 +27,7 @@ fn store(rig: &mut Rig, id: &str, xml: &str, elements: &[&str]) {
         resource_name: "p.bpmn".into(),
         checksum: Default::default(),
         resource: xml.as_bytes().to_vec().into(),
-        elements: elements.iter().map(|id| (*id).into()).collect(),
+        elements,
     };
     let mut batch = BatchWriter::new(partition.engine.next_position());
     batch.begin(START);
@@ -56,12 +56,13 @@ fn assert_healthy(rig: &mut Rig) {
 fn what_a_deployment_would_refuse_today_runs() {
     // Two flows without condition behind a gateway that chooses.
     let bpmn = Bpmn::process("p").start("s").exclusive("g").end("e1");
-    let xml = bpmn.from("g").end("e2").xml();
+    let bpmn = bpmn.from("g").end("e2");
+    let xml = bpmn.clone().xml();
     let mut rig = Rig::new();
     let refused = rig.deploy_files(vec![("p.bpmn", xml.clone())]);
     assert!(rejected(refused).1.contains("without condition"));
     let elements = ["p", "s", "g", "e1", "e2", "s-g", "g-e1", "g-e2"];
-    store(&mut rig, "p", &xml, &elements);
+    store(&mut rig, "p", &xml, bpmn.pin(&elements));
     let instance = rig.create("p", "{}");
     rig.assert_completed(instance);
 }
@@ -86,7 +87,8 @@ fn an_element_that_cannot_be_compiled_has_an_incident_when_it_is_reached() {
         "second-e",
     ];
     let mut rig = Rig::with(healthy());
-    store(&mut rig, "p", &bpmn.xml(), &elements);
+    let elements = bpmn.pin(&elements);
+    store(&mut rig, "p", &bpmn.xml(), elements);
     let instance = rig.create("p", "{}");
     rig.work("work", "{}");
     let incident = rig.incident();
@@ -108,9 +110,11 @@ fn an_element_that_cannot_be_compiled_has_an_incident_when_it_is_reached() {
 #[test]
 fn a_definition_that_cannot_be_read_is_refused_by_name_and_harms_no_other() {
     let mut rig = Rig::with(healthy());
-    store(&mut rig, "p", "<damaged", &["p", "s"]);
-    store(&mut rig, "q", &healthy().xml(), &["q"]);
-    store(&mut rig, "r", "", &[]);
+    let elements = Bpmn::process("p").start("s").pin(&["p", "s"]);
+    store(&mut rig, "p", "<damaged", elements);
+    let elements = Bpmn::process("q").pin(&["q"]);
+    store(&mut rig, "q", &healthy().xml(), elements);
+    store(&mut rig, "r", "", Vec::new());
     for id in ["p", "q", "r"] {
         let (kind, reason) = rejected(rig.send(Rig::creation(id, "{}").into_command()));
         assert_eq!(kind, "INVALID_STATE");
@@ -151,6 +155,7 @@ fn an_instance_waits_with_an_incident_until_its_definition_can_be_read() {
     let complete = Command::CompleteJob {
         job_key: job.key,
         variables: Document::new(),
+        result: None,
     };
     engine.process(START, None, &complete.into(), &mut NoStreams);
     let incidents: Vec<Key> = engine.state.incidents.after(Key::NONE).collect();
@@ -190,8 +195,8 @@ fn change_resource(store: &MemoryStore, resource: Vec<u8>) -> Vec<u8> {
         .iter_mut()
         .filter(|((table, _), _)| *table == DEFINITIONS);
     let (_, row) = definitions.next().unwrap();
-    let (mut value, deleted): (ProcessValue, bool) = decode(row).unwrap();
+    let (version, mut value, deleted): (u8, ProcessValue, bool) = decode(row).unwrap();
     let before = std::mem::replace(&mut value.resource, resource.into());
-    *row = encode(&(value, deleted));
+    *row = encode(&(version, value, deleted));
     before.to_vec()
 }

@@ -3,16 +3,15 @@
 use std::collections::HashMap;
 
 use skep_engine::Engine;
-use skep_engine::state::{ElementInstance, Row};
+use skep_engine::state::{ElementInstance, Row, read_row};
 use skep_protocol::Key;
-use skep_protocol::record::decode;
 
 fn rows(engine: &Engine) -> HashMap<Key, ElementInstance> {
     let mut rows: HashMap<Key, ElementInstance> = HashMap::new();
     for ((table, key), row) in engine.state.dump() {
         if table == ElementInstance::TABLE {
             let key = Key(i64::from_be_bytes(key.try_into().unwrap()));
-            rows.insert(key, decode(&row).unwrap());
+            rows.insert(key, read_row(&row).unwrap());
         }
     }
     rows

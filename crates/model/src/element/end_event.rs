@@ -2,33 +2,23 @@
 
 use crate::compile::Draft;
 use crate::context::Context;
-use crate::element::not_supported_yet;
+use crate::element::intermediate_throw_event;
 use crate::error::Findings;
 use crate::event;
-use crate::graph::{ElementIndex, ElementKind, EndEvent};
+use crate::graph::{ElementIndex, ElementKind, ThrowEvent};
 use crate::xml::Node;
 
 /// At most one event definition.
 pub(crate) fn parse<'x>(node: Node<'x>, context: &mut Context<'_, 'x>) -> Option<ElementKind> {
     let Some(definition) = event::at_most_one(node, context)? else {
-        return Some(ElementKind::EndEvent(EndEvent::None));
+        return Some(ElementKind::EndEvent(ThrowEvent::None));
     };
     let event = match event::kind(definition) {
-        "terminate" => EndEvent::Terminate,
-        "error" => EndEvent::Error {
-            code: event::error::thrown(definition, context)?,
+        "terminate" => ThrowEvent::Terminate,
+        "error" => ThrowEvent::Error {
+            code: event::code::thrown(&event::code::ERROR, definition, context)?,
         },
-        kind @ ("message" | "signal" | "escalation" | "compensate") => {
-            context.add(
-                node,
-                not_supported_yet(&format!("The {} end event", event::called(kind))),
-            );
-            return None;
-        }
-        _ => {
-            event::refuse(definition, "end event", context);
-            return None;
-        }
+        _ => intermediate_throw_event::thrown(node, definition, "end event", context)?,
     };
     Some(ElementKind::EndEvent(event))
 }

@@ -1,46 +1,97 @@
-//! What an activity listens to must be distinguishable: no two of its events wait for the same message or error.
+//! What listens in one place must be distinguishable: no two of its events wait for the same message, signal, error or
+//! escalation. (Names given by expressions are only known when the place is reached.)
 
 use std::collections::HashSet;
 
 use crate::compile::Draft;
 use crate::error::Findings;
-use crate::graph::{BoundaryTrigger, ElementIndex, ElementKind};
+use crate::graph::{CatchEvent, Element, ElementIndex, ElementKind};
 
-pub(crate) fn check(draft: &Draft<'_>, activity: ElementIndex, findings: &mut Findings) {
-    let element = draft.element(activity);
-    let (mut messages, mut errors) = (HashSet::new(), HashSet::new());
-    if let ElementKind::ReceiveTask(message) = &element.kind {
-        messages.extend(message.name.as_static());
+pub(crate) fn check(draft: &Draft<'_>, place: ElementIndex, findings: &mut Findings) {
+    let element = draft.element(place);
+    check_boundary_events(draft, element, findings);
+    let starts = element.event_sub_processes.iter();
+    let starts = starts.filter_map(|index| match draft.element(*index).kind {
+        ElementKind::EventSubProcess { start } => Some(start),
+        _ => None,
+    });
+    check_starts(
+        draft,
+        starts,
+        "event sub-process of the same scope",
+        findings,
+    );
+    if place == ElementIndex::PROCESS {
+        let starts = draft.start_events(place).iter().copied();
+        check_starts(draft, starts, "start event of the process", findings);
+    }
+}
+
+fn check_boundary_events(draft: &Draft<'_>, element: &Element, findings: &mut Findings) {
+    let mut heard = HashSet::new();
+    let activity = match &element.kind {
+        ElementKind::MultiInstanceBody(body) => draft.element(body.inner),
+        _ => element,
+    };
+    if let ElementKind::ReceiveTask(message) = &activity.kind {
+        heard.extend(message.name.as_static().map(|name| ("message", Some(name))));
     }
     for index in element.boundary_events.iter().copied() {
-        let ElementKind::BoundaryEvent(boundary) = &draft.element(index).kind else {
+        let Some(waits_for) = draft.element(index).caught().and_then(waits_for) else {
             continue;
         };
-        match &boundary.event {
-            BoundaryTrigger::Message(message) => {
-                if let Some(name) = message.name.as_static()
-                    && !messages.insert(name)
-                {
-                    let message = format!(
-                        "The message '{name}' is already awaited by '{}' or another of its boundary events. Use different messages",
-                        element.id
-                    );
-                    findings.add(draft.node(index), message);
-                }
-            }
-            BoundaryTrigger::Error { code } => {
-                if !errors.insert(code.as_deref()) {
-                    let code = code.as_deref().map_or("all errors".to_string(), |code| {
-                        format!("the error code '{code}'")
-                    });
-                    let message = format!(
-                        "Another boundary event of '{}' already catches {code}. Keep one of them",
-                        element.id
-                    );
-                    findings.add(draft.node(index), message);
-                }
-            }
-            BoundaryTrigger::Timer(_) => {}
+        if waits_for.0 != CONDITION && !heard.insert(waits_for) {
+            let message = format!(
+                "{} is already awaited by '{}' or another of its boundary events. Keep one of them, or use different names",
+                called(waits_for),
+                element.id
+            );
+            findings.add(draft.node(index), message);
         }
+    }
+}
+
+fn check_starts(
+    draft: &Draft<'_>,
+    starts: impl Iterator<Item = ElementIndex>,
+    other: &str,
+    findings: &mut Findings,
+) {
+    let mut heard = HashSet::new();
+    for start in starts {
+        let Some(waits_for) = draft.element(start).caught().and_then(waits_for) else {
+            continue;
+        };
+        if !heard.insert(waits_for) {
+            let message = format!(
+                "{} is already awaited by another {other}. Keep one of them, or use different names",
+                called(waits_for)
+            );
+            findings.add(draft.node(start), message);
+        }
+    }
+}
+
+const CONDITION: &str = "condition";
+
+/// A name within those of its kind; `None` for all of its kind.
+type WaitsFor<'d> = (&'static str, Option<&'d str>);
+
+fn waits_for(event: &CatchEvent) -> Option<WaitsFor<'_>> {
+    match event {
+        CatchEvent::Message(message) => Some(("message", Some(message.name.as_static()?))),
+        CatchEvent::MessageStart(name) => Some(("message", Some(name))),
+        CatchEvent::Signal(signal) => Some(("signal", Some(signal.name.as_static()?))),
+        CatchEvent::Conditional(condition) => Some((CONDITION, Some(condition.expression.text()))),
+        CatchEvent::Error { code } => Some(("error code", code.as_deref())),
+        CatchEvent::Escalation { code } => Some(("escalation code", code.as_deref())),
+        _ => None,
+    }
+}
+
+fn called((kind, name): WaitsFor<'_>) -> String {
+    match name {
+        Some(name) => format!("The {kind} '{name}'"),
+        None => format!("Any {kind}"),
     }
 }

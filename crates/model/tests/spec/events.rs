@@ -248,13 +248,13 @@ fn the_events_of_an_activity_wait_for_different_messages_and_errors() {
         .end("e1")
         .boundary_error("b2", "t", "a")
         .end("e2");
-    refused(same_error, "b2", "already catches the error code 'a'");
+    refused(same_error, "b2", "error code 'a' is already awaited");
     let catch_all = task()
         .boundary_error("b1", "t", None)
         .end("e1")
         .boundary_error("b2", "t", None)
         .end("e2");
-    refused(catch_all, "b2", "already catches all errors");
+    refused(catch_all, "b2", "Any error code is already awaited");
 }
 
 #[test]
@@ -395,12 +395,14 @@ fn an_end_event_has_at_most_one_definition() {
 }
 
 #[test]
-fn a_start_event_of_a_process_cannot_catch_errors() {
-    let bpmn = Bpmn::process("p")
-        .start("s")
-        .content("<bpmn:errorEventDefinition/>")
-        .end("e");
-    refused(bpmn, "s", "'error' is not possible");
+fn an_error_start_event_of_a_process_is_accepted_and_never_happens() {
+    let start = || Bpmn::process("p").start_error("s", "code").end("e");
+    assert_eq!(accepted(start()).none_start_event(), None);
+    for (kind, called) in [("compensate", "compensation"), ("terminate", "terminate")] {
+        let definition = format!("<bpmn:{kind}EventDefinition/>");
+        let bpmn = Bpmn::process("p").start("s").content(&definition).end("e");
+        refused(bpmn, "s", &format!("'{called}' is not possible"));
+    }
 }
 
 #[test]

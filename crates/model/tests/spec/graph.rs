@@ -5,10 +5,6 @@ use skep_model::*;
 
 use crate::support::*;
 
-fn element<'p>(process: &'p Process, id: &str) -> &'p Element {
-    process.element(process.find(id).expect(id))
-}
-
 #[test]
 fn the_process_is_element_zero_and_its_own_parent() {
     let process = accepted(Bpmn::process("p").name("Order").start("s").end("e"));
@@ -99,16 +95,13 @@ fn boundary_events_know_their_activity_and_it_knows_them() {
         panic!("a boundary event")
     };
     assert!(!tick.interrupting && tick.attached_to == process.find("t").expect("t"));
-    assert!(matches!(
-        tick.event,
-        BoundaryTrigger::Timer(Timer::Cycle(_))
-    ));
+    assert!(matches!(tick.event, CatchEvent::Timer(Timer::Cycle(_))));
     let ElementKind::BoundaryEvent(message) = &element(&process, "m").kind else {
         panic!("a boundary event")
     };
     assert!(message.interrupting);
     assert!(
-        matches!(&message.event, BoundaryTrigger::Message(m) if matches!(&m.name, TextValue::Static(n) if &**n == "stop"))
+        matches!(&message.event, CatchEvent::Message(m) if matches!(&m.name, TextValue::Static(n) if &**n == "stop"))
     );
 }
 
@@ -119,7 +112,7 @@ fn an_error_is_caught_by_code_or_altogether() {
         let ElementKind::BoundaryEvent(boundary) = &element(&process, "b").kind else {
             panic!("a boundary event")
         };
-        let BoundaryTrigger::Error { code } = &boundary.event else {
+        let CatchEvent::Error { code } = &boundary.event else {
             panic!("an error event")
         };
         code.as_deref().map(str::to_string)
@@ -177,14 +170,14 @@ fn end_events_say_how_they_end() {
     );
     assert!(matches!(
         element(&process, "plain").kind,
-        ElementKind::EndEvent(EndEvent::None)
+        ElementKind::EndEvent(ThrowEvent::None)
     ));
     assert!(matches!(
         element(&process, "stop").kind,
-        ElementKind::EndEvent(EndEvent::Terminate)
+        ElementKind::EndEvent(ThrowEvent::Terminate)
     ));
     assert!(matches!(
         &element(&process, "error").kind,
-        ElementKind::EndEvent(EndEvent::Error { code: TextValue::Static(code) }) if &**code == "declined"
+        ElementKind::EndEvent(ThrowEvent::Error { code: TextValue::Static(code) }) if &**code == "declined"
     ));
 }

@@ -1,7 +1,7 @@
 //! Recompiling a deployed process under the indices that its record pins.
 
 use skep_model::builder::Bpmn;
-use skep_model::{ElementIndex, ElementKind, parse_pinned};
+use skep_model::{ElementIndex, ElementKind, ElementType, parse_pinned};
 
 use crate::support::*;
 
@@ -21,10 +21,6 @@ fn bpmn() -> Bpmn {
         .end("e4")
 }
 
-fn ids(ids: &[&str]) -> Vec<String> {
-    ids.iter().map(|id| id.to_string()).collect()
-}
-
 #[test]
 fn indices_follow_the_document() {
     let process = accepted(bpmn());
@@ -40,14 +36,10 @@ fn indices_follow_the_document() {
 #[test]
 fn the_given_order_is_kept_and_all_references_follow() {
     let xml = bpmn().xml();
-    let document_order: Vec<String> = accepted_xml(&xml)
-        .element_ids()
-        .map(str::to_string)
-        .collect();
-    let mut order = document_order.clone();
+    let mut order: Vec<_> = accepted_xml(&xml).pinned_elements().collect();
     order[1..].reverse();
     let process = parse_pinned(xml.as_bytes(), &order).expect("compiled");
-    assert_eq!(process.element_ids().collect::<Vec<_>>(), order);
+    assert_eq!(process.pinned_elements().collect::<Vec<_>>(), order);
     let at = |id: &str| process.find(id).expect(id);
     assert_eq!(process.none_start_event(), Some(at("s")));
     assert_eq!(process.element(at("t")).parent, at("sub"));
@@ -63,18 +55,18 @@ fn the_given_order_is_kept_and_all_references_follow() {
 
 #[test]
 fn one_process_of_several_in_the_file_is_found() {
-    let xml = Bpmn::file([
-        Bpmn::process("a").start("s"),
-        Bpmn::process("b").start("s").end("e"),
-    ]);
-    let process = parse_pinned(xml.as_bytes(), &ids(&["b", "e", "s", "s-e"])).expect("compiled");
+    let b = Bpmn::process("b").start("s").end("e");
+    let order = b.pin(&["b", "e", "s", "s-e"]);
+    let xml = Bpmn::file([Bpmn::process("a").start("s"), b]);
+    let process = parse_pinned(xml.as_bytes(), &order).expect("compiled");
     assert_eq!(&*process.id, "b");
     assert_eq!(process.find("e"), Some(ElementIndex(1)));
 }
 
 #[test]
 fn the_elements_must_be_exactly_the_recorded_ones() {
-    let xml = Bpmn::process("p").start("s").end("e").xml();
+    let bpmn = Bpmn::process("p").start("s").end("e");
+    let xml = bpmn.clone().xml();
     for wrong in [
         &["p", "s", "e"][..],
         &["p", "s", "e", "s-e", "more"],
@@ -84,24 +76,23 @@ fn the_elements_must_be_exactly_the_recorded_ones() {
         &[],
     ] {
         assert!(
-            parse_pinned(xml.as_bytes(), &ids(wrong)).is_err(),
+            parse_pinned(xml.as_bytes(), &bpmn.pin(wrong)).is_err(),
             "{wrong:?}"
         );
     }
+    let mut wrong = bpmn.pin(&["p", "s", "e", "s-e"]);
+    wrong[2].element_type = ElementType::StartEvent;
+    assert!(parse_pinned(xml.as_bytes(), &wrong).is_err(), "{wrong:?}");
 }
 
 #[test]
 fn rules_that_guard_deployments_are_not_asked_again() {
     // Refused at deployment: without conditions. It may have been accepted by an earlier release.
-    let xml = Bpmn::process("p")
-        .start("s")
-        .exclusive("g")
-        .end("e1")
-        .from("g")
-        .end("e2")
-        .xml();
+    let bpmn = Bpmn::process("p").start("s").exclusive("g").end("e1");
+    let bpmn = bpmn.from("g").end("e2");
+    let xml = bpmn.clone().xml();
     assert!(parse(&xml).is_err());
-    let order = ids(&["p", "s", "g", "e1", "e2", "s-g", "g-e1", "g-e2"]);
+    let order = bpmn.pin(&["p", "s", "g", "e1", "e2", "s-g", "g-e1", "g-e2"]);
     assert!(parse_pinned(xml.as_bytes(), &order).is_ok());
 }
 
@@ -109,7 +100,7 @@ fn rules_that_guard_deployments_are_not_asked_again() {
 #[test]
 fn elements_that_cannot_be_read_are_unusable() {
     let long = vec!["a"; 201].join(".");
-    let xml = Bpmn::process("p")
+    let bpmn = Bpmn::process("p")
         .start("s")
         .exclusive("g")
         .when("=(")
@@ -121,13 +112,13 @@ fn elements_that_cannot_be_read_are_unusable() {
         .service_task("u", "work")
         .end("e2")
         .boundary_duration("b", "u", "never")
-        .end("e3")
-        .xml();
+        .end("e3");
+    let xml = bpmn.clone().xml();
     assert!(parse(&xml).is_err());
     let order = [
         "p", "s", "g", "t", "e", "u", "e2", "b", "e3", "s-g", "g-t", "t-e", "g-u", "u-e2", "b-e3",
     ];
-    let process = parse_pinned(xml.as_bytes(), &ids(&order)).expect("compiled");
+    let process = parse_pinned(xml.as_bytes(), &bpmn.pin(&order)).expect("compiled");
     let unusable = process.unusable_elements();
     let unusable: Vec<_> = unusable.map(|(e, why)| (&*e.id, &**why)).collect();
     let expected = [

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 
-use super::{Definitions, ElementNames, Started};
+use super::{Definitions, ElementNames, Started, subscriptions};
 use crate::DEFAULT_TENANT;
 use crate::document::JsonText;
 use crate::intent::ValueType;
@@ -31,6 +31,9 @@ pub(super) fn render(
         }
         ValueType::JobBatch => job_batch(record.value()?, &names),
         ValueType::Timer => timer(record.value()?, &names),
+        ValueType::MessageStartEventSubscription => {
+            subscriptions::message_start(record.value()?, &names)
+        }
         ValueType::Variable => variable(record.value()?, &names),
         ValueType::VariableDocument => variable_document(record.value()?),
         ValueType::ProcessInstanceCreation => process_instance_creation(record.value()?, &names),
@@ -50,7 +53,10 @@ pub(super) fn render(
         ValueType::Expression => json!({}),
         ValueType::Continuation => {
             let value: ContinuationValue = record.value()?;
-            return Ok(serde_json::to_value(value).unwrap_or_default());
+            // The record itself says where it comes from.
+            let mut value = serde_json::to_value(value).unwrap_or_default();
+            value.as_object_mut().map(|fields| fields.remove("origin"));
+            return Ok(value);
         }
     };
     let tenantless = [
@@ -64,10 +70,10 @@ pub(super) fn render(
     Ok(value)
 }
 
-struct Names<'a>(&'a dyn Definitions);
+pub(super) struct Names<'a>(&'a dyn Definitions);
 
 impl Names<'_> {
-    fn of(&self, process_definition_key: Key, element: u32) -> ElementNames {
+    pub(super) fn of(&self, process_definition_key: Key, element: u32) -> ElementNames {
         self.0
             .element(process_definition_key, element)
             .unwrap_or_default()
@@ -88,7 +94,7 @@ impl Names<'_> {
 }
 
 /// Names with the JSON texts of their values, as an object.
-fn object(variables: &[(Arc<str>, JsonText)]) -> Value {
+pub(super) fn object(variables: &[(Arc<str>, JsonText)]) -> Value {
     let pairs = variables
         .iter()
         .map(|(name, text)| (name.to_string(), json_value(text)));
@@ -122,16 +128,18 @@ fn job(v: JobValue, names: &Names<'_>) -> Value {
         },
         element => names.of(v.process_definition_key, element),
     };
-    let headers: Value = serde_json::from_str(&element.custom_headers).unwrap_or(json!({}));
+    let headers = v.headers().map_or(&*element.custom_headers, |h| h);
+    let headers: Value = serde_json::from_str(headers).unwrap_or(json!({}));
+    let extra = v.extra.as_deref().cloned().unwrap_or_default();
     json!({
         "type": v.job_type,
         "worker": v.worker,
         "retries": v.retries,
-        "retryBackoff": v.retry_backoff,
-        "recurringTime": v.recurring_time,
+        "retryBackoff": extra.retry_backoff,
+        "recurringTime": extra.recurring_time,
         "deadline": v.deadline,
         "timeout": -1,
-        "errorCode": v.error_code,
+        "errorCode": extra.error_code,
         "errorMessage": v.error_message,
         "variables": object(&v.variables),
         "customHeaders": headers,
@@ -142,28 +150,36 @@ fn job(v: JobValue, names: &Names<'_>) -> Value {
         "processDefinitionVersion": element.version,
         "processInstanceKey": v.process_instance_key,
         "rootProcessInstanceKey": v.root_process_instance_key,
-        "jobKind": "BPMN_ELEMENT",
-        "jobListenerEventType": "UNSPECIFIED",
+        "jobKind": extra.kind.name(),
+        "jobListenerEventType": extra.kind.listener_event_name(),
         "jobToUserTaskMigration": false,
         "changedAttributes": [],
-        "result": {
-            "type": "USER_TASK",
-            "denied": false,
-            "deniedReason": "",
-            "correctedAttributes": [],
-            "corrections": {
-                "assignee": "",
-                "candidateGroupsList": [],
-                "candidateUsersList": [],
-                "dueDate": "",
-                "followUpDate": "",
-                "priority": -1,
-            },
-            "activateElements": [],
-            "cancelRemainingInstances": false,
-            "completionConditionFulfilled": false,
-        },
+        "result": job_result(&extra.result.unwrap_or_default()),
         "tags": names.started(v.process_instance_key).tags,
+    })
+}
+
+fn job_result(result: &JobResult) -> Value {
+    let corrections = &result.corrections;
+    let elements = result.activate_elements.iter().map(
+        |element| json!({"elementId": element.element_id, "variables": object(&element.variables)}),
+    );
+    json!({
+        "type": result.kind,
+        "denied": result.denied,
+        "deniedReason": result.denied_reason,
+        "correctedAttributes": corrections.attributes().collect::<Vec<_>>(),
+        "corrections": {
+            "assignee": corrections.assignee.as_deref().unwrap_or(""),
+            "candidateGroupsList": corrections.candidate_groups.as_deref().unwrap_or_default(),
+            "candidateUsersList": corrections.candidate_users.as_deref().unwrap_or_default(),
+            "dueDate": corrections.due_date.as_deref().unwrap_or(""),
+            "followUpDate": corrections.follow_up_date.as_deref().unwrap_or(""),
+            "priority": corrections.priority.unwrap_or(-1),
+        },
+        "activateElements": elements.collect::<Vec<_>>(),
+        "cancelRemainingInstances": result.cancel_remaining_instances,
+        "completionConditionFulfilled": result.completion_condition_fulfilled,
     })
 }
 

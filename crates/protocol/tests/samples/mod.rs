@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use skep_protocol::Key;
 use skep_protocol::document::JsonText;
+use skep_protocol::element_type::ElementType;
+use skep_protocol::origin::{Claims, Origin, Principal};
 use skep_protocol::value::*;
 
 fn key(counter: u64) -> Key {
@@ -27,13 +29,40 @@ pub fn job() -> JobValue {
         element: 5,
         element_instance_key: key(4),
         retries: -3,
+        extra: Some(Box::new(JobExtra {
+            kind: JobKind::TaskListener(ListenerEvent::Completing),
+            headers: Some(r#"{"h":"v"}"#.into()),
+            retry_backoff: 500,
+            recurring_time: 1_767_225_661_000,
+            error_code: "card-declined".into(),
+            result: Some(job_result()),
+        })),
         worker: "worker-1".into(),
         deadline: 1_767_225_660_000,
-        retry_backoff: 500,
-        recurring_time: 1_767_225_661_000,
-        error_code: "card-declined".into(),
         error_message: "limit reached".into(),
         variables: variables(),
+    }
+}
+
+fn job_result() -> JobResult {
+    JobResult {
+        kind: JobResultType::AdHocSubProcess,
+        denied: true,
+        denied_reason: "not now".into(),
+        corrections: Corrections {
+            assignee: Some("anna".into()),
+            candidate_groups: Some(vec!["managers".into()]),
+            candidate_users: Some(vec![]),
+            due_date: Some("2031-05-06T07:08:09Z".into()),
+            follow_up_date: Some("".into()),
+            priority: Some(80),
+        },
+        activate_elements: vec![ActivateElement {
+            element_id: "ask".into(),
+            variables: variables(),
+        }],
+        completion_condition_fulfilled: true,
+        cancel_remaining_instances: true,
     }
 }
 
@@ -145,6 +174,19 @@ pub fn timer() -> TimerValue {
     }
 }
 
+pub fn message_start_event_subscription() -> MessageStartEventSubscriptionValue {
+    MessageStartEventSubscriptionValue {
+        process_definition_key: key(1),
+        bpmn_process_id: "order".into(),
+        message_name: "order-placed".into(),
+        start_event: 7,
+        process_instance_key: key(2),
+        message_key: key(3),
+        correlation_key: "order-1".into(),
+        variables: variables(),
+    }
+}
+
 pub fn variable() -> VariableValue {
     VariableValue {
         name: "text".into(),
@@ -196,6 +238,13 @@ pub fn process_instance_result() -> ProcessInstanceResultValue {
     }
 }
 
+fn pinned(id: &str, element_type: ElementType) -> PinnedElement {
+    PinnedElement {
+        id: id.into(),
+        element_type,
+    }
+}
+
 pub fn process() -> ProcessValue {
     ProcessValue {
         bpmn_process_id: "order".into(),
@@ -206,7 +255,10 @@ pub fn process() -> ProcessValue {
         resource_name: "order.bpmn".into(),
         checksum: vec![1, 2, 3].into(),
         resource: "<xml/>".into(),
-        elements: vec!["order".into(), "start".into()],
+        elements: vec![
+            pinned("order", ElementType::Process),
+            pinned("start", ElementType::StartEvent),
+        ],
     }
 }
 
@@ -253,6 +305,20 @@ pub fn continuation() -> ContinuationValue {
         taken: 13,
         steps: steps.to_vec(),
         runaway: true,
+        origin: Some(Box::new(origin())),
+    }
+}
+
+pub fn origin() -> Origin {
+    let principal = Principal {
+        id: "anna".into(),
+        groups: Some(vec!["sales".into()]),
+        token: r#"{"sub":"anna"}"#.into(),
+    };
+    Origin {
+        operation_reference: Some(4711),
+        batch_operation_reference: key(12),
+        claims: Claims::User(Arc::new(principal)),
     }
 }
 

@@ -2,7 +2,6 @@
 
 use super::{ElementBehavior, Next, Problem, Subject, error, lifecycle};
 use crate::processing::{Context, variable};
-use crate::remote::Variables;
 
 pub(crate) struct BoundaryEvent;
 
@@ -14,18 +13,12 @@ impl ElementBehavior for BoundaryEvent {
 
     /// The variables of the trigger are the event's own. Without output mappings they go to the scope around it; those of
     /// an error go nowhere.
-    fn complete(&self, cx: &mut Context<'_>, el: &Subject) -> Result<Variables, Problem> {
+    fn complete(&self, cx: &mut Context<'_>, el: &Subject) -> Result<(), Problem> {
         let element = el.element();
         if !element.outputs.is_empty() || error::is_error_boundary_event(element) {
-            return Ok(Variables::new());
+            return Ok(());
         }
-        let own = cx.state.elements.get(el.key);
-        let own: Vec<_> = own
-            .into_iter()
-            .flat_map(|row| row.variables.iter())
-            .map(|variable| (variable.name.clone(), variable.value.clone()))
-            .collect();
-        variable::propagate(cx, el.flow_scope(), &own);
-        Ok(Variables::new())
+        variable::propagate_own(cx, el);
+        Ok(())
     }
 }

@@ -7,17 +7,17 @@ use skep_protocol::Key;
 use skep_protocol::intent::ProcessInstanceIntent;
 use skep_protocol::value::{ErrorType, ProcessInstanceValue};
 
-use super::{ElementBehavior, Ending, Next, Problem, Step, Subject, events, lifecycle};
+use super::{ElementBehavior, Ending, Next, Problem, Step, Subject, lifecycle, subscriptions};
 use crate::processing::{Context, expression, variable};
 use crate::remote::Variables;
-use crate::state::{DeployedProcess, VariableNames};
+use crate::state::{DeployedProcess, ElementState, VariableNames};
 
 pub(crate) struct CallActivity;
 
 impl ElementBehavior for CallActivity {
     fn activate(&self, cx: &mut Context<'_>, el: &Subject) -> Result<Next, Problem> {
         let ElementKind::CallActivity(called) = &el.element().kind else {
-            return Ok(Next::Complete);
+            return Err(super::wrong_kind(cx, el));
         };
         let process = find_called(cx, el, called)?;
         if let Some(reason) = &process.unusable {
@@ -53,7 +53,7 @@ impl ElementBehavior for CallActivity {
             local.map(|v| (v.name.clone(), v.value.clone())).collect()
         };
         check_size(cx, &variables, "called process")?;
-        events::subscribe_boundary_events(cx, el)?;
+        subscriptions::subscribe_boundary_events(cx, el)?;
         lifecycle::activated(cx, el);
 
         let key = cx.new_key();
@@ -91,9 +91,31 @@ pub(super) fn terminate_called(cx: &mut Context<'_>, key: Key) -> Ending {
     match called.some() {
         Some(child) if cx.state.elements.get(child).is_some() => {
             cx.steps.push(Step::Terminate(child));
-            Ending::AfterChildren
+            Ending::Waits
         }
         _ => Ending::Now,
+    }
+}
+
+/// The process that a call activity waits for has ended, one way or the other. One that completed hands its variables on.
+pub(super) fn called_ended(cx: &mut Context<'_>, call_activity: Key, handed_on: Variables) {
+    let Some(row) = cx.state.elements.get(call_activity) else {
+        return cx.broken(format_args!(
+            "the call activity {call_activity} of a process is gone"
+        ));
+    };
+    let (state, instance) = (row.state, row.process_instance_key);
+    match state {
+        // It can only be cancelled.
+        ElementState::Activated if cx.state.banned.contains(instance) => {}
+        ElementState::Activated if !handed_on.is_empty() => {
+            if let Some(el) = Subject::load(cx, call_activity) {
+                lifecycle::complete_with(cx, &el, &handed_on, None);
+            }
+        }
+        ElementState::Activated => cx.steps.push(Step::Complete(call_activity)),
+        ElementState::Terminating => cx.steps.push(Step::Terminated(call_activity)),
+        ElementState::Activating | ElementState::Completing => {}
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use skep_model::{BoundaryTrigger, Element, ElementIndex, ElementKind};
+use skep_model::{CatchEvent, Element, ElementIndex, ElementKind};
 use skep_protocol::Key;
 
 use super::Subject;
@@ -52,7 +52,7 @@ fn error_boundary_events(activity: &Subject) -> Vec<(ElementIndex, Option<Arc<st
     boundary_events
         .filter_map(|index| match &graph.element(*index).kind {
             ElementKind::BoundaryEvent(event) => match &event.event {
-                BoundaryTrigger::Error { code } => Some((*index, code.clone())),
+                CatchEvent::Error { code } => Some((*index, code.clone())),
                 _ => None,
             },
             _ => None,
@@ -63,7 +63,7 @@ fn error_boundary_events(activity: &Subject) -> Vec<(ElementIndex, Option<Arc<st
 pub(super) fn is_error_boundary_event(element: &Element) -> bool {
     matches!(
         &element.kind,
-        ElementKind::BoundaryEvent(event) if matches!(event.event, BoundaryTrigger::Error { .. })
+        ElementKind::BoundaryEvent(event) if matches!(event.event, CatchEvent::Error { .. })
     )
 }
 

@@ -21,7 +21,7 @@ impl ElementBehavior for ExclusiveGateway {
 fn choose(cx: &mut Context<'_>, el: &Subject) -> Result<Option<ElementIndex>, Problem> {
     let element = el.element();
     let ElementKind::ExclusiveGateway { default } = &element.kind else {
-        return Ok(None);
+        return Err(super::wrong_kind(cx, el));
     };
     for flow in &element.outgoing {
         if Some(*flow) == *default {
@@ -33,7 +33,7 @@ fn choose(cx: &mut Context<'_>, el: &Subject) -> Result<Option<ElementIndex>, Pr
         let Some(condition) = &sequence_flow.condition else {
             return Ok(Some(*flow));
         };
-        let holds = expression::extract(cx, condition, el.flow_scope())?;
+        let holds = expression::extract(cx, condition, el.key)?;
         match holds.value {
             Value::Boolean(true) => return Ok(Some(*flow)),
             Value::Boolean(false) => {}

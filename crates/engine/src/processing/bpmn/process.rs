@@ -1,12 +1,17 @@
 //! The process itself: the root scope of an instance.
 
+use skep_protocol::Response;
 use skep_protocol::document::write_json_object;
 use skep_protocol::intent::ProcessInstanceResultIntent;
 use skep_protocol::value::{ErrorType, ProcessInstanceResultValue};
-use skep_protocol::{Key, Response};
 use skep_protocol::{RejectionType, response::ProcessInstanceCreated};
 
-use super::{ElementBehavior, Ending, Next, Problem, Step, Subject, lifecycle, step};
+use super::container::{self, Container, Rest};
+use super::subscriptions::start;
+use super::{
+    ElementBehavior, Ending, Next, Problem, Subject, call_activity, flows, lifecycle, step,
+    triggers,
+};
 use crate::processing::{Context, reject};
 use crate::remote::Variables;
 use crate::state::VariableNames;
@@ -15,6 +20,11 @@ pub(crate) struct Process;
 
 impl ElementBehavior for Process {
     fn activate(&self, cx: &mut Context<'_>, el: &Subject) -> Result<Next, Problem> {
+        if let Some(trigger) = triggers::beginning(cx, el.key) {
+            lifecycle::activated(cx, el);
+            step::activate_triggered(cx, trigger);
+            return Ok(Next::Wait);
+        }
         let Some(start) = el.process.graph.none_start_event() else {
             return Err(Problem::new(
                 ErrorType::CalledElementError,
@@ -29,9 +39,9 @@ impl ElementBehavior for Process {
         Ok(Next::Wait)
     }
 
-    fn complete(&self, cx: &mut Context<'_>, el: &Subject) -> Result<Variables, Problem> {
+    fn hand_on(&self, cx: &mut Context<'_>, el: &Subject) -> Result<Variables, Problem> {
         if el.value.parent_element_instance_key.some().is_some() {
-            return super::call_activity::variables_of_called(cx, el);
+            return call_activity::variables_of_called(cx, el);
         }
         if cx.volatile.awaiting_results.contains_key(&el.key) {
             answer_result(cx, el);
@@ -39,14 +49,18 @@ impl ElementBehavior for Process {
         Ok(Variables::new())
     }
 
+    fn ending(&self, cx: &mut Context<'_>, el: &Subject) {
+        start::next_message(cx, el.key);
+    }
+
     fn completed(&self, cx: &mut Context<'_>, el: &Subject, handed_on: Variables) {
         if let Some(call_activity) = el.value.parent_element_instance_key.some() {
-            lifecycle::called_ended(cx, call_activity, handed_on);
+            call_activity::called_ended(cx, call_activity, handed_on);
         }
     }
 
     fn terminate(&self, cx: &mut Context<'_>, el: &Subject) -> Ending {
-        terminate_children(cx, el)
+        container::terminate_children(cx, el)
     }
 
     fn terminated(&self, cx: &mut Context<'_>, el: &Subject) {
@@ -62,19 +76,19 @@ impl ElementBehavior for Process {
             cx.respond(request, Err(rejection));
         }
         if let Some(call_activity) = el.value.parent_element_instance_key.some() {
-            lifecycle::called_ended(cx, call_activity, Variables::new());
+            call_activity::called_ended(cx, call_activity, Variables::new());
         }
+    }
+
+    fn as_container(&self) -> Option<&'static dyn Container> {
+        Some(&Process)
     }
 }
 
-pub(super) fn terminate_children(cx: &mut Context<'_>, el: &Subject) -> Ending {
-    let row = cx.state.elements.get(el.key);
-    if row.is_none_or(|row| row.active_children == 0) {
-        return Ending::Now;
+impl Container for Process {
+    fn at_rest(&self, cx: &mut Context<'_>, scope: &Subject) -> Rest {
+        flows::at_rest(cx, scope)
     }
-    let (scope, next) = (el.key, Key::NONE);
-    cx.steps.push(Step::TerminateChildren { scope, next });
-    Ending::AfterChildren
 }
 
 /// Answers the client that created the instance and waits for its end.

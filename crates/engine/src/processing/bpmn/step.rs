@@ -5,7 +5,7 @@ use skep_protocol::Key;
 use skep_protocol::value::{Activation, ErrorType, Step};
 
 use super::queue::MAX_WAITING;
-use super::{Problem, Subject, events, incidents, lifecycle};
+use super::{Problem, Subject, incidents, lifecycle, triggers};
 use crate::processing::Context;
 use crate::processing::message::message_side;
 
@@ -51,7 +51,7 @@ fn one(cx: &mut Context<'_>, step: Step, chain: u32) {
 
 /// Activates what a trigger is for.
 pub(crate) fn activate_triggered(cx: &mut Context<'_>, trigger: Key) {
-    if let Some((el, variables)) = events::activating_triggered(cx, trigger) {
+    if let Some((el, variables)) = triggers::activating_triggered(cx, trigger) {
         lifecycle::activate(cx, &el);
         lifecycle::accept(cx, &el, &variables);
     }
@@ -66,7 +66,7 @@ fn put_off(cx: &mut Context<'_>, step: Step) {
     let el = match step {
         Step::Activate(activation) => lifecycle::activating(cx, &activation),
         Step::ActivateTriggered(key) => {
-            events::activating_triggered(cx, key).map(|(el, variables)| {
+            triggers::activating_triggered(cx, key).map(|(el, variables)| {
                 lifecycle::accept(cx, &el, &variables);
                 el
             })

@@ -2,8 +2,10 @@
 
 use skep_protocol::value::ErrorType;
 
+use super::container::{self, Container, Rest};
 use super::{
-    ElementBehavior, Ending, Next, Problem, Subject, events, lifecycle, start_instructions, step,
+    ElementBehavior, Ending, Next, Problem, Subject, flows, lifecycle, start_instructions, step,
+    subscriptions,
 };
 use crate::processing::Context;
 
@@ -18,7 +20,7 @@ impl ElementBehavior for SubProcess {
                 "The sub-process has no none start event.",
             )
         })?;
-        events::subscribe_boundary_events(cx, el)?;
+        subscriptions::subscribe_boundary_events(cx, el)?;
         lifecycle::activated(cx, el);
         // Start instructions that wait for this scope take the place of its start event.
         if !start_instructions::go_on(cx, el.key) {
@@ -28,6 +30,16 @@ impl ElementBehavior for SubProcess {
     }
 
     fn terminate(&self, cx: &mut Context<'_>, el: &Subject) -> Ending {
-        super::process::terminate_children(cx, el)
+        container::terminate_children(cx, el)
+    }
+
+    fn as_container(&self) -> Option<&'static dyn Container> {
+        Some(&SubProcess)
+    }
+}
+
+impl Container for SubProcess {
+    fn at_rest(&self, cx: &mut Context<'_>, scope: &Subject) -> Rest {
+        flows::at_rest(cx, scope)
     }
 }

@@ -21,7 +21,7 @@ pub(crate) struct Subject {
 impl Subject {
     pub fn load(cx: &mut Context<'_>, key: Key) -> Option<Subject> {
         let value = value_of(cx.state.elements.get(key)?);
-        let process = cx.process(value.process_definition_key)?;
+        let process = definition_of(cx, &value)?;
         Some(Subject {
             key,
             process,
@@ -40,6 +40,23 @@ impl Subject {
     pub fn flow_scope(&self) -> Key {
         self.value.flow_scope_key
     }
+}
+
+/// The definition that an element is of. An instance keeps its definition, deleted or not, and every element that its records
+/// name is in it.
+pub(super) fn definition_of(
+    cx: &Context<'_>,
+    value: &ProcessInstanceValue,
+) -> Option<Arc<DeployedProcess>> {
+    let process = cx.process(value.process_definition_key);
+    let known = process.filter(|p| (value.element as usize) < p.graph.elements.len());
+    if known.is_none() {
+        cx.broken(format_args!(
+            "the element {} of process definition {} is not known",
+            value.element, value.process_definition_key
+        ));
+    }
+    known
 }
 
 pub(crate) fn value_of(instance: &ElementInstance) -> ProcessInstanceValue {

@@ -3,9 +3,8 @@
 
 use skep_protocol::value::ErrorType;
 
-use super::{ElementBehavior, Ending, Next, Problem, Subject, call_activity, process};
+use super::{ElementBehavior, Ending, Next, Problem, Subject, call_activity, container};
 use crate::processing::Context;
-use crate::remote::Variables;
 
 pub(crate) struct Unusable;
 
@@ -14,15 +13,15 @@ impl ElementBehavior for Unusable {
         Err(problem(el))
     }
 
-    fn complete(&self, _cx: &mut Context<'_>, el: &Subject) -> Result<Variables, Problem> {
+    fn complete(&self, _cx: &mut Context<'_>, el: &Subject) -> Result<(), Problem> {
         Err(problem(el))
     }
 
     /// It may be a scope, or a call: what it has says so.
     fn terminate(&self, cx: &mut Context<'_>, el: &Subject) -> Ending {
         match call_activity::terminate_called(cx, el.key) {
-            Ending::Now => process::terminate_children(cx, el),
-            Ending::AfterChildren => Ending::AfterChildren,
+            Ending::Now => container::terminate_children(cx, el),
+            Ending::Waits => Ending::Waits,
         }
     }
 }
@@ -30,7 +29,7 @@ impl ElementBehavior for Unusable {
 fn problem(el: &Subject) -> Problem {
     let why = match &el.element().kind {
         skep_model::ElementKind::Unusable(reason) => reason,
-        _ => "it cannot be compiled",
+        _ => "it does not support elements of this kind",
     };
     let message = format!(
         "The element '{}' of process '{}' version {} was deployed with another release, and this one cannot run it: {why}. Run \

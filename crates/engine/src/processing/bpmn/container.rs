@@ -1,0 +1,155 @@
+//! What has children: the process, sub-processes, and whatever else runs elements within itself.
+//!
+//! The life-cycle of a child is that of every element ([`super::lifecycle`]). At its turning points the scope around it is
+//! asked; what it does there, and when it is done, is a [`Container`]. A scope completes when nothing in it is active or
+//! about to be, and it terminates when its last child has.
+
+use skep_model::ElementIndex;
+use skep_protocol::Key;
+use skep_protocol::intent::ProcessInstanceBatchIntent;
+use skep_protocol::value::ProcessInstanceBatchValue;
+
+use super::{Ending, Problem, Step, Subject, behavior_of, flows, incidents};
+use crate::processing::Context;
+use crate::state::ElementState;
+
+/// What is particular to an element with children.
+pub(crate) trait Container: Sync {
+    /// `child` is activating: what it gets from its scope, before its input mappings. Done again when the activation is
+    /// tried again after an incident.
+    fn child_activating(&self, _cx: &mut Context<'_>, _child: &Subject) -> Result<(), Problem> {
+        Ok(())
+    }
+
+    /// `child` is about to complete: its output mappings are applied. A problem is an incident of the child.
+    fn child_completing(&self, _cx: &mut Context<'_>, _child: &Subject) -> Result<(), Problem> {
+        Ok(())
+    }
+
+    /// `child` has completed and nothing follows it; its row is gone.
+    fn child_completed(&self, _cx: &mut Context<'_>, _child: &Subject) {}
+
+    /// No child is active, and nothing in the scope is about to be activated.
+    fn at_rest(&self, cx: &mut Context<'_>, scope: &Subject) -> Rest;
+}
+
+/// What becomes of a scope in which nothing happens any more.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Rest {
+    /// It completes.
+    Done,
+    /// Something from outside will go on in it, or a step that is queued.
+    Waits,
+    /// Nothing can ever go on in it.
+    Stuck(Problem),
+}
+
+/// The container that `child` is in; none for the process.
+fn around(child: &Subject) -> Option<&'static dyn Container> {
+    if child.index() == ElementIndex::PROCESS {
+        return None;
+    }
+    let scope = child.process.graph.element(child.element().parent);
+    behavior_of(&scope.kind).as_container()
+}
+
+pub(super) fn child_activating(cx: &mut Context<'_>, child: &Subject) -> Result<(), Problem> {
+    match around(child) {
+        Some(container) => container.child_activating(cx, child),
+        None => Ok(()),
+    }
+}
+
+pub(super) fn child_completing(cx: &mut Context<'_>, child: &Subject) -> Result<(), Problem> {
+    match around(child) {
+        Some(container) => container.child_completing(cx, child),
+        None => Ok(()),
+    }
+}
+
+/// `child` has completed, and no sequence flow leaves it.
+pub(super) fn child_completed(cx: &mut Context<'_>, child: &Subject) {
+    if let Some(container) = around(child) {
+        container.child_completed(cx, child);
+    }
+    child_ended(cx, child.flow_scope());
+}
+
+/// A child of `scope` has ended without a successor, or a token has: the scope may be done.
+pub(crate) fn child_ended(cx: &mut Context<'_>, scope: Key) {
+    // The process has no scope around it.
+    if scope.is_none() {
+        return;
+    }
+    let Some(row) = cx.state.elements.get(scope) else {
+        return cx.broken(format_args!("the scope {scope} of a child is gone"));
+    };
+    if row.active_children > 0 {
+        return;
+    }
+    match row.state {
+        // What has interrupted it ends it.
+        ElementState::Activated if row.goes_on() || row.is_interrupted() => {}
+        ElementState::Activated => rest(cx, scope),
+        ElementState::Terminating => cx.steps.push(Step::Terminated(scope)),
+        ElementState::Activating | ElementState::Completing => {}
+    }
+}
+
+fn rest(cx: &mut Context<'_>, scope: Key) {
+    let Some(el) = Subject::load(cx, scope) else {
+        return;
+    };
+    let Some(container) = behavior_of(&el.element().kind).as_container() else {
+        return cx.broken(format_args!("{scope} has had a child and is no scope"));
+    };
+    match container.at_rest(cx, &el) {
+        Rest::Done => cx.steps.push(Step::Complete(scope)),
+        Rest::Waits => {}
+        // One incident says it.
+        Rest::Stuck(_) if has_incident(cx, scope) => {}
+        Rest::Stuck(problem) => incidents::raise(cx, &el, problem),
+    }
+}
+
+fn has_incident(cx: &mut Context<'_>, key: Key) -> bool {
+    let row = cx.state.elements.get(key);
+    let extra = row.and_then(|row| row.extra.as_ref());
+    extra.is_some_and(|extra| !extra.incidents.is_empty())
+}
+
+/// Ends everything that is left in `scope`; the scope itself then completes. Tokens that are on their way end when their
+/// turn comes (see [`super::lifecycle::activating`]). `of`: an element in the scope.
+pub(super) fn end_rest(cx: &mut Context<'_>, of: &Subject, scope: Key) {
+    let value = ProcessInstanceBatchValue {
+        process_instance_key: of.value.process_instance_key,
+        batch_element_instance_key: scope,
+        index: Key::NONE,
+    };
+    let key = cx.next_key();
+    cx.event(key, ProcessInstanceBatchIntent::Terminated, &value);
+    let extra = cx.state.elements.get(scope).map(|row| row.extra.as_ref());
+    let joins: Vec<_> = extra
+        .flatten()
+        .into_iter()
+        .flat_map(|extra| extra.joins.iter())
+        .collect();
+    for (_, flow, count) in joins {
+        for _ in 0..count {
+            flows::delete(cx, &of.value, flow);
+        }
+    }
+    let next = Key::NONE;
+    cx.steps.push(Step::TerminateChildren { scope, next });
+}
+
+/// The scope terminates: first its children do, however many there are.
+pub(super) fn terminate_children(cx: &mut Context<'_>, el: &Subject) -> Ending {
+    let row = cx.state.elements.get(el.key);
+    if row.is_none_or(|row| row.active_children == 0) {
+        return Ending::Now;
+    }
+    let (scope, next) = (el.key, Key::NONE);
+    cx.steps.push(Step::TerminateChildren { scope, next });
+    Ending::Waits
+}

@@ -1,0 +1,79 @@
+//! Tokens that wait in a scope, in front of gateways that join them with others.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Tokens by gateway and sequence flow. A flow can bring several before the others come, so each counts.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Joins {
+    by_gateway: BTreeMap<u32, BTreeMap<u32, u32>>,
+    /// All of them: a scope with very many is asked often.
+    tokens: u32,
+}
+
+impl Joins {
+    pub fn tokens(&self) -> u32 {
+        self.tokens
+    }
+
+    /// A token arrives at `gateway` on `flow`.
+    pub fn add(&mut self, gateway: u32, flow: u32) {
+        let flows = self.by_gateway.entry(gateway).or_default();
+        *flows.entry(flow).or_default() += 1;
+        self.tokens += 1;
+    }
+
+    /// A token that waits at `gateway` on `flow` is gone. False if there was none.
+    pub fn remove(&mut self, gateway: u32, flow: u32) -> bool {
+        let Some(flows) = self.by_gateway.get_mut(&gateway) else {
+            return false;
+        };
+        let Some(count) = flows.get_mut(&flow) else {
+            return false;
+        };
+        *count -= 1;
+        self.tokens -= 1;
+        if *count == 0 {
+            flows.remove(&flow);
+        }
+        if flows.is_empty() {
+            self.by_gateway.remove(&gateway);
+        }
+        true
+    }
+
+    /// The gateway is activated: it takes one token off each flow that has one. Returns how many it took.
+    pub fn consume(&mut self, gateway: u32) -> u32 {
+        let flows: Vec<u32> = self.flows(gateway).collect();
+        for flow in &flows {
+            self.remove(gateway, *flow);
+        }
+        flows.len() as u32
+    }
+
+    /// Flows on which tokens wait at this gateway.
+    pub fn flows(&self, gateway: u32) -> impl Iterator<Item = u32> + '_ {
+        self.by_gateway
+            .get(&gateway)
+            .into_iter()
+            .flat_map(|flows| flows.keys().copied())
+    }
+
+    /// On how many flows tokens wait at this gateway.
+    pub fn flow_count(&self, gateway: u32) -> usize {
+        self.by_gateway.get(&gateway).map_or(0, BTreeMap::len)
+    }
+
+    /// Gateways at which tokens wait.
+    pub fn gateways(&self) -> impl Iterator<Item = u32> + '_ {
+        self.by_gateway.keys().copied()
+    }
+
+    /// All that waits: gateway, flow and number of tokens.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, u32, u32)> + '_ {
+        self.by_gateway.iter().flat_map(|(gateway, flows)| {
+            flows.iter().map(|(flow, count)| (*gateway, *flow, *count))
+        })
+    }
+}

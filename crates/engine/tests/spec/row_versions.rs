@@ -1,0 +1,116 @@
+//! Stored rows begin with the version of their encoding: earlier ones are read, unknown ones are refused by name.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use serde::{Deserialize, Serialize};
+use skep_engine::state::{Job, Row, State, Table, Tables, read_row, write_row};
+use skep_protocol::Key;
+use skep_protocol::record::{decode, encode};
+
+use crate::support::*;
+
+const TABLE: u8 = 250;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct First {
+    name: String,
+}
+
+impl Row for First {
+    const TABLE: u8 = TABLE;
+
+    fn weight(&self) -> usize {
+        size_of::<Self>() + self.name.len()
+    }
+}
+
+/// What became of [`First`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Second {
+    name: String,
+    count: u32,
+}
+
+impl Row for Second {
+    const TABLE: u8 = TABLE;
+    const VERSION: u8 = 2;
+
+    fn read_earlier(version: u8, bytes: &[u8]) -> Option<Result<Second, String>> {
+        let read = |first: First| Second {
+            name: first.name,
+            count: 1,
+        };
+        (version == 1).then(|| decode::<First>(bytes).map(read))
+    }
+
+    fn weight(&self) -> usize {
+        size_of::<Self>() + self.name.len()
+    }
+}
+
+fn store(row: Vec<u8>) -> MemoryStore {
+    let key = Key::new(1, 7).0.to_be_bytes().to_vec();
+    MemoryStore(Arc::new(Mutex::new(BTreeMap::from([((TABLE, key), row)]))))
+}
+
+#[test]
+fn a_row_begins_with_its_version() {
+    let first = First { name: "a".into() };
+    let second = Second {
+        name: "a".into(),
+        count: 5,
+    };
+    assert_eq!(write_row(&first), [&[1][..], &encode(&first)].concat());
+    assert_eq!(write_row(&second), [&[2][..], &encode(&second)].concat());
+    assert_eq!(read_row(&write_row(&second)), Ok(second));
+}
+
+#[test]
+fn a_row_of_an_earlier_version_is_read_and_written_anew_once_it_changes() {
+    let store = store(write_row(&First { name: "a".into() }));
+    let tables = Arc::new(Tables::new(Arc::new(store.clone())));
+    let mut table: Table<Second> = Table::open(&tables).unwrap();
+    let row = table.get_mut(Key::new(1, 7)).unwrap();
+    assert_eq!(row.count, 1);
+    row.count = 2;
+    let mut pending = Pending::default();
+    table.checkpoint(&mut pending);
+    store.write(pending);
+    let stored = store.0.lock().unwrap().values().next().cloned().unwrap();
+    let changed = Second {
+        name: "a".into(),
+        count: 2,
+    };
+    assert_eq!(stored, write_row(&changed));
+}
+
+#[test]
+fn a_row_of_an_unknown_version_is_a_fault_that_names_it() {
+    let of_newer = write_row(&Second {
+        name: "a".into(),
+        count: 5,
+    });
+    let tables = Arc::new(Tables::new(Arc::new(store(of_newer))));
+    let mut table: Table<First> = Table::open(&tables).unwrap();
+    assert_eq!(table.get(Key::new(1, 7)), None);
+    assert_eq!(
+        tables.fault().unwrap().to_string(),
+        "the state store failed: row [00, 08, 00, 00, 00, 00, 00, 07] of table 250 cannot be read: it has version 2, and this \
+         release of Skep knows none but those up to 1. Run the release that wrote it, or a newer one"
+    );
+    let empty = read_row::<First>(&[]).unwrap_err();
+    assert_eq!(empty, "it is empty");
+}
+
+#[test]
+fn a_state_with_a_row_of_an_unknown_version_does_not_open() {
+    let key = Key::new(1, 7).0.to_be_bytes().to_vec();
+    let rows = BTreeMap::from([((Job::TABLE, key), vec![99])]);
+    let opened = State::open(1, Arc::new(MemoryStore(Arc::new(Mutex::new(rows)))));
+    let error = opened.err().unwrap().to_string();
+    assert!(
+        error.contains("of table 3 cannot be read: it has version 99"),
+        "{error}"
+    );
+}

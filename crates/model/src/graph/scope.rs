@@ -1,0 +1,46 @@
+//! What contains other elements in a way of its own: multi-instance bodies and ad-hoc sub-processes.
+
+use std::sync::Arc;
+
+use skep_feel::Expression;
+
+use super::{ElementIndex, JobDefinition, TextValue};
+
+/// A multi-instance marker.
+#[derive(Debug)]
+pub struct MultiInstance {
+    /// The activity that is repeated.
+    pub inner: ElementIndex,
+    pub sequential: bool,
+    pub input_collection: Expression,
+    /// The variable of each inner instance that has its item.
+    pub input_element: Option<Arc<str>>,
+    pub output: Option<OutputCollection>,
+    /// The body is complete when it is true after an inner instance. A constant is accepted and never is.
+    pub completion_condition: Option<TextValue>,
+}
+
+/// What the inner instances leave behind: a variable of the scope around, a list with the value of `element` of each.
+#[derive(Debug)]
+pub struct OutputCollection {
+    pub collection: Arc<str>,
+    pub element: Expression,
+}
+
+/// An ad-hoc sub-process: any of its activities can be activated.
+#[derive(Debug)]
+pub struct AdHocSubProcess {
+    /// Those without incoming sequence flow, in document order.
+    pub activities: Vec<ElementIndex>,
+    /// The element of the instances around each activated activity; it is the parent of all that is inside, but event
+    /// sub-processes.
+    pub inner_instance: ElementIndex,
+    /// Run by BPMN: the ids of the activities that are activated first.
+    pub active_elements: Option<Expression>,
+    pub completion_condition: Option<Expression>,
+    /// What still runs ends when the completion condition holds.
+    pub cancel_remaining_instances: bool,
+    pub output: Option<OutputCollection>,
+    /// Run by a job worker, which decides what is activated and when it is complete.
+    pub job: Option<JobDefinition>,
+}
