@@ -159,6 +159,7 @@ impl Connection {
             Framing::Length(length) => self.take(length, 0).await,
             Framing::Chunked => self.chunks().await,
             Framing::Close => {
+                self.check(self.buffer.len())?;
                 while self.fill().await? {
                     self.check(self.buffer.len())?;
                 }
