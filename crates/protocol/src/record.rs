@@ -19,7 +19,7 @@ use crate::key::{self, Key};
 use crate::origin::Origin;
 use crate::value::RecordValue;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum RecordType {
     Event = 0,
