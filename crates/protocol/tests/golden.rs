@@ -116,7 +116,8 @@ macro_rules! all_samples {
             clock,
             process_instance_batch,
             continuation,
-            runtime_instruction
+            runtime_instruction,
+            user_task
         )
     };
 }
@@ -302,6 +303,10 @@ const FIELDS: &[(&str, &str)] = &[
     (
         "RUNTIME_INSTRUCTION",
         "elementId processDefinitionKey processInstanceKey tenantId",
+    ),
+    (
+        "USER_TASK",
+        "action assignee bpmnProcessId candidateGroupsList candidateUsersList changedAttributes creationTimestamp customHeaders deniedReason dueDate elementId elementInstanceKey externalFormReference followUpDate formKey priority processDefinitionKey processDefinitionVersion processInstanceKey rootProcessInstanceKey tags tenantId userTaskKey variables",
     ),
 ];
 

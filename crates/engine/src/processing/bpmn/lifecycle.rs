@@ -11,6 +11,7 @@ use skep_protocol::value::{Activation, ProcessInstanceValue, RuntimeInstructionV
 use super::subject::{self, Subject};
 use super::{
     Ending, Next, Problem, behavior_of, container, flows, incidents, mappings, subscriptions,
+    triggers,
 };
 use crate::processing::{Context, job, variable};
 use crate::remote::Variables;
@@ -86,7 +87,7 @@ pub(crate) fn resume(cx: &mut Context<'_>, el: &Subject) {
         ElementState::Activating => activate(cx, el),
         ElementState::Activated => behavior_of(&el.element().kind).resume(cx, el),
         ElementState::Completing => finish(cx, el, None),
-        ElementState::Terminating => {}
+        ElementState::Terminating => behavior_of(&el.element().kind).resume_termination(cx, el),
     }
 }
 
@@ -97,7 +98,8 @@ pub(crate) fn activated(cx: &mut Context<'_>, el: &Subject) {
 
 pub(crate) fn complete(cx: &mut Context<'_>, key: Key) {
     if let Some(el) = Subject::load(cx, key) {
-        complete_with(cx, &el, &[], None);
+        let result = triggers::take_result(cx, &el);
+        complete_with(cx, &el, &result, None);
     }
 }
 
