@@ -22,7 +22,7 @@ use skep_protocol::command::*;
 use skep_protocol::json::{Lineage, render};
 use skep_protocol::record::RecordType;
 use skep_protocol::value::Corrections;
-use skep_protocol::{ActivatedJob, Document, Key, Rejection, Response};
+use skep_protocol::{ActivatedJob, Document, Key, Rejection, Response, TenantId};
 
 use names::Names;
 #[allow(unused_imports)] // As above.
@@ -103,6 +103,8 @@ pub struct Rig {
     keep_batches: bool,
     /// Work that is put off stays: the test carries on with it by [`Rig::run_work`].
     pub interrupted: bool,
+    /// For which tenant commands make something new.
+    pub tenant: TenantId,
 }
 
 pub fn config(partition: u32, partitions: u32) -> EngineConfig {
@@ -154,6 +156,7 @@ impl Rig {
             batches: Vec::new(),
             keep_batches: false,
             interrupted: false,
+            tenant: TenantId::default(),
         }
     }
 
@@ -219,9 +222,13 @@ impl Rig {
         let request = self.next_request;
         let now = self.now;
         let target = &mut self.partitions[partition as usize - 1];
+        let command = Request {
+            tenant: self.tenant.clone(),
+            ..command.into()
+        };
         target
             .engine
-            .process(now, Some(request), &command.into(), &mut self.streams);
+            .process(now, Some(request), &command, &mut self.streams);
         self.settle(partition);
         request
     }

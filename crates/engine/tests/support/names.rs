@@ -21,6 +21,7 @@ impl Definitions for Names<'_> {
             element_type: element.element_type.as_str(),
             event_type: "UNSPECIFIED",
             custom_headers: String::new(),
+            tenant: process.tenant.clone(),
         })
     }
 
