@@ -22,6 +22,13 @@ pub fn random(id: impl Into<String>, seed: u64, size: usize) -> Bpmn {
 /// Blocks nested deeper than this are plain tasks.
 const MAX_DEPTH: usize = 4;
 
+#[derive(Clone, Copy)]
+enum Branches {
+    Parallel,
+    Exclusive,
+    Inclusive,
+}
+
 struct Generator {
     state: u64,
     /// Flow nodes still to spend.
@@ -56,7 +63,7 @@ impl Generator {
     }
 
     fn block(&mut self, bpmn: Bpmn, depth: usize) -> Bpmn {
-        let kinds = if depth < MAX_DEPTH { 19 } else { 14 };
+        let kinds = if depth < MAX_DEPTH { 20 } else { 14 };
         match self.next(kinds) {
             0 => bpmn.task(self.id("task")),
             1 => bpmn.manual_task(self.id("manual")),
@@ -71,9 +78,10 @@ impl Generator {
             11 => bpmn.throw(self.id("throw")),
             12 => bpmn.throw_message(self.id("throw"), "job"),
             13 => self.link(bpmn),
-            14 => self.branches(bpmn, depth, true),
-            15 => self.branches(bpmn, depth, false),
-            16 => self.repetition(bpmn, depth),
+            14 => self.branches(bpmn, depth, Branches::Parallel),
+            15 => self.branches(bpmn, depth, Branches::Exclusive),
+            16 => self.branches(bpmn, depth, Branches::Inclusive),
+            17 => self.repetition(bpmn, depth),
             _ => self.sub_process(bpmn, depth),
         }
     }
@@ -151,25 +159,26 @@ impl Generator {
     }
 
     /// Two to four branches between a fork and a join.
-    fn branches(&mut self, bpmn: Bpmn, depth: usize, parallel: bool) -> Bpmn {
+    fn branches(&mut self, bpmn: Bpmn, depth: usize, kind: Branches) -> Bpmn {
         let (fork, join) = (self.id("fork"), self.id("join"));
         let branches = 2 + self.next(3);
-        let mut bpmn = if parallel {
-            bpmn.parallel(&fork)
-        } else {
-            bpmn.exclusive(&fork)
+        let gateway = |bpmn: Bpmn, id: &str| match kind {
+            Branches::Parallel => bpmn.parallel(id),
+            Branches::Exclusive => bpmn.exclusive(id),
+            Branches::Inclusive => bpmn.inclusive(id),
         };
+        let mut bpmn = gateway(bpmn, &fork);
         for branch in 0..branches {
             bpmn = bpmn.from(&fork);
-            if !parallel && branch + 1 == branches {
-                bpmn = bpmn.otherwise();
-            } else if !parallel {
-                bpmn = bpmn.when(&format!("=a = {branch}"));
-            }
+            bpmn = match kind {
+                Branches::Parallel => bpmn,
+                _ if branch + 1 == branches => bpmn.otherwise(),
+                Branches::Exclusive => bpmn.when(&format!("=a = {branch}")),
+                Branches::Inclusive => bpmn.when(&format!("=a > {branch}")),
+            };
             bpmn = self.sequence(bpmn, depth + 1);
             bpmn = match branch {
-                0 if parallel => bpmn.parallel(&join),
-                0 => bpmn.exclusive(&join),
+                0 => gateway(bpmn, &join),
                 _ => bpmn.to(&join),
             };
         }
