@@ -17,7 +17,7 @@ use skep_protocol::json::{Definitions, ElementNames, Lineage, render};
 use skep_protocol::origin::Origin;
 use skep_protocol::record::{decode, encode};
 use skep_protocol::value::*;
-use skep_protocol::{Key, Rejection, RejectionType, ValueType};
+use skep_protocol::{Key, Rejection, RejectionType, TenantId, ValueType};
 
 fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -116,7 +116,8 @@ macro_rules! all_samples {
             clock,
             process_instance_batch,
             continuation,
-            runtime_instruction
+            runtime_instruction,
+            user_task
         )
     };
 }
@@ -194,6 +195,7 @@ impl Definitions for Named {
             element_type: "SERVICE_TASK",
             event_type: "UNSPECIFIED",
             custom_headers: r#"{"currency":"EUR"}"#.into(),
+            tenant: TenantId::new("acme"),
         })
     }
     fn partition_id(&self) -> u32 {
@@ -302,6 +304,10 @@ const FIELDS: &[(&str, &str)] = &[
     (
         "RUNTIME_INSTRUCTION",
         "elementId processDefinitionKey processInstanceKey tenantId",
+    ),
+    (
+        "USER_TASK",
+        "action assignee bpmnProcessId candidateGroupsList candidateUsersList changedAttributes creationTimestamp customHeaders deniedReason dueDate elementId elementInstanceKey externalFormReference followUpDate formKey priority processDefinitionKey processDefinitionVersion processInstanceKey rootProcessInstanceKey tags tenantId userTaskKey variables",
     ),
 ];
 

@@ -22,7 +22,7 @@ pub struct RequestKind {
     partition: u32,
 }
 
-const KINDS: [&str; 17] = [
+const KINDS: [&str; 21] = [
     "DEPLOYMENT#CREATE",
     "RESOURCE_DELETION#DELETE",
     "PROCESS_INSTANCE_CREATION#CREATE",
@@ -40,6 +40,10 @@ const KINDS: [&str; 17] = [
     "CLOCK#RESET",
     "EXPRESSION#EVALUATE",
     "UNKNOWN",
+    "USER_TASK#ASSIGN",
+    "USER_TASK#CLAIM",
+    "USER_TASK#UPDATE",
+    "USER_TASK#COMPLETE",
 ];
 
 impl RequestKind {
@@ -71,6 +75,9 @@ impl RequestKind {
             Command::PinClock { .. } => (13, None),
             Command::ResetClock => (14, None),
             Command::EvaluateExpression { .. } => (15, None),
+            Command::AssignUserTask(c) => (if c.claim { 18 } else { 17 }, Some(&c.user_task_key)),
+            Command::UpdateUserTask(c) => (19, Some(&c.user_task_key)),
+            Command::CompleteUserTask(c) => (20, Some(&c.user_task_key)),
             // Asked by the management port, which is no gateway.
             Command::ListIncidents { .. } | Command::BanInstance { .. } => (16, None),
         };

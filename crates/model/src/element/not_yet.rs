@@ -21,7 +21,6 @@ fn kind(element: &Element) -> Option<&'static str> {
         Kind::UserTask(task) if matches!(task.form, Some(FormReference::Id { .. })) => {
             "A form that a user task names by its 'formId'"
         }
-        Kind::UserTask(_) => "A user task",
         Kind::BusinessRuleTask(BusinessRuleTask::Decision(_)) => {
             "A business rule task that calls a decision"
         }
