@@ -14,8 +14,8 @@ use crate::processing::bpmn::{Budget, Steps, queue, step};
 use crate::processing::deployment::{create as deploy, delete_resource, distribution};
 use crate::processing::message::{correlate, expire, message_side, process_side, publish};
 use crate::processing::{
-    Context, Outcome, Volatile, banning, clock, expression, incident, job, process_instance, timer,
-    variable,
+    Context, Outcome, Volatile, banning, clock, decision, expression, incident, job,
+    process_instance, timer, variable,
 };
 use crate::remote::{Distributed, RemoteCommand};
 use crate::state::{State, StoreError};
@@ -510,6 +510,7 @@ fn dispatch(cx: &mut Context<'_>, command: &Command) -> Outcome {
         } => variable::update(cx, *element_instance_key, variables, *local),
         Command::PinClock { timestamp } => clock::pin(cx, *timestamp),
         Command::ResetClock => clock::reset(cx),
+        Command::EvaluateDecision(command) => decision::process(cx, command),
         Command::ListIncidents { after, limit, .. } => incident::list(cx, *after, *limit),
         Command::EvaluateExpression {
             expression,
@@ -580,8 +581,8 @@ pub fn header_of(command: &Command) -> (Key, ValueType, u8) {
             ValueType::Deployment,
             DeploymentIntent::Create.id(),
         ),
-        Command::DeleteResource { resource_key } => (
-            *resource_key,
+        Command::DeleteResource { .. } => (
+            Key::NONE,
             ValueType::ResourceDeletion,
             ResourceDeletionIntent::Delete.id(),
         ),
@@ -647,6 +648,11 @@ pub fn header_of(command: &Command) -> (Key, ValueType, u8) {
         ),
         Command::PinClock { .. } => (Key::NONE, ValueType::Clock, ClockIntent::Pin.id()),
         Command::ResetClock => (Key::NONE, ValueType::Clock, ClockIntent::Reset.id()),
+        Command::EvaluateDecision(_) => (
+            Key::NONE,
+            ValueType::DecisionEvaluation,
+            DecisionEvaluationIntent::Evaluate.id(),
+        ),
         // Reads: their header is taken back, as they write nothing after it.
         Command::ListIncidents { .. } => {
             (Key::NONE, ValueType::Incident, IncidentIntent::Resolve.id())

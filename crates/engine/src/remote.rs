@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use skep_protocol::Key;
-use skep_protocol::command::Resource;
 use skep_protocol::document::JsonText;
-use skep_protocol::value::{MessageSubscriptionValue, ProcessValue};
+use skep_protocol::value::{
+    DecisionRequirementsValue, DecisionValue, FormValue, MessageSubscriptionValue, ProcessValue,
+    ResourceValue,
+};
 
 pub type Variables = Vec<(Arc<str>, JsonText)>;
 
@@ -75,8 +77,7 @@ pub enum Distributed {
     /// DEPLOYMENT DISTRIBUTE.
     Deployment {
         deployment_key: Key,
-        resources: Vec<Resource>,
-        processes: Vec<ProcessValue>,
+        definitions: Vec<Definition>,
     },
     /// RESOURCE_DELETION DELETE.
     ResourceDeletion { resource_key: Key },
@@ -84,4 +85,14 @@ pub enum Distributed {
     PinClock { time: i64 },
     /// CLOCK RESET.
     ResetClock,
+}
+
+/// One new thing of a deployment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Definition {
+    Process(ProcessValue),
+    DecisionRequirements(DecisionRequirementsValue),
+    Decision(DecisionValue),
+    Form(FormValue),
+    Resource(ResourceValue),
 }

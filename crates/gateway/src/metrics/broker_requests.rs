@@ -22,7 +22,7 @@ pub struct RequestKind {
     partition: u32,
 }
 
-const KINDS: [&str; 17] = [
+const KINDS: [&str; 18] = [
     "DEPLOYMENT#CREATE",
     "RESOURCE_DELETION#DELETE",
     "PROCESS_INSTANCE_CREATION#CREATE",
@@ -39,8 +39,11 @@ const KINDS: [&str; 17] = [
     "CLOCK#PIN",
     "CLOCK#RESET",
     "EXPRESSION#EVALUATE",
+    "DECISION_EVALUATION#EVALUATE",
     "UNKNOWN",
 ];
+
+const UNKNOWN: usize = KINDS.len() - 1;
 
 impl RequestKind {
     pub const ACTIVATE_JOBS: RequestKind = RequestKind {
@@ -71,8 +74,9 @@ impl RequestKind {
             Command::PinClock { .. } => (13, None),
             Command::ResetClock => (14, None),
             Command::EvaluateExpression { .. } => (15, None),
+            Command::EvaluateDecision(_) => (16, None),
             // Asked by the management port, which is no gateway.
-            Command::ListIncidents { .. } | Command::BanInstance { .. } => (16, None),
+            Command::ListIncidents { .. } | Command::BanInstance { .. } => (UNKNOWN, None),
         };
         RequestKind {
             kind,
