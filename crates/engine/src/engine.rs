@@ -15,7 +15,7 @@ use crate::processing::deployment::{create as deploy, delete_resource, distribut
 use crate::processing::message::{correlate, expire, message_side, process_side, publish};
 use crate::processing::{
     Context, Outcome, Volatile, banning, clock, decision, expression, incident, job,
-    process_instance, timer, variable,
+    process_instance, timer, user_task, variable,
 };
 use crate::remote::{Distributed, RemoteCommand};
 use crate::state::{State, StoreError};
@@ -399,7 +399,9 @@ impl Engine {
         let results = volatile.awaiting_results.values().map(|(id, _)| *id);
         let distributions = volatile.awaiting_distribution.values().map(|(id, _)| *id);
         let correlations = volatile.awaiting_correlation.values().copied();
-        results.chain(distributions).chain(correlations).collect()
+        let user_tasks = volatile.awaiting_user_tasks.values().copied();
+        let waiting = results.chain(distributions).chain(correlations);
+        waiting.chain(user_tasks).collect()
     }
 
     /// The client no longer waits.
@@ -412,6 +414,7 @@ impl Engine {
             .awaiting_distribution
             .retain(|_, (id, _)| *id != request);
         volatile.awaiting_correlation.retain(|_, id| *id != request);
+        volatile.awaiting_user_tasks.retain(|_, id| *id != request);
     }
 
     fn context<'a>(
@@ -508,6 +511,9 @@ fn dispatch(cx: &mut Context<'_>, command: &Command) -> Outcome {
             variables,
             local,
         } => variable::update(cx, *element_instance_key, variables, *local),
+        Command::AssignUserTask(command) => user_task::assign::process(cx, command),
+        Command::UpdateUserTask(command) => user_task::update::process(cx, command),
+        Command::CompleteUserTask(command) => user_task::complete::process(cx, command),
         Command::PinClock { timestamp } => clock::pin(cx, *timestamp),
         Command::ResetClock => clock::reset(cx),
         Command::EvaluateDecision(command) => decision::process(cx, command),
@@ -646,6 +652,21 @@ pub fn header_of(command: &Command) -> (Key, ValueType, u8) {
             ValueType::VariableDocument,
             VariableDocumentIntent::Update.id(),
         ),
+        Command::AssignUserTask(command) => {
+            let intent = match command.claim {
+                true => UserTaskIntent::Claim,
+                false => UserTaskIntent::Assign,
+            };
+            (command.user_task_key, ValueType::UserTask, intent.id())
+        }
+        Command::UpdateUserTask(command) => {
+            let intent = UserTaskIntent::Update.id();
+            (command.user_task_key, ValueType::UserTask, intent)
+        }
+        Command::CompleteUserTask(command) => {
+            let intent = UserTaskIntent::Complete.id();
+            (command.user_task_key, ValueType::UserTask, intent)
+        }
         Command::PinClock { .. } => (Key::NONE, ValueType::Clock, ClockIntent::Pin.id()),
         Command::ResetClock => (Key::NONE, ValueType::Clock, ClockIntent::Reset.id()),
         Command::EvaluateDecision(_) => (

@@ -14,11 +14,11 @@ use skep_engine::remote::{CorrelateSubscription, Definition, Distributed, Remote
 use skep_engine::state::State;
 use skep_engine::state::table::EmptyStore;
 use skep_model::builder::Bpmn;
-use skep_protocol::Key;
 use skep_protocol::command::Command;
 use skep_protocol::element_type::ElementType;
 use skep_protocol::record::{decode, encode};
 use skep_protocol::value::{MessageSubscriptionValue, PinnedElement, ProcessValue};
+use skep_protocol::{Document, Key};
 use support::*;
 
 fn path(name: &str) -> PathBuf {
@@ -95,6 +95,7 @@ fn scenario() -> Rig {
         .start_cycle("by-timer", "R/PT1H")
         .to("later");
     rig.deploy(started);
+    rig.deploy(asked());
     rig.publish("order", "b", 0, r#"{"o":1}"#);
     let mut creation = Rig::creation("all", r#"{"a":1.50,"key":"k"}"#);
     creation.tags = vec!["tag".into()];
@@ -114,6 +115,14 @@ fn scenario() -> Rig {
     rig.cancel(other).unwrap();
     rig.create("all", r#"{"key":"ef"}"#);
     rig.jobs("work");
+    // One task waits for its user, the other for a listener that looks at an update of its variables.
+    rig.create("asked", "{}");
+    rig.create("asked", "{}");
+    rig.send_async(Command::SetVariables {
+        element_instance_key: rig.element_key("ask"),
+        variables: Document::parse(r#"{"v":[1]}"#).unwrap(),
+        local: true,
+    });
     let banned = rig.create("all", r#"{"key":"banned"}"#);
     rig.ban(banned).unwrap();
     rig.create("all", r#"{"key":"thrown"}"#);
@@ -128,6 +137,18 @@ fn scenario() -> Rig {
         timestamp: START + 5 * MINUTE,
     });
     rig
+}
+
+fn asked() -> Bpmn {
+    Bpmn::process("asked")
+        .start("s")
+        .user_task("ask")
+        .extension(r#"<zeebe:assignmentDefinition assignee="anna" candidateGroups="a,b"/>"#)
+        .extension(r#"<zeebe:taskSchedule dueDate="2031-05-06T07:08:09Z"/>"#)
+        .extension(
+            r#"<zeebe:taskListeners><zeebe:taskListener eventType="updating" type="l"/></zeebe:taskListeners>"#,
+        )
+        .end("e")
 }
 
 fn batches() -> Vec<Vec<Vec<u8>>> {
@@ -178,7 +199,7 @@ fn an_old_log_applies_to_the_same_state() {
     assert_eq!(
         Vec::from_iter(tables),
         [
-            0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 25, 26, 40, 41, 42, 43, 44
+            0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 25, 26, 35, 40, 41, 42, 43, 44
         ],
         "every table has a row"
     );

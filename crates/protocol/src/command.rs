@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::document::Document;
 use crate::key::Key;
 use crate::origin::{Claims, Origin};
-use crate::value::JobResult;
+use crate::value::{Corrections, JobResult};
 
 /// A client command with what travels beside it.
 #[derive(Clone, Debug)]
@@ -112,6 +112,9 @@ pub enum Command {
         variables: Document,
         local: bool,
     },
+    AssignUserTask(AssignUserTask),
+    UpdateUserTask(UpdateUserTask),
+    CompleteUserTask(CompleteUserTask),
     PinClock {
         timestamp: i64,
     },
@@ -245,6 +248,34 @@ pub struct CorrelateMessage {
     pub variables: Document,
 }
 
+#[derive(Clone, Debug)]
+pub struct AssignUserTask {
+    pub user_task_key: Key,
+    /// Empty takes the task away from whom it is assigned to.
+    pub assignee: Arc<str>,
+    /// What the user calls it; empty for `assign` or `claim`.
+    pub action: Arc<str>,
+    /// Only a task that nobody else has.
+    pub claim: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct UpdateUserTask {
+    pub user_task_key: Key,
+    /// Empty for `update`.
+    pub action: Arc<str>,
+    /// Not of the assignee: that is an assignment.
+    pub changes: Corrections,
+}
+
+#[derive(Clone, Debug)]
+pub struct CompleteUserTask {
+    pub user_task_key: Key,
+    /// Empty for `complete`.
+    pub action: Arc<str>,
+    pub variables: Document,
+}
+
 impl Command {
     /// About how many bytes the command takes while it waits.
     pub fn weight(&self) -> usize {
@@ -285,6 +316,11 @@ impl Command {
                 let ids = message.name.len() + message.correlation_key.len();
                 message.variables.weight() + ids
             }
+            Command::AssignUserTask(assign) => assign.assignee.len() + assign.action.len(),
+            Command::UpdateUserTask(update) => update.changes.weight() + update.action.len(),
+            Command::CompleteUserTask(complete) => {
+                complete.variables.weight() + complete.action.len()
+            }
             Command::EvaluateExpression {
                 expression,
                 variables,
@@ -315,6 +351,7 @@ impl Command {
                 | Command::FailJob(_)
                 | Command::ThrowError(_)
                 | Command::UpdateJob { .. }
+                | Command::CompleteUserTask(_)
                 | Command::CancelProcessInstance { .. }
                 | Command::BanInstance { .. }
                 | Command::ResolveIncident { .. }

@@ -27,6 +27,10 @@ use crate::key::Key;
 pub use job::*;
 pub use subscriptions::*;
 
+mod user_task;
+
+pub use user_task::{UserTaskAttribute, UserTaskAttributes, UserTaskValue};
+
 /// A value that can stand in a record.
 pub trait RecordValue: Serialize + DeserializeOwned + 'static {
     const VALUE_TYPE: ValueType;

@@ -121,7 +121,8 @@ macro_rules! all_samples {
             decision_requirements,
             decision_evaluation,
             form,
-            resource
+            resource,
+            user_task
         )
     };
 }
@@ -327,6 +328,10 @@ const FIELDS: &[(&str, &str)] = &[
     (
         "RESOURCE",
         "checksum deploymentKey duplicate resourceId resourceKey resourceName resourceProp tenantId version versionTag",
+    ),
+    (
+        "USER_TASK",
+        "action assignee bpmnProcessId candidateGroupsList candidateUsersList changedAttributes creationTimestamp customHeaders deniedReason dueDate elementId elementInstanceKey externalFormReference followUpDate formKey priority processDefinitionKey processDefinitionVersion processInstanceKey rootProcessInstanceKey tags tenantId userTaskKey variables",
     ),
 ];
 

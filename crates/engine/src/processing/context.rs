@@ -25,6 +25,8 @@ pub struct Volatile {
     pub awaiting_distribution: HashMap<Key, (RequestId, Response)>,
     /// Message correlations that wait for the instance's partition, by message key.
     pub awaiting_correlation: HashMap<Key, RequestId>,
+    /// Commands to user tasks that wait for the task's listeners, by user task.
+    pub awaiting_user_tasks: HashMap<Key, RequestId>,
     /// How far the sweeps over unanswered commands have come: message side, process side.
     pub retried: [Key; 2],
 }

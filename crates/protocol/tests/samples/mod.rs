@@ -347,3 +347,28 @@ pub fn clock() -> ClockValue {
         time: 1_767_225_600_000,
     }
 }
+
+pub fn user_task() -> UserTaskValue {
+    UserTaskValue {
+        process_definition_key: key(1),
+        process_instance_key: key(2),
+        root_process_instance_key: key(3),
+        element: 5,
+        element_instance_key: key(4),
+        creation_timestamp: 1_767_225_600_000,
+        form_key: key(5),
+        external_form_reference: "https://forms.example.org/1".into(),
+        attributes: UserTaskAttributes {
+            assignee: "anna".into(),
+            candidate_groups: vec!["clerks".into(), "sales".into()],
+            candidate_users: vec!["bert".into()],
+            due_date: "2026-02-01T12:00:00Z".into(),
+            follow_up_date: "2026-01-31T12:00:00Z".into(),
+            priority: 70,
+        },
+        changed: vec![UserTaskAttribute::Assignee, UserTaskAttribute::Variables],
+        action: "approve".into(),
+        variables: variables(),
+        denied_reason: "not yet".into(),
+    }
+}

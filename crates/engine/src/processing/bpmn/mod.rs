@@ -32,6 +32,7 @@ pub(crate) mod subscriptions;
 pub(crate) mod throw_event;
 pub(crate) mod triggers;
 pub(crate) mod unusable;
+pub(crate) mod user_task;
 
 use skep_model::{
     BusinessRuleTask, ElementIndex, ElementKind, MessageThrow, ScriptTask as Script, ThrowEvent,
@@ -96,6 +97,9 @@ pub(crate) trait ElementBehavior: Sync {
         }
     }
 
+    /// The incident of a terminating element is resolved.
+    fn resume_termination(&self, _cx: &mut Context<'_>, _el: &Subject) {}
+
     /// The element is completing, its output mappings are applied.
     fn complete(&self, _cx: &mut Context<'_>, _el: &Subject) -> Result<(), Problem> {
         Ok(())
@@ -156,6 +160,7 @@ pub(crate) fn behavior_of(kind: &ElementKind) -> &'static dyn ElementBehavior {
         ElementKind::ScriptTask(Script::Expression { .. }) => &script_task::ScriptTask,
         ElementKind::SendTask(MessageThrow::Publish) => &throw_event::PublishMessage,
         ElementKind::IntermediateThrowEvent(event) => throws(event),
+        ElementKind::UserTask(_) => &user_task::UserTask,
         ElementKind::CallActivity(_) => &call_activity::CallActivity,
         ElementKind::ExclusiveGateway { .. } => &exclusive_gateway::ExclusiveGateway,
         ElementKind::Unusable(_) => &unusable::Unusable,
@@ -164,7 +169,6 @@ pub(crate) fn behavior_of(kind: &ElementKind) -> &'static dyn ElementBehavior {
         | ElementKind::AdHocSubProcess(_)
         | ElementKind::AdHocSubProcessInnerInstance
         | ElementKind::MultiInstanceBody(_)
-        | ElementKind::UserTask(_)
         | ElementKind::InclusiveGateway { .. }
         | ElementKind::EventBasedGateway { .. } => &unusable::Unusable,
         // A sequence flow is never an instance: it is taken.
