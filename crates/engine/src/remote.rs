@@ -4,12 +4,12 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use skep_protocol::Key;
 use skep_protocol::document::JsonText;
 use skep_protocol::value::{
     DecisionRequirementsValue, DecisionValue, FormValue, MessageSubscriptionValue, ProcessValue,
     ResourceValue,
 };
+use skep_protocol::{Key, TenantId};
 
 pub type Variables = Vec<(Arc<str>, JsonText)>;
 
@@ -95,4 +95,16 @@ pub enum Definition {
     Decision(DecisionValue),
     Form(FormValue),
     Resource(ResourceValue),
+}
+
+impl Definition {
+    pub fn tenant(&self) -> &TenantId {
+        match self {
+            Definition::Process(value) => &value.tenant,
+            Definition::DecisionRequirements(value) => &value.metadata.tenant,
+            Definition::Decision(value) => &value.tenant,
+            Definition::Form(value) => &value.0.metadata.tenant,
+            Definition::Resource(value) => &value.0.metadata.tenant,
+        }
+    }
 }

@@ -21,7 +21,7 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &EvaluateDecision) -> Outco
     let decisions = &mut cx.state.decisions.decisions;
     let (key, what) = match &command.decision {
         DecisionRef::Key(key) => (Some(*key), format!("key '{key}'")),
-        DecisionRef::Id(id) => (decisions.latest(id), format!("id '{id}'")),
+        DecisionRef::Id(id) => (decisions.latest(&cx.tenant, id), format!("id '{id}'")),
     };
     let decision = key.and_then(|key| decisions.get(key)).cloned();
     let Some(decision) = decision else {
@@ -73,6 +73,7 @@ fn evaluate(
         root_process_instance_key: el.map_or(Key::NONE, |el| el.value.root_process_instance_key),
         element: el.map_or(0, |el| el.value.element),
         element_instance_key: el.map_or(Key::NONE, |el| el.key),
+        tenant: decision.tenant.clone(),
     };
     match carry_out(cx, decision, variables) {
         Ok(outcome) => {

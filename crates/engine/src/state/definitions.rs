@@ -7,10 +7,10 @@ use bytes::Bytes;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use skep_model::Binding;
-use skep_protocol::Key;
 use skep_protocol::value::{
     DecisionRequirementsValue, DecisionValue, FormValue, ResourceValue, StoredResource,
 };
+use skep_protocol::{Key, TenantId};
 
 use super::table::{CheckpointWriter, Row, StoreError, Table, Tables, write_row};
 
@@ -26,6 +26,7 @@ pub trait Versioned: Row {
 /// How a version is found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pin {
+    pub tenant: TenantId,
     pub id: Arc<str>,
     pub version: i32,
     pub version_tag: Option<Arc<str>>,
@@ -39,12 +40,15 @@ pub struct Definitions<V> {
     pub(super) table: Table<V>,
     /// Those that can be looked up.
     pins: FxHashMap<Key, Pin>,
-    by_id: HashMap<Arc<str>, BTreeMap<i32, Key>>,
-    /// Highest version ever given, per id: numbers of deleted versions are not given again.
-    last_versions: HashMap<Arc<str>, i32>,
-    /// Ids whose highest version is not in the store yet.
-    changed: BTreeSet<Arc<str>>,
+    by_id: ById<BTreeMap<i32, Key>>,
+    /// Highest version ever given: numbers of deleted versions are not given again.
+    last_versions: ById<i32>,
+    /// What of it is not in the store yet.
+    changed: BTreeSet<(TenantId, Arc<str>)>,
 }
+
+/// Each tenant has ids of its own.
+type ById<T> = HashMap<TenantId, HashMap<Arc<str>, T>>;
 
 impl<V: Versioned> Definitions<V> {
     /// `visit` sees each stored row once.
@@ -52,7 +56,7 @@ impl<V: Versioned> Definitions<V> {
         tables: &Arc<Tables>,
         mut visit: impl FnMut(Key, &V),
     ) -> Result<Definitions<V>, StoreError> {
-        let (mut pins, mut by_id) = (FxHashMap::default(), HashMap::new());
+        let (mut pins, mut by_id) = (FxHashMap::default(), ById::new());
         let table = Table::open_with(tables, |key, row: V| {
             if let Some(pin) = row.pin() {
                 index(&mut by_id, key, &pin);
@@ -60,10 +64,11 @@ impl<V: Versioned> Definitions<V> {
             }
             visit(key, &row);
         })?;
-        let mut last_versions = HashMap::new();
+        let mut last_versions = ById::new();
         tables.scan::<LastVersion>(&mut |key, row| {
             if key.first() == Some(&V::KIND) {
-                last_versions.insert(row.id, row.version);
+                let ids: &mut HashMap<_, _> = last_versions.entry(row.tenant).or_default();
+                ids.insert(row.id, row.version);
             }
         })?;
         Ok(Definitions {
@@ -78,9 +83,10 @@ impl<V: Versioned> Definitions<V> {
     pub fn insert(&mut self, key: Key, row: V) {
         if let Some(pin) = row.pin() {
             index(&mut self.by_id, key, &pin);
-            let last = self.last_versions.entry(pin.id.clone()).or_default();
+            let ids = self.last_versions.entry(pin.tenant.clone()).or_default();
+            let last = ids.entry(pin.id.clone()).or_default();
             *last = (*last).max(pin.version);
-            self.changed.insert(pin.id.clone());
+            self.changed.insert((pin.tenant.clone(), pin.id.clone()));
             self.pins.insert(key, pin);
         }
         self.table.insert(key, row);
@@ -103,10 +109,13 @@ impl<V: Versioned> Definitions<V> {
         let Some(pin) = self.pins.remove(&key) else {
             return;
         };
-        if let Some(versions) = self.by_id.get_mut(&pin.id) {
+        let Some(ids) = self.by_id.get_mut(&pin.tenant) else {
+            return;
+        };
+        if let Some(versions) = ids.get_mut(&pin.id) {
             versions.remove(&pin.version);
             if versions.is_empty() {
-                self.by_id.remove(&pin.id);
+                ids.remove(&pin.id);
             }
         }
     }
@@ -120,65 +129,65 @@ impl<V: Versioned> Definitions<V> {
         self.pins.get(&key)
     }
 
-    pub fn latest(&self, id: &str) -> Option<Key> {
-        self.versions(id).next_back()
+    pub fn latest(&self, tenant: &TenantId, id: &str) -> Option<Key> {
+        self.versions(tenant, id).next_back()
     }
 
-    pub fn version(&self, id: &str, version: i32) -> Option<Key> {
-        self.by_id.get(id)?.get(&version).copied()
+    pub fn version(&self, tenant: &TenantId, id: &str, version: i32) -> Option<Key> {
+        self.by_id.get(tenant)?.get(id)?.get(&version).copied()
     }
 
-    /// The newest version with this tag.
-    pub fn tagged(&self, id: &str, tag: &str) -> Option<Key> {
-        let has_tag = |pin: &Pin| pin.version_tag.as_deref() == Some(tag);
-        self.newest(id, has_tag)
-    }
-
-    /// The version that this deployment brought.
-    pub fn deployed_with(&self, id: &str, deployment: Key) -> Option<Key> {
-        self.newest(id, |pin| pin.deployment_key == deployment)
-    }
-
-    /// The version that something of `deployment` means.
-    pub fn bound(&self, id: &str, binding: &Binding, deployment: Key) -> Option<Key> {
-        match binding {
-            Binding::Latest => self.latest(id),
-            Binding::Deployment => self.deployed_with(id, deployment),
-            Binding::VersionTag(tag) => self.tagged(id, tag),
-        }
+    /// The version that something of `deployment` means: the newest one, that with it, or the newest with a tag.
+    pub fn bound(
+        &self,
+        tenant: &TenantId,
+        id: &str,
+        binding: &Binding,
+        deployment: Key,
+    ) -> Option<Key> {
+        let is_meant = |pin: &Pin| match binding {
+            Binding::Latest => true,
+            Binding::Deployment => pin.deployment_key == deployment,
+            Binding::VersionTag(tag) => pin.version_tag.as_ref() == Some(tag),
+        };
+        let mut newest = self.versions(tenant, id).rev();
+        newest.find(|key| self.pins.get(key).is_some_and(is_meant))
     }
 
     /// Name and content are those of the latest version.
-    pub fn is_unchanged(&self, id: &str, resource_name: &str, checksum: &Bytes) -> bool {
-        let latest = self.latest(id).and_then(|key| self.pin(key));
+    pub fn is_unchanged(
+        &self,
+        tenant: &TenantId,
+        id: &str,
+        resource_name: &str,
+        checksum: &Bytes,
+    ) -> bool {
+        let latest = self.latest(tenant, id).and_then(|key| self.pin(key));
         let resource = latest.and_then(|pin| pin.resource.as_ref());
         resource.is_some_and(|(name, content)| **name == *resource_name && content == checksum)
     }
 
-    pub fn next_version(&self, id: &str) -> i32 {
-        self.last_versions
-            .get(id)
-            .map_or(1, |version| version.saturating_add(1))
-    }
-
-    fn newest(&self, id: &str, is_meant: impl Fn(&Pin) -> bool) -> Option<Key> {
-        let mut newest = self.versions(id).rev();
-        newest.find(|key| self.pins.get(key).is_some_and(&is_meant))
+    pub fn next_version(&self, tenant: &TenantId, id: &str) -> i32 {
+        let last = self.last_versions.get(tenant).and_then(|ids| ids.get(id));
+        last.map_or(1, |version| version.saturating_add(1))
     }
 
     /// Keys of all versions, the oldest first.
-    pub fn versions(&self, id: &str) -> impl DoubleEndedIterator<Item = Key> + '_ {
-        self.by_id
-            .get(id)
-            .into_iter()
-            .flat_map(|v| v.values().copied())
+    pub fn versions(
+        &self,
+        tenant: &TenantId,
+        id: &str,
+    ) -> impl DoubleEndedIterator<Item = Key> + '_ {
+        let versions = self.by_id.get(tenant).and_then(|ids| ids.get(id));
+        versions.into_iter().flat_map(|v| v.values().copied())
     }
 
     pub(super) fn checkpoint(&mut self, out: &mut dyn CheckpointWriter) {
         self.table.checkpoint(out);
-        for id in std::mem::take(&mut self.changed) {
-            if let Some(version) = self.last_versions.get(&id) {
-                let (key, row) = last_version::<V>(&id, *version);
+        for (tenant, id) in std::mem::take(&mut self.changed) {
+            let ids = self.last_versions.get(&tenant);
+            if let Some(version) = ids.and_then(|ids| ids.get(&id)) {
+                let (key, row) = last_version::<V>(&tenant, &id, *version);
                 out.put(LastVersion::TABLE, &key, row);
             }
         }
@@ -186,30 +195,40 @@ impl<V: Versioned> Definitions<V> {
 
     pub(super) fn dump(&self, all: &mut BTreeMap<(u8, Vec<u8>), Vec<u8>>) {
         self.table.dump(all);
-        for (id, version) in &self.last_versions {
-            let (key, row) = last_version::<V>(id, *version);
-            all.insert((LastVersion::TABLE, key), row);
+        for (tenant, ids) in &self.last_versions {
+            for (id, version) in ids {
+                let (key, row) = last_version::<V>(tenant, id, *version);
+                all.insert((LastVersion::TABLE, key), row);
+            }
         }
     }
 }
 
-fn index(by_id: &mut HashMap<Arc<str>, BTreeMap<i32, Key>>, key: Key, pin: &Pin) {
-    let versions = by_id.entry(pin.id.clone()).or_default();
+fn index(by_id: &mut ById<BTreeMap<i32, Key>>, key: Key, pin: &Pin) {
+    let ids = by_id.entry(pin.tenant.clone()).or_default();
+    let versions = ids.entry(pin.id.clone()).or_default();
     versions.insert(pin.version, key);
 }
 
-fn last_version<V: Versioned>(id: &Arc<str>, version: i32) -> (Vec<u8>, Vec<u8>) {
-    let key = [&[V::KIND], id.as_bytes()].concat();
+/// Key and row. No id contains the byte between tenant and id.
+fn last_version<V: Versioned>(
+    tenant: &TenantId,
+    id: &Arc<str>,
+    version: i32,
+) -> (Vec<u8>, Vec<u8>) {
+    let key = [&[V::KIND], tenant.as_str().as_bytes(), &[0], id.as_bytes()].concat();
     let row = LastVersion {
+        tenant: tenant.clone(),
         id: id.clone(),
         version,
     };
     (key, write_row(&row))
 }
 
-/// The highest version ever given to an id. Its key is the kind of thing and the id.
+/// The highest version ever given to an id.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct LastVersion {
+    tenant: TenantId,
     id: Arc<str>,
     version: i32,
 }
@@ -218,7 +237,7 @@ impl Row for LastVersion {
     const TABLE: u8 = 10;
 
     fn weight(&self) -> usize {
-        size_of::<Self>() + self.id.len()
+        size_of::<Self>() + self.id.len() + self.tenant.weight()
     }
 }
 
@@ -236,6 +255,7 @@ impl Versioned for DecisionRequirementsValue {
     fn pin(&self) -> Option<Pin> {
         let metadata = &self.metadata;
         Some(Pin {
+            tenant: metadata.tenant.clone(),
             id: metadata.id.clone(),
             version: metadata.version,
             version_tag: None,
@@ -259,6 +279,7 @@ impl Versioned for DecisionValue {
 
     fn pin(&self) -> Option<Pin> {
         Some(Pin {
+            tenant: self.tenant.clone(),
             id: self.id.clone(),
             version: self.version,
             version_tag: self.version_tag.clone(),
@@ -275,6 +296,7 @@ fn weight(stored: &StoredResource) -> usize {
 fn pin(stored: &StoredResource) -> Pin {
     let metadata = &stored.metadata;
     Pin {
+        tenant: metadata.tenant.clone(),
         id: metadata.id.clone(),
         version: metadata.version,
         version_tag: metadata.version_tag.clone(),

@@ -7,8 +7,8 @@ use bytes::Bytes;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use skep_model::{Binding, ElementType, Process};
-use skep_protocol::Key;
 use skep_protocol::value::{PinnedElement, ProcessValue};
+use skep_protocol::{Key, TenantId};
 
 use super::definitions::{Definitions, Pin, Versioned};
 use super::table::{Row, StoreError, Tables};
@@ -18,6 +18,7 @@ use super::table::{Row, StoreError, Tables};
 pub struct DeployedProcess {
     pub key: Key,
     pub bpmn_process_id: Arc<str>,
+    pub tenant: TenantId,
     pub version: i32,
     pub version_tag: Option<Arc<str>>,
     pub deployment_key: Key,
@@ -72,6 +73,7 @@ impl Versioned for Definition {
     fn pin(&self) -> Option<Pin> {
         let value = &self.value;
         (!self.draining).then(|| Pin {
+            tenant: value.tenant.clone(),
             id: value.bpmn_process_id.clone(),
             version: value.version,
             version_tag: value.version_tag.clone(),
@@ -147,33 +149,46 @@ impl Processes {
         self.by_key.get(&key)
     }
 
-    pub fn latest(&self, bpmn_process_id: &str) -> Option<&Arc<DeployedProcess>> {
-        self.by_key.get(&self.definitions.latest(bpmn_process_id)?)
+    pub fn latest(
+        &self,
+        tenant: &TenantId,
+        bpmn_process_id: &str,
+    ) -> Option<&Arc<DeployedProcess>> {
+        let key = self.definitions.latest(tenant, bpmn_process_id)?;
+        self.by_key.get(&key)
     }
 
     /// The version that becomes the latest of its process when this one, the latest, is deleted.
     pub fn successor_of_deleted(&self, key: Key) -> Option<&Arc<DeployedProcess>> {
         let process = self.by_key.get(&key)?;
-        let mut versions = self.definitions.versions(&process.bpmn_process_id).rev();
+        let versions = self
+            .definitions
+            .versions(&process.tenant, &process.bpmn_process_id);
+        let mut versions = versions.rev();
         let latest = versions.next()?;
         self.by_key.get(&versions.next()?).filter(|_| latest == key)
     }
 
-    pub fn version(&self, bpmn_process_id: &str, version: i32) -> Option<&Arc<DeployedProcess>> {
-        let key = self.definitions.version(bpmn_process_id, version)?;
+    pub fn version(
+        &self,
+        tenant: &TenantId,
+        bpmn_process_id: &str,
+        version: i32,
+    ) -> Option<&Arc<DeployedProcess>> {
+        let key = self.definitions.version(tenant, bpmn_process_id, version)?;
         self.by_key.get(&key)
     }
 
     /// The version that something of `deployment` means.
     pub fn bound(
         &self,
+        tenant: &TenantId,
         bpmn_process_id: &str,
         binding: &Binding,
         deployment: Key,
     ) -> Option<&Arc<DeployedProcess>> {
-        let key = self
-            .definitions
-            .bound(bpmn_process_id, binding, deployment)?;
+        let definitions = &self.definitions;
+        let key = definitions.bound(tenant, bpmn_process_id, binding, deployment)?;
         self.by_key.get(&key)
     }
 
@@ -195,6 +210,7 @@ fn compiled(value: &ProcessValue) -> DeployedProcess {
     DeployedProcess {
         key: value.process_definition_key,
         bpmn_process_id: value.bpmn_process_id.clone(),
+        tenant: value.tenant.clone(),
         version: value.version,
         version_tag: value.version_tag.clone(),
         deployment_key: value.deployment_key,

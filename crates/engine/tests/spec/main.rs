@@ -49,6 +49,7 @@ mod service_task;
 mod stored_definitions;
 mod sub_process;
 mod task_listeners;
+mod tenants;
 mod terminate_end_event;
 mod throw_events;
 mod timer_catch;

@@ -1,6 +1,7 @@
 //! Forms, RPA scripts and files of decisions: versions, duplicates, what is refused, deletion.
 
 use skep_model::builder::Bpmn;
+use skep_protocol::TenantId;
 use skep_protocol::value::DeploymentValue;
 
 use crate::support::*;
@@ -157,10 +158,11 @@ fn each_kind_is_deleted_by_its_key_on_every_partition() {
     }
     for partition in [1, 2] {
         let state = &mut rig.engine(partition).state;
-        assert_eq!(state.forms.latest("f"), None);
-        assert_eq!(state.resources.latest("robot"), None);
-        assert_eq!(state.decisions.requirements.latest("fees"), None);
-        assert_eq!(state.decisions.decisions.latest("fee"), None);
+        let tenant = &TenantId::default();
+        assert_eq!(state.forms.latest(tenant, "f"), None);
+        assert_eq!(state.resources.latest(tenant, "robot"), None);
+        assert_eq!(state.decisions.requirements.latest(tenant, "fees"), None);
+        assert_eq!(state.decisions.decisions.latest(tenant, "fee"), None);
         assert!(state.forms.get(deployed.forms[0].key).is_none());
     }
     for kind in ["FORM", "RESOURCE", "DECISION_REQUIREMENTS", "DECISION"] {

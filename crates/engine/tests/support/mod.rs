@@ -21,7 +21,7 @@ use skep_protocol::command::*;
 use skep_protocol::json::{Definitions, ElementNames, Lineage, render};
 use skep_protocol::record::RecordType;
 use skep_protocol::value::{Corrections, DeploymentValue};
-use skep_protocol::{ActivatedJob, Document, Key, Rejection, Response};
+use skep_protocol::{ActivatedJob, Document, Key, Rejection, Response, TenantId};
 
 #[allow(unused_imports)] // As above.
 pub use store::{MemoryStore, Pending};
@@ -101,6 +101,8 @@ pub struct Rig {
     keep_batches: bool,
     /// Work that is put off stays: the test carries on with it by [`Rig::run_work`].
     pub interrupted: bool,
+    /// For which tenant commands make something new.
+    pub tenant: TenantId,
 }
 
 pub fn config(partition: u32, partitions: u32) -> EngineConfig {
@@ -152,6 +154,7 @@ impl Rig {
             batches: Vec::new(),
             keep_batches: false,
             interrupted: false,
+            tenant: TenantId::default(),
         }
     }
 
@@ -217,9 +220,13 @@ impl Rig {
         let request = self.next_request;
         let now = self.now;
         let target = &mut self.partitions[partition as usize - 1];
+        let command = Request {
+            tenant: self.tenant.clone(),
+            ..command.into()
+        };
         target
             .engine
-            .process(now, Some(request), &command.into(), &mut self.streams);
+            .process(now, Some(request), &command, &mut self.streams);
         self.settle(partition);
         request
     }
@@ -813,6 +820,7 @@ impl Definitions for Names<'_> {
             element_type: element.element_type.as_str(),
             event_type: "UNSPECIFIED",
             custom_headers: String::new(),
+            tenant: process.tenant.clone(),
         })
     }
 

@@ -21,6 +21,7 @@ fn definition(id: &str, resource_name: &str) -> DefinitionMetadata {
         resource_name: resource_name.into(),
         checksum: Default::default(),
         duplicate: false,
+        tenant: Default::default(),
     }
 }
 
@@ -50,6 +51,7 @@ pub fn deployed(deploy: &Deploy) -> DeploymentValue {
                         resource_name: file.resource_name,
                         checksum: file.checksum,
                         duplicate: false,
+                        tenant: Default::default(),
                     });
             }
             _ => value.processes.push(definition("order", name)),
@@ -69,6 +71,7 @@ fn decision() -> DecisionValue {
         decision_requirements_key: KEY,
         deployment_key: KEY,
         duplicate: false,
+        tenant: Default::default(),
     }
 }
 
@@ -113,6 +116,7 @@ pub fn evaluated(evaluate: &EvaluateDecision) -> DecisionEvaluationValue {
         root_process_instance_key: Key::NONE,
         element: 0,
         element_instance_key: Key::NONE,
+        tenant: Default::default(),
     }
 }
 

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::values::Names;
-use crate::DEFAULT_TENANT;
 use crate::key::Key;
+use crate::tenant::TenantId;
 use crate::value::*;
 
 pub(super) fn render(key: Key, v: DecisionEvaluationValue, names: &Names<'_>) -> Value {
@@ -14,7 +14,7 @@ pub(super) fn render(key: Key, v: DecisionEvaluationValue, names: &Names<'_>) ->
     };
     let evaluated = v.evaluated_decisions.iter().enumerate();
     let evaluated: Vec<Value> = evaluated
-        .map(|(at, decision)| evaluated_decision(key, at, decision))
+        .map(|(at, decision)| evaluated_decision((key, at), decision, &v.tenant))
         .collect();
     let failure = v.failure.as_ref();
     json!({
@@ -35,10 +35,15 @@ pub(super) fn render(key: Key, v: DecisionEvaluationValue, names: &Names<'_>) ->
         "processDefinitionKey": v.process_definition_key,
         "processInstanceKey": v.process_instance_key,
         "rootProcessInstanceKey": v.root_process_instance_key,
+        "tenantId": v.tenant.as_str(),
     })
 }
 
-fn evaluated_decision(evaluation: Key, at: usize, decision: &EvaluatedDecision) -> Value {
+fn evaluated_decision(
+    (evaluation, at): (Key, usize),
+    decision: &EvaluatedDecision,
+    tenant: &TenantId,
+) -> Value {
     let rules = decision.matched_rules.iter().map(|rule| {
         json!({
             "ruleId": rule.id,
@@ -56,7 +61,7 @@ fn evaluated_decision(evaluation: Key, at: usize, decision: &EvaluatedDecision) 
         "decisionEvaluationInstanceKey": decision.instance_key(evaluation, at),
         "evaluatedInputs": values(&decision.inputs, ["inputId", "inputName", "inputValue"]),
         "matchedRules": rules.collect::<Vec<_>>(),
-        "tenantId": DEFAULT_TENANT,
+        "tenantId": tenant.as_str(),
     })
 }
 

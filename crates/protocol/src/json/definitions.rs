@@ -3,7 +3,6 @@
 use serde_json::{Map, Value, json};
 
 use super::values::base64;
-use crate::DEFAULT_TENANT;
 use crate::value::*;
 
 pub(super) fn deployment(v: DeploymentValue) -> Value {
@@ -19,6 +18,7 @@ pub(super) fn deployment(v: DeploymentValue) -> Value {
         "formMetadata": all(&v.forms, FORM),
         "resourceMetadata": all(&v.resources, RESOURCE),
         "resources": [],
+        "tenantId": v.tenant.as_str(),
     })
 }
 
@@ -36,7 +36,7 @@ fn definition(m: &DefinitionMetadata, [id, key]: [&str; 2]) -> Value {
         "checksum": base64(&m.checksum),
         "duplicate": m.duplicate,
         "deploymentKey": m.deployment_key,
-        "tenantId": DEFAULT_TENANT,
+        "tenantId": m.tenant.as_str(),
     })
 }
 
@@ -51,7 +51,7 @@ fn requirements(m: &DecisionRequirementsMetadata) -> Value {
         "checksum": base64(&m.checksum),
         "duplicate": m.duplicate,
         "deploymentKey": m.deployment_key,
-        "tenantId": DEFAULT_TENANT,
+        "tenantId": m.tenant.as_str(),
     })
 }
 
@@ -66,7 +66,7 @@ pub(super) fn decision(v: &DecisionValue) -> Value {
         "decisionRequirementsKey": v.decision_requirements_key,
         "deploymentKey": v.deployment_key,
         "duplicate": v.duplicate,
-        "tenantId": DEFAULT_TENANT,
+        "tenantId": v.tenant.as_str(),
     })
 }
 

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::document::JsonText;
 use crate::key::Key;
+use crate::tenant::TenantId;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DecisionEvaluationValue {
@@ -27,6 +28,8 @@ pub struct DecisionEvaluationValue {
     pub root_process_instance_key: Key,
     pub element: u32,
     pub element_instance_key: Key,
+    /// That of the decision.
+    pub tenant: TenantId,
 }
 
 /// The decision that failed: the one asked for or one that it requires.

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::key::Key;
+use crate::tenant::TenantId;
 
 /// All that one deployment names, new or not, in the order of its resources.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -16,6 +17,7 @@ pub struct DeploymentValue {
     pub decisions: Vec<DecisionValue>,
     pub forms: Vec<DefinitionMetadata>,
     pub resources: Vec<DefinitionMetadata>,
+    pub tenant: TenantId,
 }
 
 /// A process, a form or another resource without its content.
@@ -32,6 +34,7 @@ pub struct DefinitionMetadata {
     pub checksum: Bytes,
     /// The latest version has the same content and name: nothing new was made.
     pub duplicate: bool,
+    pub tenant: TenantId,
 }
 
 /// The decisions of one file, without its content.
@@ -47,6 +50,7 @@ pub struct DecisionRequirementsMetadata {
     /// SHA-256 of the resource.
     pub checksum: Bytes,
     pub duplicate: bool,
+    pub tenant: TenantId,
 }
 
 /// DECISION_REQUIREMENTS: a file of decisions.
@@ -68,6 +72,7 @@ pub struct DecisionValue {
     pub decision_requirements_key: Key,
     pub deployment_key: Key,
     pub duplicate: bool,
+    pub tenant: TenantId,
 }
 
 /// A form or another resource with its content.

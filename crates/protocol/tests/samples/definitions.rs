@@ -12,6 +12,7 @@ fn metadata(id: &str) -> DefinitionMetadata {
         resource_name: "order.bpmn".into(),
         checksum: vec![1, 2, 3].into(),
         duplicate: true,
+        tenant: TenantId::new("acme"),
     }
 }
 
@@ -26,6 +27,7 @@ fn requirements() -> DecisionRequirementsMetadata {
         resource_name: "fees.dmn".into(),
         checksum: vec![4, 5, 6].into(),
         duplicate: false,
+        tenant: TenantId::new("acme"),
     }
 }
 
@@ -37,6 +39,7 @@ pub fn deployment() -> DeploymentValue {
         decisions: vec![decision()],
         forms: vec![metadata("form")],
         resources: vec![metadata("robot")],
+        tenant: TenantId::new("acme"),
     }
 }
 
@@ -51,6 +54,7 @@ pub fn decision() -> DecisionValue {
         decision_requirements_key: key(4),
         deployment_key: key(3),
         duplicate: false,
+        tenant: TenantId::new("acme"),
     }
 }
 
@@ -112,5 +116,6 @@ pub fn decision_evaluation() -> DecisionEvaluationValue {
         root_process_instance_key: key(9),
         element: 3,
         element_instance_key: key(10),
+        tenant: TenantId::new("acme"),
     }
 }

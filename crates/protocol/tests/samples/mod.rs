@@ -5,11 +5,11 @@ mod definitions;
 pub use definitions::*;
 use std::sync::Arc;
 
-use skep_protocol::Key;
 use skep_protocol::document::JsonText;
 use skep_protocol::element_type::ElementType;
 use skep_protocol::origin::{Claims, Origin, Principal};
 use skep_protocol::value::*;
+use skep_protocol::{Key, TenantId};
 
 fn key(counter: u64) -> Key {
     Key::new(2, counter)
@@ -104,6 +104,7 @@ pub fn message() -> MessageValue {
         deadline: 1_767_225_660_000,
         message_id: "id-1".into(),
         variables: variables(),
+        tenant: TenantId::new("acme"),
     }
 }
 
@@ -118,6 +119,7 @@ pub fn message_subscription() -> MessageSubscriptionValue {
         interrupting: true,
         message_key: key(4),
         variables: variables(),
+        tenant: TenantId::new("acme"),
     }
 }
 
@@ -171,6 +173,7 @@ pub fn message_start_event_subscription() -> MessageStartEventSubscriptionValue 
         message_key: key(3),
         correlation_key: "order-1".into(),
         variables: variables(),
+        tenant: TenantId::new("acme"),
     }
 }
 
@@ -246,6 +249,7 @@ pub fn process() -> ProcessValue {
             pinned("order", ElementType::Process),
             pinned("start", ElementType::StartEvent),
         ],
+        tenant: TenantId::new("acme"),
     }
 }
 
@@ -331,6 +335,7 @@ pub fn message_correlation() -> MessageCorrelationValue {
         message_key: key(1),
         process_instance_key: key(2),
         variables: variables(),
+        tenant: TenantId::new("acme"),
     }
 }
 

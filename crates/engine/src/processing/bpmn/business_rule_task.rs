@@ -37,9 +37,9 @@ fn find(
     called: &CalledDecision,
 ) -> Result<DecisionValue, Problem> {
     let id = expression::text(cx, &called.decision_id, el.key)?;
-    let deployment = el.process.deployment_key;
+    let (tenant, deployment) = (&el.process.tenant, el.process.deployment_key);
     let decisions = &mut cx.state.decisions.decisions;
-    let key = decisions.bound(&id, &called.binding, deployment);
+    let key = decisions.bound(tenant, &id, &called.binding, deployment);
     let found = key.and_then(|key| decisions.get(key)).cloned();
     found.ok_or_else(|| {
         let not_found = binding::not_found(&called.binding, deployment);

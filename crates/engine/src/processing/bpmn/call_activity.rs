@@ -149,8 +149,9 @@ fn find_called(
     called: &CalledElement,
 ) -> Result<Arc<DeployedProcess>, Problem> {
     let id = expression::text(cx, &called.process_id, el.key)?;
-    let deployment = el.process.deployment_key;
-    let found = cx.state.processes.bound(&id, &called.binding, deployment);
+    let (tenant, deployment) = (&el.process.tenant, el.process.deployment_key);
+    let processes = &cx.state.processes;
+    let found = processes.bound(tenant, &id, &called.binding, deployment);
     found.cloned().ok_or_else(|| {
         let not_found = binding::not_found(&called.binding, deployment);
         let message = format!("Expected process with BPMN process id '{id}' {not_found}.");

@@ -91,8 +91,10 @@ fn check_size(cx: &Context<'_>, created: &[Definition]) -> Result<(), Rejection>
 pub(crate) fn distributed(cx: &mut Context<'_>, deployment_key: Key, definitions: &[Definition]) {
     let replaced = starts::replaced_by(cx, definitions);
     definitions.iter().for_each(|new| created(cx, new));
+    let tenant = definitions.iter().map(Definition::tenant).next();
     let value = DeploymentValue {
         deployment_key,
+        tenant: tenant.cloned().unwrap_or_default(),
         ..DeploymentValue::default()
     };
     cx.event(deployment_key, DeploymentIntent::Distributed, &value);

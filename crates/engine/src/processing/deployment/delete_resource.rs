@@ -152,5 +152,6 @@ fn value_of(process: &DeployedProcess) -> ProcessValue {
         checksum: process.checksum.clone(),
         resource: Default::default(),
         elements: Vec::new(),
+        tenant: process.tenant.clone(),
     }
 }

@@ -6,11 +6,11 @@
 use std::sync::Arc;
 
 use skep_dmn::Drg;
-use skep_protocol::Key;
 use skep_protocol::value::{
     DecisionRequirementsMetadata, DecisionRequirementsValue, DecisionValue, DefinitionMetadata,
     DeploymentValue, FormValue, ProcessValue, ResourceValue, StoredResource,
 };
+use skep_protocol::{Key, TenantId};
 
 use super::parse::{Content, JsonResource, Parsed};
 use crate::processing::Context;
@@ -32,6 +32,7 @@ pub(super) fn plan(cx: &mut Context<'_>, parsed: &[Parsed<'_>], deployment_key: 
         plan: Plan {
             deployment: DeploymentValue {
                 deployment_key,
+                tenant: cx.tenant.clone(),
                 ..DeploymentValue::default()
             },
             created: Vec::new(),
@@ -49,29 +50,31 @@ pub(super) fn plan(cx: &mut Context<'_>, parsed: &[Parsed<'_>], deployment_key: 
 }
 
 fn is_unchanged(cx: &mut Context<'_>, one: &Parsed<'_>) -> bool {
-    let state = &*cx.state;
+    let (state, tenant) = (&*cx.state, &cx.tenant);
     match &one.content {
         Content::Processes(model) => model.processes.iter().all(|process| {
             let definitions = &state.processes.definitions;
-            definitions.is_unchanged(&process.id, &one.name, &one.checksum)
+            definitions.is_unchanged(tenant, &process.id, &one.name, &one.checksum)
         }),
         Content::Decisions(graph) => {
             let requirements = &state.decisions.requirements;
-            let latest = requirements.latest(graph.id());
-            requirements.is_unchanged(graph.id(), &one.name, &one.checksum)
+            let latest = requirements.latest(tenant, graph.id());
+            requirements.is_unchanged(tenant, graph.id(), &one.name, &one.checksum)
                 // Another file may have brought a newer version of one of its decisions.
                 && latest.is_some_and(|key| {
                     let ours = state.decisions.of(key).iter();
                     let theirs = graph.decisions().iter();
-                    let latest = theirs.map(|d| state.decisions.decisions.latest(d.id()));
+                    let latest = theirs.map(|d| state.decisions.decisions.latest(tenant, d.id()));
                     ours.map(|key| Some(*key)).eq(latest)
                 })
         }
-        Content::Form(form) => state.forms.is_unchanged(&form.id, &one.name, &one.checksum),
+        Content::Form(form) => state
+            .forms
+            .is_unchanged(tenant, &form.id, &one.name, &one.checksum),
         Content::Script(script) => {
             state
                 .resources
-                .is_unchanged(&script.id, &one.name, &one.checksum)
+                .is_unchanged(tenant, &script.id, &one.name, &one.checksum)
         }
     }
 }
@@ -85,6 +88,10 @@ struct Planner {
 }
 
 impl Planner {
+    fn tenant(&self) -> &TenantId {
+        &self.plan.deployment.tenant
+    }
+
     fn new_key(&mut self) -> Key {
         self.next_key = Key(self.next_key.0 + 1);
         self.next_key
@@ -96,7 +103,9 @@ impl Planner {
         definitions: &'d Definitions<V>,
         id: &str,
     ) -> Option<(Key, &'d Pin)> {
-        let key = definitions.latest(id).filter(|_| self.duplicate)?;
+        let key = definitions
+            .latest(self.tenant(), id)
+            .filter(|_| self.duplicate)?;
         Some((key, definitions.pin(key)?))
     }
 
@@ -111,7 +120,7 @@ impl Planner {
             .existing(definitions, id)
             .map(|(key, pin)| (key, pin.version, pin.deployment_key));
         let (key, version, deployment_key) = existing.unwrap_or_else(|| {
-            let version = definitions.next_version(id);
+            let version = definitions.next_version(self.tenant(), id);
             (self.new_key(), version, self.plan.deployment.deployment_key)
         });
         DefinitionMetadata {
@@ -123,6 +132,7 @@ impl Planner {
             resource_name: one.name.clone(),
             checksum: one.checksum.clone(),
             duplicate: self.duplicate,
+            tenant: self.tenant().clone(),
         }
     }
 
@@ -142,6 +152,7 @@ impl Planner {
                     checksum: metadata.checksum.clone(),
                     resource: one.resource.content.clone(),
                     elements: process.pinned_elements().collect(),
+                    tenant: metadata.tenant.clone(),
                 }));
             }
             self.plan.deployment.processes.push(metadata);
@@ -159,6 +170,7 @@ impl Planner {
             resource_name,
             checksum,
             duplicate,
+            tenant,
             ..
         } = self.metadata(&state.requirements, one, named);
         let metadata = DecisionRequirementsMetadata {
@@ -171,6 +183,7 @@ impl Planner {
             resource_name,
             checksum,
             duplicate,
+            tenant,
         };
         if !duplicate {
             let value = DecisionRequirementsValue {
@@ -197,6 +210,7 @@ impl Planner {
                 decision_requirements_key: metadata.key,
                 deployment_key: named.deployment_key,
                 duplicate,
+                tenant: named.tenant,
             };
             if !duplicate {
                 self.plan.created.push(Definition::Decision(value.clone()));

@@ -66,7 +66,10 @@ pub(super) struct Replacement {
 /// To be asked before the new ones are there.
 pub(super) fn replaced_by(cx: &Context<'_>, created: &[Definition]) -> Vec<Replacement> {
     let replacement = |value: &ProcessValue| {
-        let latest = cx.state.processes.latest(&value.bpmn_process_id);
+        let latest = cx
+            .state
+            .processes
+            .latest(&value.tenant, &value.bpmn_process_id);
         Replacement {
             new: value.process_definition_key,
             old: latest.map(|process| process.key),
