@@ -23,6 +23,7 @@ mod error_event;
 mod exclusive_gateway;
 mod expression;
 mod incidents;
+mod inclusive_gateway;
 mod interleaving;
 mod job_forms;
 mod job_kinds;
