@@ -80,7 +80,7 @@ pub fn open_secondary(
     config: &BrokerConfig,
     partition: u32,
     directory: &Path,
-    engine: &Engine,
+    engine: &mut Engine,
     log: LogReader,
 ) -> (Secondary, Exported) {
     let progress = Arc::new(LogProgress::default());
@@ -89,14 +89,14 @@ pub fn open_secondary(
         return (Secondary::Off, Exported { progress, needs });
     };
     let definitions = engine.state.processes.records();
-    let definitions = definitions.map(|value| Bytes::from(skep_protocol::record::encode(value)));
+    let bodies = definitions.iter().map(skep_protocol::record::encode);
     let opened = Store::open(
         directory,
         partition,
         secondary,
         Entries(log),
         progress.clone(),
-        definitions.collect(),
+        bodies.map(Bytes::from).collect(),
     );
     match opened {
         Ok(store) => {
