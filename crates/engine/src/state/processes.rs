@@ -199,8 +199,8 @@ impl Processes {
     /// The PROCESS records of all definitions, as secondary storage needs them when the log no longer has them.
     pub fn records(&mut self) -> Vec<ProcessValue> {
         let keys = self.by_key.keys();
-        let rows = keys.filter_map(|key| self.definitions.get(*key));
-        rows.map(|row| row.value.clone()).collect()
+        let row = |key: &Key| Some(self.definitions.get(*key)?.value.clone());
+        keys.filter_map(row).collect()
     }
 
     pub fn len(&self) -> usize {
