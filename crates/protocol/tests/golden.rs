@@ -117,7 +117,8 @@ macro_rules! all_samples {
             process_instance_batch,
             continuation,
             runtime_instruction,
-            user_task
+            user_task,
+            compensation_subscription
         )
     };
 }
@@ -293,6 +294,10 @@ const FIELDS: &[(&str, &str)] = &[
     (
         "MESSAGE_CORRELATION",
         "correlationKey messageKey name processDefinitionKey processInstanceKey requestId requestStreamId tenantId variables",
+    ),
+    (
+        "COMPENSATION_SUBSCRIPTION",
+        "compensableActivityId compensableActivityInstanceKey compensableActivityScopeKey compensationHandlerId compensationHandlerInstanceKey processDefinitionKey processInstanceKey tenantId throwEventId throwEventInstanceKey variables",
     ),
     ("CLOCK", "time"),
     (

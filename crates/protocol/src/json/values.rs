@@ -50,6 +50,7 @@ pub(super) fn render(
         }
         ValueType::ProcessInstanceBatch => process_instance_batch(record.value()?),
         ValueType::RuntimeInstruction => runtime_instruction(record.value()?, &names),
+        ValueType::CompensationSubscription => subscriptions::compensation(record.value()?, &names),
         ValueType::UserTask => user_task(record.key, record.value()?, &names),
         ValueType::Expression => json!({}),
         ValueType::Continuation => {
