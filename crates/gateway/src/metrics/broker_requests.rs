@@ -22,7 +22,7 @@ pub struct RequestKind {
     partition: u32,
 }
 
-const KINDS: [&str; 21] = [
+const KINDS: [&str; 22] = [
     "DEPLOYMENT#CREATE",
     "RESOURCE_DELETION#DELETE",
     "PROCESS_INSTANCE_CREATION#CREATE",
@@ -39,12 +39,15 @@ const KINDS: [&str; 21] = [
     "CLOCK#PIN",
     "CLOCK#RESET",
     "EXPRESSION#EVALUATE",
-    "UNKNOWN",
+    "DECISION_EVALUATION#EVALUATE",
     "USER_TASK#ASSIGN",
     "USER_TASK#CLAIM",
     "USER_TASK#UPDATE",
     "USER_TASK#COMPLETE",
+    "UNKNOWN",
 ];
+
+const UNKNOWN: usize = KINDS.len() - 1;
 
 impl RequestKind {
     pub const ACTIVATE_JOBS: RequestKind = RequestKind {
@@ -75,11 +78,12 @@ impl RequestKind {
             Command::PinClock { .. } => (13, None),
             Command::ResetClock => (14, None),
             Command::EvaluateExpression { .. } => (15, None),
+            Command::EvaluateDecision(_) => (16, None),
             Command::AssignUserTask(c) => (if c.claim { 18 } else { 17 }, Some(&c.user_task_key)),
             Command::UpdateUserTask(c) => (19, Some(&c.user_task_key)),
             Command::CompleteUserTask(c) => (20, Some(&c.user_task_key)),
             // Asked by the management port, which is no gateway.
-            Command::ListIncidents { .. } | Command::BanInstance { .. } => (16, None),
+            Command::ListIncidents { .. } | Command::BanInstance { .. } => (UNKNOWN, None),
         };
         RequestKind {
             kind,
