@@ -31,6 +31,8 @@ pub enum Step {
         scope: Key,
         next: Key,
     },
+    /// The next inner instance of this multi-instance body begins.
+    ActivateInner(Key),
     /// The last child of a terminating scope has ended.
     Terminated(Key),
     /// A published message goes to the subscriptions that wait for it.

@@ -27,14 +27,17 @@ pub enum ValueType {
     ProcessInstanceBatch = 34,
     MessageCorrelation = 40,
     Clock = 42,
+    MultiInstance = 58,
     RuntimeInstruction = 59,
     Expression = 66,
     /// Skep's own: the work of a command that goes on in later batches. It is never exported.
     Continuation = 200,
+    /// Skep's own: a change within the value of a variable.
+    VariableElement = 210,
 }
 
 impl ValueType {
-    pub const ALL: [ValueType; 24] = [
+    pub const ALL: [ValueType; 26] = [
         ValueType::Job,
         ValueType::Deployment,
         ValueType::ProcessInstance,
@@ -59,6 +62,8 @@ impl ValueType {
         ValueType::RuntimeInstruction,
         ValueType::Expression,
         ValueType::Continuation,
+        ValueType::MultiInstance,
+        ValueType::VariableElement,
     ];
 
     #[inline]
@@ -101,6 +106,8 @@ impl ValueType {
             ValueType::RuntimeInstruction => "RUNTIME_INSTRUCTION",
             ValueType::Expression => "EXPRESSION",
             ValueType::Continuation => "CONTINUATION",
+            ValueType::MultiInstance => "MULTI_INSTANCE",
+            ValueType::VariableElement => "VARIABLE_ELEMENT",
         }
     }
 
@@ -134,6 +141,8 @@ impl ValueType {
             ValueType::RuntimeInstruction => name::<RuntimeInstructionIntent>(id),
             ValueType::Expression => name::<ExpressionIntent>(id),
             ValueType::Continuation => name::<ContinuationIntent>(id),
+            ValueType::MultiInstance => name::<MultiInstanceIntent>(id),
+            ValueType::VariableElement => name::<VariableElementIntent>(id),
         }
     }
 }
@@ -261,5 +270,11 @@ intents! {
     }
     ContinuationIntent {
         Continue = 0 "CONTINUE", Continued = 1 "CONTINUED",
+    }
+    MultiInstanceIntent {
+        InputCollectionEvaluated = 0 "INPUT_COLLECTION_EVALUATED",
+    }
+    VariableElementIntent {
+        Updated = 0 "UPDATED",
     }
 }

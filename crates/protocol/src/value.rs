@@ -4,11 +4,15 @@
 //! [`RecordValue::VERSION`] and the old one stays readable. What can be read off the process definition (element id, type,
 //! headers) is not repeated: values name elements by index, and the PROCESS record maps indices to ids for ever.
 
+mod multi_instance;
+
 use std::sync::Arc;
 
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+
+pub use multi_instance::*;
 
 pub use crate::continuation::{Activation, ContinuationValue, QueuedStep, Step};
 use crate::document::JsonText;
@@ -62,6 +66,8 @@ record_values! {
     ClockValue: Clock, ClockIntent;
     ContinuationValue: Continuation, ContinuationIntent;
     RuntimeInstructionValue: RuntimeInstruction, RuntimeInstructionIntent;
+    MultiInstanceValue: MultiInstance, MultiInstanceIntent;
+    VariableElementValue: VariableElement, VariableElementIntent;
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

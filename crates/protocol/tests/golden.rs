@@ -113,7 +113,9 @@ macro_rules! all_samples {
             clock,
             process_instance_batch,
             continuation,
-            runtime_instruction
+            runtime_instruction,
+            multi_instance,
+            variable_element
         )
     };
 }

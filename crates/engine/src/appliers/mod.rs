@@ -12,6 +12,7 @@ mod job;
 mod job_batch;
 mod message;
 mod message_subscription;
+mod multi_instance;
 mod process;
 mod process_event;
 mod process_instance;
@@ -21,6 +22,7 @@ mod process_message_subscription;
 mod replay;
 mod timer;
 mod variable;
+mod variable_element;
 
 use skep_protocol::ValueType;
 use skep_protocol::batch::BatchReader;
@@ -115,6 +117,8 @@ fn apply_record(state: &mut State, record: &Record<'_>) -> Result<(), DecodeErro
         ValueType::ProcessInstanceBatch => go::<ProcessInstanceBatchValue>(state, record),
         ValueType::Clock => go::<ClockValue>(state, record),
         ValueType::Continuation => go::<ContinuationValue>(state, record),
+        ValueType::MultiInstance => go::<MultiInstanceValue>(state, record),
+        ValueType::VariableElement => go::<VariableElementValue>(state, record),
         ValueType::RuntimeInstruction => go::<RuntimeInstructionValue>(state, record),
         // Evaluations are answered, not recorded as events.
         ValueType::Expression => Ok(()),

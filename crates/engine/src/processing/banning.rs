@@ -267,6 +267,7 @@ fn instance_of_step(cx: &mut Context<'_>, step: &Step) -> Option<Key> {
             Some(trigger.process_instance_key)
         }
         Step::Complete(key)
+        | Step::ActivateInner(key)
         | Step::Terminate(key)
         | Step::TerminateChildren { scope: key, .. }
         | Step::Terminated(key) => instance_of_element(cx, *key),

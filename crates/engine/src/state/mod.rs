@@ -8,6 +8,7 @@ pub mod continuations;
 pub mod distributions;
 pub mod element_instances;
 pub mod incidents;
+pub mod input_collections;
 pub mod jobs;
 pub mod joins;
 pub mod messages;
@@ -28,8 +29,9 @@ use skep_protocol::Key;
 pub use banned::{Banned, BannedInstance};
 pub use continuations::Continuations;
 pub use distributions::Distributions;
-pub use element_instances::{ElementInstance, ElementInstances, ElementState};
+pub use element_instances::{ElementInstance, ElementInstances, ElementState, Ended, Loop};
 pub use incidents::Incidents;
+pub use input_collections::{InputCollection, InputCollections};
 pub use jobs::{Job, JobState, Jobs};
 pub use joins::Joins;
 pub use messages::Messages;
@@ -78,6 +80,7 @@ pub struct State {
     pub banned: Banned,
     pub triggers: Triggers,
     pub continuations: Continuations,
+    pub input_collections: InputCollections,
     pub(crate) names: Names,
     tables: Arc<Tables>,
 }
@@ -105,6 +108,7 @@ impl State {
             banned: Banned::open(&tables)?,
             triggers: Triggers::open(&tables)?,
             continuations: Continuations::open(&tables)?,
+            input_collections: InputCollections::open(&tables)?,
             names: Names::default(),
             tables,
         };
@@ -139,6 +143,7 @@ impl State {
         self.distributions.table.checkpoint(out);
         self.triggers.table.checkpoint(out);
         self.continuations.table.checkpoint(out);
+        self.input_collections.table.checkpoint(out);
         self.banned.table.checkpoint(out);
     }
 
@@ -167,6 +172,7 @@ impl State {
         evicted += self.distributions.table.evict(limit, &mut resident);
         evicted += self.triggers.table.evict(limit, &mut resident);
         evicted += self.continuations.table.evict(limit, &mut resident);
+        evicted += self.input_collections.table.evict(limit, &mut resident);
         evicted += self.banned.table.evict(limit, &mut resident);
         evicted
     }
@@ -181,6 +187,7 @@ impl State {
             + self.distributions.table.resident_bytes()
             + self.triggers.table.resident_bytes()
             + self.continuations.table.resident_bytes()
+            + self.input_collections.table.resident_bytes()
             + self.banned.table.resident_bytes()
             + self.message_subscriptions.table.resident_bytes()
             + self.process_subscriptions.table.resident_bytes()
@@ -206,6 +213,7 @@ impl State {
         self.distributions.table.dump(&mut all);
         self.triggers.table.dump(&mut all);
         self.continuations.table.dump(&mut all);
+        self.input_collections.table.dump(&mut all);
         self.banned.table.dump(&mut all);
         all
     }

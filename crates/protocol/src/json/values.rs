@@ -48,6 +48,11 @@ pub(super) fn render(
         ValueType::ProcessInstanceBatch => process_instance_batch(record.value()?),
         ValueType::RuntimeInstruction => runtime_instruction(record.value()?, &names),
         ValueType::Expression => json!({}),
+        ValueType::MultiInstance => {
+            let value: MultiInstanceValue = record.value()?;
+            return Ok(json!({"inputCollection": value.input_collection}));
+        }
+        ValueType::VariableElement => variable_element(record.value()?, &names),
         ValueType::Continuation => {
             let value: ContinuationValue = record.value()?;
             return Ok(serde_json::to_value(value).unwrap_or_default());
@@ -309,6 +314,21 @@ fn timer(v: TimerValue, names: &Names<'_>) -> Value {
         "targetElementId": target.element_id,
         "dueDate": v.due_date,
         "repetitions": v.repetitions,
+    })
+}
+
+fn variable_element(v: VariableElementValue, names: &Names<'_>) -> Value {
+    let process = names.of(v.process_definition_key, 0);
+    json!({
+        "name": v.name,
+        "index": v.index,
+        "value": v.value,
+        "scopeKey": v.scope_key,
+        "elementInstanceKey": v.scope_key,
+        "bpmnProcessId": process.bpmn_process_id,
+        "processInstanceKey": v.process_instance_key,
+        "processDefinitionKey": v.process_definition_key,
+        "rootProcessInstanceKey": v.root_process_instance_key,
     })
 }
 

@@ -178,6 +178,27 @@ pub fn process_instance_creation() -> ProcessInstanceCreationValue {
     }
 }
 
+pub fn multi_instance() -> MultiInstanceValue {
+    MultiInstanceValue {
+        input_collection: vec!["1".into(), r#"{"a":null}"#.into()],
+        chain: 300,
+    }
+}
+
+pub fn variable_element() -> VariableElementValue {
+    VariableElementValue {
+        name: "results".into(),
+        scope_key: key(1),
+        process_instance_key: key(2),
+        process_definition_key: key(3),
+        root_process_instance_key: key(4),
+        index: 5,
+        begin: 600,
+        end: 604,
+        value: "17".into(),
+    }
+}
+
 pub fn error() -> ErrorValue {
     ErrorValue {
         error_event_position: 17,

@@ -8,8 +8,9 @@ use skep_protocol::document::JsonText;
 use skep_protocol::intent::{ProcessInstanceIntent as Intent, RuntimeInstructionIntent};
 use skep_protocol::value::{Activation, ProcessInstanceValue, RuntimeInstructionValue, Step};
 
+use super::container::{self, Verdict};
 use super::subject::{self, Subject};
-use super::{Ending, Next, Problem, behavior_of, container, events, flows, incidents, mappings};
+use super::{Ending, Next, Problem, behavior_of, events, flows, incidents, mappings};
 use crate::processing::{Context, job, variable};
 use crate::remote::Variables;
 use crate::state::ElementState;
@@ -121,8 +122,8 @@ pub(crate) fn complete_with(
 
 /// The second half of completion. Also the way to try again after an incident.
 pub(crate) fn finish(cx: &mut Context<'_>, el: &Subject, into: Option<ElementIndex>) {
-    let handed_on = match conclude(cx, el) {
-        Ok(handed_on) => handed_on,
+    let (handed_on, verdict) = match conclude(cx, el) {
+        Ok(concluded) => concluded,
         Err(problem) => return incidents::raise(cx, el, problem),
     };
     cx.event(el.key, Intent::ElementCompleted, &el.value);
@@ -145,12 +146,12 @@ pub(crate) fn finish(cx: &mut Context<'_>, el: &Subject, into: Option<ElementInd
         flows::take(cx, el, *flow);
     }
     if outgoing.is_empty() {
-        container::child_completed(cx, el);
+        container::child_completed(cx, el, verdict);
     }
 }
 
 /// All of the completion that can fail: output mappings, what the behaviour hands on, what the scope makes of it.
-fn conclude(cx: &mut Context<'_>, el: &Subject) -> Result<Variables, Problem> {
+fn conclude(cx: &mut Context<'_>, el: &Subject) -> Result<(Variables, Verdict), Problem> {
     let element = el.element();
     let behavior = behavior_of(&element.kind);
     if !element.outputs.is_empty() {
@@ -159,8 +160,8 @@ fn conclude(cx: &mut Context<'_>, el: &Subject) -> Result<Variables, Problem> {
     behavior.complete(cx, el)?;
     events::unsubscribe(cx, el.key);
     let handed_on = behavior.hand_on(cx, el)?;
-    container::child_completing(cx, el)?;
-    Ok(handed_on)
+    let verdict = container::child_completing(cx, el)?;
+    Ok((handed_on, verdict))
 }
 
 /// The creation asked to terminate the instance after this element.

@@ -16,6 +16,8 @@ pub(crate) mod incidents;
 pub(crate) mod intermediate_catch_event;
 pub(crate) mod lifecycle;
 pub(crate) mod mappings;
+pub(crate) mod multi_instance;
+mod output_collection;
 pub(crate) mod parallel_gateway;
 pub(crate) mod pass_through;
 pub(crate) mod process;
@@ -138,12 +140,12 @@ pub(crate) fn behavior_of(kind: &ElementKind) -> &'static dyn ElementBehavior {
         ElementKind::ServiceTask(_) => &service_task::ServiceTask,
         ElementKind::CallActivity(_) => &call_activity::CallActivity,
         ElementKind::ExclusiveGateway { .. } => &exclusive_gateway::ExclusiveGateway,
+        ElementKind::MultiInstanceBody(_) => &multi_instance::MultiInstanceBody,
         ElementKind::Unusable(_) => &unusable::Unusable,
         // Not built yet, and refused at deployment (`not_yet` in skep-model).
         ElementKind::EventSubProcess { .. }
         | ElementKind::AdHocSubProcess(_)
         | ElementKind::AdHocSubProcessInnerInstance
-        | ElementKind::MultiInstanceBody(_)
         | ElementKind::IntermediateThrowEvent(_)
         | ElementKind::SendTask(_)
         | ElementKind::ScriptTask(_)

@@ -5,7 +5,7 @@ use skep_protocol::Key;
 use skep_protocol::value::{Activation, ErrorType, Step};
 
 use super::queue::MAX_WAITING;
-use super::{Problem, Subject, events, incidents, lifecycle};
+use super::{Problem, Subject, events, incidents, lifecycle, multi_instance};
 use crate::processing::Context;
 use crate::processing::message::message_side;
 
@@ -34,7 +34,10 @@ fn one(cx: &mut Context<'_>, step: Step, chain: u32) {
         Step::TerminateChildren { scope, next } => terminate_children(cx, scope, next),
         Step::Terminated(key) => lifecycle::terminated(cx, key),
         Step::CorrelateMessage(key) => message_side::correlate_next(cx, key),
-        Step::Activate(_) | Step::ActivateTriggered(_) | Step::Complete(_)
+        Step::Activate(_)
+        | Step::ActivateTriggered(_)
+        | Step::ActivateInner(_)
+        | Step::Complete(_)
             if is_too_much(cx, chain) =>
         {
             put_off(cx, step)
@@ -45,6 +48,7 @@ fn one(cx: &mut Context<'_>, step: Step, chain: u32) {
             }
         }
         Step::ActivateTriggered(key) => activate_triggered(cx, key),
+        Step::ActivateInner(body) => multi_instance::activate_inner(cx, body),
         Step::Complete(key) => lifecycle::complete(cx, key),
     }
 }
@@ -71,7 +75,7 @@ fn put_off(cx: &mut Context<'_>, step: Step) {
                 el
             })
         }
-        Step::Complete(key) => Subject::load(cx, key),
+        Step::Complete(key) | Step::ActivateInner(key) => Subject::load(cx, key),
         Step::Terminate(_)
         | Step::TerminateChildren { .. }
         | Step::Terminated(_)
