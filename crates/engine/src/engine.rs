@@ -252,7 +252,7 @@ impl Engine {
             let Some(timer) = cx.state.timers.get(key) else {
                 continue;
             };
-            let instance = timer.process_instance_key;
+            let instance = timer.instance();
             if !cx.begin_work_of(instance) {
                 continue;
             }

@@ -82,6 +82,14 @@ fn scenario() -> Rig {
         .boundary_error("error", "task", "E")
         .end("e4");
     rig.deploy(bpmn);
+    let started = Bpmn::process("started")
+        .start_message("by-message", "order")
+        .service_task("later", "later")
+        .end("e")
+        .start_cycle("by-timer", "R/PT1H")
+        .to("later");
+    rig.deploy(started);
+    rig.publish("order", "b", 0, r#"{"o":1}"#);
     let mut creation = Rig::creation("all", r#"{"a":1.50,"key":"k"}"#);
     creation.tags = vec!["tag".into()];
     creation.business_id = Some("B".into());
@@ -163,7 +171,7 @@ fn an_old_log_applies_to_the_same_state() {
     let tables: std::collections::BTreeSet<u8> = rows.keys().map(|(table, _)| *table).collect();
     assert_eq!(
         Vec::from_iter(tables),
-        [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14],
+        [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 25, 26],
         "every table has a row"
     );
 }

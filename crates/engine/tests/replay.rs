@@ -41,6 +41,16 @@ fn called() -> Bpmn {
         .end("ce")
 }
 
+/// Starts by messages and timers too.
+fn started() -> Bpmn {
+    Bpmn::process("started")
+        .start_message("by-message", "message")
+        .service_task("task", "job")
+        .end("e")
+        .start_cycle("by-timer", "R/PT2M")
+        .to("task")
+}
+
 /// Ids of elements at which an instance may begin or end.
 fn elements(bpmn: &Bpmn) -> Vec<String> {
     let process = bpmn.clone().compile();
@@ -131,6 +141,7 @@ fn run(seed: u64) {
         .collect();
     rig.record_batches();
     rig.deploy(called());
+    rig.deploy(started());
     let size = 4 + random_source.next(30) as usize;
     let bpmn = random("random", seed, size);
     let elements = elements(&bpmn);
@@ -301,6 +312,8 @@ fn finish(rig: &mut Rig, seed: u64) {
     rig.fate = Box::new(|_| Fate::Arrives);
     rig.interrupted = false;
     rig.settle(1);
+    // Without this its timer would begin further instances.
+    rig.deploy(Bpmn::process("started").start("s").end("e"));
     let banned = rig.partitions.iter_mut();
     let banned: Vec<_> = banned
         .flat_map(|partition| partition.engine.state.banned.list(usize::MAX))

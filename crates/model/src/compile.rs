@@ -328,8 +328,11 @@ fn connect(process: &mut Process, document_order: &[ElementIndex]) {
             ElementKind::StartEvent(_) | ElementKind::Unusable(_)
                 if process.elements[this.get()].element_type == ElementType::StartEvent =>
             {
-                let scope = process.elements[this.get()].parent.get();
-                process.elements[scope].none_start.get_or_insert(this);
+                let element = &process.elements[this.get()];
+                let (scope, has_trigger) = (element.parent.get(), element.caught().is_some());
+                if !has_trigger {
+                    process.elements[scope].none_start.get_or_insert(this);
+                }
             }
             _ => {}
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use skep_feel::Expression;
+use skep_feel::{EmptyScope, EvalContext, Expression, Value};
 
 use crate::error::{Findings, abbreviate};
 use crate::graph::TextValue;
@@ -19,6 +19,35 @@ pub(crate) fn text_value(
         return expression(node, what, raw, findings).map(TextValue::Expression);
     }
     Some(TextValue::Static(Arc::from(raw)))
+}
+
+/// What a text is at deployment: an expression is evaluated without variables, and must give a text that is not empty.
+pub(crate) fn without_variables(
+    node: Node<'_>,
+    what: &str,
+    value: TextValue,
+    findings: &mut Findings,
+) -> Option<Arc<str>> {
+    let expression = match value {
+        TextValue::Static(text) => return Some(text),
+        TextValue::Expression(expression) => expression,
+    };
+    let result = expression.evaluate(&EmptyScope, &EvalContext::default());
+    match result.value {
+        Value::String(text) if !text.trim().is_empty() => Some(text),
+        other => {
+            findings.add(
+                node,
+                format!(
+                    "{what} is evaluated at deployment, without variables, and must give a text, but '={}' gives {}. Use a \
+                     constant",
+                    abbreviate(expression.text()),
+                    abbreviate(&other.to_json())
+                ),
+            );
+            None
+        }
+    }
 }
 
 /// An attribute that must be there with a value.

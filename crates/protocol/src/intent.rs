@@ -15,6 +15,7 @@ pub enum ValueType {
     ProcessMessageSubscription = 12,
     JobBatch = 14,
     Timer = 15,
+    MessageStartEventSubscription = 16,
     Variable = 17,
     VariableDocument = 18,
     ProcessInstanceCreation = 19,
@@ -37,7 +38,7 @@ pub enum ValueType {
 }
 
 impl ValueType {
-    pub const ALL: [ValueType; 26] = [
+    pub const ALL: [ValueType; 27] = [
         ValueType::Job,
         ValueType::Deployment,
         ValueType::ProcessInstance,
@@ -47,6 +48,7 @@ impl ValueType {
         ValueType::ProcessMessageSubscription,
         ValueType::JobBatch,
         ValueType::Timer,
+        ValueType::MessageStartEventSubscription,
         ValueType::Variable,
         ValueType::VariableDocument,
         ValueType::ProcessInstanceCreation,
@@ -91,6 +93,7 @@ impl ValueType {
             ValueType::ProcessMessageSubscription => "PROCESS_MESSAGE_SUBSCRIPTION",
             ValueType::JobBatch => "JOB_BATCH",
             ValueType::Timer => "TIMER",
+            ValueType::MessageStartEventSubscription => "MESSAGE_START_EVENT_SUBSCRIPTION",
             ValueType::Variable => "VARIABLE",
             ValueType::VariableDocument => "VARIABLE_DOCUMENT",
             ValueType::ProcessInstanceCreation => "PROCESS_INSTANCE_CREATION",
@@ -126,6 +129,9 @@ impl ValueType {
             ValueType::ProcessMessageSubscription => name::<ProcessMessageSubscriptionIntent>(id),
             ValueType::JobBatch => name::<JobBatchIntent>(id),
             ValueType::Timer => name::<TimerIntent>(id),
+            ValueType::MessageStartEventSubscription => {
+                name::<MessageStartEventSubscriptionIntent>(id)
+            }
             ValueType::Variable => name::<VariableIntent>(id),
             ValueType::VariableDocument => name::<VariableDocumentIntent>(id),
             ValueType::ProcessInstanceCreation => name::<ProcessInstanceCreationIntent>(id),
@@ -223,6 +229,9 @@ intents! {
     }
     TimerIntent {
         Created = 0 "CREATED", Trigger = 1 "TRIGGER", Triggered = 2 "TRIGGERED", Canceled = 4 "CANCELED",
+    }
+    MessageStartEventSubscriptionIntent {
+        Created = 0 "CREATED", Correlated = 1 "CORRELATED", Deleted = 2 "DELETED",
     }
     VariableIntent {
         Created = 0 "CREATED", Updated = 1 "UPDATED",

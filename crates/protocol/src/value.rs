@@ -5,6 +5,7 @@
 //! headers) is not repeated: values name elements by index, and the PROCESS record maps indices to ids for ever.
 
 mod multi_instance;
+mod subscriptions;
 
 use std::sync::Arc;
 
@@ -20,6 +21,7 @@ use crate::element_type::ElementType;
 use crate::failure::RejectionType;
 use crate::intent::*;
 use crate::key::Key;
+pub use subscriptions::*;
 
 /// A value that can stand in a record.
 pub trait RecordValue: Serialize + DeserializeOwned {
@@ -68,6 +70,7 @@ record_values! {
     RuntimeInstructionValue: RuntimeInstruction, RuntimeInstructionIntent;
     MultiInstanceValue: MultiInstance, MultiInstanceIntent;
     VariableElementValue: VariableElement, VariableElementIntent;
+    MessageStartEventSubscriptionValue: MessageStartEventSubscription, MessageStartEventSubscriptionIntent;
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

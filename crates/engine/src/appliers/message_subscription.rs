@@ -6,6 +6,7 @@ use skep_protocol::value::MessageSubscriptionValue;
 
 use super::Apply;
 use crate::state::State;
+use crate::state::subscriptions::UnderWay;
 
 impl Apply<MessageSubscriptionValue> for State {
     fn apply(
@@ -16,21 +17,21 @@ impl Apply<MessageSubscriptionValue> for State {
         _timestamp: i64,
     ) {
         match intent {
-            Intent::Created => self.message_subscriptions.insert(key, value.clone()),
+            Intent::Created => self.message_subscriptions.insert(key, value),
             Intent::Correlating => {
-                let message_key = value.message_key;
-                let variables = value.variables.clone();
-                self.message_subscriptions
-                    .set_correlating(key, message_key, variables);
+                let message = UnderWay {
+                    message_key: value.message_key,
+                    variables: value.variables.clone(),
+                };
+                self.message_subscriptions.set_under_way(key, Some(message));
                 self.messages
-                    .add_correlated(message_key, &value.bpmn_process_id);
+                    .add_correlated(value.message_key, &value.bpmn_process_id);
             }
             Intent::Correlated => {
                 if value.interrupting {
                     self.message_subscriptions.remove(key);
                 } else {
-                    self.message_subscriptions
-                        .set_correlating(key, Key::NONE, Vec::new());
+                    self.message_subscriptions.set_under_way(key, None);
                 }
             }
             Intent::Rejected => {

@@ -11,6 +11,7 @@ mod incident;
 mod job;
 mod job_batch;
 mod message;
+mod message_start_event_subscription;
 mod message_subscription;
 mod multi_instance;
 mod process;
@@ -104,6 +105,9 @@ fn apply_record(state: &mut State, record: &Record<'_>) -> Result<(), DecodeErro
         }
         ValueType::JobBatch => go::<JobBatchValue>(state, record),
         ValueType::Timer => go::<TimerValue>(state, record),
+        ValueType::MessageStartEventSubscription => {
+            go::<MessageStartEventSubscriptionValue>(state, record)
+        }
         ValueType::Variable => go::<VariableValue>(state, record),
         ValueType::VariableDocument => go::<VariableDocumentValue>(state, record),
         ValueType::ProcessInstanceCreation => go::<ProcessInstanceCreationValue>(state, record),

@@ -12,7 +12,7 @@ impl Apply<ProcessEventValue> for State {
         match intent {
             Intent::Triggering => triggering(self, key, value),
             Intent::Triggered => {
-                self.triggers.table.remove(key);
+                self.triggers.remove(key);
                 if let Some(scope) = self.elements.get_mut(value.flow_scope_key) {
                     scope.extra().triggers.retain(|trigger| *trigger != key);
                 }
@@ -39,5 +39,5 @@ fn triggering(state: &mut State, key: Key, value: &ProcessEventValue) {
         target_element: value.target_element,
         variables: value.variables.clone(),
     };
-    state.triggers.table.insert(key, trigger);
+    state.triggers.insert(key, trigger);
 }

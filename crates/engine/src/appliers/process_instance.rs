@@ -33,6 +33,7 @@ impl Apply<ProcessInstanceValue> for State {
 
 pub(super) fn ended(state: &mut State, key: Key, how: Ended) {
     state.banned.remove(key);
+    state.message_starts.end(key);
     let Some(element) = state.elements.remove(key, how) else {
         return;
     };
@@ -48,7 +49,7 @@ pub(super) fn ended(state: &mut State, key: Key, how: Ended) {
     }
     // What was to be activated in it never will be: an incident or a ban has held it up.
     for trigger in extra.triggers {
-        state.triggers.table.remove(trigger);
+        state.triggers.remove(trigger);
     }
 }
 
@@ -104,6 +105,12 @@ pub(super) fn activating(
         extra: None,
     };
     state.elements.insert(key, instance, value.consumed_flows);
+    // What a start event has begun goes on with it.
+    if value.element == ElementIndex::PROCESS.0
+        && let Some(trigger) = state.triggers.beginning(key)
+    {
+        state.elements.extra_of_process(key).triggers.push(trigger);
+    }
 }
 
 pub(super) fn set_state(state: &mut State, key: Key, new: ElementState) {

@@ -12,7 +12,7 @@ impl Apply<ProcessMessageSubscriptionValue> for State {
     fn apply(&mut self, key: Key, intent: Intent, value: &ProcessMessageSubscriptionValue, _: i64) {
         match intent {
             Intent::Creating => {
-                self.process_subscriptions.insert(key, value.clone());
+                self.process_subscriptions.insert(key, value);
                 if let Some(element) = self.elements.get_mut(value.element_instance_key) {
                     element.extra().subscriptions.push(key);
                 }

@@ -5,13 +5,13 @@ use skep_protocol::intent::TimerIntent as Intent;
 use skep_protocol::value::TimerValue;
 
 use super::Apply;
-use crate::state::State;
+use crate::state::{State, Timer};
 
 impl Apply<TimerValue> for State {
     fn apply(&mut self, key: Key, intent: Intent, value: &TimerValue, _timestamp: i64) {
         match intent {
             Intent::Created => {
-                self.timers.insert(key, value.clone());
+                self.timers.insert(key, Timer::of(value));
                 if let Some(element) = self.elements.get_mut(value.element_instance_key) {
                     element.extra().timers.push(key);
                 }

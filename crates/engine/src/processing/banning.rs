@@ -236,7 +236,7 @@ fn instance_of_remote(cx: &mut Context<'_>, command: &RemoteCommand) -> Key {
             let subscriptions = &mut cx.state.process_subscriptions;
             let key = subscriptions.of_element(*element_instance_key, message_name);
             let row = key.and_then(|key| subscriptions.get(key));
-            row.map_or(Key::NONE, |row| row.value.process_instance_key)
+            row.map_or(Key::NONE, |row| row.process_instance_key)
         }
         RemoteCommand::MessageCorrelated {
             element_instance_key,
@@ -251,7 +251,7 @@ fn instance_of_remote(cx: &mut Context<'_>, command: &RemoteCommand) -> Key {
             let subscriptions = &mut cx.state.message_subscriptions;
             let key = subscriptions.of_element(*element_instance_key, message_name);
             let row = key.and_then(|key| subscriptions.get(key));
-            row.map_or(Key::NONE, |row| row.value.process_instance_key)
+            row.map_or(Key::NONE, |row| row.process_instance_key)
         }
         RemoteCommand::Distribute { .. } | RemoteCommand::AcknowledgeDistribution { .. } => {
             Key::NONE

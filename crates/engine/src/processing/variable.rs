@@ -115,6 +115,17 @@ fn target_scope(cx: &mut Context<'_>, from: Key, name: &str, value: &JsonText) -
     scope
 }
 
+/// What came with the trigger of an event is the event's own; it is carried to the scope around it.
+pub(crate) fn propagate_own(cx: &mut Context<'_>, el: &Subject) {
+    let own = cx.state.elements.get(el.key);
+    let own: Vec<_> = own
+        .into_iter()
+        .flat_map(|row| row.variables.iter())
+        .map(|variable| (variable.name.clone(), variable.value.clone()))
+        .collect();
+    propagate(cx, el.flow_scope(), &own);
+}
+
 /// Variables that come with a completed job, a message or a called process. With output mappings they are local to the
 /// element and the mappings choose; without, they are carried outwards.
 pub(crate) fn accept(cx: &mut Context<'_>, el: &Subject, variables: &[(Arc<str>, JsonText)]) {

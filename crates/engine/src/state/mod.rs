@@ -37,11 +37,11 @@ pub use joins::Joins;
 pub use messages::Messages;
 pub(crate) use names::Names;
 pub use processes::{DeployedProcess, Processes};
-pub use subscriptions::{MessageSubscriptions, ProcessMessageSubscriptions};
+pub use subscriptions::{MessageStarts, MessageSubscriptions, ProcessMessageSubscriptions};
 pub use table::{
     CheckpointWriter, EncodeLater, Row, RowStore, StoreError, Table, Tables, read_row, write_row,
 };
-pub use timers::Timers;
+pub use timers::{Timer, Timers};
 pub use triggers::{Trigger, Triggers};
 pub use variables::{ScopeVariables, Variable, VariableNames};
 
@@ -76,6 +76,7 @@ pub struct State {
     pub messages: Messages,
     pub message_subscriptions: MessageSubscriptions,
     pub process_subscriptions: ProcessMessageSubscriptions,
+    pub message_starts: MessageStarts,
     pub distributions: Distributions,
     pub banned: Banned,
     pub triggers: Triggers,
@@ -104,6 +105,7 @@ impl State {
             messages: Messages::open(&tables)?,
             message_subscriptions: MessageSubscriptions::open(&tables)?,
             process_subscriptions: ProcessMessageSubscriptions::open(&tables)?,
+            message_starts: MessageStarts::open(&tables)?,
             distributions: Distributions::open(&tables)?,
             banned: Banned::open(&tables)?,
             triggers: Triggers::open(&tables)?,
@@ -140,6 +142,8 @@ impl State {
         self.messages.checkpoint(out);
         self.message_subscriptions.table.checkpoint(out);
         self.process_subscriptions.table.checkpoint(out);
+        self.message_starts.table.checkpoint(out);
+        self.message_starts.started.checkpoint(out);
         self.distributions.table.checkpoint(out);
         self.triggers.table.checkpoint(out);
         self.continuations.table.checkpoint(out);
@@ -169,6 +173,8 @@ impl State {
         evicted += self.messages.table.evict(limit, &mut resident);
         evicted += self.message_subscriptions.table.evict(limit, &mut resident);
         evicted += self.process_subscriptions.table.evict(limit, &mut resident);
+        evicted += self.message_starts.table.evict(limit, &mut resident);
+        evicted += self.message_starts.started.evict(limit, &mut resident);
         evicted += self.distributions.table.evict(limit, &mut resident);
         evicted += self.triggers.table.evict(limit, &mut resident);
         evicted += self.continuations.table.evict(limit, &mut resident);
@@ -191,6 +197,8 @@ impl State {
             + self.banned.table.resident_bytes()
             + self.message_subscriptions.table.resident_bytes()
             + self.process_subscriptions.table.resident_bytes()
+            + self.message_starts.table.resident_bytes()
+            + self.message_starts.started.resident_bytes()
     }
 
     /// A failed read of the store. The state can no longer be trusted: the partition must stop.
@@ -210,6 +218,8 @@ impl State {
         self.messages.dump(&mut all);
         self.message_subscriptions.table.dump(&mut all);
         self.process_subscriptions.table.dump(&mut all);
+        self.message_starts.table.dump(&mut all);
+        self.message_starts.started.dump(&mut all);
         self.distributions.table.dump(&mut all);
         self.triggers.table.dump(&mut all);
         self.continuations.table.dump(&mut all);

@@ -157,6 +157,14 @@ impl Processes {
         self.by_key.get(key)
     }
 
+    /// The version that becomes the latest of its process when this one, the latest, is deleted.
+    pub fn successor_of_deleted(&self, key: Key) -> Option<&Arc<DeployedProcess>> {
+        let process = self.by_key.get(&key)?;
+        let mut versions = self.by_id.get(&process.bpmn_process_id)?.values().rev();
+        let latest = versions.next()?;
+        self.by_key.get(versions.next()?).filter(|_| *latest == key)
+    }
+
     pub fn version(&self, bpmn_process_id: &str, version: i32) -> Option<&Arc<DeployedProcess>> {
         let key = self.by_id.get(bpmn_process_id)?.get(&version)?;
         self.by_key.get(key)

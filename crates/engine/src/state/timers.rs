@@ -1,6 +1,6 @@
-//! Timers by due date.
+//! Timers by due date: of element instances, and of the start events of definitions.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -10,50 +10,123 @@ use skep_protocol::value::TimerValue;
 use super::table::{Row, StoreError, Table, Tables};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct TimerRow(pub TimerValue);
+pub struct Timer {
+    /// Whose timer it is; none: that of the definition, for its start event.
+    pub element_instance_key: Key,
+    /// Of a definition's timer: the instance that the one before it in the cycle has started.
+    pub process_instance_key: Key,
+    pub process_definition_key: Key,
+    /// The event that it triggers.
+    pub target_element: u32,
+    /// Epoch milliseconds.
+    pub due_date: i64,
+    /// See [`TimerValue::repetitions`].
+    pub repetitions: i32,
+    /// See [`TimerValue::cycle`].
+    pub cycle: Arc<str>,
+}
 
-impl Row for TimerRow {
+impl Timer {
+    pub fn of(value: &TimerValue) -> Timer {
+        Timer {
+            element_instance_key: value.element_instance_key,
+            process_instance_key: value.process_instance_key,
+            process_definition_key: value.process_definition_key,
+            target_element: value.target_element,
+            due_date: value.due_date,
+            repetitions: value.repetitions,
+            cycle: value.cycle.clone(),
+        }
+    }
+
+    /// What its records say.
+    pub fn value(&self) -> TimerValue {
+        TimerValue {
+            element_instance_key: self.element_instance_key,
+            process_instance_key: self.process_instance_key,
+            process_definition_key: self.process_definition_key,
+            target_element: self.target_element,
+            due_date: self.due_date,
+            repetitions: self.repetitions,
+            cycle: self.cycle.clone(),
+        }
+    }
+
+    /// It starts instances.
+    pub fn is_of_definition(&self) -> bool {
+        self.element_instance_key.is_none()
+    }
+
+    /// The instance that waits for it.
+    pub fn instance(&self) -> Key {
+        match self.is_of_definition() {
+            true => Key::NONE,
+            false => self.process_instance_key,
+        }
+    }
+}
+
+impl Row for Timer {
     const TABLE: u8 = 4;
 
     fn weight(&self) -> usize {
-        size_of::<Self>() + self.0.cycle.len()
+        size_of::<Self>() + self.cycle.len()
     }
 }
 
 pub struct Timers {
-    pub table: Table<TimerRow>,
+    pub table: Table<Timer>,
     due: BTreeSet<(i64, Key)>,
+    by_definition: HashMap<Key, BTreeSet<Key>>,
 }
 
 impl Timers {
     pub fn open(tables: &Arc<Tables>) -> Result<Timers, StoreError> {
         let mut due = BTreeSet::new();
-        let table = Table::open_with(tables, |key, row: TimerRow| {
-            due.insert((row.0.due_date, key));
+        let mut by_definition: HashMap<Key, BTreeSet<Key>> = HashMap::new();
+        let table = Table::open_with(tables, |key, row: Timer| {
+            due.insert((row.due_date, key));
+            if row.is_of_definition() {
+                let keys = by_definition.entry(row.process_definition_key);
+                keys.or_default().insert(key);
+            }
         })?;
-        Ok(Timers { table, due })
+        Ok(Timers {
+            table,
+            due,
+            by_definition,
+        })
     }
 
-    pub fn get(&mut self, key: Key) -> Option<&TimerValue> {
-        self.table.get(key).map(|row| &row.0)
+    pub fn get(&mut self, key: Key) -> Option<&Timer> {
+        self.table.get(key)
     }
 
-    pub fn insert(&mut self, key: Key, timer: TimerValue) {
+    pub fn insert(&mut self, key: Key, timer: Timer) {
         self.due.insert((timer.due_date, key));
-        self.table.insert(key, TimerRow(timer));
+        if timer.is_of_definition() {
+            let keys = self.by_definition.entry(timer.process_definition_key);
+            keys.or_default().insert(key);
+        }
+        self.table.insert(key, timer);
     }
 
-    pub fn remove(&mut self, key: Key) -> Option<TimerValue> {
-        let row = self.table.remove(key)?;
-        self.due.remove(&(row.0.due_date, key));
-        Some(row.0)
+    pub fn remove(&mut self, key: Key) {
+        let Some(timer) = self.table.remove(key) else {
+            return;
+        };
+        self.due.remove(&(timer.due_date, key));
+        if let Some(keys) = self.by_definition.get_mut(&timer.process_definition_key) {
+            keys.remove(&key);
+            if keys.is_empty() {
+                self.by_definition.remove(&timer.process_definition_key);
+            }
+        }
     }
 
     /// The timer stays and is not due any more, until the state is opened again.
     pub fn rest(&mut self, key: Key) {
-        if let Some(row) = self.table.get(key) {
-            self.due.remove(&(row.0.due_date, key));
-        }
+        self.hold(key);
     }
 
     /// The timer will never be due.
@@ -61,6 +134,17 @@ impl Timers {
         if let Some(due_date) = self.get(key).map(|timer| timer.due_date) {
             self.due.remove(&(due_date, key));
         }
+    }
+
+    /// How many wait for the start events of definitions.
+    pub fn of_definitions(&self) -> usize {
+        self.by_definition.values().map(BTreeSet::len).sum()
+    }
+
+    /// Those of the definition's start events, oldest first.
+    pub fn of_definition(&self, definition: Key) -> Vec<Key> {
+        let keys = self.by_definition.get(&definition);
+        keys.into_iter().flatten().copied().collect()
     }
 
     /// Timers whose due date has come, the most overdue first.

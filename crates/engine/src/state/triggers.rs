@@ -3,6 +3,7 @@
 //! A trigger is a row until it is used, so that it survives incidents, restarts and work that is put off. The scope in which
 //! the target is activated counts it (see `Extra::triggers`) and does not complete before it is used.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -13,7 +14,7 @@ use crate::remote::Variables;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trigger {
-    /// The activity that the event is attached to, or the scope of a start instruction.
+    /// The activity that the event is attached to, the scope of a start instruction, or the definition that an instance begins of.
     pub scope_key: Key,
     /// Where the target is activated.
     pub flow_scope_key: Key,
@@ -23,6 +24,13 @@ pub struct Trigger {
     /// An element within the flow scope, or deeper (a start instruction whose scopes could not be made yet).
     pub target_element: u32,
     pub variables: Variables,
+}
+
+impl Trigger {
+    /// It is for a start event of the definition.
+    pub fn begins_instance(&self) -> bool {
+        self.scope_key == self.process_definition_key
+    }
 }
 
 impl Row for Trigger {
@@ -35,16 +43,42 @@ impl Row for Trigger {
 
 pub struct Triggers {
     pub table: Table<Trigger>,
+    /// By the process instance that is to begin.
+    beginning: HashMap<Key, Key>,
 }
 
 impl Triggers {
     pub fn open(tables: &Arc<Tables>) -> Result<Triggers, StoreError> {
-        Ok(Triggers {
-            table: Table::open(tables)?,
-        })
+        let mut beginning = HashMap::new();
+        let table = Table::open_with(tables, |key, row: Trigger| {
+            if row.begins_instance() {
+                beginning.insert(row.process_instance_key, key);
+            }
+        })?;
+        Ok(Triggers { table, beginning })
     }
 
     pub fn get(&mut self, key: Key) -> Option<&Trigger> {
         self.table.get(key)
+    }
+
+    pub fn insert(&mut self, key: Key, trigger: Trigger) {
+        if trigger.begins_instance() {
+            self.beginning.insert(trigger.process_instance_key, key);
+        }
+        self.table.insert(key, trigger);
+    }
+
+    pub fn remove(&mut self, key: Key) {
+        if let Some(trigger) = self.table.remove(key)
+            && trigger.begins_instance()
+        {
+            self.beginning.remove(&trigger.process_instance_key);
+        }
+    }
+
+    /// The trigger that begins this process instance.
+    pub fn beginning(&self, instance: Key) -> Option<Key> {
+        self.beginning.get(&instance).copied()
     }
 }

@@ -619,7 +619,8 @@ impl Rig {
         self.assert_nothing_left();
     }
 
-    /// No instance, job, timer, incident, subscription or work that was put off is left on any partition.
+    /// No instance, job, timer, incident, subscription or work that was put off is left on any partition. What definitions
+    /// wait for stays.
     #[track_caller]
     pub fn assert_nothing_left(&mut self) {
         for partition in &self.partitions {
@@ -627,7 +628,14 @@ impl Rig {
             let left = [
                 ("element instances", state.elements.table.len()),
                 ("jobs", state.jobs.table.len()),
-                ("timers", state.timers.table.len()),
+                (
+                    "timers",
+                    state.timers.table.len() - state.timers.of_definitions(),
+                ),
+                (
+                    "instances started by messages",
+                    state.message_starts.started.len(),
+                ),
                 ("incidents", state.incidents.table.len()),
                 (
                     "message subscriptions",

@@ -152,6 +152,22 @@ impl Bpmn {
         self.element("startEvent", id)
     }
 
+    /// A start event of the process by a cycle (or expression).
+    pub fn start_cycle(self, id: impl Into<String>, cycle: &str) -> Self {
+        self.start(id).timer("timeCycle", cycle)
+    }
+
+    /// A start event of the process at a date (or expression).
+    pub fn start_date(self, id: impl Into<String>, date: &str) -> Self {
+        self.start(id).timer("timeDate", date)
+    }
+
+    /// A start event of the process by messages of this name (or expression).
+    pub fn start_message(mut self, id: impl Into<String>, message: &str) -> Self {
+        self = self.start(id);
+        self.message_definition(message, "=\"unused\"")
+    }
+
     /// A none end event.
     pub fn end(self, id: impl Into<String>) -> Self {
         self.element("endEvent", id)

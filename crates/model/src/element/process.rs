@@ -13,12 +13,10 @@ pub(crate) fn check(draft: &Draft<'_>, findings: &mut Findings) {
             "The process has no start event. Add one",
         );
     }
-    // Start events of other types are refused so far, so those that were parsed are of type none.
-    for surplus in starts
+    let none_starts = starts
         .iter()
-        .filter(|start| !draft.is_broken(**start))
-        .skip(1)
-    {
+        .filter(|start| !draft.is_broken(**start) && draft.element(**start).caught().is_none());
+    for surplus in none_starts.skip(1) {
         let message = "The process has more than one none start event. Keep one, and join the others to it by a gateway";
         findings.add(draft.node(*surplus), message);
     }

@@ -4,8 +4,8 @@ use crate::compile::Draft;
 use crate::context::Context;
 use crate::element::not_supported_yet;
 use crate::error::Findings;
-use crate::event;
-use crate::graph::{ElementIndex, ElementKind, StartEvent};
+use crate::event::{self, timer::Cycles};
+use crate::graph::{CatchEvent, ElementIndex, ElementKind, StartEvent};
 use crate::xml::{Node, bpmn_name};
 
 /// At most one event definition; within an embedded sub-process none at all.
@@ -22,13 +22,23 @@ pub(crate) fn parse<'x>(node: Node<'x>, context: &mut Context<'_, 'x>) -> Option
         context.add(node, format!("The start event of a sub-process must be of type none, but is of type {kind}. Remove the event definition"));
         return None;
     }
-    match kind {
-        "message" | "timer" | "signal" | "conditional" => {
-            context.add(node, not_supported_yet(&format!("A {kind} start event")))
+    let event = match kind {
+        "timer" => CatchEvent::Timer(event::timer::parse(definition, Cycles::Allowed, context)?),
+        "message" => CatchEvent::MessageStart(event::message::starting(definition, context)?),
+        "signal" | "conditional" => {
+            context.add(node, not_supported_yet(&format!("A {kind} start event")));
+            return None;
         }
-        _ => event::refuse(definition, "start event of a process", context),
-    }
-    None
+        _ => {
+            event::refuse(definition, "start event of a process", context);
+            return None;
+        }
+    };
+    Some(ElementKind::StartEvent(StartEvent {
+        event: Some(event),
+        interrupting: true,
+        form: None,
+    }))
 }
 
 /// No incoming sequence flow.

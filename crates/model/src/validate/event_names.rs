@@ -9,6 +9,9 @@ use crate::graph::{CatchEvent, ElementIndex, ElementKind};
 
 pub(crate) fn check(draft: &Draft<'_>, activity: ElementIndex, findings: &mut Findings) {
     let element = draft.element(activity);
+    if activity == ElementIndex::PROCESS {
+        check_starts(draft, findings);
+    }
     let mut heard = HashSet::new();
     if let ElementKind::ReceiveTask(message) = &element.kind {
         heard.extend(message.name.as_static().map(|name| ("message", Some(name))));
@@ -24,6 +27,23 @@ pub(crate) fn check(draft: &Draft<'_>, activity: ElementIndex, findings: &mut Fi
                 element.id
             );
             findings.add(draft.node(index), message);
+        }
+    }
+}
+
+/// No two start events of a process have the same message or signal.
+fn check_starts(draft: &Draft<'_>, findings: &mut Findings) {
+    let mut heard = HashSet::new();
+    for start in draft.start_events(ElementIndex::PROCESS).iter().copied() {
+        let Some(waits_for) = draft.element(start).caught().and_then(waits_for) else {
+            continue;
+        };
+        if !heard.insert(waits_for) {
+            let message = format!(
+                "{} starts the process already, by another of its start events. Keep one of them, or use different names",
+                called(waits_for)
+            );
+            findings.add(draft.node(start), message);
         }
     }
 }

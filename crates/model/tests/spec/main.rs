@@ -10,6 +10,7 @@ mod not_supported;
 mod pinned;
 mod process_ids;
 mod robustness;
+mod start_events;
 mod structure;
 mod support;
 mod tasks;

@@ -1,6 +1,7 @@
 //! Records as JSON, in the shape that exporters and people see (`records.md` of the API facts).
 
 mod lineage;
+mod subscriptions;
 mod values;
 
 pub use lineage::{Lineage, Path, Started};

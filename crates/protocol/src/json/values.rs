@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 
-use super::{Definitions, ElementNames, Started};
+use super::{Definitions, ElementNames, Started, subscriptions};
 use crate::DEFAULT_TENANT;
 use crate::document::JsonText;
 use crate::intent::ValueType;
@@ -31,6 +31,9 @@ pub(super) fn render(
         }
         ValueType::JobBatch => job_batch(record.value()?, &names),
         ValueType::Timer => timer(record.value()?, &names),
+        ValueType::MessageStartEventSubscription => {
+            subscriptions::message_start(record.value()?, &names)
+        }
         ValueType::Variable => variable(record.value()?, &names),
         ValueType::VariableDocument => variable_document(record.value()?),
         ValueType::ProcessInstanceCreation => process_instance_creation(record.value()?, &names),
@@ -69,10 +72,10 @@ pub(super) fn render(
     Ok(value)
 }
 
-struct Names<'a>(&'a dyn Definitions);
+pub(super) struct Names<'a>(&'a dyn Definitions);
 
 impl Names<'_> {
-    fn of(&self, process_definition_key: Key, element: u32) -> ElementNames {
+    pub(super) fn of(&self, process_definition_key: Key, element: u32) -> ElementNames {
         self.0
             .element(process_definition_key, element)
             .unwrap_or_default()
@@ -93,7 +96,7 @@ impl Names<'_> {
 }
 
 /// Names with the JSON texts of their values, as an object.
-fn object(variables: &[(Arc<str>, JsonText)]) -> Value {
+pub(super) fn object(variables: &[(Arc<str>, JsonText)]) -> Value {
     let pairs = variables
         .iter()
         .map(|(name, text)| (name.to_string(), json_value(text)));

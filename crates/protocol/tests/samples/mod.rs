@@ -146,6 +146,19 @@ pub fn timer() -> TimerValue {
     }
 }
 
+pub fn message_start_event_subscription() -> MessageStartEventSubscriptionValue {
+    MessageStartEventSubscriptionValue {
+        process_definition_key: key(1),
+        bpmn_process_id: "order".into(),
+        message_name: "order-placed".into(),
+        start_event: 7,
+        process_instance_key: key(2),
+        message_key: key(3),
+        correlation_key: "order-1".into(),
+        variables: variables(),
+    }
+}
+
 pub fn variable() -> VariableValue {
     VariableValue {
         name: "text".into(),

@@ -18,13 +18,7 @@ impl ElementBehavior for BoundaryEvent {
         if !element.outputs.is_empty() || error::is_error_boundary_event(element) {
             return Ok(());
         }
-        let own = cx.state.elements.get(el.key);
-        let own: Vec<_> = own
-            .into_iter()
-            .flat_map(|row| row.variables.iter())
-            .map(|variable| (variable.name.clone(), variable.value.clone()))
-            .collect();
-        variable::propagate(cx, el.flow_scope(), &own);
+        variable::propagate_own(cx, el);
         Ok(())
     }
 }

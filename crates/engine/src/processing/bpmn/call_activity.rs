@@ -7,7 +7,7 @@ use skep_protocol::Key;
 use skep_protocol::intent::ProcessInstanceIntent;
 use skep_protocol::value::{ErrorType, ProcessInstanceValue};
 
-use super::{ElementBehavior, Ending, Next, Problem, Step, Subject, events, lifecycle};
+use super::{ElementBehavior, Ending, Next, Problem, Step, Subject, lifecycle, subscriptions};
 use crate::processing::{Context, expression, variable};
 use crate::remote::Variables;
 use crate::state::{DeployedProcess, ElementState, VariableNames};
@@ -53,7 +53,7 @@ impl ElementBehavior for CallActivity {
             local.map(|v| (v.name.clone(), v.value.clone())).collect()
         };
         check_size(cx, &variables, "called process")?;
-        events::subscribe_boundary_events(cx, el)?;
+        subscriptions::subscribe_boundary_events(cx, el)?;
         lifecycle::activated(cx, el);
 
         let key = cx.new_key();

@@ -3,7 +3,7 @@
 use skep_model::{ElementKind, ThrowEvent as Definition};
 use skep_protocol::value::ErrorType;
 
-use super::{ElementBehavior, Next, Problem, Subject, container, error, events, lifecycle};
+use super::{ElementBehavior, Next, Problem, Subject, container, error, lifecycle, triggers};
 use crate::processing::{Context, expression};
 use crate::remote::Variables;
 
@@ -30,7 +30,7 @@ impl ElementBehavior for EndEvent {
         };
         lifecycle::activated(cx, el);
         // The scope that this event belongs to is interrupted, and with it this event.
-        events::interrupt(
+        triggers::interrupt(
             cx,
             &catcher.activity,
             catcher.boundary_event,

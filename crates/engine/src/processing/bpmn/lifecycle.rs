@@ -10,7 +10,7 @@ use skep_protocol::value::{Activation, ProcessInstanceValue, RuntimeInstructionV
 
 use super::container::{self, Verdict};
 use super::subject::{self, Subject};
-use super::{Ending, Next, Problem, behavior_of, events, flows, incidents, mappings};
+use super::{Ending, Next, Problem, behavior_of, flows, incidents, mappings, subscriptions};
 use crate::processing::{Context, job, variable};
 use crate::remote::Variables;
 use crate::state::ElementState;
@@ -126,6 +126,7 @@ pub(crate) fn finish(cx: &mut Context<'_>, el: &Subject, into: Option<ElementInd
         Ok(concluded) => concluded,
         Err(problem) => return incidents::raise(cx, el, problem),
     };
+    behavior_of(&el.element().kind).ending(cx, el);
     cx.event(el.key, Intent::ElementCompleted, &el.value);
     behavior_of(&el.element().kind).completed(cx, el, handed_on);
     if ends_instance(cx, el) {
@@ -158,7 +159,7 @@ fn conclude(cx: &mut Context<'_>, el: &Subject) -> Result<(Variables, Verdict), 
         mappings::apply_outputs(cx, el)?;
     }
     behavior.complete(cx, el)?;
-    events::unsubscribe(cx, el.key);
+    subscriptions::unsubscribe(cx, el.key);
     let handed_on = behavior.hand_on(cx, el)?;
     let verdict = container::child_completing(cx, el)?;
     Ok((handed_on, verdict))
@@ -203,7 +204,7 @@ pub(crate) fn terminate(cx: &mut Context<'_>, key: Key) {
         job::cancel(cx, job_key, error_caught);
     }
     if has_extra {
-        events::unsubscribe(cx, key);
+        subscriptions::unsubscribe(cx, key);
         incidents::resolve_all(cx, key);
     }
     terminate_inner(cx, &el);
@@ -234,8 +235,10 @@ pub(crate) fn terminated(cx: &mut Context<'_>, key: Key) {
     let interrupted_by = row
         .and_then(|row| row.extra.as_ref())
         .and_then(|extra| extra.interrupted_by.some());
+    let behavior = behavior_of(&el.element().kind);
+    behavior.ending(cx, &el);
     cx.event(el.key, Intent::ElementTerminated, &el.value);
-    behavior_of(&el.element().kind).terminated(cx, &el);
+    behavior.terminated(cx, &el);
     if let Some(trigger) = interrupted_by {
         cx.steps.push(Step::ActivateTriggered(trigger));
     }

@@ -9,7 +9,6 @@ pub(crate) mod call_activity;
 pub(crate) mod container;
 pub(crate) mod end_event;
 pub(crate) mod error;
-pub(crate) mod events;
 pub(crate) mod exclusive_gateway;
 mod flows;
 pub(crate) mod incidents;
@@ -23,10 +22,13 @@ pub(crate) mod pass_through;
 pub(crate) mod process;
 pub(crate) mod queue;
 pub(crate) mod service_task;
+pub(crate) mod start_event;
 pub(crate) mod start_instructions;
 pub(crate) mod step;
 pub(crate) mod sub_process;
 pub(crate) mod subject;
+pub(crate) mod subscriptions;
+pub(crate) mod triggers;
 pub(crate) mod unusable;
 
 use skep_model::{ElementIndex, ElementKind};
@@ -100,6 +102,9 @@ pub(crate) trait ElementBehavior: Sync {
         Ok(Variables::new())
     }
 
+    /// Nothing keeps the element from ending any more; its row is still there.
+    fn ending(&self, _cx: &mut Context<'_>, _el: &Subject) {}
+
     /// The element has completed and its row is gone; `el` remembers it.
     fn completed(&self, _cx: &mut Context<'_>, _el: &Subject, _handed_on: Variables) {}
 
@@ -128,9 +133,8 @@ pub(crate) fn behavior_of(kind: &ElementKind) -> &'static dyn ElementBehavior {
     match kind {
         ElementKind::Process => &process::Process,
         ElementKind::SubProcess => &sub_process::SubProcess,
-        ElementKind::StartEvent(_) | ElementKind::ManualTask | ElementKind::Task => {
-            &pass_through::PassThrough
-        }
+        ElementKind::StartEvent(_) => &start_event::StartEvent,
+        ElementKind::ManualTask | ElementKind::Task => &pass_through::PassThrough,
         ElementKind::ParallelGateway => &parallel_gateway::ParallelGateway,
         ElementKind::EndEvent(_) => &end_event::EndEvent,
         ElementKind::IntermediateCatchEvent(_) | ElementKind::ReceiveTask(_) => {

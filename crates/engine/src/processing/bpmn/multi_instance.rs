@@ -12,7 +12,7 @@ use skep_protocol::value::{Activation, ErrorType, MultiInstanceValue, Step};
 
 use super::container::{self, Container, Rest, Verdict};
 use super::{
-    ElementBehavior, Ending, Next, Problem, Subject, events, lifecycle, output_collection,
+    ElementBehavior, Ending, Next, Problem, Subject, lifecycle, output_collection, subscriptions,
 };
 use crate::processing::{Context, Named, expression, variable};
 use crate::state::{ElementState, Loop};
@@ -30,7 +30,7 @@ impl ElementBehavior for MultiInstanceBody {
         };
         let evaluated = MultiInstanceIntent::InputCollectionEvaluated;
         cx.event(el.key, evaluated, &value);
-        events::subscribe_boundary_events(cx, el)?;
+        subscriptions::subscribe_boundary_events(cx, el)?;
         lifecycle::activated(cx, el);
         if let Some(output) = &definition.output {
             let nulls = format!("[{}]", vec!["null"; count].join(","));

@@ -1,4 +1,4 @@
-//! Start events, undefined and manual tasks: nothing to wait for.
+//! Start subscriptions, undefined and manual tasks: nothing to wait for.
 
 use super::{ElementBehavior, Next, Problem, Subject, lifecycle};
 use crate::processing::Context;
@@ -7,7 +7,7 @@ pub(crate) struct PassThrough;
 
 impl ElementBehavior for PassThrough {
     fn activate(&self, cx: &mut Context<'_>, el: &Subject) -> Result<Next, Problem> {
-        super::events::subscribe_boundary_events(cx, el)?;
+        super::subscriptions::subscribe_boundary_events(cx, el)?;
         lifecycle::activated(cx, el);
         Ok(Next::Complete)
     }

@@ -7,8 +7,10 @@ use skep_protocol::value::{ErrorType, ProcessInstanceResultValue};
 use skep_protocol::{RejectionType, response::ProcessInstanceCreated};
 
 use super::container::{self, Container, Rest};
+use super::subscriptions::start;
 use super::{
     ElementBehavior, Ending, Next, Problem, Subject, call_activity, flows, lifecycle, step,
+    triggers,
 };
 use crate::processing::{Context, reject};
 use crate::remote::Variables;
@@ -18,6 +20,11 @@ pub(crate) struct Process;
 
 impl ElementBehavior for Process {
     fn activate(&self, cx: &mut Context<'_>, el: &Subject) -> Result<Next, Problem> {
+        if let Some(trigger) = triggers::beginning(cx, el.key) {
+            lifecycle::activated(cx, el);
+            step::activate_triggered(cx, trigger);
+            return Ok(Next::Wait);
+        }
         let Some(start) = el.process.graph.none_start_event() else {
             return Err(Problem::new(
                 ErrorType::CalledElementError,
@@ -40,6 +47,10 @@ impl ElementBehavior for Process {
             answer_result(cx, el);
         }
         Ok(Variables::new())
+    }
+
+    fn ending(&self, cx: &mut Context<'_>, el: &Subject) {
+        start::next_message(cx, el.key);
     }
 
     fn completed(&self, cx: &mut Context<'_>, el: &Subject, handed_on: Variables) {

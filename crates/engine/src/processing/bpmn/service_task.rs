@@ -2,7 +2,7 @@
 
 use skep_model::ElementKind;
 
-use super::{ElementBehavior, Next, Problem, Subject, events, lifecycle};
+use super::{ElementBehavior, Next, Problem, Subject, lifecycle, subscriptions};
 use crate::processing::Context;
 use crate::processing::job::create;
 
@@ -15,7 +15,7 @@ impl ElementBehavior for ServiceTask {
         };
         let (job_type, retries) =
             create::type_and_retries(cx, el, &definition.job_type, &definition.retries)?;
-        events::subscribe_boundary_events(cx, el)?;
+        subscriptions::subscribe_boundary_events(cx, el)?;
         create::create(cx, &create::value(el, job_type, retries));
         lifecycle::activated(cx, el);
         Ok(Next::Wait)

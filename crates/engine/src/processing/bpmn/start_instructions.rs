@@ -6,7 +6,7 @@ use skep_model::{ElementIndex, ElementKind, Process};
 use skep_protocol::Key;
 use skep_protocol::value::{Activation, Step};
 
-use super::{Subject, events, lifecycle};
+use super::{Subject, lifecycle, subscriptions, triggers};
 use crate::processing::Context;
 use crate::state::ElementState;
 
@@ -103,7 +103,7 @@ fn descend_into(
         }
     }
     let target = (innermost.key, target);
-    let trigger = events::triggering(cx, &innermost, target, false, Vec::new());
+    let trigger = triggers::triggering(cx, &innermost, target, false, Vec::new());
     if activated {
         cx.steps.push(Step::ActivateTriggered(trigger));
     }
@@ -117,7 +117,7 @@ fn make_scope(cx: &mut Context<'_>, outer: &Subject, element: ElementIndex) -> O
         consumed_flows: 0,
     };
     let el = lifecycle::activating(cx, &activation)?;
-    match events::subscribe_boundary_events(cx, &el) {
+    match subscriptions::subscribe_boundary_events(cx, &el) {
         Ok(()) => lifecycle::activated(cx, &el),
         Err(problem) => super::incidents::raise(cx, &el, problem),
     }

@@ -5,7 +5,7 @@ use skep_protocol::Key;
 use skep_protocol::value::{Activation, ErrorType, Step};
 
 use super::queue::MAX_WAITING;
-use super::{Problem, Subject, events, incidents, lifecycle, multi_instance};
+use super::{Problem, Subject, incidents, lifecycle, multi_instance, triggers};
 use crate::processing::Context;
 use crate::processing::message::message_side;
 
@@ -55,7 +55,7 @@ fn one(cx: &mut Context<'_>, step: Step, chain: u32) {
 
 /// Activates what a trigger is for.
 pub(crate) fn activate_triggered(cx: &mut Context<'_>, trigger: Key) {
-    if let Some((el, variables)) = events::activating_triggered(cx, trigger) {
+    if let Some((el, variables)) = triggers::activating_triggered(cx, trigger) {
         lifecycle::activate(cx, &el);
         lifecycle::accept(cx, &el, &variables);
     }
@@ -70,7 +70,7 @@ fn put_off(cx: &mut Context<'_>, step: Step) {
     let el = match step {
         Step::Activate(activation) => lifecycle::activating(cx, &activation),
         Step::ActivateTriggered(key) => {
-            events::activating_triggered(cx, key).map(|(el, variables)| {
+            triggers::activating_triggered(cx, key).map(|(el, variables)| {
                 lifecycle::accept(cx, &el, &variables);
                 el
             })

@@ -4,8 +4,8 @@ use skep_protocol::value::ErrorType;
 
 use super::container::{self, Container, Rest};
 use super::{
-    ElementBehavior, Ending, Next, Problem, Subject, events, flows, lifecycle, start_instructions,
-    step,
+    ElementBehavior, Ending, Next, Problem, Subject, flows, lifecycle, start_instructions, step,
+    subscriptions,
 };
 use crate::processing::Context;
 
@@ -20,7 +20,7 @@ impl ElementBehavior for SubProcess {
                 "The sub-process has no none start event.",
             )
         })?;
-        events::subscribe_boundary_events(cx, el)?;
+        subscriptions::subscribe_boundary_events(cx, el)?;
         lifecycle::activated(cx, el);
         // Start instructions that wait for this scope take the place of its start event.
         if !start_instructions::go_on(cx, el.key) {

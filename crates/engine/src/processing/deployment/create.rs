@@ -6,12 +6,14 @@ use bytes::Bytes;
 use sha2::{Digest, Sha256};
 use skep_model::{Invalid, Options, deployment};
 use skep_protocol::command::{Deploy, Resource};
+use skep_protocol::findings::Finding;
 use skep_protocol::intent::{DeploymentIntent, ProcessIntent};
 use skep_protocol::response::{Deployed, DeployedProcess};
-use skep_protocol::value::{DeploymentValue, ProcessMetadata, ProcessValue};
+use skep_protocol::value::{DeploymentValue, ProcessMetadata, ProcessValue, TimerValue};
 use skep_protocol::{Key, Rejection, RejectionType, Response};
 
 use super::distribution;
+use crate::processing::bpmn::subscriptions::{start, timer};
 use crate::processing::{Context, Outcome, reject};
 use crate::remote::Distributed;
 
@@ -20,14 +22,25 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &Deploy) -> Outcome {
     let deployment_key = cx.next_key();
     let (processes, created) = plan(cx, &parsed, deployment_key);
     check_size(cx, &created)?;
+    let timers = start_timers(cx, &parsed, &created)?;
+    let replaced = replaced_by(cx, &created);
     for value in &created {
         cx.event(value.process_definition_key, ProcessIntent::Created, value);
+    }
+    for (replaced, timers) in replaced.iter().zip(&timers) {
+        if let Some(replaced) = replaced {
+            start::close_timers(cx, *replaced);
+        }
+        for timer in timers {
+            timer::open(cx, timer);
+        }
     }
     let deployment = DeploymentValue {
         deployment_key,
         processes,
     };
     cx.event(deployment_key, DeploymentIntent::Created, &deployment);
+    replace_start_subscriptions(cx, &replaced, &created);
     let answer = Response::Deployed(Deployed {
         deployment_key,
         processes: deployment
@@ -83,8 +96,75 @@ fn check_size(cx: &Context<'_>, created: &[ProcessValue]) -> Result<(), Rejectio
     ))
 }
 
+/// The timers of the start events of each new process. Expressions are evaluated now.
+fn start_timers(
+    cx: &mut Context<'_>,
+    parsed: &[Parsed<'_>],
+    created: &[ProcessValue],
+) -> Result<Vec<Vec<TimerValue>>, Rejection> {
+    let (mut timers, mut invalid) = (Vec::new(), Vec::new());
+    let graphs = parsed.iter().flat_map(|(resource, model)| {
+        let graphs = model.processes.iter();
+        graphs.map(move |graph| (&resource.name, graph))
+    });
+    // Either all processes are new, or none is.
+    for (value, (resource_name, graph)) in created.iter().zip(graphs) {
+        match start::timers(cx, graph, value.process_definition_key) {
+            Ok(of_process) => timers.push(of_process),
+            Err((element, problem)) => {
+                let element = graph.element(element);
+                let finding = Finding {
+                    process_id: Some(graph.id.to_string()),
+                    element_id: Some(element.id.to_string()),
+                    element_type: Some("startEvent".to_string()),
+                    message: format!(
+                        "{} A timer start event of a process is evaluated at deployment, where there are no variables.",
+                        problem.message
+                    ),
+                    line: None,
+                };
+                invalid.push(Invalid {
+                    resource_name: resource_name.clone(),
+                    findings: vec![finding],
+                    further: 0,
+                });
+            }
+        }
+    }
+    match invalid.is_empty() {
+        true => Ok(timers),
+        false => Err(Rejection::of_deployment("CREATE", invalid)),
+    }
+}
+
+/// For each new process the version that was the latest before it.
+fn replaced_by(cx: &Context<'_>, created: &[ProcessValue]) -> Vec<Option<Key>> {
+    let latest = |value: &ProcessValue| {
+        let latest = cx.state.processes.latest(&value.bpmn_process_id);
+        latest.map(|process| process.key)
+    };
+    created.iter().map(latest).collect()
+}
+
+/// What each partition has subscriptions for is that of the latest versions.
+fn replace_start_subscriptions(
+    cx: &mut Context<'_>,
+    replaced: &[Option<Key>],
+    created: &[ProcessValue],
+) {
+    for (replaced, value) in replaced.iter().zip(created) {
+        if let Some(replaced) = replaced {
+            start::close_subscriptions(cx, *replaced);
+        }
+        if let Some(process) = cx.process(value.process_definition_key) {
+            start::open_subscriptions(cx, &process);
+        }
+    }
+}
+
 /// DEPLOYMENT DISTRIBUTE: what another partition has deployed.
 pub(crate) fn distributed(cx: &mut Context<'_>, deployment_key: Key, processes: &[ProcessValue]) {
+    let replaced = replaced_by(cx, processes);
     for value in processes {
         cx.event(value.process_definition_key, ProcessIntent::Created, value);
     }
@@ -93,6 +173,7 @@ pub(crate) fn distributed(cx: &mut Context<'_>, deployment_key: Key, processes: 
         processes: Vec::new(),
     };
     cx.event(deployment_key, DeploymentIntent::Distributed, &value);
+    replace_start_subscriptions(cx, &replaced, processes);
 }
 
 type Parsed<'a> = (&'a Resource, skep_model::Resource);

@@ -6,7 +6,7 @@ use skep_protocol::intent::JobIntent;
 use skep_protocol::value::{ErrorType, JobValue, NO_CATCH_EVENT};
 
 use super::{finishable, value_of};
-use crate::processing::bpmn::{Problem, Subject, error, events, incidents};
+use crate::processing::bpmn::{Problem, Subject, error, incidents, triggers};
 use crate::processing::{Context, Outcome};
 
 pub(crate) fn process(cx: &mut Context<'_>, command: &ThrowError) -> Outcome {
@@ -31,7 +31,7 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &ThrowError) -> Outcome {
     match catcher {
         Some(catcher) => {
             let (activity, boundary_event) = (&catcher.activity, catcher.boundary_event);
-            events::interrupt(cx, activity, boundary_event, value.variables);
+            triggers::interrupt(cx, activity, boundary_event, value.variables);
         }
         None => {
             let Some(el) = Subject::load(cx, element) else {

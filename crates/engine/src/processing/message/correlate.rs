@@ -16,12 +16,7 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &CorrelateMessage) -> Outco
         correlation_key,
         variables,
     } = command;
-    if cx
-        .state
-        .message_subscriptions
-        .takers(name, correlation_key)
-        .is_empty()
-    {
+    if !can_be_taken(cx, name, correlation_key) {
         return Err(not_found(name, correlation_key));
     }
     let key = cx.next_key();
@@ -29,32 +24,35 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &CorrelateMessage) -> Outco
         name: name.clone(),
         correlation_key: correlation_key.clone(),
         time_to_live: -1,
-        deadline: cx.now,
+        deadline: -1,
         message_id: Arc::default(),
         variables: variables.entries().to_vec(),
     };
     cx.event(key, MessageIntent::Published, &value);
-    let progress = message_side::correlate_to_waiting(cx, key);
-    let correlation = MessageCorrelationValue {
-        name: name.clone(),
-        correlation_key: correlation_key.clone(),
-        message_key: key,
-        process_instance_key: Key::NONE,
-        variables: value.variables.clone(),
-    };
-    if progress == (Progress::Done { taken: 0 }) {
-        cx.event(key, MessageCorrelationIntent::NotCorrelated, &correlation);
-        cx.event(key, MessageIntent::Expired, &value);
-        return Err(not_found(name, correlation_key));
-    }
+    let correlation = value_of(key, &value, Key::NONE);
     cx.event(key, MessageCorrelationIntent::Correlating, &correlation);
     if let Some(request) = cx.request {
         cx.volatile.awaiting_correlation.insert(key, request);
     }
-    if progress != Progress::GoesOn {
+    if message_side::correlate_to_waiting(cx, key) != Progress::GoesOn {
         message_side::end_unbuffered(cx, key);
     }
     Ok(None)
+}
+
+/// An instance waits for the message, or a start event that no instance with this correlation key keeps from starting another.
+fn can_be_taken(cx: &mut Context<'_>, name: &Arc<str>, correlation_key: &Arc<str>) -> bool {
+    let waiting = &cx.state.message_subscriptions;
+    if waiting.is_awaited(name, correlation_key) {
+        return true;
+    }
+    let starts = &mut cx.state.message_starts;
+    starts.named(name).into_iter().any(|start| {
+        let process = starts.get(start).map(|row| row.bpmn_process_id.clone());
+        process.is_some_and(|process| {
+            correlation_key.is_empty() || !starts.is_running(&process, correlation_key)
+        })
+    })
 }
 
 fn not_found(name: &str, correlation_key: &str) -> skep_protocol::Rejection {
@@ -68,20 +66,33 @@ fn not_found(name: &str, correlation_key: &str) -> skep_protocol::Rejection {
     )
 }
 
-/// The instance took the message: the first one is the client's answer.
+/// An instance took the message, or begins with it: the first one is the client's answer.
 pub(crate) fn answer(
+    cx: &mut Context<'_>,
+    message_key: Key,
+    message: &MessageValue,
+    process_instance_key: Key,
+) {
+    if let Some(request) = cx.volatile.awaiting_correlation.remove(&message_key) {
+        let value = value_of(message_key, message, process_instance_key);
+        cx.event(message_key, MessageCorrelationIntent::Correlated, &value);
+        let answer = Response::MessageCorrelated {
+            message_key,
+            process_instance_key,
+        };
+        cx.respond(request, Ok(answer));
+    }
+}
+
+/// The instance of this subscription took the message.
+pub(crate) fn answer_taken(
     cx: &mut Context<'_>,
     message_key: Key,
     subscription: &MessageSubscriptionValue,
 ) {
-    if let Some(request) = cx.volatile.awaiting_correlation.remove(&message_key) {
-        let value = value_of(subscription, message_key);
-        cx.event(message_key, MessageCorrelationIntent::Correlated, &value);
-        let answer = Response::MessageCorrelated {
-            message_key,
-            process_instance_key: subscription.process_instance_key,
-        };
-        cx.respond(request, Ok(answer));
+    if cx.volatile.awaiting_correlation.contains_key(&message_key) {
+        let message = message_of(subscription);
+        answer(cx, message_key, &message, subscription.process_instance_key);
     }
 }
 
@@ -92,22 +103,35 @@ pub(crate) fn answer_none(
     subscription: &MessageSubscriptionValue,
 ) {
     if let Some(request) = cx.volatile.awaiting_correlation.remove(&message_key) {
-        let value = MessageCorrelationValue {
-            process_instance_key: Key::NONE,
-            ..value_of(subscription, message_key)
-        };
+        let value = value_of(message_key, &message_of(subscription), Key::NONE);
         cx.event(message_key, MessageCorrelationIntent::NotCorrelated, &value);
         let refusal = not_found(&subscription.message_name, &subscription.correlation_key);
         cx.respond(request, Err(refusal));
     }
 }
 
-fn value_of(subscription: &MessageSubscriptionValue, message_key: Key) -> MessageCorrelationValue {
-    MessageCorrelationValue {
+/// The message that is on its way to a subscription; it may have expired since.
+fn message_of(subscription: &MessageSubscriptionValue) -> MessageValue {
+    MessageValue {
         name: subscription.message_name.clone(),
         correlation_key: subscription.correlation_key.clone(),
-        message_key,
-        process_instance_key: subscription.process_instance_key,
+        time_to_live: -1,
+        deadline: -1,
+        message_id: Arc::default(),
         variables: subscription.variables.clone(),
+    }
+}
+
+fn value_of(
+    message_key: Key,
+    message: &MessageValue,
+    process_instance_key: Key,
+) -> MessageCorrelationValue {
+    MessageCorrelationValue {
+        name: message.name.clone(),
+        correlation_key: message.correlation_key.clone(),
+        message_key,
+        process_instance_key,
+        variables: message.variables.clone(),
     }
 }

@@ -9,10 +9,11 @@ use skep_protocol::value::{MessageSubscriptionValue, Step};
 
 use super::correlate;
 use crate::processing::Context;
+use crate::processing::bpmn::subscriptions::start;
 use crate::remote::{CorrelateSubscription, RemoteCommand, Variables};
 
-/// Gives a message to waiting subscriptions: one instance of each process at most. Those that do not fit into this turn
-/// follow in a later one. A message that is not buffered ends with the last of them.
+/// Gives a message to waiting subscriptions, one instance of each process at most, and to start events. Those that do not fit
+/// into this turn follow in a later one. A message that is not buffered ends with the last of them.
 pub(crate) fn correlate_to_waiting(cx: &mut Context<'_>, message_key: Key) -> Progress {
     let Some(message) = cx.state.messages.get(message_key) else {
         return Progress::Done { taken: 0 };
@@ -26,7 +27,7 @@ pub(crate) fn correlate_to_waiting(cx: &mut Context<'_>, message_key: Key) -> Pr
     let mut taken = 0;
     for key in takers {
         let subscription = cx.state.message_subscriptions.get(key);
-        let Some(subscription) = subscription.map(|s| s.value.clone()) else {
+        let Some(subscription) = subscription.map(|s| s.value()) else {
             continue;
         };
         if had.contains(&subscription.bpmn_process_id) {
@@ -38,6 +39,16 @@ pub(crate) fn correlate_to_waiting(cx: &mut Context<'_>, message_key: Key) -> Pr
         }
         taken += 1;
         start_correlation(cx, key, subscription, message_key, value.variables.clone());
+    }
+    for start in cx.state.message_starts.named(&value.name) {
+        if taken > 0 && cx.is_spent() {
+            cx.steps.push(Step::CorrelateMessage(message_key));
+            return Progress::GoesOn;
+        }
+        if let Some(instance) = start::by_message(cx, start, message_key) {
+            taken += 1;
+            correlate::answer(cx, message_key, &value, instance);
+        }
     }
     Progress::Done { taken }
 }
@@ -101,10 +112,10 @@ fn correlate_buffered(cx: &mut Context<'_>, key: Key) {
     let Some(subscription) = cx.state.message_subscriptions.get(key) else {
         return;
     };
-    if subscription.correlating {
+    if subscription.under_way.is_some() {
         return;
     }
-    let value = subscription.value.clone();
+    let value = subscription.value();
     let waiting = cx
         .state
         .messages
@@ -164,7 +175,7 @@ pub(crate) fn correlated(
         return;
     };
     cx.event(key, Intent::Correlated, &value);
-    correlate::answer(cx, message_key, &value);
+    correlate::answer_taken(cx, message_key, &value);
     if value.interrupting {
         answer_closed(cx, &value);
     } else {
@@ -196,11 +207,7 @@ pub(crate) fn rejected(
     answer_closed(cx, &value);
     let next = cx.state.message_subscriptions.another_taker(&value);
     if let Some(next) = next
-        && let Some(other) = cx
-            .state
-            .message_subscriptions
-            .get(next)
-            .map(|s| s.value.clone())
+        && let Some(other) = cx.state.message_subscriptions.get(next).map(|s| s.value())
     {
         start_correlation(cx, next, other, message_key, value.variables);
         return;
@@ -222,7 +229,8 @@ fn correlating(
         .message_subscriptions
         .of_element(element_instance_key, message_name)?;
     let row = cx.state.message_subscriptions.get(key)?;
-    (row.correlating && row.value.message_key == message_key).then(|| (key, row.value.clone()))
+    let under_way = row.under_way.as_ref()?;
+    (under_way.message_key == message_key).then(|| (key, row.value()))
 }
 
 /// MESSAGE_SUBSCRIPTION DELETE. While a message is on its way to the instance, the instance's answer to that message comes
@@ -238,11 +246,7 @@ pub(crate) fn close(
         .message_subscriptions
         .of_element(element_instance_key, message_name);
     if let Some(key) = key
-        && let Some(value) = cx
-            .state
-            .message_subscriptions
-            .get(key)
-            .map(|s| s.value.clone())
+        && let Some(value) = cx.state.message_subscriptions.get(key).map(|s| s.value())
     {
         if value.message_key.some().is_some() {
             return;
@@ -274,7 +278,7 @@ pub(crate) fn retry(cx: &mut Context<'_>, limit: usize) -> usize {
             .state
             .message_subscriptions
             .get(*key)
-            .map(|row| row.value.clone())
+            .map(|row| row.value())
             && cx.begin_work_of(value.process_instance_key)
         {
             send_correlate(cx, &value);

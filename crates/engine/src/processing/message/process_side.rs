@@ -7,7 +7,8 @@ use skep_protocol::Key;
 use skep_protocol::intent::ProcessMessageSubscriptionIntent as Intent;
 
 use crate::processing::Context;
-use crate::processing::bpmn::{Subject, events};
+use crate::processing::bpmn::subscriptions::message;
+use crate::processing::bpmn::{Subject, triggers};
 use crate::remote::{CorrelateSubscription, RemoteCommand};
 use crate::state::subscriptions::SubscriptionState;
 
@@ -23,7 +24,7 @@ pub(crate) fn opened(cx: &mut Context<'_>, element_instance_key: Key, message_na
     if let Some(row) = cx.state.process_subscriptions.get(key)
         && row.state == SubscriptionState::Opening
     {
-        let value = row.value.clone();
+        let value = row.value();
         cx.event(key, Intent::Created, &value);
     }
 }
@@ -35,7 +36,7 @@ pub(crate) fn correlate(cx: &mut Context<'_>, command: &CorrelateSubscription) {
         .process_subscriptions
         .of_element(command.element_instance_key, &command.message_name);
     let row = key.and_then(|key| cx.state.process_subscriptions.get(key));
-    let row = row.map(|row| (row.state, row.last_message, row.value.clone()));
+    let row = row.map(|row| (row.state, row.last_message, row.value()));
     let (Some(key), Some((subscription_state, last_message, mut value))) = (key, row) else {
         reject(cx, command);
         return;
@@ -44,7 +45,7 @@ pub(crate) fn correlate(cx: &mut Context<'_>, command: &CorrelateSubscription) {
         acknowledge(cx, command);
         return;
     }
-    let waits = events::can_trigger(cx, command.element_instance_key, value.element)
+    let waits = triggers::can_trigger(cx, command.element_instance_key, value.element)
         && subscription_state != SubscriptionState::Closing;
     let Some(el) = Subject::load(cx, command.element_instance_key).filter(|_| waits) else {
         reject(cx, command);
@@ -54,7 +55,7 @@ pub(crate) fn correlate(cx: &mut Context<'_>, command: &CorrelateSubscription) {
     value.variables.clone_from(&command.variables);
     let target = ElementIndex(value.element);
     cx.event(key, Intent::Correlated, &value);
-    events::trigger(cx, &el, target, command.variables.clone());
+    triggers::trigger(cx, &el, target, command.variables.clone());
     acknowledge(cx, command);
 }
 
@@ -89,7 +90,7 @@ pub(crate) fn closed(cx: &mut Context<'_>, element_instance_key: Key, message_na
     if let Some(row) = cx.state.process_subscriptions.get(key)
         && row.state == SubscriptionState::Closing
     {
-        let value = row.value.clone();
+        let value = row.value();
         cx.event(key, Intent::Deleted, &value);
     }
 }
@@ -111,13 +112,13 @@ pub(crate) fn retry(cx: &mut Context<'_>, limit: usize) -> usize {
         let Some(row) = cx.state.process_subscriptions.get(*key) else {
             continue;
         };
-        let (state, value) = (row.state, row.value.clone());
+        let (state, value) = (row.state, row.value());
         if !cx.begin_work_of(value.process_instance_key) {
             continue;
         }
         match state {
-            SubscriptionState::Opening => events::send_open(cx, &value),
-            SubscriptionState::Closing => events::send_close(cx, &value),
+            SubscriptionState::Opening => message::send_open(cx, &value),
+            SubscriptionState::Closing => message::send_close(cx, &value),
             SubscriptionState::Opened => {}
         }
     }

@@ -1,0 +1,178 @@
+//! Start events of definitions: only the latest version of a process waits for them.
+//!
+//! Timers are on the partition that takes deployments. Message start events are on every partition, and an instance that a
+//! message starts lives where the message is, which also knows the instances that were started before.
+
+use std::sync::Arc;
+
+use skep_model::{CatchEvent, ElementIndex, ElementKind, Process};
+use skep_protocol::Key;
+use skep_protocol::intent::{MessageStartEventSubscriptionIntent, ProcessEventIntent, TimerIntent};
+use skep_protocol::value::{
+    MessageStartEventSubscriptionValue, ProcessEventValue, Step, TimerValue,
+};
+
+use super::{Owner, timer};
+use crate::processing::Context;
+use crate::processing::bpmn::Problem;
+use crate::remote::Variables;
+use crate::state::DeployedProcess;
+
+/// The triggered start events of the process itself.
+fn start_events(graph: &Process) -> impl Iterator<Item = (ElementIndex, &CatchEvent)> {
+    let elements = graph.elements.iter().enumerate();
+    elements.filter_map(|(index, element)| match &element.kind {
+        ElementKind::StartEvent(start) if element.parent == ElementIndex::PROCESS => {
+            Some((ElementIndex(index as u32), start.event.as_ref()?))
+        }
+        _ => None,
+    })
+}
+
+/// When the timers of the start events are due. The expressions see no variables.
+pub(crate) fn timers(
+    cx: &mut Context<'_>,
+    graph: &Process,
+    process_definition_key: Key,
+) -> Result<Vec<TimerValue>, (ElementIndex, Problem)> {
+    let owner = Owner::definition(process_definition_key);
+    let mut timers = Vec::new();
+    for (target, event) in start_events(graph) {
+        if let CatchEvent::Timer(definition) = event {
+            let timer = timer::evaluate(cx, owner, target, definition);
+            timers.push(timer.map_err(|problem| (target, problem))?);
+        }
+    }
+    Ok(timers)
+}
+
+/// The definition is not the latest version of its process any more.
+pub(crate) fn close_timers(cx: &mut Context<'_>, definition: Key) {
+    for key in cx.state.timers.of_definition(definition) {
+        timer::close(cx, key);
+    }
+}
+
+/// The definition is the latest version of its process now: it is started by what happens on this partition.
+pub(crate) fn open_subscriptions(cx: &mut Context<'_>, process: &DeployedProcess) {
+    for (target, event) in start_events(&process.graph) {
+        if let CatchEvent::MessageStart(message_name) = event {
+            let value = MessageStartEventSubscriptionValue {
+                process_definition_key: process.key,
+                bpmn_process_id: process.bpmn_process_id.clone(),
+                message_name: message_name.clone(),
+                start_event: target.0,
+                process_instance_key: Key::NONE,
+                message_key: Key::NONE,
+                correlation_key: Arc::default(),
+                variables: Vec::new(),
+            };
+            let key = cx.next_key();
+            cx.event(key, MessageStartEventSubscriptionIntent::Created, &value);
+        }
+    }
+}
+
+/// The definition is not the latest version of its process any more.
+pub(crate) fn close_subscriptions(cx: &mut Context<'_>, definition: Key) {
+    for key in cx.state.message_starts.of_definition(definition) {
+        if let Some(value) = cx.state.message_starts.get(key).map(|row| row.value()) {
+            cx.event(key, MessageStartEventSubscriptionIntent::Deleted, &value);
+        }
+    }
+}
+
+/// The timer of a start event has fired: an instance begins when its turn comes.
+pub(crate) fn by_timer(cx: &mut Context<'_>, key: Key, mut timer: TimerValue) {
+    timer.process_instance_key = cx.new_key();
+    cx.event(key, TimerIntent::Triggered, &timer);
+    let target = ElementIndex(timer.target_element);
+    let next = timer::next_of_cycle(cx, &timer);
+    let instance = timer.process_instance_key;
+    begin_later(
+        cx,
+        (timer.process_definition_key, target),
+        instance,
+        Vec::new(),
+    );
+    if let Some(next) = next {
+        timer::open(cx, &next);
+    }
+}
+
+/// A message starts an instance, unless one that was started with the same correlation key lives. Returns its key.
+pub(crate) fn by_message(cx: &mut Context<'_>, start: Key, message_key: Key) -> Option<Key> {
+    let mut value = cx.state.message_starts.get(start)?.value();
+    let message = cx.state.messages.get(message_key)?;
+    let taken = message.correlated.contains(&value.bpmn_process_id);
+    value.correlation_key = message.value.correlation_key.clone();
+    value.variables = message.value.variables.clone();
+    let key = &value.correlation_key;
+    let runs = !key.is_empty() && {
+        let starts = &cx.state.message_starts;
+        starts.is_running(&value.bpmn_process_id, key)
+    };
+    if taken || runs {
+        return None;
+    }
+    let instance = cx.new_key();
+    value.process_instance_key = instance;
+    value.message_key = message_key;
+    cx.event(
+        start,
+        MessageStartEventSubscriptionIntent::Correlated,
+        &value,
+    );
+    let target = ElementIndex(value.start_event);
+    let definition = value.process_definition_key;
+    begin_later(cx, (definition, target), instance, value.variables);
+    Some(instance)
+}
+
+/// An instance is about to end. If a message has started it, the oldest of those that wait for its end starts the next one.
+pub(crate) fn next_message(cx: &mut Context<'_>, instance: Key) {
+    let Some(started) = cx.state.message_starts.started_by(instance) else {
+        return;
+    };
+    let mut next: Option<Key> = None;
+    for start in cx.state.message_starts.of_process(&started.bpmn_process_id) {
+        let Some(name) = cx.state.message_starts.get(start) else {
+            continue;
+        };
+        let name = name.message_name.clone();
+        for message in cx.state.messages.waiting(&name, &started.correlation_key) {
+            let waits = cx.state.messages.get(message).is_some_and(|row| {
+                let new = !row.correlated.contains(&started.bpmn_process_id);
+                new && row.value.deadline > cx.now
+            });
+            if waits {
+                next = Some(next.map_or(message, |other| other.min(message)));
+                break;
+            }
+        }
+    }
+    if let Some(message) = next {
+        cx.steps.push(Step::CorrelateMessage(message));
+    }
+}
+
+/// Remembers that an instance of the definition begins at this start event.
+pub(crate) fn begin_later(
+    cx: &mut Context<'_>,
+    (process_definition_key, target): (Key, ElementIndex),
+    process_instance_key: Key,
+    variables: Variables,
+) {
+    let value = ProcessEventValue {
+        scope_key: process_definition_key,
+        flow_scope_key: process_instance_key,
+        interrupting: false,
+        process_instance_key,
+        process_definition_key,
+        target_element: target.0,
+        variables,
+    };
+    let key = cx.next_key();
+    cx.event(key, ProcessEventIntent::Triggering, &value);
+    cx.steps.push(Step::ActivateTriggered(key));
+}

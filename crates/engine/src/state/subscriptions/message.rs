@@ -1,0 +1,248 @@
+//! The message side of subscriptions: which instances wait for a message on this partition.
+
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Bound;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use skep_protocol::Key;
+use skep_protocol::value::MessageSubscriptionValue;
+
+use crate::remote::Variables;
+use crate::state::table::{Row, StoreError, Table, Tables, weight_of};
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MessageSubscription {
+    pub process_instance_key: Key,
+    pub element_instance_key: Key,
+    pub process_definition_key: Key,
+    pub bpmn_process_id: Arc<str>,
+    pub message_name: Arc<str>,
+    pub correlation_key: Arc<str>,
+    pub interrupting: bool,
+    /// A message is on its way to the instance. It is kept, so that it can be sent again after it has expired.
+    pub under_way: Option<UnderWay>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct UnderWay {
+    pub message_key: Key,
+    pub variables: Variables,
+}
+
+impl MessageSubscription {
+    fn of(value: &MessageSubscriptionValue) -> MessageSubscription {
+        MessageSubscription {
+            process_instance_key: value.process_instance_key,
+            element_instance_key: value.element_instance_key,
+            process_definition_key: value.process_definition_key,
+            bpmn_process_id: value.bpmn_process_id.clone(),
+            message_name: value.message_name.clone(),
+            correlation_key: value.correlation_key.clone(),
+            interrupting: value.interrupting,
+            under_way: None,
+        }
+    }
+
+    /// What its records say, with the message that is on its way.
+    pub fn value(&self) -> MessageSubscriptionValue {
+        let under_way = self.under_way.as_ref();
+        MessageSubscriptionValue {
+            process_instance_key: self.process_instance_key,
+            element_instance_key: self.element_instance_key,
+            process_definition_key: self.process_definition_key,
+            bpmn_process_id: self.bpmn_process_id.clone(),
+            message_name: self.message_name.clone(),
+            correlation_key: self.correlation_key.clone(),
+            interrupting: self.interrupting,
+            message_key: under_way.map_or(Key::NONE, |message| message.message_key),
+            variables: under_way.map_or_else(Vec::new, |message| message.variables.clone()),
+        }
+    }
+
+    fn name_and_key(&self) -> (Arc<str>, Arc<str>) {
+        (self.message_name.clone(), self.correlation_key.clone())
+    }
+}
+
+impl Row for MessageSubscription {
+    const TABLE: u8 = 7;
+
+    fn weight(&self) -> usize {
+        let texts = [
+            &self.bpmn_process_id,
+            &self.message_name,
+            &self.correlation_key,
+        ];
+        let under_way = self.under_way.as_ref();
+        size_of::<Self>()
+            + texts.iter().map(|text| text.len()).sum::<usize>()
+            + under_way.map_or(0, |message| weight_of(&message.variables))
+    }
+}
+
+/// Subscriptions by process id, oldest first.
+type ByProcess = BTreeMap<Arc<str>, BTreeSet<Key>>;
+
+pub struct MessageSubscriptions {
+    pub table: Table<MessageSubscription>,
+    /// By message name and correlation key: those of each process that wait, and have no message on its way to them.
+    waiting: HashMap<(Arc<str>, Arc<str>), ByProcess>,
+    by_element: HashMap<(Key, Arc<str>), Key>,
+    correlating: BTreeSet<Key>,
+    /// Subscriptions that each message is on its way to.
+    under_way: HashMap<Key, usize>,
+}
+
+impl MessageSubscriptions {
+    pub fn open(tables: &Arc<Tables>) -> Result<Self, StoreError> {
+        let mut subscriptions = MessageSubscriptions {
+            table: Table::open(tables)?,
+            waiting: HashMap::new(),
+            by_element: HashMap::new(),
+            correlating: BTreeSet::new(),
+            under_way: HashMap::new(),
+        };
+        tables.scan::<MessageSubscription>(&mut |key, row| {
+            if let Ok(key) = <[u8; 8]>::try_from(key) {
+                subscriptions.index(Key(i64::from_be_bytes(key)), &row);
+            }
+        })?;
+        Ok(subscriptions)
+    }
+
+    fn index(&mut self, key: Key, row: &MessageSubscription) {
+        let element = (row.element_instance_key, row.message_name.clone());
+        self.by_element.insert(element, key);
+        match &row.under_way {
+            Some(message) => self.sent(key, message.message_key),
+            None => self.waits(key, row.name_and_key(), &row.bpmn_process_id),
+        }
+    }
+
+    fn sent(&mut self, key: Key, message_key: Key) {
+        self.correlating.insert(key);
+        *self.under_way.entry(message_key).or_default() += 1;
+    }
+
+    fn answered(&mut self, key: Key, message_key: Key) {
+        self.correlating.remove(&key);
+        if let Entry::Occupied(mut count) = self.under_way.entry(message_key) {
+            *count.get_mut() -= 1;
+            if *count.get() == 0 {
+                count.remove();
+            }
+        }
+    }
+
+    fn waits(&mut self, key: Key, name: (Arc<str>, Arc<str>), bpmn_process_id: &Arc<str>) {
+        let processes = self.waiting.entry(name).or_default();
+        let keys = processes.entry(bpmn_process_id.clone()).or_default();
+        keys.insert(key);
+    }
+
+    fn waits_no_more(&mut self, key: Key, name: (Arc<str>, Arc<str>), bpmn_process_id: &Arc<str>) {
+        let Some(processes) = self.waiting.get_mut(&name) else {
+            return;
+        };
+        if let Some(keys) = processes.get_mut(bpmn_process_id) {
+            keys.remove(&key);
+            if keys.is_empty() {
+                processes.remove(bpmn_process_id);
+            }
+        }
+        if processes.is_empty() {
+            self.waiting.remove(&name);
+        }
+    }
+
+    fn unindex_state(&mut self, key: Key, row: &MessageSubscription) {
+        match &row.under_way {
+            Some(message) => self.answered(key, message.message_key),
+            None => self.waits_no_more(key, row.name_and_key(), &row.bpmn_process_id),
+        }
+    }
+
+    pub fn insert(&mut self, key: Key, value: &MessageSubscriptionValue) {
+        let row = MessageSubscription::of(value);
+        self.index(key, &row);
+        self.table.insert(key, row);
+    }
+
+    pub fn remove(&mut self, key: Key) {
+        let Some(row) = self.table.remove(key) else {
+            return;
+        };
+        self.unindex_state(key, &row);
+        self.by_element
+            .remove(&(row.element_instance_key, row.message_name));
+    }
+
+    /// A message is on its way to the instance; `None`: the correlation has ended, the subscription waits again.
+    pub fn set_under_way(&mut self, key: Key, message: Option<UnderWay>) {
+        let Some(row) = self.table.get_mut(key) else {
+            return;
+        };
+        let weight = message.as_ref().map_or(0, |m| weight_of(&m.variables));
+        let after = message.as_ref().map(|m| m.message_key);
+        let before = std::mem::replace(&mut row.under_way, message);
+        let (name, process) = (row.name_and_key(), row.bpmn_process_id.clone());
+        self.table.add_weight(weight);
+        match before {
+            Some(before) => self.answered(key, before.message_key),
+            None => self.waits_no_more(key, name.clone(), &process),
+        }
+        match after {
+            Some(message_key) => self.sent(key, message_key),
+            None => self.waits(key, name, &process),
+        }
+    }
+
+    pub fn get(&mut self, key: Key) -> Option<&MessageSubscription> {
+        self.table.get(key)
+    }
+
+    pub fn of_element(&self, element_instance_key: Key, message_name: &Arc<str>) -> Option<Key> {
+        self.by_element
+            .get(&(element_instance_key, message_name.clone()))
+            .copied()
+    }
+
+    /// The oldest waiting subscription of each process for a message, oldest first.
+    pub fn takers(&self, name: &Arc<str>, correlation_key: &Arc<str>) -> Vec<Key> {
+        let processes = self.waiting.get(&(name.clone(), correlation_key.clone()));
+        let first = |keys: &BTreeSet<Key>| keys.first().copied();
+        let mut takers: Vec<Key> = processes
+            .into_iter()
+            .flat_map(BTreeMap::values)
+            .filter_map(first)
+            .collect();
+        takers.sort_unstable();
+        takers
+    }
+
+    /// Some subscription waits for the message.
+    pub fn is_awaited(&self, name: &Arc<str>, correlation_key: &Arc<str>) -> bool {
+        let name = (name.clone(), correlation_key.clone());
+        self.waiting.contains_key(&name)
+    }
+
+    /// The oldest subscription of this process that waits for the same message as `like`.
+    pub fn another_taker(&self, like: &MessageSubscriptionValue) -> Option<Key> {
+        let name = (like.message_name.clone(), like.correlation_key.clone());
+        let keys = self.waiting.get(&name)?.get(&like.bpmn_process_id)?;
+        keys.first().copied()
+    }
+
+    /// The message is on its way to some subscription.
+    pub fn is_under_way(&self, message_key: Key) -> bool {
+        self.under_way.contains_key(&message_key)
+    }
+
+    /// Correlations whose answer has not come yet, with keys after this one.
+    pub fn pending_after(&self, key: Key) -> impl Iterator<Item = Key> + '_ {
+        let rest = (Bound::Excluded(key), Bound::Unbounded);
+        self.correlating.range(rest).copied()
+    }
+}

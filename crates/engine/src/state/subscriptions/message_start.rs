@@ -1,0 +1,195 @@
+//! Message start events: which definitions a message starts, and which instances were started by one.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use skep_protocol::Key;
+use skep_protocol::value::MessageStartEventSubscriptionValue;
+
+use crate::state::table::{Row, StoreError, Table, Tables};
+
+/// A start event of the latest version of a process.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MessageStart {
+    pub process_definition_key: Key,
+    pub bpmn_process_id: Arc<str>,
+    pub message_name: Arc<str>,
+    pub start_event: u32,
+}
+
+impl MessageStart {
+    fn of(value: &MessageStartEventSubscriptionValue) -> MessageStart {
+        MessageStart {
+            process_definition_key: value.process_definition_key,
+            bpmn_process_id: value.bpmn_process_id.clone(),
+            message_name: value.message_name.clone(),
+            start_event: value.start_event,
+        }
+    }
+
+    /// What its records say, without a message.
+    pub fn value(&self) -> MessageStartEventSubscriptionValue {
+        MessageStartEventSubscriptionValue {
+            process_definition_key: self.process_definition_key,
+            bpmn_process_id: self.bpmn_process_id.clone(),
+            message_name: self.message_name.clone(),
+            start_event: self.start_event,
+            process_instance_key: Key::NONE,
+            message_key: Key::NONE,
+            correlation_key: Arc::default(),
+            variables: Vec::new(),
+        }
+    }
+}
+
+impl Row for MessageStart {
+    const TABLE: u8 = 25;
+
+    fn weight(&self) -> usize {
+        size_of::<Self>() + self.bpmn_process_id.len() + self.message_name.len()
+    }
+}
+
+/// By the key of a process instance that a message has started: while it lives, no other instance of the process starts with
+/// the same correlation key. It is on the partition of that correlation key, as the messages are.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StartedByMessage {
+    pub bpmn_process_id: Arc<str>,
+    pub correlation_key: Arc<str>,
+}
+
+impl Row for StartedByMessage {
+    const TABLE: u8 = 26;
+
+    fn weight(&self) -> usize {
+        size_of::<Self>() + self.bpmn_process_id.len() + self.correlation_key.len()
+    }
+}
+
+pub struct MessageStarts {
+    pub table: Table<MessageStart>,
+    pub started: Table<StartedByMessage>,
+    by_name: HashMap<Arc<str>, BTreeSet<Key>>,
+    by_process: HashMap<Arc<str>, BTreeSet<Key>>,
+    by_definition: HashMap<Key, BTreeSet<Key>>,
+    /// By process id and correlation key.
+    running: HashMap<(Arc<str>, Arc<str>), Key>,
+}
+
+impl MessageStarts {
+    pub fn open(tables: &Arc<Tables>) -> Result<MessageStarts, StoreError> {
+        let mut rows = Vec::new();
+        let mut running = HashMap::new();
+        let mut starts = MessageStarts {
+            table: Table::open_with(tables, |key, row: MessageStart| rows.push((key, row)))?,
+            started: Table::open_with(tables, |key, row: StartedByMessage| {
+                running.insert((row.bpmn_process_id, row.correlation_key), key);
+            })?,
+            by_name: HashMap::new(),
+            by_process: HashMap::new(),
+            by_definition: HashMap::new(),
+            running,
+        };
+        for (key, row) in rows {
+            starts.index(key, &row);
+        }
+        Ok(starts)
+    }
+
+    fn index(&mut self, key: Key, row: &MessageStart) {
+        let names = self.by_name.entry(row.message_name.clone());
+        names.or_default().insert(key);
+        let processes = self.by_process.entry(row.bpmn_process_id.clone());
+        processes.or_default().insert(key);
+        let definitions = self.by_definition.entry(row.process_definition_key);
+        definitions.or_default().insert(key);
+    }
+
+    pub fn insert(&mut self, key: Key, value: &MessageStartEventSubscriptionValue) {
+        let row = MessageStart::of(value);
+        self.index(key, &row);
+        self.table.insert(key, row);
+    }
+
+    pub fn remove(&mut self, key: Key) {
+        let Some(row) = self.table.remove(key) else {
+            return;
+        };
+        remove_from(&mut self.by_name, &row.message_name, key);
+        remove_from(&mut self.by_process, &row.bpmn_process_id, key);
+        remove_from(&mut self.by_definition, &row.process_definition_key, key);
+    }
+
+    pub fn get(&mut self, key: Key) -> Option<&MessageStart> {
+        self.table.get(key)
+    }
+
+    /// Start events that a message of this name triggers, oldest first.
+    pub fn named(&self, message_name: &str) -> Vec<Key> {
+        copied(self.by_name.get(message_name))
+    }
+
+    /// Start events of a process.
+    pub fn of_process(&self, bpmn_process_id: &str) -> Vec<Key> {
+        copied(self.by_process.get(bpmn_process_id))
+    }
+
+    /// Start events of one version of a process.
+    pub fn of_definition(&self, definition: Key) -> Vec<Key> {
+        copied(self.by_definition.get(&definition))
+    }
+
+    /// A message has started this instance.
+    pub fn begin(&mut self, instance: Key, bpmn_process_id: &Arc<str>, correlation_key: &Arc<str>) {
+        let name = (bpmn_process_id.clone(), correlation_key.clone());
+        self.running.insert(name, instance);
+        let row = StartedByMessage {
+            bpmn_process_id: bpmn_process_id.clone(),
+            correlation_key: correlation_key.clone(),
+        };
+        self.started.insert(instance, row);
+    }
+
+    /// The instance has ended.
+    pub fn end(&mut self, instance: Key) {
+        if self.running.is_empty() {
+            return;
+        }
+        if let Some(row) = self.started.remove(instance) {
+            self.running
+                .remove(&(row.bpmn_process_id, row.correlation_key));
+        }
+    }
+
+    /// An instance of the process that a message with this correlation key has started lives.
+    pub fn is_running(&self, bpmn_process_id: &Arc<str>, correlation_key: &Arc<str>) -> bool {
+        let name = (bpmn_process_id.clone(), correlation_key.clone());
+        self.running.contains_key(&name)
+    }
+
+    /// What the instance keeps others from, if a message has started it.
+    pub fn started_by(&mut self, instance: Key) -> Option<StartedByMessage> {
+        if self.running.is_empty() {
+            return None;
+        }
+        self.started.get(instance).cloned()
+    }
+}
+
+fn copied(keys: Option<&BTreeSet<Key>>) -> Vec<Key> {
+    keys.into_iter().flatten().copied().collect()
+}
+
+fn remove_from<K: std::hash::Hash + Eq>(
+    index: &mut HashMap<K, BTreeSet<Key>>,
+    entry: &K,
+    key: Key,
+) {
+    if let Some(keys) = index.get_mut(entry) {
+        keys.remove(&key);
+        if keys.is_empty() {
+            index.remove(entry);
+        }
+    }
+}

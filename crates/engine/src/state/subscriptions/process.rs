@@ -1,0 +1,161 @@
+//! The process side of message subscriptions: what element instances wait for.
+
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Bound;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use skep_protocol::Key;
+use skep_protocol::value::ProcessMessageSubscriptionValue;
+
+use crate::state::table::{Row, StoreError, Table, Tables};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SubscriptionState {
+    Opening,
+    Opened,
+    Closing,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProcessMessageSubscription {
+    /// The partition of the message side.
+    pub subscription_partition: u32,
+    pub process_instance_key: Key,
+    pub element_instance_key: Key,
+    pub process_definition_key: Key,
+    pub bpmn_process_id: Arc<str>,
+    pub message_name: Arc<str>,
+    pub correlation_key: Arc<str>,
+    pub interrupting: bool,
+    /// The event (or receive task) that a message triggers.
+    pub element: u32,
+    pub state: SubscriptionState,
+    /// The newest message that was correlated: the same one again is acknowledged, not taken twice.
+    pub last_message: Key,
+}
+
+impl ProcessMessageSubscription {
+    fn of(value: &ProcessMessageSubscriptionValue) -> ProcessMessageSubscription {
+        ProcessMessageSubscription {
+            subscription_partition: value.subscription_partition,
+            process_instance_key: value.process_instance_key,
+            element_instance_key: value.element_instance_key,
+            process_definition_key: value.process_definition_key,
+            bpmn_process_id: value.bpmn_process_id.clone(),
+            message_name: value.message_name.clone(),
+            correlation_key: value.correlation_key.clone(),
+            interrupting: value.interrupting,
+            element: value.element,
+            state: SubscriptionState::Opening,
+            last_message: Key::NONE,
+        }
+    }
+
+    /// What its records say, without a message.
+    pub fn value(&self) -> ProcessMessageSubscriptionValue {
+        ProcessMessageSubscriptionValue {
+            subscription_partition: self.subscription_partition,
+            process_instance_key: self.process_instance_key,
+            element_instance_key: self.element_instance_key,
+            process_definition_key: self.process_definition_key,
+            bpmn_process_id: self.bpmn_process_id.clone(),
+            message_name: self.message_name.clone(),
+            correlation_key: self.correlation_key.clone(),
+            interrupting: self.interrupting,
+            element: self.element,
+            message_key: Key::NONE,
+            variables: Vec::new(),
+        }
+    }
+}
+
+impl Row for ProcessMessageSubscription {
+    const TABLE: u8 = 8;
+
+    fn weight(&self) -> usize {
+        let texts = [
+            &self.bpmn_process_id,
+            &self.message_name,
+            &self.correlation_key,
+        ];
+        size_of::<Self>() + texts.iter().map(|text| text.len()).sum::<usize>()
+    }
+}
+
+pub struct ProcessMessageSubscriptions {
+    pub table: Table<ProcessMessageSubscription>,
+    by_element: HashMap<(Key, Arc<str>), Key>,
+    pending: BTreeSet<Key>,
+}
+
+impl ProcessMessageSubscriptions {
+    pub fn open(tables: &Arc<Tables>) -> Result<Self, StoreError> {
+        let mut subscriptions = ProcessMessageSubscriptions {
+            table: Table::open(tables)?,
+            by_element: HashMap::new(),
+            pending: BTreeSet::new(),
+        };
+        tables.scan::<ProcessMessageSubscription>(&mut |key, row| {
+            if let Ok(key) = <[u8; 8]>::try_from(key) {
+                subscriptions.index(Key(i64::from_be_bytes(key)), &row);
+            }
+        })?;
+        Ok(subscriptions)
+    }
+
+    fn index(&mut self, key: Key, row: &ProcessMessageSubscription) {
+        let element = (row.element_instance_key, row.message_name.clone());
+        self.by_element.insert(element, key);
+        if row.state != SubscriptionState::Opened {
+            self.pending.insert(key);
+        }
+    }
+
+    pub fn insert(&mut self, key: Key, value: &ProcessMessageSubscriptionValue) {
+        let row = ProcessMessageSubscription::of(value);
+        self.index(key, &row);
+        self.table.insert(key, row);
+    }
+
+    pub fn set_state(&mut self, key: Key, state: SubscriptionState) {
+        if let Some(row) = self.table.get_mut(key) {
+            row.state = state;
+            if state == SubscriptionState::Opened {
+                self.pending.remove(&key);
+            } else {
+                self.pending.insert(key);
+            }
+        }
+    }
+
+    pub fn set_last_message(&mut self, key: Key, message: Key) {
+        if let Some(row) = self.table.get_mut(key) {
+            row.last_message = message;
+        }
+    }
+
+    pub fn remove(&mut self, key: Key) {
+        if let Some(row) = self.table.remove(key) {
+            self.by_element
+                .remove(&(row.element_instance_key, row.message_name));
+            self.pending.remove(&key);
+        }
+    }
+
+    pub fn get(&mut self, key: Key) -> Option<&ProcessMessageSubscription> {
+        self.table.get(key)
+    }
+
+    pub fn of_element(&self, element_instance_key: Key, message_name: &Arc<str>) -> Option<Key> {
+        self.by_element
+            .get(&(element_instance_key, message_name.clone()))
+            .copied()
+    }
+
+    /// Subscriptions that wait for the message partition's answer, with keys after this one.
+    pub fn pending_after(&self, key: Key) -> impl Iterator<Item = Key> + '_ {
+        let rest = (Bound::Excluded(key), Bound::Unbounded);
+        self.pending.range(rest).copied()
+    }
+}

@@ -1,0 +1,20 @@
+//! The values of subscriptions of definitions and signals.
+
+use serde_json::{Value, json};
+
+use super::values::{Names, object};
+use crate::value::*;
+
+pub(super) fn message_start(v: MessageStartEventSubscriptionValue, names: &Names<'_>) -> Value {
+    let start_event = names.of(v.process_definition_key, v.start_event);
+    json!({
+        "bpmnProcessId": v.bpmn_process_id,
+        "correlationKey": v.correlation_key,
+        "messageKey": v.message_key,
+        "messageName": v.message_name,
+        "processDefinitionKey": v.process_definition_key,
+        "processInstanceKey": v.process_instance_key,
+        "startEventId": start_event.element_id,
+        "variables": object(&v.variables),
+    })
+}
