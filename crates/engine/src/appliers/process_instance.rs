@@ -116,6 +116,9 @@ pub(super) fn activating(
 pub(super) fn set_state(state: &mut State, key: Key, new: ElementState) {
     if let Some(instance) = state.elements.get_mut(key) {
         instance.state = new;
+        if let Some(extra) = &mut instance.extra {
+            extra.listeners_run = 0;
+        }
     }
 }
 

@@ -70,6 +70,8 @@ pub struct Extra {
     pub depth: u32,
     pub tags: Vec<String>,
     pub business_id: Option<String>,
+    /// How many of the execution listeners of its present phase have run.
+    pub listeners_run: u32,
     /// On a multi-instance body, once its input collection is known.
     pub repeats: Option<Loop>,
     /// On an inner instance of a multi-instance body: which one it is, from 1.

@@ -31,6 +31,7 @@ mod message_catch;
 mod message_correlation;
 mod message_partitions;
 mod message_start;
+mod multi_instance;
 mod parallel_gateway;
 mod readable_variables;
 mod receive_task;

@@ -6,11 +6,15 @@ use skep_model::ElementIndex;
 use skep_protocol::Key;
 use skep_protocol::document::JsonText;
 use skep_protocol::intent::{ProcessInstanceIntent as Intent, RuntimeInstructionIntent};
-use skep_protocol::value::{Activation, ProcessInstanceValue, RuntimeInstructionValue, Step};
+use skep_protocol::value::{
+    Activation, ListenerEvent, ProcessInstanceValue, RuntimeInstructionValue, Step,
+};
 
 use super::container::{self, Verdict};
 use super::subject::{self, Subject};
-use super::{Ending, Next, Problem, behavior_of, flows, incidents, mappings, subscriptions};
+use super::{
+    Ending, Next, Problem, behavior_of, flows, incidents, listeners, mappings, subscriptions,
+};
 use crate::processing::{Context, job, variable};
 use crate::remote::Variables;
 use crate::state::ElementState;
@@ -56,15 +60,27 @@ pub(crate) fn accept(cx: &mut Context<'_>, el: &Subject, variables: &Variables) 
     }
 }
 
-/// Applies input mappings and lets the behaviour start. Also the way to try again after an incident.
+/// Applies input mappings, runs the start listeners, and lets the behaviour start. Also the way to go on after a listener, and
+/// to try again after an incident.
 pub(crate) fn activate(cx: &mut Context<'_>, el: &Subject) {
-    let prepared = prepare(cx, el);
-    match prepared.and_then(|()| behavior_of(&el.element().kind).activate(cx, el)) {
+    match begin(cx, el) {
         Ok(Next::Wait) => {}
         Ok(Next::Complete) => cx.steps.push(Step::Complete(el.key)),
         Ok(Next::Leave(flow)) => complete_with(cx, el, &[], flow),
         Err(problem) => incidents::raise(cx, el, problem),
     }
+}
+
+fn begin(cx: &mut Context<'_>, el: &Subject) -> Result<Next, Problem> {
+    let element = el.element();
+    let to_run = &element.start_listeners;
+    if listeners::none_has_run(cx, el, to_run) {
+        prepare(cx, el)?;
+    }
+    if listeners::run_next(cx, el, ListenerEvent::Start, to_run)? {
+        return Ok(Next::Wait);
+    }
+    behavior_of(&element.kind).activate(cx, el)
 }
 
 /// What an element has before it begins: what its scope gives it, and its input mappings.
@@ -120,10 +136,12 @@ pub(crate) fn complete_with(
     finish(cx, el, into);
 }
 
-/// The second half of completion. Also the way to try again after an incident.
+/// The second half of completion. Also the way to go on after a listener, and to try again after an incident.
 pub(crate) fn finish(cx: &mut Context<'_>, el: &Subject, into: Option<ElementIndex>) {
     let (handed_on, verdict) = match conclude(cx, el) {
-        Ok(concluded) => concluded,
+        Ok(Some(concluded)) => concluded,
+        // A listener runs first.
+        Ok(None) => return,
         Err(problem) => return incidents::raise(cx, el, problem),
     };
     behavior_of(&el.element().kind).ending(cx, el);
@@ -151,18 +169,25 @@ pub(crate) fn finish(cx: &mut Context<'_>, el: &Subject, into: Option<ElementInd
     }
 }
 
-/// All of the completion that can fail: output mappings, what the behaviour hands on, what the scope makes of it.
-fn conclude(cx: &mut Context<'_>, el: &Subject) -> Result<(Variables, Verdict), Problem> {
+/// All of the completion that can fail: output mappings, end listeners, what the behaviour hands on, what the scope makes of it.
+/// `None` while a listener runs.
+fn conclude(cx: &mut Context<'_>, el: &Subject) -> Result<Option<(Variables, Verdict)>, Problem> {
     let element = el.element();
     let behavior = behavior_of(&element.kind);
-    if !element.outputs.is_empty() {
-        mappings::apply_outputs(cx, el)?;
+    let to_run = &element.end_listeners;
+    if listeners::none_has_run(cx, el, to_run) {
+        if !element.outputs.is_empty() {
+            mappings::apply_outputs(cx, el)?;
+        }
+        behavior.complete(cx, el)?;
+        subscriptions::unsubscribe(cx, el.key);
     }
-    behavior.complete(cx, el)?;
-    subscriptions::unsubscribe(cx, el.key);
+    if listeners::run_next(cx, el, ListenerEvent::End, to_run)? {
+        return Ok(None);
+    }
     let handed_on = behavior.hand_on(cx, el)?;
     let verdict = container::child_completing(cx, el)?;
-    Ok((handed_on, verdict))
+    Ok(Some((handed_on, verdict)))
 }
 
 /// The creation asked to terminate the instance after this element.

@@ -14,6 +14,7 @@ mod flows;
 pub(crate) mod incidents;
 pub(crate) mod intermediate_catch_event;
 pub(crate) mod lifecycle;
+pub(crate) mod listeners;
 pub(crate) mod mappings;
 pub(crate) mod multi_instance;
 mod output_collection;
