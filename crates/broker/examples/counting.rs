@@ -113,6 +113,7 @@ fn main() {
             let complete = request(Command::CompleteJob {
                 job_key: job.key,
                 variables: Document::default(),
+                result: None,
             });
             engine.process(now, None, &complete, &mut Eager);
         }

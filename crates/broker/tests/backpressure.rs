@@ -59,6 +59,7 @@ async fn beyond_the_limit_creations_are_refused_and_completions_are_not() {
             let command = skep_protocol::Command::CompleteJob {
                 job_key: job.key,
                 variables,
+                result: None,
             };
             rig.broker.execute(command.into())
         })
@@ -157,6 +158,7 @@ fn complete(job_key: Key, bytes: usize) -> Command {
     Command::CompleteJob {
         job_key,
         variables: Document::parse(&variables).unwrap(),
+        result: None,
     }
 }
 

@@ -58,6 +58,7 @@ fn commands_by_key(key: Key) -> Vec<Command> {
         Command::CompleteJob {
             job_key: key,
             variables: variables(),
+            result: None,
         },
         Command::FailJob(FailJob {
             job_key: key,

@@ -226,6 +226,7 @@ fn main() {
         let complete = Command::CompleteJob {
             job_key: *job,
             variables: Document::new(),
+            result: None,
         };
         engine.process(1, None, &complete.into(), &mut NoStreams);
         if engine.batch_len() > 500 {

@@ -133,6 +133,7 @@ fn main() {
                 let complete = Command::CompleteJob {
                     job_key: key,
                     variables: Document::new(),
+                    result: None,
                 };
                 engine.process(1, Some(1), &complete.into(), &mut worker);
                 done += 1;

@@ -469,9 +469,11 @@ fn dispatch(cx: &mut Context<'_>, command: &Command) -> Outcome {
             process_instance_key,
         } => banning::by_operator(cx, *process_instance_key),
         Command::ActivateJobs(command) => job::activate::process(cx, command),
-        Command::CompleteJob { job_key, variables } => {
-            job::complete::process(cx, *job_key, variables)
-        }
+        Command::CompleteJob {
+            job_key,
+            variables,
+            result,
+        } => job::complete::process(cx, *job_key, variables, result.as_deref()),
         Command::FailJob(command) => job::fail::process(cx, command),
         Command::ThrowError(command) => job::throw_error::process(cx, command),
         Command::UpdateJob {

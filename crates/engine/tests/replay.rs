@@ -286,6 +286,7 @@ fn command(rig: &mut Rig, random: &mut Random, partitions: u32, elements: &[Stri
                         let _ = rig.send(Command::CompleteJob {
                             job_key: job.key,
                             variables: Document::new(),
+                            result: None,
                         });
                     }
                 }

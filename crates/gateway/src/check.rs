@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use skep_protocol::value::JobResultType;
 use skep_protocol::{DEFAULT_TENANT, Failure};
 
 pub fn invalid<T>(detail: impl Into<String>) -> Result<T, Failure> {
@@ -40,14 +41,26 @@ pub fn version(field: &str, version: i32) -> Result<(), Failure> {
 }
 
 /// Kinds of results that a job may be completed with; empty is the first of them.
-pub fn job_result_type(kind: &str) -> Result<(), Failure> {
-    let known = ["", "userTask", "adHocSubProcess"];
-    if known.iter().any(|k| kind.eq_ignore_ascii_case(k)) {
-        return Ok(());
+pub fn job_result_type(kind: &str) -> Result<JobResultType, Failure> {
+    if kind.is_empty() || kind.eq_ignore_ascii_case("userTask") {
+        return Ok(JobResultType::UserTask);
+    }
+    if kind.eq_ignore_ascii_case("adHocSubProcess") {
+        return Ok(JobResultType::AdHocSubProcess);
     }
     invalid(format!(
         "The field 'result.type' is '{kind}', but must be userTask or adHocSubProcess."
     ))
+}
+
+/// The priority of a user task.
+pub fn priority(field: &str, priority: Option<i32>) -> Result<(), Failure> {
+    match priority {
+        Some(p) if !(0..=100).contains(&p) => invalid(format!(
+            "The field '{field}' is {p}, but must be from 0 to 100."
+        )),
+        _ => Ok(()),
+    }
 }
 
 pub fn not_blank(field: &str, text: &str, what: &str) -> Result<(), Failure> {

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::document::Document;
 use crate::key::Key;
+use crate::value::JobResult;
 
 /// A client command with what travels beside it.
 #[derive(Clone, Debug)]
@@ -68,6 +69,8 @@ pub enum Command {
     CompleteJob {
         job_key: Key,
         variables: Document,
+        /// What the worker of a listener or an ad-hoc sub-process answers beside variables.
+        result: Option<Box<JobResult>>,
     },
     FailJob(FailJob),
     ThrowError(ThrowError),
@@ -230,9 +233,10 @@ impl Command {
                 .sum();
                 create.variables.weight() + lists
             }
-            Command::CompleteJob { variables, .. } | Command::SetVariables { variables, .. } => {
-                variables.weight()
-            }
+            Command::CompleteJob {
+                variables, result, ..
+            } => variables.weight() + result.as_ref().map_or(0, |result| result.weight()),
+            Command::SetVariables { variables, .. } => variables.weight(),
             Command::FailJob(fail) => fail.variables.weight() + fail.error_message.len(),
             Command::ThrowError(error) => {
                 error.variables.weight() + error.error_code.len() + error.error_message.len()

@@ -21,6 +21,7 @@ pub mod record;
 pub mod response;
 #[cfg(feature = "service")]
 pub mod service;
+pub mod user_task;
 pub mod value;
 
 pub use command::Command;

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use crate::key::Key;
-use crate::value::IncidentValue;
+use crate::user_task::UserTaskProperties;
+use crate::value::{IncidentValue, JobKind};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Response {
@@ -104,6 +105,9 @@ pub struct ActivatedJob {
     /// Text of a JSON object.
     pub variables: String,
     pub tags: Arc<[String]>,
+    pub kind: JobKind,
+    /// Of a task listener's job.
+    pub user_task: Option<Box<UserTaskProperties>>,
 }
 
 impl ActivatedJob {

@@ -4,6 +4,7 @@
 //! [`RecordValue::VERSION`] and the old one stays readable. What can be read off the process definition (element id, type,
 //! headers) is not repeated: values name elements by index, and the PROCESS record maps indices to ids for ever.
 
+mod job;
 mod multi_instance;
 mod subscriptions;
 
@@ -21,6 +22,7 @@ use crate::element_type::ElementType;
 use crate::failure::RejectionType;
 use crate::intent::*;
 use crate::key::Key;
+pub use job::*;
 pub use subscriptions::*;
 
 /// A value that can stand in a record.
@@ -87,34 +89,6 @@ pub struct ProcessInstanceValue {
     pub root_process_instance_key: Key,
     /// On ELEMENT_ACTIVATING: how many sequence flow tokens of the scope the activation consumes.
     pub consumed_flows: u32,
-}
-
-/// In place of an element: no event catches the error that a job threw.
-pub const NO_CATCH_EVENT: u32 = u32::MAX;
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct JobValue {
-    #[serde(rename = "type")]
-    pub job_type: Arc<str>,
-    pub process_definition_key: Key,
-    pub process_instance_key: Key,
-    pub root_process_instance_key: Key,
-    /// On ERROR_THROWN [`NO_CATCH_EVENT`] when nothing catches the error.
-    pub element: u32,
-    pub element_instance_key: Key,
-    pub retries: i32,
-    pub worker: Arc<str>,
-    /// Epoch milliseconds, of the last activation; -1 before the first.
-    pub deadline: i64,
-    /// Milliseconds and the moment it ends, on FAILED.
-    pub retry_backoff: i64,
-    pub recurring_time: i64,
-    pub error_code: Arc<str>,
-    /// Of the last failure, until the job ends.
-    pub error_message: Arc<str>,
-    /// On COMPLETED and ERROR_THROWN: those that the worker gave.
-    pub variables: Vec<(Arc<str>, JsonText)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

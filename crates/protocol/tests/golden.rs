@@ -386,7 +386,18 @@ fn values_are_shown_by_name_and_not_by_index() {
         (&job["elementId"], &job["bpmnProcessId"]),
         (&"element-5".into(), &"order".into())
     );
-    assert_eq!(job["customHeaders"]["currency"], "EUR");
+    assert_eq!(job["customHeaders"]["h"], "v", "the job's own");
+    assert_eq!(
+        (&job["jobKind"], &job["jobListenerEventType"]),
+        (&"TASK_LISTENER".into(), &"COMPLETING".into())
+    );
+    assert_eq!(job["result"]["type"], "AD_HOC_SUB_PROCESS");
+    assert_eq!(job["result"]["corrections"]["priority"], 80);
+    assert_eq!(
+        job["result"]["correctedAttributes"][1],
+        "candidateGroupsList"
+    );
+    assert_eq!(job["result"]["activateElements"][0]["elementId"], "ask");
     assert_eq!(job["variables"]["text"], "ä\"");
     assert_eq!(value("INCIDENT")["errorType"], "UNHANDLED_ERROR_EVENT");
     assert_eq!(value("TIMER")["targetElementId"], "element-6");

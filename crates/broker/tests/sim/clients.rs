@@ -123,7 +123,11 @@ impl Clients {
                 let job_key = job.key;
                 (
                     Asked::Complete(job_key),
-                    Command::CompleteJob { job_key, variables },
+                    Command::CompleteJob {
+                        job_key,
+                        variables,
+                        result: None,
+                    },
                 )
             }
             12 if !self.created.is_empty() => {

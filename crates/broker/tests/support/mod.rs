@@ -82,6 +82,7 @@ impl Rig {
         self.send(Command::CompleteJob {
             job_key,
             variables: Document::new(),
+            result: None,
         })
         .await
     }

@@ -30,6 +30,9 @@ impl Apply<IncidentValue> for State {
                 let of_job = matches!(
                     value.error_type,
                     ErrorType::JobNoRetries
+                        | ErrorType::ExecutionListenerNoRetries
+                        | ErrorType::TaskListenerNoRetries
+                        | ErrorType::AdHocSubProcessNoRetries
                         | ErrorType::UnhandledErrorEvent
                         | ErrorType::MessageSizeExceeded
                 );

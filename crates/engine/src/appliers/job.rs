@@ -4,18 +4,23 @@ use std::sync::Arc;
 
 use skep_protocol::Key;
 use skep_protocol::intent::JobIntent as Intent;
-use skep_protocol::value::JobValue;
+use skep_protocol::value::{JobKind, JobValue};
 
 use super::Apply;
+use crate::state::jobs::Extra;
 use crate::state::{ElementState, Job, JobState, State};
 
 impl Apply<JobValue> for State {
     fn apply(&mut self, key: Key, intent: Intent, value: &JobValue, _timestamp: i64) {
         match intent {
             Intent::Created => created(self, key, value),
-            Intent::Completed | Intent::Canceled => {
+            Intent::Completed => {
                 removed(self, key, value.element_instance_key);
+                if let JobKind::ExecutionListener(_) = value.kind() {
+                    listener_has_run(self, value.element_instance_key);
+                }
             }
+            Intent::Canceled => removed(self, key, value.element_instance_key),
             Intent::TimedOut | Intent::Yielded | Intent::RecurredAfterBackoff => {
                 self.jobs.update(key, |job| {
                     job.state = JobState::Activatable;
@@ -27,8 +32,8 @@ impl Apply<JobValue> for State {
                 job.error_message = value.error_message.clone();
                 (job.state, job.due) = if value.retries <= 0 {
                     (JobState::Incident, value.deadline)
-                } else if value.retry_backoff > 0 {
-                    (JobState::BackingOff, value.recurring_time)
+                } else if let Some(end) = end_of_back_off(value) {
+                    (JobState::BackingOff, end)
                 } else {
                     (JobState::Activatable, value.deadline)
                 };
@@ -57,6 +62,12 @@ impl Apply<JobValue> for State {
     }
 }
 
+/// The moment, epoch milliseconds, when a failed job is offered again; `None`: at once.
+fn end_of_back_off(failed: &JobValue) -> Option<i64> {
+    let extra = failed.extra.as_ref()?;
+    (extra.retry_backoff > 0).then_some(extra.recurring_time)
+}
+
 fn created(state: &mut State, key: Key, value: &JobValue) {
     let job = Job {
         job_type: value.job_type.clone(),
@@ -70,8 +81,17 @@ fn created(state: &mut State, key: Key, value: &JobValue) {
         worker: Arc::default(),
         due: -1,
         error_message: Arc::default(),
+        extra: extra_of(value),
     };
     insert(state, key, job, false);
+}
+
+fn extra_of(created: &JobValue) -> Option<Box<Extra>> {
+    let extra = created.extra.as_ref()?;
+    Some(Box::new(Extra {
+        kind: extra.kind,
+        headers: extra.headers.clone(),
+    }))
 }
 
 /// Adds a job to its element, which may be activated with it.
@@ -79,10 +99,16 @@ pub(super) fn insert(state: &mut State, key: Key, job: Job, activated: bool) {
     if let Some(element) = state.elements.get_mut(job.element_instance_key) {
         element.job_key = key;
         if activated {
-            element.state = ElementState::Activated;
+            element.enter(ElementState::Activated);
         }
     }
     state.jobs.insert(key, job);
+}
+
+fn listener_has_run(state: &mut State, element_instance_key: Key) {
+    if let Some(element) = state.elements.get_mut(element_instance_key) {
+        element.extra().listeners_run += 1;
+    }
 }
 
 pub(super) fn removed(state: &mut State, key: Key, element_instance_key: Key) {

@@ -115,10 +115,7 @@ pub(super) fn activating(
 
 pub(super) fn set_state(state: &mut State, key: Key, new: ElementState) {
     if let Some(instance) = state.elements.get_mut(key) {
-        instance.state = new;
-        if let Some(extra) = &mut instance.extra {
-            extra.listeners_run = 0;
-        }
+        instance.enter(new);
     }
 }
 

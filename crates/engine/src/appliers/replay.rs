@@ -172,6 +172,11 @@ fn job(
     let root_process_instance_key = fields.key()?;
     let element = fields.u32()?;
     let element_instance_key = fields.key()?;
+    let retries = fields.i32()?;
+    // That of a listener, for instance.
+    if fields.is_some()? {
+        return Ok(false);
+    }
     if !created {
         removed(state, record.key, element_instance_key, rest);
         return Ok(true);
@@ -184,10 +189,11 @@ fn job(
         process_definition_key,
         process_instance_key,
         root_process_instance_key,
-        retries: fields.i32()?,
+        retries,
         worker: Arc::default(),
         due: -1,
         error_message: Arc::default(),
+        extra: None,
     };
     // Mostly its element is activated with it.
     let activated = next_is(

@@ -101,6 +101,14 @@ pub enum Ended {
 }
 
 impl ElementInstance {
+    /// Another phase of its life begins.
+    pub fn enter(&mut self, state: ElementState) {
+        self.state = state;
+        if let Some(extra) = &mut self.extra {
+            extra.listeners_run = 0;
+        }
+    }
+
     pub fn extra(&mut self) -> &mut Extra {
         self.extra.get_or_insert_default()
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use skep_protocol::Key;
+use skep_protocol::value::JobKind;
 
 use super::table::{Row, StoreError, Table, Tables};
 
@@ -38,13 +39,37 @@ pub struct Job {
     pub due: i64,
     /// Of the last failure.
     pub error_message: Arc<str>,
+    pub extra: Option<Box<Extra>>,
+}
+
+/// What few jobs have.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Extra {
+    pub kind: JobKind,
+    /// Text of a JSON object: the custom headers, where they are not those of the element.
+    pub headers: Option<Arc<str>>,
+}
+
+impl Job {
+    pub fn kind(&self) -> JobKind {
+        self.extra.as_ref().map_or(JobKind::default(), |e| e.kind)
+    }
+
+    /// The custom headers, where they are not those of the element.
+    pub fn headers(&self) -> Option<&Arc<str>> {
+        self.extra.as_ref()?.headers.as_ref()
+    }
 }
 
 impl Row for Job {
     const TABLE: u8 = 3;
 
     fn weight(&self) -> usize {
-        size_of::<Self>() + self.job_type.len() + self.worker.len() + self.error_message.len()
+        let extra = self.extra.as_ref().map_or(0, |extra| {
+            size_of::<Extra>() + extra.headers.as_ref().map_or(0, |headers| headers.len())
+        });
+        let texts = self.job_type.len() + self.worker.len() + self.error_message.len();
+        size_of::<Self>() + texts + extra
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use skep_protocol::command::*;
+use skep_protocol::value::*;
 use skep_protocol::{Document, Key};
 
 /// Why a scenario cannot be played to its end.
@@ -80,12 +81,10 @@ pub fn command(
             max_jobs: a.number("max", 32) as u32,
             fetch_variables: names(a.texts("fetchVariables")),
         }),
-        "complete" if !a.0["result"].is_null() => {
-            return Err(Stop::NotYet("results of jobs".into()));
-        }
         "complete" => Command::CompleteJob {
             job_key: job,
             variables: a.variables(),
+            result: job_result(&a.0["result"]),
         },
         "fail" => Command::FailJob(FailJob {
             job_key: job,
@@ -147,6 +146,44 @@ pub fn command(
         }
         other => return Err(Stop::NotYet(format!("the step {other}"))),
     })
+}
+
+/// The result of a completion, with corrections as on gRPC.
+fn job_result(result: &Value) -> Option<Box<JobResult>> {
+    if result.is_null() {
+        return None;
+    }
+    let text = |value: &Value| value.as_str().map(Arc::from);
+    let texts = |value: &Value| -> Option<Vec<Arc<str>>> {
+        let texts = value.as_array()?.iter();
+        Some(texts.map(|text| text_of(text).into()).collect())
+    };
+    let elements = result["activateElements"].as_array().into_iter().flatten();
+    let corrections = &result["corrections"];
+    Some(Box::new(JobResult {
+        kind: match result["type"].as_str() {
+            Some("AD_HOC_SUB_PROCESS") => JobResultType::AdHocSubProcess,
+            _ => JobResultType::UserTask,
+        },
+        denied: result["denied"] == true,
+        denied_reason: text(&result["deniedReason"]).unwrap_or_default(),
+        corrections: Corrections {
+            assignee: text(&corrections["assignee"]),
+            candidate_groups: texts(&corrections["candidateGroups"]),
+            candidate_users: texts(&corrections["candidateUsers"]),
+            due_date: text(&corrections["dueDate"]),
+            follow_up_date: text(&corrections["followUpDate"]),
+            priority: corrections["priority"].as_i64().map(|p| p as i32),
+        },
+        activate_elements: elements
+            .map(|element| ActivateElement {
+                element_id: element["elementId"].as_str().unwrap_or("").into(),
+                variables: Arguments(element).variables().into_entries().collect(),
+            })
+            .collect(),
+        completion_condition_fulfilled: result["completionConditionFulfilled"] == true,
+        cancel_remaining_instances: result["cancelRemainingInstances"] == true,
+    }))
 }
 
 fn resources(folder: &Path, files: Vec<String>) -> Vec<Resource> {

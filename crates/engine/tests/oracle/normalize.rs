@@ -256,6 +256,10 @@ fn date(time: i64) -> String {
 pub fn comparable(entries: Vec<Entry>) -> Vec<Entry> {
     let mut entries: Vec<Entry> = entries.into_iter().filter(Entry::is_compared).collect();
     for entry in &mut entries {
+        // A set: the recorder gave it in an order of its own.
+        if let Some(Value::Array(names)) = entry.value.pointer_mut("/result/correctedAttributes") {
+            names.sort_by_key(Value::to_string);
+        }
         if entry.is("PROCESS_INSTANCE", &[])
             && let Some(fields) = entry.value.as_object_mut()
         {

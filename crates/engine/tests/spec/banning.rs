@@ -70,6 +70,7 @@ fn commands_on_a_banned_instance_are_refused_with_the_reason() {
     let complete = Command::CompleteJob {
         job_key: job,
         variables: variables(),
+        result: None,
     };
     refused(&mut rig, complete, instance);
     let fail = Command::FailJob(FailJob {

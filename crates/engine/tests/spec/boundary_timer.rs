@@ -22,6 +22,7 @@ fn an_interrupting_one_ends_its_activity() {
     let late = rig.send(skep_protocol::Command::CompleteJob {
         job_key: job.key,
         variables: Default::default(),
+        result: None,
     });
     assert_eq!(rejected(late).0, "NOT_FOUND");
     rig.work("escalate", "{}");
@@ -64,6 +65,7 @@ fn a_non_interrupting_one_leaves_its_activity_running() {
     rig.send(skep_protocol::Command::CompleteJob {
         job_key: job,
         variables: Default::default(),
+        result: None,
     })
     .unwrap();
     rig.assert_completed(instance);

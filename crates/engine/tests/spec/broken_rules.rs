@@ -29,6 +29,7 @@ fn panic_of(break_rule: fn(&mut State, Key)) -> (String, Option<Key>, Key) {
     let complete = Command::CompleteJob {
         job_key: job,
         variables: Default::default(),
+        result: None,
     };
     let failed = catch_unwind(AssertUnwindSafe(|| rig.send(complete)));
     let panic = failed.expect_err("the engine must not go on");

@@ -14,6 +14,7 @@ fn complete(rig: &mut Rig, key: Key) -> Result<Response, Rejection> {
     rig.send(Command::CompleteJob {
         job_key: key,
         variables: Document::new(),
+        result: None,
     })
 }
 
@@ -343,7 +344,8 @@ fn commands_for_unknown_jobs_are_refused() {
             &mut rig,
             Command::CompleteJob {
                 job_key: key,
-                variables: Document::new()
+                variables: Document::new(),
+                result: None,
             }
         ),
         "NOT_FOUND"

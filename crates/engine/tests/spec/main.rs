@@ -21,6 +21,7 @@ mod exclusive_gateway;
 mod expression;
 mod incidents;
 mod interleaving;
+mod job_kinds;
 mod job_push;
 mod jobs;
 mod large_jobs;

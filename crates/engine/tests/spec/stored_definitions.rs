@@ -155,6 +155,7 @@ fn an_instance_waits_with_an_incident_until_its_definition_can_be_read() {
     let complete = Command::CompleteJob {
         job_key: job.key,
         variables: Document::new(),
+        result: None,
     };
     engine.process(START, None, &complete.into(), &mut NoStreams);
     let incidents: Vec<Key> = engine.state.incidents.after(Key::NONE).collect();

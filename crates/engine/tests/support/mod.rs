@@ -459,6 +459,7 @@ impl Rig {
         self.send(Command::CompleteJob {
             job_key: job.key,
             variables: Document::parse(variables).unwrap(),
+            result: None,
         })
         .unwrap();
     }

@@ -9,26 +9,27 @@ use skep_protocol::command::{
 use skep_protocol::document::DocumentError;
 use skep_protocol::{Document, Failure, Key};
 
+use super::job_result;
 use crate::check::{self, invalid};
 use crate::words;
 
 type Decoded = Result<Request, Failure>;
 
 /// Clients without variables send nothing, or what their JSON library makes of nothing.
-fn variables(text: &str) -> Result<Document, Failure> {
+pub fn variables(field: &str, text: &str) -> Result<Document, Failure> {
     if text.trim_ascii() == "null" {
         return Ok(Document::default());
     }
     Document::parse(text).or_else(|e| match e {
         DocumentError::NotAnObject(why) => invalid(format!(
-            "The field 'variables' must be the text of a JSON object, but {}. Send a JSON object as text.",
+            "The field '{field}' must be the text of a JSON object, but {}. Send a JSON object as text.",
             match words::plain(&why) {
                 plain if plain == why => format!("it is not valid JSON: {why}"),
                 plain => plain.split(", but must").next().unwrap_or_default().to_string(),
             }
         )),
         DocumentError::Unreadable(why) => invalid(format!(
-            "The field 'variables' is not as this call takes it: {why}."
+            "The field '{field}' is not as this call takes it: {why}."
         )),
     })
 }
@@ -87,7 +88,7 @@ pub fn create(
     check::business_id(request.business_id.as_deref())?;
     let command = Command::CreateProcessInstance(CreateProcessInstance {
         process,
-        variables: variables(&request.variables)?,
+        variables: variables("variables", &request.variables)?,
         start_instructions,
         terminate_after,
         tags: request.tags,
@@ -118,7 +119,7 @@ pub fn cancel(request: pb::CancelProcessInstanceRequest) -> Decoded {
 pub fn set_variables(request: pb::SetVariablesRequest) -> Decoded {
     let command = Command::SetVariables {
         element_instance_key: Key(request.element_instance_key),
-        variables: variables(&request.variables)?,
+        variables: variables("variables", &request.variables)?,
         local: request.local,
     };
     referenced(command, request.operation_reference)
@@ -226,38 +227,12 @@ fn activation(
 }
 
 pub fn complete(request: pb::CompleteJobRequest) -> Decoded {
-    if let Some(result) = &request.result {
-        check::job_result_type(result.r#type())?;
-    }
-    if request
-        .result
-        .is_some_and(|result| asks_for_something(&result))
-    {
-        return invalid(
-            "The field 'result' is for jobs of task listeners and ad-hoc sub-processes, which this release does not have \
-             yet. Leave it out.",
-        );
-    }
     let command = Command::CompleteJob {
         job_key: Key(request.job_key),
-        variables: variables(&request.variables)?,
+        variables: variables("variables", &request.variables)?,
+        result: job_result::decode(request.result)?,
     };
     Ok(command.into())
-}
-
-fn asks_for_something(result: &pb::JobResult) -> bool {
-    result.denied == Some(true)
-        || result
-            .denied_reason
-            .as_deref()
-            .is_some_and(|r| !r.is_empty())
-        || result
-            .corrections
-            .as_ref()
-            .is_some_and(|c| *c != pb::JobResultCorrections::default())
-        || !result.activate_elements.is_empty()
-        || result.is_completion_condition_fulfilled == Some(true)
-        || result.is_cancel_remaining_instances == Some(true)
 }
 
 pub fn fail(request: pb::FailJobRequest) -> Decoded {
@@ -266,7 +241,7 @@ pub fn fail(request: pb::FailJobRequest) -> Decoded {
         retries: request.retries,
         retry_back_off: request.retry_back_off,
         error_message: request.error_message,
-        variables: variables(&request.variables)?,
+        variables: variables("variables", &request.variables)?,
     })
     .into())
 }
@@ -277,7 +252,7 @@ pub fn throw_error(request: pb::ThrowErrorRequest) -> Decoded {
         job_key: Key(request.job_key),
         error_code: request.error_code,
         error_message: request.error_message,
-        variables: variables(&request.variables)?,
+        variables: variables("variables", &request.variables)?,
     })
     .into())
 }
@@ -310,7 +285,7 @@ pub fn publish(request: pb::PublishMessageRequest) -> Decoded {
         correlation_key: request.correlation_key.into(),
         time_to_live: request.time_to_live,
         message_id: request.message_id.into(),
-        variables: variables(&request.variables)?,
+        variables: variables("variables", &request.variables)?,
     })
     .into())
 }

@@ -5,6 +5,7 @@ use skep_protocol::response::{DeployedProcess, ProcessInstanceCreated};
 use skep_protocol::service::{BrokerInfo, PartitionHealth, PartitionInfo, PartitionRole, Topology};
 use skep_protocol::{ActivatedJob, DEFAULT_TENANT};
 
+use super::job_result;
 use crate::oversize::TooLarge;
 
 pub fn tenant() -> String {
@@ -112,7 +113,11 @@ fn message_size(job: &ActivatedJob) -> usize {
         job.variables.len(),
     ];
     let tags = job.tags.iter().map(|tag| tag.len() + AROUND_TEXT);
-    FIELDS + texts.iter().sum::<usize>() + tags.sum::<usize>()
+    let user_task = job
+        .user_task
+        .as_ref()
+        .map_or(0, |task| task.text_bytes() + FIELDS);
+    FIELDS + texts.iter().sum::<usize>() + tags.sum::<usize>() + user_task
 }
 
 pub fn activated_job(job: ActivatedJob) -> pb::ActivatedJob {
@@ -131,9 +136,9 @@ pub fn activated_job(job: ActivatedJob) -> pb::ActivatedJob {
         deadline: job.deadline,
         variables: object_or_empty(job.variables),
         tenant_id: tenant(),
-        user_task: None,
-        kind: pb::activated_job::JobKind::BpmnElement as i32,
-        listener_event_type: pb::activated_job::ListenerEventType::Unspecified as i32,
+        user_task: job.user_task.map(|task| job_result::user_task(*task)),
+        kind: job_result::kind(job.kind),
+        listener_event_type: job_result::listener_event(job.kind),
         tags: job.tags.to_vec(),
     }
 }

@@ -5,6 +5,7 @@
 mod body;
 mod decode;
 mod encode;
+mod job_result;
 pub mod rpcs;
 mod service;
 mod status;

@@ -236,6 +236,7 @@ mod tests {
         let complete = Command::CompleteJob {
             job_key: Key::new(3, 1),
             variables: Default::default(),
+            result: None,
         };
         let busy = Err(Failure::ResourceExhausted("busy".into()));
         requests.observe(RequestKind::of(&complete), &Ok(Response::Empty), 5);

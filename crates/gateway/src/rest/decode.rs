@@ -1,6 +1,7 @@
 //! From a request's body and path to what the broker is asked.
 
 mod fields;
+mod job_result;
 mod jobs;
 mod messages;
 mod process_instances;

@@ -5,6 +5,7 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Response as HttpResponse, StatusCode};
 use skep_protocol::response::{Deployed, DeployedProcess, ProcessInstanceCreated};
 use skep_protocol::service::{BrokerInfo, PartitionHealth, PartitionInfo, PartitionRole, Topology};
+use skep_protocol::user_task::UserTaskProperties;
 use skep_protocol::{ActivatedJob, DEFAULT_TENANT, Failure, Key, Response};
 
 use super::RestBody;
@@ -161,11 +162,30 @@ pub fn activated_job(out: &mut String, job: &ActivatedJob) {
             "rootProcessInstanceKey",
             job.root_process_instance_key.some(),
         );
-        o.raw("kind", "\"BPMN_ELEMENT\"");
-        o.raw("listenerEventType", "\"UNSPECIFIED\"");
-        o.raw("userTask", "null");
+        o.text("kind", job.kind.name());
+        o.text("listenerEventType", job.kind.listener_event_name());
+        match &job.user_task {
+            Some(task) => o.object("userTask", |o| user_task(o, task)),
+            None => o.raw("userTask", "null"),
+        }
         o.texts("tags", &job.tags);
     });
+}
+
+fn user_task(o: &mut Object, task: &UserTaskProperties) {
+    o.text("action", &task.action);
+    o.optional_text("assignee", task.assignee.as_deref());
+    o.texts("candidateGroups", &task.candidate_groups);
+    o.texts("candidateUsers", &task.candidate_users);
+    o.texts("changedAttributes", &task.changed_attributes);
+    o.optional_text("dueDate", task.due_date.as_deref());
+    o.optional_text("followUpDate", task.follow_up_date.as_deref());
+    o.optional_key("formKey", task.form_key.map(Key));
+    match task.priority {
+        Some(priority) => o.number("priority", i64::from(priority)),
+        None => o.raw("priority", "null"),
+    }
+    o.optional_key("userTaskKey", task.user_task_key.map(Key));
 }
 
 fn object_or_empty(json: &str) -> &str {

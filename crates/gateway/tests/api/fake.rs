@@ -14,6 +14,7 @@ use skep_protocol::service::{
     Answer, BoxFuture, Broker, BrokerInfo, JobReceiver, PartitionHealth, PartitionInfo,
     PartitionRole, Reply, Responder, Timings, Topology, reply_channel,
 };
+use skep_protocol::value::JobKind;
 use skep_protocol::{ActivatedJob, Command, Failure, Key, Rejection, RejectionType, Response};
 use tokio::sync::{Notify, mpsc, oneshot};
 
@@ -284,6 +285,8 @@ pub fn job(n: i64) -> ActivatedJob {
         deadline: 1_700_000_000_000,
         variables: r#"{"amount": 1.50}"#.into(),
         tags: Arc::from([]),
+        kind: JobKind::BpmnElement,
+        user_task: None,
     }
 }
 

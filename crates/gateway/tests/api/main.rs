@@ -6,6 +6,7 @@ mod described;
 mod fake;
 mod grpc;
 mod http;
+mod job_results;
 mod metrics;
 mod openapi;
 mod overload;

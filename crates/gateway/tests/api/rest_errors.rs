@@ -208,14 +208,25 @@ async fn other_wrong_bodies_are_refused() {
         &[
             (r#"{"variables": 1}"#, "'variables'"),
             (r#"{"result": {"type": "other"}}"#, "'result.type'"),
-            (r#"{"result": {"denied": true}}"#, "'result.denied'"),
             (
-                r#"{"result": {"corrections": {"assignee": "a"}}}"#,
-                "'result.corrections'",
+                r#"{"result": {"type": "adHocSubProcess", "denied": true}}"#,
+                "'result.denied'",
             ),
             (
-                r#"{"result": {"activateElements": [{}]}}"#,
+                r#"{"result": {"corrections": {"priority": 101}}}"#,
+                "'result.corrections.priority'",
+            ),
+            (
+                r#"{"result": {"corrections": {"owner": "a"}}}"#,
+                "'result.corrections.owner'",
+            ),
+            (
+                r#"{"result": {"activateElements": [{"elementId": "a"}]}}"#,
                 "'result.activateElements'",
+            ),
+            (
+                r#"{"result": {"type": "adHocSubProcess", "activateElements": [{}]}}"#,
+                "'result.activateElements.elementId'",
             ),
         ],
     )

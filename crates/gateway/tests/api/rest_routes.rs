@@ -307,6 +307,7 @@ async fn jobs_are_completed_failed_and_thrown_from() {
     let Command::CompleteJob {
         job_key: KEY,
         variables,
+        ..
     } = gateway.broker.last().command
     else {
         panic!()
@@ -543,6 +544,7 @@ async fn the_same_connection_serves_http2() {
     let Command::CompleteJob {
         job_key: Key(_),
         variables,
+        ..
     } = gateway.broker.last().command
     else {
         panic!()

@@ -81,6 +81,11 @@ fn check_integer(schema: &Value, value: &Value, at: &str, found: &mut Vec<String
     {
         found.push(format!("{at} is {n}, below {min}"));
     }
+    if let (Some(max), Some(n)) = (schema["maximum"].as_i64(), value.as_i64())
+        && n > max
+    {
+        found.push(format!("{at} is {n}, above {max}"));
+    }
 }
 
 fn check_text(schema: &Value, text: &str, at: &str, found: &mut Vec<String>) {
@@ -163,12 +168,13 @@ fn the_validator_finds_differences() {
         "d": {"type": "string", "enum": ["x"]},
         "f": {"anyOf": [{"required": ["x"]}, {"required": ["y"]}], "type": "object", "maxProperties": 1},
         "g": {"type": "string", "minLength": 1, "pattern": "\\S"},
+        "h": {"type": "integer", "maximum": 9},
     }}});
     let schema = serde_json::json!({"$ref": "#/s"});
     let count = |value: Value| differences(&root, &schema, &value).len();
     assert_eq!(
         count(
-            serde_json::json!({"a": "1", "b": [1, 2], "c": null, "d": "x", "f": {"y": 1}, "g": " x"})
+            serde_json::json!({"a": "1", "b": [1, 2], "c": null, "d": "x", "f": {"y": 1}, "g": " x", "h": 9})
         ),
         0
     );
@@ -189,6 +195,7 @@ fn the_validator_finds_differences() {
         serde_json::json!({"a": "1", "f": {"z": 1}}),
         serde_json::json!({"a": "1", "f": {"x": 1, "y": 1}}),
         serde_json::json!({"a": "1", "g": " "}),
+        serde_json::json!({"a": "1", "h": 10}),
         serde_json::json!({"a": null}),
     ] {
         assert_eq!(count(bad.clone()), 1, "{bad}");

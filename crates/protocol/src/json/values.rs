@@ -130,16 +130,18 @@ fn job(v: JobValue, names: &Names<'_>) -> Value {
         },
         element => names.of(v.process_definition_key, element),
     };
-    let headers: Value = serde_json::from_str(&element.custom_headers).unwrap_or(json!({}));
+    let headers = v.headers().map_or(&*element.custom_headers, |h| h);
+    let headers: Value = serde_json::from_str(headers).unwrap_or(json!({}));
+    let extra = v.extra.as_deref().cloned().unwrap_or_default();
     json!({
         "type": v.job_type,
         "worker": v.worker,
         "retries": v.retries,
-        "retryBackoff": v.retry_backoff,
-        "recurringTime": v.recurring_time,
+        "retryBackoff": extra.retry_backoff,
+        "recurringTime": extra.recurring_time,
         "deadline": v.deadline,
         "timeout": -1,
-        "errorCode": v.error_code,
+        "errorCode": extra.error_code,
         "errorMessage": v.error_message,
         "variables": object(&v.variables),
         "customHeaders": headers,
@@ -150,28 +152,36 @@ fn job(v: JobValue, names: &Names<'_>) -> Value {
         "processDefinitionVersion": element.version,
         "processInstanceKey": v.process_instance_key,
         "rootProcessInstanceKey": v.root_process_instance_key,
-        "jobKind": "BPMN_ELEMENT",
-        "jobListenerEventType": "UNSPECIFIED",
+        "jobKind": extra.kind.name(),
+        "jobListenerEventType": extra.kind.listener_event_name(),
         "jobToUserTaskMigration": false,
         "changedAttributes": [],
-        "result": {
-            "type": "USER_TASK",
-            "denied": false,
-            "deniedReason": "",
-            "correctedAttributes": [],
-            "corrections": {
-                "assignee": "",
-                "candidateGroupsList": [],
-                "candidateUsersList": [],
-                "dueDate": "",
-                "followUpDate": "",
-                "priority": -1,
-            },
-            "activateElements": [],
-            "cancelRemainingInstances": false,
-            "completionConditionFulfilled": false,
-        },
+        "result": job_result(&extra.result.unwrap_or_default()),
         "tags": names.started(v.process_instance_key).tags,
+    })
+}
+
+fn job_result(result: &JobResult) -> Value {
+    let corrections = &result.corrections;
+    let elements = result.activate_elements.iter().map(
+        |element| json!({"elementId": element.element_id, "variables": object(&element.variables)}),
+    );
+    json!({
+        "type": result.kind,
+        "denied": result.denied,
+        "deniedReason": result.denied_reason,
+        "correctedAttributes": corrections.attributes().collect::<Vec<_>>(),
+        "corrections": {
+            "assignee": corrections.assignee.as_deref().unwrap_or(""),
+            "candidateGroupsList": corrections.candidate_groups.as_deref().unwrap_or_default(),
+            "candidateUsersList": corrections.candidate_users.as_deref().unwrap_or_default(),
+            "dueDate": corrections.due_date.as_deref().unwrap_or(""),
+            "followUpDate": corrections.follow_up_date.as_deref().unwrap_or(""),
+            "priority": corrections.priority.unwrap_or(-1),
+        },
+        "activateElements": elements.collect::<Vec<_>>(),
+        "cancelRemainingInstances": result.cancel_remaining_instances,
+        "completionConditionFulfilled": result.completion_condition_fulfilled,
     })
 }
 

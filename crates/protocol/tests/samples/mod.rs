@@ -28,13 +28,40 @@ pub fn job() -> JobValue {
         element: 5,
         element_instance_key: key(4),
         retries: -3,
+        extra: Some(Box::new(JobExtra {
+            kind: JobKind::TaskListener(ListenerEvent::Completing),
+            headers: Some(r#"{"h":"v"}"#.into()),
+            retry_backoff: 500,
+            recurring_time: 1_767_225_661_000,
+            error_code: "card-declined".into(),
+            result: Some(job_result()),
+        })),
         worker: "worker-1".into(),
         deadline: 1_767_225_660_000,
-        retry_backoff: 500,
-        recurring_time: 1_767_225_661_000,
-        error_code: "card-declined".into(),
         error_message: "limit reached".into(),
         variables: variables(),
+    }
+}
+
+fn job_result() -> JobResult {
+    JobResult {
+        kind: JobResultType::AdHocSubProcess,
+        denied: true,
+        denied_reason: "not now".into(),
+        corrections: Corrections {
+            assignee: Some("anna".into()),
+            candidate_groups: Some(vec!["managers".into()]),
+            candidate_users: Some(vec![]),
+            due_date: Some("2031-05-06T07:08:09Z".into()),
+            follow_up_date: Some("".into()),
+            priority: Some(80),
+        },
+        activate_elements: vec![ActivateElement {
+            element_id: "ask".into(),
+            variables: variables(),
+        }],
+        completion_condition_fulfilled: true,
+        cancel_remaining_instances: true,
     }
 }
 

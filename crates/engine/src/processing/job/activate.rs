@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
+use skep_model::Element;
 use skep_protocol::command::ActivateJobs;
 use skep_protocol::document::write_json_object;
 use skep_protocol::intent::JobBatchIntent;
-use skep_protocol::value::{ErrorType, JobBatchValue};
+use skep_protocol::user_task::UserTaskProperties;
+use skep_protocol::value::{ErrorType, JobBatchValue, JobKind};
 use skep_protocol::{ActivatedJob, Key, RejectionType, Response};
 
 use crate::effects::{Pushed, Reservation};
 use crate::processing::bpmn::{Problem, Subject, incidents};
 use crate::processing::{Context, Outcome, reject};
-use crate::state::{JobState, VariableNames};
+use crate::state::{Job, JobState, VariableNames};
 
 /// Jobs of one answer may take so many bytes: what a message may have, less room for what is around them.
 fn max_batch_bytes(cx: &Context<'_>) -> usize {
@@ -200,8 +202,10 @@ fn offer(
     let Some(element) = process.graph.elements.get(job.element as usize) else {
         return Offer::Unreadable;
     };
-    let custom_headers = element.headers_json().cloned();
-    let custom_headers = custom_headers.unwrap_or_else(|| Arc::from("{}"));
+    let custom_headers = headers_of(&job, element);
+    let kind = job.kind();
+    let user_task = matches!(kind, JobKind::TaskListener(_))
+        .then(|| Box::new(UserTaskProperties::from_headers(&custom_headers)));
     let found = cx
         .state
         .elements
@@ -214,7 +218,8 @@ fn offer(
     let size = JOB_OVERHEAD
         + variables_bytes
         + custom_headers.len()
-        + texts.iter().map(|text| text.len()).sum::<usize>();
+        + texts.iter().map(|text| text.len()).sum::<usize>()
+        + user_task.as_ref().map_or(0, |task| task.text_bytes());
     if size > max_batch_bytes(cx) {
         return match refuse_too_large(cx, key, job.element_instance_key, size) {
             true => Offer::Refused,
@@ -223,13 +228,6 @@ fn offer(
     }
     let mut variables = String::with_capacity(variables_bytes);
     write_json_object(found.iter().map(|(n, v)| (&**n, &**v)), &mut variables);
-    let tags = cx
-        .state
-        .elements
-        .get(job.process_instance_key)
-        .and_then(|row| row.extra.as_ref())
-        .map(|extra| extra.tags.clone())
-        .unwrap_or_default();
     let job = ActivatedJob {
         key,
         job_type: job.job_type,
@@ -245,9 +243,23 @@ fn offer(
         retries: job.retries,
         deadline,
         variables,
-        tags: tags.into(),
+        tags: tags_of(cx, job.process_instance_key),
+        kind,
+        user_task,
     };
     Offer::Job(Box::new(job), size)
+}
+
+/// Text of a JSON object: the job's own headers, else those of its element.
+fn headers_of(job: &Job, element: &Element) -> Arc<str> {
+    let headers = job.headers().or_else(|| element.headers_json());
+    headers.map_or_else(|| Arc::from("{}"), Arc::clone)
+}
+
+fn tags_of(cx: &mut Context<'_>, process_instance: Key) -> Arc<[String]> {
+    let process = cx.state.elements.get(process_instance);
+    let extra = process.and_then(|row| row.extra.as_ref());
+    extra.map_or_else(Default::default, |extra| extra.tags.as_slice().into())
 }
 
 /// Raises the incident of a job that no message can hold. `false` when its element cannot be read.

@@ -47,11 +47,9 @@ pub(crate) fn value(el: &Subject, job_type: Arc<str>, retries: i32) -> JobValue 
         element: el.value.element,
         element_instance_key: el.key,
         retries,
+        extra: None,
         worker: Arc::default(),
         deadline: -1,
-        retry_backoff: 0,
-        recurring_time: -1,
-        error_code: Arc::default(),
         error_message: Arc::default(),
         variables: Vec::new(),
     }

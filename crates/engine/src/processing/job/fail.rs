@@ -3,7 +3,7 @@
 use skep_protocol::Response;
 use skep_protocol::command::FailJob;
 use skep_protocol::intent::JobIntent;
-use skep_protocol::value::{ErrorType, JobValue};
+use skep_protocol::value::{ErrorType, JobKind, JobValue};
 
 use super::{finishable, value_of};
 use crate::processing::bpmn::{Problem, Subject, incidents};
@@ -14,17 +14,16 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &FailJob) -> Outcome {
     let key = command.job_key;
     let job = value_of(finishable(cx, "FAIL", "fail", key)?);
     let back_off = command.retry_back_off.max(0);
-    let value = JobValue {
+    let mut value = JobValue {
         retries: command.retries,
-        retry_backoff: back_off,
-        recurring_time: if back_off > 0 {
-            cx.now.saturating_add(back_off)
-        } else {
-            -1
-        },
         error_message: command.error_message.as_str().into(),
         ..job
     };
+    if back_off > 0 {
+        let extra = value.extra();
+        extra.retry_backoff = back_off;
+        extra.recurring_time = cx.now.saturating_add(back_off);
+    }
     if !command.variables.is_empty()
         && let Some(el) = Subject::load(cx, value.element_instance_key)
     {
@@ -41,13 +40,23 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &FailJob) -> Outcome {
             } else {
                 command.error_message.clone()
             };
-            let problem = Problem::new(ErrorType::JobNoRetries, message);
+            let problem = Problem::new(no_retries(value.kind()), message);
             incidents::raise_for_job(cx, &el, problem, key);
         }
     } else if back_off == 0 {
         cx.new_jobs.push(key);
     }
     Ok(Some(Response::Empty))
+}
+
+/// The incident of a job of this kind without retries.
+fn no_retries(kind: JobKind) -> ErrorType {
+    match kind {
+        JobKind::BpmnElement => ErrorType::JobNoRetries,
+        JobKind::ExecutionListener(_) => ErrorType::ExecutionListenerNoRetries,
+        JobKind::TaskListener(_) => ErrorType::TaskListenerNoRetries,
+        JobKind::AdHocSubProcess => ErrorType::AdHocSubProcessNoRetries,
+    }
 }
 
 pub(crate) fn recur(cx: &mut Context<'_>, key: skep_protocol::Key) {

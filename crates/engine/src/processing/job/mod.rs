@@ -9,10 +9,8 @@ pub(crate) mod time_out;
 pub(crate) mod update;
 pub(crate) mod r#yield;
 
-use std::sync::Arc;
-
 use skep_protocol::intent::JobIntent;
-use skep_protocol::value::JobValue;
+use skep_protocol::value::{JobExtra, JobValue};
 use skep_protocol::{Key, Rejection, RejectionType};
 
 use super::{Context, reject};
@@ -28,14 +26,18 @@ pub(crate) fn value_of(job: &Job) -> JobValue {
         element: job.element,
         element_instance_key: job.element_instance_key,
         retries: job.retries,
+        extra: job.extra.as_ref().map(|extra| {
+            Box::new(JobExtra {
+                kind: extra.kind,
+                headers: extra.headers.clone(),
+                ..JobExtra::default()
+            })
+        }),
         worker: job.worker.clone(),
         deadline: match job.state {
             JobState::BackingOff => -1,
             _ => job.due,
         },
-        retry_backoff: 0,
-        recurring_time: -1,
-        error_code: Arc::default(),
         error_message: job.error_message.clone(),
         variables: Vec::new(),
     }

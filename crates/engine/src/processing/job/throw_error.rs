@@ -5,19 +5,28 @@ use skep_protocol::command::ThrowError;
 use skep_protocol::intent::JobIntent;
 use skep_protocol::value::{ErrorType, JobValue, NO_CATCH_EVENT};
 
-use super::{finishable, value_of};
+use super::{finishable, value_of, wrong_state};
 use crate::processing::bpmn::{Problem, Subject, error, incidents, triggers};
 use crate::processing::{Context, Outcome};
 
 pub(crate) fn process(cx: &mut Context<'_>, command: &ThrowError) -> Outcome {
     let key = command.job_key;
     let job = value_of(finishable(cx, "THROW_ERROR", "throw an error for", key)?);
-    let value = JobValue {
-        error_code: command.error_code.as_str().into(),
+    if job.kind().is_listener() {
+        let verb = "throw an error for";
+        return Err(wrong_state(
+            "THROW_ERROR",
+            verb,
+            key,
+            "that of a listener: only the work of an element can throw errors. Fail the job instead",
+        ));
+    }
+    let mut value = JobValue {
         error_message: command.error_message.as_str().into(),
         variables: command.variables.entries().to_vec(),
         ..job
     };
+    value.extra().error_code = command.error_code.as_str().into();
     let element = value.element_instance_key;
     let catcher = error::find_catcher(cx, element, &command.error_code);
     let value = match &catcher {

@@ -1,11 +1,11 @@
 //! Activating, completing, failing and updating jobs.
 
 use serde::Deserialize;
-use serde_json::value::RawValue;
 use skep_protocol::command::{ActivateJobs, Command, FailJob, ThrowError, UpdateJobKind};
 use skep_protocol::{Document, Failure, Key};
 
 use super::fields::{Object, Text, present, said, shared};
+use super::job_result::{self, ResultBody};
 use super::{Decoded, command, optional, referenced, required};
 use crate::call::FrontEnd;
 use crate::check::{self, invalid};
@@ -93,80 +93,18 @@ fn tenant_filter(filter: Option<&str>) -> Result<(), Failure> {
 struct Completion<'a> {
     variables: Option<Document>,
     #[serde(borrow)]
-    result: Option<Object<JobResult<'a>>>,
-}
-
-/// Results of task listener and ad-hoc sub-process jobs. This release makes no such jobs, so only an empty result is taken.
-#[derive(Deserialize, Default)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct JobResult<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Option<Text<'a>>,
-    denied: Option<bool>,
-    #[serde(borrow)]
-    denied_reason: Option<Text<'a>>,
-    #[serde(borrow)]
-    corrections: Option<&'a RawValue>,
-    #[serde(borrow)]
-    activate_elements: Option<Vec<&'a RawValue>>,
-    is_completion_condition_fulfilled: Option<bool>,
-    is_cancel_remaining_instances: Option<bool>,
+    result: Option<Object<ResultBody<'a>>>,
 }
 
 pub fn complete(job_key: Key, text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
     let body: Completion = optional(text)?;
-    if let Some(Object(result)) = body.result {
-        job_result(&result)?;
-    }
-    let variables = body.variables.unwrap_or_default();
-    Ok(command(Command::CompleteJob { job_key, variables }, front))
-}
-
-fn job_result(result: &JobResult) -> Result<(), Failure> {
-    check::job_result_type(result.kind.as_deref().unwrap_or_default())?;
-    let asks_for = [
-        ("denied", result.denied == Some(true)),
-        (
-            "deniedReason",
-            result
-                .denied_reason
-                .as_deref()
-                .is_some_and(|r| !r.is_empty()),
-        ),
-        (
-            "corrections",
-            result.corrections.is_some_and(|corrections| {
-                // An empty object, however it is written.
-                !corrections
-                    .get()
-                    .bytes()
-                    .filter(|b| !b.is_ascii_whitespace())
-                    .eq(*b"{}")
-            }),
-        ),
-        (
-            "activateElements",
-            result
-                .activate_elements
-                .as_ref()
-                .is_some_and(|e| !e.is_empty()),
-        ),
-        (
-            "isCompletionConditionFulfilled",
-            result.is_completion_condition_fulfilled == Some(true),
-        ),
-        (
-            "isCancelRemainingInstances",
-            result.is_cancel_remaining_instances == Some(true),
-        ),
-    ];
-    match asks_for.iter().find(|(_, given)| *given) {
-        Some((name, _)) => invalid(format!(
-            "The field 'result.{name}' is for jobs of task listeners and ad-hoc sub-processes, which this release does not \
-             have yet. Leave it out."
-        )),
-        None => Ok(()),
-    }
+    let result = body.result.map(|Object(result)| job_result::decode(result));
+    let completion = Command::CompleteJob {
+        job_key,
+        variables: body.variables.unwrap_or_default(),
+        result: result.transpose()?.flatten(),
+    };
+    Ok(command(completion, front))
 }
 
 #[derive(Deserialize, Default)]

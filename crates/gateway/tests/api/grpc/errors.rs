@@ -176,19 +176,19 @@ async fn wrong_arguments_are_refused_by_name() {
         invalid,
         "'variables'",
     );
-    let denied = pb::JobResult {
-        denied: Some(true),
+    let unnamed = pb::JobResult {
+        activate_elements: vec![pb::JobResultActivateElement::default()],
         ..Default::default()
     };
     refused(
         client
             .complete_job(pb::CompleteJobRequest {
-                result: Some(denied),
+                result: Some(unnamed),
                 ..Default::default()
             })
             .await,
         invalid,
-        "'result'",
+        "'result.activateElements.elementId'",
     );
     assert!(gateway.broker.requests.lock().is_empty());
 }

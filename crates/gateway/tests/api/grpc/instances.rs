@@ -219,6 +219,7 @@ async fn the_short_commands_go_through() {
     let Command::CompleteJob {
         job_key: KEY,
         variables,
+        ..
     } = gateway.broker.last().command
     else {
         panic!()

@@ -2,7 +2,7 @@
 
 mod errors;
 mod instances;
-mod jobs;
+pub mod jobs;
 mod system;
 
 use pb::gateway_client::GatewayClient;
@@ -12,7 +12,7 @@ use tonic::{Code, Status};
 
 use crate::fake::Running;
 
-async fn client(gateway: &Running) -> GatewayClient<Channel> {
+pub async fn client(gateway: &Running) -> GatewayClient<Channel> {
     GatewayClient::connect(format!("http://{}", gateway.grpc))
         .await
         .expect("connects")
