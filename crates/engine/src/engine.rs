@@ -13,8 +13,8 @@ use crate::processing::bpmn::{Budget, Steps, queue, step};
 use crate::processing::deployment::{create as deploy, delete_resource, distribution};
 use crate::processing::message::{correlate, expire, message_side, process_side, publish};
 use crate::processing::{
-    Context, Outcome, Volatile, banning, clock, expression, incident, job, process_instance, timer,
-    variable,
+    Context, Outcome, Volatile, ad_hoc, banning, clock, expression, incident, job,
+    process_instance, timer, variable,
 };
 use crate::remote::{Distributed, RemoteCommand};
 use crate::state::{State, StoreError};
@@ -490,6 +490,7 @@ fn dispatch(cx: &mut Context<'_>, command: &Command) -> Outcome {
             variables,
             local,
         } => variable::update(cx, *element_instance_key, variables, *local),
+        Command::ActivateAdHoc(command) => ad_hoc::activate(cx, command),
         Command::PinClock { timestamp } => clock::pin(cx, *timestamp),
         Command::ResetClock => clock::reset(cx),
         Command::ListIncidents { after, limit, .. } => incident::list(cx, *after, *limit),
@@ -626,6 +627,11 @@ pub fn header_of(command: &Command) -> (Key, ValueType, u8) {
             *element_instance_key,
             ValueType::VariableDocument,
             VariableDocumentIntent::Update.id(),
+        ),
+        Command::ActivateAdHoc(command) => (
+            command.ad_hoc_sub_process_instance_key,
+            ValueType::AdHocSubProcessInstruction,
+            AdHocSubProcessInstructionIntent::Activate.id(),
         ),
         Command::PinClock { .. } => (Key::NONE, ValueType::Clock, ClockIntent::Pin.id()),
         Command::ResetClock => (Key::NONE, ValueType::Clock, ClockIntent::Reset.id()),

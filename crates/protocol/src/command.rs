@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::document::Document;
 use crate::key::Key;
-use crate::value::JobResult;
+use crate::value::{ActivateElement, JobResult};
 
 /// A client command with what travels beside it.
 #[derive(Clone, Debug)]
@@ -91,6 +91,7 @@ pub enum Command {
         variables: Document,
         local: bool,
     },
+    ActivateAdHoc(ActivateAdHoc),
     PinClock {
         timestamp: i64,
     },
@@ -173,6 +174,15 @@ pub struct ActivateJobs {
     pub fetch_variables: Vec<Arc<str>>,
 }
 
+/// Activates elements of an ad-hoc sub-process.
+#[derive(Clone, Debug)]
+pub struct ActivateAdHoc {
+    pub ad_hoc_sub_process_instance_key: Key,
+    pub elements: Vec<ActivateElement>,
+    /// What runs in it before ends.
+    pub cancel_remaining_instances: bool,
+}
+
 #[derive(Clone, Debug)]
 pub struct FailJob {
     pub job_key: Key,
@@ -237,6 +247,9 @@ impl Command {
                 variables, result, ..
             } => variables.weight() + result.as_ref().map_or(0, |result| result.weight()),
             Command::SetVariables { variables, .. } => variables.weight(),
+            Command::ActivateAdHoc(command) => {
+                command.elements.iter().map(ActivateElement::weight).sum()
+            }
             Command::FailJob(fail) => fail.variables.weight() + fail.error_message.len(),
             Command::ThrowError(error) => {
                 error.variables.weight() + error.error_code.len() + error.error_message.len()

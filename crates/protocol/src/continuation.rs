@@ -30,6 +30,8 @@ pub enum Step {
     TerminateChildren {
         scope: Key,
         next: Key,
+        /// The newest of them; with none, all.
+        last: Key,
     },
     /// The next inner instance of this multi-instance body begins.
     ActivateInner(Key),

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-pub use array::array_element;
+pub use array::{array_element, array_end};
 pub use check::{MAX_DEPTH, MAX_NUMBER_EXPONENT, readable};
 
 /// JSON text of one value. Cheap to clone, so that request, log and state share one copy.

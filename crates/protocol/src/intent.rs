@@ -28,6 +28,7 @@ pub enum ValueType {
     ProcessInstanceBatch = 34,
     MessageCorrelation = 40,
     Clock = 42,
+    AdHocSubProcessInstruction = 53,
     MultiInstance = 58,
     RuntimeInstruction = 59,
     Expression = 66,
@@ -38,7 +39,7 @@ pub enum ValueType {
 }
 
 impl ValueType {
-    pub const ALL: [ValueType; 27] = [
+    pub const ALL: [ValueType; 28] = [
         ValueType::Job,
         ValueType::Deployment,
         ValueType::ProcessInstance,
@@ -65,6 +66,7 @@ impl ValueType {
         ValueType::Expression,
         ValueType::Continuation,
         ValueType::MultiInstance,
+        ValueType::AdHocSubProcessInstruction,
         ValueType::VariableElement,
     ];
 
@@ -110,6 +112,7 @@ impl ValueType {
             ValueType::Expression => "EXPRESSION",
             ValueType::Continuation => "CONTINUATION",
             ValueType::MultiInstance => "MULTI_INSTANCE",
+            ValueType::AdHocSubProcessInstruction => "AD_HOC_SUB_PROCESS_INSTRUCTION",
             ValueType::VariableElement => "VARIABLE_ELEMENT",
         }
     }
@@ -148,6 +151,7 @@ impl ValueType {
             ValueType::Expression => name::<ExpressionIntent>(id),
             ValueType::Continuation => name::<ContinuationIntent>(id),
             ValueType::MultiInstance => name::<MultiInstanceIntent>(id),
+            ValueType::AdHocSubProcessInstruction => name::<AdHocSubProcessInstructionIntent>(id),
             ValueType::VariableElement => name::<VariableElementIntent>(id),
         }
     }
@@ -279,6 +283,9 @@ intents! {
     }
     ContinuationIntent {
         Continue = 0 "CONTINUE", Continued = 1 "CONTINUED",
+    }
+    AdHocSubProcessInstructionIntent {
+        Activate = 0 "ACTIVATE", Activated = 1 "ACTIVATED", Complete = 2 "COMPLETE", Completed = 3 "COMPLETED",
     }
     MultiInstanceIntent {
         InputCollectionEvaluated = 0 "INPUT_COLLECTION_EVALUATED",

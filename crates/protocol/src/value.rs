@@ -4,6 +4,7 @@
 //! [`RecordValue::VERSION`] and the old one stays readable. What can be read off the process definition (element id, type,
 //! headers) is not repeated: values name elements by index, and the PROCESS record maps indices to ids for ever.
 
+mod ad_hoc;
 mod job;
 mod multi_instance;
 mod subscriptions;
@@ -14,6 +15,7 @@ use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+pub use ad_hoc::*;
 pub use multi_instance::*;
 
 pub use crate::continuation::{Activation, ContinuationValue, QueuedStep, Step};
@@ -71,6 +73,7 @@ record_values! {
     ContinuationValue: Continuation, ContinuationIntent;
     RuntimeInstructionValue: RuntimeInstruction, RuntimeInstructionIntent;
     MultiInstanceValue: MultiInstance, MultiInstanceIntent;
+    AdHocSubProcessInstructionValue: AdHocSubProcessInstruction, AdHocSubProcessInstructionIntent;
     VariableElementValue: VariableElement, VariableElementIntent;
     MessageStartEventSubscriptionValue: MessageStartEventSubscription, MessageStartEventSubscriptionIntent;
 }

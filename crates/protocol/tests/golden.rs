@@ -116,6 +116,7 @@ macro_rules! all_samples {
             continuation,
             runtime_instruction,
             multi_instance,
+            ad_hoc_sub_process_instruction,
             variable_element
         )
     };

@@ -3,6 +3,7 @@
 //! The leader applies each event as it emits it; followers and recovery apply the same events from the log. An applier that
 //! has been released is never edited: a change gets a new body version and a new applier beside the old one.
 
+mod ad_hoc;
 mod clock;
 mod command_distribution;
 mod continuation;
@@ -121,6 +122,9 @@ fn apply_record(state: &mut State, record: &Record<'_>) -> Result<(), DecodeErro
         ValueType::ProcessInstanceBatch => go::<ProcessInstanceBatchValue>(state, record),
         ValueType::Clock => go::<ClockValue>(state, record),
         ValueType::Continuation => go::<ContinuationValue>(state, record),
+        ValueType::AdHocSubProcessInstruction => {
+            go::<AdHocSubProcessInstructionValue>(state, record)
+        }
         ValueType::MultiInstance => go::<MultiInstanceValue>(state, record),
         ValueType::VariableElement => go::<VariableElementValue>(state, record),
         ValueType::RuntimeInstruction => go::<RuntimeInstructionValue>(state, record),

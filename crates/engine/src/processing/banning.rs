@@ -212,6 +212,9 @@ fn instance_of(cx: &mut Context<'_>, command: &Command) -> Key {
             element_instance_key,
             ..
         } => instance_of_element(cx, *element_instance_key),
+        Command::ActivateAdHoc(command) => {
+            instance_of_element(cx, command.ad_hoc_sub_process_instance_key)
+        }
         _ => None,
     };
     found.unwrap_or(Key::NONE)

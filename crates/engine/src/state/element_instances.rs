@@ -76,6 +76,8 @@ pub struct Extra {
     pub repeats: Option<Loop>,
     /// On an inner instance of a multi-instance body: which one it is, from 1.
     pub loop_counter: u32,
+    /// On an ad-hoc sub-process: its job has said that it is to complete once nothing runs in it.
+    pub fulfilled: bool,
     /// On a process: elements after whose end the instance is terminated.
     pub terminate_after: Vec<u32>,
 }

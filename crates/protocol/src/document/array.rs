@@ -5,32 +5,71 @@ use std::ops::Range;
 /// The place of the element at `index` (from 0) in the text of a JSON array. `None` when the text is no array, or has fewer
 /// elements.
 pub fn array_element(text: &str, index: usize) -> Option<Range<usize>> {
-    let bytes = text.as_bytes();
-    let mut at = text.find(|c: char| !c.is_ascii_whitespace())?;
-    if bytes.get(at) != Some(&b'[') {
-        return None;
+    Elements::of(text)?.nth(index)?
+}
+
+/// Where the text of a JSON array ends: the place of its closing bracket, and how many elements stand before it. `None` when the
+/// text is no array.
+pub fn array_end(text: &str) -> Option<(usize, usize)> {
+    let mut elements = Elements::of(text)?;
+    let mut count = 0;
+    for element in elements.by_ref() {
+        element?;
+        count += 1;
     }
-    at += 1;
-    let (mut element, mut begin, mut depth) = (0, at, 0u32);
-    while let Some(byte) = bytes.get(at) {
-        match byte {
-            b'"' => at = end_of_string(bytes, at)?,
-            b'[' | b'{' => depth += 1,
-            b',' | b']' if depth == 0 => {
-                if element == index {
-                    return trimmed(text, begin..at);
-                }
-                if *byte == b']' {
-                    return None;
-                }
-                (element, begin) = (element + 1, at + 1);
-            }
-            b']' | b'}' => depth = depth.checked_sub(1)?,
-            _ => {}
+    elements.is_closed.then_some((elements.at, count))
+}
+
+/// The places of an array's elements, one after the other; `None` for one that is empty.
+struct Elements<'a> {
+    text: &'a str,
+    at: usize,
+    is_closed: bool,
+}
+
+impl Elements<'_> {
+    fn of(text: &str) -> Option<Elements<'_>> {
+        let begin = text.find(|c: char| !c.is_ascii_whitespace())?;
+        let is_closed = text.as_bytes().get(begin) != Some(&b'[');
+        (!is_closed).then_some(Elements {
+            text,
+            at: begin + 1,
+            is_closed,
+        })
+    }
+}
+
+impl Iterator for Elements<'_> {
+    type Item = Option<Range<usize>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let bytes = self.text.as_bytes();
+        if self.is_closed {
+            return None;
         }
-        at += 1;
+        let (begin, mut depth) = (self.at, 0u32);
+        while let Some(byte) = bytes.get(self.at) {
+            match byte {
+                b'"' => self.at = end_of_string(bytes, self.at)?,
+                b'[' | b'{' => depth += 1,
+                b',' if depth == 0 => {
+                    let place = trimmed(self.text, begin..self.at);
+                    self.at += 1;
+                    return Some(place);
+                }
+                b']' if depth == 0 => {
+                    self.is_closed = true;
+                    let last = trimmed(self.text, begin..self.at);
+                    // Nothing stands between the brackets.
+                    return last.map(Some);
+                }
+                b']' | b'}' => depth = depth.checked_sub(1)?,
+                _ => {}
+            }
+            self.at += 1;
+        }
+        None
     }
-    None
 }
 
 /// The place of the quote that ends the string which begins at `at`.
@@ -78,5 +117,14 @@ mod tests {
         }
         assert_eq!(element("[]", 0), None);
         assert_eq!(element("[ ]", 0), None);
+    }
+
+    #[test]
+    fn the_end_of_an_array_is_where_one_more_element_goes() {
+        assert_eq!(array_end("[]"), Some((1, 0)));
+        assert_eq!(array_end("[ ] "), Some((2, 0)));
+        assert_eq!(array_end("[1,[2,3]]"), Some((8, 2)));
+        assert_eq!(array_end("{}"), None);
+        assert_eq!(array_end("[1"), None);
     }
 }

@@ -51,6 +51,7 @@ pub(super) fn render(
         ValueType::ProcessInstanceBatch => process_instance_batch(record.value()?),
         ValueType::RuntimeInstruction => runtime_instruction(record.value()?, &names),
         ValueType::Expression => json!({}),
+        ValueType::AdHocSubProcessInstruction => ad_hoc_instruction(record.value()?),
         ValueType::MultiInstance => {
             let value: MultiInstanceValue = record.value()?;
             return Ok(json!({"inputCollection": value.input_collection}));
@@ -161,11 +162,22 @@ fn job(v: JobValue, names: &Names<'_>) -> Value {
     })
 }
 
+fn activate_elements(elements: &[ActivateElement]) -> Value {
+    let element = |element: &ActivateElement| json!({"elementId": element.element_id, "variables": object(&element.variables)});
+    elements.iter().map(element).collect()
+}
+
+fn ad_hoc_instruction(v: AdHocSubProcessInstructionValue) -> Value {
+    json!({
+        "adHocSubProcessInstanceKey": v.ad_hoc_sub_process_instance_key,
+        "activateElements": activate_elements(&v.activate_elements),
+        "cancelRemainingInstances": v.cancel_remaining_instances,
+        "completionConditionFulfilled": v.completion_condition_fulfilled,
+    })
+}
+
 fn job_result(result: &JobResult) -> Value {
     let corrections = &result.corrections;
-    let elements = result.activate_elements.iter().map(
-        |element| json!({"elementId": element.element_id, "variables": object(&element.variables)}),
-    );
     json!({
         "type": result.kind,
         "denied": result.denied,
@@ -179,7 +191,7 @@ fn job_result(result: &JobResult) -> Value {
             "followUpDate": corrections.follow_up_date.as_deref().unwrap_or(""),
             "priority": corrections.priority.unwrap_or(-1),
         },
-        "activateElements": elements.collect::<Vec<_>>(),
+        "activateElements": activate_elements(&result.activate_elements),
         "cancelRemainingInstances": result.cancel_remaining_instances,
         "completionConditionFulfilled": result.completion_condition_fulfilled,
     })

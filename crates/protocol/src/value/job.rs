@@ -219,10 +219,21 @@ pub struct ActivateElement {
     pub variables: Vec<(Arc<str>, JsonText)>,
 }
 
+/// About how many bytes a text takes in memory beside its characters.
+const TEXT: usize = size_of::<Arc<str>>() + size_of::<[usize; 2]>();
+
+impl ActivateElement {
+    /// About how many bytes it takes in memory.
+    pub fn weight(&self) -> usize {
+        let variables = self.variables.iter();
+        let variables = variables.map(|(name, value)| 2 * TEXT + name.len() + value.len());
+        size_of::<ActivateElement>() + self.element_id.len() + variables.sum::<usize>()
+    }
+}
+
 impl JobResult {
     /// About how many bytes it takes in memory.
     pub fn weight(&self) -> usize {
-        const TEXT: usize = size_of::<Arc<str>>() + size_of::<[usize; 2]>();
         let corrections = &self.corrections;
         let texts = [
             &corrections.assignee,
@@ -232,11 +243,7 @@ impl JobResult {
         let texts: usize = texts.into_iter().flatten().map(|text| text.len()).sum();
         let lists = [&corrections.candidate_groups, &corrections.candidate_users];
         let lists = lists.into_iter().flatten().flatten();
-        let elements = self.activate_elements.iter().map(|element| {
-            let variables = element.variables.iter();
-            let variables = variables.map(|(name, value)| 2 * TEXT + name.len() + value.len());
-            size_of::<ActivateElement>() + element.element_id.len() + variables.sum::<usize>()
-        });
+        let elements = self.activate_elements.iter().map(ActivateElement::weight);
         size_of::<JobResult>()
             + self.denied_reason.len()
             + texts

@@ -218,6 +218,18 @@ pub fn process_instance_creation() -> ProcessInstanceCreationValue {
     }
 }
 
+pub fn ad_hoc_sub_process_instruction() -> AdHocSubProcessInstructionValue {
+    AdHocSubProcessInstructionValue {
+        ad_hoc_sub_process_instance_key: key(1),
+        activate_elements: vec![ActivateElement {
+            element_id: "search".into(),
+            variables: variables(),
+        }],
+        cancel_remaining_instances: true,
+        completion_condition_fulfilled: true,
+    }
+}
+
 pub fn multi_instance() -> MultiInstanceValue {
     MultiInstanceValue {
         input_collection: vec!["1".into(), r#"{"a":null}"#.into()],

@@ -153,8 +153,7 @@ pub(super) fn end_rest(cx: &mut Context<'_>, of: &Subject, scope: Key) {
             flows::delete(cx, &of.value, flow);
         }
     }
-    let next = Key::NONE;
-    cx.steps.push(Step::TerminateChildren { scope, next });
+    terminate_all(cx, scope);
 }
 
 /// The scope terminates: first its children do, however many there are.
@@ -163,7 +162,14 @@ pub(super) fn terminate_children(cx: &mut Context<'_>, el: &Subject) -> Ending {
     if row.is_none_or(|row| row.active_children == 0) {
         return Ending::Now;
     }
-    let (scope, next) = (el.key, Key::NONE);
-    cx.steps.push(Step::TerminateChildren { scope, next });
+    terminate_all(cx, el.key);
     Ending::Waits
+}
+
+fn terminate_all(cx: &mut Context<'_>, scope: Key) {
+    cx.steps.push(Step::TerminateChildren {
+        scope,
+        next: Key::NONE,
+        last: Key::NONE,
+    });
 }

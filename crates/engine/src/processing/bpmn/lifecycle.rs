@@ -86,6 +86,7 @@ fn begin(cx: &mut Context<'_>, el: &Subject) -> Result<Next, Problem> {
 /// What an element has before it begins: what its scope gives it, and its input mappings.
 fn prepare(cx: &mut Context<'_>, el: &Subject) -> Result<(), Problem> {
     container::child_activating(cx, el)?;
+    behavior_of(&el.element().kind).prepare(cx, el)?;
     if el.element().inputs.is_empty() {
         return Ok(());
     }

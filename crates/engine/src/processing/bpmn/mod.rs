@@ -4,6 +4,7 @@
 //! one file per kind, and, for one with children, a [`Container`]. Steps are queued, not called recursively, so that the depth of a model costs no stack; [`queue`] bounds
 //! what one command does at a time.
 
+pub(crate) mod ad_hoc_sub_process;
 pub(crate) mod boundary_event;
 pub(crate) mod call_activity;
 pub(crate) mod container;
@@ -80,6 +81,12 @@ pub(crate) enum Ending {
 
 /// What is particular to a kind of element.
 pub(crate) trait ElementBehavior: Sync {
+    /// The element is activating, its input mappings are not applied yet: what they may read of it. Done again when they are
+    /// tried again.
+    fn prepare(&self, _cx: &mut Context<'_>, _el: &Subject) -> Result<(), Problem> {
+        Ok(())
+    }
+
     /// The element is activating, its input mappings are applied. Everything that can fail comes first; then the behaviour
     /// calls [`lifecycle::activated`] and starts what the element waits for.
     fn activate(&self, cx: &mut Context<'_>, el: &Subject) -> Result<Next, Problem>;
@@ -146,11 +153,11 @@ pub(crate) fn behavior_of(kind: &ElementKind) -> &'static dyn ElementBehavior {
         ElementKind::CallActivity(_) => &call_activity::CallActivity,
         ElementKind::ExclusiveGateway { .. } => &exclusive_gateway::ExclusiveGateway,
         ElementKind::MultiInstanceBody(_) => &multi_instance::MultiInstanceBody,
+        ElementKind::AdHocSubProcess(_) => &ad_hoc_sub_process::AdHocSubProcess,
+        ElementKind::AdHocSubProcessInnerInstance => &ad_hoc_sub_process::InnerInstance,
         ElementKind::Unusable(_) => &unusable::Unusable,
         // Not built yet, and refused at deployment (`not_yet` in skep-model).
         ElementKind::EventSubProcess { .. }
-        | ElementKind::AdHocSubProcess(_)
-        | ElementKind::AdHocSubProcessInnerInstance
         | ElementKind::IntermediateThrowEvent(_)
         | ElementKind::SendTask(_)
         | ElementKind::ScriptTask(_)

@@ -51,14 +51,8 @@ impl ElementBehavior for MultiInstanceBody {
 
     /// The output collection goes to the scope around.
     fn complete(&self, cx: &mut Context<'_>, el: &Subject) -> Result<(), Problem> {
-        let Some(output) = &definition_of_body(cx, el)?.output else {
-            return Ok(());
-        };
-        let row = cx.state.elements.get(el.key);
-        let results = row.and_then(|row| row.variables.get(&output.collection));
-        if let Some(results) = results.map(|variable| variable.value.clone()) {
-            let results = [(output.collection.clone(), results)];
-            variable::propagate(cx, el.flow_scope(), &results);
+        if let Some(output) = &definition_of_body(cx, el)?.output {
+            output_collection::hand_over(cx, el, output);
         }
         Ok(())
     }

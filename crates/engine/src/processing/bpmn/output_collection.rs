@@ -6,7 +6,7 @@ use std::sync::Arc;
 use skep_feel::Expression;
 use skep_model::OutputCollection;
 use skep_protocol::Key;
-use skep_protocol::document::{JsonText, array_element, readable};
+use skep_protocol::document::{JsonText, array_element, array_end, readable};
 use skep_protocol::intent::VariableElementIntent;
 use skep_protocol::value::{ErrorType, VariableElementValue};
 
@@ -58,6 +58,39 @@ pub(super) fn set(
         return Ok(());
     }
     write(cx, (scope, key, name, text), (index, place), element)
+}
+
+/// Adds an element at the end of the list.
+pub(super) fn append(
+    cx: &mut Context<'_>,
+    scope: Key,
+    name: &Arc<str>,
+    element: JsonText,
+) -> Result<(), Problem> {
+    let (text, key) = list(cx, scope, name)?;
+    let Some((end, count)) = array_end(&text) else {
+        return Err(no_place(name, "a value that is no list"));
+    };
+    let element = match count {
+        0 => element,
+        _ => format!(",{element}").into(),
+    };
+    write(
+        cx,
+        (scope, key, name, text),
+        (count as u32, end..end),
+        element,
+    )
+}
+
+/// The list goes from its scope, which completes, to the scope around.
+pub(super) fn hand_over(cx: &mut Context<'_>, el: &Subject, output: &OutputCollection) {
+    let row = cx.state.elements.get(el.key);
+    let results = row.and_then(|row| row.variables.get(&output.collection));
+    if let Some(results) = results.map(|variable| variable.value.clone()) {
+        let results = [(output.collection.clone(), results)];
+        variable::propagate(cx, el.flow_scope(), &results);
+    }
 }
 
 /// The list as it is, and the key of its variable.

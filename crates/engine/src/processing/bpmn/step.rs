@@ -31,7 +31,7 @@ fn one(cx: &mut Context<'_>, step: Step, chain: u32) {
     match step {
         // Ending things always comes to an end.
         Step::Terminate(key) => lifecycle::terminate(cx, key),
-        Step::TerminateChildren { scope, next } => terminate_children(cx, scope, next),
+        Step::TerminateChildren { scope, next, last } => terminate_children(cx, scope, next, last),
         Step::Terminated(key) => lifecycle::terminated(cx, key),
         Step::CorrelateMessage(key) => message_side::correlate_next(cx, key),
         Step::Activate(_)
@@ -88,7 +88,7 @@ fn put_off(cx: &mut Context<'_>, step: Step) {
 
 /// Ends the child `next` and then those that were created after it, one after the other: however many there are, one step
 /// stands for all.
-fn terminate_children(cx: &mut Context<'_>, scope: Key, next: Key) {
+fn terminate_children(cx: &mut Context<'_>, scope: Key, next: Key, last: Key) {
     let here = |cx: &mut Context<'_>, child: Key| {
         let row = cx.state.elements.get(child);
         row.is_some_and(|row| row.flow_scope_key == scope)
@@ -99,13 +99,15 @@ fn terminate_children(cx: &mut Context<'_>, scope: Key, next: Key) {
     } else {
         cx.state.elements.child_after(scope, Key::NONE)
     };
-    if child.is_none() {
+    // Keys rise: what is newer is not meant.
+    let is_meant = |child: Key| child.some().is_some() && (last.is_none() || child <= last);
+    if !is_meant(child) {
         return;
     }
     cx.steps.push(Step::Terminate(child));
     let next = cx.state.elements.child_after(scope, child);
-    if next.some().is_some() {
-        cx.steps.push(Step::TerminateChildren { scope, next });
+    if is_meant(next) {
+        cx.steps.push(Step::TerminateChildren { scope, next, last });
     }
 }
 
