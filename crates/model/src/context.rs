@@ -14,20 +14,30 @@ use crate::xml::{Node, bpmn_name, local_reference};
 #[derive(Default)]
 pub(crate) struct Definitions<'x> {
     messages: HashMap<&'x str, Message<'x>>,
-    errors: HashMap<&'x str, Error<'x>>,
-    /// Messages and errors whose id another one has before them.
+    signals: HashMap<&'x str, NamedNode<'x>>,
+    errors: HashMap<&'x str, Coded<'x>>,
+    escalations: HashMap<&'x str, Coded<'x>>,
+    /// Definitions whose id another one of their kind has before them.
     repeated: Vec<Node<'x>>,
 }
 
-/// A message. Its values are parsed once and shared, however many elements refer to it.
-pub(crate) struct Message<'x> {
+/// A message or signal by its name, parsed once and shared, however many elements refer to it.
+pub(crate) struct NamedNode<'x> {
     pub node: Node<'x>,
-    /// Name and correlation key; `None` after findings.
-    pub values: OnceCell<Option<(TextValue, Expression)>>,
+    /// `None` after findings.
+    pub name: OnceCell<Option<TextValue>>,
+    /// The name without variables, for start events; `None` after findings.
+    pub constant_name: OnceCell<Option<Arc<str>>>,
 }
 
-/// An error.
-pub(crate) struct Error<'x> {
+pub(crate) struct Message<'x> {
+    pub named: NamedNode<'x>,
+    /// `None` after findings.
+    pub correlation_key: OnceCell<Option<Expression>>,
+}
+
+/// An error or escalation.
+pub(crate) struct Coded<'x> {
     pub node: Node<'x>,
     /// The code as a constant, not empty.
     pub code: Option<Arc<str>>,
@@ -35,36 +45,68 @@ pub(crate) struct Error<'x> {
     pub thrown: OnceCell<Option<TextValue>>,
 }
 
+impl<'x> NamedNode<'x> {
+    fn new(node: Node<'x>) -> Self {
+        NamedNode {
+            node,
+            name: OnceCell::new(),
+            constant_name: OnceCell::new(),
+        }
+    }
+}
+
+impl<'x> Coded<'x> {
+    fn new(node: Node<'x>, attribute: &str) -> Self {
+        let code = node.attribute(attribute).filter(|code| !code.is_empty());
+        Coded {
+            node,
+            code: code.map(Arc::from),
+            thrown: OnceCell::new(),
+        }
+    }
+}
+
 impl<'x> Definitions<'x> {
     pub(crate) fn new(root: Node<'x>) -> Self {
         let mut definitions = Definitions::default();
         for node in root.children() {
-            let Some(id) = node.attribute("id") else {
+            let (Some(id), Some(name)) = (node.attribute("id"), bpmn_name(node)) else {
                 continue;
             };
-            match bpmn_name(node) {
-                Some("message") => {
-                    if definitions.messages.contains_key(id) {
-                        definitions.repeated.push(node);
-                        continue;
-                    }
-                    let values = OnceCell::new();
-                    definitions.messages.insert(id, Message { node, values });
-                }
-                Some("error") => {
-                    if definitions.errors.contains_key(id) {
-                        definitions.repeated.push(node);
-                        continue;
-                    }
-                    let code = node.attribute("errorCode").filter(|code| !code.is_empty());
-                    let (code, thrown) = (code.map(Arc::from), OnceCell::new());
-                    let error = Error { node, code, thrown };
-                    definitions.errors.insert(id, error);
-                }
-                _ => {}
+            if !definitions.insert(id, name, node) {
+                definitions.repeated.push(node);
             }
         }
         definitions
+    }
+
+    /// `false` when there is one of this kind with this id already.
+    fn insert(&mut self, id: &'x str, name: &str, node: Node<'x>) -> bool {
+        fn new<'x, T>(map: &mut HashMap<&'x str, T>, id: &'x str, value: T) -> bool {
+            let is_new = !map.contains_key(id);
+            if is_new {
+                map.insert(id, value);
+            }
+            is_new
+        }
+        let named = || NamedNode::new(node);
+        match name {
+            "message" => {
+                let (named, correlation_key) = (named(), OnceCell::new());
+                let message = Message {
+                    named,
+                    correlation_key,
+                };
+                new(&mut self.messages, id, message)
+            }
+            "signal" => new(&mut self.signals, id, named()),
+            "error" => new(&mut self.errors, id, Coded::new(node, "errorCode")),
+            "escalation" => {
+                let escalation = Coded::new(node, "escalationCode");
+                new(&mut self.escalations, id, escalation)
+            }
+            _ => true,
+        }
     }
 
     /// Two definitions with one id: it could not be told which one an element means.
@@ -83,8 +125,16 @@ impl<'x> Definitions<'x> {
         resolve(&self.messages, reference)
     }
 
-    pub(crate) fn error(&self, reference: &str) -> Option<&Error<'x>> {
+    pub(crate) fn signal(&self, reference: &str) -> Option<&NamedNode<'x>> {
+        resolve(&self.signals, reference)
+    }
+
+    pub(crate) fn error(&self, reference: &str) -> Option<&Coded<'x>> {
         resolve(&self.errors, reference)
+    }
+
+    pub(crate) fn escalation(&self, reference: &str) -> Option<&Coded<'x>> {
+        resolve(&self.escalations, reference)
     }
 }
 
@@ -97,8 +147,13 @@ fn resolve<'d, T>(map: &'d HashMap<&str, T>, reference: &str) -> Option<&'d T> {
 pub(crate) struct Context<'c, 'x> {
     pub definitions: &'c Definitions<'x>,
     pub findings: &'c mut Findings,
-    /// The index of each element of the process, filled before the elements are parsed.
+    /// The index of each element of the process, filled before the elements are parsed. A multi-instance activity is known
+    /// by its body, which has its place.
     pub indices: HashMap<&'x str, ElementIndex>,
+    /// Targets of the process's associations by their sources.
+    pub associations: HashMap<&'x str, Vec<&'x str>>,
+    /// Link catch events by their scope and link name.
+    pub links: HashMap<(ElementIndex, &'x str), ElementIndex>,
 }
 
 impl<'c, 'x> Context<'c, 'x> {
@@ -107,6 +162,8 @@ impl<'c, 'x> Context<'c, 'x> {
             definitions,
             findings,
             indices: HashMap::new(),
+            associations: HashMap::new(),
+            links: HashMap::new(),
         }
     }
 
@@ -123,14 +180,18 @@ impl<'c, 'x> Context<'c, 'x> {
             );
             return None;
         };
-        let found = self
-            .indices
-            .get(reference)
-            .or_else(|| self.indices.get(local_reference(reference)))
-            .copied();
+        let found = self.find(reference);
         if found.is_none() {
             self.add(node, format!("The attribute '{attribute}' names '{reference}', which is not an element of this process"));
         }
         found
+    }
+
+    /// The element of the process that a reference names.
+    pub(crate) fn find(&self, reference: &str) -> Option<ElementIndex> {
+        self.indices
+            .get(reference)
+            .or_else(|| self.indices.get(local_reference(reference)))
+            .copied()
     }
 }

@@ -21,33 +21,77 @@ pub(crate) fn text_value(
     Some(TextValue::Static(Arc::from(raw)))
 }
 
-/// What a text is at deployment: an expression is evaluated without variables, and must give a text that is not empty.
-pub(crate) fn without_variables(
+/// A text that does not depend on variables: constant, or computed from nothing.
+pub(crate) fn constant_text(
     node: Node<'_>,
     what: &str,
-    value: TextValue,
+    raw: &str,
     findings: &mut Findings,
 ) -> Option<Arc<str>> {
-    let expression = match value {
+    let expression = match text_value(node, what, raw, findings)? {
         TextValue::Static(text) => return Some(text),
         TextValue::Expression(expression) => expression,
     };
-    let result = expression.evaluate(&EmptyScope, &EvalContext::default());
-    match result.value {
+    match expression
+        .evaluate(&EmptyScope, &EvalContext::default())
+        .value
+    {
         Value::String(text) if !text.trim().is_empty() => Some(text),
-        other => {
-            findings.add(
-                node,
-                format!(
-                    "{what} is evaluated at deployment, without variables, and must give a text, but '={}' gives {}. Use a \
-                     constant",
-                    abbreviate(expression.text()),
-                    abbreviate(&other.to_json())
-                ),
+        _ => {
+            let message = format!(
+                "{what} is evaluated when the process is deployed, without variables, but '{}' does not yield a text then. Use a constant",
+                abbreviate(raw)
             );
+            findings.add(node, message);
             None
         }
     }
+}
+
+/// An attribute that may be missing; an empty one counts as missing. `None` after a finding.
+pub(crate) fn optional_text(
+    node: Node<'_>,
+    attribute: &str,
+    findings: &mut Findings,
+) -> Option<Option<TextValue>> {
+    let raw = node.attribute(attribute).unwrap_or_default();
+    match raw.trim().is_empty() {
+        true => Some(None),
+        false => text_value(node, &what(node, attribute), raw, findings).map(Some),
+    }
+}
+
+/// An attribute that may be missing, and is an expression otherwise. `None` after a finding.
+pub(crate) fn optional_expression(
+    node: Node<'_>,
+    attribute: &str,
+    findings: &mut Findings,
+) -> Option<Option<Expression>> {
+    let raw = node.attribute(attribute).unwrap_or_default();
+    match raw.trim().is_empty() {
+        true => Some(None),
+        false => expression(node, &what(node, attribute), raw, findings).map(Some),
+    }
+}
+
+/// An attribute that may be missing, and is constant otherwise.
+pub(crate) fn optional_constant(node: Node<'_>, attribute: &str) -> Option<Arc<str>> {
+    let raw = node.attribute(attribute);
+    raw.filter(|raw| !raw.trim().is_empty()).map(Arc::from)
+}
+
+/// A constant that must be there.
+pub(crate) fn required_constant(
+    node: Node<'_>,
+    attribute: &str,
+    findings: &mut Findings,
+) -> Option<Arc<str>> {
+    let constant = optional_constant(node, attribute);
+    if constant.is_none() {
+        let what = what(node, attribute);
+        findings.add(node, format!("{what} is missing or empty. Give it a value"));
+    }
+    constant
 }
 
 /// An attribute that must be there with a value.
@@ -235,7 +279,7 @@ fn is_name(name: &str) -> bool {
 }
 
 /// How findings name an attribute: `'zeebe:taskDefinition' attribute 'type'`.
-fn what(node: Node<'_>, attribute: &str) -> String {
+pub(crate) fn what(node: Node<'_>, attribute: &str) -> String {
     let prefix = if node.tag_name().namespace() == Some(crate::xml::ZEEBE) {
         "zeebe:"
     } else {

@@ -37,6 +37,8 @@
 //! is added as XML by `raw`, `content`, `extension`, `attribute` and `definition`. Misuse (a modifier before any
 //! element) panics. [`random`] makes random valid processes.
 
+mod activities;
+mod events;
 mod random;
 mod write;
 
@@ -75,10 +77,24 @@ struct Item {
     called_element: Vec<(String, String)>,
     mappings: Vec<String>,
     headers: Vec<(String, String)>,
+    multi_instance: MultiInstance,
+    /// XML of execution listeners and task listeners.
+    listeners: Vec<String>,
+    task_listeners: Vec<String>,
     /// XML after `extensionElements`.
     content: Vec<String>,
     /// The element as a whole, given as XML.
     raw: Option<String>,
+}
+
+/// A multi-instance marker, if it has attributes.
+#[derive(Clone, Debug, Default)]
+struct MultiInstance {
+    sequential: bool,
+    /// Of `zeebe:loopCharacteristics`.
+    attributes: Vec<(String, String)>,
+    /// XML of the completion condition.
+    condition: String,
 }
 
 #[derive(Clone, Debug)]
@@ -152,22 +168,6 @@ impl Bpmn {
         self.element("startEvent", id)
     }
 
-    /// A start event of the process by a cycle (or expression).
-    pub fn start_cycle(self, id: impl Into<String>, cycle: &str) -> Self {
-        self.start(id).timer("timeCycle", cycle)
-    }
-
-    /// A start event of the process at a date (or expression).
-    pub fn start_date(self, id: impl Into<String>, date: &str) -> Self {
-        self.start(id).timer("timeDate", date)
-    }
-
-    /// A start event of the process by messages of this name (or expression).
-    pub fn start_message(mut self, id: impl Into<String>, message: &str) -> Self {
-        self = self.start(id);
-        self.message_definition(message, "=\"unused\"")
-    }
-
     /// A none end event.
     pub fn end(self, id: impl Into<String>) -> Self {
         self.element("endEvent", id)
@@ -224,7 +224,16 @@ impl Bpmn {
 
     /// An embedded sub-process, filled by the closure.
     pub fn sub_process(self, id: impl Into<String>, content: impl FnOnce(Self) -> Self) -> Self {
-        let mut this = self.element("subProcess", id);
+        self.scope_of("subProcess", id, content)
+    }
+
+    fn scope_of(
+        self,
+        tag: &'static str,
+        id: impl Into<String>,
+        content: impl FnOnce(Self) -> Self,
+    ) -> Self {
+        let mut this = self.element(tag, id);
         let outer = this.scope;
         this.scope = Some(this.last);
         let (sub_process, before) = (this.last, this.before.take());
@@ -329,6 +338,16 @@ impl Bpmn {
             raw: Some(xml.into()),
             ..Item::default()
         })
+    }
+
+    /// XML in the current scope that is no element of its own, such as an association.
+    pub fn drawn(mut self, xml: &str) -> Self {
+        self.items.push(Item {
+            scope: self.scope,
+            raw: Some(xml.into()),
+            ..Item::default()
+        });
+        self
     }
 
     fn add(mut self, item: Item) -> Self {
@@ -478,9 +497,13 @@ impl Bpmn {
         self
     }
 
-    /// Makes a boundary event one that does not interrupt.
-    pub fn non_interrupting(self) -> Self {
-        self.attribute("cancelActivity", "false")
+    /// Makes a boundary event, or the start event of an event sub-process, one that does not interrupt.
+    pub fn non_interrupting(mut self) -> Self {
+        let attribute = match self.last().tag {
+            "startEvent" => "isInterrupting",
+            _ => "cancelActivity",
+        };
+        self.attribute(attribute, "false")
     }
 
     /// Any attribute of the element.

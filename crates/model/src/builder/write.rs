@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{Bpmn, Item};
+use super::{Bpmn, Item, MultiInstance};
 use crate::graph::ElementType;
 use crate::xml::{BPMN, ZEEBE};
 
@@ -60,6 +60,7 @@ fn scope(out: &mut String, process: &Bpmn, this: Option<usize>) {
         );
         extension_elements(out, &extensions(item));
         item.content.iter().for_each(|xml| line(out, xml));
+        multi_instance(out, &item.multi_instance);
         scope(out, process, Some(position));
         line(out, &format!("</bpmn:{}>", item.tag));
     }
@@ -117,8 +118,36 @@ fn extensions(item: &Item) -> Vec<String> {
             item.mappings.concat()
         ));
     }
+    for (name, listeners) in [
+        ("executionListeners", &item.listeners),
+        ("taskListeners", &item.task_listeners),
+    ] {
+        if !listeners.is_empty() {
+            let listeners = listeners.concat();
+            all.push(format!("<zeebe:{name}>{listeners}</zeebe:{name}>"));
+        }
+    }
     all.extend(item.extensions.iter().cloned());
     all
+}
+
+fn multi_instance(out: &mut String, marker: &MultiInstance) {
+    if marker.attributes.is_empty() {
+        return;
+    }
+    let attributes: Vec<(&str, &str)> = marker
+        .attributes
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()))
+        .collect();
+    let sequential = marker.sequential;
+    line(
+        out,
+        &format!("<bpmn:multiInstanceLoopCharacteristics isSequential=\"{sequential}\">"),
+    );
+    extension_elements(out, &[tag("zeebe:loopCharacteristics", &attributes)]);
+    line(out, &marker.condition);
+    line(out, "</bpmn:multiInstanceLoopCharacteristics>");
 }
 
 fn extension_elements(out: &mut String, extensions: &[String]) {

@@ -2,7 +2,7 @@
 
 use crate::compile::Draft;
 use crate::context::Context;
-use crate::element::not_supported_yet;
+use crate::element::intermediate_throw_event;
 use crate::error::Findings;
 use crate::event;
 use crate::graph::{ElementIndex, ElementKind, ThrowEvent};
@@ -16,19 +16,9 @@ pub(crate) fn parse<'x>(node: Node<'x>, context: &mut Context<'_, 'x>) -> Option
     let event = match event::kind(definition) {
         "terminate" => ThrowEvent::Terminate,
         "error" => ThrowEvent::Error {
-            code: event::error::thrown(definition, context)?,
+            code: event::code::thrown(&event::code::ERROR, definition, context)?,
         },
-        kind @ ("message" | "signal" | "escalation" | "compensate") => {
-            context.add(
-                node,
-                not_supported_yet(&format!("The {} end event", event::called(kind))),
-            );
-            return None;
-        }
-        _ => {
-            event::refuse(definition, "end event", context);
-            return None;
-        }
+        _ => intermediate_throw_event::thrown(node, definition, "end event", context)?,
     };
     Some(ElementKind::EndEvent(event))
 }

@@ -1,8 +1,8 @@
 //! The intermediate catch event.
 
 use crate::context::Context;
-use crate::element::not_supported_yet;
 use crate::event;
+use crate::event::timer::Cycles;
 use crate::graph::{CatchEvent, ElementKind};
 use crate::xml::Node;
 
@@ -10,15 +10,11 @@ use crate::xml::Node;
 pub(crate) fn parse<'x>(node: Node<'x>, context: &mut Context<'_, 'x>) -> Option<ElementKind> {
     let definition = event::exactly_one(node, context)?;
     let event = match event::kind(definition) {
-        "timer" => CatchEvent::Timer(event::timer::parse(
-            definition,
-            event::timer::Cycles::Refused,
-            context,
-        )?),
-        "message" => CatchEvent::Message(event::message::caught(definition, context)?),
-        kind @ ("signal" | "conditional" | "link") => {
-            context.add(node, not_supported_yet(&format!("The {kind} catch event")));
-            return None;
+        "link" => CatchEvent::Link {
+            name: event::link::name(definition, context)?.into(),
+        },
+        "timer" | "message" | "signal" | "conditional" => {
+            event::caught(definition, Cycles::Refused, context)?
         }
         _ => {
             event::refuse(definition, "intermediate catch event", context);

@@ -1,148 +1,40 @@
-//! The elements of a process: which are executed, and for each kind its file with how it is read and checked.
+//! The elements of a process: for each kind its file with how it is read and checked.
 
+pub(crate) mod ad_hoc_sub_process;
 pub(crate) mod boundary_event;
+pub(crate) mod business_rule_task;
 pub(crate) mod call_activity;
+pub(crate) mod choice;
+pub(crate) mod compensation_handler;
 pub(crate) mod end_event;
-pub(crate) mod exclusive_gateway;
+pub(crate) mod event_based_gateway;
+pub(crate) mod event_sub_process;
 pub(crate) mod intermediate_catch_event;
+pub(crate) mod intermediate_throw_event;
+pub(crate) mod not_yet;
 pub(crate) mod process;
 pub(crate) mod receive_task;
+mod role;
+pub(crate) mod script_task;
+pub(crate) mod send_task;
 pub(crate) mod sequence_flow;
 pub(crate) mod service_task;
 pub(crate) mod start_event;
 pub(crate) mod sub_process;
 pub(crate) mod user_task;
 
-use crate::compile::Draft;
+pub(crate) use role::{Role, never_supported, not_supported_yet, role};
+
+use crate::compile::{Draft, Place};
 use crate::context::Context;
 use crate::error::Findings;
-use crate::graph::{ElementIndex, ElementKind, ElementType};
+use crate::graph::{ElementIndex, ElementKind, ElementType, ThrowEvent};
 use crate::value::boolean;
 use crate::xml::{Node, bpmn_name};
+use crate::zeebe::{ad_hoc, loop_characteristics};
+use role::is_part;
 
-/// What a child of a process or sub-process is to the engine.
-pub(crate) enum Role {
-    /// Executed.
-    Element(ElementType),
-    /// Accepted, without effect.
-    Drawn,
-    /// Belongs to its parent rather than being an element of its own.
-    Part,
-    /// The deployment is refused, with this reason.
-    Refused(String),
-}
-
-/// The table of elements. What becomes executable moves from `not_yet` to `Role::Element`.
-pub(crate) fn role(node: Node<'_>) -> Role {
-    use ElementType as Type;
-    let Some(name) = bpmn_name(node) else {
-        return Role::Refused(format!(
-            "The element '{}' is not an element of BPMN. Remove it, or put it into extensionElements",
-            node.tag_name().name()
-        ));
-    };
-    match name {
-        "startEvent" => Role::Element(Type::StartEvent),
-        "endEvent" => Role::Element(Type::EndEvent),
-        "intermediateCatchEvent" => Role::Element(Type::IntermediateCatchEvent),
-        "boundaryEvent" => Role::Element(Type::BoundaryEvent),
-        "serviceTask" => Role::Element(Type::ServiceTask),
-        "userTask" => not_yet("A user task"),
-        "receiveTask" => Role::Element(Type::ReceiveTask),
-        "manualTask" => Role::Element(Type::ManualTask),
-        "task" => Role::Element(Type::Task),
-        "exclusiveGateway" => Role::Element(Type::ExclusiveGateway),
-        "parallelGateway" => Role::Element(Type::ParallelGateway),
-        "sequenceFlow" => Role::Element(Type::SequenceFlow),
-        "callActivity" => Role::Element(Type::CallActivity),
-        "subProcess" if is_true(node, "triggeredByEvent") => not_yet("An event sub-process"),
-        "subProcess" => Role::Element(Type::SubProcess),
-
-        "scriptTask" => not_yet("A script task"),
-        "businessRuleTask" => not_yet("A business rule task"),
-        "sendTask" => not_yet("A send task"),
-        "inclusiveGateway" => not_yet("An inclusive gateway"),
-        "eventBasedGateway" => not_yet("An event-based gateway"),
-        "intermediateThrowEvent" => not_yet("An intermediate throw event"),
-        "adHocSubProcess" => not_yet("An ad-hoc sub-process"),
-
-        "complexGateway" => never(
-            "A complex gateway",
-            "Use exclusive, inclusive or parallel gateways",
-        ),
-        "transaction" => never(
-            "A transaction",
-            "Use a sub-process with error and compensation events",
-        ),
-        "choreographyTask" | "subChoreography" | "callChoreography" => {
-            never("A choreography", "Model the process itself")
-        }
-
-        "laneSet"
-        | "dataObject"
-        | "dataObjectReference"
-        | "dataStoreReference"
-        | "textAnnotation"
-        | "group"
-        | "association" => Role::Drawn,
-        name if is_part(name) => Role::Part,
-        name => Role::Refused(format!("The element '{name}' is not known here. Remove it")),
-    }
-}
-
-fn not_yet(what: &str) -> Role {
-    Role::Refused(not_supported_yet(what))
-}
-
-fn never(what: &str, instead: &str) -> Role {
-    Role::Refused(never_supported(what, instead))
-}
-
-/// For what is planned: works in other engines with this API, and in a later release of this one.
-pub(crate) fn not_supported_yet(what: &str) -> String {
-    format!(
-        "{what} is not supported by this release of Skep yet. Remove it from the model, or wait for a release that supports it"
-    )
-}
-
-/// For what no engine with this API executes.
-pub(crate) fn never_supported(what: &str, instead: &str) -> String {
-    format!("{what} is not executed by engines with this API. {instead}")
-}
-
-/// Children that describe their parent.
-fn is_part(name: &str) -> bool {
-    matches!(
-        name,
-        "documentation"
-            | "extensionElements"
-            | "incoming"
-            | "outgoing"
-            | "auditing"
-            | "monitoring"
-            | "categoryValueRef"
-            | "property"
-            | "ioSpecification"
-            | "ioBinding"
-            | "dataInput"
-            | "dataOutput"
-            | "dataInputAssociation"
-            | "dataOutputAssociation"
-            | "inputSet"
-            | "outputSet"
-            | "resourceRole"
-            | "performer"
-            | "humanPerformer"
-            | "potentialOwner"
-            | "supports"
-            | "supportedInterfaceRef"
-            | "correlationSubscription"
-            | "multiInstanceLoopCharacteristics"
-            | "standardLoopCharacteristics"
-    )
-}
-
-/// Refuses children and markers that the element cannot have, or that this release does not execute.
+/// Refuses children and markers that the element cannot have.
 pub(crate) fn check_content(
     node: Node<'_>,
     element_type: ElementType,
@@ -151,8 +43,11 @@ pub(crate) fn check_content(
     for child in node.children().filter(|child| child.is_element()) {
         let name = bpmn_name(child).unwrap_or_default();
         match name {
-            "multiInstanceLoopCharacteristics" => {
-                context.add(node, not_supported_yet("The multi-instance marker"))
+            "multiInstanceLoopCharacteristics" if !is_activity(element_type) => {
+                context.add(
+                    node,
+                    "Only activities can have the multi-instance marker. Remove it",
+                );
             }
             _ if is_container(element_type) || is_part(name) => {}
             "conditionExpression" if element_type == ElementType::SequenceFlow => {}
@@ -168,40 +63,75 @@ pub(crate) fn check_content(
             }
         }
     }
-    if boolean(node, node, "isForCompensation", false, context.findings) == Some(true) {
-        context.add(node, not_supported_yet("The compensation marker"));
-    }
 }
 
-fn is_true(node: Node<'_>, attribute: &str) -> bool {
-    matches!(node.attribute(attribute).map(str::trim), Some("true" | "1"))
+/// Whether an activity only runs when another one is compensated.
+pub(crate) fn is_for_compensation(
+    node: Node<'_>,
+    element_type: ElementType,
+    context: &mut Context<'_, '_>,
+) -> bool {
+    let marked = boolean(node, node, "isForCompensation", false, context.findings);
+    is_activity(element_type) && marked == Some(true)
 }
 
 /// Elements that contain others.
 pub(crate) fn is_container(element_type: ElementType) -> bool {
-    matches!(element_type, ElementType::Process | ElementType::SubProcess)
-}
-
-fn is_event(element_type: ElementType) -> bool {
     use ElementType as Type;
     matches!(
         element_type,
-        Type::StartEvent | Type::EndEvent | Type::IntermediateCatchEvent | Type::BoundaryEvent
+        Type::Process | Type::SubProcess | Type::EventSubProcess | Type::AdHocSubProcess
     )
 }
 
-/// Activities: what boundary events can be attached to.
+pub(crate) fn is_event(element_type: ElementType) -> bool {
+    use ElementType as Type;
+    matches!(
+        element_type,
+        Type::StartEvent
+            | Type::EndEvent
+            | Type::IntermediateCatchEvent
+            | Type::IntermediateThrowEvent
+            | Type::BoundaryEvent
+    )
+}
+
+pub(crate) fn is_gateway(element_type: ElementType) -> bool {
+    use ElementType as Type;
+    matches!(
+        element_type,
+        Type::ExclusiveGateway
+            | Type::InclusiveGateway
+            | Type::ParallelGateway
+            | Type::EventBasedGateway
+    )
+}
+
+/// Activities: what boundary events can be attached to, and what can be repeated.
 pub(crate) fn is_activity(element_type: ElementType) -> bool {
     use ElementType as Type;
     matches!(
         element_type,
-        Type::SubProcess
-            | Type::ServiceTask
+        Type::SubProcess | Type::AdHocSubProcess | Type::CallActivity | Type::MultiInstanceBody
+    ) || is_task(element_type)
+}
+
+fn is_task(element_type: ElementType) -> bool {
+    use ElementType as Type;
+    matches!(element_type, Type::ManualTask | Type::Task) || is_working_task(element_type)
+}
+
+/// Tasks that do something.
+fn is_working_task(element_type: ElementType) -> bool {
+    use ElementType as Type;
+    matches!(
+        element_type,
+        Type::ServiceTask
+            | Type::SendTask
+            | Type::ScriptTask
+            | Type::BusinessRuleTask
             | Type::UserTask
             | Type::ReceiveTask
-            | Type::ManualTask
-            | Type::Task
-            | Type::CallActivity
     )
 }
 
@@ -209,71 +139,111 @@ pub(crate) fn is_activity(element_type: ElementType) -> bool {
 pub(crate) fn has_mappings(element_type: ElementType) -> bool {
     use ElementType as Type;
     is_event(element_type)
+        || is_working_task(element_type)
         || matches!(
             element_type,
-            Type::SubProcess
-                | Type::ServiceTask
-                | Type::UserTask
-                | Type::ReceiveTask
-                | Type::CallActivity
+            Type::SubProcess | Type::EventSubProcess | Type::AdHocSubProcess | Type::CallActivity
         )
 }
 
 /// Whether input mappings have an effect on an element that has mappings. Events that do nothing but happen have none.
-pub(crate) fn has_inputs(element_type: ElementType) -> bool {
-    use ElementType as Type;
+pub(crate) fn has_inputs(kind: &ElementKind) -> bool {
     !matches!(
-        element_type,
-        Type::StartEvent | Type::EndEvent | Type::BoundaryEvent
+        kind,
+        ElementKind::StartEvent(_)
+            | ElementKind::BoundaryEvent(_)
+            | ElementKind::EndEvent(
+                ThrowEvent::None | ThrowEvent::Terminate | ThrowEvent::Error { .. }
+            )
     )
 }
 
 /// What is particular to the element; `None` after a finding.
 pub(crate) fn parse<'x>(
     node: Node<'x>,
-    element_type: ElementType,
+    place: &Place,
     context: &mut Context<'_, 'x>,
 ) -> Option<ElementKind> {
     use ElementType as Type;
-    match element_type {
+    match place.element_type {
         Type::Process => Some(ElementKind::Process),
         Type::SubProcess => Some(ElementKind::SubProcess),
-        Type::StartEvent => start_event::parse(node, context),
+        // Its start event is entered when the graph is connected.
+        Type::EventSubProcess => Some(ElementKind::EventSubProcess {
+            start: ElementIndex::PROCESS,
+        }),
+        Type::AdHocSubProcess => ad_hoc::parse(node, place.inner?, context)
+            .map(|ad_hoc| ElementKind::AdHocSubProcess(Box::new(ad_hoc))),
+        Type::AdHocSubProcessInnerInstance => Some(ElementKind::AdHocSubProcessInnerInstance),
+        Type::MultiInstanceBody => loop_characteristics::parse(node, place.inner?, context)
+            .map(|body| ElementKind::MultiInstanceBody(Box::new(body))),
+        Type::StartEvent => start_event::parse(node, place.parent_type, context),
         Type::IntermediateCatchEvent => intermediate_catch_event::parse(node, context),
+        Type::IntermediateThrowEvent => {
+            intermediate_throw_event::parse(node, place.parent, context)
+        }
         Type::BoundaryEvent => boundary_event::parse(node, context),
         Type::EndEvent => end_event::parse(node, context),
         Type::ServiceTask => service_task::parse(node, context),
+        Type::SendTask => send_task::parse(node, context),
+        Type::ScriptTask => script_task::parse(node, context),
+        Type::BusinessRuleTask => business_rule_task::parse(node, context),
         Type::UserTask => user_task::parse(node, context),
         Type::ReceiveTask => receive_task::parse(node, context),
         Type::ManualTask => Some(ElementKind::ManualTask),
         Type::Task => Some(ElementKind::Task),
-        Type::ExclusiveGateway => exclusive_gateway::parse(node, context),
+        Type::ExclusiveGateway => {
+            let default = choice::default(node, context)?;
+            Some(ElementKind::ExclusiveGateway { default })
+        }
+        Type::InclusiveGateway => {
+            let default = choice::default(node, context)?;
+            Some(ElementKind::InclusiveGateway { default })
+        }
         Type::ParallelGateway => Some(ElementKind::ParallelGateway),
+        // What it waits for is entered when the graph is connected.
+        Type::EventBasedGateway => Some(ElementKind::EventBasedGateway { events: Vec::new() }),
         Type::SequenceFlow => sequence_flow::parse(node, context),
         Type::CallActivity => call_activity::parse(node, context),
-        _ => None,
     }
 }
 
 /// The rules of an element within the finished graph.
 pub(crate) fn check(draft: &Draft<'_>, index: ElementIndex, findings: &mut Findings) {
     use ElementType as Type;
+    compensation_handler::check(draft, index, findings);
     match draft.element(index).element_type {
         Type::Process => process::check(draft, findings),
         Type::SubProcess => sub_process::check(draft, index, findings),
-        Type::StartEvent => start_event::check(draft, index, findings),
+        Type::EventSubProcess => event_sub_process::check(draft, index, findings),
+        Type::AdHocSubProcess => ad_hoc_sub_process::check(draft, index, findings),
+        Type::StartEvent => {
+            ad_hoc_sub_process::check_content(draft, index, findings);
+            start_event::check(draft, index, findings);
+        }
         Type::BoundaryEvent => boundary_event::check(draft, index, findings),
-        Type::EndEvent => end_event::check(draft, index, findings),
-        Type::ExclusiveGateway => exclusive_gateway::check(draft, index, findings),
+        Type::EndEvent => {
+            ad_hoc_sub_process::check_content(draft, index, findings);
+            end_event::check(draft, index, findings);
+            compensation_handler::check_thrown(draft, index, findings);
+        }
+        Type::IntermediateThrowEvent => {
+            compensation_handler::check_thrown(draft, index, findings);
+        }
+        Type::ExclusiveGateway | Type::InclusiveGateway => choice::check(draft, index, findings),
+        Type::EventBasedGateway => event_based_gateway::check(draft, index, findings),
         Type::SequenceFlow => sequence_flow::check(draft, index, findings),
         // Nothing to ask beyond their own XML.
         Type::ServiceTask
+        | Type::SendTask
+        | Type::ScriptTask
+        | Type::BusinessRuleTask
         | Type::UserTask
         | Type::ReceiveTask
         | Type::ManualTask
         | Type::Task
         | Type::CallActivity => {}
         Type::IntermediateCatchEvent | Type::ParallelGateway => {}
-        _ => {}
+        Type::MultiInstanceBody | Type::AdHocSubProcessInnerInstance => {}
     }
 }

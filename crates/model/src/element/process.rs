@@ -2,7 +2,7 @@
 
 use crate::compile::Draft;
 use crate::error::Findings;
-use crate::graph::ElementIndex;
+use crate::graph::{ElementIndex, ElementKind};
 
 /// At least one start event, at most one of them of type none.
 pub(crate) fn check(draft: &Draft<'_>, findings: &mut Findings) {
@@ -13,10 +13,11 @@ pub(crate) fn check(draft: &Draft<'_>, findings: &mut Findings) {
             "The process has no start event. Add one",
         );
     }
-    let none_starts = starts
-        .iter()
-        .filter(|start| !draft.is_broken(**start) && draft.element(**start).caught().is_none());
-    for surplus in none_starts.skip(1) {
+    let is_none = |start: &&ElementIndex| {
+        let kind = &draft.element(**start).kind;
+        matches!(kind, ElementKind::StartEvent(start) if start.event.is_none())
+    };
+    for surplus in starts.iter().filter(is_none).skip(1) {
         let message = "The process has more than one none start event. Keep one, and join the others to it by a gateway";
         findings.add(draft.node(*surplus), message);
     }

@@ -56,7 +56,10 @@ pub(crate) fn check(draft: &Draft<'_>, index: ElementIndex, findings: &mut Findi
     }
     let source = draft.element(flow.source);
     if flow.condition.is_some()
-        && source.element_type != ElementType::ExclusiveGateway
+        && !matches!(
+            source.element_type,
+            ElementType::ExclusiveGateway | ElementType::InclusiveGateway
+        )
         && !draft.is_broken(flow.source)
     {
         let message = format!(

@@ -1,44 +1,87 @@
-//! The start event of a process or sub-process.
+//! The start event of a process, sub-process or event sub-process.
 
 use crate::compile::Draft;
 use crate::context::Context;
-use crate::element::not_supported_yet;
 use crate::error::Findings;
-use crate::event::{self, timer::Cycles};
-use crate::graph::{CatchEvent, ElementIndex, ElementKind, StartEvent};
-use crate::xml::{Node, bpmn_name};
+use crate::event;
+use crate::event::timer::Cycles;
+use crate::graph::{CatchEvent, ElementIndex, ElementKind, ElementType, StartEvent};
+use crate::value::boolean;
+use crate::xml::Node;
+use crate::zeebe::form_definition;
 
-/// At most one event definition; within an embedded sub-process none at all.
-pub(crate) fn parse<'x>(node: Node<'x>, context: &mut Context<'_, 'x>) -> Option<ElementKind> {
-    let Some(definition) = event::at_most_one(node, context)? else {
-        return Some(ElementKind::StartEvent(StartEvent {
-            event: None,
-            interrupting: true,
-            form: None,
-        }));
+/// At most one event definition: none in an embedded sub-process, exactly one in an event sub-process.
+pub(crate) fn parse<'x>(
+    node: Node<'x>,
+    scope: ElementType,
+    context: &mut Context<'_, 'x>,
+) -> Option<ElementKind> {
+    let definition = event::at_most_one(node, context)?;
+    let mut start = StartEvent {
+        event: None,
+        interrupting: true,
+        form: None,
     };
-    let kind = event::kind(definition);
-    if node.parent().and_then(bpmn_name) == Some("subProcess") {
-        context.add(node, format!("The start event of a sub-process must be of type none, but is of type {kind}. Remove the event definition"));
-        return None;
-    }
-    let event = match kind {
-        "timer" => CatchEvent::Timer(event::timer::parse(definition, Cycles::Allowed, context)?),
-        "message" => CatchEvent::MessageStart(event::message::starting(definition, context)?),
-        "signal" | "conditional" => {
-            context.add(node, not_supported_yet(&format!("A {kind} start event")));
+    match (scope, definition) {
+        (ElementType::EventSubProcess, definition) => {
+            let interrupting = boolean(node, node, "isInterrupting", true, context.findings);
+            start.event = Some(of_event_sub_process(
+                node,
+                definition,
+                interrupting,
+                context,
+            )?);
+            start.interrupting = interrupting?;
+        }
+        (_, None) => start.form = form_definition::parse(node, "formKey", context)?,
+        (ElementType::Process, Some(definition)) => {
+            start.event = Some(of_process(definition, context)?);
+        }
+        (_, Some(definition)) => {
+            let kind = event::called(event::kind(definition));
+            context.add(node, format!("The start event of a sub-process must be of type none, but is of type {kind}. Remove the event definition"));
             return None;
+        }
+    }
+    Some(ElementKind::StartEvent(start))
+}
+
+/// Error and escalation start events of a process are accepted and never happen, as in the reference engine.
+fn of_process<'x>(definition: Node<'x>, context: &mut Context<'_, 'x>) -> Option<CatchEvent> {
+    match event::kind(definition) {
+        "message" => event::message::starting(definition, context).map(CatchEvent::MessageStart),
+        "signal" => event::signal::starting(definition, context).map(CatchEvent::Signal),
+        "timer" | "conditional" | "error" | "escalation" => {
+            event::caught(definition, Cycles::Allowed, context)
         }
         _ => {
             event::refuse(definition, "start event of a process", context);
+            None
+        }
+    }
+}
+
+fn of_event_sub_process<'x>(
+    node: Node<'x>,
+    definition: Option<Node<'x>>,
+    interrupting: Option<bool>,
+    context: &mut Context<'_, 'x>,
+) -> Option<CatchEvent> {
+    let Some(definition) = definition else {
+        context.add(node, "The start event of an event sub-process must not be of type none. Choose its type, for instance timer or message");
+        return None;
+    };
+    match event::kind(definition) {
+        "timer" | "message" | "signal" | "conditional" | "escalation" | "error" => {}
+        _ => {
+            event::refuse(definition, "start event of an event sub-process", context);
             return None;
         }
-    };
-    Some(ElementKind::StartEvent(StartEvent {
-        event: Some(event),
-        interrupting: true,
-        form: None,
-    }))
+    }
+    if event::kind(definition) == "error" && interrupting == Some(false) {
+        context.add(node, "An error start event always interrupts its scope. Make it interrupting (isInterrupting=\"true\")");
+    }
+    event::caught(definition, Cycles::unless(interrupting), context)
 }
 
 /// No incoming sequence flow.

@@ -1,34 +1,45 @@
-//! The user task: a task of its own, or in the older form a job.
+//! The user task: work for people.
 
 use crate::context::Context;
 use crate::graph::{ElementKind, NativeUserTask, UserTask};
 use crate::xml::{self, Node};
-use crate::zeebe::{assignment, form_definition, task_headers, task_listeners};
+use crate::zeebe::{form_definition, listeners, task_headers, user_task};
 
-/// Everything is optional. `zeebe:userTask` makes it a task of its own.
+/// A Camunda user task with `zeebe:userTask`, otherwise a job.
 pub(crate) fn parse<'x>(node: Node<'x>, context: &mut Context<'_, 'x>) -> Option<ElementKind> {
     let is_native = xml::extensions(node, "userTask").next().is_some();
-    // All findings are wanted, also where the first alone decides.
     let headers = task_headers::parse(node, context);
-    let people = assignment::people(node, context);
-    let schedule = assignment::schedule(node, context);
-    let priority = assignment::priority(node, context);
-    let form = form_definition::of_user_task(node, is_native, context);
-    let listeners = task_listeners::parse(node, is_native, context);
-    let (people, schedule, headers) = (people?, schedule?, headers?);
-    let native = NativeUserTask {
+    let assignment = user_task::assignment(node, context);
+    let schedule = user_task::schedule(node, context);
+    let form_name = match is_native {
+        true => "externalReference",
+        false => "formKey",
+    };
+    let form = form_definition::parse(node, form_name, context);
+    let native = match is_native {
+        true => native(node, context).map(Some),
+        false => Some(None),
+    };
+    let (headers, assignment, schedule) = (headers?, assignment?, schedule?);
+    let headers_json = task_headers::to_json(&headers);
+    Some(ElementKind::UserTask(Box::new(UserTask {
+        assignee: assignment.assignee,
+        candidate_groups: assignment.candidate_groups,
+        candidate_users: assignment.candidate_users,
+        due_date: schedule.0,
+        follow_up_date: schedule.1,
+        form: form?,
+        headers,
+        headers_json,
+        native: native?,
+    })))
+}
+
+fn native<'x>(node: Node<'x>, context: &mut Context<'_, 'x>) -> Option<NativeUserTask> {
+    let priority = user_task::priority(node, context);
+    let listeners = listeners::task(node, context);
+    Some(NativeUserTask {
         priority: priority?,
         listeners: listeners?,
-    };
-    Some(ElementKind::UserTask(Box::new(UserTask {
-        assignee: people.assignee,
-        candidate_groups: people.candidate_groups,
-        candidate_users: people.candidate_users,
-        due_date: schedule.due_date,
-        follow_up_date: schedule.follow_up_date,
-        form: form?,
-        headers_json: task_headers::to_json(&headers),
-        headers,
-        native: is_native.then_some(native),
-    })))
+    })
 }

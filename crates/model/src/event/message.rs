@@ -1,80 +1,87 @@
-//! Messages: caught by intermediate and boundary events and by receive tasks.
+//! Messages: caught by events and receive tasks, thrown by events and send tasks.
 
 use std::sync::Arc;
 
-use skep_feel::Expression;
-
 use crate::context::{Context, Message};
-use crate::graph::{MessageCatch, TextValue};
+use crate::event::named;
+use crate::graph::{MessageCatch, MessageThrow};
 use crate::value;
-use crate::xml::Node;
-use crate::zeebe::subscription;
-
-/// The message that `messageRef` names.
-fn referenced<'c, 'x>(node: Node<'x>, context: &mut Context<'c, 'x>) -> Option<&'c Message<'x>> {
-    let Some(reference) = node.attribute("messageRef").filter(|r| !r.is_empty()) else {
-        context.add(node, "The element references no message. Choose a message, with a name and a subscription correlation key");
-        return None;
-    };
-    let message = context.definitions.message(reference);
-    if message.is_none() {
-        context.add(node, format!("The attribute 'messageRef' names '{reference}', which is not a message of this file"));
-    }
-    message
-}
-
-fn name<'x>(
-    node: Node<'x>,
-    message: &Message<'x>,
-    context: &mut Context<'_, 'x>,
-) -> Option<TextValue> {
-    let raw = message.node.attribute("name").unwrap_or_default();
-    if raw.trim().is_empty() {
-        let id = message.node.attribute("id").unwrap_or_default();
-        context.add(node, format!("The message '{id}' has no name. Give it one"));
-        return None;
-    }
-    value::text_value(node, "The message name", raw, context.findings)
-}
+use crate::xml::{self, Node};
+use crate::zeebe::{job, subscription};
 
 /// What the `messageRef` of an event definition or receive task waits for: a message with a name and one subscription.
 pub(crate) fn caught<'x>(node: Node<'x>, context: &mut Context<'_, 'x>) -> Option<MessageCatch> {
-    let message = referenced(node, context)?;
+    let message = referenced(
+        node,
+        "with a name and a subscription correlation key",
+        context,
+    )?;
+    let name = named::name(node, "message", &message.named, context);
     let before = context.findings.count();
-    let values = message
-        .values
-        .get_or_init(|| parse(node, message, context))
-        .clone();
-    if values.is_none() && context.findings.count() == before {
-        context.add(
-            node,
-            format!(
-                "The message '{}' is not valid, see the first element that references it",
-                message.node.attribute("id").unwrap_or_default()
-            ),
-        );
+    let parse = || subscription::required(node, message.named.node, context);
+    let correlation_key = message.correlation_key.get_or_init(parse).clone();
+    if name.is_some() {
+        let invalid = correlation_key.is_none();
+        named::say_once(node, "message", &message.named, invalid, before, context);
     }
-    let (name, correlation_key) = values?;
     Some(MessageCatch {
-        name,
-        correlation_key,
+        name: name?,
+        correlation_key: correlation_key?,
     })
 }
 
-/// The name of the message that starts a process: known at deployment, so that an expression sees no variables.
+/// The name of the message that starts a process, whatever its correlation key.
 pub(crate) fn starting<'x>(node: Node<'x>, context: &mut Context<'_, 'x>) -> Option<Arc<str>> {
-    let message = referenced(node, context)?;
-    let name = name(node, message, context)?;
-    value::without_variables(node, "The message name", name, context.findings)
+    let message = referenced(node, "with a name", context)?;
+    named::constant_name(node, "message", &message.named, context)
 }
 
-/// Name and correlation key of a message; findings belong to the element `node` that catches it.
-fn parse<'x>(
+/// What a send task (`definition` is the task itself) or message throw event does: exactly one of job and publication.
+pub(crate) fn thrown<'x>(
     node: Node<'x>,
-    message: &Message<'x>,
+    definition: Node<'x>,
+    of: &str,
     context: &mut Context<'_, 'x>,
-) -> Option<(TextValue, Expression)> {
-    let name = name(node, message, context);
-    let correlation_key = subscription::required(node, message.node, context);
-    Some((name?, correlation_key?))
+) -> Option<MessageThrow> {
+    let mut publications = xml::extensions(node, "publishMessage")
+        .chain(xml::extensions(definition, "publishMessage"));
+    let Some(publication) = publications.next() else {
+        return job::required(node, of, context).map(MessageThrow::Job);
+    };
+    if xml::extensions(node, "taskDefinition").next().is_some() {
+        let message = format!(
+            "A {of} must have exactly one of 'zeebe:taskDefinition' and 'zeebe:publishMessage', but has both. Keep one"
+        );
+        context.add(node, message);
+        return None;
+    }
+    let message = referenced(definition, "with a name", context);
+    let key = value::required_text(publication, "correlationKey", context.findings);
+    for optional in ["messageId", "timeToLive"] {
+        if publication
+            .attribute(optional)
+            .is_some_and(|raw| !raw.is_empty())
+        {
+            value::required_text(publication, optional, context.findings)?;
+        }
+    }
+    named::name(definition, "message", &message?.named, context)?;
+    key.map(|_| MessageThrow::Publish)
+}
+
+fn referenced<'c, 'x>(
+    node: Node<'x>,
+    which: &str,
+    context: &mut Context<'c, 'x>,
+) -> Option<&'c Message<'x>> {
+    let Some(reference) = node.attribute("messageRef").filter(|r| !r.is_empty()) else {
+        let message = format!("The element references no message. Choose a message, {which}");
+        context.add(node, message);
+        return None;
+    };
+    let found = context.definitions.message(reference);
+    if found.is_none() {
+        context.add(node, format!("The attribute 'messageRef' names '{reference}', which is not a message of this file"));
+    }
+    found
 }

@@ -1,11 +1,18 @@
 //! Event definitions: what an event reacts to or throws.
 
-pub(crate) mod error;
+pub(crate) mod code;
+pub(crate) mod compensation;
+pub(crate) mod conditional;
+pub(crate) mod link;
 pub(crate) mod message;
+pub(crate) mod named;
+pub(crate) mod signal;
 pub(crate) mod timer;
 
 use crate::context::Context;
 use crate::element::never_supported;
+use crate::event::timer::Cycles;
+use crate::graph::CatchEvent;
 use crate::xml::{Node, bpmn_name};
 
 /// The kind of an event definition: `timer` for `timerEventDefinition`.
@@ -54,6 +61,32 @@ pub(crate) fn exactly_one<'x>(node: Node<'x>, context: &mut Context<'_, 'x>) -> 
         context.add(node, "The event has no event definition, but must have exactly one. Choose its type, for instance timer or message");
     }
     definition
+}
+
+/// What an event waits for, wherever it is possible. (Links, compensation and start events have ways of their own.)
+pub(crate) fn caught<'x>(
+    definition: Node<'x>,
+    cycles: Cycles,
+    context: &mut Context<'_, 'x>,
+) -> Option<CatchEvent> {
+    match kind(definition) {
+        "timer" => timer::parse(definition, cycles, context).map(CatchEvent::Timer),
+        "message" => message::caught(definition, context).map(CatchEvent::Message),
+        "signal" => signal::parse(definition, context).map(CatchEvent::Signal),
+        "conditional" => conditional::parse(definition, context).map(CatchEvent::Conditional),
+        "error" => {
+            let code = code::caught(&code::ERROR, definition, context)?;
+            Some(CatchEvent::Error { code })
+        }
+        "escalation" => {
+            let code = code::caught(&code::ESCALATION, definition, context)?;
+            Some(CatchEvent::Escalation { code })
+        }
+        _ => {
+            refuse(definition, "catching event", context);
+            None
+        }
+    }
 }
 
 /// The kind of an event definition as people call it.

@@ -14,6 +14,16 @@ pub(crate) enum Cycles {
     Refused,
 }
 
+impl Cycles {
+    /// What interrupts happens only once.
+    pub(crate) fn unless(interrupting: Option<bool>) -> Cycles {
+        match interrupting {
+            Some(false) => Cycles::Allowed,
+            _ => Cycles::Refused,
+        }
+    }
+}
+
 pub(crate) fn parse<'x>(
     definition: Node<'x>,
     cycles: Cycles,

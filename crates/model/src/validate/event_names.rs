@@ -5,22 +5,42 @@ use std::collections::HashSet;
 
 use crate::compile::Draft;
 use crate::error::Findings;
-use crate::graph::{CatchEvent, ElementIndex, ElementKind};
+use crate::graph::{CatchEvent, Element, ElementIndex, ElementKind};
 
-pub(crate) fn check(draft: &Draft<'_>, activity: ElementIndex, findings: &mut Findings) {
-    let element = draft.element(activity);
-    if activity == ElementIndex::PROCESS {
-        check_starts(draft, findings);
+pub(crate) fn check(draft: &Draft<'_>, place: ElementIndex, findings: &mut Findings) {
+    let element = draft.element(place);
+    check_boundary_events(draft, element, findings);
+    let starts = element.event_sub_processes.iter();
+    let starts = starts.filter_map(|index| match draft.element(*index).kind {
+        ElementKind::EventSubProcess { start } => Some(start),
+        _ => None,
+    });
+    check_starts(
+        draft,
+        starts,
+        "event sub-process of the same scope",
+        findings,
+    );
+    if place == ElementIndex::PROCESS {
+        let starts = draft.start_events(place).iter().copied();
+        check_starts(draft, starts, "start event of the process", findings);
     }
+}
+
+fn check_boundary_events(draft: &Draft<'_>, element: &Element, findings: &mut Findings) {
     let mut heard = HashSet::new();
-    if let ElementKind::ReceiveTask(message) = &element.kind {
+    let activity = match &element.kind {
+        ElementKind::MultiInstanceBody(body) => draft.element(body.inner),
+        _ => element,
+    };
+    if let ElementKind::ReceiveTask(message) = &activity.kind {
         heard.extend(message.name.as_static().map(|name| ("message", Some(name))));
     }
     for index in element.boundary_events.iter().copied() {
         let Some(waits_for) = draft.element(index).caught().and_then(waits_for) else {
             continue;
         };
-        if !heard.insert(waits_for) {
+        if waits_for.0 != CONDITION && !heard.insert(waits_for) {
             let message = format!(
                 "{} is already awaited by '{}' or another of its boundary events. Keep one of them, or use different names",
                 called(waits_for),
@@ -31,22 +51,28 @@ pub(crate) fn check(draft: &Draft<'_>, activity: ElementIndex, findings: &mut Fi
     }
 }
 
-/// No two start events of a process have the same message or signal.
-fn check_starts(draft: &Draft<'_>, findings: &mut Findings) {
+fn check_starts(
+    draft: &Draft<'_>,
+    starts: impl Iterator<Item = ElementIndex>,
+    other: &str,
+    findings: &mut Findings,
+) {
     let mut heard = HashSet::new();
-    for start in draft.start_events(ElementIndex::PROCESS).iter().copied() {
+    for start in starts {
         let Some(waits_for) = draft.element(start).caught().and_then(waits_for) else {
             continue;
         };
         if !heard.insert(waits_for) {
             let message = format!(
-                "{} starts the process already, by another of its start events. Keep one of them, or use different names",
+                "{} is already awaited by another {other}. Keep one of them, or use different names",
                 called(waits_for)
             );
             findings.add(draft.node(start), message);
         }
     }
 }
+
+const CONDITION: &str = "condition";
 
 /// A name within those of its kind; `None` for all of its kind.
 type WaitsFor<'d> = (&'static str, Option<&'d str>);
@@ -56,6 +82,7 @@ fn waits_for(event: &CatchEvent) -> Option<WaitsFor<'_>> {
         CatchEvent::Message(message) => Some(("message", Some(message.name.as_static()?))),
         CatchEvent::MessageStart(name) => Some(("message", Some(name))),
         CatchEvent::Signal(signal) => Some(("signal", Some(signal.name.as_static()?))),
+        CatchEvent::Conditional(condition) => Some((CONDITION, Some(condition.expression.text()))),
         CatchEvent::Error { code } => Some(("error code", code.as_deref())),
         CatchEvent::Escalation { code } => Some(("escalation code", code.as_deref())),
         _ => None,

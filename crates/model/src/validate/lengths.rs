@@ -2,7 +2,7 @@
 
 use crate::compile::Draft;
 use crate::error::Findings;
-use crate::graph::{ElementIndex, ElementKind};
+use crate::graph::{ElementIndex, TextValue};
 use crate::resource::Options;
 
 pub(crate) fn check(
@@ -25,9 +25,10 @@ pub(crate) fn check(
     if let Some(name) = &element.name {
         limit("name", name, options.max_name_length);
     }
-    if let ElementKind::ServiceTask(job) = &element.kind
-        && let Some(job_type) = job.job_type.as_static()
-    {
+    let listeners = element.start_listeners.iter().chain(&element.end_listeners);
+    let job_types = listeners.map(|listener| &listener.job_type);
+    let job_types = job_types.chain(element.job().map(|job| &job.job_type));
+    for job_type in job_types.filter_map(TextValue::as_static) {
         limit("job type", job_type, options.max_job_type_length);
     }
 }

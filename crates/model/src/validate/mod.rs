@@ -5,15 +5,28 @@ mod lengths;
 mod straight_through;
 
 use crate::compile::Draft;
-use crate::element;
+use crate::element::{self, not_yet};
 use crate::error::Findings;
+use crate::graph::ElementType;
 use crate::resource::Options;
 
 pub(crate) fn check(draft: &Draft<'_>, options: &Options, findings: &mut Findings) {
     for index in draft.indices() {
-        lengths::check(draft, index, options, findings);
+        // A body shares its texts with the activity inside.
+        if draft.element(index).element_type != ElementType::MultiInstanceBody {
+            lengths::check(draft, index, options, findings);
+        }
         element::check(draft, index, findings);
         event_names::check(draft, index, findings);
     }
     straight_through::check(draft, findings);
+}
+
+/// What is right, and still cannot be deployed.
+pub(crate) fn refuse_not_yet(draft: &Draft<'_>, findings: &mut Findings) {
+    for index in draft.indices() {
+        if let Some(reason) = not_yet::check(draft.element(index)) {
+            findings.add(draft.node(index), reason);
+        }
+    }
 }

@@ -6,7 +6,9 @@
 
 use crate::compile::Draft;
 use crate::error::Findings;
-use crate::graph::{ElementIndex, ElementKind, ElementType};
+use crate::graph::{
+    BusinessRuleTask, CatchEvent, ElementIndex, ElementKind, ScriptTask, ThrowEvent,
+};
 
 /// The longest accepted chain.
 const MAX_CHAIN: u32 = 1000;
@@ -77,20 +79,34 @@ pub(crate) fn check(draft: &Draft<'_>, findings: &mut Findings) {
 }
 
 fn never_waits(draft: &Draft<'_>, index: ElementIndex) -> bool {
-    use ElementType as Type;
     let element = draft.element(index);
     !draft.is_broken(index)
-        && match element.element_type {
-            Type::Task | Type::ManualTask | Type::CallActivity | Type::ExclusiveGateway => true,
+        && match &element.kind {
+            ElementKind::Task
+            | ElementKind::ManualTask
+            | ElementKind::CallActivity(_)
+            | ElementKind::ScriptTask(ScriptTask::Expression { .. })
+            | ElementKind::BusinessRuleTask(BusinessRuleTask::Decision(_))
+            | ElementKind::ExclusiveGateway { .. } => true,
+            ElementKind::IntermediateThrowEvent(event) => !matches!(event, ThrowEvent::Message(_)),
+            ElementKind::IntermediateCatchEvent(event) => {
+                matches!(event, CatchEvent::Link { .. })
+            }
+            ElementKind::MultiInstanceBody(body) => never_waits(draft, body.inner),
             // A join waits for its other tokens.
-            Type::ParallelGateway => element.incoming.len() < 2,
+            ElementKind::ParallelGateway | ElementKind::InclusiveGateway { .. } => {
+                element.incoming.len() < 2
+            }
             _ => false,
         }
 }
 
 fn successor(draft: &Draft<'_>, index: ElementIndex, n: usize) -> Option<ElementIndex> {
-    let flow = draft.element(index).outgoing.get(n)?;
-    match &draft.element(*flow).kind {
+    let element = draft.element(index);
+    if let ElementKind::IntermediateThrowEvent(ThrowEvent::Link { target }) = element.kind {
+        return (n == 0).then_some(target);
+    }
+    match &draft.element(*element.outgoing.get(n)?).kind {
         ElementKind::SequenceFlow(flow) => Some(flow.target),
         _ => None,
     }

@@ -1,56 +1,55 @@
-//! `zeebe:formDefinition`: where the form of a user task is. `zeebe:userTaskForm`: a form within the process.
+//! `zeebe:formDefinition`: the form of a user task or start event; `zeebe:userTaskForm`: a form within the process.
 
-use super::assignment::optional_text;
 use crate::context::Context;
-use crate::element::not_supported_yet;
-use crate::graph::FormReference;
+use crate::graph::{Binding, FormReference};
+use crate::value;
 use crate::xml::{self, Node};
 
-/// The form, if the task has one; `None` after a finding.
-pub(crate) fn of_user_task(
-    node: Node<'_>,
-    is_native: bool,
-    context: &mut Context<'_, '_>,
+/// The form, if there is one. It has exactly one name: `formId` or the `other` attribute, which is `formKey` or
+/// `externalReference`. `None` after a finding.
+pub(crate) fn parse<'x>(
+    node: Node<'x>,
+    other: &'static str,
+    context: &mut Context<'_, 'x>,
 ) -> Option<Option<FormReference>> {
-    let Some(definition) = xml::extensions(node, "formDefinition").next() else {
+    let Some(form) = xml::extensions(node, "formDefinition").next() else {
         return Some(None);
     };
-    let other = match is_native {
-        true => "externalReference",
-        false => "formKey",
-    };
-    let id = optional_text(Some(definition), "formId", context)?;
-    let name = optional_text(Some(definition), other, context)?;
-    let binding = super::binding(definition, context)?;
-    match (id, name) {
-        (Some(id), None) => {
-            let _ = FormReference::Id { id, binding };
-            context.add(
-                definition,
-                not_supported_yet("A form that a user task names by its 'formId'"),
-            );
-            None
-        }
-        (None, Some(name)) if is_native => Some(Some(FormReference::External(name))),
-        (None, Some(name)) => Some(Some(FormReference::Key(name))),
-        (id, _) => {
-            let found = if id.is_some() { "both" } else { "none" };
+    let id = value::optional_text(form, "formId", context.findings);
+    let name = value::optional_text(form, other, context.findings);
+    let binding = super::binding(form, context);
+    let (id, name, binding) = (id?, name?, binding?);
+    let reference = match (id, name) {
+        (Some(id), None) => FormReference::Id { id, binding },
+        (None, Some(_)) if binding != Binding::Latest => {
             let message = format!(
-                "The 'zeebe:formDefinition' of this user task must have exactly one of 'formId' and '{other}', but has {found}. \
-                 Keep one"
+                "The bindingType of 'zeebe:formDefinition' belongs to a formId, but the form has a {other}. Remove it"
             );
-            context.add(definition, message);
-            None
+            context.add(form, message);
+            return None;
         }
-    }
+        (None, Some(key)) if other == "formKey" => FormReference::Key(key),
+        (None, Some(name)) => FormReference::External(name),
+        (one, _) => {
+            let has = if one.is_some() { "both" } else { "none" };
+            let message = format!(
+                "A form must have exactly one of 'formId' and '{other}' here, but has {has}"
+            );
+            context.add(form, message);
+            return None;
+        }
+    };
+    Some(Some(reference))
 }
 
-/// A form within a process says something.
-pub(super) fn check_embedded(form: Node<'_>, context: &mut Context<'_, '_>) {
-    if xml::text(form).trim().is_empty() {
-        context.add(
-            form,
-            "The 'zeebe:userTaskForm' is empty. Put the JSON of the form into it, or remove it",
-        );
+/// Forms within the process have content.
+pub(crate) fn check_embedded<'x>(process: Node<'x>, context: &mut Context<'_, 'x>) {
+    for form in xml::extensions(process, "userTaskForm") {
+        if xml::text(form).is_empty() {
+            let id = form.attribute("id").unwrap_or_default();
+            let message =
+                format!("The form '{id}' of the process is empty. Give it its JSON, or remove it");
+            context.add(process, message);
+        }
     }
 }

@@ -4,14 +4,21 @@
 //! behind when the type of an element is changed. Extensions that would change the execution and are not supported yet
 //! are refused wherever they stand. Attributes of the zeebe namespace (`modelerTemplate` …) only serve modelers.
 
-pub(crate) mod assignment;
+pub(crate) mod ad_hoc;
+pub(crate) mod called_decision;
 pub(crate) mod called_element;
 pub(crate) mod form_definition;
 pub(crate) mod io_mapping;
+pub(crate) mod job;
+pub(crate) mod linked_resources;
+pub(crate) mod listeners;
+pub(crate) mod loop_characteristics;
+pub(crate) mod properties;
+pub(crate) mod script;
 pub(crate) mod subscription;
 pub(crate) mod task_definition;
 pub(crate) mod task_headers;
-pub(crate) mod task_listeners;
+pub(crate) mod user_task;
 pub(crate) mod version_tag;
 
 use crate::context::Context;
@@ -19,35 +26,39 @@ use crate::element::not_supported_yet;
 use crate::graph::Binding;
 use crate::xml::{self, Node};
 
-/// Extensions that are executed, each at most once per element.
-const SINGLE: [&str; 12] = [
-    "taskDefinition",
-    "ioMapping",
-    "taskHeaders",
-    "subscription",
-    "calledElement",
-    "versionTag",
-    "userTask",
-    "formDefinition",
+/// Extensions that are known, each at most once per element.
+const SINGLE: [&str; 19] = [
+    "adHoc",
     "assignmentDefinition",
-    "taskSchedule",
+    "calledDecision",
+    "calledElement",
+    "executionListeners",
+    "formDefinition",
+    "ioMapping",
+    "linkedResources",
+    "loopCharacteristics",
     "priorityDefinition",
+    "publishMessage",
+    "script",
+    "subscription",
+    "taskDefinition",
+    "taskHeaders",
     "taskListeners",
+    "taskSchedule",
+    "userTask",
+    "versionTag",
+];
+
+/// Known, and without effect or not bound to one per element.
+const OTHERS: [&str; 4] = [
+    "agentDefinition",
+    "conditionalFilter",
+    "properties",
+    "userTaskForm",
 ];
 
 /// Extensions that later releases execute.
-const NOT_YET: [&str; 10] = [
-    "publishMessage",
-    "loopCharacteristics",
-    "calledDecision",
-    "script",
-    "executionListeners",
-    "linkedResources",
-    "adHoc",
-    "conditionalFilter",
-    "jobPriorityDefinition",
-    "agentDefinition",
-];
+const NOT_YET: [&str; 1] = ["jobPriorityDefinition"];
 
 /// Refuses extensions that are not executed and such that stand more than once.
 pub(crate) fn check(node: Node<'_>, context: &mut Context<'_, '_>) {
@@ -67,9 +78,7 @@ pub(crate) fn check(node: Node<'_>, context: &mut Context<'_, '_>) {
                 extension,
                 not_supported_yet(&format!("The extension 'zeebe:{name}'")),
             );
-        } else if name == "userTaskForm" {
-            form_definition::check_embedded(extension, context);
-        } else if name != "properties" {
+        } else if !OTHERS.contains(&name) {
             context.add(
                 extension,
                 format!("The extension 'zeebe:{name}' is not known. Remove it"),

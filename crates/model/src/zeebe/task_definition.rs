@@ -22,7 +22,7 @@ pub(crate) fn required<'x>(
 }
 
 /// An expression or a text; whether that is a number shows when the element is reached. Empty retries are the default.
-pub(super) fn retries(definition: Node<'_>, context: &mut Context<'_, '_>) -> Option<TextValue> {
+pub(crate) fn retries(definition: Node<'_>, context: &mut Context<'_, '_>) -> Option<TextValue> {
     let retries = definition.attribute("retries").unwrap_or_default();
     if retries.trim().is_empty() {
         return Some(TextValue::Static(Arc::from(DEFAULT_RETRIES)));

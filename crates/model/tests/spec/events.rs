@@ -395,12 +395,14 @@ fn an_end_event_has_at_most_one_definition() {
 }
 
 #[test]
-fn a_start_event_of_a_process_cannot_catch_errors() {
-    let bpmn = Bpmn::process("p")
-        .start("s")
-        .content("<bpmn:errorEventDefinition/>")
-        .end("e");
-    refused(bpmn, "s", "'error' is not possible");
+fn an_error_start_event_of_a_process_is_accepted_and_never_happens() {
+    let start = || Bpmn::process("p").start_error("s", "code").end("e");
+    assert_eq!(accepted(start()).none_start_event(), None);
+    for (kind, called) in [("compensate", "compensation"), ("terminate", "terminate")] {
+        let definition = format!("<bpmn:{kind}EventDefinition/>");
+        let bpmn = Bpmn::process("p").start("s").content(&definition).end("e");
+        refused(bpmn, "s", &format!("'{called}' is not possible"));
+    }
 }
 
 #[test]

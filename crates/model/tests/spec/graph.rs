@@ -5,10 +5,6 @@ use skep_model::*;
 
 use crate::support::*;
 
-fn element<'p>(process: &'p Process, id: &str) -> &'p Element {
-    process.element(process.find(id).expect(id))
-}
-
 #[test]
 fn the_process_is_element_zero_and_its_own_parent() {
     let process = accepted(Bpmn::process("p").name("Order").start("s").end("e"));

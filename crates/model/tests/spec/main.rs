@@ -1,5 +1,6 @@
 //! What a BPMN file must look like to be deployed, and what becomes of it: one test per rule.
 
+mod activities;
 mod deployment;
 mod events;
 mod extensions;
@@ -8,8 +9,10 @@ mod flows;
 mod graph;
 mod not_supported;
 mod pinned;
+mod positions;
 mod process_ids;
 mod robustness;
+mod scopes;
 mod start_events;
 mod structure;
 mod support;

@@ -8,6 +8,7 @@ use skep_model::builder::{Bpmn, random};
 use skep_model::timer_value::{Cycle, parse_date, parse_duration};
 use skep_model::{ElementIndex, ElementKind, ElementType, Options, Process, parse, parse_pinned};
 
+use crate::not_supported::samples;
 use crate::support::around;
 
 static CORPUS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
@@ -54,6 +55,7 @@ static CORPUS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     });
     built
         .into_iter()
+        .chain(samples())
         .map(|bpmn| bpmn.xml().into_bytes())
         .chain(models)
         .collect()
@@ -153,17 +155,25 @@ fn apply(xml: &mut Vec<u8>, mutation: &Mutation) {
 
 /// Every index points to an element, and what belongs together knows each other.
 fn assert_sound(process: &Process) {
-    let ids: HashSet<&str> = process.element_ids().collect();
-    assert_eq!(ids.len(), process.elements.len(), "ids are unique");
+    let names: HashSet<_> = process.pinned_elements().collect();
+    assert_eq!(names.len(), process.elements.len(), "names are unique");
     assert_eq!(process.elements[0].element_type, ElementType::Process);
-    assert!(process.none_start_event().is_some());
+    assert!(!process.start_events.is_empty());
     for (position, element) in process.elements.iter().enumerate() {
         let this = ElementIndex(position as u32);
         let parent = process.element(element.parent);
-        assert!(matches!(
-            parent.element_type,
-            ElementType::Process | ElementType::SubProcess
-        ));
+        match &parent.kind {
+            ElementKind::Process
+            | ElementKind::SubProcess
+            | ElementKind::EventSubProcess { .. }
+            | ElementKind::AdHocSubProcessInnerInstance => {}
+            ElementKind::AdHocSubProcess(_) => assert!(matches!(
+                element.kind,
+                ElementKind::AdHocSubProcessInnerInstance | ElementKind::EventSubProcess { .. }
+            )),
+            ElementKind::MultiInstanceBody(body) => assert_eq!(body.inner, this),
+            other => panic!("{other:?} contains '{}'", element.id),
+        }
         match &element.kind {
             ElementKind::SequenceFlow(flow) => {
                 assert!(process.element(flow.source).outgoing.contains(&this));
@@ -179,6 +189,17 @@ fn assert_sound(process: &Process) {
                 );
             }
             ElementKind::SubProcess => assert!(element.none_start.is_some()),
+            ElementKind::EventSubProcess { start } => {
+                assert_eq!(process.element(*start).parent, this);
+                assert!(parent.event_sub_processes.contains(&this));
+            }
+            ElementKind::AdHocSubProcess(ad_hoc) => {
+                assert_eq!(process.element(ad_hoc.inner_instance).parent, this);
+                assert!(!ad_hoc.activities.is_empty());
+            }
+            ElementKind::MultiInstanceBody(body) => {
+                assert_eq!(process.element(body.inner).parent, this);
+            }
             _ => {}
         }
         for flow in element.incoming.iter().chain(&element.outgoing) {
@@ -190,8 +211,15 @@ fn assert_sound(process: &Process) {
     }
 }
 
+fn options() -> Options {
+    Options {
+        accept_not_yet: true,
+        ..Options::default()
+    }
+}
+
 fn check(xml: &[u8]) {
-    match parse("fuzz.bpmn", xml, &Options::default()) {
+    match parse("fuzz.bpmn", xml, &options()) {
         Ok(resource) => {
             for process in &resource.processes {
                 assert_sound(process);
@@ -209,7 +237,7 @@ fn check(xml: &[u8]) {
 fn the_corpus_is_accepted() {
     for xml in CORPUS.iter() {
         check(xml);
-        let result = parse("corpus.bpmn", xml, &Options::default());
+        let result = parse("corpus.bpmn", xml, &options());
         assert!(
             result.is_ok(),
             "{}\n{}",

@@ -72,7 +72,7 @@ fn start_events_of_a_process_have_different_messages() {
             .to("t")
     };
     accepted(two("other"));
-    refused(two("order"), "b", "starts the process already");
+    refused(two("order"), "b", "already awaited by another start event");
 }
 
 #[test]

@@ -329,7 +329,7 @@ fn all_findings_of_a_file_are_reported_at_once() {
     let bpmn = Bpmn::process("p")
         .task("t")
         .input("=", "a")
-        .element("userTask", "u")
+        .element("complexGateway", "u")
         .element("serviceTask", "st");
     let invalid = parse(&bpmn.xml()).expect_err("refused");
     let elements: Vec<_> = invalid
@@ -343,7 +343,7 @@ fn all_findings_of_a_file_are_reported_at_once() {
 #[test]
 fn findings_beyond_a_hundred_are_counted() {
     let bpmn = (0..150).fold(Bpmn::process("p").start("s"), |p, i| {
-        p.element("userTask", format!("u{i}"))
+        p.element("complexGateway", format!("u{i}"))
     });
     let invalid = parse(&bpmn.xml()).expect_err("refused");
     assert_eq!((invalid.findings.len(), invalid.further), (100, 50));
@@ -352,7 +352,7 @@ fn findings_beyond_a_hundred_are_counted() {
 
 #[test]
 fn findings_carry_the_line() {
-    let xml = process("\n<startEvent id='s'/>\n\n<userTask id='u'/>");
+    let xml = process("\n<startEvent id='s'/>\n\n<complexGateway id='u'/>");
     assert_eq!(parse(&xml).expect_err("refused").findings[0].line, Some(4));
 }
 

@@ -1,10 +1,16 @@
 //! Words in which the rules are stated.
 
+use skep_feel::Expression;
 use skep_model::builder::Bpmn;
-use skep_model::{Invalid, Options, Process, Resource};
+use skep_model::{Element, Invalid, Options, Process, Resource};
 
+/// What the engine does not run yet is right, too (see `not_supported.rs`).
 pub fn parse(xml: &str) -> Result<Resource, Invalid> {
-    skep_model::parse("test.bpmn", xml.as_bytes(), &Options::default())
+    let options = Options {
+        accept_not_yet: true,
+        ..Options::default()
+    };
+    skep_model::parse("test.bpmn", xml.as_bytes(), &options)
 }
 
 /// The process is deployed.
@@ -58,4 +64,19 @@ pub fn process(content: &str) -> String {
     definitions(&format!(
         "<process id=\"p\" isExecutable=\"true\">{content}</process>"
     ))
+}
+
+/// A task between start and end, to attach things to.
+pub fn task() -> Bpmn {
+    around(|p| p.service_task("t", "work"))
+}
+
+#[track_caller]
+pub fn element<'p>(process: &'p Process, id: &str) -> &'p Element {
+    process.element(process.find(id).expect(id))
+}
+
+#[track_caller]
+pub fn expression(text: &str, expression: &Expression) {
+    assert_eq!(expression.text(), text);
 }

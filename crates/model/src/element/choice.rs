@@ -1,4 +1,4 @@
-//! The exclusive gateway: takes one of its outgoing flows.
+//! The gateways that choose among their outgoing flows: the exclusive one takes one, the inclusive one some.
 
 use crate::compile::Draft;
 use crate::context::Context;
@@ -6,22 +6,25 @@ use crate::error::Findings;
 use crate::graph::{ElementIndex, ElementKind};
 use crate::xml::Node;
 
-pub(crate) fn parse<'x>(node: Node<'x>, context: &mut Context<'_, 'x>) -> Option<ElementKind> {
-    let default = match node
-        .attribute("default")
-        .filter(|reference| !reference.is_empty())
-    {
-        Some(_) => Some(context.reference(node, "default")?),
-        None => None,
-    };
-    Some(ElementKind::ExclusiveGateway { default })
+/// The default flow, if there is one; `None` after a finding.
+pub(crate) fn default<'x>(
+    node: Node<'x>,
+    context: &mut Context<'_, 'x>,
+) -> Option<Option<ElementIndex>> {
+    let default = node.attribute("default");
+    match default.filter(|reference| !reference.is_empty()) {
+        Some(_) => context.reference(node, "default").map(Some),
+        None => Some(None),
+    }
 }
 
 /// The default flow starts here; where there is a choice, each other flow has a condition.
 pub(crate) fn check(draft: &Draft<'_>, index: ElementIndex, findings: &mut Findings) {
     let gateway = draft.element(index);
-    let ElementKind::ExclusiveGateway { default } = gateway.kind else {
-        return;
+    let (default, kind) = match gateway.kind {
+        ElementKind::ExclusiveGateway { default } => (default, "exclusive"),
+        ElementKind::InclusiveGateway { default } => (default, "inclusive"),
+        _ => return,
     };
     if let Some(default) =
         default.filter(|flow| !gateway.outgoing.contains(flow) && !draft.is_broken(*flow))
@@ -45,7 +48,7 @@ pub(crate) fn check(draft: &Draft<'_>, index: ElementIndex, findings: &mut Findi
             && sequence_flow.condition.is_none()
         {
             let message = format!(
-                "The flow leaves the exclusive gateway '{}' without condition. Give it one, or make it the default flow",
+                "The flow leaves the {kind} gateway '{}' without condition. Give it one, or make it the default flow",
                 gateway.id
             );
             findings.add(draft.node(flow), message);

@@ -1,0 +1,138 @@
+//! The last pass: elements are entered where others look for them.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::element::{is_event, is_gateway};
+use crate::graph::{
+    CatchEvent, Element, ElementIndex, ElementKind, ElementType, Process, StartEvent,
+};
+use crate::xml::Node;
+
+/// A flow or boundary event that cannot be read is missed where it belongs: there, nothing may go on as if it was not meant.
+pub(super) fn spread_unusable(
+    process: &mut Process,
+    nodes: &[Node<'_>],
+    indices: &HashMap<&str, ElementIndex>,
+) {
+    let mut marked: Vec<(ElementIndex, Arc<str>)> = Vec::new();
+    for (element, node) in process.elements.iter().zip(nodes) {
+        let ElementKind::Unusable(reason) = &element.kind else {
+            continue;
+        };
+        let owner = match element.element_type {
+            ElementType::SequenceFlow => named(*node, "sourceRef", indices),
+            ElementType::BoundaryEvent => named(*node, "attachedToRef", indices),
+            // What is inside of it would run without it.
+            ElementType::AdHocSubProcessInnerInstance | ElementType::EventSubProcess => {
+                Some(element.parent)
+            }
+            _ if process.element(element.parent).element_type == ElementType::MultiInstanceBody => {
+                Some(element.parent)
+            }
+            _ => continue,
+        };
+        if let Some(owner) = owner {
+            let reason = format!("its '{}' is not usable: {reason}", element.id);
+            marked.push((owner, reason.into()));
+        }
+    }
+    for (owner, reason) in marked {
+        if owner != ElementIndex::PROCESS
+            && let Some(element) = process.elements.get_mut(owner.get())
+        {
+            element.kind = ElementKind::Unusable(reason);
+        }
+    }
+}
+
+fn named(
+    node: Node<'_>,
+    attribute: &str,
+    indices: &HashMap<&str, ElementIndex>,
+) -> Option<ElementIndex> {
+    indices.get(node.attribute(attribute)?).copied()
+}
+
+/// Enters flows, events and what scopes contain at the elements they belong to: in document order, but outgoing flows the
+/// other way round, as the reference engine takes them.
+pub(super) fn connect(process: &mut Process, document_order: &[ElementIndex]) {
+    for this in document_order.iter().copied() {
+        let element = process.element(this);
+        let parent = element.parent.get();
+        match &element.kind {
+            ElementKind::SequenceFlow(flow) => {
+                let (source, target) = (flow.source.get(), flow.target.get());
+                process.elements[source].outgoing.push(this);
+                process.elements[target].incoming.push(this);
+                if let ElementKind::EventBasedGateway { events } =
+                    &mut process.elements[source].kind
+                {
+                    events.push(ElementIndex(target as u32));
+                }
+            }
+            ElementKind::BoundaryEvent(event) => {
+                let activity = event.attached_to.get();
+                process.elements[activity].boundary_events.push(this);
+            }
+            ElementKind::StartEvent(StartEvent { event: Some(_), .. }) => {
+                starts(process, this, parent);
+            }
+            ElementKind::EventSubProcess { .. } => {
+                process.elements[parent].event_sub_processes.push(this);
+            }
+            ElementKind::StartEvent(_) | ElementKind::Unusable(_)
+                if element.element_type == ElementType::StartEvent =>
+            {
+                starts(process, this, parent);
+                process.elements[parent].none_start.get_or_insert(this);
+            }
+            _ => {}
+        }
+    }
+    for element in &mut process.elements {
+        element.outgoing.reverse();
+    }
+    enter_activities(process, document_order);
+}
+
+fn starts(process: &mut Process, start: ElementIndex, scope: usize) {
+    if scope == ElementIndex::PROCESS.get() {
+        process.start_events.push(start);
+    }
+    if let ElementKind::EventSubProcess { start: first } = &mut process.elements[scope].kind
+        && *first == ElementIndex::PROCESS
+    {
+        *first = start;
+    }
+}
+
+/// Now that the flows are known: what an ad-hoc sub-process can activate.
+fn enter_activities(process: &mut Process, document_order: &[ElementIndex]) {
+    for this in document_order.iter().copied() {
+        let element = process.element(this);
+        let inner_instance = process.element(element.parent);
+        let is_inside = inner_instance.element_type == ElementType::AdHocSubProcessInnerInstance;
+        if !is_inside || !can_be_activated(element) {
+            continue;
+        }
+        let sub_process = inner_instance.parent.get();
+        if let ElementKind::AdHocSubProcess(ad_hoc) = &mut process.elements[sub_process].kind {
+            ad_hoc.activities.push(this);
+        }
+    }
+}
+
+fn can_be_activated(element: &Element) -> bool {
+    let is_flow_node = match element.element_type {
+        ElementType::SequenceFlow
+        | ElementType::BoundaryEvent
+        | ElementType::StartEvent
+        | ElementType::EndEvent => false,
+        _ if is_event(element.element_type) => {
+            !matches!(element.caught(), Some(CatchEvent::Link { .. }))
+        }
+        _ => !is_gateway(element.element_type) || element.incoming.is_empty(),
+    };
+    is_flow_node && element.incoming.is_empty() && !element.is_for_compensation
+}

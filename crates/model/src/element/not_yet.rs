@@ -1,0 +1,115 @@
+//! What the engine does not run yet: refused when it is deployed. Whoever builds it in the engine removes its line here.
+
+use crate::element::not_supported_yet;
+use crate::graph::{
+    BusinessRuleTask, CatchEvent, Element, ElementIndex, ElementKind as Kind, FormReference,
+    MessageThrow, ScriptTask, ThrowEvent,
+};
+
+/// Why the element cannot be deployed, if it cannot.
+pub(crate) fn check(element: &Element) -> Option<String> {
+    let what = kind(element).or_else(|| marker(element))?;
+    Some(not_supported_yet(what))
+}
+
+/// Kinds of elements.
+fn kind(element: &Element) -> Option<&'static str> {
+    Some(match &element.kind {
+        Kind::EventSubProcess { .. } => "An event sub-process",
+        Kind::AdHocSubProcess(_) => "An ad-hoc sub-process",
+        Kind::MultiInstanceBody(_) => "The multi-instance marker",
+        Kind::UserTask(task) if matches!(task.form, Some(FormReference::Id { .. })) => {
+            "A form that a user task names by its 'formId'"
+        }
+        Kind::UserTask(_) => "A user task",
+        Kind::ScriptTask(ScriptTask::Expression { .. }) => "A script task with an expression",
+        Kind::ScriptTask(ScriptTask::Job(_)) => "A script task that is a job",
+        Kind::BusinessRuleTask(BusinessRuleTask::Decision(_)) => {
+            "A business rule task that calls a decision"
+        }
+        Kind::BusinessRuleTask(BusinessRuleTask::Job(_)) => "A business rule task that is a job",
+        Kind::SendTask(MessageThrow::Job(_)) => "A send task that is a job",
+        Kind::SendTask(MessageThrow::Publish) => "A send task that publishes a message",
+        Kind::InclusiveGateway { .. } => "An inclusive gateway",
+        Kind::EventBasedGateway { .. } => "An event-based gateway",
+        Kind::StartEvent(start) if element.parent == ElementIndex::PROCESS => {
+            return start.event.as_ref().and_then(start_event);
+        }
+        Kind::IntermediateCatchEvent(event) => return catch_event(event),
+        Kind::BoundaryEvent(boundary) => return boundary_event(&boundary.event),
+        Kind::IntermediateThrowEvent(event) => return throw_event(event),
+        Kind::EndEvent(event) => return end_event(event),
+        _ => return None,
+    })
+}
+
+/// What any element may have beside its kind.
+fn marker(element: &Element) -> Option<&'static str> {
+    if !element.start_listeners.is_empty() || !element.end_listeners.is_empty() {
+        return Some("An execution listener");
+    }
+    if element.is_for_compensation {
+        return Some("The compensation marker");
+    }
+    let job = element.job();
+    if job.is_some_and(|job| !job.linked_resources.is_empty()) {
+        return Some("A linked resource");
+    }
+    None
+}
+
+/// On the process itself.
+fn start_event(event: &CatchEvent) -> Option<&'static str> {
+    Some(match event {
+        CatchEvent::Signal(_) => "A signal start event",
+        CatchEvent::Conditional(_) => "A conditional start event",
+        _ => return None,
+    })
+}
+
+fn catch_event(event: &CatchEvent) -> Option<&'static str> {
+    Some(match event {
+        CatchEvent::Signal(_) => "The signal catch event",
+        CatchEvent::Conditional(_) => "The conditional catch event",
+        CatchEvent::Link { .. } => "The link catch event",
+        _ => return None,
+    })
+}
+
+fn boundary_event(event: &CatchEvent) -> Option<&'static str> {
+    Some(match event {
+        CatchEvent::Signal(_) => "The signal boundary event",
+        CatchEvent::Conditional(_) => "The conditional boundary event",
+        CatchEvent::Escalation { .. } => "The escalation boundary event",
+        CatchEvent::Compensation { .. } => "The compensation boundary event",
+        _ => return None,
+    })
+}
+
+fn throw_event(event: &ThrowEvent) -> Option<&'static str> {
+    Some(match event {
+        ThrowEvent::None => "The none throw event",
+        ThrowEvent::Link { .. } => "The link throw event",
+        ThrowEvent::Message(MessageThrow::Job(_)) => "The message throw event",
+        ThrowEvent::Message(MessageThrow::Publish) => {
+            "The message throw event that publishes a message"
+        }
+        ThrowEvent::Signal(_) => "The signal throw event",
+        ThrowEvent::Escalation { .. } => "The escalation throw event",
+        ThrowEvent::Compensation { .. } => "The compensation throw event",
+        _ => return None,
+    })
+}
+
+fn end_event(event: &ThrowEvent) -> Option<&'static str> {
+    Some(match event {
+        ThrowEvent::Message(MessageThrow::Job(_)) => "The message end event",
+        ThrowEvent::Message(MessageThrow::Publish) => {
+            "The message end event that publishes a message"
+        }
+        ThrowEvent::Signal(_) => "The signal end event",
+        ThrowEvent::Escalation { .. } => "The escalation end event",
+        ThrowEvent::Compensation { .. } => "The compensation end event",
+        _ => return None,
+    })
+}

@@ -1,0 +1,17 @@
+//! Link event definitions: a throw event goes on at the catch event of this name in its scope.
+
+use crate::context::Context;
+use crate::xml::Node;
+
+/// The link's name, not empty.
+pub(crate) fn name<'x>(definition: Node<'x>, context: &mut Context<'_, 'x>) -> Option<&'x str> {
+    let name = definition.attribute("name").unwrap_or_default();
+    if name.is_empty() {
+        context.add(
+            definition,
+            "The link has no name. Give it the name of the link that it belongs to",
+        );
+        return None;
+    }
+    Some(name)
+}

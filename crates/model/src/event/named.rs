@@ -1,0 +1,76 @@
+//! Names of messages and signals: parsed once for all elements that refer to them.
+
+use std::sync::Arc;
+
+use crate::context::{Context, NamedNode};
+use crate::graph::TextValue;
+use crate::value;
+use crate::xml::Node;
+
+/// The name as it is evaluated when an element is reached. Findings belong to the element `node`; `kind` is `message` or
+/// `signal`.
+pub(crate) fn name<'x>(
+    node: Node<'x>,
+    kind: &str,
+    named: &NamedNode<'x>,
+    context: &mut Context<'_, 'x>,
+) -> Option<TextValue> {
+    let before = context.findings.count();
+    let parse = || {
+        let raw = not_empty(node, kind, named, context)?;
+        value::text_value(node, &format!("The {kind} name"), raw, context.findings)
+    };
+    let name = named.name.get_or_init(parse).clone();
+    say_once(node, kind, named, name.is_none(), before, context);
+    name
+}
+
+/// The name of what starts processes: nothing is there yet that it could be computed from.
+pub(crate) fn constant_name<'x>(
+    node: Node<'x>,
+    kind: &str,
+    named: &NamedNode<'x>,
+    context: &mut Context<'_, 'x>,
+) -> Option<Arc<str>> {
+    let before = context.findings.count();
+    let parse = || {
+        let raw = not_empty(node, kind, named, context)?;
+        let what = format!("The {kind} name");
+        value::constant_text(node, &what, raw, context.findings)
+    };
+    let name = named.constant_name.get_or_init(parse).clone();
+    say_once(node, kind, named, name.is_none(), before, context);
+    name
+}
+
+fn not_empty<'x>(
+    node: Node<'x>,
+    kind: &str,
+    named: &NamedNode<'x>,
+    context: &mut Context<'_, 'x>,
+) -> Option<&'x str> {
+    let raw = named.node.attribute("name").unwrap_or_default();
+    if raw.trim().is_empty() {
+        let id = named.node.attribute("id").unwrap_or_default();
+        context.add(node, format!("The {kind} '{id}' has no name. Give it one"));
+        return None;
+    }
+    Some(raw)
+}
+
+/// What is wrong with the definition was said where it was met first.
+pub(crate) fn say_once<'x>(
+    node: Node<'x>,
+    kind: &str,
+    named: &NamedNode<'x>,
+    invalid: bool,
+    findings_before: usize,
+    context: &mut Context<'_, 'x>,
+) {
+    if invalid && context.findings.count() == findings_before {
+        let id = named.node.attribute("id").unwrap_or_default();
+        let message =
+            format!("The {kind} '{id}' is not valid, see the first element that references it");
+        context.add(node, message);
+    }
+}
