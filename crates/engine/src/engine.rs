@@ -628,8 +628,8 @@ pub fn header_of(command: &Command) -> (Key, ValueType, u8) {
             ValueType::VariableDocument,
             VariableDocumentIntent::Update.id(),
         ),
-        Command::ActivateAdHoc(command) => (
-            command.ad_hoc_sub_process_instance_key,
+        Command::ActivateAdHoc(_) => (
+            Key::NONE,
             ValueType::AdHocSubProcessInstruction,
             AdHocSubProcessInstructionIntent::Activate.id(),
         ),

@@ -3,6 +3,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod ad_hoc;
 mod banning;
 mod boundary_message;
 mod boundary_timer;
@@ -18,6 +19,7 @@ mod deployment;
 mod distribution;
 mod error_event;
 mod exclusive_gateway;
+mod execution_listeners;
 mod expression;
 mod incidents;
 mod interleaving;

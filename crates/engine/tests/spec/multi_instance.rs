@@ -64,10 +64,14 @@ fn items(count: usize) -> String {
 }
 
 fn body(rig: &Rig) -> Key {
-    rig.element_key("work")
+    let mut bodies = rig.events("PROCESS_INSTANCE").filter(|record| {
+        record.intent == "ELEMENT_ACTIVATING"
+            && record.text("bpmnElementType") == "MULTI_INSTANCE_BODY"
+    });
+    bodies.next().expect("there is a body").key
 }
 
-/// Elements with the states that they went through, the first letters of each.
+/// How many instances of the activity, and of its body, have come to this state.
 fn count(rig: &Rig, instance: Key, intent: &str) -> usize {
     let elements = rig.elements(instance, intent);
     elements.iter().filter(|element| *element == "work").count()
@@ -281,7 +285,7 @@ fn ten_thousand_instances_let_others_have_their_turn_and_survive_a_restart() {
     let jobs = rig.intents("JOB").len();
     assert!((1..2_000).contains(&jobs), "{jobs} jobs in the first turn");
     let other = rig.create("small", "{}");
-    rig.assert_completed(other);
+    assert!(!rig.is_running(other));
     let mut turns = 0;
     loop {
         // The follower, which has only seen the events, carries on.
@@ -301,7 +305,7 @@ fn ten_thousand_instances_let_others_have_their_turn_and_survive_a_restart() {
 
 #[test]
 fn a_long_output_collection_is_not_written_anew_for_each_result() {
-    const COUNT: usize = 1_000;
+    const COUNT: usize = 300;
     let task = service_task(&marker(false, &format!("{INPUT} {OUTPUT}"), ""));
     let mut rig = rig(&[&task]);
     let instance = rig.create("p", &items(COUNT));
@@ -314,6 +318,7 @@ fn a_long_output_collection_is_not_written_anew_for_each_result() {
         let complete = Command::CompleteJob {
             job_key: *job,
             variables: skep_protocol::Document::parse(&variables).unwrap(),
+            result: None,
         };
         rig.send(complete).unwrap();
     }

@@ -56,7 +56,7 @@ impl Generator {
     }
 
     fn block(&mut self, bpmn: Bpmn, depth: usize) -> Bpmn {
-        let kinds = if depth < MAX_DEPTH { 14 } else { 9 };
+        let kinds = if depth < MAX_DEPTH { 15 } else { 9 };
         match self.next(kinds) {
             0 => bpmn.task(self.id("task")),
             1 => bpmn.manual_task(self.id("manual")),
@@ -69,6 +69,7 @@ impl Generator {
             9 => self.branches(bpmn, depth, true),
             10 => self.branches(bpmn, depth, false),
             11 => self.repetition(bpmn, depth),
+            12 => self.ad_hoc(bpmn, depth),
             _ => self.sub_process(bpmn, depth),
         }
     }
@@ -80,12 +81,14 @@ impl Generator {
             let number = self.next(4);
             bpmn = bpmn.input(&format!("={number}"), "a").output("=a", "b");
         }
+        bpmn = self.markers(bpmn);
         self.boundary(bpmn, &id)
     }
 
     fn call_activity(&mut self, bpmn: Bpmn) -> Bpmn {
         let id = self.id("call");
         let bpmn = bpmn.call_activity(&id, "called");
+        let bpmn = self.markers(bpmn);
         self.boundary(bpmn, &id)
     }
 
@@ -113,6 +116,56 @@ impl Generator {
                 sub.end(end)
             }
         });
+        let bpmn = self.markers(bpmn);
+        self.boundary(bpmn, &id)
+    }
+
+    /// Perhaps a multi-instance marker and listeners for the activity before.
+    fn markers(&mut self, mut bpmn: Bpmn) -> Bpmn {
+        if self.next(6) == 0 {
+            let items = ["=[1,2,3]", "=for i in 1..b return i", "=[]"];
+            let items = items[self.next(3) as usize];
+            bpmn = bpmn.for_each(items, "item");
+            if self.next(2) == 0 {
+                bpmn = bpmn.sequential();
+            }
+            if self.next(2) == 0 {
+                bpmn = bpmn.collect("=a", "collected");
+            }
+            if self.next(3) == 0 {
+                bpmn = bpmn.until("=numberOfCompletedInstances >= b");
+            }
+        }
+        for event in ["start", "end"] {
+            if self.next(8) == 0 {
+                bpmn = bpmn.listener(event, "job");
+            }
+        }
+        bpmn
+    }
+
+    /// Two activities, of which the one that `a` chooses is activated first, or both are.
+    fn ad_hoc(&mut self, bpmn: Bpmn, depth: usize) -> Bpmn {
+        let (id, first, second) = (self.id("hoc"), self.id("service"), self.id("task"));
+        let active = [
+            format!(r#"=if a = 1 then ["{first}"] else ["{second}"]"#),
+            format!(r#"=["{first}","{second}","{first}"]"#),
+        ];
+        let active = &active[self.next(2) as usize];
+        let condition = self.next(3) == 0;
+        let bpmn = bpmn.ad_hoc(&id, |inside| {
+            let inside = inside.service_task(first, "job").apart().task(second);
+            // End events have no place directly inside.
+            let (sub, start, end) = (self.id("sub"), self.id("start"), self.id("end"));
+            inside.sub_process(sub, |sub| {
+                self.sequence(sub.start(start), depth + 1).end(end)
+            })
+        });
+        let bpmn = bpmn.active_elements(active);
+        let bpmn = match condition {
+            true => bpmn.until("=b >= 1"),
+            false => bpmn,
+        };
         self.boundary(bpmn, &id)
     }
 

@@ -16,8 +16,6 @@ pub(crate) fn check(element: &Element) -> Option<String> {
 fn kind(element: &Element) -> Option<&'static str> {
     Some(match &element.kind {
         Kind::EventSubProcess { .. } => "An event sub-process",
-        Kind::AdHocSubProcess(_) => "An ad-hoc sub-process",
-        Kind::MultiInstanceBody(_) => "The multi-instance marker",
         Kind::UserTask(task) if matches!(task.form, Some(FormReference::Id { .. })) => {
             "A form that a user task names by its 'formId'"
         }
@@ -45,9 +43,6 @@ fn kind(element: &Element) -> Option<&'static str> {
 
 /// What any element may have beside its kind.
 fn marker(element: &Element) -> Option<&'static str> {
-    if !element.start_listeners.is_empty() || !element.end_listeners.is_empty() {
-        return Some("An execution listener");
-    }
     if element.is_for_compensation {
         return Some("The compensation marker");
     }

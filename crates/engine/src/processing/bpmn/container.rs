@@ -9,7 +9,7 @@ use skep_protocol::Key;
 use skep_protocol::intent::ProcessInstanceBatchIntent;
 use skep_protocol::value::ProcessInstanceBatchValue;
 
-use super::{Ending, Problem, Step, Subject, behavior_of, flows, incidents};
+use super::{Ending, Problem, Step, Subject, behavior_of, flows, incidents, lifecycle};
 use crate::processing::Context;
 use crate::state::ElementState;
 
@@ -105,7 +105,7 @@ pub(crate) fn child_ended(cx: &mut Context<'_>, scope: Key) {
         // What has interrupted it ends it.
         ElementState::Activated if row.goes_on() || row.is_interrupted() => {}
         ElementState::Activated => rest(cx, scope),
-        ElementState::Terminating => cx.steps.push(Step::Terminated(scope)),
+        ElementState::Terminating => lifecycle::terminated(cx, scope),
         ElementState::Activating | ElementState::Completing => {}
     }
 }

@@ -244,22 +244,24 @@ fn terminate_inner(cx: &mut Context<'_>, el: &Subject) {
     }
 }
 
-/// All children have ended: the element goes too, and what interrupted it goes on.
+/// What the element waited for has ended: it goes too, and with it the scopes that were waiting for nothing else.
 pub(crate) fn terminated(cx: &mut Context<'_>, key: Key) {
-    let Some(el) = Subject::load(cx, key) else {
-        return;
-    };
-    if cx
-        .state
-        .elements
-        .get(key)
-        .is_some_and(|row| row.active_children > 0)
-    {
-        return;
+    let mut next = Some(key);
+    while let Some(key) = next {
+        next = terminate_one(cx, key);
     }
-    let row = cx.state.elements.get(key);
+}
+
+/// Ends one element, and lets what interrupted it go on. Returns the scope around if that was the last it waited for.
+fn terminate_one(cx: &mut Context<'_>, key: Key) -> Option<Key> {
+    let el = Subject::load(cx, key)?;
+    let row = cx.state.elements.get(key)?;
+    if row.active_children > 0 {
+        return None;
+    }
     let interrupted_by = row
-        .and_then(|row| row.extra.as_ref())
+        .extra
+        .as_ref()
         .and_then(|extra| extra.interrupted_by.some());
     let behavior = behavior_of(&el.element().kind);
     behavior.ending(cx, &el);
@@ -268,5 +270,13 @@ pub(crate) fn terminated(cx: &mut Context<'_>, key: Key) {
     if let Some(trigger) = interrupted_by {
         cx.steps.push(Step::ActivateTriggered(trigger));
     }
+    let scope = cx.state.elements.get(el.flow_scope());
+    let was_last = scope.is_some_and(|scope| {
+        scope.state == ElementState::Terminating && scope.active_children == 0
+    });
+    if was_last {
+        return Some(el.flow_scope());
+    }
     container::child_ended(cx, el.flow_scope());
+    None
 }

@@ -78,6 +78,8 @@ impl Container for MultiInstanceBody {
         }
         let output = definition.output.as_ref();
         let result = output.and_then(|output| output_collection::plain_variable(&output.element));
+        // What goes in may come out as it is.
+        let result = result.filter(|name| definition.input_element.as_ref() != Some(name));
         if let Some(name) = result {
             variable::set_local(cx, child.key, name, &"null".into());
         }
@@ -137,11 +139,8 @@ pub(super) fn activate_inner(cx: &mut Context<'_>, body: Key) {
     let Ok(definition) = definition_of_body(cx, &el) else {
         return;
     };
-    let left = |cx: &mut Context<'_>| {
-        let repeats = repeats(cx, body);
-        repeats.begun < repeats.instances
-    };
-    if !left(cx) || (definition.sequential && active > 0) {
+    let repeats = repeats(cx, body);
+    if repeats.begun >= repeats.instances || (definition.sequential && active > 0) {
         return;
     }
     let inner = Activation {
@@ -150,10 +149,14 @@ pub(super) fn activate_inner(cx: &mut Context<'_>, body: Key) {
         via: None,
         consumed_flows: 0,
     };
-    if let Some(inner) = lifecycle::activating(cx, &inner) {
-        lifecycle::activate(cx, &inner);
+    if definition.sequential {
+        if let Some(inner) = lifecycle::activating(cx, &inner) {
+            lifecycle::activate(cx, &inner);
+        }
+        return;
     }
-    if !definition.sequential && left(cx) {
+    cx.steps.push(Step::Activate(inner));
+    if repeats.begun + 1 < repeats.instances {
         cx.steps.again(Step::ActivateInner(body));
     }
 }
