@@ -254,7 +254,7 @@ impl Broker {
                 status.limit.limit()
             )));
         }
-        let Some(place) = status.room.take(request.command.weight()) else {
+        let Some(place) = status.room.take(request.weight()) else {
             status.limit.release();
             return Err(Failure::ResourceExhausted(inbox_is_full(status)));
         };

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::document::Document;
 use crate::key::Key;
+use crate::origin::{Claims, Origin};
 use crate::value::{ActivateElement, JobResult};
 
 /// A client command with what travels beside it.
@@ -18,8 +19,26 @@ pub struct Request {
     pub command: Command,
     /// Number given by the client; kept in the records that the command causes.
     pub operation_reference: Option<u64>,
+    /// The batch operation whose item the command is; kept likewise.
+    pub batch_operation_reference: Key,
+    pub claims: Claims,
     /// What it occupies in its gateway.
     pub held: Held,
+}
+
+impl Request {
+    /// About how many bytes the request takes while it waits.
+    pub fn weight(&self) -> usize {
+        self.command.weight() + self.claims.weight()
+    }
+
+    pub fn origin(&self) -> Origin {
+        Origin {
+            operation_reference: self.operation_reference,
+            batch_operation_reference: self.batch_operation_reference,
+            claims: self.claims.clone(),
+        }
+    }
 }
 
 /// What a request occupies in the gateway that took it in: a place among the requests under way, room for its bytes. It is
@@ -45,6 +64,8 @@ impl From<Command> for Request {
         Request {
             command,
             operation_reference: None,
+            batch_operation_reference: Key::NONE,
+            claims: Claims::default(),
             held: Held::default(),
         }
     }

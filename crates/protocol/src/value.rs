@@ -28,7 +28,7 @@ pub use job::*;
 pub use subscriptions::*;
 
 /// A value that can stand in a record.
-pub trait RecordValue: Serialize + DeserializeOwned {
+pub trait RecordValue: Serialize + DeserializeOwned + 'static {
     const VALUE_TYPE: ValueType;
     /// Version of the body's encoding.
     const VERSION: u8 = 1;
@@ -420,11 +420,4 @@ pub struct RuntimeInstructionValue {
 pub struct RejectionValue {
     pub rejection_type: RejectionType,
     pub rejection_reason: String,
-}
-
-/// The body of a command header: the command's payload is not kept.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct CommandValue {
-    pub operation_reference: Option<u64>,
 }

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use skep_protocol::batch::BatchWriter;
 use skep_protocol::command::AwaitResult;
+use skep_protocol::intent::Intent;
+use skep_protocol::origin::Origin;
 use skep_protocol::value::RecordValue;
 use skep_protocol::{Key, Rejection, Response};
 
@@ -38,6 +40,8 @@ pub(crate) struct Context<'a> {
     pub now: i64,
     /// The client that waits for this command, if any.
     pub request: Option<RequestId>,
+    /// Where this command comes from.
+    pub origin: Origin,
     /// Life-cycle steps still to do for this command.
     pub steps: &'a mut Steps,
     /// What this turn may still cost.
@@ -56,6 +60,7 @@ impl Context<'_> {
         State: Apply<V>,
     {
         self.out.event(key, intent, value);
+        self.effects.noted.event(key, intent.id(), value);
         self.state.observe_key(key);
         self.state.apply(key, intent, value, self.now);
     }

@@ -56,7 +56,7 @@ impl Generator {
     }
 
     fn block(&mut self, bpmn: Bpmn, depth: usize) -> Bpmn {
-        let kinds = if depth < MAX_DEPTH { 15 } else { 9 };
+        let kinds = if depth < MAX_DEPTH { 20 } else { 14 };
         match self.next(kinds) {
             0 => bpmn.task(self.id("task")),
             1 => bpmn.manual_task(self.id("manual")),
@@ -66,10 +66,15 @@ impl Generator {
             5 => self.call_activity(bpmn),
             6 | 7 => self.service_task(bpmn),
             8 => self.exit(bpmn),
-            9 => self.branches(bpmn, depth, true),
-            10 => self.branches(bpmn, depth, false),
-            11 => self.repetition(bpmn, depth),
-            12 => self.ad_hoc(bpmn, depth),
+            9 => self.script(bpmn),
+            10 => bpmn.send_task(self.id("send"), "job"),
+            11 => bpmn.throw(self.id("throw")),
+            12 => bpmn.throw_message(self.id("throw"), "job"),
+            13 => self.link(bpmn),
+            14 => self.branches(bpmn, depth, true),
+            15 => self.branches(bpmn, depth, false),
+            16 => self.repetition(bpmn, depth),
+            17 => self.ad_hoc(bpmn, depth),
             _ => self.sub_process(bpmn, depth),
         }
     }
@@ -83,6 +88,17 @@ impl Generator {
         }
         bpmn = self.markers(bpmn);
         self.boundary(bpmn, &id)
+    }
+
+    fn script(&mut self, bpmn: Bpmn) -> Bpmn {
+        let id = self.id("script");
+        let bpmn = bpmn.script(&id, "=if a < 3 then a + 1 else 0", "a");
+        self.boundary(bpmn, &id)
+    }
+
+    fn link(&mut self, bpmn: Bpmn) -> Bpmn {
+        let (throw, catch) = (self.id("throw"), self.id("catch"));
+        bpmn.throw_link(throw, &catch).catch_link(&catch, &catch)
     }
 
     fn call_activity(&mut self, bpmn: Bpmn) -> Bpmn {

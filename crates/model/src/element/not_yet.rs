@@ -3,7 +3,7 @@
 use crate::element::not_supported_yet;
 use crate::graph::{
     BusinessRuleTask, CatchEvent, Element, ElementIndex, ElementKind as Kind, FormReference,
-    MessageThrow, ScriptTask, ThrowEvent,
+    ThrowEvent,
 };
 
 /// Why the element cannot be deployed, if it cannot.
@@ -20,14 +20,9 @@ fn kind(element: &Element) -> Option<&'static str> {
             "A form that a user task names by its 'formId'"
         }
         Kind::UserTask(_) => "A user task",
-        Kind::ScriptTask(ScriptTask::Expression { .. }) => "A script task with an expression",
-        Kind::ScriptTask(ScriptTask::Job(_)) => "A script task that is a job",
         Kind::BusinessRuleTask(BusinessRuleTask::Decision(_)) => {
             "A business rule task that calls a decision"
         }
-        Kind::BusinessRuleTask(BusinessRuleTask::Job(_)) => "A business rule task that is a job",
-        Kind::SendTask(MessageThrow::Job(_)) => "A send task that is a job",
-        Kind::SendTask(MessageThrow::Publish) => "A send task that publishes a message",
         Kind::InclusiveGateway { .. } => "An inclusive gateway",
         Kind::EventBasedGateway { .. } => "An event-based gateway",
         Kind::StartEvent(start) if element.parent == ElementIndex::PROCESS => {
@@ -66,7 +61,6 @@ fn catch_event(event: &CatchEvent) -> Option<&'static str> {
     Some(match event {
         CatchEvent::Signal(_) => "The signal catch event",
         CatchEvent::Conditional(_) => "The conditional catch event",
-        CatchEvent::Link { .. } => "The link catch event",
         _ => return None,
     })
 }
@@ -83,12 +77,6 @@ fn boundary_event(event: &CatchEvent) -> Option<&'static str> {
 
 fn throw_event(event: &ThrowEvent) -> Option<&'static str> {
     Some(match event {
-        ThrowEvent::None => "The none throw event",
-        ThrowEvent::Link { .. } => "The link throw event",
-        ThrowEvent::Message(MessageThrow::Job(_)) => "The message throw event",
-        ThrowEvent::Message(MessageThrow::Publish) => {
-            "The message throw event that publishes a message"
-        }
         ThrowEvent::Signal(_) => "The signal throw event",
         ThrowEvent::Escalation { .. } => "The escalation throw event",
         ThrowEvent::Compensation { .. } => "The compensation throw event",
@@ -98,10 +86,6 @@ fn throw_event(event: &ThrowEvent) -> Option<&'static str> {
 
 fn end_event(event: &ThrowEvent) -> Option<&'static str> {
     Some(match event {
-        ThrowEvent::Message(MessageThrow::Job(_)) => "The message end event",
-        ThrowEvent::Message(MessageThrow::Publish) => {
-            "The message end event that publishes a message"
-        }
         ThrowEvent::Signal(_) => "The signal end event",
         ThrowEvent::Escalation { .. } => "The escalation end event",
         ThrowEvent::Compensation { .. } => "The compensation end event",

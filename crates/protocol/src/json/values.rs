@@ -59,7 +59,10 @@ pub(super) fn render(
         ValueType::VariableElement => variable_element(record.value()?, &names),
         ValueType::Continuation => {
             let value: ContinuationValue = record.value()?;
-            return Ok(serde_json::to_value(value).unwrap_or_default());
+            // The record itself says where it comes from.
+            let mut value = serde_json::to_value(value).unwrap_or_default();
+            value.as_object_mut().map(|fields| fields.remove("origin"));
+            return Ok(value);
         }
     };
     let tenantless = [

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use skep_protocol::Key;
 use skep_protocol::document::JsonText;
 use skep_protocol::element_type::ElementType;
+use skep_protocol::origin::{Claims, Origin, Principal};
 use skep_protocol::value::*;
 
 fn key(counter: u64) -> Key {
@@ -328,6 +329,7 @@ pub fn continuation() -> ContinuationValue {
         Step::TerminateChildren {
             scope: key(9),
             next: Key::NONE,
+            last: key(9),
         },
         Step::Terminated(key(10)),
         Step::CorrelateMessage(key(11)),
@@ -337,6 +339,20 @@ pub fn continuation() -> ContinuationValue {
         taken: 13,
         steps: steps.to_vec(),
         runaway: true,
+        origin: Some(Box::new(origin())),
+    }
+}
+
+pub fn origin() -> Origin {
+    let principal = Principal {
+        id: "anna".into(),
+        groups: Some(vec!["sales".into()]),
+        token: r#"{"sub":"anna"}"#.into(),
+    };
+    Origin {
+        operation_reference: Some(4711),
+        batch_operation_reference: key(12),
+        claims: Claims::User(Arc::new(principal)),
     }
 }
 

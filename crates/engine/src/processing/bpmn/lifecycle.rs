@@ -14,6 +14,7 @@ use super::container::{self, Verdict};
 use super::subject::{self, Subject};
 use super::{
     Ending, Next, Problem, behavior_of, flows, incidents, listeners, mappings, subscriptions,
+    triggers,
 };
 use crate::processing::{Context, job, variable};
 use crate::remote::Variables;
@@ -113,7 +114,8 @@ pub(crate) fn activated(cx: &mut Context<'_>, el: &Subject) {
 
 pub(crate) fn complete(cx: &mut Context<'_>, key: Key) {
     if let Some(el) = Subject::load(cx, key) {
-        complete_with(cx, &el, &[], None);
+        let result = triggers::take_result(cx, &el);
+        complete_with(cx, &el, &result, None);
     }
 }
 

@@ -14,6 +14,7 @@ pub(crate) mod exclusive_gateway;
 mod flows;
 pub(crate) mod incidents;
 pub(crate) mod intermediate_catch_event;
+pub(crate) mod job_task;
 pub(crate) mod lifecycle;
 pub(crate) mod listeners;
 pub(crate) mod mappings;
@@ -23,17 +24,20 @@ pub(crate) mod parallel_gateway;
 pub(crate) mod pass_through;
 pub(crate) mod process;
 pub(crate) mod queue;
-pub(crate) mod service_task;
+pub(crate) mod script_task;
 pub(crate) mod start_event;
 pub(crate) mod start_instructions;
 pub(crate) mod step;
 pub(crate) mod sub_process;
 pub(crate) mod subject;
 pub(crate) mod subscriptions;
+pub(crate) mod throw_event;
 pub(crate) mod triggers;
 pub(crate) mod unusable;
 
-use skep_model::{ElementIndex, ElementKind};
+use skep_model::{
+    BusinessRuleTask, ElementIndex, ElementKind, MessageThrow, ScriptTask as Script, ThrowEvent,
+};
 use skep_protocol::value::ErrorType;
 
 use container::Container;
@@ -144,12 +148,19 @@ pub(crate) fn behavior_of(kind: &ElementKind) -> &'static dyn ElementBehavior {
         ElementKind::StartEvent(_) => &start_event::StartEvent,
         ElementKind::ManualTask | ElementKind::Task => &pass_through::PassThrough,
         ElementKind::ParallelGateway => &parallel_gateway::ParallelGateway,
+        ElementKind::EndEvent(event @ ThrowEvent::Message(_)) => throws(event),
         ElementKind::EndEvent(_) => &end_event::EndEvent,
         ElementKind::IntermediateCatchEvent(_) | ElementKind::ReceiveTask(_) => {
             &intermediate_catch_event::CatchEvent
         }
         ElementKind::BoundaryEvent(_) => &boundary_event::BoundaryEvent,
-        ElementKind::ServiceTask(_) => &service_task::ServiceTask,
+        ElementKind::ServiceTask(_)
+        | ElementKind::SendTask(MessageThrow::Job(_))
+        | ElementKind::ScriptTask(Script::Job(_))
+        | ElementKind::BusinessRuleTask(BusinessRuleTask::Job(_)) => &job_task::JobTask,
+        ElementKind::ScriptTask(Script::Expression { .. }) => &script_task::ScriptTask,
+        ElementKind::SendTask(MessageThrow::Publish) => &throw_event::PublishMessage,
+        ElementKind::IntermediateThrowEvent(event) => throws(event),
         ElementKind::CallActivity(_) => &call_activity::CallActivity,
         ElementKind::ExclusiveGateway { .. } => &exclusive_gateway::ExclusiveGateway,
         ElementKind::MultiInstanceBody(_) => &multi_instance::MultiInstanceBody,
@@ -158,14 +169,25 @@ pub(crate) fn behavior_of(kind: &ElementKind) -> &'static dyn ElementBehavior {
         ElementKind::Unusable(_) => &unusable::Unusable,
         // Not built yet, and refused at deployment (`not_yet` in skep-model).
         ElementKind::EventSubProcess { .. }
-        | ElementKind::IntermediateThrowEvent(_)
-        | ElementKind::SendTask(_)
-        | ElementKind::ScriptTask(_)
-        | ElementKind::BusinessRuleTask(_)
+        | ElementKind::BusinessRuleTask(BusinessRuleTask::Decision(_))
         | ElementKind::UserTask(_)
         | ElementKind::InclusiveGateway { .. }
         | ElementKind::EventBasedGateway { .. } => &unusable::Unusable,
         // A sequence flow is never an instance: it is taken.
         ElementKind::SequenceFlow(_) => &pass_through::PassThrough,
+    }
+}
+
+/// What end events and intermediate throw events do alike.
+fn throws(event: &ThrowEvent) -> &'static dyn ElementBehavior {
+    match event {
+        ThrowEvent::None | ThrowEvent::Link { .. } => &throw_event::ThrowEvent,
+        ThrowEvent::Message(MessageThrow::Job(_)) => &job_task::JobTask,
+        ThrowEvent::Message(MessageThrow::Publish) => &throw_event::PublishMessage,
+        ThrowEvent::Terminate | ThrowEvent::Error { .. } => &end_event::EndEvent,
+        // Not built yet, and refused at deployment (`not_yet` in skep-model).
+        ThrowEvent::Signal(_) | ThrowEvent::Escalation { .. } | ThrowEvent::Compensation { .. } => {
+            &unusable::Unusable
+        }
     }
 }

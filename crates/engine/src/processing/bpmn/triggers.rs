@@ -84,6 +84,41 @@ pub(crate) fn triggering(
     key
 }
 
+/// Remembers what an element has computed for itself until it completes.
+pub(crate) fn keep_result(cx: &mut Context<'_>, el: &Subject, result: Variables) {
+    triggering(cx, el, (el.key, el.index()), false, result);
+}
+
+/// What the element has computed, if it has.
+pub(super) fn take_result(cx: &mut Context<'_>, el: &Subject) -> Variables {
+    let row = cx.state.elements.get(el.key);
+    let first = row.and_then(|row| row.extra.as_ref()?.triggers.first().copied());
+    let Some((key, trigger)) = first.and_then(|key| Some((key, cx.state.triggers.get(key)?)))
+    else {
+        return Variables::new();
+    };
+    // A scope may have been told what to activate in it.
+    if trigger.scope_key != el.key || trigger.target_element != el.value.element {
+        return Variables::new();
+    }
+    let trigger = trigger.clone();
+    cx.event(key, ProcessEventIntent::Triggered, &used(&trigger));
+    trigger.variables
+}
+
+/// The value of TRIGGERED.
+fn used(trigger: &Trigger) -> ProcessEventValue {
+    ProcessEventValue {
+        scope_key: trigger.scope_key,
+        flow_scope_key: trigger.flow_scope_key,
+        interrupting: trigger.interrupting,
+        process_instance_key: trigger.process_instance_key,
+        process_definition_key: trigger.process_definition_key,
+        target_element: trigger.target_element,
+        variables: Vec::new(),
+    }
+}
+
 /// Creates the target of a trigger, which is used up by that, and hands out the trigger's variables. `None` when its scope
 /// ends; a target deeper inside has a trigger of its own then.
 pub(crate) fn activating_triggered(cx: &mut Context<'_>, key: Key) -> Option<(Subject, Variables)> {
@@ -92,16 +127,7 @@ pub(crate) fn activating_triggered(cx: &mut Context<'_>, key: Key) -> Option<(Su
         let root = begin_instance(cx, &trigger)?;
         return Some((root, Variables::new()));
     }
-    let value = ProcessEventValue {
-        scope_key: trigger.scope_key,
-        flow_scope_key: trigger.flow_scope_key,
-        interrupting: trigger.interrupting,
-        process_instance_key: trigger.process_instance_key,
-        process_definition_key: trigger.process_definition_key,
-        target_element: trigger.target_element,
-        variables: Vec::new(),
-    };
-    cx.event(key, ProcessEventIntent::Triggered, &value);
+    cx.event(key, ProcessEventIntent::Triggered, &used(&trigger));
     let target = ElementIndex(trigger.target_element);
     let scope = Subject::load(cx, trigger.flow_scope_key)?;
     if scope.process.graph.element(target).parent != scope.index() {
