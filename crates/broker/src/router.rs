@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use skep_engine::{RemoteCommand, key_not_found, message_partition};
-use skep_protocol::command::{ActivateJobs, Command, FailJob, Request, ThrowError};
+use skep_protocol::command::{ActivateAdHoc, ActivateJobs, Command, FailJob, Request, ThrowError};
 use skep_protocol::response::JobActivation;
 use skep_protocol::service::{
     self, Answer, BoxFuture, BrokerInfo, JobReceiver, PartitionInfo, PartitionRole, Reply,
@@ -312,7 +312,11 @@ impl Broker {
             | Command::SetVariables {
                 element_instance_key: key,
                 ..
-            } => self.partition_of(*key, &request.command)?,
+            }
+            | Command::ActivateAdHoc(ActivateAdHoc {
+                ad_hoc_sub_process_instance_key: key,
+                ..
+            }) => self.partition_of(*key, &request.command)?,
             Command::PublishMessage(message) => {
                 message_partition(&message.correlation_key, self.config.partitions)
             }

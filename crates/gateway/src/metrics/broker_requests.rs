@@ -22,7 +22,7 @@ pub struct RequestKind {
     partition: u32,
 }
 
-const KINDS: [&str; 17] = [
+const KINDS: [&str; 18] = [
     "DEPLOYMENT#CREATE",
     "RESOURCE_DELETION#DELETE",
     "PROCESS_INSTANCE_CREATION#CREATE",
@@ -40,6 +40,7 @@ const KINDS: [&str; 17] = [
     "CLOCK#RESET",
     "EXPRESSION#EVALUATE",
     "UNKNOWN",
+    "AD_HOC_SUB_PROCESS_INSTRUCTION#ACTIVATE",
 ];
 
 impl RequestKind {
@@ -68,6 +69,7 @@ impl RequestKind {
                 element_instance_key,
                 ..
             } => (12, Some(element_instance_key)),
+            Command::ActivateAdHoc(c) => (17, Some(&c.ad_hoc_sub_process_instance_key)),
             Command::PinClock { .. } => (13, None),
             Command::ResetClock => (14, None),
             Command::EvaluateExpression { .. } => (15, None),

@@ -21,6 +21,7 @@ pub enum Op {
     CorrelateMessage,
     ResolveIncident,
     SetVariables,
+    ActivateAdHoc,
     PinClock,
     ResetClock,
     EvaluateExpression,
@@ -85,6 +86,7 @@ pub const ROUTES: &[Route] = routes! {
     POST "/v2/messages/correlation" correlateMessage => CorrelateMessage;
     POST "/v2/incidents/{incidentKey}/resolution" resolveIncident => ResolveIncident;
     PUT "/v2/element-instances/{elementInstanceKey}/variables" createElementInstanceVariables => SetVariables;
+    POST "/v2/element-instances/ad-hoc-activities/{adHocSubProcessInstanceKey}/activation" activateAdHocSubProcessActivities => ActivateAdHoc;
     PUT "/v2/clock" pinClock => PinClock;
     POST "/v2/clock/reset" resetClock => ResetClock;
     POST "/v2/expression/evaluation" evaluateExpression => EvaluateExpression;
@@ -135,7 +137,6 @@ pub const ROUTES: &[Route] = routes! {
     GET "/v2/documents/{documentId}" getDocument;
     DELETE "/v2/documents/{documentId}" deleteDocument;
     POST "/v2/documents/{documentId}/links" createDocumentLink;
-    POST "/v2/element-instances/ad-hoc-activities/{adHocSubProcessInstanceKey}/activation" activateAdHocSubProcessActivities;
     POST "/v2/element-instances/search" searchElementInstances;
     GET "/v2/element-instances/{elementInstanceKey}" getElementInstance;
     POST "/v2/element-instances/{elementInstanceKey}/incidents/search" searchElementInstanceIncidents;
