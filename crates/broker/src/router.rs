@@ -6,7 +6,10 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use skep_engine::{RemoteCommand, key_not_found, message_partition};
-use skep_protocol::command::{ActivateAdHoc, ActivateJobs, Command, FailJob, Request, ThrowError};
+use skep_protocol::command::{
+    ActivateAdHoc, ActivateJobs, AssignUserTask, Command, CompleteUserTask, FailJob, Request,
+    ThrowError, UpdateUserTask,
+};
 use skep_protocol::response::JobActivation;
 use skep_protocol::service::{
     self, Answer, BoxFuture, BrokerInfo, JobReceiver, PartitionInfo, PartitionRole, Reply,
@@ -309,6 +312,15 @@ impl Broker {
             | Command::ThrowError(ThrowError { job_key: key, .. })
             | Command::UpdateJob { job_key: key, .. }
             | Command::ResolveIncident { incident_key: key }
+            | Command::AssignUserTask(AssignUserTask {
+                user_task_key: key, ..
+            })
+            | Command::UpdateUserTask(UpdateUserTask {
+                user_task_key: key, ..
+            })
+            | Command::CompleteUserTask(CompleteUserTask {
+                user_task_key: key, ..
+            })
             | Command::SetVariables {
                 element_instance_key: key,
                 ..

@@ -5,7 +5,7 @@ use skep_protocol::command::{Command, Request, UpdateJobKind};
 use skep_protocol::intent::*;
 use skep_protocol::origin::Origin;
 use skep_protocol::record::DecodeError;
-use skep_protocol::{Key, ValueType};
+use skep_protocol::{Key, TenantId, ValueType};
 
 use crate::appliers;
 use crate::effects::{Effects, JobStreams, Pushed, RequestId};
@@ -15,7 +15,7 @@ use crate::processing::deployment::{create as deploy, delete_resource, distribut
 use crate::processing::message::{correlate, expire, message_side, process_side, publish};
 use crate::processing::{
     Context, Outcome, Volatile, ad_hoc, banning, clock, expression, incident, job,
-    process_instance, timer, variable,
+    process_instance, timer, user_task, variable,
 };
 use crate::remote::{Distributed, RemoteCommand};
 use crate::state::{State, StoreError};
@@ -124,6 +124,7 @@ impl Engine {
         let (key, value_type, intent) = header_of(&request.command);
         let mut cx = self.context(now, request_id, streams);
         cx.origin = request.origin();
+        cx.tenant = request.tenant.clone();
         if matches!(request.command, Command::BanInstance { .. }) {
             // Its event stands for itself: the record model has no command for it.
             let outcome = dispatch(&mut cx, &request.command);
@@ -399,7 +400,9 @@ impl Engine {
         let results = volatile.awaiting_results.values().map(|(id, _)| *id);
         let distributions = volatile.awaiting_distribution.values().map(|(id, _)| *id);
         let correlations = volatile.awaiting_correlation.values().copied();
-        results.chain(distributions).chain(correlations).collect()
+        let user_tasks = volatile.awaiting_user_tasks.values().copied();
+        let waiting = results.chain(distributions).chain(correlations);
+        waiting.chain(user_tasks).collect()
     }
 
     /// The client no longer waits.
@@ -412,6 +415,7 @@ impl Engine {
             .awaiting_distribution
             .retain(|_, (id, _)| *id != request);
         volatile.awaiting_correlation.retain(|_, id| *id != request);
+        volatile.awaiting_user_tasks.retain(|_, id| *id != request);
     }
 
     fn context<'a>(
@@ -437,6 +441,7 @@ impl Engine {
             volatile: &mut self.volatile,
             config: &self.config,
             request,
+            tenant: TenantId::default(),
             origin: Origin::default(),
             steps: &mut self.steps,
             budget: &mut self.budget,
@@ -509,6 +514,9 @@ fn dispatch(cx: &mut Context<'_>, command: &Command) -> Outcome {
             local,
         } => variable::update(cx, *element_instance_key, variables, *local),
         Command::ActivateAdHoc(command) => ad_hoc::activate(cx, command),
+        Command::AssignUserTask(command) => user_task::assign::process(cx, command),
+        Command::UpdateUserTask(command) => user_task::update::process(cx, command),
+        Command::CompleteUserTask(command) => user_task::complete::process(cx, command),
         Command::PinClock { timestamp } => clock::pin(cx, *timestamp),
         Command::ResetClock => clock::reset(cx),
         Command::ListIncidents { after, limit, .. } => incident::list(cx, *after, *limit),
@@ -651,6 +659,21 @@ pub fn header_of(command: &Command) -> (Key, ValueType, u8) {
             ValueType::AdHocSubProcessInstruction,
             AdHocSubProcessInstructionIntent::Activate.id(),
         ),
+        Command::AssignUserTask(command) => {
+            let intent = match command.claim {
+                true => UserTaskIntent::Claim,
+                false => UserTaskIntent::Assign,
+            };
+            (command.user_task_key, ValueType::UserTask, intent.id())
+        }
+        Command::UpdateUserTask(command) => {
+            let intent = UserTaskIntent::Update.id();
+            (command.user_task_key, ValueType::UserTask, intent)
+        }
+        Command::CompleteUserTask(command) => {
+            let intent = UserTaskIntent::Complete.id();
+            (command.user_task_key, ValueType::UserTask, intent)
+        }
         Command::PinClock { .. } => (Key::NONE, ValueType::Clock, ClockIntent::Pin.id()),
         Command::ResetClock => (Key::NONE, ValueType::Clock, ClockIntent::Reset.id()),
         // Reads: their header is taken back, as they write nothing after it.

@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 use crate::document::Document;
 use crate::key::Key;
 use crate::origin::{Claims, Origin};
-use crate::value::{ActivateElement, JobResult};
+use crate::tenant::TenantId;
+use crate::value::{ActivateElement, Corrections, JobResult};
 
 /// A client command with what travels beside it.
 #[derive(Clone, Debug)]
@@ -22,6 +23,8 @@ pub struct Request {
     /// The batch operation whose item the command is; kept likewise.
     pub batch_operation_reference: Key,
     pub claims: Claims,
+    /// For which tenant something new is made. What exists already has its own.
+    pub tenant: TenantId,
     /// What it occupies in its gateway.
     pub held: Held,
 }
@@ -66,6 +69,7 @@ impl From<Command> for Request {
             operation_reference: None,
             batch_operation_reference: Key::NONE,
             claims: Claims::default(),
+            tenant: TenantId::default(),
             held: Held::default(),
         }
     }
@@ -113,6 +117,9 @@ pub enum Command {
         local: bool,
     },
     ActivateAdHoc(ActivateAdHoc),
+    AssignUserTask(AssignUserTask),
+    UpdateUserTask(UpdateUserTask),
+    CompleteUserTask(CompleteUserTask),
     PinClock {
         timestamp: i64,
     },
@@ -240,6 +247,34 @@ pub struct CorrelateMessage {
     pub variables: Document,
 }
 
+#[derive(Clone, Debug)]
+pub struct AssignUserTask {
+    pub user_task_key: Key,
+    /// Empty takes the task away from whom it is assigned to.
+    pub assignee: Arc<str>,
+    /// What the user calls it; empty for `assign` or `claim`.
+    pub action: Arc<str>,
+    /// Only a task that nobody else has.
+    pub claim: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct UpdateUserTask {
+    pub user_task_key: Key,
+    /// Empty for `update`.
+    pub action: Arc<str>,
+    /// Not of the assignee: that is an assignment.
+    pub changes: Corrections,
+}
+
+#[derive(Clone, Debug)]
+pub struct CompleteUserTask {
+    pub user_task_key: Key,
+    /// Empty for `complete`.
+    pub action: Arc<str>,
+    pub variables: Document,
+}
+
 impl Command {
     /// About how many bytes the command takes while it waits.
     pub fn weight(&self) -> usize {
@@ -283,6 +318,11 @@ impl Command {
                 let ids = message.name.len() + message.correlation_key.len();
                 message.variables.weight() + ids
             }
+            Command::AssignUserTask(assign) => assign.assignee.len() + assign.action.len(),
+            Command::UpdateUserTask(update) => update.changes.weight() + update.action.len(),
+            Command::CompleteUserTask(complete) => {
+                complete.variables.weight() + complete.action.len()
+            }
             Command::EvaluateExpression {
                 expression,
                 variables,
@@ -312,6 +352,7 @@ impl Command {
                 | Command::FailJob(_)
                 | Command::ThrowError(_)
                 | Command::UpdateJob { .. }
+                | Command::CompleteUserTask(_)
                 | Command::CancelProcessInstance { .. }
                 | Command::BanInstance { .. }
                 | Command::ResolveIncident { .. }

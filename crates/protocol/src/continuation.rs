@@ -36,6 +36,11 @@ pub enum Step {
     },
     /// The next inner instance of this multi-instance body begins.
     ActivateInner(Key),
+    /// The process that this call activity calls begins.
+    Call {
+        caller: Key,
+        definition: Key,
+    },
     /// The last child of a terminating scope has ended.
     Terminated(Key),
     /// A published message goes to the subscriptions that wait for it.

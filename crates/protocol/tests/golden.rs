@@ -17,7 +17,7 @@ use skep_protocol::json::{Definitions, ElementNames, Lineage, render};
 use skep_protocol::origin::Origin;
 use skep_protocol::record::{decode, encode};
 use skep_protocol::value::*;
-use skep_protocol::{Key, Rejection, RejectionType, ValueType};
+use skep_protocol::{Key, Rejection, RejectionType, TenantId, ValueType};
 
 fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -119,7 +119,8 @@ macro_rules! all_samples {
             runtime_instruction,
             multi_instance,
             ad_hoc_sub_process_instruction,
-            variable_element
+            variable_element,
+            user_task
         )
     };
 }
@@ -197,6 +198,7 @@ impl Definitions for Named {
             element_type: "SERVICE_TASK",
             event_type: "UNSPECIFIED",
             custom_headers: r#"{"currency":"EUR"}"#.into(),
+            tenant: TenantId::new("acme"),
         })
     }
     fn partition_id(&self) -> u32 {
@@ -305,6 +307,10 @@ const FIELDS: &[(&str, &str)] = &[
     (
         "RUNTIME_INSTRUCTION",
         "elementId processDefinitionKey processInstanceKey tenantId",
+    ),
+    (
+        "USER_TASK",
+        "action assignee bpmnProcessId candidateGroupsList candidateUsersList changedAttributes creationTimestamp customHeaders deniedReason dueDate elementId elementInstanceKey externalFormReference followUpDate formKey priority processDefinitionKey processDefinitionVersion processInstanceKey rootProcessInstanceKey tags tenantId userTaskKey variables",
     ),
 ];
 

@@ -6,7 +6,7 @@ use skep_protocol::Key;
 use skep_protocol::intent::JobIntent as Intent;
 use skep_protocol::value::{JobKind, JobValue};
 
-use super::Apply;
+use super::{Apply, user_task};
 use crate::state::jobs::Extra;
 use crate::state::{ElementState, Job, JobState, State};
 
@@ -15,6 +15,9 @@ impl Apply<JobValue> for State {
         match intent {
             Intent::Created => created(self, key, value),
             Intent::Completed => {
+                if let JobKind::TaskListener(_) = value.kind() {
+                    listener_completed(self, value.element_instance_key);
+                }
                 removed(self, key, value.element_instance_key);
                 if let JobKind::ExecutionListener(_) = value.kind() {
                     listener_has_run(self, value.element_instance_key);
@@ -109,6 +112,19 @@ fn listener_has_run(state: &mut State, element_instance_key: Key) {
     if let Some(element) = state.elements.get_mut(element_instance_key) {
         element.extra().listeners_run += 1;
     }
+}
+
+/// The next listener of a user task may look at its transition.
+fn listener_completed(state: &mut State, element_instance_key: Key) {
+    let element = state.elements.get(element_instance_key);
+    let Some(task) = element.and_then(|element| element.user_task()) else {
+        return;
+    };
+    user_task::change(state, task, |task| {
+        if let Some(transition) = &mut task.transition {
+            transition.listeners_done += 1;
+        }
+    });
 }
 
 pub(super) fn removed(state: &mut State, key: Key, element_instance_key: Key) {

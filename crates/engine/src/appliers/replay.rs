@@ -131,8 +131,8 @@ fn flow_taken(
     flow: &ProcessInstanceValue,
     rest: &mut BatchReader<'_>,
 ) -> Result<(), DecodeError> {
-    let join = process_instance::join_of(state, flow);
-    if join.is_none() {
+    let towards = process_instance::towards(state, flow);
+    if towards == process_instance::Towards::Anything {
         let mut ahead = rest.clone();
         if let Some(Ok(record)) = ahead.next()
             && record.record_type == RecordType::Event
@@ -150,7 +150,7 @@ fn flow_taken(
             }
         }
     }
-    process_instance::flow_taken(state, flow, join);
+    process_instance::flow_taken(state, flow, towards);
     Ok(())
 }
 
@@ -173,7 +173,7 @@ fn job(
     let element = fields.u32()?;
     let element_instance_key = fields.key()?;
     let retries = fields.i32()?;
-    // That of a listener, for instance.
+    // Those of listeners, for instance, change more than their element.
     if fields.is_some()? {
         return Ok(false);
     }

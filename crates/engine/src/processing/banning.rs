@@ -4,7 +4,9 @@
 //! broker knows whom to ban when the engine fails.
 
 use skep_model::ElementIndex;
-use skep_protocol::command::{Command, FailJob, ThrowError};
+use skep_protocol::command::{
+    AssignUserTask, Command, CompleteUserTask, FailJob, ThrowError, UpdateUserTask,
+};
 use skep_protocol::intent::ErrorIntent;
 use skep_protocol::value::{ErrorValue, Step};
 use skep_protocol::{Key, Rejection, RejectionType, Response};
@@ -215,6 +217,12 @@ fn instance_of(cx: &mut Context<'_>, command: &Command) -> Key {
         Command::ActivateAdHoc(command) => {
             instance_of_element(cx, command.ad_hoc_sub_process_instance_key)
         }
+        Command::AssignUserTask(AssignUserTask { user_task_key, .. })
+        | Command::UpdateUserTask(UpdateUserTask { user_task_key, .. })
+        | Command::CompleteUserTask(CompleteUserTask { user_task_key, .. }) => {
+            let task = state.user_tasks.get(*user_task_key);
+            task.map(|task| task.process_instance_key)
+        }
         _ => None,
     };
     found.unwrap_or(Key::NONE)
@@ -271,6 +279,7 @@ fn instance_of_step(cx: &mut Context<'_>, step: &Step) -> Option<Key> {
         }
         Step::Complete(key)
         | Step::ActivateInner(key)
+        | Step::Call { caller: key, .. }
         | Step::Terminate(key)
         | Step::TerminateChildren { scope: key, .. }
         | Step::Terminated(key) => instance_of_element(cx, *key),

@@ -80,6 +80,8 @@ pub struct Extra {
     pub fulfilled: bool,
     /// On a process: elements after whose end the instance is terminated.
     pub terminate_after: Vec<u32>,
+    /// The user task that a user task element waits for.
+    pub user_task: Key,
 }
 
 /// How far a multi-instance body has come.
@@ -125,6 +127,11 @@ impl ElementInstance {
         self.extra.as_mut()?.repeats.as_mut()
     }
 
+    /// The user task that this element waits for.
+    pub fn user_task(&self) -> Option<Key> {
+        self.extra.as_ref().and_then(|extra| extra.user_task.some())
+    }
+
     /// Nothing is activated in this scope any more.
     pub fn is_ending(&self) -> bool {
         self.extra.as_ref().is_some_and(|extra| extra.ending)
@@ -143,6 +150,19 @@ impl ElementInstance {
     pub fn flows_at(&self, gateway: u32) -> usize {
         let extra = self.extra.as_ref();
         extra.map_or(0, |extra| extra.joins.flow_count(gateway))
+    }
+
+    /// An element of this scope is activated, by the tokens of so many sequence flows.
+    pub fn activated_by(&mut self, element: u32, flows: u32) {
+        if flows == 0 {
+            return;
+        }
+        self.take_flows(flows);
+        if let Some(extra) = &mut self.extra
+            && !extra.joins.arrive(element)
+        {
+            extra.joins.consume(element);
+        }
     }
 
     /// Takes tokens of this scope's sequence flows.
@@ -262,7 +282,7 @@ impl ElementInstances {
         let scope_key = instance.flow_scope_key;
         if let Some(scope) = self.table.get_mut(scope_key) {
             scope.active_children += 1;
-            scope.take_flows(consumed_flows);
+            scope.activated_by(instance.element, consumed_flows);
             if let Some(repeats) = scope.repeats() {
                 repeats.begun += 1;
                 instance.extra().loop_counter = repeats.begun;

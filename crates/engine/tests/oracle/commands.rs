@@ -8,6 +8,8 @@ use skep_protocol::command::*;
 use skep_protocol::value::*;
 use skep_protocol::{Document, Key};
 
+use crate::user_tasks;
+
 /// Why a scenario cannot be played to its end.
 #[derive(Debug)]
 pub enum Stop {
@@ -142,6 +144,15 @@ pub fn command(
         "cancel" => Command::CancelProcessInstance {
             process_instance_key: a.key("instance"),
         },
+        "userTask" => user_tasks::command(a)?,
+        "command" if a.text("valueType") == "VARIABLE_DOCUMENT" => {
+            let value = Arguments(&a.0["value"]);
+            Command::SetVariables {
+                element_instance_key: value.key("scopeKey"),
+                variables: value.variables(),
+                local: value.text("updateSemantics") == "LOCAL",
+            }
+        }
         "deleteResource" => Command::DeleteResource {
             resource_key: a.key("resource"),
         },
@@ -180,9 +191,9 @@ fn job_result(result: &Value) -> Option<Box<JobResult>> {
             priority: corrections["priority"].as_i64().map(|p| p as i32),
         },
         activate_elements: elements(&result["activateElements"]),
-        // The recorder's name for it did not reach the reference: its records have the result without it, and it acted so.
+        // The names of the recorder did not reach the reference: its records have the results without both, and it acted so.
         completion_condition_fulfilled: false,
-        cancel_remaining_instances: result["cancelRemainingInstances"] == true,
+        cancel_remaining_instances: false,
     }))
 }
 

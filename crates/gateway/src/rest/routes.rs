@@ -22,6 +22,10 @@ pub enum Op {
     ResolveIncident,
     SetVariables,
     ActivateAdHoc,
+    AssignUserTask,
+    UnassignUserTask,
+    UpdateUserTask,
+    CompleteUserTask,
     PinClock,
     ResetClock,
     EvaluateExpression,
@@ -39,6 +43,7 @@ impl Op {
                 | FailJob
                 | ThrowError
                 | UpdateJob
+                | CompleteUserTask
                 | CancelProcessInstance
                 | ResolveIncident
         )
@@ -87,6 +92,10 @@ pub const ROUTES: &[Route] = routes! {
     POST "/v2/incidents/{incidentKey}/resolution" resolveIncident => ResolveIncident;
     PUT "/v2/element-instances/{elementInstanceKey}/variables" createElementInstanceVariables => SetVariables;
     POST "/v2/element-instances/ad-hoc-activities/{adHocSubProcessInstanceKey}/activation" activateAdHocSubProcessActivities => ActivateAdHoc;
+    POST "/v2/user-tasks/{userTaskKey}/assignment" assignUserTask => AssignUserTask;
+    DELETE "/v2/user-tasks/{userTaskKey}/assignee" unassignUserTask => UnassignUserTask;
+    PATCH "/v2/user-tasks/{userTaskKey}" updateUserTask => UpdateUserTask;
+    POST "/v2/user-tasks/{userTaskKey}/completion" completeUserTask => CompleteUserTask;
     PUT "/v2/clock" pinClock => PinClock;
     POST "/v2/clock/reset" resetClock => ResetClock;
     POST "/v2/expression/evaluation" evaluateExpression => EvaluateExpression;
@@ -249,11 +258,7 @@ pub const ROUTES: &[Route] = routes! {
     DELETE "/v2/users/{username}" deleteUser;
     POST "/v2/user-tasks/search" searchUserTasks;
     GET "/v2/user-tasks/{userTaskKey}" getUserTask;
-    PATCH "/v2/user-tasks/{userTaskKey}" updateUserTask;
-    DELETE "/v2/user-tasks/{userTaskKey}/assignee" unassignUserTask;
-    POST "/v2/user-tasks/{userTaskKey}/assignment" assignUserTask;
     POST "/v2/user-tasks/{userTaskKey}/audit-logs/search" searchUserTaskAuditLogs;
-    POST "/v2/user-tasks/{userTaskKey}/completion" completeUserTask;
     POST "/v2/user-tasks/{userTaskKey}/effective-variables/search" searchUserTaskEffectiveVariables;
     GET "/v2/user-tasks/{userTaskKey}/form" getUserTaskForm;
     POST "/v2/user-tasks/{userTaskKey}/variables/search" searchUserTaskVariables;

@@ -7,7 +7,8 @@ use super::Bpmn;
 /// It reads the variables `a` and `b` in conditions (numbers from 0 to 3) and writes them in mappings: start it with
 /// both. To come to an end it needs that jobs of the type `job` are completed, some time with `b` = 3 (less repeats
 /// loops), that messages named `message` arrive with the correlation key `key`, that timers of one minute pass, and
-/// that a process with the id `called` can be called. Boundary events wait for the error `error` (which end events throw
+/// that a process with the id `called` can be called, that user tasks are completed and that jobs of the type `listener` are
+/// completed without variables. Boundary events wait for the error `error` (which end events throw
 /// too, caught or not), for one minute, or for messages named `other-message`.
 pub fn random(id: impl Into<String>, seed: u64, size: usize) -> Bpmn {
     let mut generator = Generator {
@@ -21,6 +22,43 @@ pub fn random(id: impl Into<String>, seed: u64, size: usize) -> Bpmn {
 
 /// Blocks nested deeper than this are plain tasks.
 const MAX_DEPTH: usize = 4;
+
+/// Blocks without others inside. What stands twice comes twice as often.
+const LEAVES: &[fn(&mut Generator, Bpmn) -> Bpmn] = &[
+    |g, bpmn| bpmn.task(g.id("task")),
+    |g, bpmn| bpmn.manual_task(g.id("manual")),
+    |g, bpmn| bpmn.catch_duration(g.id("timer"), "PT1M"),
+    |g, bpmn| bpmn.catch_message(g.id("catch"), "message", "=\"key\""),
+    |g, bpmn| bpmn.receive_task(g.id("receive"), "message", "=\"key\""),
+    |g, bpmn| bpmn.send_task(g.id("send"), "job"),
+    |g, bpmn| bpmn.throw(g.id("throw")),
+    |g, bpmn| bpmn.throw_message(g.id("throw"), "job"),
+    Generator::call_activity,
+    Generator::service_task,
+    Generator::service_task,
+    Generator::user_task,
+    Generator::script,
+    Generator::link,
+    Generator::exit,
+];
+
+/// Blocks with others inside.
+const SCOPES: &[fn(&mut Generator, Bpmn, usize) -> Bpmn] = &[
+    |g, bpmn, depth| g.branches(bpmn, depth, Branches::Parallel),
+    |g, bpmn, depth| g.branches(bpmn, depth, Branches::Exclusive),
+    |g, bpmn, depth| g.branches(bpmn, depth, Branches::Inclusive),
+    Generator::repetition,
+    Generator::ad_hoc,
+    Generator::sub_process,
+    Generator::sub_process,
+];
+
+#[derive(Clone, Copy)]
+enum Branches {
+    Parallel,
+    Exclusive,
+    Inclusive,
+}
 
 struct Generator {
     state: u64,
@@ -56,26 +94,11 @@ impl Generator {
     }
 
     fn block(&mut self, bpmn: Bpmn, depth: usize) -> Bpmn {
-        let kinds = if depth < MAX_DEPTH { 20 } else { 14 };
-        match self.next(kinds) {
-            0 => bpmn.task(self.id("task")),
-            1 => bpmn.manual_task(self.id("manual")),
-            2 => bpmn.catch_duration(self.id("timer"), "PT1M"),
-            3 => bpmn.catch_message(self.id("catch"), "message", "=\"key\""),
-            4 => bpmn.receive_task(self.id("receive"), "message", "=\"key\""),
-            5 => self.call_activity(bpmn),
-            6 | 7 => self.service_task(bpmn),
-            8 => self.exit(bpmn),
-            9 => self.script(bpmn),
-            10 => bpmn.send_task(self.id("send"), "job"),
-            11 => bpmn.throw(self.id("throw")),
-            12 => bpmn.throw_message(self.id("throw"), "job"),
-            13 => self.link(bpmn),
-            14 => self.branches(bpmn, depth, true),
-            15 => self.branches(bpmn, depth, false),
-            16 => self.repetition(bpmn, depth),
-            17 => self.ad_hoc(bpmn, depth),
-            _ => self.sub_process(bpmn, depth),
+        let scopes = if depth < MAX_DEPTH { SCOPES } else { &[] };
+        let choice = self.next((LEAVES.len() + scopes.len()) as u64) as usize;
+        match LEAVES.get(choice) {
+            Some(leaf) => leaf(self, bpmn),
+            None => SCOPES[choice - LEAVES.len()](self, bpmn, depth),
         }
     }
 
@@ -99,6 +122,33 @@ impl Generator {
     fn link(&mut self, bpmn: Bpmn) -> Bpmn {
         let (throw, catch) = (self.id("throw"), self.id("catch"));
         bpmn.throw_link(throw, &catch).catch_link(&catch, &catch)
+    }
+
+    /// Perhaps with an assignee, and with listeners of some of its events.
+    fn user_task(&mut self, bpmn: Bpmn) -> Bpmn {
+        let id = self.id("user");
+        let mut bpmn = bpmn.user_task(&id);
+        if self.next(2) == 0 {
+            bpmn = bpmn.extension(r#"<zeebe:assignmentDefinition assignee="anna"/>"#);
+        }
+        let mut listeners = String::new();
+        for event in [
+            "creating",
+            "assigning",
+            "updating",
+            "completing",
+            "canceling",
+        ] {
+            for _ in 0..self.next(6).saturating_sub(3) {
+                let listener =
+                    format!(r#"<zeebe:taskListener eventType="{event}" type="listener"/>"#);
+                listeners.push_str(&listener);
+            }
+        }
+        bpmn = bpmn.extension(&format!(
+            "<zeebe:taskListeners>{listeners}</zeebe:taskListeners>"
+        ));
+        self.boundary(bpmn, &id)
     }
 
     fn call_activity(&mut self, bpmn: Bpmn) -> Bpmn {
@@ -204,25 +254,26 @@ impl Generator {
     }
 
     /// Two to four branches between a fork and a join.
-    fn branches(&mut self, bpmn: Bpmn, depth: usize, parallel: bool) -> Bpmn {
+    fn branches(&mut self, bpmn: Bpmn, depth: usize, kind: Branches) -> Bpmn {
         let (fork, join) = (self.id("fork"), self.id("join"));
         let branches = 2 + self.next(3);
-        let mut bpmn = if parallel {
-            bpmn.parallel(&fork)
-        } else {
-            bpmn.exclusive(&fork)
+        let gateway = |bpmn: Bpmn, id: &str| match kind {
+            Branches::Parallel => bpmn.parallel(id),
+            Branches::Exclusive => bpmn.exclusive(id),
+            Branches::Inclusive => bpmn.inclusive(id),
         };
+        let mut bpmn = gateway(bpmn, &fork);
         for branch in 0..branches {
             bpmn = bpmn.from(&fork);
-            if !parallel && branch + 1 == branches {
-                bpmn = bpmn.otherwise();
-            } else if !parallel {
-                bpmn = bpmn.when(&format!("=a = {branch}"));
-            }
+            bpmn = match kind {
+                Branches::Parallel => bpmn,
+                _ if branch + 1 == branches => bpmn.otherwise(),
+                Branches::Exclusive => bpmn.when(&format!("=a = {branch}")),
+                Branches::Inclusive => bpmn.when(&format!("=a > {branch}")),
+            };
             bpmn = self.sequence(bpmn, depth + 1);
             bpmn = match branch {
-                0 if parallel => bpmn.parallel(&join),
-                0 => bpmn.exclusive(&join),
+                0 => gateway(bpmn, &join),
                 _ => bpmn.to(&join),
             };
         }

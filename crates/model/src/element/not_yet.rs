@@ -19,11 +19,9 @@ fn kind(element: &Element) -> Option<&'static str> {
         Kind::UserTask(task) if matches!(task.form, Some(FormReference::Id { .. })) => {
             "A form that a user task names by its 'formId'"
         }
-        Kind::UserTask(_) => "A user task",
         Kind::BusinessRuleTask(BusinessRuleTask::Decision(_)) => {
             "A business rule task that calls a decision"
         }
-        Kind::InclusiveGateway { .. } => "An inclusive gateway",
         Kind::EventBasedGateway { .. } => "An event-based gateway",
         Kind::StartEvent(start) if element.parent == ElementIndex::PROCESS => {
             return start.event.as_ref().and_then(start_event);

@@ -50,6 +50,7 @@ pub(super) fn render(
         }
         ValueType::ProcessInstanceBatch => process_instance_batch(record.value()?),
         ValueType::RuntimeInstruction => runtime_instruction(record.value()?, &names),
+        ValueType::UserTask => user_task(record.key, record.value()?, &names),
         ValueType::Expression => json!({}),
         ValueType::AdHocSubProcessInstruction => ad_hoc_instruction(record.value()?),
         ValueType::MultiInstance => {
@@ -70,8 +71,11 @@ pub(super) fn render(
         ValueType::CommandDistribution,
         ValueType::JobBatch,
     ];
-    if !tenantless.contains(&record.value_type) {
-        value["tenantId"] = json!(DEFAULT_TENANT);
+    if !tenantless.contains(&record.value_type) && value.get("tenantId").is_none() {
+        // What runs belongs to the tenant of its definition.
+        let definition = value["processDefinitionKey"].as_i64().map(Key);
+        let process = definition.and_then(|key| definitions.element(key, 0));
+        value["tenantId"] = json!(process.unwrap_or_default().tenant.as_str());
     }
     Ok(value)
 }
@@ -211,7 +215,7 @@ fn deployment(v: DeploymentValue) -> Value {
             "checksum": base64(&p.checksum),
             "duplicate": p.duplicate,
             "deploymentKey": p.deployment_key,
-            "tenantId": DEFAULT_TENANT,
+            "tenantId": v.tenant.as_str(),
         })
     });
     json!({
@@ -222,6 +226,7 @@ fn deployment(v: DeploymentValue) -> Value {
         "formMetadata": [],
         "resourceMetadata": [],
         "resources": [],
+        "tenantId": v.tenant.as_str(),
     })
 }
 
@@ -275,6 +280,7 @@ fn message(v: MessageValue) -> Value {
         "deadline": v.deadline,
         "messageId": v.message_id,
         "variables": object(&v.variables),
+        "tenantId": v.tenant.as_str(),
     })
 }
 
@@ -289,6 +295,7 @@ fn message_subscription(v: MessageSubscriptionValue) -> Value {
         "processDefinitionKey": v.process_definition_key,
         "processInstanceKey": v.process_instance_key,
         "variables": object(&v.variables),
+        "tenantId": v.tenant.as_str(),
     })
 }
 
@@ -428,6 +435,37 @@ fn runtime_instruction(v: RuntimeInstructionValue, names: &Names<'_>) -> Value {
     })
 }
 
+fn user_task(key: Key, v: UserTaskValue, names: &Names<'_>) -> Value {
+    let element = names.of(v.process_definition_key, v.element);
+    let headers: Value = serde_json::from_str(&element.custom_headers).unwrap_or(json!({}));
+    let changed = v.changed.iter().map(|attribute| attribute.name());
+    json!({
+        "userTaskKey": key,
+        "assignee": v.attributes.assignee,
+        "candidateGroupsList": v.attributes.candidate_groups,
+        "candidateUsersList": v.attributes.candidate_users,
+        "dueDate": v.attributes.due_date,
+        "followUpDate": v.attributes.follow_up_date,
+        "priority": v.attributes.priority,
+        "formKey": v.form_key,
+        "externalFormReference": v.external_form_reference,
+        "changedAttributes": changed.collect::<Vec<_>>(),
+        "action": v.action,
+        "variables": object(&v.variables),
+        "deniedReason": v.denied_reason,
+        "customHeaders": headers,
+        "creationTimestamp": v.creation_timestamp,
+        "elementId": element.element_id,
+        "elementInstanceKey": v.element_instance_key,
+        "bpmnProcessId": element.bpmn_process_id,
+        "processDefinitionKey": v.process_definition_key,
+        "processDefinitionVersion": element.version,
+        "processInstanceKey": v.process_instance_key,
+        "rootProcessInstanceKey": v.root_process_instance_key,
+        "tags": names.started(v.process_instance_key).tags,
+    })
+}
+
 fn process_instance_result(v: ProcessInstanceResultValue, names: &Names<'_>) -> Value {
     let started = names.started(v.process_instance_key);
     json!({
@@ -452,6 +490,7 @@ fn process(v: ProcessValue) -> Value {
         "resource": base64(&v.resource),
         "checksum": base64(&v.checksum),
         "duplicate": false,
+        "tenantId": v.tenant.as_str(),
     })
 }
 
@@ -497,6 +536,7 @@ fn message_correlation(v: MessageCorrelationValue) -> Value {
         "requestId": -1,
         "requestStreamId": -1,
         "variables": object(&v.variables),
+        "tenantId": v.tenant.as_str(),
     })
 }
 

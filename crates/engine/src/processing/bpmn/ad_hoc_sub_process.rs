@@ -46,10 +46,10 @@ impl ElementBehavior for AdHocSubProcess {
             )?),
             None => None,
         };
-        subscriptions::subscribe_boundary_events(cx, el)?;
         if let Some(output) = &definition.output {
             variable::set_local(cx, el.key, &output.collection, &"[]".into());
         }
+        subscriptions::subscribe_boundary_events(cx, el)?;
         if let Some((job_type, retries)) = job {
             create_job(cx, el, job_type, retries);
         }

@@ -13,8 +13,8 @@ use skep_protocol::value::{
 use super::container::{self, Verdict};
 use super::subject::{self, Subject};
 use super::{
-    Ending, Next, Problem, behavior_of, flows, incidents, listeners, mappings, subscriptions,
-    triggers,
+    Ending, Flows, Next, Problem, behavior_of, flows, incidents, listeners, mappings,
+    subscriptions, triggers,
 };
 use crate::processing::{Context, job, variable};
 use crate::remote::Variables;
@@ -31,19 +31,21 @@ pub(crate) fn activating(cx: &mut Context<'_>, activation: &Activation) -> Optio
         ..subject::value_of(scope)
     };
     let (state, is_ending) = (scope.state, scope.is_ending());
-    let joined = scope.flows_at(activation.element);
     let process = subject::definition_of(cx, &value)?;
-    let consumed = activation.consumed_flows > 1 && {
-        let gateway = process.graph.element(ElementIndex(activation.element));
-        joined < gateway.incoming.len()
+    let is_open = state == ElementState::Activated && !is_ending;
+    // A join that is ready no more: an earlier activation has consumed the tokens.
+    let tokens = match activation.consumed_flows {
+        0 => Some(0),
+        count => flows::tokens_for(cx, &process, activation, count),
     };
-    if state != ElementState::Activated || is_ending || consumed {
+    let Some(tokens) = tokens.filter(|_| is_open) else {
         if let Some(flow) = activation.via.filter(|_| is_ending) {
             flows::delete(cx, &value, flow);
         }
         container::child_ended(cx, activation.scope);
         return None;
-    }
+    };
+    value.consumed_flows = tokens;
     let key = cx.next_key();
     cx.event(key, Intent::ElementActivating, &value);
     value.consumed_flows = 0;
@@ -103,7 +105,7 @@ pub(crate) fn resume(cx: &mut Context<'_>, el: &Subject) {
         ElementState::Activating => activate(cx, el),
         ElementState::Activated => behavior_of(&el.element().kind).resume(cx, el),
         ElementState::Completing => finish(cx, el, None),
-        ElementState::Terminating => {}
+        ElementState::Terminating => behavior_of(&el.element().kind).resume_termination(cx, el),
     }
 }
 
@@ -120,12 +122,12 @@ pub(crate) fn complete(cx: &mut Context<'_>, key: Key) {
 }
 
 /// The element has what it waited for, and takes over the variables that come with it. It leaves by all its sequence flows,
-/// or by this one.
+/// or by these.
 pub(crate) fn complete_with(
     cx: &mut Context<'_>,
     el: &Subject,
     variables: &[(Arc<str>, JsonText)],
-    into: Option<ElementIndex>,
+    into: Option<Flows>,
 ) {
     // One that was interrupted ends by what interrupted it.
     let row = cx.state.elements.get(el.key);
@@ -140,7 +142,7 @@ pub(crate) fn complete_with(
 }
 
 /// The second half of completion. Also the way to go on after a listener, and to try again after an incident.
-pub(crate) fn finish(cx: &mut Context<'_>, el: &Subject, into: Option<ElementIndex>) {
+pub(crate) fn finish(cx: &mut Context<'_>, el: &Subject, into: Option<Flows>) {
     let (handed_on, verdict) = match conclude(cx, el) {
         Ok(Some(concluded)) => concluded,
         // A listener runs first.
@@ -160,16 +162,17 @@ pub(crate) fn finish(cx: &mut Context<'_>, el: &Subject, into: Option<ElementInd
         }
         return;
     }
-    if let Some(flow) = into {
-        return flows::take(cx, el, flow);
-    }
-    let outgoing = &el.element().outgoing;
+    let outgoing = match &into {
+        Some(chosen) => chosen,
+        None => el.element().outgoing.as_slice(),
+    };
     for flow in outgoing {
         flows::take(cx, el, *flow);
     }
     if outgoing.is_empty() {
         container::child_completed(cx, el, verdict);
     }
+    flows::reconsider_joins(cx, el);
 }
 
 /// All of the completion that can fail: output mappings, end listeners, what the behaviour hands on, what the scope makes of it.
@@ -272,13 +275,18 @@ fn terminate_one(cx: &mut Context<'_>, key: Key) -> Option<Key> {
     if let Some(trigger) = interrupted_by {
         cx.steps.push(Step::ActivateTriggered(trigger));
     }
-    let scope = cx.state.elements.get(el.flow_scope());
-    let was_last = scope.is_some_and(|scope| {
-        scope.state == ElementState::Terminating && scope.active_children == 0
-    });
+    // The process has a call activity around it, if it was called.
+    let around = match el.index() {
+        ElementIndex::PROCESS => el.value.parent_element_instance_key,
+        _ => el.flow_scope(),
+    };
+    let row = cx.state.elements.get(around);
+    let was_last =
+        row.is_some_and(|row| row.state == ElementState::Terminating && row.active_children == 0);
     if was_last {
-        return Some(el.flow_scope());
+        return Some(around);
     }
     container::child_ended(cx, el.flow_scope());
+    flows::reconsider_joins(cx, &el);
     None
 }

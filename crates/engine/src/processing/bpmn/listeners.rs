@@ -68,7 +68,9 @@ pub(crate) fn completed(cx: &mut Context<'_>, el: &Subject, variables: &[(Arc<st
                 ElementIndex::PROCESS => el.key,
                 _ => el.flow_scope(),
             };
-            variable::propagate(cx, scope, variables);
+            for (name, value) in variables {
+                variable::set_local(cx, scope, name, value);
+            }
             lifecycle::finish(cx, el, None);
         }
         state => cx.broken(format_args!(

@@ -13,6 +13,7 @@ pub(crate) mod error;
 pub(crate) mod exclusive_gateway;
 mod flows;
 pub(crate) mod incidents;
+pub(crate) mod inclusive_gateway;
 pub(crate) mod intermediate_catch_event;
 pub(crate) mod job_task;
 pub(crate) mod lifecycle;
@@ -34,11 +35,13 @@ pub(crate) mod subscriptions;
 pub(crate) mod throw_event;
 pub(crate) mod triggers;
 pub(crate) mod unusable;
+pub(crate) mod user_task;
 
 use skep_model::{
     BusinessRuleTask, ElementIndex, ElementKind, MessageThrow, ScriptTask as Script, ThrowEvent,
 };
 use skep_protocol::value::ErrorType;
+use smallvec::SmallVec;
 
 use container::Container;
 pub(crate) use queue::{Budget, Steps};
@@ -65,15 +68,18 @@ impl Problem {
 }
 
 /// What happens once an element is activated.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Next {
     /// It waits: for a job, an event or its children.
     Wait,
     /// It is done; it completes when its turn comes.
     Complete,
-    /// A gateway: it is left in the same step, by one sequence flow or by all.
-    Leave(Option<ElementIndex>),
+    /// A gateway: it is left in the same step, by these sequence flows or by all.
+    Leave(Option<Flows>),
 }
+
+/// Sequence flows that an element is left by, in their order.
+pub(crate) type Flows = SmallVec<[ElementIndex; 2]>;
 
 /// Whether an element has ended when it is told to.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -103,6 +109,9 @@ pub(crate) trait ElementBehavior: Sync {
             None => cx.steps.push(Step::Complete(el.key)),
         }
     }
+
+    /// The incident of a terminating element is resolved.
+    fn resume_termination(&self, _cx: &mut Context<'_>, _el: &Subject) {}
 
     /// The element is completing, its output mappings are applied.
     fn complete(&self, _cx: &mut Context<'_>, _el: &Subject) -> Result<(), Problem> {
@@ -161,17 +170,17 @@ pub(crate) fn behavior_of(kind: &ElementKind) -> &'static dyn ElementBehavior {
         ElementKind::ScriptTask(Script::Expression { .. }) => &script_task::ScriptTask,
         ElementKind::SendTask(MessageThrow::Publish) => &throw_event::PublishMessage,
         ElementKind::IntermediateThrowEvent(event) => throws(event),
+        ElementKind::UserTask(_) => &user_task::UserTask,
         ElementKind::CallActivity(_) => &call_activity::CallActivity,
         ElementKind::ExclusiveGateway { .. } => &exclusive_gateway::ExclusiveGateway,
         ElementKind::MultiInstanceBody(_) => &multi_instance::MultiInstanceBody,
         ElementKind::AdHocSubProcess(_) => &ad_hoc_sub_process::AdHocSubProcess,
         ElementKind::AdHocSubProcessInnerInstance => &ad_hoc_sub_process::InnerInstance,
+        ElementKind::InclusiveGateway { .. } => &inclusive_gateway::InclusiveGateway,
         ElementKind::Unusable(_) => &unusable::Unusable,
         // Not built yet, and refused at deployment (`not_yet` in skep-model).
         ElementKind::EventSubProcess { .. }
         | ElementKind::BusinessRuleTask(BusinessRuleTask::Decision(_))
-        | ElementKind::UserTask(_)
-        | ElementKind::InclusiveGateway { .. }
         | ElementKind::EventBasedGateway { .. } => &unusable::Unusable,
         // A sequence flow is never an instance: it is taken.
         ElementKind::SequenceFlow(_) => &pass_through::PassThrough,

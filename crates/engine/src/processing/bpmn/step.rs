@@ -5,7 +5,7 @@ use skep_protocol::Key;
 use skep_protocol::value::{Activation, ErrorType, Step};
 
 use super::queue::MAX_WAITING;
-use super::{Problem, Subject, incidents, lifecycle, multi_instance, triggers};
+use super::{Problem, Subject, call_activity, incidents, lifecycle, multi_instance, triggers};
 use crate::processing::Context;
 use crate::processing::message::message_side;
 
@@ -37,6 +37,7 @@ fn one(cx: &mut Context<'_>, step: Step, chain: u32) {
         Step::Activate(_)
         | Step::ActivateTriggered(_)
         | Step::ActivateInner(_)
+        | Step::Call { .. }
         | Step::Complete(_)
             if is_too_much(cx, chain) =>
         {
@@ -48,6 +49,7 @@ fn one(cx: &mut Context<'_>, step: Step, chain: u32) {
             }
         }
         Step::ActivateTriggered(key) => activate_triggered(cx, key),
+        Step::Call { caller, definition } => call_activity::call(cx, caller, definition),
         Step::ActivateInner(body) => multi_instance::activate_inner(cx, body),
         Step::Complete(key) => lifecycle::complete(cx, key),
     }
@@ -75,7 +77,9 @@ fn put_off(cx: &mut Context<'_>, step: Step) {
                 el
             })
         }
-        Step::Complete(key) | Step::ActivateInner(key) => Subject::load(cx, key),
+        Step::Complete(key) | Step::ActivateInner(key) | Step::Call { caller: key, .. } => {
+            Subject::load(cx, key)
+        }
         Step::Terminate(_)
         | Step::TerminateChildren { .. }
         | Step::Terminated(_)

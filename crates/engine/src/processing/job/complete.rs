@@ -7,6 +7,7 @@ use skep_protocol::{Document, Key, Rejection, RejectionType, Response};
 
 use super::{finishable, value_of};
 use crate::processing::bpmn::{Subject, ad_hoc_sub_process, lifecycle, listeners};
+use crate::processing::user_task::listener;
 use crate::processing::{Context, Outcome, reject};
 
 pub(crate) fn process(
@@ -22,6 +23,9 @@ pub(crate) fn process(
     if let Some(result) = result {
         check(key, result)?;
         value.extra().result = Some(result.clone());
+    }
+    if let JobKind::TaskListener(_) = value.kind() {
+        return listener::complete(cx, key, &value);
     }
     let activities = activities_of(cx, &value)?;
     cx.event(key, JobIntent::Completed, &value);
