@@ -264,13 +264,18 @@ impl Broker {
         let (responder, reply) = reply_channel();
         let received = Instant::now();
         let route = received.saturating_duration_since(started);
-        handle.inbox.send(Message::Request {
+        let message = Message::Request {
             request,
             responder,
             received,
             route,
             place,
-        });
+        };
+        if service::rings_later() {
+            handle.inbox.put(message);
+        } else {
+            handle.inbox.send(message);
+        }
         Ok(reply)
     }
 
@@ -300,7 +305,9 @@ impl Broker {
             Command::Deploy(_) | Command::DeleteResource { .. } => 1,
             Command::CreateProcessInstance(_) => return self.submit_anywhere(request, started),
             Command::ListIncidents { partition, .. } => *partition,
-            Command::EvaluateExpression { .. } => return self.submit_anywhere(request, started),
+            Command::EvaluateExpression { .. } | Command::EvaluateDecision(_) => {
+                return self.submit_anywhere(request, started);
+            }
             Command::CancelProcessInstance {
                 process_instance_key: key,
             }
@@ -498,6 +505,12 @@ impl service::Broker for Broker {
 
     fn open_job_stream(&self, spec: ActivateJobs) -> Box<dyn JobReceiver> {
         Box::new(self.streams.open(spec))
+    }
+
+    fn ring(&self) {
+        for partition in self.partitions() {
+            partition.inbox.ring();
+        }
     }
 
     fn topology(&self) -> Topology {

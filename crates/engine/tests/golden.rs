@@ -10,11 +10,11 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use skep_engine::Engine;
-use skep_engine::remote::{CorrelateSubscription, Distributed, RemoteCommand};
+use skep_engine::remote::{CorrelateSubscription, Definition, Distributed, RemoteCommand};
 use skep_engine::state::State;
 use skep_engine::state::table::EmptyStore;
 use skep_model::builder::Bpmn;
-use skep_protocol::command::{Command, Resource};
+use skep_protocol::command::Command;
 use skep_protocol::element_type::ElementType;
 use skep_protocol::record::{decode, encode};
 use skep_protocol::value::{MessageSubscriptionValue, PinnedElement, ProcessValue};
@@ -82,6 +82,12 @@ fn scenario() -> Rig {
         .boundary_error("error", "task", "E")
         .end("e4");
     rig.deploy(bpmn);
+    rig.deploy_files(vec![
+        ("fees.dmn", decision("fees", "fee", "1 + x")),
+        ("f.form", r#"{"id":"form"}"#.to_string()),
+        ("r.rpa", r#"{"id":"robot"}"#.to_string()),
+    ])
+    .unwrap();
     let started = Bpmn::process("started")
         .start_message("by-message", "order")
         .service_task("later", "later")
@@ -192,7 +198,9 @@ fn an_old_log_applies_to_the_same_state() {
     let tables: std::collections::BTreeSet<u8> = rows.keys().map(|(table, _)| *table).collect();
     assert_eq!(
         Vec::from_iter(tables),
-        [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 25, 26, 35],
+        [
+            0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 25, 26, 35, 40, 41, 42, 43, 44
+        ],
         "every table has a row"
     );
 }
@@ -272,11 +280,7 @@ fn remote_commands() -> Vec<RemoteCommand> {
         },
         distribute(Distributed::Deployment {
             deployment_key: key(1),
-            resources: vec![Resource {
-                name: "p.bpmn".into(),
-                content: "<xml/>".into(),
-            }],
-            processes: vec![ProcessValue {
+            definitions: vec![Definition::Process(ProcessValue {
                 bpmn_process_id: "p".into(),
                 version: 2,
                 version_tag: Some("t".into()),
@@ -292,7 +296,7 @@ fn remote_commands() -> Vec<RemoteCommand> {
                     })
                     .to_vec(),
                 tenant: TenantId::new("acme"),
-            }],
+            })],
         }),
         distribute(Distributed::ResourceDeletion {
             resource_key: key(1),

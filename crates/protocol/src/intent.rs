@@ -23,14 +23,19 @@ pub enum ValueType {
     ProcessInstanceResult = 21,
     Process = 22,
     ProcessEvent = 24,
+    Decision = 25,
+    DecisionRequirements = 26,
+    DecisionEvaluation = 27,
     ResourceDeletion = 32,
     CommandDistribution = 33,
     ProcessInstanceBatch = 34,
+    Form = 36,
     UserTask = 37,
     MessageCorrelation = 40,
     Clock = 42,
     AdHocSubProcessInstruction = 53,
     MultiInstance = 58,
+    Resource = 44,
     RuntimeInstruction = 59,
     Expression = 66,
     /// Skep's own: the work of a command that goes on in later batches. It is never exported.
@@ -40,7 +45,7 @@ pub enum ValueType {
 }
 
 impl ValueType {
-    pub const ALL: [ValueType; 29] = [
+    pub const ALL: [ValueType; 34] = [
         ValueType::Job,
         ValueType::Deployment,
         ValueType::ProcessInstance,
@@ -65,6 +70,11 @@ impl ValueType {
         ValueType::MessageCorrelation,
         ValueType::Clock,
         ValueType::RuntimeInstruction,
+        ValueType::Decision,
+        ValueType::DecisionRequirements,
+        ValueType::DecisionEvaluation,
+        ValueType::Form,
+        ValueType::Resource,
         ValueType::Expression,
         ValueType::Continuation,
         ValueType::MultiInstance,
@@ -112,6 +122,11 @@ impl ValueType {
             ValueType::MessageCorrelation => "MESSAGE_CORRELATION",
             ValueType::Clock => "CLOCK",
             ValueType::RuntimeInstruction => "RUNTIME_INSTRUCTION",
+            ValueType::Decision => "DECISION",
+            ValueType::DecisionRequirements => "DECISION_REQUIREMENTS",
+            ValueType::DecisionEvaluation => "DECISION_EVALUATION",
+            ValueType::Form => "FORM",
+            ValueType::Resource => "RESOURCE",
             ValueType::Expression => "EXPRESSION",
             ValueType::Continuation => "CONTINUATION",
             ValueType::MultiInstance => "MULTI_INSTANCE",
@@ -152,6 +167,11 @@ impl ValueType {
             ValueType::MessageCorrelation => name::<MessageCorrelationIntent>(id),
             ValueType::Clock => name::<ClockIntent>(id),
             ValueType::RuntimeInstruction => name::<RuntimeInstructionIntent>(id),
+            ValueType::Decision => name::<DecisionIntent>(id),
+            ValueType::DecisionRequirements => name::<DecisionRequirementsIntent>(id),
+            ValueType::DecisionEvaluation => name::<DecisionEvaluationIntent>(id),
+            ValueType::Form => name::<FormIntent>(id),
+            ValueType::Resource => name::<ResourceIntent>(id),
             ValueType::Expression => name::<ExpressionIntent>(id),
             ValueType::Continuation => name::<ContinuationIntent>(id),
             ValueType::MultiInstance => name::<MultiInstanceIntent>(id),
@@ -289,6 +309,21 @@ intents! {
     }
     RuntimeInstructionIntent {
         Interrupted = 0 "INTERRUPTED",
+    }
+    DecisionIntent {
+        Created = 0 "CREATED", Deleted = 1 "DELETED",
+    }
+    DecisionRequirementsIntent {
+        Created = 0 "CREATED", Deleted = 1 "DELETED",
+    }
+    DecisionEvaluationIntent {
+        Evaluated = 0 "EVALUATED", Failed = 1 "FAILED", Evaluate = 2 "EVALUATE",
+    }
+    FormIntent {
+        Created = 0 "CREATED", Deleted = 1 "DELETED",
+    }
+    ResourceIntent {
+        Created = 0 "CREATED", Deleted = 1 "DELETED",
     }
     ExpressionIntent {
         Evaluate = 0 "EVALUATE", Evaluated = 1 "EVALUATED",

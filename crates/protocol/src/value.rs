@@ -5,6 +5,8 @@
 //! headers) is not repeated: values name elements by index, and the PROCESS record maps indices to ids for ever.
 
 mod ad_hoc;
+mod decision_evaluation;
+mod definitions;
 mod job;
 mod multi_instance;
 mod subscriptions;
@@ -19,6 +21,9 @@ pub use ad_hoc::*;
 pub use multi_instance::*;
 
 pub use crate::continuation::{Activation, ContinuationValue, QueuedStep, Step};
+pub use decision_evaluation::*;
+pub use definitions::*;
+
 use crate::document::JsonText;
 use crate::element_type::ElementType;
 use crate::failure::RejectionType;
@@ -80,6 +85,11 @@ record_values! {
     MultiInstanceValue: MultiInstance, MultiInstanceIntent;
     AdHocSubProcessInstructionValue: AdHocSubProcessInstruction, AdHocSubProcessInstructionIntent;
     VariableElementValue: VariableElement, VariableElementIntent;
+    DecisionValue: Decision, DecisionIntent;
+    DecisionRequirementsValue: DecisionRequirements, DecisionRequirementsIntent;
+    DecisionEvaluationValue: DecisionEvaluation, DecisionEvaluationIntent;
+    FormValue: Form, FormIntent;
+    ResourceValue: Resource, ResourceIntent;
     MessageStartEventSubscriptionValue: MessageStartEventSubscription, MessageStartEventSubscriptionIntent;
 }
 
@@ -344,29 +354,6 @@ pub struct ProcessValue {
 pub struct PinnedElement {
     pub id: Arc<str>,
     pub element_type: ElementType,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct DeploymentValue {
-    pub deployment_key: Key,
-    pub processes: Vec<ProcessMetadata>,
-    pub tenant: TenantId,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ProcessMetadata {
-    pub bpmn_process_id: Arc<str>,
-    pub version: i32,
-    pub version_tag: Option<Arc<str>>,
-    pub process_definition_key: Key,
-    /// The deployment that brought the definition: of a duplicate, an earlier one.
-    pub deployment_key: Key,
-    pub resource_name: Arc<str>,
-    /// SHA-256 of the resource.
-    pub checksum: Bytes,
-    pub duplicate: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

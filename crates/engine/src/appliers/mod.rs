@@ -7,6 +7,7 @@ mod ad_hoc;
 mod clock;
 mod command_distribution;
 mod continuation;
+mod definitions;
 mod error;
 mod incident;
 mod job;
@@ -59,6 +60,7 @@ macro_rules! without_effect {
 }
 
 without_effect!(
+    DecisionEvaluationValue,
     DeploymentValue,
     MessageCorrelationValue,
     ProcessInstanceResultValue,
@@ -130,6 +132,11 @@ fn apply_record(state: &mut State, record: &Record<'_>) -> Result<(), DecodeErro
         ValueType::MultiInstance => go::<MultiInstanceValue>(state, record),
         ValueType::VariableElement => go::<VariableElementValue>(state, record),
         ValueType::RuntimeInstruction => go::<RuntimeInstructionValue>(state, record),
+        ValueType::Decision => go::<DecisionValue>(state, record),
+        ValueType::DecisionRequirements => go::<DecisionRequirementsValue>(state, record),
+        ValueType::DecisionEvaluation => go::<DecisionEvaluationValue>(state, record),
+        ValueType::Form => go::<FormValue>(state, record),
+        ValueType::Resource => go::<ResourceValue>(state, record),
         // Evaluations are answered, not recorded as events.
         ValueType::Expression => Ok(()),
     }

@@ -21,7 +21,7 @@ use skep_protocol::batch::BatchReader;
 use skep_protocol::command::*;
 use skep_protocol::json::{Lineage, render};
 use skep_protocol::record::RecordType;
-use skep_protocol::value::Corrections;
+use skep_protocol::value::{Corrections, DeploymentValue};
 use skep_protocol::{ActivatedJob, Document, Key, Rejection, Response, TenantId};
 
 use names::Names;
@@ -414,6 +414,18 @@ impl Rig {
         self.send(Command::Deploy(Deploy { resources }))
     }
 
+    /// Deploys these files and says what that brought.
+    pub fn deployed(&mut self, files: Vec<(&str, String)>) -> DeploymentValue {
+        match self.deploy_files(files) {
+            Ok(Response::Deployed(deployed)) => deployed,
+            other => panic!("not deployed: {other:?}"),
+        }
+    }
+
+    pub fn delete_resource(&mut self, key: Key) -> Result<Response, Rejection> {
+        self.send(Command::DeleteResource { resource_key: key })
+    }
+
     pub fn create(&mut self, process: &str, variables: &str) -> Key {
         self.create_on(1, process, variables)
     }
@@ -763,6 +775,23 @@ impl Rig {
             stuck::check(&mut partition.engine);
         }
     }
+}
+
+/// A DMN file with one decision, a literal expression.
+pub fn decision(file: &str, id: &str, expression: &str) -> String {
+    decisions(
+        file,
+        &format!(
+            r#"<decision id="{id}" name="{id} name"><literalExpression><text>{expression}</text></literalExpression></decision>"#
+        ),
+    )
+}
+
+/// A DMN file with this content.
+pub fn decisions(file: &str, content: &str) -> String {
+    format!(
+        r#"<definitions xmlns="https://www.omg.org/spec/DMN/20191111/MODEL/" xmlns:zeebe="http://camunda.org/schema/zeebe/1.0" id="{file}" name="{file} name" namespace="n">{content}</definitions>"#
+    )
 }
 
 /// Commands from their parts.

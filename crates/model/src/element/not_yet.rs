@@ -2,8 +2,7 @@
 
 use crate::element::not_supported_yet;
 use crate::graph::{
-    BusinessRuleTask, CatchEvent, Element, ElementIndex, ElementKind as Kind, FormReference,
-    ThrowEvent,
+    CatchEvent, Element, ElementIndex, ElementKind as Kind, FormReference, ThrowEvent,
 };
 
 /// Why the element cannot be deployed, if it cannot.
@@ -18,9 +17,6 @@ fn kind(element: &Element) -> Option<&'static str> {
         Kind::EventSubProcess { .. } => "An event sub-process",
         Kind::UserTask(task) if matches!(task.form, Some(FormReference::Id { .. })) => {
             "A form that a user task names by its 'formId'"
-        }
-        Kind::BusinessRuleTask(BusinessRuleTask::Decision(_)) => {
-            "A business rule task that calls a decision"
         }
         Kind::EventBasedGateway { .. } => "An event-based gateway",
         Kind::StartEvent(start) if element.parent == ElementIndex::PROCESS => {

@@ -5,7 +5,9 @@
 //! what one command does at a time.
 
 pub(crate) mod ad_hoc_sub_process;
+mod binding;
 pub(crate) mod boundary_event;
+mod business_rule_task;
 pub(crate) mod call_activity;
 pub(crate) mod container;
 pub(crate) mod end_event;
@@ -163,6 +165,9 @@ pub(crate) fn behavior_of(kind: &ElementKind) -> &'static dyn ElementBehavior {
             &intermediate_catch_event::CatchEvent
         }
         ElementKind::BoundaryEvent(_) => &boundary_event::BoundaryEvent,
+        ElementKind::BusinessRuleTask(BusinessRuleTask::Decision(_)) => {
+            &business_rule_task::BusinessRuleTask
+        }
         ElementKind::ServiceTask(_)
         | ElementKind::SendTask(MessageThrow::Job(_))
         | ElementKind::ScriptTask(Script::Job(_))
@@ -179,9 +184,9 @@ pub(crate) fn behavior_of(kind: &ElementKind) -> &'static dyn ElementBehavior {
         ElementKind::InclusiveGateway { .. } => &inclusive_gateway::InclusiveGateway,
         ElementKind::Unusable(_) => &unusable::Unusable,
         // Not built yet, and refused at deployment (`not_yet` in skep-model).
-        ElementKind::EventSubProcess { .. }
-        | ElementKind::BusinessRuleTask(BusinessRuleTask::Decision(_))
-        | ElementKind::EventBasedGateway { .. } => &unusable::Unusable,
+        ElementKind::EventSubProcess { .. } | ElementKind::EventBasedGateway { .. } => {
+            &unusable::Unusable
+        }
         // A sequence flow is never an instance: it is taken.
         ElementKind::SequenceFlow(_) => &pass_through::PassThrough,
     }
