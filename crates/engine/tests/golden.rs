@@ -60,42 +60,7 @@ fn golden(name: &str, current: impl FnOnce() -> Vec<Vec<Vec<u8>>>) -> Vec<Vec<Ve
 fn scenario() -> Rig {
     let mut rig = Rig::with_partitions(2);
     rig.record_batches();
-    let bpmn = Bpmn::process("all")
-        .start("s")
-        .parallel("fork")
-        .service_task("task", "work")
-        .header("h", "v")
-        .input("=a", "local")
-        .parallel("join")
-        .end("e")
-        .from("fork")
-        .catch_message("catch", "m", "=key")
-        .to("join")
-        .from("fork")
-        .service_task("bad", "=missing")
-        .end("e2")
-        .from("fork")
-        .task("quick")
-        .to("join")
-        .boundary_cycle("tick", "task", "R3/PT1M")
-        .end("e3")
-        .boundary_error("error", "task", "E")
-        .end("e4");
-    rig.deploy(bpmn);
-    rig.deploy_files(vec![
-        ("fees.dmn", decision("fees", "fee", "1 + x")),
-        ("f.form", r#"{"id":"form"}"#.to_string()),
-        ("r.rpa", r#"{"id":"robot"}"#.to_string()),
-    ])
-    .unwrap();
-    let started = Bpmn::process("started")
-        .start_message("by-message", "order")
-        .service_task("later", "later")
-        .end("e")
-        .start_cycle("by-timer", "R/PT1H")
-        .to("later");
-    rig.deploy(started);
-    rig.deploy(asked());
+    deploy(&mut rig);
     rig.publish("order", "b", 0, r#"{"o":1}"#);
     let mut creation = Rig::creation("all", r#"{"a":1.50,"key":"k"}"#);
     creation.tags = vec!["tag".into()];
@@ -137,6 +102,46 @@ fn scenario() -> Rig {
         timestamp: START + 5 * MINUTE,
     });
     rig
+}
+
+/// A definition of every kind.
+fn deploy(rig: &mut Rig) {
+    let bpmn = Bpmn::process("all")
+        .start("s")
+        .parallel("fork")
+        .service_task("task", "work")
+        .header("h", "v")
+        .input("=a", "local")
+        .parallel("join")
+        .end("e")
+        .from("fork")
+        .catch_message("catch", "m", "=key")
+        .to("join")
+        .from("fork")
+        .service_task("bad", "=missing")
+        .end("e2")
+        .from("fork")
+        .task("quick")
+        .to("join")
+        .boundary_cycle("tick", "task", "R3/PT1M")
+        .end("e3")
+        .boundary_error("error", "task", "E")
+        .end("e4");
+    rig.deploy(bpmn);
+    rig.deploy_files(vec![
+        ("fees.dmn", decision("fees", "fee", "1 + x")),
+        ("f.form", r#"{"id":"form"}"#.to_string()),
+        ("r.rpa", r#"{"id":"robot"}"#.to_string()),
+    ])
+    .unwrap();
+    let started = Bpmn::process("started")
+        .start_message("by-message", "order")
+        .service_task("later", "later")
+        .end("e")
+        .start_cycle("by-timer", "R/PT1H")
+        .to("later");
+    rig.deploy(started);
+    rig.deploy(asked());
 }
 
 fn asked() -> Bpmn {

@@ -5,9 +5,11 @@
 #![allow(dead_code)] // Each test binary uses its own part of the rig.
 
 mod names;
+mod resources;
 mod store;
 mod streams;
 mod stuck;
+mod user_tasks;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -21,10 +23,11 @@ use skep_protocol::batch::BatchReader;
 use skep_protocol::command::*;
 use skep_protocol::json::{Lineage, render};
 use skep_protocol::record::RecordType;
-use skep_protocol::value::{Corrections, DeploymentValue};
 use skep_protocol::{ActivatedJob, Document, Key, Rejection, Response, TenantId};
 
 use names::Names;
+#[allow(unused_imports)] // As above.
+pub use resources::{decision, decisions};
 #[allow(unused_imports)] // As above.
 pub use store::{MemoryStore, Pending};
 pub use streams::Streams;
@@ -414,18 +417,6 @@ impl Rig {
         self.send(Command::Deploy(Deploy { resources }))
     }
 
-    /// Deploys these files and says what that brought.
-    pub fn deployed(&mut self, files: Vec<(&str, String)>) -> DeploymentValue {
-        match self.deploy_files(files) {
-            Ok(Response::Deployed(deployed)) => deployed,
-            other => panic!("not deployed: {other:?}"),
-        }
-    }
-
-    pub fn delete_resource(&mut self, key: Key) -> Result<Response, Rejection> {
-        self.send(Command::DeleteResource { resource_key: key })
-    }
-
     pub fn create(&mut self, process: &str, variables: &str) -> Key {
         self.create_on(1, process, variables)
     }
@@ -568,62 +559,6 @@ impl Rig {
             timeout: None,
             kind: UpdateJobKind::Retries,
         })
-    }
-
-    /// The newest user task.
-    pub fn user_task(&self) -> Key {
-        let created = self.events("USER_TASK").filter(|r| r.intent == "CREATING");
-        created.last().expect("there is a user task").key
-    }
-
-    pub fn assignment(task: Key, assignee: &str, claim: bool) -> Command {
-        Command::AssignUserTask(AssignUserTask {
-            user_task_key: task,
-            assignee: assignee.into(),
-            action: "".into(),
-            claim,
-        })
-    }
-
-    pub fn task_update(task: Key, changes: Corrections) -> Command {
-        Command::UpdateUserTask(UpdateUserTask {
-            user_task_key: task,
-            action: "".into(),
-            changes,
-        })
-    }
-
-    pub fn completion(task: Key, variables: &str) -> Command {
-        Command::CompleteUserTask(CompleteUserTask {
-            user_task_key: task,
-            action: "".into(),
-            variables: Document::parse(variables).unwrap(),
-        })
-    }
-
-    pub fn assign(
-        &mut self,
-        task: Key,
-        assignee: &str,
-        action: &str,
-    ) -> Result<Response, Rejection> {
-        let mut command = Rig::assignment(task, assignee, false);
-        if let Command::AssignUserTask(assign) = &mut command {
-            assign.action = action.into();
-        }
-        self.send(command)
-    }
-
-    pub fn claim(&mut self, task: Key, assignee: &str) -> Result<Response, Rejection> {
-        self.send(Rig::assignment(task, assignee, true))
-    }
-
-    pub fn update_task(&mut self, task: Key, changes: Corrections) -> Result<Response, Rejection> {
-        self.send(Rig::task_update(task, changes))
-    }
-
-    pub fn complete_task(&mut self, task: Key, variables: &str) -> Result<Response, Rejection> {
-        self.send(Rig::completion(task, variables))
     }
 
     // ---- what happened
@@ -775,23 +710,6 @@ impl Rig {
             stuck::check(&mut partition.engine);
         }
     }
-}
-
-/// A DMN file with one decision, a literal expression.
-pub fn decision(file: &str, id: &str, expression: &str) -> String {
-    decisions(
-        file,
-        &format!(
-            r#"<decision id="{id}" name="{id} name"><literalExpression><text>{expression}</text></literalExpression></decision>"#
-        ),
-    )
-}
-
-/// A DMN file with this content.
-pub fn decisions(file: &str, content: &str) -> String {
-    format!(
-        r#"<definitions xmlns="https://www.omg.org/spec/DMN/20191111/MODEL/" xmlns:zeebe="http://camunda.org/schema/zeebe/1.0" id="{file}" name="{file} name" namespace="n">{content}</definitions>"#
-    )
 }
 
 /// Commands from their parts.
