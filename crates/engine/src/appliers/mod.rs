@@ -6,6 +6,7 @@
 mod ad_hoc;
 mod clock;
 mod command_distribution;
+mod compensation_subscription;
 mod continuation;
 mod definitions;
 mod error;
@@ -124,6 +125,7 @@ fn apply_record(state: &mut State, record: &Record<'_>) -> Result<(), DecodeErro
         ValueType::MessageCorrelation => go::<MessageCorrelationValue>(state, record),
         ValueType::ProcessInstanceBatch => go::<ProcessInstanceBatchValue>(state, record),
         ValueType::UserTask => go::<UserTaskValue>(state, record),
+        ValueType::CompensationSubscription => go::<CompensationSubscriptionValue>(state, record),
         ValueType::Clock => go::<ClockValue>(state, record),
         ValueType::Continuation => go::<ContinuationValue>(state, record),
         ValueType::AdHocSubProcessInstruction => {

@@ -37,6 +37,9 @@ pub(super) fn ended(state: &mut State, key: Key, how: Ended) {
     let Some(element) = state.elements.remove(key, how) else {
         return;
     };
+    if element.element == ElementIndex::PROCESS.0 {
+        state.compensations.forget(key);
+    }
     // A job whose error was caught goes with its element.
     if let Some(job_key) = element.job_key.some() {
         state.jobs.remove(job_key);
