@@ -25,7 +25,7 @@ use super::queries::{self, Asked};
 use super::routes::Op;
 use crate::call::FrontEnd;
 use crate::check::invalid;
-use crate::words;
+use crate::json_errors;
 
 /// What a request asks of the broker.
 #[derive(Debug)]
@@ -159,7 +159,7 @@ fn explain<'a, T: Deserialize<'a>>(text: &'a str, error: &serde_json::Error) -> 
         Ok(_) => String::new(),
     };
     let error = error.to_string();
-    let said = words::plain(words::without_position(&error));
+    let said = json_errors::plain(json_errors::without_position(&error));
     match path.as_str() {
         "" | "." => format!("The request body is not as this operation takes it: {said}."),
         path => format!("The field '{path}' is not as this operation takes it: {said}."),
