@@ -3,54 +3,121 @@
 //! They presuppose that each resource for itself was accepted by [`parse`](crate::parse).
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use crate::error::{Finding, Invalid};
-use crate::graph::{Binding, ElementKind};
+use crate::graph::{Binding, BusinessRuleTask, Element, ElementKind, ElementType, FormReference};
 use crate::resource::Resource;
 
-/// A call activity that binds to the version deployed together with its process.
+/// What an element can name that is deployed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Named {
+    Process,
+    Decision,
+    Form,
+    Resource,
+}
+
+impl Named {
+    fn in_words(self) -> &'static str {
+        match self {
+            Named::Process => "called process",
+            Named::Decision => "called decision",
+            Named::Form => "form",
+            Named::Resource => "linked resource",
+        }
+    }
+}
+
+/// An element that binds to the version of something deployed together with its process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeploymentBinding<'r> {
     pub process_id: &'r str,
     pub element_id: &'r str,
-    /// The called process id; it must lie in the same deployment.
-    pub called_process_id: &'r str,
+    pub element_type: &'static str,
+    pub named: Named,
+    /// What it names; it must lie in the same deployment.
+    pub id: &'r str,
 }
 
 impl Resource {
-    /// All calls with `bindingType="deployment"` whose process id is constant.
+    /// All references with `bindingType="deployment"` whose id is constant.
     pub fn deployment_bindings(&self) -> impl Iterator<Item = DeploymentBinding<'_>> {
-        self.processes.iter().flat_map(|process| {
-            process.elements.iter().filter_map(|element| {
-                let ElementKind::CallActivity(called) = &element.kind else {
-                    return None;
-                };
-                if called.binding != Binding::Deployment {
-                    return None;
-                }
-                Some(DeploymentBinding {
-                    process_id: &process.id,
-                    element_id: &element.id,
-                    called_process_id: called.process_id.as_static()?,
-                })
+        let elements = self.processes.iter().flat_map(|process| {
+            let elements = process.elements.iter();
+            elements.map(|element| (&process.id, element))
+        });
+        elements.flat_map(|(process_id, element)| {
+            let references = references(element).into_iter();
+            let bound = references.filter(|(_, binding, _)| **binding == Binding::Deployment);
+            bound.map(|(named, _, id)| DeploymentBinding {
+                process_id,
+                element_id: &element.id,
+                element_type: bpmn_name(element),
+                named,
+                id,
             })
         })
     }
 }
 
-/// Process ids are unique within the deployment, and what is called with `bindingType="deployment"` is part of it.
+/// What the element names by a constant id, and with which binding.
+fn references(element: &Element) -> Vec<(Named, &Binding, &str)> {
+    let mut found = Vec::new();
+    let mut add = |named, binding, id: Option<_>| found.extend(id.map(|id| (named, binding, id)));
+    match &element.kind {
+        ElementKind::CallActivity(called) => {
+            add(
+                Named::Process,
+                &called.binding,
+                called.process_id.as_static(),
+            );
+        }
+        ElementKind::BusinessRuleTask(BusinessRuleTask::Decision(called)) => {
+            let id = called.decision_id.as_static();
+            add(Named::Decision, &called.binding, id);
+        }
+        ElementKind::UserTask(task) => {
+            if let Some(FormReference::Id { id, binding }) = &task.form {
+                add(Named::Form, binding, id.as_static());
+            }
+        }
+        _ => {}
+    }
+    for linked in element.job().iter().flat_map(|job| &job.linked_resources) {
+        add(Named::Resource, &linked.binding, Some(&linked.resource_id));
+    }
+    found
+}
+
+/// The name of the element in BPMN, as far as elements name something.
+fn bpmn_name(element: &Element) -> &'static str {
+    match element.element_type {
+        ElementType::CallActivity => "callActivity",
+        ElementType::BusinessRuleTask => "businessRuleTask",
+        ElementType::UserTask => "userTask",
+        ElementType::SendTask => "sendTask",
+        ElementType::ScriptTask => "scriptTask",
+        _ => "serviceTask",
+    }
+}
+
+/// Process ids are unique within the deployment, and what is named with `bindingType="deployment"` is part of it.
 ///
-/// `resources` are pairs of resource name and content.
+/// `resources` are pairs of resource name and content, `others` what the deployment holds beside processes.
 ///
 /// # Errors
 /// One entry per resource with findings, in the given order.
-pub fn check(resources: &[(&str, &Resource)]) -> Result<(), Vec<Invalid>> {
+pub fn check(
+    resources: &[(&str, &Resource)],
+    others: impl IntoIterator<Item = (Named, Arc<str>)>,
+) -> Result<(), Vec<Invalid>> {
     let mut first_uses: HashMap<&str, &str> = HashMap::new();
-    let deployed: HashSet<&str> = resources
+    let processes = resources
         .iter()
-        .flat_map(|(_, resource)| &resource.processes)
-        .map(|process| &*process.id)
-        .collect();
+        .flat_map(|(_, resource)| &resource.processes);
+    let processes = processes.map(|process| (Named::Process, process.id.clone()));
+    let deployed: HashSet<(Named, Arc<str>)> = processes.chain(others).collect();
     let mut invalid = Vec::new();
     for (name, resource) in resources {
         let mut findings = Vec::new();
@@ -63,18 +130,19 @@ pub fn check(resources: &[(&str, &Resource)]) -> Result<(), Vec<Invalid>> {
                 findings.push(finding(&process.id, &process.id, "process", message));
             }
         }
-        for binding in resource
-            .deployment_bindings()
-            .filter(|binding| !deployed.contains(binding.called_process_id))
-        {
+        for binding in resource.deployment_bindings() {
+            if deployed.contains(&(binding.named, binding.id.into())) {
+                continue;
+            }
             let message = format!(
-                "The bindingType is 'deployment', but the called process '{}' is not part of this deployment. Deploy both together, or use another bindingType",
-                binding.called_process_id
+                "The bindingType is 'deployment', but the {} '{}' is not part of this deployment. Deploy both together, or use another bindingType",
+                binding.named.in_words(),
+                binding.id
             );
             findings.push(finding(
                 binding.process_id,
                 binding.element_id,
-                "callActivity",
+                binding.element_type,
                 message,
             ));
         }

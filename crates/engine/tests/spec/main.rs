@@ -4,6 +4,7 @@
 mod support;
 
 mod banning;
+mod bindings;
 mod boundary_message;
 mod boundary_timer;
 mod broken_rules;
