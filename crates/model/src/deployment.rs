@@ -65,6 +65,7 @@ impl Resource {
 fn references(element: &Element) -> Vec<(Named, &Binding, &str)> {
     let mut found = Vec::new();
     let mut add = |named, binding, id: Option<_>| found.extend(id.map(|id| (named, binding, id)));
+    let mut form = None;
     match &element.kind {
         ElementKind::CallActivity(called) => {
             add(
@@ -77,12 +78,12 @@ fn references(element: &Element) -> Vec<(Named, &Binding, &str)> {
             let id = called.decision_id.as_static();
             add(Named::Decision, &called.binding, id);
         }
-        ElementKind::UserTask(task) => {
-            if let Some(FormReference::Id { id, binding }) = &task.form {
-                add(Named::Form, binding, id.as_static());
-            }
-        }
+        ElementKind::UserTask(task) => form = task.form.as_ref(),
+        ElementKind::StartEvent(start) => form = start.form.as_ref(),
         _ => {}
+    }
+    if let Some(FormReference::Id { id, binding }) = form {
+        add(Named::Form, binding, id.as_static());
     }
     for linked in element.job().iter().flat_map(|job| &job.linked_resources) {
         add(Named::Resource, &linked.binding, Some(&linked.resource_id));
@@ -96,6 +97,7 @@ fn bpmn_name(element: &Element) -> &'static str {
         ElementType::CallActivity => "callActivity",
         ElementType::BusinessRuleTask => "businessRuleTask",
         ElementType::UserTask => "userTask",
+        ElementType::StartEvent => "startEvent",
         ElementType::SendTask => "sendTask",
         ElementType::ScriptTask => "scriptTask",
         _ => "serviceTask",
