@@ -2,6 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use super::open::show_checkpoint;
 use super::*;
 
 /// When a checkpoint that failed is tried again.
@@ -98,15 +99,7 @@ impl Partition {
         match &result {
             Ok(meta) => {
                 self.pending_rows.clear();
-                self.status
-                    .checkpoint_index
-                    .store(meta.index, Ordering::Relaxed);
-                self.status
-                    .checkpoint_term
-                    .store(meta.term, Ordering::Relaxed);
-                self.status
-                    .checkpoint_position
-                    .store(meta.next_position - 1, Ordering::Relaxed);
+                show_checkpoint(&self.status, *meta);
                 self.status
                     .checkpoint_time
                     .store(self.clock.now(), Ordering::Relaxed);
