@@ -2,7 +2,6 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::open::show_checkpoint;
 use super::*;
 
 /// When a checkpoint that failed is tried again.
@@ -99,7 +98,7 @@ impl Partition {
         match &result {
             Ok(meta) => {
                 self.pending_rows.clear();
-                show_checkpoint(&self.status, *meta);
+                self.status.checkpoint_is(*meta);
                 self.status
                     .checkpoint_time
                     .store(self.clock.now(), Ordering::Relaxed);

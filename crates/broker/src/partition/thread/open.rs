@@ -39,14 +39,8 @@ pub fn start(
     let (writer, log_reader, group) =
         open_log(config, partition, &directory, meta, own_inbox.clone())?;
     metrics.journal_open.set(millis(log_opened));
-    show_checkpoint(&status, meta);
-    let (secondary, exported) = open_secondary(
-        config,
-        partition,
-        &directory,
-        &mut engine,
-        log_reader.clone(),
-    );
+    status.checkpoint_is(meta);
+    let (secondary, exported) = open_secondary(config, &directory, &mut engine, log_reader.clone());
     let now = Instant::now();
     let worker = Partition {
         config: config.clone(),
@@ -117,15 +111,6 @@ fn engine_config(config: &BrokerConfig, partition: u32) -> EngineConfig {
         on_work: Some(super::panics::tests::may_fail),
         ..EngineConfig::default()
     }
-}
-
-/// The newest checkpoint, as the status shows it.
-pub(super) fn show_checkpoint(status: &PartitionStatus, meta: CheckpointMeta) {
-    status.checkpoint_index.store(meta.index, Ordering::Relaxed);
-    status.checkpoint_term.store(meta.term, Ordering::Relaxed);
-    status
-        .checkpoint_position
-        .store(meta.next_position - 1, Ordering::Relaxed);
 }
 
 fn millis(since: Instant) -> i64 {
