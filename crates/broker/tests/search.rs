@@ -7,7 +7,7 @@ use std::time::Duration;
 use skep_protocol::command::{Command, FailJob};
 use skep_protocol::{Key, Response};
 use skep_query::entities::{
-    ELEMENT_INSTANCE, INCIDENT, JOB, PROCESS_DEFINITION, PROCESS_INSTANCE, VARIABLE,
+    ELEMENT_INSTANCE, INCIDENT, JOB, PROCESS_DEFINITION, PROCESS_INSTANCE, USER_TASK, VARIABLE,
 };
 use skep_query::{
     Answer, Consistency, Entity, Found, Query, QueryError, Row, Storage, Value, answer, search,
@@ -294,4 +294,67 @@ async fn a_key_of_no_partition_is_the_key_of_nothing() {
         assert_eq!(answer, Ok((Answer::Row(None), 0)), "{key}");
     }
     assert_eq!(Value::Null, Value::default());
+}
+
+#[tokio::test]
+async fn user_tasks_are_found_by_who_may_do_them() {
+    let rig = Rig::new(|_| {}).await;
+    let process = include_str!("../../../tests/processes/valid/search-user-task.bpmn");
+    let resource = skep_protocol::command::Resource {
+        name: "review.bpmn".into(),
+        content: process.as_bytes().into(),
+    };
+    let deploy = skep_protocol::command::Deploy {
+        resources: vec![resource],
+        ..Default::default()
+    };
+    rig.send(Command::Deploy(deploy)).await.unwrap();
+    let key = rig.create("review", r#"{"amount": 5}"#).await.unwrap();
+    let found = find(
+        &rig,
+        &USER_TASK,
+        r#"{"filter": {"candidateGroup": "managers", "state": "CREATED"}}"#,
+    )
+    .await;
+    assert_eq!(
+        texts(&USER_TASK, &found, "processInstanceKey"),
+        [format!("\"{key}\"")]
+    );
+    assert_eq!(
+        texts(&USER_TASK, &found, "candidateGroups"),
+        [r#"["managers","clerks"]"#]
+    );
+    assert_eq!(
+        texts(&USER_TASK, &found, "dueDate"),
+        ["\"2026-12-24T17:00:00.000Z\""]
+    );
+    assert_eq!(texts(&USER_TASK, &found, "priority"), ["70"]);
+    for (filter, expected) in [
+        (
+            r#""processInstanceVariables": [{"name": "amount", "value": "5"}]"#,
+            1,
+        ),
+        (
+            r#""processInstanceVariables": [{"name": "amount", "value": "6"}]"#,
+            0,
+        ),
+        (r#""localVariables": [{"name": "amount", "value": "5"}]"#, 0),
+        (r#""candidateGroup": {"$like": "cler*"}"#, 1),
+        (r#""candidateUser": "ada""#, 0),
+        (r#""assignee": {"$exists": false}"#, 1),
+    ] {
+        let body = format!(r#"{{"filter": {{{filter}}}}}"#);
+        assert_eq!(
+            find(&rig, &USER_TASK, &body).await.total,
+            expected,
+            "{filter}"
+        );
+    }
+    rig.send(Command::CancelProcessInstance {
+        process_instance_key: key,
+    })
+    .await
+    .unwrap();
+    let found = find(&rig, &USER_TASK, "").await;
+    assert_eq!(texts(&USER_TASK, &found, "state"), ["\"CANCELED\""]);
 }

@@ -32,6 +32,8 @@ pub struct Changes {
     /// Sequence flows: process instance, id of the flow, process definition.
     pub flows: FxHashMap<(i64, std::sync::Arc<str>), i64>,
     pub incidents: Vec<IncidentDelta>,
+    /// User tasks that are new: they have the tags of their process instance.
+    pub user_tasks: Vec<Key>,
     /// Process ids whose latest version may be another one now.
     pub versions: Vec<std::sync::Arc<str>>,
     /// Definitions with the bodies of their PROCESS records.

@@ -72,6 +72,12 @@ fn preview(text: &str) -> &str {
 pub fn write_value(field: &Field, value: &Value, out: &mut String) {
     match (field.kind, value) {
         (Kind::Json, Value::Text(text)) => out.push_str(text),
+        // Lists are there, if empty.
+        (Kind::Json, _) => out.push_str(if field.name == "customHeaders" {
+            "{}"
+        } else {
+            "[]"
+        }),
         (_, Value::Null) => out.push_str("null"),
         (Kind::Bool, Value::Int(number)) => {
             out.push_str(if *number != 0 { "true" } else { "false" })

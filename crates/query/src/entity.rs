@@ -11,6 +11,8 @@ pub struct Entity {
     pub fields: &'static [Field],
     /// Filters that ask for another entity that belongs to this one.
     pub related: &'static [RelatedFilter],
+    /// Filters that ask for an item of a list: the name of the filter and that of the field.
+    pub items: &'static [(&'static str, &'static str)],
     /// Columns of indices beside the key's.
     pub indices: &'static [&'static [&'static str]],
     /// Every partition has the same rows, so that one of them is asked.
@@ -98,7 +100,9 @@ pub struct RelatedFilter {
     /// The field of the filter.
     pub name: &'static str,
     pub entity: fn() -> &'static Entity,
-    /// The other entity's field that holds our key.
+    /// Our field that the other entity knows.
+    pub own: &'static str,
+    /// The other entity's field that holds it.
     pub link: &'static str,
     /// The other entity's field that is compared.
     pub field: &'static str,

@@ -21,4 +21,5 @@ pub use entity::{Entity, Field, Kind, Ops, RelatedFilter};
 pub use parse::{BadRequest, key, search};
 pub use search::{Condition, Conditions, MAX_LIMIT, MAX_WINDOW, Op, Page, Search, Sort, Start};
 pub use storage::{Answer, BoxFuture, Consistency, Found, Query, QueryError, Row, Storage};
+pub use time::parse as parse_time;
 pub use value::Value;

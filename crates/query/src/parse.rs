@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value as Json};
 
 use crate::cursor::Cursor;
+use crate::entities::PROCESS_INSTANCE;
 use crate::entity::{Entity, Field, Kind, Ops, RelatedFilter, Takes};
 use crate::search::{
     Condition, Conditions, MAX_LIMIT, MAX_WINDOW, Op, Page, Related, Search, Sort, Start,
@@ -119,7 +120,7 @@ fn filter(search: &mut Search, value: &Json) -> Result<()> {
     search.filter = conditions(search.entity, fields, "filter", &mut budget)?;
     if let Some(alternatives) = fields.get("$or").filter(|or| !or.is_null()) {
         // Only process instances have it in the API.
-        if search.entity.related.is_empty() {
+        if !std::ptr::eq(search.entity, &PROCESS_INSTANCE) {
             return bad(format!(
                 "A search for a {} takes no '$or' in its filter.",
                 search.entity.title
@@ -154,9 +155,13 @@ fn conditions(
             related(filter, value, &path, budget, &mut found, &mut groups)?;
             continue;
         }
+        if let Some((_, list)) = entity.items.iter().find(|(filter, _)| filter == name) {
+            let at = entity.index_of(list).unwrap_or_default();
+            items(at, name == list, value, &path, budget, &mut found)?;
+            continue;
+        }
         let at = entity.index_of(name);
         match at {
-            Some(at) if name == "tags" => tags(at, value, &path, &mut found)?,
             Some(at) if !entity.fields[at].ops.is_none() => {
                 for op in ops(
                     &entity.fields[at],
@@ -180,6 +185,7 @@ fn unknown_field(entity: &Entity, path: &str) -> String {
     let fields = entity.fields.iter();
     let names = fields.filter(|f| !f.ops.is_none()).map(|f| f.name);
     let names = names.chain(entity.related.iter().map(|r| r.name));
+    let names = names.chain(entity.items.iter().map(|(name, _)| *name));
     let mut names: Vec<&str> = names.collect();
     names.sort_unstable();
     format!(
@@ -189,15 +195,29 @@ fn unknown_field(entity: &Entity, path: &str) -> String {
     )
 }
 
-fn tags(field: usize, value: &Json, path: &str, found: &mut Conditions) -> Result<()> {
-    for tag in list(value, path)? {
-        let Json::String(tag) = tag else {
+/// A filter on the items of a list: `all` of a list of texts must be there, or one that fits operators.
+fn items(
+    field: usize,
+    all: bool,
+    value: &Json,
+    path: &str,
+    budget: &mut usize,
+    found: &mut Conditions,
+) -> Result<()> {
+    const ITEM: Field = Field::new("item", Kind::Text, Ops::TEXT);
+    if !all {
+        for op in ops(&ITEM, ITEM.ops, value, path, budget)? {
+            found.push(Condition::Item { field, op });
+        }
+        return Ok(());
+    }
+    for item in list(value, path)? {
+        if !item.is_string() {
             return bad(format!("The items of '{path}' must be strings."));
-        };
-        found.push(Condition::Contains {
-            field,
-            text: tag.as_str().into(),
-        });
+        }
+        for op in ops(&ITEM, Ops::PLAIN, item, path, budget)? {
+            found.push(Condition::Item { field, op });
+        }
     }
     Ok(())
 }
@@ -216,6 +236,7 @@ fn related(
     let field = &entity.fields[at];
     let mut row = Related {
         entity,
+        own: filter.own,
         link: filter.link,
         conditions: Vec::new(),
     };

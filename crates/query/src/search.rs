@@ -34,17 +34,18 @@ pub type Conditions = Vec<Condition>;
 pub enum Condition {
     /// The field at this place.
     Field { field: usize, op: Op },
-    /// A list of texts (a JSON array) contains this one.
-    Contains { field: usize, text: Arc<str> },
+    /// A list of texts (a JSON array) has an item of which this holds.
+    Item { field: usize, op: Op },
     /// The row belongs to this process or element instance, or to what is inside of it or was called from there.
     Within { field: usize, key: Key },
-    /// A row of another entity exists whose `link` is our key and for which the conditions hold.
+    /// A row of another entity exists whose `link` is our `own` and for which the conditions hold.
     Related(Box<Related>),
 }
 
 #[derive(Clone, Debug)]
 pub struct Related {
     pub entity: &'static Entity,
+    pub own: &'static str,
     pub link: &'static str,
     pub conditions: Conditions,
 }
@@ -52,7 +53,8 @@ pub struct Related {
 impl PartialEq for Related {
     fn eq(&self, other: &Related) -> bool {
         std::ptr::eq(self.entity, other.entity)
-            && (self.link, &self.conditions) == (other.link, &other.conditions)
+            && (self.own, self.link) == (other.own, other.link)
+            && self.conditions == other.conditions
     }
 }
 

@@ -41,6 +41,8 @@ enum Command {
     Status(cli::status::StatusArgs),
     /// List open incidents with their keys.
     Incidents(cli::incidents::IncidentsArgs),
+    /// List open user tasks, the oldest first.
+    Tasks(cli::tasks::TasksArgs),
     /// List process instances, the newest first.
     Instances(cli::instances::InstancesArgs),
     /// Show one process instance: what happened, where it stands, why it waits.
@@ -64,6 +66,7 @@ fn main() -> ExitCode {
         Command::Start(args) => cli::block_on(cli::start::run(args)),
         Command::Status(args) => cli::block_on(cli::status::run(args)),
         Command::Incidents(args) => cli::block_on(cli::incidents::run(args)),
+        Command::Tasks(args) => cli::block_on(cli::tasks::run(args)),
         Command::Instances(args) => cli::block_on(cli::instances::run(args)),
         Command::Instance(args) => cli::block_on(cli::instance::run(args)),
         Command::Load(args) => cli::load(*args),

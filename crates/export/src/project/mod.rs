@@ -5,6 +5,7 @@ mod incident;
 mod job;
 mod process_definition;
 mod process_instance;
+mod user_task;
 mod variable;
 
 use std::sync::Arc;
@@ -54,6 +55,7 @@ impl Projection<'_> {
             ValueType::Incident => incident::changed(self, record, &record.value()?),
             ValueType::Job => job::changed(self, record, &record.value()?),
             ValueType::JobBatch => job::activated(self, record, &record.value()?),
+            ValueType::UserTask => user_task::changed(self, record, &record.value()?),
             ValueType::Process => process_definition::changed(self, record, &record.value()?),
             // They tell of nothing that these entities show.
             _ => Ok(()),

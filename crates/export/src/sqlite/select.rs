@@ -107,12 +107,12 @@ fn one(sql: &mut Sql, table: &str, entity: &Entity, condition: &Condition) {
                 sql.push(", 1, 64)");
             }
         }
-        Condition::Contains { field, text } => {
+        Condition::Item { field, op } => {
             let name = entity.fields[*field].name;
             sql.push(&format!(
-                "EXISTS (SELECT 1 FROM json_each({table}.\"{name}\") e WHERE e.value = "
+                "EXISTS (SELECT 1 FROM json_each({table}.\"{name}\") item WHERE "
             ));
-            sql.bind(&Value::Text(text.clone()));
+            operator(sql, "item.value", op);
             sql.push(")");
         }
         Condition::Within { field, key } => {
@@ -126,9 +126,7 @@ fn one(sql: &mut Sql, table: &str, entity: &Entity, condition: &Condition) {
         Condition::Related(related) => {
             sql.push(&format!(
                 "{table}.\"{}\" IN (SELECT r.\"{}\" FROM {} r WHERE 1",
-                entity.key().name,
-                related.link,
-                related.entity.table
+                related.own, related.link, related.entity.table
             ));
             all(sql, "r", related.entity, &related.conditions);
             sql.push(")");

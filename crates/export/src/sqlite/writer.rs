@@ -108,6 +108,7 @@ impl Writer {
                 "variable",
                 "incident",
                 "job",
+                "user_task",
                 "sequence_flow",
                 "process_instance",
             ] {
@@ -221,6 +222,14 @@ fn others(transaction: &Transaction<'_>, changes: &Changes) -> rusqlite::Result<
                  WHERE processDefinitionId = ?1",
             )?
             .execute([&**id])?;
+    }
+    for key in &changes.user_tasks {
+        transaction
+            .prepare_cached(
+                "UPDATE user_task SET tags = (SELECT p.tags FROM process_instance p
+                    WHERE p.processInstanceKey = user_task.processInstanceKey) WHERE userTaskKey = ?",
+            )?
+            .execute([key.0])?;
     }
     for delta in &changes.incidents {
         incident(transaction, delta)?;

@@ -8,7 +8,7 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use skep_protocol::{Failure, Key};
 use skep_query::entities::{
-    ELEMENT_INSTANCE, INCIDENT, JOB, PROCESS_DEFINITION, PROCESS_INSTANCE, VARIABLE,
+    ELEMENT_INSTANCE, INCIDENT, JOB, PROCESS_DEFINITION, PROCESS_INSTANCE, USER_TASK, VARIABLE,
 };
 use skep_query::{
     Answer, Condition, Consistency, Entity, Query, QueryError, Row, Search, Value, answer,
@@ -82,12 +82,14 @@ pub fn decode(
         Op::SearchVariables => page(&VARIABLE),
         Op::SearchIncidents => page(&INCIDENT),
         Op::SearchJobs => page(&JOB),
+        Op::SearchUserTasks => page(&USER_TASK),
         Op::SearchProcessInstanceIncidents => of(&PROCESS_INSTANCE, "processInstanceKey"),
         Op::SearchElementInstanceIncidents => of(&ELEMENT_INSTANCE, "elementInstanceKey"),
         Op::GetProcessDefinition => one(&PROCESS_DEFINITION, "processDefinitionKey"),
         Op::GetProcessInstance => one(&PROCESS_INSTANCE, "processInstanceKey"),
         Op::GetElementInstance => one(&ELEMENT_INSTANCE, "elementInstanceKey"),
         Op::GetVariable => one(&VARIABLE, "variableKey"),
+        Op::GetUserTask => one(&USER_TASK, "userTaskKey"),
         Op::GetIncident => one(&INCIDENT, "incidentKey"),
         Op::GetProcessDefinitionXml => key("processDefinitionKey")
             .map(What::Xml)

@@ -46,6 +46,8 @@ pub enum Op {
     SearchIncidents,
     GetIncident,
     SearchJobs,
+    GetUserTask,
+    SearchUserTasks,
     EvaluateDecision,
     /// An operation of the API that this release does not carry out.
     NotYet,
@@ -137,6 +139,8 @@ pub const ROUTES: &[Route] = routes! {
     POST "/v2/incidents/search" searchIncidents => SearchIncidents;
     GET "/v2/incidents/{incidentKey}" getIncident => GetIncident;
     POST "/v2/jobs/search" searchJobs => SearchJobs;
+    GET "/v2/user-tasks/{userTaskKey}" getUserTask => GetUserTask;
+    POST "/v2/user-tasks/search" searchUserTasks => SearchUserTasks;
 
     // our own
     POST "/v2/jobs/stream" streamJobs => StreamJobs;
@@ -278,8 +282,6 @@ pub const ROUTES: &[Route] = routes! {
     GET "/v2/users/{username}" getUser;
     PUT "/v2/users/{username}" updateUser;
     DELETE "/v2/users/{username}" deleteUser;
-    POST "/v2/user-tasks/search" searchUserTasks;
-    GET "/v2/user-tasks/{userTaskKey}" getUserTask;
     POST "/v2/user-tasks/{userTaskKey}/audit-logs/search" searchUserTaskAuditLogs;
     POST "/v2/user-tasks/{userTaskKey}/effective-variables/search" searchUserTaskEffectiveVariables;
     GET "/v2/user-tasks/{userTaskKey}/form" getUserTaskForm;

@@ -55,6 +55,7 @@ pub static ELEMENT_INSTANCE: Entity = Entity {
         Field::new("activeIncidents", Kind::Int, Ops::NONE).hidden(),
     ],
     related: &[],
+    items: &[],
     indices: &[
         &["processInstanceKey"],
         &["elementInstanceScopeKey"],

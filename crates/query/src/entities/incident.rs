@@ -46,6 +46,7 @@ pub static INCIDENT: Entity = Entity {
         Field::new("errorHashCode", Kind::Int, Ops::ORDERED).hidden(),
     ],
     related: &[],
+    items: &[],
     indices: &[&["processInstanceKey"], &["state"]],
     everywhere: false,
 };

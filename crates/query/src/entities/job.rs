@@ -61,6 +61,7 @@ pub static JOB: Entity = Entity {
         Field::new("lastUpdateTime", Kind::Time, Ops::ORDERED),
     ],
     related: &[],
+    items: &[],
     indices: &[&["processInstanceKey"], &["type", "state"]],
     everywhere: false,
 };

@@ -5,6 +5,7 @@ mod incident;
 mod job;
 mod process_definition;
 mod process_instance;
+mod user_task;
 mod variable;
 
 pub use element_instance::ELEMENT_INSTANCE;
@@ -12,16 +13,18 @@ pub use incident::INCIDENT;
 pub use job::JOB;
 pub use process_definition::PROCESS_DEFINITION;
 pub use process_instance::PROCESS_INSTANCE;
+pub use user_task::USER_TASK;
 pub use variable::{PREVIEW, VARIABLE};
 
 use crate::entity::Entity;
 
 /// All of them, in the order of their numbers in a store.
-pub static ALL: [&Entity; 6] = [
+pub static ALL: [&Entity; 7] = [
     &PROCESS_DEFINITION,
     &PROCESS_INSTANCE,
     &ELEMENT_INSTANCE,
     &VARIABLE,
     &INCIDENT,
     &JOB,
+    &USER_TASK,
 ];

@@ -19,6 +19,7 @@ pub static PROCESS_DEFINITION: Entity = Entity {
         Field::new("xml", Kind::Text, Ops::NONE).hidden(),
     ],
     related: &[],
+    items: &[],
     indices: &[&["processDefinitionId", "version"]],
     everywhere: true,
 };

@@ -36,6 +36,7 @@ pub static PROCESS_INSTANCE: Entity = Entity {
         RelatedFilter {
             name: "variables",
             entity: || &VARIABLE,
+            own: "processInstanceKey",
             link: "processInstanceKey",
             field: "value",
             ops: Ops::TEXT,
@@ -46,6 +47,7 @@ pub static PROCESS_INSTANCE: Entity = Entity {
         RelatedFilter {
             name: "elementId",
             entity: || &ELEMENT_INSTANCE,
+            own: "processInstanceKey",
             link: "processInstanceKey",
             field: "elementId",
             ops: Ops::TEXT,
@@ -56,6 +58,7 @@ pub static PROCESS_INSTANCE: Entity = Entity {
         RelatedFilter {
             name: "elementInstanceState",
             entity: || &ELEMENT_INSTANCE,
+            own: "processInstanceKey",
             link: "processInstanceKey",
             field: "state",
             ops: Ops::ENUM,
@@ -66,6 +69,7 @@ pub static PROCESS_INSTANCE: Entity = Entity {
         RelatedFilter {
             name: "hasElementInstanceIncident",
             entity: || &ELEMENT_INSTANCE,
+            own: "processInstanceKey",
             link: "processInstanceKey",
             field: "hasIncident",
             ops: Ops::PLAIN,
@@ -76,6 +80,7 @@ pub static PROCESS_INSTANCE: Entity = Entity {
         RelatedFilter {
             name: "errorMessage",
             entity: || &INCIDENT,
+            own: "processInstanceKey",
             link: "processInstanceKey",
             field: "errorMessage",
             ops: Ops::TEXT,
@@ -86,6 +91,7 @@ pub static PROCESS_INSTANCE: Entity = Entity {
         RelatedFilter {
             name: "incidentErrorHashCode",
             entity: || &INCIDENT,
+            own: "processInstanceKey",
             link: "processInstanceKey",
             field: "errorHashCode",
             ops: Ops::ORDERED,
@@ -96,6 +102,7 @@ pub static PROCESS_INSTANCE: Entity = Entity {
         RelatedFilter {
             name: "hasRetriesLeft",
             entity: || &JOB,
+            own: "processInstanceKey",
             link: "processInstanceKey",
             field: "hasFailedWithRetriesLeft",
             ops: Ops::PLAIN,
@@ -104,6 +111,7 @@ pub static PROCESS_INSTANCE: Entity = Entity {
             only: None,
         },
     ],
+    items: &[("tags", "tags")],
     indices: &[
         &["state", "processDefinitionKey", "startDate"],
         &["startDate"],

@@ -19,6 +19,7 @@ pub static VARIABLE: Entity = Entity {
         Field::new("rootProcessInstanceKey", Kind::Key, Ops::NONE),
     ],
     related: &[],
+    items: &[],
     // Values can be as long as a message: only the beginnings of short ones stand in the index.
     indices: &[&["processInstanceKey", "name"], &["scopeKey"]],
     everywhere: false,

@@ -12,6 +12,7 @@ pub mod profile;
 mod search;
 pub mod start;
 pub mod status;
+pub mod tasks;
 
 use std::io::Write;
 use std::process::ExitCode;

@@ -1,0 +1,61 @@
+//! `skep tasks`: open user tasks as a table.
+
+use clap::Args;
+use serde_json::json;
+
+use super::search::{SearchArgs, items, word};
+use super::table;
+
+#[derive(Args)]
+pub struct TasksArgs {
+    /// Only tasks of this user.
+    #[arg(long, value_name = "USER")]
+    assignee: Option<String>,
+    /// Only tasks that members of this group may do.
+    #[arg(long, value_name = "GROUP")]
+    group: Option<String>,
+    /// Ended ones too.
+    #[arg(long)]
+    all: bool,
+    #[command(flatten)]
+    search: SearchArgs,
+}
+
+pub async fn run(args: TasksArgs) -> anyhow::Result<()> {
+    let mut filter = json!({});
+    if let Some(assignee) = &args.assignee {
+        filter["assignee"] = json!(assignee);
+    }
+    if let Some(group) = &args.group {
+        filter["candidateGroup"] = json!(group);
+    }
+    if !args.all {
+        filter["state"] =
+            json!({"$in": ["CREATING", "CREATED", "ASSIGNING", "UPDATING", "COMPLETING"]});
+    }
+    let sort = json!([{"field": "creationDate"}]);
+    let answer = args.search.find("user-tasks", filter, sort).await?;
+    if args.search.json {
+        return super::print(&format!("{answer:#}\n"));
+    }
+    if items(&answer).next().is_none() {
+        return super::print("No user tasks.\n");
+    }
+    let columns = [
+        "userTaskKey",
+        "elementId",
+        "processDefinitionId",
+        "processInstanceKey",
+        "state",
+        "assignee",
+        "dueDate",
+    ];
+    let mut rows = vec![
+        [
+            "TASK", "ELEMENT", "PROCESS", "INSTANCE", "STATE", "ASSIGNEE", "DUE",
+        ]
+        .map(String::from),
+    ];
+    rows.extend(items(&answer).map(|task| columns.map(|name| word(task, name))));
+    super::print(&table(&rows))
+}
