@@ -385,6 +385,11 @@ impl Engine {
         Ok(())
     }
 
+    /// The log has been applied to its end and commands may come. See [`State::open_to_replay`].
+    pub fn promote(&mut self) -> Result<(), StoreError> {
+        self.state.promote()
+    }
+
     /// Position of the next record.
     pub fn next_position(&self) -> u64 {
         self.out.next_position()

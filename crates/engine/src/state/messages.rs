@@ -1,13 +1,13 @@
 //! Published messages that are buffered until their time to live ends.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use skep_protocol::value::MessageValue;
 use skep_protocol::{Key, TenantId};
 
-use super::table::{CheckpointWriter, Row, StoreError, Table, Tables, weight_of};
+use super::table::{Row, StoreError, Table, Tables, weight_of};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Message {
@@ -156,14 +156,6 @@ impl Messages {
 
     pub fn is_empty(&self) -> bool {
         self.table.is_empty()
-    }
-
-    pub(crate) fn checkpoint(&mut self, out: &mut dyn CheckpointWriter) {
-        self.table.checkpoint(out);
-    }
-
-    pub(crate) fn dump(&self, all: &mut BTreeMap<(u8, Vec<u8>), Vec<u8>>) {
-        self.table.dump(all);
     }
 }
 

@@ -4,6 +4,7 @@
 //! messages and subscriptions stay in memory and are rebuilt from the store at recovery.
 
 pub mod banned;
+mod cells;
 pub mod continuations;
 pub mod distributions;
 pub mod element_instances;
@@ -38,7 +39,8 @@ pub(crate) use names::Names;
 pub use processes::{DeployedProcess, Processes};
 pub use subscriptions::{MessageStarts, MessageSubscriptions, ProcessMessageSubscriptions};
 pub use table::{
-    CheckpointWriter, EncodeLater, Row, RowStore, StoreError, Table, Tables, read_row, write_row,
+    CheckpointWriter, EncodeLater, Row, RowStore, Rows, StoreError, Table, Tables, read_row,
+    write_row,
 };
 pub use timers::{Timer, Timers};
 pub use triggers::{Trigger, Triggers};
@@ -86,15 +88,26 @@ pub struct State {
     tables: Arc<Tables>,
 }
 
+/// Tables of [`State::rows`].
+const TABLES: usize = 14;
+
 impl State {
     /// Opens the state that `store` holds; an empty store gives the empty state.
     ///
     /// Reads every row of the indexed tables once, without keeping them in memory.
     pub fn open(partition: u32, store: Arc<dyn RowStore>) -> Result<State, StoreError> {
+        let mut state = State::open_to_replay(partition, store)?;
+        state.promote()?;
+        Ok(state)
+    }
+
+    /// Opens the state for a log to be applied to it. Nothing can be asked for before [`State::promote`]: what replay does not
+    /// need is not kept up to date.
+    pub fn open_to_replay(partition: u32, store: Arc<dyn RowStore>) -> Result<State, StoreError> {
         let tables = Arc::new(Tables::new(store));
         let mut counters = Counters::default();
         tables.scan::<Counters>(&mut |_, row| counters = row)?;
-        let mut state = State {
+        Ok(State {
             partition,
             counters,
             processes: Processes::open(&tables)?,
@@ -113,9 +126,53 @@ impl State {
             user_tasks: UserTasks::open(&tables)?,
             names: Names::default(),
             tables,
-        };
-        state.hold_work_of_banned();
-        Ok(state)
+        })
+    }
+
+    /// The state is there to work with: commands may come.
+    pub fn promote(&mut self) -> Result<(), StoreError> {
+        self.jobs.build_indices()?;
+        self.hold_work_of_banned();
+        Ok(())
+    }
+
+    /// Every table of rows but the definitions, which stay in memory.
+    fn rows(&self) -> [&dyn Rows; TABLES] {
+        [
+            &self.elements.table,
+            &self.jobs.table,
+            &self.timers.table,
+            &self.incidents.table,
+            &self.messages.table,
+            &self.message_subscriptions.table,
+            &self.process_subscriptions.table,
+            &self.message_starts.table,
+            &self.message_starts.started,
+            &self.distributions.table,
+            &self.triggers.table,
+            &self.continuations.table,
+            &self.user_tasks.table,
+            &self.banned.table,
+        ]
+    }
+
+    fn rows_mut(&mut self) -> [&mut dyn Rows; TABLES] {
+        [
+            &mut self.elements.table,
+            &mut self.jobs.table,
+            &mut self.timers.table,
+            &mut self.incidents.table,
+            &mut self.messages.table,
+            &mut self.message_subscriptions.table,
+            &mut self.process_subscriptions.table,
+            &mut self.message_starts.table,
+            &mut self.message_starts.started,
+            &mut self.distributions.table,
+            &mut self.triggers.table,
+            &mut self.continuations.table,
+            &mut self.user_tasks.table,
+            &mut self.banned.table,
+        ]
     }
 
     /// The key that the next event of a new thing gets. It counts once that event is applied.
@@ -135,20 +192,9 @@ impl State {
     pub fn checkpoint(&mut self, out: &mut dyn CheckpointWriter) {
         out.put(Counters::TABLE, &[], write_row(&self.counters));
         self.processes.checkpoint(out);
-        self.elements.table.checkpoint(out);
-        self.jobs.table.checkpoint(out);
-        self.timers.table.checkpoint(out);
-        self.incidents.table.checkpoint(out);
-        self.messages.checkpoint(out);
-        self.message_subscriptions.table.checkpoint(out);
-        self.process_subscriptions.table.checkpoint(out);
-        self.message_starts.table.checkpoint(out);
-        self.message_starts.started.checkpoint(out);
-        self.distributions.table.checkpoint(out);
-        self.triggers.table.checkpoint(out);
-        self.continuations.table.checkpoint(out);
-        self.user_tasks.table.checkpoint(out);
-        self.banned.table.checkpoint(out);
+        self.rows_mut()
+            .into_iter()
+            .for_each(|rows| rows.checkpoint(out));
     }
 
     /// Drops clean rows until about `limit` bytes of rows stay resident: first those that were not used since the last call,
@@ -164,41 +210,21 @@ impl State {
     }
 
     fn evict_unused(&mut self, limit: usize) -> usize {
-        let mut evicted = 0;
         let mut resident = self.resident_bytes();
-        evicted += self.elements.table.evict(limit, &mut resident);
-        evicted += self.jobs.table.evict(limit, &mut resident);
-        evicted += self.timers.table.evict(limit, &mut resident);
-        evicted += self.incidents.table.evict(limit, &mut resident);
-        evicted += self.messages.table.evict(limit, &mut resident);
-        evicted += self.message_subscriptions.table.evict(limit, &mut resident);
-        evicted += self.process_subscriptions.table.evict(limit, &mut resident);
-        evicted += self.message_starts.table.evict(limit, &mut resident);
-        evicted += self.message_starts.started.evict(limit, &mut resident);
-        evicted += self.distributions.table.evict(limit, &mut resident);
-        evicted += self.triggers.table.evict(limit, &mut resident);
-        evicted += self.continuations.table.evict(limit, &mut resident);
-        evicted += self.user_tasks.table.evict(limit, &mut resident);
-        evicted += self.banned.table.evict(limit, &mut resident);
-        evicted
+        let tables = self.rows_mut().into_iter();
+        tables.map(|rows| rows.evict(limit, &mut resident)).sum()
     }
 
     /// Estimated bytes of rows in memory.
     pub fn resident_bytes(&self) -> usize {
-        self.elements.table.resident_bytes()
-            + self.jobs.table.resident_bytes()
-            + self.timers.table.resident_bytes()
-            + self.incidents.table.resident_bytes()
-            + self.messages.table.resident_bytes()
-            + self.distributions.table.resident_bytes()
-            + self.triggers.table.resident_bytes()
-            + self.continuations.table.resident_bytes()
-            + self.user_tasks.table.resident_bytes()
-            + self.banned.table.resident_bytes()
-            + self.message_subscriptions.table.resident_bytes()
-            + self.process_subscriptions.table.resident_bytes()
-            + self.message_starts.table.resident_bytes()
-            + self.message_starts.started.resident_bytes()
+        let tables = self.rows().into_iter();
+        tables.map(|rows| rows.resident_bytes()).sum()
+    }
+
+    /// Estimated bytes of rows that the next checkpoint hands out.
+    pub fn dirty_bytes(&self) -> usize {
+        let tables = self.rows().into_iter();
+        tables.map(|rows| rows.dirty_bytes()).sum()
     }
 
     /// A failed read of the store. The state can no longer be trusted: the partition must stop.
@@ -211,20 +237,7 @@ impl State {
         let mut all = self.tables.dump();
         all.insert((Counters::TABLE, Vec::new()), write_row(&self.counters));
         self.processes.dump(&mut all);
-        self.elements.table.dump(&mut all);
-        self.jobs.table.dump(&mut all);
-        self.timers.table.dump(&mut all);
-        self.incidents.table.dump(&mut all);
-        self.messages.dump(&mut all);
-        self.message_subscriptions.table.dump(&mut all);
-        self.process_subscriptions.table.dump(&mut all);
-        self.message_starts.table.dump(&mut all);
-        self.message_starts.started.dump(&mut all);
-        self.distributions.table.dump(&mut all);
-        self.triggers.table.dump(&mut all);
-        self.continuations.table.dump(&mut all);
-        self.user_tasks.table.dump(&mut all);
-        self.banned.table.dump(&mut all);
+        self.rows().into_iter().for_each(|rows| rows.dump(&mut all));
         all
     }
 }

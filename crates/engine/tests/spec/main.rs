@@ -35,6 +35,7 @@ mod message_partitions;
 mod message_start;
 mod origin;
 mod parallel_gateway;
+mod promotion;
 mod readable_variables;
 mod receive_task;
 mod record_names;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use serde::{Deserialize, Serialize};
-use skep_engine::state::{Job, Row, State, Table, Tables, read_row, write_row};
+use skep_engine::state::{Job, Row, Rows, State, Table, Tables, read_row, write_row};
 use skep_protocol::Key;
 use skep_protocol::record::{decode, encode};
 
