@@ -76,7 +76,7 @@ pub struct Extra {
 }
 
 impl ElementInstance {
-    pub fn extra(&mut self) -> &mut Extra {
+    pub(in crate::appliers) fn extra(&mut self) -> &mut Extra {
         self.extra.get_or_insert_default()
     }
 
@@ -111,7 +111,7 @@ impl ElementInstance {
     }
 
     /// Takes tokens of this scope's sequence flows.
-    pub fn take_flows(&mut self, count: u32) {
+    pub(in crate::appliers) fn take_flows(&mut self, count: u32) {
         self.active_flows = less(self.active_flows, count, "sequence flows with a token");
     }
 }
@@ -173,12 +173,12 @@ impl ElementInstances {
         self.table.get(key)
     }
 
-    pub fn get_mut(&mut self, key: Key) -> Option<&mut ElementInstance> {
+    pub(in crate::appliers) fn get_mut(&mut self, key: Key) -> Option<&mut ElementInstance> {
         self.table.get_mut(key)
     }
 
     /// Gives a scope a new variable; a process instance may get it before it begins.
-    pub fn add_variable(&mut self, scope: Key, variable: Variable) {
+    pub(in crate::appliers) fn add_variable(&mut self, scope: Key, variable: Variable) {
         match self.table.get_mut(scope) {
             Some(scope) => {
                 let weight = scope.variables.add(variable);
@@ -189,7 +189,7 @@ impl ElementInstances {
     }
 
     /// What few process instances have; of one that begins after its creation as well.
-    pub fn extra_of_process(&mut self, key: Key) -> &mut Extra {
+    pub(in crate::appliers) fn extra_of_process(&mut self, key: Key) -> &mut Extra {
         match self.table.get_mut(key) {
             Some(process) => process.extra(),
             None => self.unborn.of(key).extra.get_or_insert_default(),
@@ -197,7 +197,7 @@ impl ElementInstances {
     }
 
     /// Gives a variable of a scope another value.
-    pub fn set_variable(&mut self, scope: Key, name: &str, value: &JsonText) {
+    pub(in crate::appliers) fn set_variable(&mut self, scope: Key, name: &str, value: &JsonText) {
         if let Some(scope) = self.table.get_mut(scope) {
             let grown = scope.variables.set(name, value);
             self.table.add_weight(grown);
@@ -205,7 +205,12 @@ impl ElementInstances {
     }
 
     /// Adds an instance as the newest child of its flow scope.
-    pub fn insert(&mut self, key: Key, mut instance: ElementInstance, consumed_flows: u32) {
+    pub(in crate::appliers) fn insert(
+        &mut self,
+        key: Key,
+        mut instance: ElementInstance,
+        consumed_flows: u32,
+    ) {
         if self.unborn.key == Some(key) {
             let unborn = std::mem::take(&mut self.unborn);
             instance.variables = unborn.variables;
@@ -230,7 +235,7 @@ impl ElementInstances {
     }
 
     /// Removes an instance and takes it out of its flow scope.
-    pub fn remove(&mut self, key: Key) -> Option<ElementInstance> {
+    pub(in crate::appliers) fn remove(&mut self, key: Key) -> Option<ElementInstance> {
         let instance = self.table.remove(key)?;
         let (previous, next) = (instance.previous_sibling, instance.next_sibling);
         if let Some(scope) = self.table.get_mut(instance.flow_scope_key) {

@@ -145,7 +145,7 @@ impl Jobs {
     }
 
     /// From now on jobs are found by type and time.
-    pub fn build_indices(&mut self) -> Result<(), StoreError> {
+    pub(super) fn build_indices(&mut self) -> Result<(), StoreError> {
         if std::mem::take(&mut self.deferred) {
             let indices = &mut self.indices;
             self.table.for_each(|key, job| {
@@ -171,12 +171,12 @@ impl Jobs {
         self.table.get(key)
     }
 
-    pub fn insert(&mut self, key: Key, job: Job) {
+    pub(in crate::appliers) fn insert(&mut self, key: Key, job: Job) {
         self.index(key, job.state, &job.job_type, job.due);
         self.table.insert(key, job);
     }
 
-    pub fn remove(&mut self, key: Key) -> Option<Job> {
+    pub(in crate::appliers) fn remove(&mut self, key: Key) -> Option<Job> {
         let job = self.table.remove(key)?;
         self.unindex(key, job.state, &job.job_type, job.due);
         Some(job)
@@ -191,7 +191,7 @@ impl Jobs {
     }
 
     /// Changes a job and keeps the indices true.
-    pub fn update(&mut self, key: Key, change: impl FnOnce(&mut Job)) {
+    pub(in crate::appliers) fn update(&mut self, key: Key, change: impl FnOnce(&mut Job)) {
         let Some(job) = self.table.get_mut(key) else {
             return;
         };

@@ -74,7 +74,7 @@ impl Messages {
         }
     }
 
-    pub fn insert(&mut self, key: Key, value: MessageValue) {
+    pub(in crate::appliers) fn insert(&mut self, key: Key, value: MessageValue) {
         self.index(key, &value);
         self.table.insert(
             key,
@@ -85,7 +85,7 @@ impl Messages {
         );
     }
 
-    pub fn remove(&mut self, key: Key) {
+    pub(in crate::appliers) fn remove(&mut self, key: Key) {
         let Some(Message { value, .. }) = self.table.remove(key) else {
             return;
         };
@@ -103,7 +103,7 @@ impl Messages {
     }
 
     /// A process took the message.
-    pub fn add_correlated(&mut self, key: Key, bpmn_process_id: &Arc<str>) {
+    pub(in crate::appliers) fn add_correlated(&mut self, key: Key, bpmn_process_id: &Arc<str>) {
         if let Some(message) = self.table.get_mut(key) {
             message.correlated.push(bpmn_process_id.clone());
             self.table.add_weight(CORRELATED + bpmn_process_id.len());

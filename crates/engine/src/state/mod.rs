@@ -1,6 +1,20 @@
 //! The state of a partition: typed tables in memory, written behind to a store at checkpoints.
 //!
-//! Only appliers change it. Rows that are cold may be evicted and are read back on demand; indices over jobs, timers,
+//! Only appliers change it: what does so is visible to them alone ([`crate::appliers`] holds this module).
+//!
+//! ```
+//! fn read(state: &mut skep_engine::state::State, key: skep_protocol::Key) -> bool {
+//!     state.jobs.get(key).is_some()
+//! }
+//! ```
+//!
+//! ```compile_fail
+//! fn change(state: &mut skep_engine::state::State, key: skep_protocol::Key) -> bool {
+//!     state.jobs.remove(key).is_some()
+//! }
+//! ```
+//!
+//! Rows that are cold may be evicted and are read back on demand; indices over jobs, timers,
 //! messages and subscriptions stay in memory and are rebuilt from the store at recovery.
 
 pub mod banned;
@@ -69,7 +83,7 @@ impl Row for Counters {
 
 pub struct State {
     pub partition: u32,
-    pub counters: Counters,
+    pub(in crate::appliers) counters: Counters,
     pub processes: Processes,
     pub elements: ElementInstances,
     pub jobs: Jobs,
@@ -173,6 +187,24 @@ impl State {
             &mut self.user_tasks.table,
             &mut self.banned.table,
         ]
+    }
+
+    /// `Some` while the clock is pinned, epoch milliseconds.
+    pub fn pinned_clock(&self) -> Option<i64> {
+        self.counters.pinned_clock
+    }
+
+    /// The last distributed command of this partition that was carried out here.
+    pub fn last_received(&self, partition: u32) -> Option<Key> {
+        self.counters.received.get(&partition).copied()
+    }
+
+    /// For tests of what happens when a rule is broken: nothing else may change a row without an event.
+    #[doc(hidden)]
+    pub fn damage(&mut self, element: Key, change: impl FnOnce(&mut ElementInstance)) {
+        if let Some(row) = self.elements.get_mut(element) {
+            change(row);
+        }
     }
 
     /// The key that the next event of a new thing gets. It counts once that event is applied.

@@ -99,7 +99,7 @@ impl Processes {
 
     /// Compiles and adds a definition. The text was validated before its PROCESS record was written: what cannot be compiled
     /// nevertheless, because another release wrote it, is kept and concerns nothing but itself.
-    pub fn insert(&mut self, value: &ProcessValue) {
+    pub(in crate::appliers) fn insert(&mut self, value: &ProcessValue) {
         let (graph, unusable) = compile(value);
         let key = value.process_definition_key;
         let process = DeployedProcess {
@@ -132,7 +132,7 @@ impl Processes {
     }
 
     /// The definition can no longer be started. Instances that run keep it.
-    pub fn delete(&mut self, key: Key) {
+    pub(in crate::appliers) fn delete(&mut self, key: Key) {
         let (Some(process), Some(row)) = (self.by_key.get(&key), self.rows.get_mut(&key)) else {
             return;
         };

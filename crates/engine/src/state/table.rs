@@ -336,20 +336,20 @@ impl<V: Row> Table<V> {
     }
 
     /// A row that was changed in place weighs more now.
-    pub fn add_weight(&mut self, bytes: usize) {
+    pub(in crate::appliers) fn add_weight(&mut self, bytes: usize) {
         self.grown += bytes;
     }
 
     /// The row, to be changed. Its estimated weight is taken again at the next checkpoint; what may grow much is reported
     /// by [`Table::add_weight`].
-    pub fn get_mut(&mut self, key: Key) -> Option<&mut V> {
+    pub(in crate::appliers) fn get_mut(&mut self, key: Key) -> Option<&mut V> {
         let at = self.find(key)?;
         let cell = self.cells.get_mut(at)?;
         change(cell, at, &mut self.changed, &mut self.dirty_weight);
         cell.row.as_mut()
     }
 
-    pub fn insert(&mut self, key: Key, row: V) {
+    pub(in crate::appliers) fn insert(&mut self, key: Key, row: V) {
         let weight = row.weight();
         self.weight += weight;
         if self.stored > 0 {
@@ -379,7 +379,7 @@ impl<V: Row> Table<V> {
         }
     }
 
-    pub fn remove(&mut self, key: Key) -> Option<V> {
+    pub(in crate::appliers) fn remove(&mut self, key: Key) -> Option<V> {
         if self.stored > 0 {
             self.find(key)?;
         }

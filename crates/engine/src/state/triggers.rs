@@ -62,14 +62,14 @@ impl Triggers {
         self.table.get(key)
     }
 
-    pub fn insert(&mut self, key: Key, trigger: Trigger) {
+    pub(in crate::appliers) fn insert(&mut self, key: Key, trigger: Trigger) {
         if trigger.begins_instance() {
             self.beginning.insert(trigger.process_instance_key, key);
         }
         self.table.insert(key, trigger);
     }
 
-    pub fn remove(&mut self, key: Key) {
+    pub(in crate::appliers) fn remove(&mut self, key: Key) {
         if let Some(trigger) = self.table.remove(key)
             && trigger.begins_instance()
         {

@@ -178,7 +178,7 @@ impl Partition {
         set(&status.waiting_jobs, engine.state.jobs.activatable_count());
         set(&status.activated_jobs, engine.state.jobs.activated_count());
         set(&status.state_bytes, engine.state.resident_bytes());
-        let pinned = engine.state.counters.pinned_clock;
+        let pinned = engine.state.pinned_clock();
         status
             .pinned_clock
             .store(pinned.unwrap_or(i64::MIN), Ordering::Relaxed);
