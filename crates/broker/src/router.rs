@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use skep_engine::{RemoteCommand, key_not_found, message_partition};
 use skep_protocol::command::{
-    ActivateJobs, AssignUserTask, Command, CompleteUserTask, FailJob, Request, ThrowError,
-    UpdateUserTask,
+    ActivateAdHoc, ActivateJobs, AssignUserTask, Command, CompleteUserTask, FailJob, Request,
+    ThrowError, UpdateUserTask,
 };
 use skep_protocol::response::JobActivation;
 use skep_protocol::service::{
@@ -264,13 +264,18 @@ impl Broker {
         let (responder, reply) = reply_channel();
         let received = Instant::now();
         let route = received.saturating_duration_since(started);
-        handle.inbox.send(Message::Request {
+        let message = Message::Request {
             request,
             responder,
             received,
             route,
             place,
-        });
+        };
+        if service::rings_later() {
+            handle.inbox.put(message);
+        } else {
+            handle.inbox.send(message);
+        }
         Ok(reply)
     }
 
@@ -300,7 +305,9 @@ impl Broker {
             Command::Deploy(_) | Command::DeleteResource { .. } => 1,
             Command::CreateProcessInstance(_) => return self.submit_anywhere(request, started),
             Command::ListIncidents { partition, .. } => *partition,
-            Command::EvaluateExpression { .. } => return self.submit_anywhere(request, started),
+            Command::EvaluateExpression { .. } | Command::EvaluateDecision(_) => {
+                return self.submit_anywhere(request, started);
+            }
             Command::CancelProcessInstance {
                 process_instance_key: key,
             }
@@ -324,7 +331,11 @@ impl Broker {
             | Command::SetVariables {
                 element_instance_key: key,
                 ..
-            } => self.partition_of(*key, &request.command)?,
+            }
+            | Command::ActivateAdHoc(ActivateAdHoc {
+                ad_hoc_sub_process_instance_key: key,
+                ..
+            }) => self.partition_of(*key, &request.command)?,
             Command::PublishMessage(message) => {
                 message_partition(&message.correlation_key, self.config.partitions)
             }
@@ -494,6 +505,12 @@ impl service::Broker for Broker {
 
     fn open_job_stream(&self, spec: ActivateJobs) -> Box<dyn JobReceiver> {
         Box::new(self.streams.open(spec))
+    }
+
+    fn ring(&self) {
+        for partition in self.partitions() {
+            partition.inbox.ring();
+        }
     }
 
     fn topology(&self) -> Topology {

@@ -25,6 +25,9 @@ const NO_CHANGE: &[&str] = &[
     "checkpoint",
     "evict",
     "damage",
+    "records",
+    "running_of",
+    "item",
 ];
 
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {

@@ -41,6 +41,8 @@ pub struct GatewayConfig {
     pub stream_keep_alive: Duration,
     /// Time for requests under way when the gateways stop.
     pub shutdown_grace: Duration,
+    /// Threads that serve connections (`skep.runtime.worker-threads`), at least one.
+    pub worker_threads: usize,
     /// Hears of each command that the broker answered.
     pub spans: Option<Arc<dyn SpanListener>>,
 }
@@ -63,7 +65,7 @@ pub struct LongPolling {
 
 /// How many requests a front end works on at a time (`camunda.api.rest.executor.*`).
 ///
-/// Decoding and writing happen on the threads of the runtime and never wait, so they need no limit of their own. What does
+/// Decoding and writing happen on the threads of the gateways and never wait, so they need no limit of their own. What does
 /// need one are the requests handed to the broker and not yet answered: each costs its body's memory. They are small futures
 /// and not blocked threads, and group commit lives from having many of them, so a "thread" of the reference's pool counts
 /// for [`ExecutorConfig::requests_per_worker`] requests here.
@@ -121,6 +123,7 @@ impl Default for GatewayConfig {
             job_stream_credit: 32,
             stream_keep_alive: Duration::from_secs(15),
             shutdown_grace: Duration::from_secs(5),
+            worker_threads: std::thread::available_parallelism().map_or(2, usize::from),
             spans: None,
         }
     }

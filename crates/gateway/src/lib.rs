@@ -19,6 +19,7 @@
 //! for something that the client asked to wait for (long polls, job streams, `awaitCompletion`) hold neither while they wait
 //! for that.
 
+mod accept;
 mod admission;
 mod body;
 mod budget;
@@ -26,8 +27,9 @@ mod call;
 mod check;
 mod config;
 mod connection;
-mod detail;
+mod failure_text;
 mod grpc;
+mod json_errors;
 pub mod metrics;
 mod oversize;
 mod rest;
@@ -35,7 +37,7 @@ mod server;
 mod stop;
 mod trace;
 mod undelivered;
-mod words;
+mod workers;
 
 pub use config::{ExecutorConfig, GatewayConfig, LongPolling, MultipartLimits, OverloadPolicy};
 pub use metrics::GatewayMetrics;

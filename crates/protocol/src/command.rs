@@ -12,7 +12,7 @@ use crate::document::Document;
 use crate::key::Key;
 use crate::origin::{Claims, Origin};
 use crate::tenant::TenantId;
-use crate::value::{Corrections, JobResult};
+use crate::value::{ActivateElement, Corrections, JobResult};
 
 /// A client command with what travels beside it.
 #[derive(Clone, Debug)]
@@ -116,6 +116,7 @@ pub enum Command {
         variables: Document,
         local: bool,
     },
+    ActivateAdHoc(ActivateAdHoc),
     AssignUserTask(AssignUserTask),
     UpdateUserTask(UpdateUserTask),
     CompleteUserTask(CompleteUserTask),
@@ -127,6 +128,7 @@ pub enum Command {
         expression: String,
         variables: Document,
     },
+    EvaluateDecision(EvaluateDecision),
     /// Reads open incidents, oldest first.
     ListIncidents {
         partition: u32,
@@ -156,6 +158,20 @@ pub struct Deploy {
 pub struct Resource {
     pub name: String,
     pub content: Bytes,
+}
+
+/// Which decision is meant.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DecisionRef {
+    Key(Key),
+    /// The latest version.
+    Id(Arc<str>),
+}
+
+#[derive(Clone, Debug)]
+pub struct EvaluateDecision {
+    pub decision: DecisionRef,
+    pub variables: Document,
 }
 
 /// Which process definition is meant.
@@ -199,6 +215,15 @@ pub struct ActivateJobs {
     pub max_jobs: u32,
     /// Empty means all.
     pub fetch_variables: Vec<Arc<str>>,
+}
+
+/// Activates elements of an ad-hoc sub-process.
+#[derive(Clone, Debug)]
+pub struct ActivateAdHoc {
+    pub ad_hoc_sub_process_instance_key: Key,
+    pub elements: Vec<ActivateElement>,
+    /// What runs in it before ends.
+    pub cancel_remaining_instances: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -293,6 +318,9 @@ impl Command {
                 variables, result, ..
             } => variables.weight() + result.as_ref().map_or(0, |result| result.weight()),
             Command::SetVariables { variables, .. } => variables.weight(),
+            Command::ActivateAdHoc(command) => {
+                command.elements.iter().map(ActivateElement::weight).sum()
+            }
             Command::FailJob(fail) => fail.variables.weight() + fail.error_message.len(),
             Command::ThrowError(error) => {
                 error.variables.weight() + error.error_code.len() + error.error_message.len()
@@ -314,6 +342,7 @@ impl Command {
                 expression,
                 variables,
             } => expression.len() + variables.weight(),
+            Command::EvaluateDecision(evaluate) => evaluate.variables.weight(),
             Command::ActivateJobs(activate) => {
                 let names = activate.fetch_variables.iter();
                 let names: usize = names.map(|n| n.len() + size_of::<Arc<str>>()).sum();

@@ -31,11 +31,30 @@ pub enum Step {
     TerminateChildren {
         scope: Key,
         next: Key,
+        /// The newest of them; with none, all.
+        last: Key,
+    },
+    /// The next inner instance of this multi-instance body begins.
+    ActivateInner(Key),
+    /// The process that this call activity calls begins.
+    Call {
+        caller: Key,
+        definition: Key,
     },
     /// The last child of a terminating scope has ended.
     Terminated(Key),
     /// A published message goes to the subscriptions that wait for it.
     CorrelateMessage(Key),
+    /// A compensation is thrown: this completed activity is next to be compensated.
+    Compensate {
+        thrower: Key,
+        subscription: Key,
+    },
+    /// All that is to be compensated is: the handlers are activated, this one first.
+    ActivateHandlers {
+        thrower: Key,
+        handler: Key,
+    },
 }
 
 /// A step with the number of steps that led to it since something waited: a loop that never waits shows by it.

@@ -23,20 +23,30 @@ pub enum ValueType {
     ProcessInstanceResult = 21,
     Process = 22,
     ProcessEvent = 24,
+    Decision = 25,
+    DecisionRequirements = 26,
+    DecisionEvaluation = 27,
     ResourceDeletion = 32,
     CommandDistribution = 33,
     ProcessInstanceBatch = 34,
+    Form = 36,
     UserTask = 37,
+    CompensationSubscription = 39,
     MessageCorrelation = 40,
     Clock = 42,
+    AdHocSubProcessInstruction = 53,
+    MultiInstance = 58,
+    Resource = 44,
     RuntimeInstruction = 59,
     Expression = 66,
     /// Skep's own: the work of a command that goes on in later batches. It is never exported.
     Continuation = 200,
+    /// Skep's own: a change within the value of a variable.
+    VariableElement = 210,
 }
 
 impl ValueType {
-    pub const ALL: [ValueType; 26] = [
+    pub const ALL: [ValueType; 35] = [
         ValueType::Job,
         ValueType::Deployment,
         ValueType::ProcessInstance,
@@ -58,11 +68,20 @@ impl ValueType {
         ValueType::CommandDistribution,
         ValueType::ProcessInstanceBatch,
         ValueType::UserTask,
+        ValueType::CompensationSubscription,
         ValueType::MessageCorrelation,
         ValueType::Clock,
         ValueType::RuntimeInstruction,
+        ValueType::Decision,
+        ValueType::DecisionRequirements,
+        ValueType::DecisionEvaluation,
+        ValueType::Form,
+        ValueType::Resource,
         ValueType::Expression,
         ValueType::Continuation,
+        ValueType::MultiInstance,
+        ValueType::AdHocSubProcessInstruction,
+        ValueType::VariableElement,
     ];
 
     #[inline]
@@ -102,11 +121,20 @@ impl ValueType {
             ValueType::CommandDistribution => "COMMAND_DISTRIBUTION",
             ValueType::ProcessInstanceBatch => "PROCESS_INSTANCE_BATCH",
             ValueType::UserTask => "USER_TASK",
+            ValueType::CompensationSubscription => "COMPENSATION_SUBSCRIPTION",
             ValueType::MessageCorrelation => "MESSAGE_CORRELATION",
             ValueType::Clock => "CLOCK",
             ValueType::RuntimeInstruction => "RUNTIME_INSTRUCTION",
+            ValueType::Decision => "DECISION",
+            ValueType::DecisionRequirements => "DECISION_REQUIREMENTS",
+            ValueType::DecisionEvaluation => "DECISION_EVALUATION",
+            ValueType::Form => "FORM",
+            ValueType::Resource => "RESOURCE",
             ValueType::Expression => "EXPRESSION",
             ValueType::Continuation => "CONTINUATION",
+            ValueType::MultiInstance => "MULTI_INSTANCE",
+            ValueType::AdHocSubProcessInstruction => "AD_HOC_SUB_PROCESS_INSTRUCTION",
+            ValueType::VariableElement => "VARIABLE_ELEMENT",
         }
     }
 
@@ -139,11 +167,20 @@ impl ValueType {
             ValueType::CommandDistribution => name::<CommandDistributionIntent>(id),
             ValueType::ProcessInstanceBatch => name::<ProcessInstanceBatchIntent>(id),
             ValueType::UserTask => name::<UserTaskIntent>(id),
+            ValueType::CompensationSubscription => name::<CompensationSubscriptionIntent>(id),
             ValueType::MessageCorrelation => name::<MessageCorrelationIntent>(id),
             ValueType::Clock => name::<ClockIntent>(id),
             ValueType::RuntimeInstruction => name::<RuntimeInstructionIntent>(id),
+            ValueType::Decision => name::<DecisionIntent>(id),
+            ValueType::DecisionRequirements => name::<DecisionRequirementsIntent>(id),
+            ValueType::DecisionEvaluation => name::<DecisionEvaluationIntent>(id),
+            ValueType::Form => name::<FormIntent>(id),
+            ValueType::Resource => name::<ResourceIntent>(id),
             ValueType::Expression => name::<ExpressionIntent>(id),
             ValueType::Continuation => name::<ContinuationIntent>(id),
+            ValueType::MultiInstance => name::<MultiInstanceIntent>(id),
+            ValueType::AdHocSubProcessInstruction => name::<AdHocSubProcessInstructionIntent>(id),
+            ValueType::VariableElement => name::<VariableElementIntent>(id),
         }
     }
 }
@@ -267,6 +304,9 @@ intents! {
         Corrected = 18 "CORRECTED", AssignmentDenied = 19 "ASSIGNMENT_DENIED", Claiming = 20 "CLAIMING",
         UpdateDenied = 21 "UPDATE_DENIED",
     }
+    CompensationSubscriptionIntent {
+        Created = 0 "CREATED", Triggered = 1 "TRIGGERED", Completed = 2 "COMPLETED", Deleted = 3 "DELETED",
+    }
     MessageCorrelationIntent {
         Correlate = 1 "CORRELATE", Correlating = 2 "CORRELATING", Correlated = 3 "CORRELATED",
         NotCorrelated = 4 "NOT_CORRELATED",
@@ -277,10 +317,34 @@ intents! {
     RuntimeInstructionIntent {
         Interrupted = 0 "INTERRUPTED",
     }
+    DecisionIntent {
+        Created = 0 "CREATED", Deleted = 1 "DELETED",
+    }
+    DecisionRequirementsIntent {
+        Created = 0 "CREATED", Deleted = 1 "DELETED",
+    }
+    DecisionEvaluationIntent {
+        Evaluated = 0 "EVALUATED", Failed = 1 "FAILED", Evaluate = 2 "EVALUATE",
+    }
+    FormIntent {
+        Created = 0 "CREATED", Deleted = 1 "DELETED",
+    }
+    ResourceIntent {
+        Created = 0 "CREATED", Deleted = 1 "DELETED",
+    }
     ExpressionIntent {
         Evaluate = 0 "EVALUATE", Evaluated = 1 "EVALUATED",
     }
     ContinuationIntent {
         Continue = 0 "CONTINUE", Continued = 1 "CONTINUED",
+    }
+    AdHocSubProcessInstructionIntent {
+        Activate = 0 "ACTIVATE", Activated = 1 "ACTIVATED", Complete = 2 "COMPLETE", Completed = 3 "COMPLETED",
+    }
+    MultiInstanceIntent {
+        InputCollectionEvaluated = 0 "INPUT_COLLECTION_EVALUATED",
+    }
+    VariableElementIntent {
+        Updated = 0 "UPDATED",
     }
 }

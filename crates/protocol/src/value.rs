@@ -4,7 +4,11 @@
 //! [`RecordValue::VERSION`] and the old one stays readable. What can be read off the process definition (element id, type,
 //! headers) is not repeated: values name elements by index, and the PROCESS record maps indices to ids for ever.
 
+mod ad_hoc;
+mod decision_evaluation;
+mod definitions;
 mod job;
+mod multi_instance;
 mod subscriptions;
 
 use std::sync::Arc;
@@ -13,7 +17,13 @@ use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+pub use ad_hoc::*;
+pub use multi_instance::*;
+
 pub use crate::continuation::{Activation, ContinuationValue, QueuedStep, Step};
+pub use decision_evaluation::*;
+pub use definitions::*;
+
 use crate::document::JsonText;
 use crate::element_type::ElementType;
 use crate::failure::RejectionType;
@@ -23,8 +33,10 @@ use crate::tenant::TenantId;
 pub use job::*;
 pub use subscriptions::*;
 
+mod compensation;
 mod user_task;
 
+pub use compensation::CompensationSubscriptionValue;
 pub use user_task::{UserTaskAttribute, UserTaskAttributes, UserTaskValue};
 
 /// A value that can stand in a record.
@@ -68,10 +80,19 @@ record_values! {
     ResourceDeletionValue: ResourceDeletion, ResourceDeletionIntent;
     CommandDistributionValue: CommandDistribution, CommandDistributionIntent;
     ProcessInstanceBatchValue: ProcessInstanceBatch, ProcessInstanceBatchIntent;
+    CompensationSubscriptionValue: CompensationSubscription, CompensationSubscriptionIntent;
     MessageCorrelationValue: MessageCorrelation, MessageCorrelationIntent;
     ClockValue: Clock, ClockIntent;
     ContinuationValue: Continuation, ContinuationIntent;
     RuntimeInstructionValue: RuntimeInstruction, RuntimeInstructionIntent;
+    MultiInstanceValue: MultiInstance, MultiInstanceIntent;
+    AdHocSubProcessInstructionValue: AdHocSubProcessInstruction, AdHocSubProcessInstructionIntent;
+    VariableElementValue: VariableElement, VariableElementIntent;
+    DecisionValue: Decision, DecisionIntent;
+    DecisionRequirementsValue: DecisionRequirements, DecisionRequirementsIntent;
+    DecisionEvaluationValue: DecisionEvaluation, DecisionEvaluationIntent;
+    FormValue: Form, FormIntent;
+    ResourceValue: Resource, ResourceIntent;
     MessageStartEventSubscriptionValue: MessageStartEventSubscription, MessageStartEventSubscriptionIntent;
 }
 
@@ -169,6 +190,29 @@ pub enum ErrorType {
     DecisionEvaluationError,
     FormNotFound,
     ResourceNotFound,
+}
+
+impl ErrorType {
+    /// The name of the record model.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ErrorType::Unknown => "UNKNOWN",
+            ErrorType::IoMappingError => "IO_MAPPING_ERROR",
+            ErrorType::JobNoRetries => "JOB_NO_RETRIES",
+            ErrorType::ExecutionListenerNoRetries => "EXECUTION_LISTENER_NO_RETRIES",
+            ErrorType::TaskListenerNoRetries => "TASK_LISTENER_NO_RETRIES",
+            ErrorType::AdHocSubProcessNoRetries => "AD_HOC_SUB_PROCESS_NO_RETRIES",
+            ErrorType::ConditionError => "CONDITION_ERROR",
+            ErrorType::ExtractValueError => "EXTRACT_VALUE_ERROR",
+            ErrorType::CalledElementError => "CALLED_ELEMENT_ERROR",
+            ErrorType::UnhandledErrorEvent => "UNHANDLED_ERROR_EVENT",
+            ErrorType::MessageSizeExceeded => "MESSAGE_SIZE_EXCEEDED",
+            ErrorType::CalledDecisionError => "CALLED_DECISION_ERROR",
+            ErrorType::DecisionEvaluationError => "DECISION_EVALUATION_ERROR",
+            ErrorType::FormNotFound => "FORM_NOT_FOUND",
+            ErrorType::ResourceNotFound => "RESOURCE_NOT_FOUND",
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -336,29 +380,6 @@ pub struct ProcessValue {
 pub struct PinnedElement {
     pub id: Arc<str>,
     pub element_type: ElementType,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct DeploymentValue {
-    pub deployment_key: Key,
-    pub processes: Vec<ProcessMetadata>,
-    pub tenant: TenantId,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ProcessMetadata {
-    pub bpmn_process_id: Arc<str>,
-    pub version: i32,
-    pub version_tag: Option<Arc<str>>,
-    pub process_definition_key: Key,
-    /// The deployment that brought the definition: of a duplicate, an earlier one.
-    pub deployment_key: Key,
-    pub resource_name: Arc<str>,
-    /// SHA-256 of the resource.
-    pub checksum: Bytes,
-    pub duplicate: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

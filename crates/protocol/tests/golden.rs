@@ -117,7 +117,16 @@ macro_rules! all_samples {
             process_instance_batch,
             continuation,
             runtime_instruction,
-            user_task
+            multi_instance,
+            ad_hoc_sub_process_instruction,
+            variable_element,
+            decision,
+            decision_requirements,
+            decision_evaluation,
+            form,
+            resource,
+            user_task,
+            compensation_subscription
         )
     };
 }
@@ -294,6 +303,10 @@ const FIELDS: &[(&str, &str)] = &[
         "MESSAGE_CORRELATION",
         "correlationKey messageKey name processDefinitionKey processInstanceKey requestId requestStreamId tenantId variables",
     ),
+    (
+        "COMPENSATION_SUBSCRIPTION",
+        "compensableActivityId compensableActivityInstanceKey compensableActivityScopeKey compensationHandlerId compensationHandlerInstanceKey processDefinitionKey processInstanceKey tenantId throwEventId throwEventInstanceKey variables",
+    ),
     ("CLOCK", "time"),
     (
         "PROCESS_INSTANCE_BATCH",
@@ -304,6 +317,26 @@ const FIELDS: &[(&str, &str)] = &[
     (
         "RUNTIME_INSTRUCTION",
         "elementId processDefinitionKey processInstanceKey tenantId",
+    ),
+    (
+        "DECISION",
+        "decisionId decisionKey decisionName decisionRequirementsId decisionRequirementsKey deploymentKey duplicate tenantId version versionTag",
+    ),
+    (
+        "DECISION_REQUIREMENTS",
+        "checksum decisionRequirementsId decisionRequirementsKey decisionRequirementsName decisionRequirementsVersion deploymentKey duplicate namespace resource resourceName tenantId",
+    ),
+    (
+        "DECISION_EVALUATION",
+        "bpmnProcessId decisionId decisionKey decisionName decisionOutput decisionRequirementsId decisionRequirementsKey decisionVersion elementId elementInstanceKey evaluatedDecisions evaluationFailureMessage failedDecisionId processDefinitionKey processInstanceKey rootProcessInstanceKey tenantId variables",
+    ),
+    (
+        "FORM",
+        "checksum deploymentKey duplicate formId formKey resource resourceName tenantId version versionTag",
+    ),
+    (
+        "RESOURCE",
+        "checksum deploymentKey duplicate resourceId resourceKey resourceName resourceProp tenantId version versionTag",
     ),
     (
         "USER_TASK",

@@ -7,9 +7,12 @@
 #[path = "../state/mod.rs"]
 pub mod state;
 
+mod ad_hoc;
 mod clock;
 mod command_distribution;
+mod compensation_subscription;
 mod continuation;
+mod definitions;
 mod error;
 mod incident;
 mod job;
@@ -17,6 +20,7 @@ mod job_batch;
 mod message;
 mod message_start_event_subscription;
 mod message_subscription;
+mod multi_instance;
 mod process;
 mod process_event;
 mod process_instance;
@@ -28,6 +32,7 @@ mod timer;
 mod user_task;
 mod variable;
 mod variable_document;
+mod variable_element;
 
 use skep_protocol::ValueType;
 use skep_protocol::batch::{BatchReader, BatchWriter};
@@ -98,6 +103,7 @@ macro_rules! without_effect {
 }
 
 without_effect!(
+    DecisionEvaluationValue,
     DeploymentValue,
     MessageCorrelationValue,
     ProcessInstanceResultValue,
@@ -166,9 +172,20 @@ fn apply_record(state: &mut State, record: &Record<'_>) -> Result<(), DecodeErro
         ValueType::MessageCorrelation => go::<MessageCorrelationValue>(state, record),
         ValueType::ProcessInstanceBatch => go::<ProcessInstanceBatchValue>(state, record),
         ValueType::UserTask => go::<UserTaskValue>(state, record),
+        ValueType::CompensationSubscription => go::<CompensationSubscriptionValue>(state, record),
         ValueType::Clock => go::<ClockValue>(state, record),
         ValueType::Continuation => go::<ContinuationValue>(state, record),
+        ValueType::AdHocSubProcessInstruction => {
+            go::<AdHocSubProcessInstructionValue>(state, record)
+        }
+        ValueType::MultiInstance => go::<MultiInstanceValue>(state, record),
+        ValueType::VariableElement => go::<VariableElementValue>(state, record),
         ValueType::RuntimeInstruction => go::<RuntimeInstructionValue>(state, record),
+        ValueType::Decision => go::<DecisionValue>(state, record),
+        ValueType::DecisionRequirements => go::<DecisionRequirementsValue>(state, record),
+        ValueType::DecisionEvaluation => go::<DecisionEvaluationValue>(state, record),
+        ValueType::Form => go::<FormValue>(state, record),
+        ValueType::Resource => go::<ResourceValue>(state, record),
         // Evaluations are answered, not recorded as events.
         ValueType::Expression => Ok(()),
     }

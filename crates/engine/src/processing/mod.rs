@@ -1,10 +1,12 @@
 //! Processors: command in, events out. A processor checks everything first and emits afterwards, so that a refused command
 //! leaves no trace but its rejection.
 
+pub(crate) mod ad_hoc;
 pub(crate) mod banning;
 pub(crate) mod bpmn;
 pub(crate) mod clock;
 pub(crate) mod context;
+pub(crate) mod decision;
 pub(crate) mod deployment;
 pub(crate) mod evaluated;
 pub(crate) mod expression;

@@ -4,9 +4,11 @@
 //! cheap.
 
 use std::collections::HashSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use skep_model::ElementIndex;
 use skep_protocol::Key;
 use skep_protocol::document::JsonText;
 
@@ -69,13 +71,49 @@ pub struct Extra {
     pub depth: u32,
     pub tags: Vec<String>,
     pub business_id: Option<String>,
+    /// How many of the execution listeners of its present phase have run.
+    pub listeners_run: u32,
+    /// On a multi-instance body, once its input collection is known.
+    pub repeats: Option<Loop>,
+    /// On an inner instance of a multi-instance body: which one it is, from 1.
+    pub loop_counter: u32,
+    /// On an ad-hoc sub-process: its job has said that it is to complete once nothing runs in it.
+    pub fulfilled: bool,
     /// On a process: elements after whose end the instance is terminated.
     pub terminate_after: Vec<u32>,
     /// The user task that a user task element waits for.
     pub user_task: Key,
 }
 
+/// How far a multi-instance body has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Loop {
+    /// Items of the input collection.
+    pub instances: u32,
+    /// Inner instances that have begun; those that have ended are among them.
+    pub begun: u32,
+    pub completed: u32,
+    pub terminated: u32,
+    /// See [`skep_protocol::value::MultiInstanceValue::chain`].
+    pub chain: u32,
+}
+
+/// How an element instance has ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Ended {
+    Completed,
+    Terminated,
+}
+
 impl ElementInstance {
+    /// Another phase of its life begins.
+    pub(in crate::appliers) fn enter(&mut self, state: ElementState) {
+        self.state = state;
+        if let Some(extra) = &mut self.extra {
+            extra.listeners_run = 0;
+        }
+    }
+
     pub(in crate::appliers) fn extra(&mut self) -> &mut Extra {
         self.extra.get_or_insert_default()
     }
@@ -83,6 +121,11 @@ impl ElementInstance {
     pub fn is_interrupted(&self) -> bool {
         let extra = self.extra.as_ref();
         extra.is_some_and(|extra| extra.interrupted_by.some().is_some())
+    }
+
+    /// How far it has come, if it is a multi-instance body.
+    fn repeats(&mut self) -> Option<&mut Loop> {
+        self.extra.as_mut()?.repeats.as_mut()
     }
 
     /// The user task that this element waits for.
@@ -110,6 +153,19 @@ impl ElementInstance {
         extra.map_or(0, |extra| extra.joins.flow_count(gateway))
     }
 
+    /// An element of this scope is activated, by the tokens of so many sequence flows.
+    pub(in crate::appliers) fn activated_by(&mut self, element: u32, flows: u32) {
+        if flows == 0 {
+            return;
+        }
+        self.take_flows(flows);
+        if let Some(extra) = &mut self.extra
+            && !extra.joins.arrive(element)
+        {
+            extra.joins.consume(element);
+        }
+    }
+
     /// Takes tokens of this scope's sequence flows.
     pub(in crate::appliers) fn take_flows(&mut self, count: u32) {
         self.active_flows = less(self.active_flows, count, "sequence flows with a token");
@@ -134,8 +190,24 @@ impl Row for ElementInstance {
 /// Names and values, each name once.
 pub type Visible = Vec<(Arc<str>, JsonText)>;
 
+/// How many instances of a definition run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Running {
+    pub instances: u64,
+}
+
+impl Row for Running {
+    const TABLE: u8 = 44;
+
+    fn weight(&self) -> usize {
+        size_of::<Self>()
+    }
+}
+
 pub struct ElementInstances {
     pub table: Table<ElementInstance>,
+    /// By process definition; none is as good as 0.
+    pub running: Table<Running>,
     unborn: Unborn,
 }
 
@@ -165,6 +237,7 @@ impl ElementInstances {
     pub fn open(tables: &Arc<Tables>) -> Result<Self, StoreError> {
         Ok(ElementInstances {
             table: Table::open(tables)?,
+            running: Table::open(tables)?,
             unborn: Unborn::default(),
         })
     }
@@ -204,6 +277,25 @@ impl ElementInstances {
         }
     }
 
+    /// Replaces a part of the value of a scope's variable.
+    pub(in crate::appliers) fn splice_variable(
+        &mut self,
+        scope: Key,
+        name: &str,
+        place: Range<usize>,
+        by: &str,
+    ) {
+        let row = self.get(scope);
+        let Some(variable) = row.and_then(|row| row.variables.get(name)) else {
+            return;
+        };
+        let mut text = String::with_capacity(variable.value.len() + by.len());
+        text.push_str(&variable.value[..place.start]);
+        text.push_str(by);
+        text.push_str(&variable.value[place.end..]);
+        self.set_variable(scope, name, &text.into());
+    }
+
     /// Adds an instance as the newest child of its flow scope.
     pub(in crate::appliers) fn insert(
         &mut self,
@@ -216,10 +308,17 @@ impl ElementInstances {
             instance.variables = unborn.variables;
             instance.extra = unborn.extra;
         }
+        if instance.element == ElementIndex::PROCESS.0 {
+            self.begins(instance.process_definition_key);
+        }
         let scope_key = instance.flow_scope_key;
         if let Some(scope) = self.table.get_mut(scope_key) {
             scope.active_children += 1;
-            scope.take_flows(consumed_flows);
+            scope.activated_by(instance.element, consumed_flows);
+            if let Some(repeats) = scope.repeats() {
+                repeats.begun += 1;
+                instance.extra().loop_counter = repeats.begun;
+            }
             let next = std::mem::replace(&mut scope.first_child, key);
             if next.is_none() {
                 scope.last_child = key;
@@ -234,12 +333,35 @@ impl ElementInstances {
         self.table.insert(key, instance);
     }
 
+    fn begins(&mut self, definition: Key) {
+        match self.running.get_mut(definition) {
+            Some(running) => running.instances += 1,
+            None => self.running.insert(definition, Running { instances: 1 }),
+        }
+    }
+
+    /// How many instances of the definition run on this partition.
+    pub fn running_of(&mut self, definition: Key) -> u64 {
+        self.running.get(definition).map_or(0, |row| row.instances)
+    }
+
     /// Removes an instance and takes it out of its flow scope.
-    pub(in crate::appliers) fn remove(&mut self, key: Key) -> Option<ElementInstance> {
+    pub(in crate::appliers) fn remove(&mut self, key: Key, how: Ended) -> Option<ElementInstance> {
         let instance = self.table.remove(key)?;
+        if instance.element == ElementIndex::PROCESS.0
+            && let Some(running) = self.running.get_mut(instance.process_definition_key)
+        {
+            running.instances = running.instances.saturating_sub(1);
+        }
         let (previous, next) = (instance.previous_sibling, instance.next_sibling);
         if let Some(scope) = self.table.get_mut(instance.flow_scope_key) {
             scope.active_children = less(scope.active_children, 1, "children");
+            if let Some(repeats) = scope.repeats() {
+                match how {
+                    Ended::Completed => repeats.completed += 1,
+                    Ended::Terminated => repeats.terminated += 1,
+                }
+            }
             if scope.first_child == key {
                 scope.first_child = next;
             }

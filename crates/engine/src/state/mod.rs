@@ -19,10 +19,14 @@
 
 pub mod banned;
 mod cells;
+pub mod compensations;
 pub mod continuations;
+pub mod decisions;
+pub mod definitions;
 pub mod distributions;
 pub mod element_instances;
 pub mod incidents;
+pub mod input_collections;
 pub mod jobs;
 pub mod joins;
 pub mod messages;
@@ -40,12 +44,17 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use skep_protocol::Key;
+use skep_protocol::value::{FormValue, ResourceValue};
 
 pub use banned::{Banned, BannedInstance};
+pub use compensations::{Compensation, Compensations};
 pub use continuations::Continuations;
+pub use decisions::{Decisions, DeployedDecisions};
+pub use definitions::{Definitions, Pin, Versioned};
 pub use distributions::Distributions;
-pub use element_instances::{ElementInstance, ElementInstances, ElementState};
+pub use element_instances::{ElementInstance, ElementInstances, ElementState, Ended, Loop};
 pub use incidents::Incidents;
+pub use input_collections::{InputCollection, InputCollections};
 pub use jobs::{Job, JobState, Jobs};
 pub use joins::Joins;
 pub use messages::Messages;
@@ -85,6 +94,9 @@ pub struct State {
     pub partition: u32,
     pub(in crate::appliers) counters: Counters,
     pub processes: Processes,
+    pub decisions: Decisions,
+    pub forms: Definitions<FormValue>,
+    pub resources: Definitions<ResourceValue>,
     pub elements: ElementInstances,
     pub jobs: Jobs,
     pub timers: Timers,
@@ -97,13 +109,15 @@ pub struct State {
     pub banned: Banned,
     pub triggers: Triggers,
     pub continuations: Continuations,
+    pub input_collections: InputCollections,
     pub user_tasks: UserTasks,
+    pub compensations: Compensations,
     pub(crate) names: Names,
     tables: Arc<Tables>,
 }
 
 /// Tables of [`State::rows`].
-const TABLES: usize = 14;
+const TABLES: usize = 22;
 
 impl State {
     /// Opens the state that `store` holds; an empty store gives the empty state.
@@ -125,6 +139,9 @@ impl State {
             partition,
             counters,
             processes: Processes::open(&tables)?,
+            decisions: Decisions::open(&tables)?,
+            forms: Definitions::open(&tables, |_, _| ())?,
+            resources: Definitions::open(&tables, |_, _| ())?,
             elements: ElementInstances::open(&tables)?,
             jobs: Jobs::open(&tables)?,
             timers: Timers::open(&tables)?,
@@ -137,7 +154,9 @@ impl State {
             banned: Banned::open(&tables)?,
             triggers: Triggers::open(&tables)?,
             continuations: Continuations::open(&tables)?,
+            input_collections: InputCollections::open(&tables)?,
             user_tasks: UserTasks::open(&tables)?,
+            compensations: Compensations::open(&tables)?,
             names: Names::default(),
             tables,
         })
@@ -150,9 +169,15 @@ impl State {
         Ok(())
     }
 
-    /// Every table of rows but the definitions, which stay in memory.
+    /// Every table of rows.
     fn rows(&self) -> [&dyn Rows; TABLES] {
         [
+            &self.processes.definitions,
+            &self.decisions.requirements,
+            &self.decisions.decisions,
+            &self.forms,
+            &self.resources,
+            &self.elements.running,
             &self.elements.table,
             &self.jobs.table,
             &self.timers.table,
@@ -165,13 +190,21 @@ impl State {
             &self.distributions.table,
             &self.triggers.table,
             &self.continuations.table,
+            &self.input_collections.table,
             &self.user_tasks.table,
+            &self.compensations.table,
             &self.banned.table,
         ]
     }
 
     fn rows_mut(&mut self) -> [&mut dyn Rows; TABLES] {
         [
+            &mut self.processes.definitions,
+            &mut self.decisions.requirements,
+            &mut self.decisions.decisions,
+            &mut self.forms,
+            &mut self.resources,
+            &mut self.elements.running,
             &mut self.elements.table,
             &mut self.jobs.table,
             &mut self.timers.table,
@@ -184,7 +217,9 @@ impl State {
             &mut self.distributions.table,
             &mut self.triggers.table,
             &mut self.continuations.table,
+            &mut self.input_collections.table,
             &mut self.user_tasks.table,
+            &mut self.compensations.table,
             &mut self.banned.table,
         ]
     }
@@ -223,7 +258,6 @@ impl State {
     /// cannot be written at all the partition must stop, as the changes are not handed out again.
     pub fn checkpoint(&mut self, out: &mut dyn CheckpointWriter) {
         out.put(Counters::TABLE, &[], write_row(&self.counters));
-        self.processes.checkpoint(out);
         self.rows_mut()
             .into_iter()
             .for_each(|rows| rows.checkpoint(out));
@@ -268,7 +302,6 @@ impl State {
     pub fn dump(&self) -> BTreeMap<(u8, Vec<u8>), Vec<u8>> {
         let mut all = self.tables.dump();
         all.insert((Counters::TABLE, Vec::new()), write_row(&self.counters));
-        self.processes.dump(&mut all);
         self.rows().into_iter().for_each(|rows| rows.dump(&mut all));
         all
     }

@@ -1,3 +1,5 @@
+//! Creating process instances: which version, where they start, and what the client is told.
+
 use crate::support::*;
 use skep_model::builder::Bpmn;
 use skep_protocol::command::*;
@@ -14,7 +16,7 @@ fn versions() -> (Rig, Key, Key) {
     let mut rig = Rig::new();
     let mut keys = [one("v1"), one("v2")]
         .map(|bpmn| match rig.deploy(bpmn) {
-            Response::Deployed(d) => d.processes[0].process_definition_key,
+            Response::Deployed(d) => d.processes[0].key,
             other => panic!("{other:?}"),
         })
         .into_iter();

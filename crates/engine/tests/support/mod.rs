@@ -4,9 +4,12 @@
 
 #![allow(dead_code)] // Each test binary uses its own part of the rig.
 
+mod names;
+mod resources;
 mod store;
 mod streams;
 mod stuck;
+mod user_tasks;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -18,11 +21,13 @@ use skep_engine::{Engine, EngineConfig, RemoteCommand, RequestId, message_partit
 use skep_model::builder::Bpmn;
 use skep_protocol::batch::BatchReader;
 use skep_protocol::command::*;
-use skep_protocol::json::{Definitions, ElementNames, Lineage, render};
+use skep_protocol::json::{Lineage, render};
 use skep_protocol::record::RecordType;
-use skep_protocol::value::Corrections;
 use skep_protocol::{ActivatedJob, Document, Key, Rejection, Response, TenantId};
 
+use names::Names;
+#[allow(unused_imports)] // As above.
+pub use resources::{decision, decisions};
 #[allow(unused_imports)] // As above.
 pub use store::{MemoryStore, Pending};
 pub use streams::Streams;
@@ -556,62 +561,6 @@ impl Rig {
         })
     }
 
-    /// The newest user task.
-    pub fn user_task(&self) -> Key {
-        let created = self.events("USER_TASK").filter(|r| r.intent == "CREATING");
-        created.last().expect("there is a user task").key
-    }
-
-    pub fn assignment(task: Key, assignee: &str, claim: bool) -> Command {
-        Command::AssignUserTask(AssignUserTask {
-            user_task_key: task,
-            assignee: assignee.into(),
-            action: "".into(),
-            claim,
-        })
-    }
-
-    pub fn task_update(task: Key, changes: Corrections) -> Command {
-        Command::UpdateUserTask(UpdateUserTask {
-            user_task_key: task,
-            action: "".into(),
-            changes,
-        })
-    }
-
-    pub fn completion(task: Key, variables: &str) -> Command {
-        Command::CompleteUserTask(CompleteUserTask {
-            user_task_key: task,
-            action: "".into(),
-            variables: Document::parse(variables).unwrap(),
-        })
-    }
-
-    pub fn assign(
-        &mut self,
-        task: Key,
-        assignee: &str,
-        action: &str,
-    ) -> Result<Response, Rejection> {
-        let mut command = Rig::assignment(task, assignee, false);
-        if let Command::AssignUserTask(assign) = &mut command {
-            assign.action = action.into();
-        }
-        self.send(command)
-    }
-
-    pub fn claim(&mut self, task: Key, assignee: &str) -> Result<Response, Rejection> {
-        self.send(Rig::assignment(task, assignee, true))
-    }
-
-    pub fn update_task(&mut self, task: Key, changes: Corrections) -> Result<Response, Rejection> {
-        self.send(Rig::task_update(task, changes))
-    }
-
-    pub fn complete_task(&mut self, task: Key, variables: &str) -> Result<Response, Rejection> {
-        self.send(Rig::completion(task, variables))
-    }
-
     // ---- what happened
 
     pub fn events(&self, value_type: &str) -> impl Iterator<Item = &Seen> {
@@ -771,40 +720,6 @@ pub trait IntoCommand {
 impl IntoCommand for CreateProcessInstance {
     fn into_command(self) -> Command {
         Command::CreateProcessInstance(self)
-    }
-}
-
-/// The specifications look at fields, not at paths, which readers of the log add: the lineage stays empty.
-struct Names<'a> {
-    state: &'a State,
-    lineage: Lineage,
-}
-
-impl Definitions for Names<'_> {
-    fn element(&self, process_definition_key: Key, element: u32) -> Option<ElementNames> {
-        let process = self.state.processes.get(process_definition_key)?;
-        let element = process.graph.elements.get(element as usize)?;
-        Some(ElementNames {
-            bpmn_process_id: process.bpmn_process_id.to_string(),
-            version: process.version,
-            element_id: element.id.to_string(),
-            element_type: element.element_type.as_str(),
-            event_type: "UNSPECIFIED",
-            custom_headers: String::new(),
-            tenant: process.tenant.clone(),
-        })
-    }
-
-    fn calling_element(&self, _: Key, _: u32) -> Option<u32> {
-        None
-    }
-
-    fn lineage(&self) -> &Lineage {
-        &self.lineage
-    }
-
-    fn partition_id(&self) -> u32 {
-        self.state.partition
     }
 }
 

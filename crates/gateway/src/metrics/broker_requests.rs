@@ -22,7 +22,7 @@ pub struct RequestKind {
     partition: u32,
 }
 
-const KINDS: [&str; 21] = [
+const KINDS: [&str; 23] = [
     "DEPLOYMENT#CREATE",
     "RESOURCE_DELETION#DELETE",
     "PROCESS_INSTANCE_CREATION#CREATE",
@@ -39,12 +39,16 @@ const KINDS: [&str; 21] = [
     "CLOCK#PIN",
     "CLOCK#RESET",
     "EXPRESSION#EVALUATE",
-    "UNKNOWN",
+    "DECISION_EVALUATION#EVALUATE",
     "USER_TASK#ASSIGN",
     "USER_TASK#CLAIM",
     "USER_TASK#UPDATE",
     "USER_TASK#COMPLETE",
+    "AD_HOC_SUB_PROCESS_INSTRUCTION#ACTIVATE",
+    "UNKNOWN",
 ];
+
+const UNKNOWN: usize = KINDS.len() - 1;
 
 impl RequestKind {
     pub const ACTIVATE_JOBS: RequestKind = RequestKind {
@@ -72,14 +76,16 @@ impl RequestKind {
                 element_instance_key,
                 ..
             } => (12, Some(element_instance_key)),
+            Command::ActivateAdHoc(c) => (21, Some(&c.ad_hoc_sub_process_instance_key)),
             Command::PinClock { .. } => (13, None),
             Command::ResetClock => (14, None),
             Command::EvaluateExpression { .. } => (15, None),
+            Command::EvaluateDecision(_) => (16, None),
             Command::AssignUserTask(c) => (if c.claim { 18 } else { 17 }, Some(&c.user_task_key)),
             Command::UpdateUserTask(c) => (19, Some(&c.user_task_key)),
             Command::CompleteUserTask(c) => (20, Some(&c.user_task_key)),
             // Asked by the management port, which is no gateway.
-            Command::ListIncidents { .. } | Command::BanInstance { .. } => (16, None),
+            Command::ListIncidents { .. } | Command::BanInstance { .. } => (UNKNOWN, None),
         };
         RequestKind {
             kind,

@@ -8,6 +8,7 @@ mod multipart;
 pub mod openapi;
 mod path;
 mod problem;
+mod queries;
 mod router;
 pub mod routes;
 mod stream;
@@ -83,7 +84,7 @@ async fn answer(
         Op::Status => Ok(encode::cluster_status(&front.broker.topology())),
         Op::License => Ok(encode::license()),
         Op::OpenApi => Ok(openapi::document()),
-        op => ask_broker(front, op, parameter, &parts.headers, body, watch).await,
+        op => ask_broker(front, op, parameter, parts, body, watch).await,
     }
 }
 
@@ -91,11 +92,11 @@ async fn ask_broker(
     front: &Arc<FrontEnd>,
     op: Op,
     parameter: Option<&str>,
-    headers: &HeaderMap,
-    mut body: Incoming,
+    parts: &Parts,
+    body: Incoming,
     watch: &mut Stopwatch,
 ) -> Result<Response<RestBody>, Problem> {
-    let config = &front.config;
+    let (config, headers) = (&front.config, &parts.headers);
     let limit = match op {
         Op::Deploy => config.multipart.max_size,
         _ => config.max_message_size,
@@ -109,18 +110,7 @@ async fn ask_broker(
     if !http_body::Body::is_end_stream(&body) {
         check_content_type(content_type, expected)?;
     }
-    let received = body::read(&mut body, limit, front).await;
-    let received = match received {
-        Ok(received) => received,
-        Err(mut problem) => {
-            problem.unread_body = true;
-            // Who waits to be asked for the body does not send it.
-            if problem.status == StatusCode::PAYLOAD_TOO_LARGE && !headers.contains_key(EXPECT) {
-                body::drain(body);
-            }
-            return Err(problem);
-        }
-    };
+    let received = receive(front, headers, body, limit).await?;
     watch.decoded();
     let slot = front.gate.enter(op.is_finishing()).await?;
     watch.queued();
@@ -136,7 +126,7 @@ async fn ask_broker(
                 echo: Echo::Nothing,
             }
         }
-        op => decode::decode(op, parameter, &received.bytes, front)?,
+        op => decode::decode(op, parameter, &received.bytes, parts, front)?,
     };
     // What was decoded has its own copy; the share goes on with the request.
     let share = received.share;
@@ -172,6 +162,11 @@ async fn ask_broker(
             let (result, Timings { .. }) = answered.await;
             Ok(encode::response(result?, echo)?)
         }
+        Decoded::Query(asked) => {
+            let _held = (slot, share);
+            // Boxed: see above.
+            Box::pin(queries::respond(front, *asked)).await
+        }
         Decoded::Activate { command, wait } => {
             drop((slot, share));
             let jobs = front.activate(command, wait).await?;
@@ -189,6 +184,23 @@ async fn ask_broker(
             Ok(response)
         }
     }
+}
+
+async fn receive(
+    front: &FrontEnd,
+    headers: &HeaderMap,
+    mut body: Incoming,
+    limit: usize,
+) -> Result<body::Received, Problem> {
+    let received = body::read(&mut body, limit, front).await;
+    received.map_err(|mut problem| {
+        problem.unread_body = true;
+        // Who waits to be asked for the body does not send it.
+        if problem.status == StatusCode::PAYLOAD_TOO_LARGE && !headers.contains_key(EXPECT) {
+            body::drain(body);
+        }
+        problem
+    })
 }
 
 const CLOSE: HeaderValue = HeaderValue::from_static("close");

@@ -9,14 +9,17 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use skep_gateway::{Gateway, GatewayConfig, GatewayMetrics};
 use skep_protocol::command::{ActivateJobs, Held, Request};
-use skep_protocol::response::{Deployed, DeployedProcess, JobActivation, ProcessInstanceCreated};
+use skep_protocol::response::{JobActivation, ProcessInstanceCreated};
 use skep_protocol::service::{
     Answer, BoxFuture, Broker, BrokerInfo, JobReceiver, PartitionHealth, PartitionInfo,
     PartitionRole, Reply, Responder, Timings, Topology, reply_channel,
 };
 use skep_protocol::value::JobKind;
 use skep_protocol::{ActivatedJob, Command, Failure, Key, Rejection, RejectionType, Response};
+use skep_query::{Answer as StoreAnswer, Consistency, Found, Query, QueryError, Storage};
 use tokio::sync::{Notify, mpsc, oneshot};
+
+use crate::decisions;
 
 pub const KEY: Key = Key(2251799813685249);
 
@@ -230,19 +233,11 @@ pub fn created(business_id: Option<&str>) -> ProcessInstanceCreated {
 
 fn natural_answer(command: &Command) -> Response {
     match command {
-        Command::Deploy(deploy) => Response::Deployed(Deployed {
-            deployment_key: KEY,
-            processes: deploy
-                .resources
-                .iter()
-                .map(|r| DeployedProcess {
-                    bpmn_process_id: "order".into(),
-                    version: 1,
-                    process_definition_key: KEY,
-                    resource_name: r.name.as_str().into(),
-                })
-                .collect(),
-        }),
+        Command::Deploy(deploy) => Response::Deployed(decisions::deployed(deploy)),
+        Command::EvaluateDecision(evaluate) => Response::DecisionEvaluated {
+            key: KEY,
+            evaluation: Box::new(decisions::evaluated(evaluate)),
+        },
         Command::CreateProcessInstance(create) => match &create.await_result {
             None => Response::ProcessInstanceCreated(created(create.business_id.as_deref())),
             Some(_) => Response::ProcessInstanceResult {
@@ -290,6 +285,28 @@ pub fn job(n: i64) -> ActivatedJob {
     }
 }
 
+/// A store in which a search finds nothing and every key something, of which it knows nothing.
+struct FakeStorage;
+
+impl Storage for FakeStorage {
+    fn query(
+        &self,
+        query: Query,
+        _consistency: Consistency,
+    ) -> skep_query::BoxFuture<'_, Result<(StoreAnswer, u64), QueryError>> {
+        let answer = match query {
+            Query::Search(_) => StoreAnswer::Found(Found::default()),
+            Query::Get { entity, .. } => {
+                StoreAnswer::Row(Some(vec![Default::default(); entity.fields.len()]))
+            }
+            Query::SequenceFlows { .. } | Query::ElementStatistics { .. } => {
+                StoreAnswer::Rows(Vec::new())
+            }
+        };
+        Box::pin(async move { Ok((answer, 0)) })
+    }
+}
+
 /// A running gateway on free ports.
 pub struct Running {
     pub broker: Arc<FakeBroker>,
@@ -316,6 +333,7 @@ pub async fn start_with(change: impl FnOnce(&mut GatewayConfig)) -> Running {
     let gateway = Gateway::bind(
         config,
         Arc::clone(&broker) as Arc<dyn Broker>,
+        Arc::new(FakeStorage),
         Arc::clone(&metrics),
     )
     .await

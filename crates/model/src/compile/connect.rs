@@ -1,5 +1,6 @@
 //! The last pass: elements are entered where others look for them.
 
+use super::ad_hoc_elements;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -93,7 +94,15 @@ pub(super) fn connect(process: &mut Process, document_order: &[ElementIndex]) {
     for element in &mut process.elements {
         element.outgoing.reverse();
     }
+    for this in document_order.iter().copied() {
+        let element = process.element(this);
+        if matches!(element.kind, ElementKind::InclusiveGateway { .. }) && element.joins() {
+            let scope = element.parent.get();
+            process.elements[scope].inclusive_joins.push(this);
+        }
+    }
     enter_activities(process, document_order);
+    ad_hoc_elements::describe(process);
 }
 
 fn starts(process: &mut Process, start: ElementIndex, scope: usize) {

@@ -2,8 +2,7 @@
 
 use crate::element::not_supported_yet;
 use crate::graph::{
-    BusinessRuleTask, CatchEvent, Element, ElementIndex, ElementKind as Kind, FormReference,
-    ThrowEvent,
+    CatchEvent, Element, ElementIndex, ElementKind as Kind, FormReference, ThrowEvent,
 };
 
 /// Why the element cannot be deployed, if it cannot.
@@ -16,15 +15,9 @@ pub(crate) fn check(element: &Element) -> Option<String> {
 fn kind(element: &Element) -> Option<&'static str> {
     Some(match &element.kind {
         Kind::EventSubProcess { .. } => "An event sub-process",
-        Kind::AdHocSubProcess(_) => "An ad-hoc sub-process",
-        Kind::MultiInstanceBody(_) => "The multi-instance marker",
         Kind::UserTask(task) if matches!(task.form, Some(FormReference::Id { .. })) => {
             "A form that a user task names by its 'formId'"
         }
-        Kind::BusinessRuleTask(BusinessRuleTask::Decision(_)) => {
-            "A business rule task that calls a decision"
-        }
-        Kind::InclusiveGateway { .. } => "An inclusive gateway",
         Kind::EventBasedGateway { .. } => "An event-based gateway",
         Kind::StartEvent(start) if element.parent == ElementIndex::PROCESS => {
             return start.event.as_ref().and_then(start_event);
@@ -39,12 +32,6 @@ fn kind(element: &Element) -> Option<&'static str> {
 
 /// What any element may have beside its kind.
 fn marker(element: &Element) -> Option<&'static str> {
-    if !element.start_listeners.is_empty() || !element.end_listeners.is_empty() {
-        return Some("An execution listener");
-    }
-    if element.is_for_compensation {
-        return Some("The compensation marker");
-    }
     let job = element.job();
     if job.is_some_and(|job| !job.linked_resources.is_empty()) {
         return Some("A linked resource");
@@ -74,7 +61,6 @@ fn boundary_event(event: &CatchEvent) -> Option<&'static str> {
         CatchEvent::Signal(_) => "The signal boundary event",
         CatchEvent::Conditional(_) => "The conditional boundary event",
         CatchEvent::Escalation { .. } => "The escalation boundary event",
-        CatchEvent::Compensation { .. } => "The compensation boundary event",
         _ => return None,
     })
 }
@@ -83,7 +69,6 @@ fn throw_event(event: &ThrowEvent) -> Option<&'static str> {
     Some(match event {
         ThrowEvent::Signal(_) => "The signal throw event",
         ThrowEvent::Escalation { .. } => "The escalation throw event",
-        ThrowEvent::Compensation { .. } => "The compensation throw event",
         _ => return None,
     })
 }
@@ -92,7 +77,6 @@ fn end_event(event: &ThrowEvent) -> Option<&'static str> {
     Some(match event {
         ThrowEvent::Signal(_) => "The signal end event",
         ThrowEvent::Escalation { .. } => "The escalation end event",
-        ThrowEvent::Compensation { .. } => "The compensation end event",
         _ => return None,
     })
 }

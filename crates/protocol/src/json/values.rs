@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 
-use super::{Definitions, ElementNames, Started, subscriptions};
+use super::{Definitions, ElementNames, Started, decision_evaluation, definitions, subscriptions};
 use crate::DEFAULT_TENANT;
 use crate::document::JsonText;
 use crate::intent::ValueType;
@@ -21,7 +21,7 @@ pub(super) fn render(
     let names = Names(definitions);
     let mut value = match record.value_type {
         ValueType::Job => job(record.value()?, &names),
-        ValueType::Deployment => deployment(record.value()?),
+        ValueType::Deployment => definitions::deployment(record.value()?),
         ValueType::ProcessInstance => process_instance(record.key, record.value()?, &names),
         ValueType::Incident => incident(record.value()?, &names),
         ValueType::Message => message(record.value()?),
@@ -50,8 +50,22 @@ pub(super) fn render(
         }
         ValueType::ProcessInstanceBatch => process_instance_batch(record.value()?),
         ValueType::RuntimeInstruction => runtime_instruction(record.value()?, &names),
+        ValueType::CompensationSubscription => subscriptions::compensation(record.value()?, &names),
+        ValueType::Decision => definitions::decision(&record.value()?),
+        ValueType::DecisionRequirements => definitions::decision_requirements(&record.value()?),
+        ValueType::Form => definitions::form(&record.value()?),
+        ValueType::Resource => definitions::resource(&record.value()?),
+        ValueType::DecisionEvaluation => {
+            decision_evaluation::render(record.key, record.value()?, &names)
+        }
         ValueType::UserTask => user_task(record.key, record.value()?, &names),
         ValueType::Expression => json!({}),
+        ValueType::AdHocSubProcessInstruction => ad_hoc_instruction(record.value()?),
+        ValueType::MultiInstance => {
+            let value: MultiInstanceValue = record.value()?;
+            return Ok(json!({"inputCollection": value.input_collection}));
+        }
+        ValueType::VariableElement => variable_element(record.value()?, &names),
         ValueType::Continuation => {
             let value: ContinuationValue = record.value()?;
             // The record itself says where it comes from.
@@ -163,11 +177,22 @@ fn job(v: JobValue, names: &Names<'_>) -> Value {
     })
 }
 
+fn activate_elements(elements: &[ActivateElement]) -> Value {
+    let element = |element: &ActivateElement| json!({"elementId": element.element_id, "variables": object(&element.variables)});
+    elements.iter().map(element).collect()
+}
+
+fn ad_hoc_instruction(v: AdHocSubProcessInstructionValue) -> Value {
+    json!({
+        "adHocSubProcessInstanceKey": v.ad_hoc_sub_process_instance_key,
+        "activateElements": activate_elements(&v.activate_elements),
+        "cancelRemainingInstances": v.cancel_remaining_instances,
+        "completionConditionFulfilled": v.completion_condition_fulfilled,
+    })
+}
+
 fn job_result(result: &JobResult) -> Value {
     let corrections = &result.corrections;
-    let elements = result.activate_elements.iter().map(
-        |element| json!({"elementId": element.element_id, "variables": object(&element.variables)}),
-    );
     json!({
         "type": result.kind,
         "denied": result.denied,
@@ -181,35 +206,9 @@ fn job_result(result: &JobResult) -> Value {
             "followUpDate": corrections.follow_up_date.as_deref().unwrap_or(""),
             "priority": corrections.priority.unwrap_or(-1),
         },
-        "activateElements": elements.collect::<Vec<_>>(),
+        "activateElements": activate_elements(&result.activate_elements),
         "cancelRemainingInstances": result.cancel_remaining_instances,
         "completionConditionFulfilled": result.completion_condition_fulfilled,
-    })
-}
-
-fn deployment(v: DeploymentValue) -> Value {
-    let processes = v.processes.iter().map(|p| {
-        json!({
-            "bpmnProcessId": p.bpmn_process_id,
-            "version": p.version,
-            "versionTag": p.version_tag.as_deref().unwrap_or(""),
-            "processDefinitionKey": p.process_definition_key,
-            "resourceName": p.resource_name,
-            "checksum": base64(&p.checksum),
-            "duplicate": p.duplicate,
-            "deploymentKey": p.deployment_key,
-            "tenantId": v.tenant.as_str(),
-        })
-    });
-    json!({
-        "deploymentKey": v.deployment_key,
-        "processesMetadata": processes.collect::<Vec<_>>(),
-        "decisionRequirementsMetadata": [],
-        "decisionsMetadata": [],
-        "formMetadata": [],
-        "resourceMetadata": [],
-        "resources": [],
-        "tenantId": v.tenant.as_str(),
     })
 }
 
@@ -332,6 +331,21 @@ fn timer(v: TimerValue, names: &Names<'_>) -> Value {
         "targetElementId": target.element_id,
         "dueDate": v.due_date,
         "repetitions": v.repetitions,
+    })
+}
+
+fn variable_element(v: VariableElementValue, names: &Names<'_>) -> Value {
+    let process = names.of(v.process_definition_key, 0);
+    json!({
+        "name": v.name,
+        "index": v.index,
+        "value": v.value,
+        "scopeKey": v.scope_key,
+        "elementInstanceKey": v.scope_key,
+        "bpmnProcessId": process.bpmn_process_id,
+        "processInstanceKey": v.process_instance_key,
+        "processDefinitionKey": v.process_definition_key,
+        "rootProcessInstanceKey": v.root_process_instance_key,
     })
 }
 
@@ -509,7 +523,7 @@ fn message_correlation(v: MessageCorrelationValue) -> Value {
 }
 
 /// Base64 with padding (RFC 4648).
-fn base64(bytes: &[u8]) -> String {
+pub(super) fn base64(bytes: &[u8]) -> String {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {

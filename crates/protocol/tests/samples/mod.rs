@@ -1,5 +1,8 @@
 //! One value of each value type, with something in every field.
 
+mod definitions;
+
+pub use definitions::*;
 use std::sync::Arc;
 
 use skep_protocol::document::JsonText;
@@ -63,23 +66,6 @@ fn job_result() -> JobResult {
         }],
         completion_condition_fulfilled: true,
         cancel_remaining_instances: true,
-    }
-}
-
-pub fn deployment() -> DeploymentValue {
-    DeploymentValue {
-        deployment_key: key(1),
-        processes: vec![ProcessMetadata {
-            bpmn_process_id: "order".into(),
-            version: 3,
-            version_tag: Some("stable".into()),
-            process_definition_key: key(2),
-            deployment_key: key(3),
-            resource_name: "order.bpmn".into(),
-            checksum: vec![1, 2, 3].into(),
-            duplicate: true,
-        }],
-        tenant: TenantId::new("acme"),
     }
 }
 
@@ -191,6 +177,20 @@ pub fn message_start_event_subscription() -> MessageStartEventSubscriptionValue 
     }
 }
 
+pub fn compensation_subscription() -> CompensationSubscriptionValue {
+    CompensationSubscriptionValue {
+        process_definition_key: key(1),
+        process_instance_key: key(2),
+        activity: 3,
+        activity_instance_key: key(4),
+        scope_key: key(5),
+        handler: Some(6),
+        handler_instance_key: key(7),
+        thrower: Some(8),
+        thrower_instance_key: key(9),
+    }
+}
+
 pub fn variable() -> VariableValue {
     VariableValue {
         name: "text".into(),
@@ -220,6 +220,39 @@ pub fn process_instance_creation() -> ProcessInstanceCreationValue {
         terminate_after: vec![2],
         tags: vec!["urgent".into()],
         business_id: Some("B-1".into()),
+    }
+}
+
+pub fn ad_hoc_sub_process_instruction() -> AdHocSubProcessInstructionValue {
+    AdHocSubProcessInstructionValue {
+        ad_hoc_sub_process_instance_key: key(1),
+        activate_elements: vec![ActivateElement {
+            element_id: "search".into(),
+            variables: variables(),
+        }],
+        cancel_remaining_instances: true,
+        completion_condition_fulfilled: true,
+    }
+}
+
+pub fn multi_instance() -> MultiInstanceValue {
+    MultiInstanceValue {
+        input_collection: vec!["1".into(), r#"{"a":null}"#.into()],
+        chain: 300,
+    }
+}
+
+pub fn variable_element() -> VariableElementValue {
+    VariableElementValue {
+        name: "results".into(),
+        scope_key: key(1),
+        process_instance_key: key(2),
+        process_definition_key: key(3),
+        root_process_instance_key: key(4),
+        index: 5,
+        begin: 600,
+        end: 604,
+        value: "17".into(),
     }
 }
 
@@ -301,6 +334,7 @@ pub fn continuation() -> ContinuationValue {
         Step::TerminateChildren {
             scope: key(9),
             next: Key::NONE,
+            last: key(9),
         },
         Step::Terminated(key(10)),
         Step::CorrelateMessage(key(11)),

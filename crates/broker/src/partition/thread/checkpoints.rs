@@ -98,15 +98,7 @@ impl Partition {
         match &result {
             Ok(meta) => {
                 self.pending_rows.clear();
-                self.status
-                    .checkpoint_index
-                    .store(meta.index, Ordering::Relaxed);
-                self.status
-                    .checkpoint_term
-                    .store(meta.term, Ordering::Relaxed);
-                self.status
-                    .checkpoint_position
-                    .store(meta.next_position - 1, Ordering::Relaxed);
+                self.status.checkpoint_is(*meta);
                 self.status
                     .checkpoint_time
                     .store(self.clock.now(), Ordering::Relaxed);
@@ -122,7 +114,9 @@ impl Partition {
                         "cold rows evicted"
                     );
                 }
-                if let Some(id) = self.core.group_mut().compact(meta.index)
+                let disk_low = self.status.disk_low.load(Ordering::Relaxed);
+                let compactable = self.exported.compactable(meta.index, disk_low);
+                if let Some(id) = self.core.group_mut().compact(compactable)
                     && let Some(writer) = &self.writer
                 {
                     let _ = writer.compact(id.index, id.term);

@@ -82,13 +82,13 @@ impl Partition {
                 self.inflight.clear();
                 self.rebuild("the node is no longer the leader of this partition")?;
             }
+            // Before answers leave: who has one and then asks finds what it told of.
+            self.exported.progress.commit(self.core.applied());
             for released in polled.released.drain(..) {
                 self.release(released);
             }
+            self.wakes.give();
             self.store_checkpoint();
-            for waker in self.wakers.drain(..) {
-                waker.wake();
-            }
             self.count();
             let is_written = written.is_some();
             if let Some(report) = written {

@@ -45,17 +45,13 @@ pub fn start(
         on_work: Some(super::panics::tests::may_fail),
         ..EngineConfig::default()
     };
-    let (engine, meta) = open_engine(&kv, &pending_rows, &engine_config).map_err(core_error)?;
+    let (mut engine, meta) = open_engine(&kv, &pending_rows, &engine_config).map_err(core_error)?;
     let log_opened = Instant::now();
     let (writer, log_reader, group) =
         open_log(config, partition, &directory, meta, own_inbox.clone())?;
     metrics.journal_open.set(millis(log_opened));
-    status.checkpoint_index.store(meta.index, Ordering::Relaxed);
-    status.checkpoint_term.store(meta.term, Ordering::Relaxed);
-    status
-        .checkpoint_position
-        .store(meta.next_position - 1, Ordering::Relaxed);
-
+    status.checkpoint_is(meta);
+    let (secondary, exported) = open_secondary(config, &directory, &mut engine, log_reader.clone());
     let now = Instant::now();
     let worker = Partition {
         config: config.clone(),
@@ -91,9 +87,10 @@ pub fn start(
         next_check: now,
         due_at: None,
         rest_until: i64::MIN,
-        wakers: Vec::new(),
+        wakes: Wakes::default(),
         uncounted: Vec::new(),
         panics: Panics::default(),
+        exported,
         shown_bans: None,
         stopping: false,
     };
@@ -107,6 +104,7 @@ pub fn start(
         inbox: own_inbox,
         status,
         metrics,
+        secondary,
         thread: Mutex::new(Some(thread)),
     }))
 }

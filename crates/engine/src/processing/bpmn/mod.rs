@@ -4,18 +4,26 @@
 //! one file per kind, and, for one with children, a [`Container`]. Steps are queued, not called recursively, so that the depth of a model costs no stack; [`queue`] bounds
 //! what one command does at a time.
 
+pub(crate) mod ad_hoc_sub_process;
+mod binding;
 pub(crate) mod boundary_event;
+mod business_rule_task;
 pub(crate) mod call_activity;
+pub(crate) mod compensation;
 pub(crate) mod container;
 pub(crate) mod end_event;
 pub(crate) mod error;
 pub(crate) mod exclusive_gateway;
 mod flows;
 pub(crate) mod incidents;
+pub(crate) mod inclusive_gateway;
 pub(crate) mod intermediate_catch_event;
 pub(crate) mod job_task;
 pub(crate) mod lifecycle;
+pub(crate) mod listeners;
 pub(crate) mod mappings;
+pub(crate) mod multi_instance;
+mod output_collection;
 pub(crate) mod parallel_gateway;
 pub(crate) mod pass_through;
 pub(crate) mod process;
@@ -36,6 +44,7 @@ use skep_model::{
     BusinessRuleTask, ElementIndex, ElementKind, MessageThrow, ScriptTask as Script, ThrowEvent,
 };
 use skep_protocol::value::ErrorType;
+use smallvec::SmallVec;
 
 use container::Container;
 pub(crate) use queue::{Budget, Steps};
@@ -62,15 +71,18 @@ impl Problem {
 }
 
 /// What happens once an element is activated.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Next {
     /// It waits: for a job, an event or its children.
     Wait,
     /// It is done; it completes when its turn comes.
     Complete,
-    /// A gateway: it is left in the same step, by one sequence flow or by all.
-    Leave(Option<ElementIndex>),
+    /// A gateway: it is left in the same step, by these sequence flows or by all.
+    Leave(Option<Flows>),
 }
+
+/// Sequence flows that an element is left by, in their order.
+pub(crate) type Flows = SmallVec<[ElementIndex; 2]>;
 
 /// Whether an element has ended when it is told to.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -82,6 +94,12 @@ pub(crate) enum Ending {
 
 /// What is particular to a kind of element.
 pub(crate) trait ElementBehavior: Sync {
+    /// The element is activating, its input mappings are not applied yet: what they may read of it. Done again when they are
+    /// tried again.
+    fn prepare(&self, _cx: &mut Context<'_>, _el: &Subject) -> Result<(), Problem> {
+        Ok(())
+    }
+
     /// The element is activating, its input mappings are applied. Everything that can fail comes first; then the behaviour
     /// calls [`lifecycle::activated`] and starts what the element waits for.
     fn activate(&self, cx: &mut Context<'_>, el: &Subject) -> Result<Next, Problem>;
@@ -142,12 +160,17 @@ pub(crate) fn behavior_of(kind: &ElementKind) -> &'static dyn ElementBehavior {
         ElementKind::StartEvent(_) => &start_event::StartEvent,
         ElementKind::ManualTask | ElementKind::Task => &pass_through::PassThrough,
         ElementKind::ParallelGateway => &parallel_gateway::ParallelGateway,
-        ElementKind::EndEvent(event @ ThrowEvent::Message(_)) => throws(event),
+        ElementKind::EndEvent(
+            event @ (ThrowEvent::Message(_) | ThrowEvent::Compensation { .. }),
+        ) => throws(event),
         ElementKind::EndEvent(_) => &end_event::EndEvent,
         ElementKind::IntermediateCatchEvent(_) | ElementKind::ReceiveTask(_) => {
             &intermediate_catch_event::CatchEvent
         }
         ElementKind::BoundaryEvent(_) => &boundary_event::BoundaryEvent,
+        ElementKind::BusinessRuleTask(BusinessRuleTask::Decision(_)) => {
+            &business_rule_task::BusinessRuleTask
+        }
         ElementKind::ServiceTask(_)
         | ElementKind::SendTask(MessageThrow::Job(_))
         | ElementKind::ScriptTask(Script::Job(_))
@@ -158,15 +181,15 @@ pub(crate) fn behavior_of(kind: &ElementKind) -> &'static dyn ElementBehavior {
         ElementKind::UserTask(_) => &user_task::UserTask,
         ElementKind::CallActivity(_) => &call_activity::CallActivity,
         ElementKind::ExclusiveGateway { .. } => &exclusive_gateway::ExclusiveGateway,
+        ElementKind::MultiInstanceBody(_) => &multi_instance::MultiInstanceBody,
+        ElementKind::AdHocSubProcess(_) => &ad_hoc_sub_process::AdHocSubProcess,
+        ElementKind::AdHocSubProcessInnerInstance => &ad_hoc_sub_process::InnerInstance,
+        ElementKind::InclusiveGateway { .. } => &inclusive_gateway::InclusiveGateway,
         ElementKind::Unusable(_) => &unusable::Unusable,
         // Not built yet, and refused at deployment (`not_yet` in skep-model).
-        ElementKind::EventSubProcess { .. }
-        | ElementKind::AdHocSubProcess(_)
-        | ElementKind::AdHocSubProcessInnerInstance
-        | ElementKind::MultiInstanceBody(_)
-        | ElementKind::BusinessRuleTask(BusinessRuleTask::Decision(_))
-        | ElementKind::InclusiveGateway { .. }
-        | ElementKind::EventBasedGateway { .. } => &unusable::Unusable,
+        ElementKind::EventSubProcess { .. } | ElementKind::EventBasedGateway { .. } => {
+            &unusable::Unusable
+        }
         // A sequence flow is never an instance: it is taken.
         ElementKind::SequenceFlow(_) => &pass_through::PassThrough,
     }
@@ -179,9 +202,8 @@ fn throws(event: &ThrowEvent) -> &'static dyn ElementBehavior {
         ThrowEvent::Message(MessageThrow::Job(_)) => &job_task::JobTask,
         ThrowEvent::Message(MessageThrow::Publish) => &throw_event::PublishMessage,
         ThrowEvent::Terminate | ThrowEvent::Error { .. } => &end_event::EndEvent,
+        ThrowEvent::Compensation { .. } => &compensation::CompensationEvent,
         // Not built yet, and refused at deployment (`not_yet` in skep-model).
-        ThrowEvent::Signal(_) | ThrowEvent::Escalation { .. } | ThrowEvent::Compensation { .. } => {
-            &unusable::Unusable
-        }
+        ThrowEvent::Signal(_) | ThrowEvent::Escalation { .. } => &unusable::Unusable,
     }
 }
