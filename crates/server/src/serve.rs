@@ -13,6 +13,7 @@ use skep_gateway::{Gateway, GatewayMetrics, SpanListener};
 
 use crate::args::ConfigArgs;
 use crate::config::{ConfigError, Loaded, Settings};
+use crate::errors::Coded;
 use crate::logs::Logs;
 use crate::management::{self, Management};
 use crate::otlp::Exporter;
@@ -62,8 +63,9 @@ async fn serve(loaded: Loaded, logs: Arc<Logs>, started: Instant) -> anyhow::Res
         logs,
     );
     // First, so that probes are answered while data is recovered.
-    let management_addr =
-        management::listen(settings.management.socket(), management.clone()).await?;
+    let management_addr = management::listen(settings.management.socket(), management.clone())
+        .await
+        .map_err(cannot_listen)?;
     let broker = open_broker(&settings).await?;
     let mut registry = Registry::default();
     broker.metrics().register(&mut registry);
@@ -73,7 +75,9 @@ async fn serve(loaded: Loaded, logs: Arc<Logs>, started: Instant) -> anyhow::Res
     let mut gateway_config = settings.gateway_config();
     let exporter = Exporter::start(&settings.trace).map_err(|e| ConfigError(vec![e]))?;
     gateway_config.spans = exporter.map(|exporter| exporter as Arc<dyn SpanListener>);
-    let gateway = Gateway::bind(gateway_config, broker.clone(), gateway_metrics).await?;
+    let gateway = Gateway::bind(gateway_config, broker.clone(), gateway_metrics)
+        .await
+        .map_err(cannot_listen)?;
     let (rest, grpc) = (gateway.rest_addr(), gateway.grpc_addr());
     management.started(broker.clone(), registry, process);
 
@@ -130,14 +134,22 @@ async fn serve(loaded: Loaded, logs: Arc<Logs>, started: Instant) -> anyhow::Res
     Ok(())
 }
 
+/// A port that cannot be had; the error says which and why.
+fn cannot_listen(error: impl std::fmt::Display) -> Coded {
+    Coded::new("CANNOT_LISTEN", error.to_string())
+}
+
 async fn open_broker(settings: &Settings) -> anyhow::Result<Arc<Broker>> {
     let config = settings.broker_config();
     let clock = Arc::new(Clock::default());
     let opened = tokio::task::spawn_blocking(move || Broker::open(config, clock)).await?;
     opened.map_err(|error| match error {
-        OpenError::InUse { .. } => anyhow::anyhow!(
-            "{error}. Another skep serve has it: stop that one, or choose another directory with --data"
-        ),
+        OpenError::InUse { .. } => {
+            let text = format!(
+                "{error}. Another skep serve has it: stop that one, or choose another directory with --data"
+            );
+            Coded::new("DATA_IN_USE", text).into()
+        }
         error => anyhow::Error::new(error).context("the server cannot start"),
     })
 }
