@@ -75,12 +75,53 @@ async fn serve(loaded: Loaded, logs: Arc<Logs>, started: Instant) -> anyhow::Res
     let mut gateway_config = settings.gateway_config();
     let exporter = Exporter::start(&settings.trace).map_err(|e| ConfigError(vec![e]))?;
     gateway_config.spans = exporter.map(|exporter| exporter as Arc<dyn SpanListener>);
-    let gateway = Gateway::bind(gateway_config, broker.clone(), gateway_metrics)
-        .await
-        .map_err(cannot_listen)?;
+    let gateway = Gateway::bind(
+        gateway_config,
+        broker.clone(),
+        broker.clone(),
+        gateway_metrics,
+    )
+    .await
+    .map_err(cannot_listen)?;
     let (rest, grpc) = (gateway.rest_addr(), gateway.grpc_addr());
     management.started(broker.clone(), registry, process);
 
+    say_started(&settings, started, rest, grpc, management_addr);
+    let stopping = management.clone();
+    let shutdown = async move {
+        let signal = stop.received().await;
+        tracing::info!(signal, "stopping; a second signal ends the process at once");
+        stopping.stopping();
+        tokio::spawn(async move {
+            stop.received().await;
+            tracing::warn!("stopped at once; the next start replays what has no checkpoint");
+            std::process::exit(1);
+        });
+    };
+    gateway.serve(shutdown).await;
+    stop_broker(broker).await
+}
+
+async fn stop_broker(broker: Arc<Broker>) -> anyhow::Result<()> {
+    let stopped = tokio::task::spawn_blocking(move || broker.stop());
+    match tokio::time::timeout(CHECKPOINT_GRACE, stopped).await {
+        Ok(result) => result?,
+        Err(_) => tracing::warn!(
+            "a partition took too long for its last checkpoint; the next start replays its log"
+        ),
+    }
+    tracing::info!("stopped");
+    Ok(())
+}
+
+/// Where the server is reached: to the user on standard output, to operators in the log.
+fn say_started(
+    settings: &Settings,
+    started: Instant,
+    rest: SocketAddr,
+    grpc: SocketAddr,
+    management_addr: SocketAddr,
+) {
     println!(
         "Skep {} is up after {} ms.",
         env!("CARGO_PKG_VERSION"),
@@ -110,28 +151,6 @@ async fn serve(loaded: Loaded, logs: Arc<Logs>, started: Instant) -> anyhow::Res
     if let Some(warning) = open_to_others(&listening) {
         tracing::warn!("{warning}");
     }
-
-    let stopping = management.clone();
-    let shutdown = async move {
-        let signal = stop.received().await;
-        tracing::info!(signal, "stopping; a second signal ends the process at once");
-        stopping.stopping();
-        tokio::spawn(async move {
-            stop.received().await;
-            tracing::warn!("stopped at once; the next start replays what has no checkpoint");
-            std::process::exit(1);
-        });
-    };
-    gateway.serve(shutdown).await;
-    let stopped = tokio::task::spawn_blocking(move || broker.stop());
-    match tokio::time::timeout(CHECKPOINT_GRACE, stopped).await {
-        Ok(result) => result?,
-        Err(_) => tracing::warn!(
-            "a partition took too long for its last checkpoint; the next start replays its log"
-        ),
-    }
-    tracing::info!("stopped");
-    Ok(())
 }
 
 /// A port that cannot be had; the error says which and why.

@@ -4,6 +4,7 @@
 //! messages and subscriptions stay in memory and are rebuilt from the store at recovery.
 
 pub mod banned;
+pub mod compensations;
 pub mod continuations;
 pub mod decisions;
 pub mod definitions;
@@ -30,6 +31,7 @@ use skep_protocol::Key;
 use skep_protocol::value::{FormValue, ResourceValue};
 
 pub use banned::{Banned, BannedInstance};
+pub use compensations::{Compensation, Compensations};
 pub use continuations::Continuations;
 pub use decisions::{Decisions, DeployedDecisions};
 pub use definitions::{Definitions, Pin, Versioned};
@@ -90,6 +92,7 @@ pub struct State {
     pub triggers: Triggers,
     pub continuations: Continuations,
     pub user_tasks: UserTasks,
+    pub compensations: Compensations,
     pub(crate) names: Names,
     tables: Arc<Tables>,
 }
@@ -122,6 +125,7 @@ impl State {
             triggers: Triggers::open(&tables)?,
             continuations: Continuations::open(&tables)?,
             user_tasks: UserTasks::open(&tables)?,
+            compensations: Compensations::open(&tables)?,
             names: Names::default(),
             tables,
         };
@@ -163,6 +167,7 @@ impl State {
         self.triggers.table.checkpoint(out);
         self.continuations.table.checkpoint(out);
         self.user_tasks.table.checkpoint(out);
+        self.compensations.table.checkpoint(out);
         self.banned.table.checkpoint(out);
     }
 
@@ -204,6 +209,7 @@ impl State {
         evicted += self.triggers.table.evict(limit, &mut resident);
         evicted += self.continuations.table.evict(limit, &mut resident);
         evicted += self.user_tasks.table.evict(limit, &mut resident);
+        evicted += self.compensations.table.evict(limit, &mut resident);
         evicted += self.banned.table.evict(limit, &mut resident);
         evicted
     }
@@ -225,6 +231,7 @@ impl State {
             + self.triggers.table.resident_bytes()
             + self.continuations.table.resident_bytes()
             + self.user_tasks.table.resident_bytes()
+            + self.compensations.table.resident_bytes()
             + self.banned.table.resident_bytes()
             + self.message_subscriptions.table.resident_bytes()
             + self.process_subscriptions.table.resident_bytes()
@@ -259,6 +266,7 @@ impl State {
         self.triggers.table.dump(&mut all);
         self.continuations.table.dump(&mut all);
         self.user_tasks.table.dump(&mut all);
+        self.compensations.table.dump(&mut all);
         self.banned.table.dump(&mut all);
         all
     }
