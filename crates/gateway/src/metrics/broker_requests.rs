@@ -22,7 +22,7 @@ pub struct RequestKind {
     partition: u32,
 }
 
-const KINDS: [&str; 22] = [
+const KINDS: [&str; 23] = [
     "DEPLOYMENT#CREATE",
     "RESOURCE_DELETION#DELETE",
     "PROCESS_INSTANCE_CREATION#CREATE",
@@ -44,6 +44,7 @@ const KINDS: [&str; 22] = [
     "USER_TASK#CLAIM",
     "USER_TASK#UPDATE",
     "USER_TASK#COMPLETE",
+    "AD_HOC_SUB_PROCESS_INSTRUCTION#ACTIVATE",
     "UNKNOWN",
 ];
 
@@ -75,6 +76,7 @@ impl RequestKind {
                 element_instance_key,
                 ..
             } => (12, Some(element_instance_key)),
+            Command::ActivateAdHoc(c) => (21, Some(&c.ad_hoc_sub_process_instance_key)),
             Command::PinClock { .. } => (13, None),
             Command::ResetClock => (14, None),
             Command::EvaluateExpression { .. } => (15, None),
