@@ -84,4 +84,9 @@ pub enum Distributed {
     PinClock { time: i64 },
     /// CLOCK RESET.
     ResetClock,
+    /// SIGNAL BROADCAST.
+    Signal {
+        name: Arc<str>,
+        variables: Variables,
+    },
 }

@@ -83,6 +83,7 @@ pub enum Command {
     },
     PublishMessage(PublishMessage),
     CorrelateMessage(CorrelateMessage),
+    BroadcastSignal(BroadcastSignal),
     ResolveIncident {
         incident_key: Key,
     },
@@ -203,6 +204,12 @@ pub struct PublishMessage {
 }
 
 #[derive(Clone, Debug)]
+pub struct BroadcastSignal {
+    pub signal_name: Arc<str>,
+    pub variables: Document,
+}
+
+#[derive(Clone, Debug)]
 pub struct CorrelateMessage {
     pub name: Arc<str>,
     pub correlation_key: Arc<str>,
@@ -248,6 +255,9 @@ impl Command {
             Command::CorrelateMessage(message) => {
                 let ids = message.name.len() + message.correlation_key.len();
                 message.variables.weight() + ids
+            }
+            Command::BroadcastSignal(signal) => {
+                signal.variables.weight() + signal.signal_name.len()
             }
             Command::EvaluateExpression {
                 expression,

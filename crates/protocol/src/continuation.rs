@@ -35,6 +35,13 @@ pub enum Step {
     Terminated(Key),
     /// A published message goes to the subscriptions that wait for it.
     CorrelateMessage(Key),
+    /// An activated event throws its signal.
+    ThrowSignal(Key),
+    /// A signal goes to the subscriptions behind this one.
+    DeliverSignal {
+        signal: Key,
+        after: Key,
+    },
 }
 
 /// A step with the number of steps that led to it since something waited: a loop that never waits shows by it.

@@ -68,6 +68,9 @@ record_values! {
     ContinuationValue: Continuation, ContinuationIntent;
     RuntimeInstructionValue: RuntimeInstruction, RuntimeInstructionIntent;
     MessageStartEventSubscriptionValue: MessageStartEventSubscription, MessageStartEventSubscriptionIntent;
+    SignalSubscriptionValue: SignalSubscription, SignalSubscriptionIntent;
+    SignalValue: Signal, SignalIntent;
+    EscalationValue: Escalation, EscalationIntent;
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

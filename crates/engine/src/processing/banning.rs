@@ -267,10 +267,11 @@ fn instance_of_step(cx: &mut Context<'_>, step: &Step) -> Option<Key> {
             Some(trigger.process_instance_key)
         }
         Step::Complete(key)
+        | Step::ThrowSignal(key)
         | Step::Terminate(key)
         | Step::TerminateChildren { scope: key, .. }
         | Step::Terminated(key) => instance_of_element(cx, *key),
-        Step::CorrelateMessage(_) => None,
+        Step::CorrelateMessage(_) | Step::DeliverSignal { .. } => None,
     }
 }
 

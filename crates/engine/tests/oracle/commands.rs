@@ -126,6 +126,10 @@ pub fn command(
             correlation_key: a.text("key").into(),
             variables: a.variables(),
         }),
+        "broadcastSignal" => Command::BroadcastSignal(BroadcastSignal {
+            signal_name: a.text("name").into(),
+            variables: a.variables(),
+        }),
         "setVariables" => Command::SetVariables {
             element_instance_key: a.key("scope"),
             variables: a.variables(),

@@ -43,6 +43,7 @@ pub fn check(engine: &mut Engine) {
             || job
             || !extra.timers.is_empty()
             || !extra.subscriptions.is_empty()
+            || !extra.signals.is_empty()
             || !extra.incidents.is_empty()
             || rows.contains_key(&extra.called_instance);
         let process = engine.state.processes.get(row.process_definition_key);

@@ -2,8 +2,8 @@
 
 use crate::element::not_supported_yet;
 use crate::graph::{
-    BusinessRuleTask, CatchEvent, Element, ElementIndex, ElementKind as Kind, FormReference,
-    MessageThrow, ScriptTask, ThrowEvent,
+    BusinessRuleTask, CatchEvent, Element, ElementKind as Kind, FormReference, MessageThrow,
+    ScriptTask, ThrowEvent,
 };
 
 /// Why the element cannot be deployed, if it cannot.
@@ -15,7 +15,6 @@ pub(crate) fn check(element: &Element) -> Option<String> {
 /// Kinds of elements.
 fn kind(element: &Element) -> Option<&'static str> {
     Some(match &element.kind {
-        Kind::EventSubProcess { .. } => "An event sub-process",
         Kind::AdHocSubProcess(_) => "An ad-hoc sub-process",
         Kind::MultiInstanceBody(_) => "The multi-instance marker",
         Kind::UserTask(task) if matches!(task.form, Some(FormReference::Id { .. })) => {
@@ -32,9 +31,7 @@ fn kind(element: &Element) -> Option<&'static str> {
         Kind::SendTask(MessageThrow::Publish) => "A send task that publishes a message",
         Kind::InclusiveGateway { .. } => "An inclusive gateway",
         Kind::EventBasedGateway { .. } => "An event-based gateway",
-        Kind::StartEvent(start) if element.parent == ElementIndex::PROCESS => {
-            return start.event.as_ref().and_then(start_event);
-        }
+        Kind::StartEvent(start) => return start.event.as_ref().and_then(start_event),
         Kind::IntermediateCatchEvent(event) => return catch_event(event),
         Kind::BoundaryEvent(boundary) => return boundary_event(&boundary.event),
         Kind::IntermediateThrowEvent(event) => return throw_event(event),
@@ -58,10 +55,8 @@ fn marker(element: &Element) -> Option<&'static str> {
     None
 }
 
-/// On the process itself.
 fn start_event(event: &CatchEvent) -> Option<&'static str> {
     Some(match event {
-        CatchEvent::Signal(_) => "A signal start event",
         CatchEvent::Conditional(_) => "A conditional start event",
         _ => return None,
     })
@@ -69,7 +64,6 @@ fn start_event(event: &CatchEvent) -> Option<&'static str> {
 
 fn catch_event(event: &CatchEvent) -> Option<&'static str> {
     Some(match event {
-        CatchEvent::Signal(_) => "The signal catch event",
         CatchEvent::Conditional(_) => "The conditional catch event",
         CatchEvent::Link { .. } => "The link catch event",
         _ => return None,
@@ -78,9 +72,7 @@ fn catch_event(event: &CatchEvent) -> Option<&'static str> {
 
 fn boundary_event(event: &CatchEvent) -> Option<&'static str> {
     Some(match event {
-        CatchEvent::Signal(_) => "The signal boundary event",
         CatchEvent::Conditional(_) => "The conditional boundary event",
-        CatchEvent::Escalation { .. } => "The escalation boundary event",
         CatchEvent::Compensation { .. } => "The compensation boundary event",
         _ => return None,
     })
@@ -94,8 +86,6 @@ fn throw_event(event: &ThrowEvent) -> Option<&'static str> {
         ThrowEvent::Message(MessageThrow::Publish) => {
             "The message throw event that publishes a message"
         }
-        ThrowEvent::Signal(_) => "The signal throw event",
-        ThrowEvent::Escalation { .. } => "The escalation throw event",
         ThrowEvent::Compensation { .. } => "The compensation throw event",
         _ => return None,
     })
@@ -107,8 +97,6 @@ fn end_event(event: &ThrowEvent) -> Option<&'static str> {
         ThrowEvent::Message(MessageThrow::Publish) => {
             "The message end event that publishes a message"
         }
-        ThrowEvent::Signal(_) => "The signal end event",
-        ThrowEvent::Escalation { .. } => "The escalation end event",
         ThrowEvent::Compensation { .. } => "The compensation end event",
         _ => return None,
     })

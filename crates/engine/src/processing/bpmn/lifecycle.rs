@@ -11,6 +11,7 @@ use skep_protocol::value::{Activation, ProcessInstanceValue, RuntimeInstructionV
 use super::subject::{self, Subject};
 use super::{
     Ending, Next, Problem, behavior_of, container, flows, incidents, mappings, subscriptions,
+    triggers,
 };
 use crate::processing::{Context, job, variable};
 use crate::remote::Variables;
@@ -19,6 +20,15 @@ use crate::state::ElementState;
 /// Creates the element instance. `None` when its flow scope is gone or ending, or when an earlier activation of the same
 /// join has consumed the tokens; the scope has then been told.
 pub(crate) fn activating(cx: &mut Context<'_>, activation: &Activation) -> Option<Subject> {
+    activating_by(cx, activation, Key::NONE)
+}
+
+/// The same for what a trigger has brought about: if it has interrupted the scope, it goes on in it, and nothing else does.
+pub(crate) fn activating_by(
+    cx: &mut Context<'_>,
+    activation: &Activation,
+    trigger: Key,
+) -> Option<Subject> {
     let scope = cx.state.elements.get(activation.scope)?;
     let mut value = ProcessInstanceValue {
         element: activation.element,
@@ -26,7 +36,8 @@ pub(crate) fn activating(cx: &mut Context<'_>, activation: &Activation) -> Optio
         consumed_flows: activation.consumed_flows,
         ..subject::value_of(scope)
     };
-    let (state, is_ending) = (scope.state, scope.is_ending());
+    let is_ending = scope.is_ending() && scope.interrupted_within() != Some(trigger);
+    let state = scope.state;
     let joined = scope.flows_at(activation.element);
     let process = subject::definition_of(cx, &value)?;
     let consumed = activation.consumed_flows > 1 && {
@@ -114,9 +125,19 @@ pub(crate) fn complete_with(
     if row.is_none_or(|row| row.state != ElementState::Activated || row.is_interrupted()) {
         return;
     }
+    // A scope in which something goes on again since its end was queued completes later.
+    let goes_on = row.is_some_and(|row| row.active_children > 0 || row.goes_on());
+    if goes_on && behavior_of(&el.element().kind).as_container().is_some() {
+        return;
+    }
+    let has_trigger = row.is_some_and(|row| row.has_triggers());
     cx.event(el.key, Intent::ElementCompleting, &el.value);
     if !variables.is_empty() {
         variable::accept(cx, el, variables);
+    }
+    if has_trigger {
+        let variables = triggers::take(cx, el.key);
+        variable::accept(cx, el, &variables);
     }
     finish(cx, el, into);
 }
@@ -234,6 +255,7 @@ pub(crate) fn terminated(cx: &mut Context<'_>, key: Key) {
     }
     let row = cx.state.elements.get(key);
     let interrupted_by = row
+        .filter(|row| row.interrupted_within().is_none())
         .and_then(|row| row.extra.as_ref())
         .and_then(|extra| extra.interrupted_by.some());
     let behavior = behavior_of(&el.element().kind);

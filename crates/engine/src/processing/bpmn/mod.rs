@@ -6,13 +6,15 @@
 
 pub(crate) mod boundary_event;
 pub(crate) mod call_activity;
+pub(crate) mod catching;
 pub(crate) mod container;
 pub(crate) mod end_event;
-pub(crate) mod error;
+pub(crate) mod event_sub_process;
 pub(crate) mod exclusive_gateway;
 mod flows;
 pub(crate) mod incidents;
 pub(crate) mod intermediate_catch_event;
+pub(crate) mod intermediate_throw_event;
 pub(crate) mod lifecycle;
 pub(crate) mod mappings;
 pub(crate) mod parallel_gateway;
@@ -26,10 +28,12 @@ pub(crate) mod step;
 pub(crate) mod sub_process;
 pub(crate) mod subject;
 pub(crate) mod subscriptions;
+pub(crate) mod throwing;
 pub(crate) mod triggers;
 pub(crate) mod unusable;
 
 use skep_model::{ElementIndex, ElementKind};
+use skep_protocol::Key;
 use skep_protocol::value::ErrorType;
 
 use container::Container;
@@ -45,6 +49,8 @@ use crate::remote::Variables;
 pub(crate) struct Problem {
     pub error_type: ErrorType,
     pub message: String,
+    /// Whose variables an expression saw; none: those of the element.
+    pub variable_scope: Key,
 }
 
 impl Problem {
@@ -52,6 +58,15 @@ impl Problem {
         Problem {
             error_type,
             message: message.into(),
+            variable_scope: Key::NONE,
+        }
+    }
+
+    /// An expression of the element saw the variables of this scope.
+    pub fn seen_from(self, variable_scope: Key) -> Problem {
+        Problem {
+            variable_scope,
+            ..self
         }
     }
 }
@@ -131,6 +146,7 @@ pub(crate) fn behavior_of(kind: &ElementKind) -> &'static dyn ElementBehavior {
     match kind {
         ElementKind::Process => &process::Process,
         ElementKind::SubProcess => &sub_process::SubProcess,
+        ElementKind::EventSubProcess { .. } => &event_sub_process::EventSubProcess,
         ElementKind::StartEvent(_) => &start_event::StartEvent,
         ElementKind::ManualTask | ElementKind::Task => &pass_through::PassThrough,
         ElementKind::ParallelGateway => &parallel_gateway::ParallelGateway,
@@ -138,17 +154,16 @@ pub(crate) fn behavior_of(kind: &ElementKind) -> &'static dyn ElementBehavior {
         ElementKind::IntermediateCatchEvent(_) | ElementKind::ReceiveTask(_) => {
             &intermediate_catch_event::CatchEvent
         }
+        ElementKind::IntermediateThrowEvent(_) => &intermediate_throw_event::ThrowEvent,
         ElementKind::BoundaryEvent(_) => &boundary_event::BoundaryEvent,
         ElementKind::ServiceTask(_) => &service_task::ServiceTask,
         ElementKind::CallActivity(_) => &call_activity::CallActivity,
         ElementKind::ExclusiveGateway { .. } => &exclusive_gateway::ExclusiveGateway,
         ElementKind::Unusable(_) => &unusable::Unusable,
         // Not built yet, and refused at deployment (`not_yet` in skep-model).
-        ElementKind::EventSubProcess { .. }
-        | ElementKind::AdHocSubProcess(_)
+        ElementKind::AdHocSubProcess(_)
         | ElementKind::AdHocSubProcessInnerInstance
         | ElementKind::MultiInstanceBody(_)
-        | ElementKind::IntermediateThrowEvent(_)
         | ElementKind::SendTask(_)
         | ElementKind::ScriptTask(_)
         | ElementKind::BusinessRuleTask(_)

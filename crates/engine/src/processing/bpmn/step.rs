@@ -5,9 +5,11 @@ use skep_protocol::Key;
 use skep_protocol::value::{Activation, ErrorType, Step};
 
 use super::queue::MAX_WAITING;
-use super::{Problem, Subject, incidents, lifecycle, triggers};
+use super::{Problem, Subject, incidents, lifecycle, throwing, triggers};
 use crate::processing::Context;
 use crate::processing::message::message_side;
+use crate::processing::signal;
+use crate::state::ElementState;
 
 /// Steps in a row, from one to the next, without anything that waits: a loop that never waits would never end.
 pub(crate) const MAX_CHAIN: u32 = 10_000;
@@ -34,7 +36,11 @@ fn one(cx: &mut Context<'_>, step: Step, chain: u32) {
         Step::TerminateChildren { scope, next } => terminate_children(cx, scope, next),
         Step::Terminated(key) => lifecycle::terminated(cx, key),
         Step::CorrelateMessage(key) => message_side::correlate_next(cx, key),
-        Step::Activate(_) | Step::ActivateTriggered(_) | Step::Complete(_)
+        Step::DeliverSignal { signal, after } => signal::deliver_next(cx, signal, after),
+        Step::Activate(_)
+        | Step::ActivateTriggered(_)
+        | Step::Complete(_)
+        | Step::ThrowSignal(_)
             if is_too_much(cx, chain) =>
         {
             put_off(cx, step)
@@ -46,6 +52,7 @@ fn one(cx: &mut Context<'_>, step: Step, chain: u32) {
         }
         Step::ActivateTriggered(key) => activate_triggered(cx, key),
         Step::Complete(key) => lifecycle::complete(cx, key),
+        Step::ThrowSignal(key) => throwing::signal_now(cx, key),
     }
 }
 
@@ -71,11 +78,12 @@ fn put_off(cx: &mut Context<'_>, step: Step) {
                 el
             })
         }
-        Step::Complete(key) => Subject::load(cx, key),
+        Step::Complete(key) | Step::ThrowSignal(key) => Subject::load(cx, key),
         Step::Terminate(_)
         | Step::TerminateChildren { .. }
         | Step::Terminated(_)
-        | Step::CorrelateMessage(_) => None,
+        | Step::CorrelateMessage(_)
+        | Step::DeliverSignal { .. } => None,
     };
     if let Some(el) = el {
         incidents::raise(cx, &el, too_many_steps());
@@ -89,6 +97,11 @@ fn terminate_children(cx: &mut Context<'_>, scope: Key, next: Key) {
         let row = cx.state.elements.get(child);
         row.is_some_and(|row| row.flow_scope_key == scope)
     };
+    // A job may have completed the last child meanwhile, and what has interrupted the scope goes on in it.
+    let row = cx.state.elements.get(scope);
+    if !row.is_some_and(|row| row.state == ElementState::Terminating || row.is_ending()) {
+        return;
+    }
     // The child may have ended meanwhile: those before it are ending, so that beginning anew only goes past them.
     let child = if here(cx, next) {
         next

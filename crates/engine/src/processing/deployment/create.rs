@@ -13,7 +13,8 @@ use skep_protocol::value::{DeploymentValue, ProcessMetadata, ProcessValue, Timer
 use skep_protocol::{Key, Rejection, RejectionType, Response};
 
 use super::distribution;
-use crate::processing::bpmn::subscriptions::{start, timer};
+use crate::processing::bpmn::subscriptions::start::{self, Place};
+use crate::processing::bpmn::subscriptions::timer;
 use crate::processing::{Context, Outcome, reject};
 use crate::remote::Distributed;
 
@@ -40,7 +41,7 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &Deploy) -> Outcome {
         processes,
     };
     cx.event(deployment_key, DeploymentIntent::Created, &deployment);
-    replace_start_subscriptions(cx, &replaced, &created);
+    replace_start_subscriptions(cx, &replaced, &created, Place::Origin);
     let answer = Response::Deployed(Deployed {
         deployment_key,
         processes: deployment
@@ -151,13 +152,14 @@ fn replace_start_subscriptions(
     cx: &mut Context<'_>,
     replaced: &[Option<Key>],
     created: &[ProcessValue],
+    place: Place,
 ) {
     for (replaced, value) in replaced.iter().zip(created) {
         if let Some(replaced) = replaced {
             start::close_subscriptions(cx, *replaced);
         }
         if let Some(process) = cx.process(value.process_definition_key) {
-            start::open_subscriptions(cx, &process);
+            start::open_subscriptions(cx, &process, place);
         }
     }
 }
@@ -173,7 +175,7 @@ pub(crate) fn distributed(cx: &mut Context<'_>, deployment_key: Key, processes: 
         processes: Vec::new(),
     };
     cx.event(deployment_key, DeploymentIntent::Distributed, &value);
-    replace_start_subscriptions(cx, &replaced, processes);
+    replace_start_subscriptions(cx, &replaced, processes, Place::Other);
 }
 
 type Parsed<'a> = (&'a Resource, skep_model::Resource);

@@ -5,7 +5,8 @@ use skep_protocol::value::{ProcessValue, ResourceDeletionValue, TimerValue};
 use skep_protocol::{Key, Rejection, RejectionType, Response};
 
 use super::distribution;
-use crate::processing::bpmn::subscriptions::{start, timer};
+use crate::processing::bpmn::subscriptions::start::{self, Place};
+use crate::processing::bpmn::subscriptions::timer;
 use crate::processing::{Context, Outcome, reject};
 use crate::remote::Distributed;
 use crate::state::DeployedProcess;
@@ -19,7 +20,7 @@ pub(crate) fn process(cx: &mut Context<'_>, resource_key: Key) -> Outcome {
         ));
     };
     let timers = timers_again(cx, &process)?;
-    delete(cx, resource_key);
+    delete(cx, resource_key, Place::Origin);
     for timer in &timers {
         timer::open(cx, timer);
     }
@@ -56,7 +57,8 @@ fn timers_again(
     })
 }
 
-pub(crate) fn delete(cx: &mut Context<'_>, resource_key: Key) {
+/// What every partition does.
+pub(crate) fn delete(cx: &mut Context<'_>, resource_key: Key, place: Place) {
     let Some(process) = cx.state.processes.startable(resource_key).cloned() else {
         return;
     };
@@ -86,7 +88,7 @@ pub(crate) fn delete(cx: &mut Context<'_>, resource_key: Key) {
     start::close_timers(cx, resource_key);
     start::close_subscriptions(cx, resource_key);
     if let Some(latest) = successor {
-        start::open_subscriptions(cx, &latest);
+        start::open_subscriptions(cx, &latest, place);
     }
     cx.event(deletion_key, ResourceDeletionIntent::Deleted, &deletion);
 }
