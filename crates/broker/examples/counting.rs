@@ -1,7 +1,7 @@
 //! What counting costs: `cargo run --release -p skep-broker --example counting`.
 //!
-//! One-task instances are evaluated in batches of 64 commands, as under load; then the batches are counted, once right after
-//! they were evaluated and once when they are cold.
+//! One-task instances are evaluated in batches of 64 commands, as under load; then what was noted of the batches is counted,
+//! once right after they were evaluated and once when the notes are cold. Evaluation includes the noting.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -93,14 +93,14 @@ fn main() {
     let mut batches = Vec::new();
     let mut finish = |engine: &mut Engine, spent: &mut Duration| -> Effects {
         let started = Instant::now();
-        let (batch, effects) = engine.take_batch();
-        let batch = batch.expect("records");
+        let (batch, mut effects) = engine.take_batch();
+        let bytes = batch.expect("records").len();
         *spent += started.elapsed();
         let started = Instant::now();
-        work.committed(&batch, &engine.state, &metrics)
-            .expect("our own batch");
+        let noted = std::mem::take(&mut effects.noted);
+        work.committed(&noted, bytes, &engine.state, &metrics);
         hot += started.elapsed();
-        batches.push(batch);
+        batches.push((noted, bytes));
         effects
     };
     for now in 0..(INSTANCES / BATCH) as i64 {
@@ -122,10 +122,8 @@ fn main() {
     }
     let started = Instant::now();
     let mut again = WorkCounter::new(&families.work, 1);
-    for batch in &batches {
-        again
-            .committed(batch, &engine.state, &metrics)
-            .expect("our own batch");
+    for (noted, bytes) in &batches {
+        again.committed(noted, *bytes, &engine.state, &metrics);
     }
     let cold = started.elapsed();
     let per_instance = |time: Duration| time.as_nanos() as usize / INSTANCES;

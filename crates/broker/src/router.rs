@@ -6,7 +6,10 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use skep_engine::{RemoteCommand, key_not_found, message_partition};
-use skep_protocol::command::{ActivateJobs, Command, FailJob, Request, ThrowError};
+use skep_protocol::command::{
+    ActivateJobs, AssignUserTask, Command, CompleteUserTask, FailJob, Request, ThrowError,
+    UpdateUserTask,
+};
 use skep_protocol::response::JobActivation;
 use skep_protocol::service::{
     self, Answer, BoxFuture, BrokerInfo, JobReceiver, PartitionInfo, PartitionRole, Reply,
@@ -254,7 +257,7 @@ impl Broker {
                 status.limit.limit()
             )));
         }
-        let Some(place) = status.room.take(request.command.weight()) else {
+        let Some(place) = status.room.take(request.weight()) else {
             status.limit.release();
             return Err(Failure::ResourceExhausted(inbox_is_full(status)));
         };
@@ -309,6 +312,15 @@ impl Broker {
             | Command::ThrowError(ThrowError { job_key: key, .. })
             | Command::UpdateJob { job_key: key, .. }
             | Command::ResolveIncident { incident_key: key }
+            | Command::AssignUserTask(AssignUserTask {
+                user_task_key: key, ..
+            })
+            | Command::UpdateUserTask(UpdateUserTask {
+                user_task_key: key, ..
+            })
+            | Command::CompleteUserTask(CompleteUserTask {
+                user_task_key: key, ..
+            })
             | Command::SetVariables {
                 element_instance_key: key,
                 ..
@@ -320,7 +332,7 @@ impl Broker {
                 message_partition(&message.correlation_key, self.config.partitions)
             }
             // The engine takes it to the other partitions.
-            Command::PinClock { .. } | Command::ResetClock => 1,
+            Command::PinClock { .. } | Command::ResetClock | Command::BroadcastSignal(_) => 1,
             Command::ActivateJobs(_) => 1,
         };
         self.submit(partition, request, started)

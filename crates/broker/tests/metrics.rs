@@ -2,11 +2,18 @@
 
 mod support;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use prometheus_client::registry::Registry;
 use skep_broker::Broker;
+use skep_broker::metrics::{BrokerMetrics, WorkCounter};
+use skep_engine::Noted;
+use skep_engine::state::{RowStore, State, StoreError};
+use skep_protocol::ValueType;
+use skep_protocol::batch::Kind;
 use skep_protocol::command::{AwaitResult, Command, FailJob};
+use skep_protocol::record::RecordType;
 use skep_protocol::service::Broker as _;
 use support::{Rig, create, jobs, one_task};
 
@@ -277,6 +284,54 @@ async fn what_a_restart_replays_is_not_counted_again() {
         ],
     )
     .await;
+}
+
+#[test]
+fn every_kind_of_record_is_counted_under_its_own_name() {
+    let families = BrokerMetrics::default();
+    let metrics = families.partition(1);
+    let state = State::open(1, Arc::new(Nothing)).unwrap();
+    let mut work = WorkCounter::new(&families.work, 1);
+    let mut noted = Noted::default();
+    for record_type in [RecordType::Event, RecordType::CommandRejection] {
+        for value_type in ValueType::ALL {
+            noted.kinds.push(Kind {
+                record_type,
+                value_type,
+                intent: 0,
+            });
+        }
+    }
+    work.committed(&noted, 100, &state, &metrics);
+    let mut registry = Registry::default();
+    families.register(&mut registry);
+    let mut text = String::new();
+    prometheus_client::encoding::text::encode(&mut text, &registry).unwrap();
+    for kind in noted.kinds {
+        let labels = [
+            ("recordType", kind.record_type.name()),
+            ("valueType", kind.value_type.name()),
+        ];
+        let counted = value(&text, "zeebe_log_appender_record_appended_total", &labels);
+        assert_eq!(counted, Some(1.0), "{labels:?}");
+    }
+}
+
+/// A store that has nothing.
+struct Nothing;
+
+impl RowStore for Nothing {
+    fn get(&self, _: u8, _: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok(None)
+    }
+
+    fn scan(
+        &self,
+        _: u8,
+        _: &mut dyn FnMut(&[u8], &[u8]) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        Ok(())
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

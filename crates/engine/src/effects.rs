@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use skep_protocol::{ActivatedJob, Rejection, Response};
 
+use crate::noted::Noted;
 use crate::remote::RemoteCommand;
 use crate::state::VariableNames;
 
@@ -22,9 +23,12 @@ pub struct Effects {
     pub sends: Vec<(u32, RemoteCommand)>,
     /// Job types for which a job waits that no stream took: long-polling clients want to know.
     pub jobs_available: Vec<Arc<str>>,
+    /// What the records of the batch say about the work, for the metrics.
+    pub noted: Noted,
 }
 
 impl Effects {
+    /// Nobody waits for anything of it.
     pub fn is_empty(&self) -> bool {
         self.responses.is_empty()
             && self.pushes.is_empty()

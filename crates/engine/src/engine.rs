@@ -3,6 +3,7 @@
 use skep_protocol::batch::{BatchReader, BatchWriter};
 use skep_protocol::command::{Command, Request, UpdateJobKind};
 use skep_protocol::intent::*;
+use skep_protocol::origin::Origin;
 use skep_protocol::record::DecodeError;
 use skep_protocol::{Key, ValueType};
 
@@ -14,7 +15,7 @@ use crate::processing::deployment::{create as deploy, delete_resource, distribut
 use crate::processing::message::{correlate, expire, message_side, process_side, publish};
 use crate::processing::{
     Context, Outcome, Volatile, banning, clock, expression, incident, job, process_instance,
-    signal, timer, variable,
+    signal, timer, user_task, variable,
 };
 use crate::remote::{Distributed, RemoteCommand};
 use crate::state::{State, StoreError};
@@ -122,6 +123,7 @@ impl Engine {
     ) {
         let (key, value_type, intent) = header_of(&request.command);
         let mut cx = self.context(now, request_id, streams);
+        cx.origin = request.origin();
         if matches!(request.command, Command::BanInstance { .. }) {
             // Its event stands for itself: the record model has no command for it.
             let outcome = dispatch(&mut cx, &request.command);
@@ -129,8 +131,7 @@ impl Engine {
             return;
         }
         let mark = cx.out.mark();
-        cx.out
-            .command(key, value_type, intent, request.operation_reference);
+        cx.out.command(key, value_type, intent, &cx.origin);
         let written = cx.out.len();
         let outcome = cx
             .begin_command(&request.command, value_type.intent_name(intent))
@@ -155,7 +156,7 @@ impl Engine {
     ) {
         let (key, value_type, intent) = header_of_remote(command);
         let mut cx = self.context(now, None, streams);
-        cx.out.command(key, value_type, intent, None);
+        cx.out.command(key, value_type, intent, &cx.origin);
         if cx.begin_remote(command) {
             dispatch_remote(&mut cx, command);
         } else if let RemoteCommand::CorrelateSubscription(command) = command {
@@ -188,7 +189,7 @@ impl Engine {
     pub fn yield_job(&mut self, now: i64, key: Key, deadline: i64, streams: &mut dyn JobStreams) {
         let mut cx = self.context(now, None, streams);
         cx.out
-            .command(key, ValueType::Job, JobIntent::Yield.id(), None);
+            .command(key, ValueType::Job, JobIntent::Yield.id(), &cx.origin);
         if cx.begin_work_of_job(key) {
             job::r#yield::process(&mut cx, key, deadline);
         }
@@ -227,7 +228,9 @@ impl Engine {
         let mut cx = self.context(now, None, streams);
         if let Some(key) = next {
             let intent = ContinuationIntent::Continue.id();
-            cx.out.command(key, ValueType::Continuation, intent, None);
+            cx.origin = cx.state.continuations.origin(key);
+            cx.out
+                .command(key, ValueType::Continuation, intent, &cx.origin);
             cx.begin_continuation(key);
             cx.steps.resume(key, cx.state);
         }
@@ -258,7 +261,7 @@ impl Engine {
             }
             handled += 1;
             cx.out
-                .command(key, ValueType::Timer, TimerIntent::Trigger.id(), None);
+                .command(key, ValueType::Timer, TimerIntent::Trigger.id(), &cx.origin);
             timer::trigger(&mut cx, key);
             step::run(&mut cx);
         }
@@ -268,8 +271,12 @@ impl Engine {
                 break;
             }
             handled += 1;
-            cx.out
-                .command(key, ValueType::Job, JobIntent::RecurAfterBackoff.id(), None);
+            cx.out.command(
+                key,
+                ValueType::Job,
+                JobIntent::RecurAfterBackoff.id(),
+                &cx.origin,
+            );
             if cx.begin_work_of_job(key) {
                 job::fail::recur(&mut cx, key);
             }
@@ -280,8 +287,12 @@ impl Engine {
                 break;
             }
             handled += 1;
-            cx.out
-                .command(key, ValueType::Message, MessageIntent::Expire.id(), None);
+            cx.out.command(
+                key,
+                ValueType::Message,
+                MessageIntent::Expire.id(),
+                &cx.origin,
+            );
             cx.begin_work_of(Key::NONE);
             expire::process(&mut cx, key);
         }
@@ -293,7 +304,7 @@ impl Engine {
                 }
                 handled += 1;
                 cx.out
-                    .command(key, ValueType::Job, JobIntent::TimeOut.id(), None);
+                    .command(key, ValueType::Job, JobIntent::TimeOut.id(), &cx.origin);
                 if cx.begin_work_of_job(key) {
                     job::time_out::process(&mut cx, key);
                 }
@@ -346,7 +357,13 @@ impl Engine {
     /// The finished batch with its effects. `None` when no record was written; effects then stand for themselves and may
     /// leave at once.
     pub fn take_batch(&mut self) -> (Option<Vec<u8>>, Effects) {
-        (self.out.take(), std::mem::take(&mut self.effects))
+        let mut effects = std::mem::take(&mut self.effects);
+        let batch = self.out.take_with_kinds().map(|(batch, kinds)| {
+            effects.noted.kinds = kinds;
+            effects.noted.timestamp = self.out.timestamp();
+            batch
+        });
+        (batch, effects)
     }
 
     /// Bytes of the current batch.
@@ -382,7 +399,9 @@ impl Engine {
         let results = volatile.awaiting_results.values().map(|(id, _)| *id);
         let distributions = volatile.awaiting_distribution.values().map(|(id, _)| *id);
         let correlations = volatile.awaiting_correlation.values().copied();
-        results.chain(distributions).chain(correlations).collect()
+        let user_tasks = volatile.awaiting_user_tasks.values().copied();
+        let waiting = results.chain(distributions).chain(correlations);
+        waiting.chain(user_tasks).collect()
     }
 
     /// The client no longer waits.
@@ -395,6 +414,7 @@ impl Engine {
             .awaiting_distribution
             .retain(|_, (id, _)| *id != request);
         volatile.awaiting_correlation.retain(|_, id| *id != request);
+        volatile.awaiting_user_tasks.retain(|_, id| *id != request);
     }
 
     fn context<'a>(
@@ -420,6 +440,7 @@ impl Engine {
             volatile: &mut self.volatile,
             config: &self.config,
             request,
+            origin: Origin::default(),
             steps: &mut self.steps,
             budget: &mut self.budget,
             working_for: &mut self.working_for,
@@ -491,6 +512,9 @@ fn dispatch(cx: &mut Context<'_>, command: &Command) -> Outcome {
             variables,
             local,
         } => variable::update(cx, *element_instance_key, variables, *local),
+        Command::AssignUserTask(command) => user_task::assign::process(cx, command),
+        Command::UpdateUserTask(command) => user_task::update::process(cx, command),
+        Command::CompleteUserTask(command) => user_task::complete::process(cx, command),
         Command::PinClock { timestamp } => clock::pin(cx, *timestamp),
         Command::ResetClock => clock::reset(cx),
         Command::ListIncidents { after, limit, .. } => incident::list(cx, *after, *limit),
@@ -629,6 +653,21 @@ pub fn header_of(command: &Command) -> (Key, ValueType, u8) {
             ValueType::VariableDocument,
             VariableDocumentIntent::Update.id(),
         ),
+        Command::AssignUserTask(command) => {
+            let intent = match command.claim {
+                true => UserTaskIntent::Claim,
+                false => UserTaskIntent::Assign,
+            };
+            (command.user_task_key, ValueType::UserTask, intent.id())
+        }
+        Command::UpdateUserTask(command) => {
+            let intent = UserTaskIntent::Update.id();
+            (command.user_task_key, ValueType::UserTask, intent)
+        }
+        Command::CompleteUserTask(command) => {
+            let intent = UserTaskIntent::Complete.id();
+            (command.user_task_key, ValueType::UserTask, intent)
+        }
         Command::PinClock { .. } => (Key::NONE, ValueType::Clock, ClockIntent::Pin.id()),
         Command::ResetClock => (Key::NONE, ValueType::Clock, ClockIntent::Reset.id()),
         // Reads: their header is taken back, as they write nothing after it.

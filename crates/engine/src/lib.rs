@@ -11,6 +11,7 @@
 mod appliers;
 mod effects;
 mod engine;
+mod noted;
 mod processing;
 mod record_names;
 pub mod remote;
@@ -18,6 +19,7 @@ pub mod state;
 
 pub use effects::{Effects, JobStreams, NoStreams, Pushed, RequestId, Reservation, StreamId};
 pub use engine::{Due, Engine, EngineConfig, header_of, message_partition};
+pub use noted::{Note, Noted, NotedElement};
 pub use processing::banning::Ban;
 pub use processing::not_found::key_not_found;
 pub use record_names::RecordNames;

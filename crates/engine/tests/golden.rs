@@ -14,11 +14,11 @@ use skep_engine::remote::{CorrelateSubscription, Distributed, RemoteCommand};
 use skep_engine::state::State;
 use skep_engine::state::table::EmptyStore;
 use skep_model::builder::Bpmn;
-use skep_protocol::Key;
-use skep_protocol::command::{Command, Resource};
+use skep_protocol::command::{BroadcastSignal, Command, Resource};
 use skep_protocol::element_type::ElementType;
 use skep_protocol::record::{decode, encode};
 use skep_protocol::value::{MessageSubscriptionValue, PinnedElement, ProcessValue};
+use skep_protocol::{Document, Key};
 use support::*;
 
 fn path(name: &str) -> PathBuf {
@@ -89,7 +89,12 @@ fn scenario() -> Rig {
         .start_cycle("by-timer", "R/PT1H")
         .to("later");
     rig.deploy(started);
+    rig.deploy(asked());
     rig.publish("order", "b", 0, r#"{"o":1}"#);
+    for number in 0..11 {
+        let bpmn = Bpmn::process(format!("signalled{number}"));
+        rig.deploy(bpmn.start_signal("s", "go").end("e"));
+    }
     let mut creation = Rig::creation("all", r#"{"a":1.50,"key":"k"}"#);
     creation.tags = vec!["tag".into()];
     creation.business_id = Some("B".into());
@@ -108,6 +113,14 @@ fn scenario() -> Rig {
     rig.cancel(other).unwrap();
     rig.create("all", r#"{"key":"ef"}"#);
     rig.jobs("work");
+    // One task waits for its user, the other for a listener that looks at an update of its variables.
+    rig.create("asked", "{}");
+    rig.create("asked", "{}");
+    rig.send_async(Command::SetVariables {
+        element_instance_key: rig.element_key("ask"),
+        variables: Document::parse(r#"{"v":[1]}"#).unwrap(),
+        local: true,
+    });
     let banned = rig.create("all", r#"{"key":"banned"}"#);
     rig.ban(banned).unwrap();
     rig.create("all", r#"{"key":"thrown"}"#);
@@ -118,10 +131,27 @@ fn scenario() -> Rig {
     rig.interrupted = true;
     rig.turn_steps(0);
     rig.throw(&thrown, "E", r#"{"e":1}"#);
+    // And this signal has not reached all.
+    rig.send_async(Command::BroadcastSignal(BroadcastSignal {
+        signal_name: "go".into(),
+        variables: Document::parse(r#"{"s":1}"#).unwrap(),
+    }));
     rig.send_async(Command::PinClock {
         timestamp: START + 5 * MINUTE,
     });
     rig
+}
+
+fn asked() -> Bpmn {
+    Bpmn::process("asked")
+        .start("s")
+        .user_task("ask")
+        .extension(r#"<zeebe:assignmentDefinition assignee="anna" candidateGroups="a,b"/>"#)
+        .extension(r#"<zeebe:taskSchedule dueDate="2031-05-06T07:08:09Z"/>"#)
+        .extension(
+            r#"<zeebe:taskListeners><zeebe:taskListener eventType="updating" type="l"/></zeebe:taskListeners>"#,
+        )
+        .end("e")
 }
 
 fn batches() -> Vec<Vec<Vec<u8>>> {
@@ -171,7 +201,9 @@ fn an_old_log_applies_to_the_same_state() {
     let tables: std::collections::BTreeSet<u8> = rows.keys().map(|(table, _)| *table).collect();
     assert_eq!(
         Vec::from_iter(tables),
-        [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 25, 26],
+        [
+            0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 25, 26, 27, 28, 35
+        ],
         "every table has a row"
     );
 }
@@ -276,6 +308,10 @@ fn remote_commands() -> Vec<RemoteCommand> {
         }),
         distribute(Distributed::PinClock { time: START }),
         distribute(Distributed::ResetClock),
+        distribute(Distributed::Signal {
+            name: "go".into(),
+            variables: vec![("s".into(), "1".into())],
+        }),
         RemoteCommand::AcknowledgeDistribution {
             distribution_key: key(1),
             partition: 3,

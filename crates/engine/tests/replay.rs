@@ -13,6 +13,7 @@ use skep_engine::{Ban, Engine};
 use skep_model::ElementKind;
 use skep_model::builder::{Bpmn, random};
 use skep_protocol::command::*;
+use skep_protocol::value::{Corrections, JobResult};
 use skep_protocol::{Document, Key};
 use support::*;
 
@@ -184,7 +185,7 @@ fn run(seed: u64) {
 
 fn command(rig: &mut Rig, random: &mut Random, partitions: u32, elements: &[String]) {
     let b = random.next(4);
-    match random.next(12) {
+    match random.next(15) {
         0 | 1 => {
             let partition = 1 + random.next(u64::from(partitions)) as u32;
             let variables = format!(r#"{{"a":{},"b":{b}}}"#, random.next(4));
@@ -235,19 +236,9 @@ fn command(rig: &mut Rig, random: &mut Random, partitions: u32, elements: &[Stri
             rig.publish("other-message", "key", 30_000 * random.next(2) as i64, "{}");
         }
         7 | 8 => rig.advance(1 + 30_000 * random.next(5) as i64),
-        9 => {
-            for incident in rig.incidents() {
-                let job = rig.events("INCIDENT").find(|r| r.key == incident.key);
-                let job = job
-                    .and_then(|r| r.field("jobKey").as_i64())
-                    .map(Key)
-                    .and_then(Key::some);
-                if let Some(job) = job {
-                    let _ = rig.set_retries(job, 2);
-                }
-                let _ = rig.resolve(incident.key);
-            }
-        }
+        9 => resolve_incidents(rig),
+        12 => users(rig, random),
+        13 => listeners(rig, random),
         10 => {
             let mut open: Vec<Key> = rig.open_instances();
             open.extend(rig.called_instances());
@@ -295,6 +286,65 @@ fn command(rig: &mut Rig, random: &mut Random, partitions: u32, elements: &[Stri
     }
 }
 
+/// Users do something with each task; many answers come later.
+fn users(rig: &mut Rig, random: &mut Random) {
+    let created = rig.events("USER_TASK").filter(|r| r.intent == "CREATING");
+    let tasks: Vec<(Key, Key)> = created
+        .map(|r| (r.key, Key(r.field("elementInstanceKey").as_i64().unwrap())))
+        .collect();
+    for (task, element) in tasks {
+        let b = random.next(4);
+        let variables = format!(r#"{{"b":{b}}}"#);
+        rig.send_async(match random.next(8) {
+            0 => Rig::assignment(task, "bert", false),
+            1 => Rig::assignment(task, "carl", true),
+            2 => {
+                let changes = Corrections {
+                    priority: Some(b as i32),
+                    ..Corrections::default()
+                };
+                Rig::task_update(task, changes)
+            }
+            3 => Command::SetVariables {
+                element_instance_key: element,
+                variables: Document::parse(&variables).unwrap(),
+                local: b == 0,
+            },
+            4 | 5 => Rig::completion(task, &variables),
+            _ => continue,
+        });
+    }
+}
+
+/// The jobs of listeners get every kind of answer.
+fn listeners(rig: &mut Rig, random: &mut Random) {
+    for job in rig.jobs("listener") {
+        let mut result = JobResult::default();
+        match random.next(6) {
+            // Some can't be denied: their jobs come again.
+            0 => result.denied = true,
+            1 => result.corrections.assignee = Some("dora".into()),
+            2 => result.corrections.priority = Some(random.next(100) as i32),
+            _ => {}
+        }
+        if random.next(8) == 0 {
+            let _ = rig.send(Command::FailJob(FailJob {
+                job_key: job.key,
+                retries: random.next(2) as i32,
+                retry_back_off: 0,
+                error_message: String::new(),
+                variables: Document::new(),
+            }));
+            continue;
+        }
+        let _ = rig.send(Command::CompleteJob {
+            job_key: job.key,
+            variables: Document::new(),
+            result: Some(Box::new(result)),
+        });
+    }
+}
+
 /// The engine fails on this instance.
 fn fail(rig: &mut Rig, instance: Key) {
     let partition = instance.partition().unwrap();
@@ -306,6 +356,36 @@ fn fail(rig: &mut Rig, instance: Key) {
     let now = rig.now;
     rig.engine(partition).ban(now, &ban);
     rig.settle(partition);
+}
+
+/// Cancellations wait for their listeners, which may have failed, or be with a worker that was refused.
+fn end_cancellations(rig: &mut Rig) {
+    for _ in 0..10 {
+        rig.advance(11 * MINUTE);
+        resolve_incidents(rig);
+        for job in rig.jobs("listener") {
+            let _ = rig.send(Command::CompleteJob {
+                job_key: job.key,
+                variables: Document::new(),
+                result: None,
+            });
+        }
+    }
+}
+
+/// Gives failed jobs new retries, and resolves all incidents.
+fn resolve_incidents(rig: &mut Rig) {
+    for incident in rig.incidents() {
+        let job = rig.events("INCIDENT").find(|r| r.key == incident.key);
+        let job = job
+            .and_then(|r| r.field("jobKey").as_i64())
+            .map(Key)
+            .and_then(Key::some);
+        if let Some(job) = job {
+            let _ = rig.set_retries(job, 2);
+        }
+        let _ = rig.resolve(incident.key);
+    }
 }
 
 /// Everything that runs can be brought to an end, and leaves nothing behind.
@@ -329,6 +409,7 @@ fn finish(rig: &mut Rig, seed: u64) {
     for _ in 0..4 {
         rig.advance(60_000);
     }
+    end_cancellations(rig);
     assert_eq!(rig.open_instances(), [], "seed {seed}");
     rig.assert_nothing_left();
 }

@@ -221,8 +221,8 @@ impl FrontEnd {
     }
 }
 
-const STOPPING: &str = "The server stops and no longer waits for the end of the process instance. The instance may have been \
-    created; then it goes on when the server is back. Look for it before sending the request again.";
+const STOPPING: &str = "The server stops and no longer waits for what the request has begun. It may have begun; then it goes on \
+    when the server is back. Look for it before sending the request again.";
 
 fn no_answer(timeout: Duration) -> Failure {
     Failure::DeadlineExceeded(format!(

@@ -3,14 +3,12 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use roxmltree::Document;
-
 use crate::compile::{Purpose, compile};
 use crate::context::{Context, Definitions};
 use crate::error::{Finding, Findings, Invalid, abbreviate};
 use crate::graph::{PinnedElement, Process};
 use crate::value::boolean;
-use crate::xml::{self, BPMN, Node, Unreadable, bpmn_name};
+use crate::xml::{self, BPMN, Document, Node, Unreadable, bpmn_name};
 
 /// Limits on what is deployed.
 #[derive(Clone, Debug)]

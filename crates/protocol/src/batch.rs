@@ -10,13 +10,22 @@
 use crate::failure::Rejection;
 use crate::intent::{Intent, ValueType};
 use crate::key::Key;
+use crate::origin::Origin;
 use crate::record::{self, DecodeError, Record, RecordType};
-use crate::value::{CommandValue, RecordValue, RejectionValue};
+use crate::value::{RecordValue, RejectionValue};
 
 const FORMAT: u8 = 1;
 const HEADER: usize = 17;
 /// Bytes reserved at most for a batch that begins.
 const MAX_RESERVE: usize = 64 * 1024;
+
+/// What a record is: its type, and what it says about what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Kind {
+    pub record_type: RecordType,
+    pub value_type: ValueType,
+    pub intent: u8,
+}
 
 /// Collects the records of a batch. Reused from batch to batch, so that writing allocates only while buffers grow.
 #[derive(Debug, Default)]
@@ -26,7 +35,8 @@ pub struct BatchWriter {
     last_size: usize,
     next_position: u64,
     timestamp: i64,
-    records: usize,
+    /// Of each record of the batch.
+    kinds: Vec<Kind>,
 }
 
 /// A point within a batch.
@@ -47,7 +57,7 @@ impl BatchWriter {
 
     /// Sets the time of the records to come. Only an empty batch takes a new time: one batch has one.
     pub fn begin(&mut self, timestamp: i64) {
-        if self.records == 0 {
+        if self.is_empty() {
             self.timestamp = timestamp;
         }
     }
@@ -57,27 +67,20 @@ impl BatchWriter {
     }
 
     pub fn event<V: RecordValue>(&mut self, key: Key, intent: V::Intent, value: &V) {
-        self.open();
+        self.open(RecordType::Event, V::VALUE_TYPE, intent.id());
         let head = (RecordType::Event, V::VALUE_TYPE, intent.id(), V::VERSION);
         record::write(&mut self.bytes, head, key, value);
-        self.close();
     }
 
     /// The header of an accepted or refused command; it is the source of the records after it.
-    pub fn command(
-        &mut self,
-        key: Key,
-        value_type: ValueType,
-        intent: u8,
-        operation_reference: Option<u64>,
-    ) {
-        self.open();
+    /// Its body is its origin, and empty when that says nothing: the command's payload is not kept.
+    pub fn command(&mut self, key: Key, value_type: ValueType, intent: u8, origin: &Origin) {
+        self.open(RecordType::Command, value_type, intent);
         let head = (RecordType::Command, value_type, intent, 1);
-        let body = CommandValue {
-            operation_reference,
-        };
-        record::write(&mut self.bytes, head, key, &body);
-        self.close();
+        match origin.is_plain() {
+            true => record::write(&mut self.bytes, head, key, &()),
+            false => record::write(&mut self.bytes, head, key, origin),
+        }
     }
 
     pub fn rejection(
@@ -87,18 +90,18 @@ impl BatchWriter {
         intent: u8,
         rejection: &Rejection,
     ) {
-        self.open();
+        self.open(RecordType::CommandRejection, value_type, intent);
         let head = (RecordType::CommandRejection, value_type, intent, 1);
         let body = RejectionValue {
             rejection_type: rejection.kind,
             rejection_reason: rejection.reason.to_string(),
         };
         record::write(&mut self.bytes, head, key, &body);
-        self.close();
     }
 
-    fn open(&mut self) {
-        if self.records == 0 {
+    /// Makes room for a record of this kind.
+    fn open(&mut self, record_type: RecordType, value_type: ValueType, intent: u8) {
+        if self.is_empty() {
             self.bytes.clear();
             self.bytes.reserve(self.last_size.min(MAX_RESERVE));
             self.bytes.push(FORMAT);
@@ -106,29 +109,26 @@ impl BatchWriter {
                 .extend_from_slice(&self.next_position.to_le_bytes());
             self.bytes.extend_from_slice(&self.timestamp.to_le_bytes());
         }
-    }
-
-    fn close(&mut self) {
-        self.records += 1;
+        self.kinds.push(Kind {
+            record_type,
+            value_type,
+            intent,
+        });
         self.next_position += 1;
     }
 
     pub fn is_empty(&self) -> bool {
-        self.records == 0
+        self.kinds.is_empty()
     }
 
     /// Number of records.
     pub fn len(&self) -> usize {
-        self.records
+        self.kinds.len()
     }
 
     /// Bytes so far, header included.
     pub fn size(&self) -> usize {
-        if self.records == 0 {
-            0
-        } else {
-            self.bytes.len()
-        }
+        if self.is_empty() { 0 } else { self.bytes.len() }
     }
 
     /// Position of the record that will be written next.
@@ -139,31 +139,37 @@ impl BatchWriter {
     /// Where the batch stands now; see [`BatchWriter::rollback`].
     pub fn mark(&self) -> Mark {
         Mark {
-            records: self.records,
+            records: self.len(),
             bytes: self.size(),
         }
     }
 
     /// Takes back the records since the mark: a command that changed nothing and refused nothing leaves no trace.
     pub fn rollback(&mut self, mark: Mark) {
-        self.next_position -= (self.records - mark.records) as u64;
-        self.records = mark.records;
+        self.next_position -= (self.len() - mark.records) as u64;
+        self.kinds.truncate(mark.records);
         self.bytes.truncate(mark.bytes);
     }
 
     /// Hands out the finished batch and starts an empty one. `None` when nothing was written.
     pub fn take(&mut self) -> Option<Vec<u8>> {
-        if self.records == 0 {
+        self.take_with_kinds().map(|(batch, _)| batch)
+    }
+
+    /// As [`BatchWriter::take`], with the kinds of its records in their order.
+    pub fn take_with_kinds(&mut self) -> Option<(Vec<u8>, Vec<Kind>)> {
+        if self.is_empty() {
             return None;
         }
-        self.records = 0;
         self.last_size = self.bytes.len();
-        Some(std::mem::take(&mut self.bytes))
+        let reserve = self.len().min(MAX_RESERVE / size_of::<Kind>());
+        let kinds = std::mem::replace(&mut self.kinds, Vec::with_capacity(reserve));
+        Some((std::mem::take(&mut self.bytes), kinds))
     }
 
     /// Throws away what was written and goes on at `next_position`.
     pub fn reset(&mut self, next_position: u64) {
-        self.records = 0;
+        self.kinds.clear();
         self.bytes.clear();
         self.next_position = next_position;
     }

@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::document::Document;
 use crate::key::Key;
-use crate::value::JobResult;
+use crate::origin::{Claims, Origin};
+use crate::value::{Corrections, JobResult};
 
 /// A client command with what travels beside it.
 #[derive(Clone, Debug)]
@@ -18,8 +19,26 @@ pub struct Request {
     pub command: Command,
     /// Number given by the client; kept in the records that the command causes.
     pub operation_reference: Option<u64>,
+    /// The batch operation whose item the command is; kept likewise.
+    pub batch_operation_reference: Key,
+    pub claims: Claims,
     /// What it occupies in its gateway.
     pub held: Held,
+}
+
+impl Request {
+    /// About how many bytes the request takes while it waits.
+    pub fn weight(&self) -> usize {
+        self.command.weight() + self.claims.weight()
+    }
+
+    pub fn origin(&self) -> Origin {
+        Origin {
+            operation_reference: self.operation_reference,
+            batch_operation_reference: self.batch_operation_reference,
+            claims: self.claims.clone(),
+        }
+    }
 }
 
 /// What a request occupies in the gateway that took it in: a place among the requests under way, room for its bytes. It is
@@ -45,6 +64,8 @@ impl From<Command> for Request {
         Request {
             command,
             operation_reference: None,
+            batch_operation_reference: Key::NONE,
+            claims: Claims::default(),
             held: Held::default(),
         }
     }
@@ -92,6 +113,9 @@ pub enum Command {
         variables: Document,
         local: bool,
     },
+    AssignUserTask(AssignUserTask),
+    UpdateUserTask(UpdateUserTask),
+    CompleteUserTask(CompleteUserTask),
     PinClock {
         timestamp: i64,
     },
@@ -216,6 +240,34 @@ pub struct CorrelateMessage {
     pub variables: Document,
 }
 
+#[derive(Clone, Debug)]
+pub struct AssignUserTask {
+    pub user_task_key: Key,
+    /// Empty takes the task away from whom it is assigned to.
+    pub assignee: Arc<str>,
+    /// What the user calls it; empty for `assign` or `claim`.
+    pub action: Arc<str>,
+    /// Only a task that nobody else has.
+    pub claim: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct UpdateUserTask {
+    pub user_task_key: Key,
+    /// Empty for `update`.
+    pub action: Arc<str>,
+    /// Not of the assignee: that is an assignment.
+    pub changes: Corrections,
+}
+
+#[derive(Clone, Debug)]
+pub struct CompleteUserTask {
+    pub user_task_key: Key,
+    /// Empty for `complete`.
+    pub action: Arc<str>,
+    pub variables: Document,
+}
+
 impl Command {
     /// About how many bytes the command takes while it waits.
     pub fn weight(&self) -> usize {
@@ -259,6 +311,11 @@ impl Command {
             Command::BroadcastSignal(signal) => {
                 signal.variables.weight() + signal.signal_name.len()
             }
+            Command::AssignUserTask(assign) => assign.assignee.len() + assign.action.len(),
+            Command::UpdateUserTask(update) => update.changes.weight() + update.action.len(),
+            Command::CompleteUserTask(complete) => {
+                complete.variables.weight() + complete.action.len()
+            }
             Command::EvaluateExpression {
                 expression,
                 variables,
@@ -288,6 +345,7 @@ impl Command {
                 | Command::FailJob(_)
                 | Command::ThrowError(_)
                 | Command::UpdateJob { .. }
+                | Command::CompleteUserTask(_)
                 | Command::CancelProcessInstance { .. }
                 | Command::BanInstance { .. }
                 | Command::ResolveIncident { .. }

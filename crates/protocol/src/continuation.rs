@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::key::Key;
+use crate::origin::Origin;
 
 /// An element of the scope's process is to be activated within the scope.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -61,4 +62,6 @@ pub struct ContinuationValue {
     pub steps: Vec<QueuedStep>,
     /// Too many steps waited: nothing more is activated or completed by it.
     pub runaway: bool,
+    /// That of the command whose work was put off; said when it begins. `None`: nothing to be said.
+    pub origin: Option<Box<Origin>>,
 }

@@ -29,6 +29,7 @@ pub enum ValueType {
     Escalation = 29,
     CommandDistribution = 33,
     ProcessInstanceBatch = 34,
+    UserTask = 37,
     MessageCorrelation = 40,
     Clock = 42,
     RuntimeInstruction = 59,
@@ -38,7 +39,7 @@ pub enum ValueType {
 }
 
 impl ValueType {
-    pub const ALL: [ValueType; 28] = [
+    pub const ALL: [ValueType; 29] = [
         ValueType::Job,
         ValueType::Deployment,
         ValueType::ProcessInstance,
@@ -62,6 +63,7 @@ impl ValueType {
         ValueType::Escalation,
         ValueType::CommandDistribution,
         ValueType::ProcessInstanceBatch,
+        ValueType::UserTask,
         ValueType::MessageCorrelation,
         ValueType::Clock,
         ValueType::RuntimeInstruction,
@@ -108,6 +110,7 @@ impl ValueType {
             ValueType::Escalation => "ESCALATION",
             ValueType::CommandDistribution => "COMMAND_DISTRIBUTION",
             ValueType::ProcessInstanceBatch => "PROCESS_INSTANCE_BATCH",
+            ValueType::UserTask => "USER_TASK",
             ValueType::MessageCorrelation => "MESSAGE_CORRELATION",
             ValueType::Clock => "CLOCK",
             ValueType::RuntimeInstruction => "RUNTIME_INSTRUCTION",
@@ -147,6 +150,7 @@ impl ValueType {
             ValueType::Escalation => name::<EscalationIntent>(id),
             ValueType::CommandDistribution => name::<CommandDistributionIntent>(id),
             ValueType::ProcessInstanceBatch => name::<ProcessInstanceBatchIntent>(id),
+            ValueType::UserTask => name::<UserTaskIntent>(id),
             ValueType::MessageCorrelation => name::<MessageCorrelationIntent>(id),
             ValueType::Clock => name::<ClockIntent>(id),
             ValueType::RuntimeInstruction => name::<RuntimeInstructionIntent>(id),
@@ -240,7 +244,7 @@ intents! {
         Created = 0 "CREATED", Updated = 1 "UPDATED",
     }
     VariableDocumentIntent {
-        Update = 0 "UPDATE", Updated = 1 "UPDATED",
+        Update = 0 "UPDATE", Updated = 1 "UPDATED", Updating = 2 "UPDATING", UpdateDenied = 3 "UPDATE_DENIED",
     }
     ProcessInstanceCreationIntent {
         Create = 0 "CREATE", Created = 1 "CREATED", CreateWithAwaitingResult = 2 "CREATE_WITH_AWAITING_RESULT",
@@ -275,6 +279,14 @@ intents! {
     }
     ProcessInstanceBatchIntent {
         Terminate = 0 "TERMINATE", Activate = 1 "ACTIVATE", Terminated = 2 "TERMINATED", Activated = 3 "ACTIVATED",
+    }
+    UserTaskIntent {
+        Creating = 0 "CREATING", Created = 1 "CREATED", Complete = 2 "COMPLETE", Completing = 3 "COMPLETING",
+        Completed = 4 "COMPLETED", Canceling = 5 "CANCELING", Canceled = 6 "CANCELED", Assign = 7 "ASSIGN",
+        Assigning = 8 "ASSIGNING", Assigned = 9 "ASSIGNED", Claim = 10 "CLAIM", Update = 11 "UPDATE",
+        Updating = 12 "UPDATING", Updated = 13 "UPDATED", CompletionDenied = 17 "COMPLETION_DENIED",
+        Corrected = 18 "CORRECTED", AssignmentDenied = 19 "ASSIGNMENT_DENIED", Claiming = 20 "CLAIMING",
+        UpdateDenied = 21 "UPDATE_DENIED",
     }
     MessageCorrelationIntent {
         Correlate = 1 "CORRELATE", Correlating = 2 "CORRELATING", Correlated = 3 "CORRELATED",

@@ -17,6 +17,7 @@ pub mod findings;
 pub mod intent;
 pub mod json;
 pub mod key;
+pub mod origin;
 pub mod record;
 pub mod response;
 #[cfg(feature = "service")]

@@ -16,9 +16,10 @@
 use crate::fields::Fields;
 use crate::intent::ValueType;
 use crate::key::{self, Key};
-use crate::value::{CommandValue, RecordValue};
+use crate::origin::Origin;
+use crate::value::RecordValue;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum RecordType {
     Event = 0,
@@ -99,10 +100,12 @@ impl<'a> Record<'a> {
         })
     }
 
-    /// What the client gave with the command that caused this record, to find it again.
-    pub fn operation_reference(&self) -> Option<u64> {
-        let head: CommandValue = postcard::from_bytes(self.command).ok()?;
-        head.operation_reference
+    /// Where the command comes from that caused this record, or that this record is.
+    pub fn origin(&self) -> Origin {
+        if self.command.is_empty() {
+            return Origin::default();
+        }
+        postcard::from_bytes(self.command).unwrap_or_default()
     }
 
     pub fn intent_name(&self) -> &'static str {

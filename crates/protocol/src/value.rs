@@ -22,8 +22,12 @@ use crate::key::Key;
 pub use job::*;
 pub use subscriptions::*;
 
+mod user_task;
+
+pub use user_task::{UserTaskAttribute, UserTaskAttributes, UserTaskValue};
+
 /// A value that can stand in a record.
-pub trait RecordValue: Serialize + DeserializeOwned {
+pub trait RecordValue: Serialize + DeserializeOwned + 'static {
     const VALUE_TYPE: ValueType;
     /// Version of the body's encoding.
     const VERSION: u8 = 1;
@@ -415,11 +419,4 @@ pub struct RuntimeInstructionValue {
 pub struct RejectionValue {
     pub rejection_type: RejectionType,
     pub rejection_reason: String,
-}
-
-/// The body of a command header: the command's payload is not kept.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct CommandValue {
-    pub operation_reference: Option<u64>,
 }

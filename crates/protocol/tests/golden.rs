@@ -10,9 +10,11 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 use samples::*;
+use serde_json::json;
 use skep_protocol::batch::{BatchReader, BatchWriter};
 use skep_protocol::intent::Intent;
 use skep_protocol::json::{Definitions, ElementNames, Lineage, render};
+use skep_protocol::origin::Origin;
 use skep_protocol::record::{decode, encode};
 use skep_protocol::value::*;
 use skep_protocol::{Key, Rejection, RejectionType, ValueType};
@@ -117,7 +119,8 @@ macro_rules! all_samples {
             clock,
             process_instance_batch,
             continuation,
-            runtime_instruction
+            runtime_instruction,
+            user_task
         )
     };
 }
@@ -148,7 +151,7 @@ fn every_value_type_reads_and_writes_as_ever() {
 fn batch() -> Vec<u8> {
     let mut writer = BatchWriter::new(1000);
     writer.begin(1_767_225_600_123);
-    writer.command(Key::NONE, ValueType::Deployment, 0, Some(4711));
+    writer.command(Key::NONE, ValueType::Deployment, 0, &origin());
     macro_rules! events {
         ($($sample:ident),+) => { $(event(&mut writer, &$sample());)+ };
     }
@@ -157,7 +160,7 @@ fn batch() -> Vec<u8> {
         writer.event(Key::new(2, 77), intent, value);
     }
     all_samples!(events);
-    writer.command(Key::new(3, 9), ValueType::Job, 1, None);
+    writer.command(Key::new(3, 9), ValueType::Job, 1, &Origin::default());
     let rejection = Rejection::new(RejectionType::NotFound, "COMPLETE", "no such job");
     writer.rejection(Key::new(3, 9), ValueType::Job, 1, &rejection);
     writer.take().unwrap()
@@ -313,6 +316,10 @@ const FIELDS: &[(&str, &str)] = &[
         "RUNTIME_INSTRUCTION",
         "elementId processDefinitionKey processInstanceKey tenantId",
     ),
+    (
+        "USER_TASK",
+        "action assignee bpmnProcessId candidateGroupsList candidateUsersList changedAttributes creationTimestamp customHeaders deniedReason dueDate elementId elementInstanceKey externalFormReference followUpDate formKey priority processDefinitionKey processDefinitionVersion processInstanceKey rootProcessInstanceKey tags tenantId userTaskKey variables",
+    ),
 ];
 
 #[test]
@@ -372,6 +379,14 @@ fn the_frame_of_a_record_has_the_fields_of_the_record_model() {
         (&"NULL_VAL".into(), &4711.into()),
         "events carry the reference of their command"
     );
+    assert_eq!(
+        (&command["authorizations"], &event["authorizations"]),
+        (
+            &json!({"authorized_username": "anna", "user_groups_claims": ["sales"], "user_token_claims": {"sub": "anna"}}),
+            &json!({})
+        )
+    );
+    assert_eq!(event["batchOperationReference"], Key::new(2, 12).0);
     assert_eq!(rejection["operationReference"], -1);
     assert_eq!(rejection["recordType"], "COMMAND_REJECTION");
     assert_eq!(

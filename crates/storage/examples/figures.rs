@@ -3,6 +3,7 @@
 //! `cargo run --release -p skep-storage --example figures`
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -36,16 +37,29 @@ fn payload(size: usize, seed: u64) -> Bytes {
     text.into()
 }
 
-fn appends(name: &str, size: usize, config: LogConfig) {
+/// Appends for four seconds, one after the other; `ahead`: the next segment is made by another thread.
+fn appends(name: &str, size: usize, config: &LogConfig, ahead: bool) {
     let directory = tempfile::tempdir_in(".").expect("directory");
-    let (mut log, _) = Log::open(Arc::new(RealDisk), directory.path(), config).expect("open");
+    let (mut log, _) =
+        Log::open(Arc::new(RealDisk), directory.path(), config.clone()).expect("open");
     let mut write = Vec::new();
     let mut sync = Vec::new();
     let mut bytes = 0;
     let started = Instant::now();
     let mut index = 0;
-    while started.elapsed() < Duration::from_secs(2) {
+    let mut preparing: Option<std::thread::JoinHandle<bool>> = None;
+    while started.elapsed() < Duration::from_secs(4) {
         index += 1;
+        if let Some(made) = preparing.take_if(|thread| thread.is_finished()) {
+            log.prepared(made.join().expect("no panic"));
+        }
+        if ahead
+            && preparing.is_none()
+            && let Some(preparation) = log.preparation()
+        {
+            let run = move || preparation.run(&AtomicBool::new(false)).expect("room");
+            preparing = Some(std::thread::spawn(run));
+        }
         let frame = Frame::Entry {
             index,
             term: 1,
@@ -53,7 +67,7 @@ fn appends(name: &str, size: usize, config: LogConfig) {
             payload: payload(size, index),
         };
         let times = log.append(&[frame]).expect("append");
-        if index % 500 == 0 {
+        if index % 500 == 0 && !ahead && config.segment_bytes < 64 << 20 {
             log.compact(index - 10, 1).expect("compact");
         }
         write.push(times.write);
@@ -62,35 +76,35 @@ fn appends(name: &str, size: usize, config: LogConfig) {
     }
     write.sort_unstable();
     sync.sort_unstable();
-    let at = |list: &[Duration], percent: usize| list[(list.len() - 1) * percent / 100];
+    let at = |list: &[Duration], thousandth: usize| list[(list.len() - 1) * thousandth / 1000];
     println!(
-        "{name:28} {size:6} B: write p50 {:?} p99 {:?}, flush p50 {:?} p99 {:?}, {:.2} of the payload written",
-        at(&write, 50),
-        at(&write, 99),
-        at(&sync, 50),
-        at(&sync, 99),
+        "{name:24} {size:6} B, {} flushes: write p50 {:?} p99 {:?}, flush p50 {:?} p99 {:?} p99.9 {:?}, {:.2} of the payload \
+         written",
+        sync.len(),
+        at(&write, 500),
+        at(&write, 990),
+        at(&sync, 500),
+        at(&sync, 990),
+        at(&sync, 999),
         bytes as f64 / (size as u64 * index) as f64,
     );
 }
 
 fn main() {
-    let small = |compress| LogConfig {
+    let small = |compress_from| LogConfig {
         segment_bytes: 4 << 20,
-        compress,
+        compress_from,
+        ..LogConfig::default()
+    };
+    let large = || LogConfig {
+        compress_from: u64::MAX,
         ..LogConfig::default()
     };
     for size in [1024, 16 * 1024, 128 * 1024] {
-        appends(
-            "fresh, grown by 4 MiB",
-            size,
-            LogConfig {
-                compress: false,
-                segment_bytes: 1 << 30,
-                ..LogConfig::default()
-            },
-        );
-        appends("recycled 4 MiB segments", size, small(false));
-        appends("recycled, LZ4", size, small(true));
+        appends("grown by 1 MiB", size, &large(), false);
+        appends("written ahead", size, &large(), true);
+        appends("recycled 4 MiB segments", size, &small(u64::MAX), false);
+        appends("recycled, LZ4", size, &small(0), false);
     }
 
     let directory = tempfile::tempdir_in(".").expect("directory");

@@ -404,6 +404,15 @@ fn a_failed_write_stops_the_log() {
     assert_eq!(recovered.last.index, 1);
 }
 
+/// Makes the next segment if it is time, as the writer's thread does, or only part of it.
+fn look_ahead(log: &mut skep_storage::log::Log, to_the_end: bool) {
+    if let Some(preparation) = log.preparation() {
+        let stop = std::sync::atomic::AtomicBool::new(!to_the_end);
+        let made = preparation.run(&stop).unwrap();
+        log.prepared(made);
+    }
+}
+
 /// What the log must hold: the acknowledged history, replayed by the rules of the interface.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Model {
@@ -494,9 +503,15 @@ proptest! {
     fn acknowledged_frames_survive_any_history_of_crashes(seed in any::<u64>()) {
         let mut random = Random(seed);
         let disk = MemoryDisk::new();
+        // Segments that grow, or are whole from the beginning.
+        let config = LogConfig { segment_bytes: 4096 << random.below(3), ..small() };
+        let open = |disk: &MemoryDisk| try_open(disk, config.clone()).unwrap();
         let (mut log, _) = open(&disk);
         let mut model = Model::default();
         for step in 1..60_u64 {
+            if random.below(4) == 0 {
+                look_ahead(&mut log, random.below(3) > 0);
+            }
             match random.below(12) {
                 0 if model.last() > model.base.0 => {
                     let index = model.base.0 + 1 + random.below(model.last() - model.base.0);

@@ -229,10 +229,31 @@ fn one_append_larger_than_a_segment_still_goes_into_one() {
 }
 
 #[test]
+fn only_what_is_written_much_at_once_is_compressed() {
+    let disk = MemoryDisk::new();
+    let config = LogConfig {
+        compress_from: 30_000,
+        ..small()
+    };
+    let text = Bytes::from("all work and no play ".repeat(1000));
+    let frame = |index| Frame::Entry {
+        index,
+        term: 1,
+        tag: 0,
+        payload: text.clone(),
+    };
+    let (mut log, _) = try_open(&disk, config).unwrap();
+    assert!(log.append(&[frame(1)]).unwrap().bytes > 20_000);
+    assert!(log.append(&[frame(2), frame(3)]).unwrap().bytes < 2000);
+    let entries = read_all(&log);
+    assert!(entries.len() == 3 && entries.iter().all(|entry| entry.payload == text));
+}
+
+#[test]
 fn compressed_and_plain_payloads_can_be_mixed() {
     let disk = MemoryDisk::new();
     let plain = LogConfig {
-        compress: false,
+        compress_from: u64::MAX,
         ..small()
     };
     let text = Bytes::from("all work and no play ".repeat(1000));

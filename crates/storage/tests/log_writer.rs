@@ -12,7 +12,7 @@ use support::*;
 
 fn spawn(disk: &MemoryDisk) -> (LogWriter, Receiver<Report>) {
     let plain = LogConfig {
-        compress: false,
+        compress_from: u64::MAX,
         ..small()
     };
     let (log, _) = Log::open(Arc::new(disk.clone()), DIRECTORY, plain).unwrap();
@@ -135,6 +135,75 @@ fn compaction_comes_after_the_appends_before_it() {
     let (log, recovered) = open(&disk);
     assert_eq!((recovered.base.index, recovered.last.index), (40, 51));
     assert_eq!(read_all(&log).len(), 11);
+}
+
+#[test]
+fn with_nothing_waiting_the_caller_may_write_itself() {
+    let disk = MemoryDisk::new();
+    let (writer, reports) = spawn(&disk);
+    let here = writer.append_here(1, vec![entry(1, 1, 10)]).unwrap();
+    assert!(matches!(here, Some(Report::Written { number: 1, .. })));
+    assert_eq!(disk.operations().1, 2, "the header and the entry");
+
+    // A full disk is the thread's to wait for, and what comes then waits behind it.
+    disk.set_capacity(Some(disk.used()));
+    assert!(
+        writer
+            .append_here(2, vec![entry(2, 1, 6000)])
+            .unwrap()
+            .is_none()
+    );
+    assert!(matches!(next(&reports), Report::Stalled { number: 2, .. }));
+    assert!(
+        writer
+            .append_here(3, vec![entry(3, 1, 10)])
+            .unwrap()
+            .is_none()
+    );
+    disk.set_capacity(None);
+    written(&reports, 3);
+    writer.stop().unwrap();
+    assert_eq!(open(&disk).1.last.index, 3);
+}
+
+#[test]
+fn a_flush_that_fails_for_the_caller_ends_the_log_too() {
+    let disk = MemoryDisk::new();
+    let (writer, reports) = spawn(&disk);
+    disk.fail_syncs(1);
+    let here = writer.append_here(1, vec![entry(1, 1, 10)]).unwrap();
+    assert!(matches!(here, Some(Report::Failed { .. })));
+    writer.append(2, vec![entry(1, 1, 10)]).unwrap();
+    assert!(matches!(next(&reports), Report::Failed { .. }));
+    assert!(writer.stop().is_err());
+}
+
+#[test]
+fn the_writer_has_the_next_segment_made_before_it_is_needed() {
+    let disk = MemoryDisk::new();
+    let config = LogConfig {
+        segment_bytes: 64 << 10,
+        ..small()
+    };
+    let (log, _) = Log::open(Arc::new(disk.clone()), DIRECTORY, config).unwrap();
+    let (sender, reports) = unbounded();
+    let report = move |report| drop(sender.send(report));
+    let writer = LogWriter::spawn(log, WriterConfig::default(), report).unwrap();
+    let deadline = std::time::Instant::now() + Duration::from_secs(20);
+    let mut number = 0;
+    while disk.content(&segment(2)).is_none() {
+        assert!(std::time::Instant::now() < deadline, "{:?}", disk.paths());
+        number += 1;
+        writer.append(number, vec![entry(number, 1, 300)]).unwrap();
+        written(&reports, number);
+    }
+    assert!(
+        disk.content(&segment(1)).unwrap().len() <= 64 << 10,
+        "the first segment ends where it would have had to grow"
+    );
+    assert_eq!(disk.content(&segment(2)).unwrap().len(), 64 << 10);
+    writer.stop().unwrap();
+    assert_eq!(open(&disk).1.last.index, number);
 }
 
 #[test]

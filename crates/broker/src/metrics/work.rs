@@ -1,8 +1,8 @@
 //! What the records of committed batches say about the work: instances, elements, jobs, incidents.
 //!
-//! A partition's leader reads each of its own batches once, when it is committed. So nothing is counted that did not happen,
-//! nothing is counted twice by a replay, and counting is no part of evaluation. Counts are plain integers of the partition's
-//! thread and go to the public counters once per batch.
+//! The engine notes what it writes ([`Noted`]), and the partition's leader counts the notes of a batch when that is
+//! committed. So nothing is counted that did not happen, nothing is counted twice by a replay, and counting is no part of
+//! evaluation. Counts are plain integers of the partition's thread and go to the public counters once per batch.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,11 +12,12 @@ use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::registry::Registry;
 use rustc_hash::FxHashMap;
 use skep_engine::state::State;
+use skep_engine::{Note, Noted, NotedElement};
 use skep_metrics::{Bounds, Counter, FINE_BOUNDS, Gauge, Histogram, LabelValues, Measure, Named};
 use skep_protocol::Key;
-use skep_protocol::batch::BatchReader;
+use skep_protocol::batch::Kind;
 use skep_protocol::intent::*;
-use skep_protocol::record::{DecodeError, Record, RecordType};
+use skep_protocol::record::RecordType;
 
 use super::families::PartitionMetrics;
 use super::nanos;
@@ -207,10 +208,6 @@ const PUSHED: usize = 8;
 /// Definitions of which the elements are remembered; all are learned anew when there are more.
 const MAX_DEFINITIONS: usize = 10_000;
 
-/// Above all ids of intents and of value types.
-const INTENTS: usize = 24;
-const VALUE_TYPES: usize = 67;
-
 /// The counts of one partition; it belongs to the partition's thread.
 #[derive(Debug)]
 pub struct WorkCounter {
@@ -218,6 +215,7 @@ pub struct WorkCounter {
     metrics: WorkMetrics,
     flow: Tally,
     records: Tally,
+    record_slots: FxHashMap<Kind, usize>,
     elements: Tally,
     instances: Tally,
     jobs: Tally,
@@ -270,6 +268,7 @@ impl WorkCounter {
             metrics: metrics.clone(),
             flow: Tally::default(),
             records: Tally::default(),
+            record_slots: FxHashMap::default(),
             elements: Tally::default(),
             instances: Tally::default(),
             jobs: Tally::default(),
@@ -349,164 +348,132 @@ impl WorkCounter {
         self.metrics.distributions_active.inc_by(change);
     }
 
-    /// A batch of this leader was committed. `state` knows its definitions.
-    ///
-    /// # Errors
-    /// The batch cannot be read, which is a bug: this node wrote it.
+    /// A batch of this leader was committed: what was noted while it was written, and its size in bytes. `state` knows its
+    /// definitions.
     pub fn committed(
         &mut self,
-        batch: &[u8],
+        tally: &Noted,
+        bytes: usize,
         state: &State,
         metrics: &PartitionMetrics,
-    ) -> Result<(), DecodeError> {
-        let mut reader = BatchReader::new(batch)?;
-        let first = reader.position();
+    ) {
         let mut commands = 0;
-        for record in reader.by_ref() {
-            let record = record?;
-            let kind = record.record_type as usize * VALUE_TYPES + record.value_type as usize;
-            let intent = usize::from(record.intent).min(INTENTS - 1);
-            self.records.add(kind * INTENTS + intent, 1);
-            match record.record_type {
-                RecordType::Event => self.event(&record, state, metrics)?,
-                RecordType::Command => commands += 1,
-                RecordType::CommandRejection => {}
-            }
+        for kind in &tally.kinds {
+            commands += u64::from(kind.record_type == RecordType::Command);
+            let next = self.record_slots.len();
+            let slot = *self.record_slots.entry(*kind).or_insert(next);
+            self.records.add(slot, 1);
         }
-        let records = reader.position() - first;
+        for note in &tally.notes {
+            self.note(note, tally.timestamp, state, metrics);
+        }
+        let records = tally.kinds.len() as u64;
         self.processed.inc_by(commands);
         self.written.inc_by(records);
         metrics.batch_records.observe(records);
-        metrics.batch_kib.observe(batch.len() as u64 * 1000 / 1024);
+        metrics.batch_kib.observe(bytes as u64 * 1000 / 1024);
         self.publish();
-        Ok(())
     }
 
     #[inline]
-    fn event(
-        &mut self,
-        record: &Record<'_>,
-        state: &State,
-        metrics: &PartitionMetrics,
-    ) -> Result<(), DecodeError> {
-        match record.value_type {
-            ValueType::ProcessInstance => self.element(record, state, metrics)?,
-            ValueType::Job => self.job(record, metrics)?,
-            ValueType::JobBatch => {
-                let mut fields = record.fields();
-                let slot = self.job_slot(fields.text()?);
-                fields.skip_text()?; // worker
-                fields.signed()?; // time-out
-                fields.signed()?; // deadline
-                fields.unsigned()?; // jobs asked for
-                let keys = fields.length()?;
-                self.jobs.add(slot + ACTIVATED, keys as u32);
-                for _ in 0..keys {
-                    if let Some(time) = self.job_starts.since(fields.key()?, record.timestamp) {
-                        metrics.job_activation.observe(time);
-                    }
+    fn note(&mut self, note: &Note, now: i64, state: &State, metrics: &PartitionMetrics) {
+        match note {
+            Note::Element(element) => self.element(element, now, state, metrics),
+            Note::Job {
+                key,
+                job_type,
+                intent,
+            } => self.job(*key, job_type, *intent, now, metrics),
+            Note::JobActivated { key, job_type } => {
+                let slot = self.job_slot(job_type);
+                self.jobs.add(slot + ACTIVATED, 1);
+                if let Some(time) = self.job_starts.since(*key, now) {
+                    metrics.job_activation.observe(time);
                 }
             }
-            ValueType::Variable if record.intent == VariableIntent::Created as u8 => {
-                let mut fields = record.fields();
-                fields.skip_text()?; // name
-                let size = fields.skip_text()?;
-                fields.key()?; // scope
-                fields.key()?; // process instance
-                if let Some(definition) = self.definition(fields.key()?, state) {
-                    definition.variable_size.observe(size as u64);
+            Note::VariableCreated {
+                process_definition_key,
+                bytes,
+            } => {
+                if let Some(definition) = self.definition(*process_definition_key, state) {
+                    definition.variable_size.observe(*bytes as u64);
                 }
             }
-            ValueType::ProcessInstanceCreation => {
-                let mut fields = record.fields();
-                fields.key()?; // process definition
-                fields.key()?; // process instance
-                fields.skip_text()?; // process id
-                fields.i32()?; // version
-                let start_elements = fields.length()?;
-                self.creations.add(usize::from(start_elements > 0), 1);
+            Note::InstanceCreated { at_elements } => {
+                self.creations.add(usize::from(*at_elements), 1);
             }
-            ValueType::Incident if record.intent == IncidentIntent::Created as u8 => {
-                self.incidents.add(0, 1);
+            Note::Incident(IncidentIntent::Created) => self.incidents.add(0, 1),
+            Note::Incident(IncidentIntent::Resolved) => self.incidents.add(1, 1),
+            Note::Distribution(CommandDistributionIntent::Started) => {
+                self.metrics.distributions.inc();
             }
-            ValueType::Incident if record.intent == IncidentIntent::Resolved as u8 => {
-                self.incidents.add(1, 1);
+            Note::Distribution(CommandDistributionIntent::Acknowledged) => {
+                self.metrics.acknowledged.inc();
             }
-            ValueType::CommandDistribution => {
-                match CommandDistributionIntent::from_id(record.intent) {
-                    Some(CommandDistributionIntent::Started) => self.metrics.distributions.inc(),
-                    Some(CommandDistributionIntent::Acknowledged) => {
-                        self.metrics.acknowledged.inc()
-                    }
-                    _ => 0,
-                };
-            }
-            _ => {}
+            Note::Incident(_) | Note::Distribution(_) => {}
         }
-        Ok(())
     }
 
     #[inline]
     fn element(
         &mut self,
-        record: &Record<'_>,
+        noted: &NotedElement,
+        now: i64,
         state: &State,
         metrics: &PartitionMetrics,
-    ) -> Result<(), DecodeError> {
-        const ACTIVATED: u8 = ProcessInstanceIntent::ElementActivated as u8;
-        const COMPLETED: u8 = ProcessInstanceIntent::ElementCompleted as u8;
-        const TERMINATED: u8 = ProcessInstanceIntent::ElementTerminated as u8;
-        let life = match record.intent {
-            ACTIVATED => 0,
-            COMPLETED => 1,
-            TERMINATED => 2,
-            _ => return Ok(()),
+    ) {
+        let life = match noted.intent {
+            ProcessInstanceIntent::ElementActivated => 0,
+            ProcessInstanceIntent::ElementCompleted => 1,
+            ProcessInstanceIntent::ElementTerminated => 2,
+            _ => return,
         };
-        let mut fields = record.fields();
-        let definition = fields.key()?;
-        fields.key()?; // process instance
-        let element = fields.u32()?;
-        let known = self.definition(definition, state);
-        if let Some(slot) = known.and_then(|known| known.slots.get(element as usize).copied()) {
+        let known = self.definition(noted.process_definition_key, state);
+        let slot = known.and_then(|known| known.slots.get(noted.element as usize).copied());
+        if let Some(slot) = slot {
             self.elements.add(slot + life, 1);
         }
-        if element == 0 {
-            fields.key()?; // flow scope
-            if fields.key()?.is_none() {
-                self.instances.add(life, 1);
-            }
+        if noted.root {
+            self.instances.add(life, 1);
+        }
+        if noted.element == 0 {
             if life == 0 {
-                self.instance_starts.begin(record.key, record.timestamp);
-            } else if let Some(time) = self.instance_starts.end(record.key, record.timestamp) {
+                self.instance_starts.begin(noted.key, now);
+            } else if let Some(time) = self.instance_starts.end(noted.key, now) {
                 metrics.instance_time.observe(time);
             }
         }
-        Ok(())
     }
 
     #[inline]
-    fn job(&mut self, record: &Record<'_>, metrics: &PartitionMetrics) -> Result<(), DecodeError> {
-        let action = match JobIntent::from_id(record.intent) {
-            Some(JobIntent::Created) => 0,
-            Some(JobIntent::TimedOut) => 2,
-            Some(JobIntent::Completed) => 3,
-            Some(JobIntent::Failed) => 4,
-            Some(JobIntent::Canceled) => 5,
-            Some(JobIntent::ErrorThrown) => 6,
-            _ => return Ok(()),
+    fn job(
+        &mut self,
+        key: Key,
+        job_type: &str,
+        intent: JobIntent,
+        now: i64,
+        metrics: &PartitionMetrics,
+    ) {
+        let action = match intent {
+            JobIntent::Created => 0,
+            JobIntent::TimedOut => 2,
+            JobIntent::Completed => 3,
+            JobIntent::Failed => 4,
+            JobIntent::Canceled => 5,
+            JobIntent::ErrorThrown => 6,
+            _ => return,
         };
-        let slot = self.job_slot(record.fields().text()?);
+        let slot = self.job_slot(job_type);
         self.jobs.add(slot + action, 1);
         match action {
-            0 => self.job_starts.begin(record.key, record.timestamp),
+            0 => self.job_starts.begin(key, now),
             3 | 5 | 6 => {
-                if let Some(time) = self.job_starts.end(record.key, record.timestamp) {
+                if let Some(time) = self.job_starts.end(key, now) {
                     metrics.job_life.observe(time);
                 }
             }
             _ => {}
         }
-        Ok(())
     }
 
     /// What is known of a definition.
@@ -562,17 +529,17 @@ impl WorkCounter {
             };
             Counter::of(&metrics.flow, labels)
         });
+        let record_slots = &self.record_slots;
         self.records.publish(|slot| {
-            let (kind, intent) = (slot / INTENTS, (slot % INTENTS) as u8);
-            let value_type = ValueType::from_id((kind % VALUE_TYPES) as u8);
+            // Looked for once: the counter of a slot is kept.
+            let kind = record_slots.iter().find(|(_, known)| **known == slot);
+            let name =
+                |name: fn(Kind) -> &'static str| kind.map_or("UNKNOWN", |(kind, _)| name(*kind));
             let labels = RecordLabels {
                 partition,
-                recordType: [RecordType::Event, RecordType::Command]
-                    .get(kind / VALUE_TYPES)
-                    .unwrap_or(&RecordType::CommandRejection)
-                    .name(),
-                valueType: value_type.map_or("UNKNOWN", ValueType::name),
-                intent: value_type.map_or("UNKNOWN", |v| v.intent_name(intent)),
+                recordType: name(|kind| kind.record_type.name()),
+                valueType: name(|kind| kind.value_type.name()),
+                intent: name(|kind| kind.value_type.intent_name(kind.intent)),
             };
             Counter::of(&metrics.appended, labels)
         });

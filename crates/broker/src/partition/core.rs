@@ -57,14 +57,14 @@ pub enum CoreError {
 #[derive(Debug)]
 pub struct Released {
     pub index: u64,
-    /// The entry's payload; `None` when nothing was recorded.
-    pub batch: Option<Bytes>,
+    /// Size of the entry's payload in bytes; `None` when nothing was recorded.
+    pub bytes: Option<usize>,
     pub effects: Effects,
 }
 
 struct Proposed {
     index: u64,
-    batch: Option<Bytes>,
+    bytes: Option<usize>,
     effects: Effects,
     next_position: u64,
 }
@@ -243,7 +243,7 @@ impl PartitionCore {
                 let index = self.evaluated.max(self.applied);
                 self.proposed.push_back(Proposed {
                     index,
-                    batch: None,
+                    bytes: None,
                     effects,
                     next_position,
                 });
@@ -258,12 +258,13 @@ impl PartitionCore {
         effects: Effects,
         next_position: u64,
     ) -> Result<Option<u64>, CoreError> {
+        let bytes = batch.len();
         match self.group.propose(batch.clone()) {
             Ok(id) => {
                 (self.evaluated, self.evaluated_term) = (id.index, id.term);
                 self.proposed.push_back(Proposed {
                     index: id.index,
-                    batch: Some(batch),
+                    bytes: Some(bytes),
                     effects,
                     next_position,
                 });
@@ -400,7 +401,7 @@ fn release(
         *committed_position = first.next_position - 1;
         released.push(Released {
             index: first.index,
-            batch: first.batch,
+            bytes: first.bytes,
             effects: first.effects,
         });
     }

@@ -16,11 +16,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 use crossbeam_channel::Sender;
 use parking_lot::Mutex;
 use skep_engine::state::State;
-use skep_engine::{Engine, EngineConfig, RemoteCommand, RequestId, StreamId, header_of};
+use skep_engine::{Engine, EngineConfig, Noted, RemoteCommand, RequestId, StreamId, header_of};
 use skep_metrics::Gauge;
 use skep_protocol::command::{Command, Request};
 use skep_protocol::service::{Answer, PartitionRole, Responder, Timings};
@@ -206,8 +205,8 @@ pub struct Partition {
     /// Nothing is due before: the partition is under pressure.
     rest_until: i64,
     wakers: Vec<std::task::Waker>,
-    /// Committed records that the metrics have not counted yet.
-    uncounted: Vec<Bytes>,
+    /// What was noted of committed batches and is not counted yet, with the size of each batch.
+    uncounted: Vec<(Noted, usize)>,
     panics: Panics,
     /// The revision of the banned instances that the status shows.
     shown_bans: Option<u64>,

@@ -170,7 +170,7 @@ impl Node {
             segment_bytes: 16384,
             grow_bytes: 4096,
             spare_segments: 1,
-            compress: true,
+            compress_from: 0,
             salt: Some(hash(&[self.seed, self.id], &[])),
         };
         let (log, recovered) = Log::open(Arc::new(self.disk.clone()), "/log", config).unwrap();

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use skep_protocol::Key;
 use skep_protocol::intent::JobIntent as Intent;
-use skep_protocol::value::JobValue;
+use skep_protocol::value::{JobKind, JobValue};
 
-use super::Apply;
+use super::{Apply, user_task};
 use crate::state::jobs::Extra;
 use crate::state::{ElementState, Job, JobState, State};
 
@@ -14,9 +14,13 @@ impl Apply<JobValue> for State {
     fn apply(&mut self, key: Key, intent: Intent, value: &JobValue, _timestamp: i64) {
         match intent {
             Intent::Created => created(self, key, value),
-            Intent::Completed | Intent::Canceled => {
+            Intent::Completed => {
+                if let JobKind::TaskListener(_) = value.kind() {
+                    listener_completed(self, value.element_instance_key);
+                }
                 removed(self, key, value.element_instance_key);
             }
+            Intent::Canceled => removed(self, key, value.element_instance_key),
             Intent::TimedOut | Intent::Yielded | Intent::RecurredAfterBackoff => {
                 self.jobs.update(key, |job| {
                     job.state = JobState::Activatable;
@@ -99,6 +103,19 @@ pub(super) fn insert(state: &mut State, key: Key, job: Job, activated: bool) {
         }
     }
     state.jobs.insert(key, job);
+}
+
+/// The next listener of a user task may look at its transition.
+fn listener_completed(state: &mut State, element_instance_key: Key) {
+    let element = state.elements.get(element_instance_key);
+    let Some(task) = element.and_then(|element| element.user_task()) else {
+        return;
+    };
+    user_task::change(state, task, |task| {
+        if let Some(transition) = &mut task.transition {
+            transition.listeners_done += 1;
+        }
+    });
 }
 
 pub(super) fn removed(state: &mut State, key: Key, element_instance_key: Key) {

@@ -23,7 +23,9 @@ mod replay;
 mod signal;
 mod signal_subscription;
 mod timer;
+mod user_task;
 mod variable;
+mod variable_document;
 
 use skep_protocol::ValueType;
 use skep_protocol::batch::BatchReader;
@@ -61,8 +63,7 @@ without_effect!(
     MessageCorrelationValue,
     ProcessInstanceResultValue,
     ResourceDeletionValue,
-    RuntimeInstructionValue,
-    VariableDocumentValue
+    RuntimeInstructionValue
 );
 
 /// Applies the records of a batch. Commands and rejections change nothing.
@@ -123,6 +124,7 @@ fn apply_record(state: &mut State, record: &Record<'_>) -> Result<(), DecodeErro
         ValueType::CommandDistribution => go::<CommandDistributionValue>(state, record),
         ValueType::MessageCorrelation => go::<MessageCorrelationValue>(state, record),
         ValueType::ProcessInstanceBatch => go::<ProcessInstanceBatchValue>(state, record),
+        ValueType::UserTask => go::<UserTaskValue>(state, record),
         ValueType::Clock => go::<ClockValue>(state, record),
         ValueType::Continuation => go::<ContinuationValue>(state, record),
         ValueType::RuntimeInstruction => go::<RuntimeInstructionValue>(state, record),

@@ -173,13 +173,14 @@ fn job(
     let root_process_instance_key = fields.key()?;
     let element = fields.u32()?;
     let element_instance_key = fields.key()?;
+    let retries = fields.i32()?;
+    // Those of listeners, for instance, change more than their element.
+    if fields.is_some()? {
+        return Ok(false);
+    }
     if !created {
         removed(state, record.key, element_instance_key, rest);
         return Ok(true);
-    }
-    let retries = fields.i32()?;
-    if fields.is_some()? {
-        return Ok(false);
     }
     let job = crate::state::Job {
         job_type: state.names.get(job_type),

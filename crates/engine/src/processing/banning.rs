@@ -4,7 +4,9 @@
 //! broker knows whom to ban when the engine fails.
 
 use skep_model::ElementIndex;
-use skep_protocol::command::{Command, FailJob, ThrowError};
+use skep_protocol::command::{
+    AssignUserTask, Command, CompleteUserTask, FailJob, ThrowError, UpdateUserTask,
+};
 use skep_protocol::intent::ErrorIntent;
 use skep_protocol::value::{ErrorValue, Step};
 use skep_protocol::{Key, Rejection, RejectionType, Response};
@@ -212,6 +214,12 @@ fn instance_of(cx: &mut Context<'_>, command: &Command) -> Key {
             element_instance_key,
             ..
         } => instance_of_element(cx, *element_instance_key),
+        Command::AssignUserTask(AssignUserTask { user_task_key, .. })
+        | Command::UpdateUserTask(UpdateUserTask { user_task_key, .. })
+        | Command::CompleteUserTask(CompleteUserTask { user_task_key, .. }) => {
+            let task = state.user_tasks.get(*user_task_key);
+            task.map(|task| task.process_instance_key)
+        }
         _ => None,
     };
     found.unwrap_or(Key::NONE)

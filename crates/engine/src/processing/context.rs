@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use skep_protocol::batch::BatchWriter;
 use skep_protocol::command::AwaitResult;
+use skep_protocol::intent::Intent;
+use skep_protocol::origin::Origin;
 use skep_protocol::value::RecordValue;
 use skep_protocol::{Key, Rejection, Response};
 
@@ -23,6 +25,8 @@ pub struct Volatile {
     pub awaiting_distribution: HashMap<Key, (RequestId, Response)>,
     /// Message correlations that wait for the instance's partition, by message key.
     pub awaiting_correlation: HashMap<Key, RequestId>,
+    /// Commands to user tasks that wait for the task's listeners, by user task.
+    pub awaiting_user_tasks: HashMap<Key, RequestId>,
     /// How far the sweeps over unanswered commands have come: message side, process side.
     pub retried: [Key; 2],
 }
@@ -38,6 +42,8 @@ pub(crate) struct Context<'a> {
     pub now: i64,
     /// The client that waits for this command, if any.
     pub request: Option<RequestId>,
+    /// Where this command comes from.
+    pub origin: Origin,
     /// Life-cycle steps still to do for this command.
     pub steps: &'a mut Steps,
     /// What this turn may still cost.
@@ -56,6 +62,7 @@ impl Context<'_> {
         State: Apply<V>,
     {
         self.out.event(key, intent, value);
+        self.effects.noted.event(key, intent.id(), value);
         self.state.observe_key(key);
         self.state.apply(key, intent, value, self.now);
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use skep_feel::{EvalContext, Evaluation, Expression, Limits, Number, Value, Warning, WarningCode};
-use skep_model::TextValue;
+use skep_model::{TextList, TextValue};
 use skep_protocol::value::ErrorType;
 use skep_protocol::{Document, Key, Rejection, RejectionType, Response};
 
@@ -175,6 +175,31 @@ pub(crate) fn integer(cx: &mut Context<'_>, value: &TextValue, scope: Key) -> Re
     }
 }
 
+/// A list of texts, static or computed.
+pub(crate) fn text_list(
+    cx: &mut Context<'_>,
+    value: &TextList,
+    scope: Key,
+) -> Result<Vec<Arc<str>>, Problem> {
+    let expression = match value {
+        TextList::Static(texts) => return Ok(texts.clone()),
+        TextList::Expression(expression) => expression,
+    };
+    let evaluated = extract(cx, expression, scope)?;
+    let Value::List(items) = &evaluated.value else {
+        return Err(evaluated.is_not("'ARRAY' of texts"));
+    };
+    let texts = items.iter().map(|item| match item {
+        Value::String(text) => Ok(text.clone()),
+        other => Err(evaluated.problem(format!(
+            "Expected result of the expression '{}' to be a list of texts, but it holds '{}'.",
+            evaluated::shown(expression),
+            evaluated::type_name(other)
+        ))),
+    });
+    texts.collect()
+}
+
 /// A date, time or duration as text: temporal values become their ISO form. `expected` says which it is to be.
 pub(crate) fn temporal_text(
     cx: &mut Context<'_>,
@@ -182,17 +207,39 @@ pub(crate) fn temporal_text(
     scope: Key,
     expected: &str,
 ) -> Result<Arc<str>, Problem> {
+    let text = temporal(cx, value, scope, expected, false)?;
+    Ok(text.unwrap_or_default())
+}
+
+/// As [`temporal_text`], but null is none.
+pub(crate) fn temporal_text_or_null(
+    cx: &mut Context<'_>,
+    value: &TextValue,
+    scope: Key,
+    expected: &str,
+) -> Result<Option<Arc<str>>, Problem> {
+    temporal(cx, value, scope, expected, true)
+}
+
+fn temporal(
+    cx: &mut Context<'_>,
+    value: &TextValue,
+    scope: Key,
+    expected: &str,
+    nullable: bool,
+) -> Result<Option<Arc<str>>, Problem> {
     let expression = match value {
-        TextValue::Static(text) => return Ok(text.clone()),
+        TextValue::Static(text) => return Ok(Some(text.clone())),
         TextValue::Expression(expression) => expression,
     };
     let evaluated = extract(cx, expression, scope)?;
     match &evaluated.value {
-        Value::String(text) => Ok(text.clone()),
+        Value::String(text) => Ok(Some(text.clone())),
+        Value::Null if nullable => Ok(None),
         Value::Null | Value::Boolean(_) | Value::Number(_) | Value::List(_) | Value::Context(_) => {
             Err(evaluated.is_not(&format!("{expected}, as a value or as text")))
         }
-        temporal => Ok(temporal.to_json().trim_matches('"').into()),
+        temporal => Ok(Some(temporal.to_json().trim_matches('"').into())),
     }
 }
 

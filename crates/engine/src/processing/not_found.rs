@@ -4,7 +4,7 @@
 use skep_protocol::Rejection;
 use skep_protocol::command::Command;
 
-use super::{banning, incident, job, process_instance, variable};
+use super::{banning, incident, job, process_instance, user_task, variable};
 
 /// The refusal of a command by key; `None` for commands that are not bound to a partition by a key.
 pub fn key_not_found(command: &Command) -> Option<Rejection> {
@@ -29,6 +29,16 @@ pub fn key_not_found(command: &Command) -> Option<Rejection> {
             element_instance_key,
             ..
         } => variable::not_found(*element_instance_key),
+        Command::AssignUserTask(assign) => {
+            let (intent, verb) = user_task::assign::words_of(assign);
+            user_task::not_found(intent, verb, assign.user_task_key)
+        }
+        Command::UpdateUserTask(update) => {
+            user_task::not_found("UPDATE", "update", update.user_task_key)
+        }
+        Command::CompleteUserTask(complete) => {
+            user_task::not_found("COMPLETE", "complete", complete.user_task_key)
+        }
         Command::Deploy(_)
         | Command::DeleteResource { .. }
         | Command::CreateProcessInstance(_)

@@ -8,7 +8,7 @@ use skep_protocol::value::{ProcessInstanceValue, VariableDocumentValue, Variable
 use skep_protocol::{Document, Key, Rejection, RejectionType, Response};
 
 use super::bpmn::Subject;
-use super::{Context, Outcome, reject};
+use super::{Context, Outcome, reject, user_task};
 
 /// VARIABLE_DOCUMENT UPDATE.
 pub(crate) fn update(
@@ -17,16 +17,13 @@ pub(crate) fn update(
     variables: &Document,
     local: bool,
 ) -> Outcome {
-    if cx.state.elements.get(element_instance_key).is_none() {
+    let Some(row) = cx.state.elements.get(element_instance_key) else {
         return Err(not_found(element_instance_key));
+    };
+    if let Some(task) = row.user_task() {
+        return user_task::update::variables(cx, task, variables, local);
     }
-    if local {
-        for (name, value) in variables.entries() {
-            set_local(cx, element_instance_key, name, value);
-        }
-    } else {
-        propagate(cx, element_instance_key, variables.entries());
-    }
+    set(cx, element_instance_key, variables.entries(), local);
     let key = cx.next_key();
     let value = VariableDocumentValue {
         scope_key: element_instance_key,
@@ -45,6 +42,21 @@ pub(crate) fn not_found(element_instance_key: Key) -> Rejection {
             "Expected to update variables for element with key '{element_instance_key}', but no such element was found"
         ),
     )
+}
+
+/// Sets variables of this very scope, or carries them outwards.
+pub(crate) fn set(
+    cx: &mut Context<'_>,
+    scope: Key,
+    variables: &[(Arc<str>, JsonText)],
+    local: bool,
+) {
+    if !local {
+        return propagate(cx, scope, variables);
+    }
+    for (name, value) in variables {
+        set_local(cx, scope, name, value);
+    }
 }
 
 /// Sets a variable of this very scope. Setting what it already is makes no event.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use skep_protocol::Key;
+use skep_protocol::origin::Origin;
 use skep_protocol::value::{ContinuationValue, QueuedStep};
 
 use super::table::{Row, StoreError, Table, Tables};
@@ -15,13 +16,16 @@ pub struct Continuation {
     pub steps: VecDeque<QueuedStep>,
     /// See [`ContinuationValue::runaway`].
     pub runaway: bool,
+    /// See [`ContinuationValue::origin`].
+    pub origin: Option<Box<Origin>>,
 }
 
 impl Row for Continuation {
     const TABLE: u8 = 13;
 
     fn weight(&self) -> usize {
-        size_of::<Self>() + self.steps.len() * size_of::<QueuedStep>()
+        let origin = self.origin.as_ref().map_or(0, |origin| origin.weight());
+        size_of::<Self>() + self.steps.len() * size_of::<QueuedStep>() + origin
     }
 }
 
@@ -64,6 +68,13 @@ impl Continuations {
         self.table.get(key).is_some_and(|row| row.runaway)
     }
 
+    /// Where the command comes from whose work this is.
+    pub fn origin(&mut self, key: Key) -> Origin {
+        let row = self.table.get(key);
+        let origin = row.and_then(|row| row.origin.as_deref());
+        origin.cloned().unwrap_or_default()
+    }
+
     /// Steps of this one that wait.
     pub fn steps(&mut self, key: Key) -> usize {
         self.table.get(key).map_or(0, |row| row.steps.len())
@@ -73,7 +84,11 @@ impl Continuations {
     pub fn advance(&mut self, key: Key, value: &ContinuationValue) {
         if !self.keys.contains(&key) {
             self.keys.insert(key);
-            self.table.insert(key, Continuation::default());
+            let row = Continuation {
+                origin: value.origin.clone(),
+                ..Continuation::default()
+            };
+            self.table.insert(key, row);
         }
         let Some(row) = self.table.get_mut(key) else {
             return;

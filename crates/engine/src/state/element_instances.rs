@@ -76,6 +76,8 @@ pub struct Extra {
     pub business_id: Option<String>,
     /// On a process: elements after whose end the instance is terminated.
     pub terminate_after: Vec<u32>,
+    /// The user task that a user task element waits for.
+    pub user_task: Key,
 }
 
 impl ElementInstance {
@@ -86,6 +88,11 @@ impl ElementInstance {
     pub fn is_interrupted(&self) -> bool {
         let extra = self.extra.as_ref();
         extra.is_some_and(|extra| extra.interrupted_by.some().is_some())
+    }
+
+    /// The user task that this element waits for.
+    pub fn user_task(&self) -> Option<Key> {
+        self.extra.as_ref().and_then(|extra| extra.user_task.some())
     }
 
     /// Triggers wait here: in a scope to activate something, in the start event of an event sub-process to be used up.

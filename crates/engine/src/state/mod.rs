@@ -17,6 +17,7 @@ pub mod subscriptions;
 pub mod table;
 pub mod timers;
 pub mod triggers;
+pub mod user_tasks;
 mod variables;
 
 use std::collections::BTreeMap;
@@ -43,6 +44,7 @@ pub use table::{
 };
 pub use timers::{Timer, Timers};
 pub use triggers::{Trigger, Triggers};
+pub use user_tasks::{UserTask, UserTaskState, UserTasks};
 pub use variables::{ScopeVariables, Variable, VariableNames};
 
 /// The few numbers that are state themselves.
@@ -82,6 +84,7 @@ pub struct State {
     pub banned: Banned,
     pub triggers: Triggers,
     pub continuations: Continuations,
+    pub user_tasks: UserTasks,
     pub(crate) names: Names,
     tables: Arc<Tables>,
 }
@@ -111,6 +114,7 @@ impl State {
             banned: Banned::open(&tables)?,
             triggers: Triggers::open(&tables)?,
             continuations: Continuations::open(&tables)?,
+            user_tasks: UserTasks::open(&tables)?,
             names: Names::default(),
             tables,
         };
@@ -149,6 +153,7 @@ impl State {
         self.distributions.table.checkpoint(out);
         self.triggers.table.checkpoint(out);
         self.continuations.table.checkpoint(out);
+        self.user_tasks.table.checkpoint(out);
         self.banned.table.checkpoint(out);
     }
 
@@ -181,6 +186,7 @@ impl State {
         evicted += self.distributions.table.evict(limit, &mut resident);
         evicted += self.triggers.table.evict(limit, &mut resident);
         evicted += self.continuations.table.evict(limit, &mut resident);
+        evicted += self.user_tasks.table.evict(limit, &mut resident);
         evicted += self.banned.table.evict(limit, &mut resident);
         evicted
     }
@@ -195,6 +201,7 @@ impl State {
             + self.distributions.table.resident_bytes()
             + self.triggers.table.resident_bytes()
             + self.continuations.table.resident_bytes()
+            + self.user_tasks.table.resident_bytes()
             + self.banned.table.resident_bytes()
             + self.message_subscriptions.table.resident_bytes()
             + self.process_subscriptions.table.resident_bytes()
@@ -228,6 +235,7 @@ impl State {
         self.distributions.table.dump(&mut all);
         self.triggers.table.dump(&mut all);
         self.continuations.table.dump(&mut all);
+        self.user_tasks.table.dump(&mut all);
         self.banned.table.dump(&mut all);
         all
     }

@@ -8,6 +8,8 @@ use skep_protocol::command::*;
 use skep_protocol::value::*;
 use skep_protocol::{Document, Key};
 
+use crate::user_tasks;
+
 /// Why a scenario cannot be played to its end.
 #[derive(Debug)]
 pub enum Stop {
@@ -141,6 +143,15 @@ pub fn command(
         "cancel" => Command::CancelProcessInstance {
             process_instance_key: a.key("instance"),
         },
+        "userTask" => user_tasks::command(a)?,
+        "command" if a.text("valueType") == "VARIABLE_DOCUMENT" => {
+            let value = Arguments(&a.0["value"]);
+            Command::SetVariables {
+                element_instance_key: value.key("scopeKey"),
+                variables: value.variables(),
+                local: value.text("updateSemantics") == "LOCAL",
+            }
+        }
         "deleteResource" => Command::DeleteResource {
             resource_key: a.key("resource"),
         },

@@ -17,6 +17,7 @@ mod keys;
 mod normalize;
 mod player;
 mod settings;
+mod user_tasks;
 mod workers;
 mod yaml;
 

@@ -12,7 +12,7 @@ use crate::support::START;
 const FIRST_KEY: i64 = 1 << 51;
 const FIRST_TIME: i64 = 100_000_000_000;
 const TIMES: [&str; 5] = ["deadline", "dueDate", "recurringTime", "time", "timestamp"];
-const DROPPED: [&str; 10] = [
+const DROPPED: [&str; 11] = [
     "checksum",
     "resource",
     "resources",
@@ -23,6 +23,7 @@ const DROPPED: [&str; 10] = [
     "exceptionMessage",
     "errorEventPosition",
     "tenantFilter",
+    "creationTimestamp",
 ];
 const PATHS: [&str; 3] = [
     "elementInstancePath",
@@ -122,6 +123,9 @@ fn mark_symbols(value: Value, field: &str) -> Value {
     let names_a_key = (field.ends_with("Key") || field.ends_with("Keys") || PATHS.contains(&field))
         && field != "correlationKey";
     match value {
+        Value::String(text) if field.ends_with(":formKey") && text.contains(':') => {
+            Value::String(text)
+        }
         Value::String(text) if names_a_key => Value::String(format!("#{text}")),
         Value::Array(items) => {
             let items = items.into_iter().map(|item| mark_symbols(item, field));
@@ -208,6 +212,10 @@ fn shorten(value: &Value, field: &str, value_type: &str) -> Option<Value> {
             Some(time) if time > FIRST_TIME && TIMES.contains(&field) => Some(moment(time)),
             _ => Some(value.clone()),
         },
+        // Keys in headers are texts.
+        Value::String(text) if field.ends_with("Key") && is_key(text) => {
+            Some(Value::String(format!("#{text}")))
+        }
         Value::String(text) => {
             let says_nothing = text.is_empty() || text == "UNSPECIFIED" || text == "<default>";
             (!says_nothing).then(|| value.clone())
@@ -215,6 +223,10 @@ fn shorten(value: &Value, field: &str, value_type: &str) -> Option<Value> {
         Value::Bool(true) => Some(value.clone()),
         Value::Bool(false) | Value::Null => None,
     }
+}
+
+fn is_key(text: &str) -> bool {
+    text.parse().is_ok_and(|key: i64| key >= FIRST_KEY)
 }
 
 /// Seconds since the scenario's start, rounded to five; a date when it is far away.
@@ -257,8 +269,10 @@ pub fn comparable(entries: Vec<Entry>) -> Vec<Entry> {
     let mut entries: Vec<Entry> = entries.into_iter().filter(Entry::is_compared).collect();
     for entry in &mut entries {
         // A set: the recorder gave it in an order of its own.
-        if let Some(Value::Array(names)) = entry.value.pointer_mut("/result/correctedAttributes") {
-            names.sort_by_key(Value::to_string);
+        for set in ["/result/correctedAttributes", "/changedAttributes"] {
+            if let Some(Value::Array(names)) = entry.value.pointer_mut(set) {
+                names.sort_by_key(Value::to_string);
+            }
         }
         if entry.is("PROCESS_INSTANCE", &[])
             && let Some(fields) = entry.value.as_object_mut()

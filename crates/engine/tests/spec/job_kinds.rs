@@ -86,8 +86,22 @@ fn without_headers_of_its_own_a_job_has_those_of_its_element() {
 
 #[test]
 fn records_of_a_job_tell_its_kind_to_its_end() {
-    let (mut rig, key) = with_job(JobKind::TaskListener(ListenerEvent::Updating), Some("{}"));
+    let listener = r#"<zeebe:taskListener eventType="updating" type="listen"/>"#;
+    let bpmn = Bpmn::process("q")
+        .start("s")
+        .user_task("ask")
+        .extension(&format!(
+            "<zeebe:taskListeners>{listener}</zeebe:taskListeners>"
+        ));
+    let mut rig = Rig::with(bpmn.end("e"));
+    rig.create("q", "{}");
+    let priority = Corrections {
+        priority: Some(1),
+        ..Corrections::default()
+    };
+    rig.send_async(Rig::task_update(rig.user_task(), priority));
     let job = rig.job("listen");
+    let key = job.key;
     rig.fail(&job, 2, 100);
     rig.advance(MINUTE);
     let result = JobResult {
@@ -98,14 +112,15 @@ fn records_of_a_job_tell_its_kind_to_its_end() {
     complete(&mut rig, key, result).unwrap();
     let records: Vec<_> = rig.events("JOB").filter(|r| r.key == key).collect();
     let intents: Vec<_> = records.iter().map(|r| r.intent).collect();
-    assert_eq!(intents, ["FAILED", "RECURRED_AFTER_BACKOFF", "COMPLETED"]);
+    let expected = ["CREATED", "FAILED", "RECURRED_AFTER_BACKOFF", "COMPLETED"];
+    assert_eq!(intents, expected);
     for record in &records {
         assert_eq!(record.text("jobKind"), "TASK_LISTENER");
         assert_eq!(record.text("jobListenerEventType"), "UPDATING");
     }
-    assert_eq!(records[0].field("retryBackoff"), &json!(100));
-    assert_eq!(records[1].field("retryBackoff"), &json!(0));
-    let result = records[2].field("result");
+    assert_eq!(records[1].field("retryBackoff"), &json!(100));
+    assert_eq!(records[2].field("retryBackoff"), &json!(0));
+    let result = records[3].field("result");
     assert_eq!(
         (&result["denied"], &result["deniedReason"]),
         (&json!(true), &json!("no"))

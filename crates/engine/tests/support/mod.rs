@@ -20,6 +20,7 @@ use skep_protocol::batch::BatchReader;
 use skep_protocol::command::*;
 use skep_protocol::json::{Definitions, ElementNames, Lineage, render};
 use skep_protocol::record::RecordType;
+use skep_protocol::value::Corrections;
 use skep_protocol::{ActivatedJob, Document, Key, Rejection, Response};
 
 #[allow(unused_imports)] // As above.
@@ -246,6 +247,9 @@ impl Rig {
             } => of(key),
             Command::FailJob(c) => of(&c.job_key),
             Command::ThrowError(c) => of(&c.job_key),
+            Command::AssignUserTask(c) => of(&c.user_task_key),
+            Command::UpdateUserTask(c) => of(&c.user_task_key),
+            Command::CompleteUserTask(c) => of(&c.user_task_key),
             Command::PublishMessage(c) => message_partition(&c.correlation_key, count),
             Command::CorrelateMessage(c) => message_partition(&c.correlation_key, count),
             _ => 1,
@@ -545,6 +549,62 @@ impl Rig {
         })
     }
 
+    /// The newest user task.
+    pub fn user_task(&self) -> Key {
+        let created = self.events("USER_TASK").filter(|r| r.intent == "CREATING");
+        created.last().expect("there is a user task").key
+    }
+
+    pub fn assignment(task: Key, assignee: &str, claim: bool) -> Command {
+        Command::AssignUserTask(AssignUserTask {
+            user_task_key: task,
+            assignee: assignee.into(),
+            action: "".into(),
+            claim,
+        })
+    }
+
+    pub fn task_update(task: Key, changes: Corrections) -> Command {
+        Command::UpdateUserTask(UpdateUserTask {
+            user_task_key: task,
+            action: "".into(),
+            changes,
+        })
+    }
+
+    pub fn completion(task: Key, variables: &str) -> Command {
+        Command::CompleteUserTask(CompleteUserTask {
+            user_task_key: task,
+            action: "".into(),
+            variables: Document::parse(variables).unwrap(),
+        })
+    }
+
+    pub fn assign(
+        &mut self,
+        task: Key,
+        assignee: &str,
+        action: &str,
+    ) -> Result<Response, Rejection> {
+        let mut command = Rig::assignment(task, assignee, false);
+        if let Command::AssignUserTask(assign) = &mut command {
+            assign.action = action.into();
+        }
+        self.send(command)
+    }
+
+    pub fn claim(&mut self, task: Key, assignee: &str) -> Result<Response, Rejection> {
+        self.send(Rig::assignment(task, assignee, true))
+    }
+
+    pub fn update_task(&mut self, task: Key, changes: Corrections) -> Result<Response, Rejection> {
+        self.send(Rig::task_update(task, changes))
+    }
+
+    pub fn complete_task(&mut self, task: Key, variables: &str) -> Result<Response, Rejection> {
+        self.send(Rig::completion(task, variables))
+    }
+
     // ---- what happened
 
     pub fn events(&self, value_type: &str) -> impl Iterator<Item = &Seen> {
@@ -654,6 +714,7 @@ impl Rig {
                 ("triggers", state.triggers.table.len()),
                 ("continuations", state.continuations.len()),
                 ("bans", state.banned.len()),
+                ("user tasks", state.user_tasks.table.len()),
             ];
             for (what, count) in left {
                 assert_eq!(count, 0, "{what} left behind");

@@ -45,9 +45,16 @@ pub fn check(engine: &mut Engine) {
             || !extra.subscriptions.is_empty()
             || !extra.signals.is_empty()
             || !extra.incidents.is_empty()
+            || waits_for_its_user(engine, extra.user_task)
             || rows.contains_key(&extra.called_instance);
         let process = engine.state.processes.get(row.process_definition_key);
         let id = process.map(|p| p.graph.elements[row.element as usize].id.clone());
         assert!(waits, "element {id:?} ({key}) waits for nothing: {row:#?}");
     }
+}
+
+/// A task in a transition waits for its listeners, which are jobs.
+fn waits_for_its_user(engine: &mut Engine, task: Key) -> bool {
+    let task = engine.state.user_tasks.get(task);
+    task.is_some_and(|task| task.transition.is_none())
 }

@@ -22,7 +22,7 @@ pub struct RequestKind {
     partition: u32,
 }
 
-const KINDS: [&str; 17] = [
+const KINDS: [&str; 22] = [
     "DEPLOYMENT#CREATE",
     "RESOURCE_DELETION#DELETE",
     "PROCESS_INSTANCE_CREATION#CREATE",
@@ -40,6 +40,11 @@ const KINDS: [&str; 17] = [
     "CLOCK#RESET",
     "EXPRESSION#EVALUATE",
     "UNKNOWN",
+    "USER_TASK#ASSIGN",
+    "USER_TASK#CLAIM",
+    "USER_TASK#UPDATE",
+    "USER_TASK#COMPLETE",
+    "SIGNAL#BROADCAST",
 ];
 
 impl RequestKind {
@@ -71,6 +76,10 @@ impl RequestKind {
             Command::PinClock { .. } => (13, None),
             Command::ResetClock => (14, None),
             Command::EvaluateExpression { .. } => (15, None),
+            Command::AssignUserTask(c) => (if c.claim { 18 } else { 17 }, Some(&c.user_task_key)),
+            Command::UpdateUserTask(c) => (19, Some(&c.user_task_key)),
+            Command::CompleteUserTask(c) => (20, Some(&c.user_task_key)),
+            Command::BroadcastSignal(_) => (21, None),
             // Asked by the management port, which is no gateway.
             Command::ListIncidents { .. } | Command::BanInstance { .. } => (16, None),
         };
@@ -92,6 +101,7 @@ impl RequestKind {
             Ok(Response::ProcessInstanceResult { created, .. }) => created.process_instance_key,
             Ok(Response::MessagePublished { message_key }) => *message_key,
             Ok(Response::MessageCorrelated { message_key, .. }) => *message_key,
+            Ok(Response::SignalBroadcast { signal_key }) => *signal_key,
             _ => Key::NONE,
         };
         match self.partition {

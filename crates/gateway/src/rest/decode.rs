@@ -5,7 +5,9 @@ mod job_result;
 mod jobs;
 mod messages;
 mod process_instances;
+mod signals;
 mod system;
+mod user_tasks;
 
 use std::time::Duration;
 
@@ -61,6 +63,7 @@ pub fn decode(
         Op::UpdateJob => jobs::update(key("jobKey", parameter)?, text, front),
         Op::PublishMessage => messages::publish(text, front),
         Op::CorrelateMessage => messages::correlate(text, front),
+        Op::BroadcastSignal => signals::broadcast(text, front),
         Op::ResolveIncident => {
             system::resolve_incident(key("incidentKey", parameter)?, text, front)
         }
@@ -68,6 +71,10 @@ pub fn decode(
             process_instances::set_variables(key("elementInstanceKey", parameter)?, text, front)
         }
         Op::DeleteResource => system::delete_resource(key("resourceKey", parameter)?, text, front),
+        Op::AssignUserTask => user_tasks::assign(key("userTaskKey", parameter)?, text, front),
+        Op::UnassignUserTask => user_tasks::unassign(key("userTaskKey", parameter)?, text, front),
+        Op::UpdateUserTask => user_tasks::update(key("userTaskKey", parameter)?, text, front),
+        Op::CompleteUserTask => user_tasks::complete(key("userTaskKey", parameter)?, text, front),
         Op::PinClock => system::pin_clock(text, front),
         Op::ResetClock => system::reset_clock(text, front),
         Op::EvaluateExpression => system::evaluate_expression(text, front),

@@ -19,8 +19,13 @@ pub enum Op {
     UpdateJob,
     PublishMessage,
     CorrelateMessage,
+    BroadcastSignal,
     ResolveIncident,
     SetVariables,
+    AssignUserTask,
+    UnassignUserTask,
+    UpdateUserTask,
+    CompleteUserTask,
     PinClock,
     ResetClock,
     EvaluateExpression,
@@ -38,6 +43,7 @@ impl Op {
                 | FailJob
                 | ThrowError
                 | UpdateJob
+                | CompleteUserTask
                 | CancelProcessInstance
                 | ResolveIncident
         )
@@ -83,8 +89,13 @@ pub const ROUTES: &[Route] = routes! {
     PATCH "/v2/jobs/{jobKey}" updateJob => UpdateJob;
     POST "/v2/messages/publication" publishMessage => PublishMessage;
     POST "/v2/messages/correlation" correlateMessage => CorrelateMessage;
+    POST "/v2/signals/broadcast" broadcastSignal => BroadcastSignal;
     POST "/v2/incidents/{incidentKey}/resolution" resolveIncident => ResolveIncident;
     PUT "/v2/element-instances/{elementInstanceKey}/variables" createElementInstanceVariables => SetVariables;
+    POST "/v2/user-tasks/{userTaskKey}/assignment" assignUserTask => AssignUserTask;
+    DELETE "/v2/user-tasks/{userTaskKey}/assignee" unassignUserTask => UnassignUserTask;
+    PATCH "/v2/user-tasks/{userTaskKey}" updateUserTask => UpdateUserTask;
+    POST "/v2/user-tasks/{userTaskKey}/completion" completeUserTask => CompleteUserTask;
     PUT "/v2/clock" pinClock => PinClock;
     POST "/v2/clock/reset" resetClock => ResetClock;
     POST "/v2/expression/evaluation" evaluateExpression => EvaluateExpression;
@@ -218,7 +229,6 @@ pub const ROUTES: &[Route] = routes! {
     PUT "/v2/roles/{roleId}/users/{username}" assignRoleToUser;
     DELETE "/v2/roles/{roleId}/users/{username}" unassignRoleFromUser;
     POST "/v2/setup/user" createAdminUser;
-    POST "/v2/signals/broadcast" broadcastSignal;
     GET "/v2/system/usage-metrics" getUsageMetrics;
     GET "/v2/system/configuration" getSystemConfiguration;
     POST "/v2/tenants" createTenant;
@@ -248,11 +258,7 @@ pub const ROUTES: &[Route] = routes! {
     DELETE "/v2/users/{username}" deleteUser;
     POST "/v2/user-tasks/search" searchUserTasks;
     GET "/v2/user-tasks/{userTaskKey}" getUserTask;
-    PATCH "/v2/user-tasks/{userTaskKey}" updateUserTask;
-    DELETE "/v2/user-tasks/{userTaskKey}/assignee" unassignUserTask;
-    POST "/v2/user-tasks/{userTaskKey}/assignment" assignUserTask;
     POST "/v2/user-tasks/{userTaskKey}/audit-logs/search" searchUserTaskAuditLogs;
-    POST "/v2/user-tasks/{userTaskKey}/completion" completeUserTask;
     POST "/v2/user-tasks/{userTaskKey}/effective-variables/search" searchUserTaskEffectiveVariables;
     GET "/v2/user-tasks/{userTaskKey}/form" getUserTaskForm;
     POST "/v2/user-tasks/{userTaskKey}/variables/search" searchUserTaskVariables;

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use skep_protocol::command::{ProcessRef, UpdateJobKind};
+use skep_protocol::value::Corrections;
 use skep_protocol::{Command, Document, Key};
 use std::time::Duration;
 
@@ -435,6 +436,25 @@ async fn messages_are_published_and_correlated() {
 }
 
 #[tokio::test]
+async fn signals_are_broadcast() {
+    let gateway = start().await;
+    let body = r#"{"signalName": "stop", "variables": {"why": "late"}, "tenantId": "<default>"}"#;
+    let answer = post(gateway.rest, "/v2/signals/broadcast", body).await;
+    assert_eq!(answer.status, 200);
+    assert_eq!(answer.json()["signalKey"], KEY.0.to_string());
+    assert_eq!(answer.json()["tenantId"], "<default>");
+    let Command::BroadcastSignal(broadcast) = gateway.broker.last().command else {
+        panic!()
+    };
+    assert_eq!(&*broadcast.signal_name, "stop");
+    assert_eq!(broadcast.variables.entries().len(), 1);
+    for body in [r#"{}"#, r#"{"signalName": " "}"#] {
+        let answer = post(gateway.rest, "/v2/signals/broadcast", body).await;
+        assert_eq!(answer.status, 400, "{body}");
+    }
+}
+
+#[tokio::test]
 async fn variables_are_set_locally_or_not() {
     let gateway = start().await;
     let path = format!("/v2/element-instances/{KEY}/variables");
@@ -472,6 +492,79 @@ async fn incidents_are_resolved() {
         gateway.broker.last().command,
         Command::ResolveIncident { incident_key: KEY }
     ));
+}
+
+#[tokio::test]
+async fn user_tasks_are_assigned_and_taken_away() {
+    let gateway = start().await;
+    let path = format!("/v2/user-tasks/{KEY}/assignment");
+    for (body, action, claim) in [
+        (r#"{"assignee": "anna"}"#, "", false),
+        (
+            r#"{"assignee": "anna", "action": "give", "allowOverride": null}"#,
+            "give",
+            false,
+        ),
+        (r#"{"assignee": "anna", "allowOverride": false}"#, "", true),
+    ] {
+        let answer = send(gateway.rest, "POST", &path, Some(JSON), body).await;
+        assert_eq!(answer.status, 204);
+        let Command::AssignUserTask(assign) = gateway.broker.last().command else {
+            panic!()
+        };
+        assert_eq!(assign.user_task_key, KEY);
+        assert_eq!(
+            (&*assign.assignee, &*assign.action, assign.claim),
+            ("anna", action, claim)
+        );
+    }
+    let path = format!("/v2/user-tasks/{KEY}/assignee");
+    let answer = send(gateway.rest, "DELETE", &path, None, "").await;
+    assert_eq!(answer.status, 204);
+    let Command::AssignUserTask(assign) = gateway.broker.last().command else {
+        panic!()
+    };
+    assert_eq!((&*assign.assignee, &*assign.action), ("", "unassign"));
+}
+
+#[tokio::test]
+async fn user_tasks_are_changed_and_completed() {
+    let gateway = start().await;
+    let path = format!("/v2/user-tasks/{KEY}");
+    let body = r#"{"action": "delay", "changeset": {"dueDate": "2031-01-01T00:00:00Z", "followUpDate": "",
+        "candidateUsers": [], "candidateGroups": null, "priority": 7, "color": "red"}}"#;
+    let answer = send(gateway.rest, "PATCH", &path, Some(JSON), body).await;
+    assert_eq!(answer.status, 204);
+    let Command::UpdateUserTask(update) = gateway.broker.last().command else {
+        panic!()
+    };
+    assert_eq!(&*update.action, "delay");
+    let expected = Corrections {
+        due_date: Some("2031-01-01T00:00:00Z".into()),
+        follow_up_date: Some("".into()),
+        candidate_users: Some(vec![]),
+        priority: Some(7),
+        ..Corrections::default()
+    };
+    assert_eq!(update.changes, expected);
+    let path = format!("/v2/user-tasks/{KEY}/completion");
+    for (body, action, variables) in [
+        ("", "", "{}"),
+        (
+            r#"{"variables": {"a": 1}, "action": "approve"}"#,
+            "approve",
+            r#"{"a":1}"#,
+        ),
+    ] {
+        let content_type = (!body.is_empty()).then_some(JSON);
+        let answer = send(gateway.rest, "POST", &path, content_type, body).await;
+        assert_eq!(answer.status, 204);
+        let Command::CompleteUserTask(complete) = gateway.broker.last().command else {
+            panic!()
+        };
+        assert_eq!(&*complete.action, action);
+        assert_eq!(complete.variables, vars(variables));
+    }
 }
 
 #[tokio::test]

@@ -7,7 +7,8 @@ use super::Bpmn;
 /// It reads the variables `a` and `b` in conditions (numbers from 0 to 3) and writes them in mappings: start it with
 /// both. To come to an end it needs that jobs of the type `job` are completed, some time with `b` = 3 (less repeats
 /// loops), that messages named `message` arrive with the correlation key `key`, that timers of one minute pass, and
-/// that a process with the id `called` can be called. Boundary events wait for the error `error` (which end events throw
+/// that a process with the id `called` can be called, that user tasks are completed and that jobs of the type `listener` are
+/// completed without variables. Boundary events wait for the error `error` (which end events throw
 /// too, caught or not), for one minute, or for messages named `other-message`.
 pub fn random(id: impl Into<String>, seed: u64, size: usize) -> Bpmn {
     let mut generator = Generator {
@@ -56,7 +57,7 @@ impl Generator {
     }
 
     fn block(&mut self, bpmn: Bpmn, depth: usize) -> Bpmn {
-        let kinds = if depth < MAX_DEPTH { 14 } else { 9 };
+        let kinds = if depth < MAX_DEPTH { 20 } else { 15 };
         match self.next(kinds) {
             0 => bpmn.task(self.id("task")),
             1 => bpmn.manual_task(self.id("manual")),
@@ -66,9 +67,15 @@ impl Generator {
             5 => self.call_activity(bpmn),
             6 | 7 => self.service_task(bpmn),
             8 => self.exit(bpmn),
-            9 => self.branches(bpmn, depth, true),
-            10 => self.branches(bpmn, depth, false),
-            11 => self.repetition(bpmn, depth),
+            9 => self.script(bpmn),
+            10 => bpmn.send_task(self.id("send"), "job"),
+            11 => bpmn.throw(self.id("throw")),
+            12 => bpmn.throw_message(self.id("throw"), "job"),
+            13 => self.link(bpmn),
+            14 => self.user_task(bpmn),
+            15 => self.branches(bpmn, depth, true),
+            16 => self.branches(bpmn, depth, false),
+            17 => self.repetition(bpmn, depth),
             _ => self.sub_process(bpmn, depth),
         }
     }
@@ -80,6 +87,44 @@ impl Generator {
             let number = self.next(4);
             bpmn = bpmn.input(&format!("={number}"), "a").output("=a", "b");
         }
+        self.boundary(bpmn, &id)
+    }
+
+    fn script(&mut self, bpmn: Bpmn) -> Bpmn {
+        let id = self.id("script");
+        let bpmn = bpmn.script(&id, "=if a < 3 then a + 1 else 0", "a");
+        self.boundary(bpmn, &id)
+    }
+
+    fn link(&mut self, bpmn: Bpmn) -> Bpmn {
+        let (throw, catch) = (self.id("throw"), self.id("catch"));
+        bpmn.throw_link(throw, &catch).catch_link(&catch, &catch)
+    }
+
+    /// Perhaps with an assignee, and with listeners of some of its events.
+    fn user_task(&mut self, bpmn: Bpmn) -> Bpmn {
+        let id = self.id("user");
+        let mut bpmn = bpmn.user_task(&id);
+        if self.next(2) == 0 {
+            bpmn = bpmn.extension(r#"<zeebe:assignmentDefinition assignee="anna"/>"#);
+        }
+        let mut listeners = String::new();
+        for event in [
+            "creating",
+            "assigning",
+            "updating",
+            "completing",
+            "canceling",
+        ] {
+            for _ in 0..self.next(6).saturating_sub(3) {
+                let listener =
+                    format!(r#"<zeebe:taskListener eventType="{event}" type="listener"/>"#);
+                listeners.push_str(&listener);
+            }
+        }
+        bpmn = bpmn.extension(&format!(
+            "<zeebe:taskListeners>{listeners}</zeebe:taskListeners>"
+        ));
         self.boundary(bpmn, &id)
     }
 

@@ -152,6 +152,7 @@ pub(crate) fn has_inputs(kind: &ElementKind) -> bool {
         kind,
         ElementKind::StartEvent(_)
             | ElementKind::BoundaryEvent(_)
+            | ElementKind::IntermediateThrowEvent(ThrowEvent::None | ThrowEvent::Link { .. })
             | ElementKind::EndEvent(
                 ThrowEvent::None | ThrowEvent::Terminate | ThrowEvent::Error { .. }
             )

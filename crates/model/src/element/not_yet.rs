@@ -2,8 +2,7 @@
 
 use crate::element::not_supported_yet;
 use crate::graph::{
-    BusinessRuleTask, CatchEvent, Element, ElementKind as Kind, FormReference, MessageThrow,
-    ScriptTask, ThrowEvent,
+    BusinessRuleTask, CatchEvent, Element, ElementKind as Kind, FormReference, ThrowEvent,
 };
 
 /// Why the element cannot be deployed, if it cannot.
@@ -20,15 +19,9 @@ fn kind(element: &Element) -> Option<&'static str> {
         Kind::UserTask(task) if matches!(task.form, Some(FormReference::Id { .. })) => {
             "A form that a user task names by its 'formId'"
         }
-        Kind::UserTask(_) => "A user task",
-        Kind::ScriptTask(ScriptTask::Expression { .. }) => "A script task with an expression",
-        Kind::ScriptTask(ScriptTask::Job(_)) => "A script task that is a job",
         Kind::BusinessRuleTask(BusinessRuleTask::Decision(_)) => {
             "A business rule task that calls a decision"
         }
-        Kind::BusinessRuleTask(BusinessRuleTask::Job(_)) => "A business rule task that is a job",
-        Kind::SendTask(MessageThrow::Job(_)) => "A send task that is a job",
-        Kind::SendTask(MessageThrow::Publish) => "A send task that publishes a message",
         Kind::InclusiveGateway { .. } => "An inclusive gateway",
         Kind::EventBasedGateway { .. } => "An event-based gateway",
         Kind::StartEvent(start) => return start.event.as_ref().and_then(start_event),
@@ -65,7 +58,6 @@ fn start_event(event: &CatchEvent) -> Option<&'static str> {
 fn catch_event(event: &CatchEvent) -> Option<&'static str> {
     Some(match event {
         CatchEvent::Conditional(_) => "The conditional catch event",
-        CatchEvent::Link { .. } => "The link catch event",
         _ => return None,
     })
 }
@@ -80,12 +72,6 @@ fn boundary_event(event: &CatchEvent) -> Option<&'static str> {
 
 fn throw_event(event: &ThrowEvent) -> Option<&'static str> {
     Some(match event {
-        ThrowEvent::None => "The none throw event",
-        ThrowEvent::Link { .. } => "The link throw event",
-        ThrowEvent::Message(MessageThrow::Job(_)) => "The message throw event",
-        ThrowEvent::Message(MessageThrow::Publish) => {
-            "The message throw event that publishes a message"
-        }
         ThrowEvent::Compensation { .. } => "The compensation throw event",
         _ => return None,
     })
@@ -93,10 +79,6 @@ fn throw_event(event: &ThrowEvent) -> Option<&'static str> {
 
 fn end_event(event: &ThrowEvent) -> Option<&'static str> {
     Some(match event {
-        ThrowEvent::Message(MessageThrow::Job(_)) => "The message end event",
-        ThrowEvent::Message(MessageThrow::Publish) => {
-            "The message end event that publishes a message"
-        }
         ThrowEvent::Compensation { .. } => "The compensation end event",
         _ => return None,
     })

@@ -42,6 +42,7 @@ pub struct ElementNames {
 
 /// Renders a record; indices are resolved through `definitions`. Names that it does not know are empty.
 pub fn render(record: &Record<'_>, definitions: &dyn Definitions) -> Result<Value, DecodeError> {
+    let origin = record.origin();
     let mut out = json!({
         "position": record.position,
         "sourceRecordPosition": record.source.map_or(-1, |s| s as i64),
@@ -56,13 +57,13 @@ pub fn render(record: &Record<'_>, definitions: &dyn Definitions) -> Result<Valu
         "brokerVersion": env!("CARGO_PKG_VERSION"),
         "recordVersion": RECORD_VERSION,
         "authorizations": {},
-        "operationReference": record.operation_reference().map_or(json!(-1), |reference| json!(reference)),
-        "batchOperationReference": -1,
+        "operationReference": origin.operation_reference.map_or(json!(-1), |reference| json!(reference)),
+        "batchOperationReference": origin.batch_operation_reference,
         "value": {},
     });
     match record.record_type {
         RecordType::Event => out["value"] = values::render(record, definitions)?,
-        RecordType::Command => {}
+        RecordType::Command => out["authorizations"] = origin.claims.to_json(),
         RecordType::CommandRejection => {
             let rejection: RejectionValue = record.decode()?;
             out["rejectionType"] = json!(rejection.rejection_type.as_str());

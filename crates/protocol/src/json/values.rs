@@ -55,10 +55,14 @@ pub(super) fn render(
         }
         ValueType::ProcessInstanceBatch => process_instance_batch(record.value()?),
         ValueType::RuntimeInstruction => runtime_instruction(record.value()?, &names),
+        ValueType::UserTask => user_task(record.key, record.value()?, &names),
         ValueType::Expression => json!({}),
         ValueType::Continuation => {
             let value: ContinuationValue = record.value()?;
-            return Ok(serde_json::to_value(value).unwrap_or_default());
+            // The record itself says where it comes from.
+            let mut value = serde_json::to_value(value).unwrap_or_default();
+            value.as_object_mut().map(|fields| fields.remove("origin"));
+            return Ok(value);
         }
     };
     let tenantless = [
@@ -395,6 +399,37 @@ fn runtime_instruction(v: RuntimeInstructionValue, names: &Names<'_>) -> Value {
         "elementId": element.element_id,
         "processInstanceKey": v.process_instance_key,
         "processDefinitionKey": v.process_definition_key,
+    })
+}
+
+fn user_task(key: Key, v: UserTaskValue, names: &Names<'_>) -> Value {
+    let element = names.of(v.process_definition_key, v.element);
+    let headers: Value = serde_json::from_str(&element.custom_headers).unwrap_or(json!({}));
+    let changed = v.changed.iter().map(|attribute| attribute.name());
+    json!({
+        "userTaskKey": key,
+        "assignee": v.attributes.assignee,
+        "candidateGroupsList": v.attributes.candidate_groups,
+        "candidateUsersList": v.attributes.candidate_users,
+        "dueDate": v.attributes.due_date,
+        "followUpDate": v.attributes.follow_up_date,
+        "priority": v.attributes.priority,
+        "formKey": v.form_key,
+        "externalFormReference": v.external_form_reference,
+        "changedAttributes": changed.collect::<Vec<_>>(),
+        "action": v.action,
+        "variables": object(&v.variables),
+        "deniedReason": v.denied_reason,
+        "customHeaders": headers,
+        "creationTimestamp": v.creation_timestamp,
+        "elementId": element.element_id,
+        "elementInstanceKey": v.element_instance_key,
+        "bpmnProcessId": element.bpmn_process_id,
+        "processDefinitionKey": v.process_definition_key,
+        "processDefinitionVersion": element.version,
+        "processInstanceKey": v.process_instance_key,
+        "rootProcessInstanceKey": v.root_process_instance_key,
+        "tags": names.started(v.process_instance_key).tags,
     })
 }
 

@@ -194,6 +194,15 @@ impl Corrections {
         *self == Corrections::default()
     }
 
+    /// About how many bytes the texts take.
+    pub fn weight(&self) -> usize {
+        let texts = [&self.assignee, &self.due_date, &self.follow_up_date];
+        let lists = [&self.candidate_groups, &self.candidate_users];
+        let lists = lists.into_iter().flatten().flatten();
+        let all = texts.into_iter().flatten().chain(lists);
+        all.map(|text| text.len() + size_of::<[usize; 4]>()).sum()
+    }
+
     /// Names of the corrected attributes as records have them.
     pub fn attributes(&self) -> impl Iterator<Item = &'static str> {
         let given = [
@@ -223,15 +232,6 @@ impl JobResult {
     /// About how many bytes it takes in memory.
     pub fn weight(&self) -> usize {
         const TEXT: usize = size_of::<Arc<str>>() + size_of::<[usize; 2]>();
-        let corrections = &self.corrections;
-        let texts = [
-            &corrections.assignee,
-            &corrections.due_date,
-            &corrections.follow_up_date,
-        ];
-        let texts: usize = texts.into_iter().flatten().map(|text| text.len()).sum();
-        let lists = [&corrections.candidate_groups, &corrections.candidate_users];
-        let lists = lists.into_iter().flatten().flatten();
         let elements = self.activate_elements.iter().map(|element| {
             let variables = element.variables.iter();
             let variables = variables.map(|(name, value)| 2 * TEXT + name.len() + value.len());
@@ -239,8 +239,7 @@ impl JobResult {
         });
         size_of::<JobResult>()
             + self.denied_reason.len()
-            + texts
-            + lists.map(|text| TEXT + text.len()).sum::<usize>()
+            + self.corrections.weight()
             + elements.sum::<usize>()
     }
 }

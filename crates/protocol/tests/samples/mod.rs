@@ -5,6 +5,7 @@ use std::sync::Arc;
 use skep_protocol::Key;
 use skep_protocol::document::JsonText;
 use skep_protocol::element_type::ElementType;
+use skep_protocol::origin::{Claims, Origin, Principal};
 use skep_protocol::value::*;
 
 fn key(counter: u64) -> Key {
@@ -331,6 +332,20 @@ pub fn continuation() -> ContinuationValue {
         taken: 13,
         steps: steps.to_vec(),
         runaway: true,
+        origin: Some(Box::new(origin())),
+    }
+}
+
+pub fn origin() -> Origin {
+    let principal = Principal {
+        id: "anna".into(),
+        groups: Some(vec!["sales".into()]),
+        token: r#"{"sub":"anna"}"#.into(),
+    };
+    Origin {
+        operation_reference: Some(4711),
+        batch_operation_reference: key(12),
+        claims: Claims::User(Arc::new(principal)),
     }
 }
 
@@ -370,5 +385,30 @@ pub fn runtime_instruction() -> RuntimeInstructionValue {
 pub fn clock() -> ClockValue {
     ClockValue {
         time: 1_767_225_600_000,
+    }
+}
+
+pub fn user_task() -> UserTaskValue {
+    UserTaskValue {
+        process_definition_key: key(1),
+        process_instance_key: key(2),
+        root_process_instance_key: key(3),
+        element: 5,
+        element_instance_key: key(4),
+        creation_timestamp: 1_767_225_600_000,
+        form_key: key(5),
+        external_form_reference: "https://forms.example.org/1".into(),
+        attributes: UserTaskAttributes {
+            assignee: "anna".into(),
+            candidate_groups: vec!["clerks".into(), "sales".into()],
+            candidate_users: vec!["bert".into()],
+            due_date: "2026-02-01T12:00:00Z".into(),
+            follow_up_date: "2026-01-31T12:00:00Z".into(),
+            priority: 70,
+        },
+        changed: vec![UserTaskAttribute::Assignee, UserTaskAttribute::Variables],
+        action: "approve".into(),
+        variables: variables(),
+        denied_reason: "not yet".into(),
     }
 }

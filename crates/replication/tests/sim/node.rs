@@ -130,7 +130,7 @@ impl Node {
             segment_bytes: 8192,
             grow_bytes: 4096,
             spare_segments: 1,
-            compress: true,
+            compress_from: 0,
             salt: Some(hash(&[self.seed, self.id], &[])),
         };
         let (log, mut recovered) = Log::open(Arc::new(self.disk.clone()), "/log", config).unwrap();

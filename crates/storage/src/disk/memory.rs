@@ -71,6 +71,7 @@ struct State {
     hanging_syncs: bool,
     writes: u64,
     syncs: u64,
+    extensions: u64,
 }
 
 impl State {
@@ -250,6 +251,11 @@ impl MemoryDisk {
         let state = self.state.lock();
         (state.writes, state.syncs)
     }
+
+    /// How often a file became longer since the disk was made.
+    pub fn extensions(&self) -> u64 {
+        self.state.lock().extensions
+    }
 }
 
 impl Disk for MemoryDisk {
@@ -360,6 +366,7 @@ impl DiskFile for MemoryFile {
                 written = &bytes[..at((length + room).saturating_sub(offset)).min(bytes.len())];
                 outcome = Err(io::ErrorKind::StorageFull.into());
             }
+            state.extensions += u64::from(offset + written.len() as u64 > length);
             let change = Change::Write {
                 offset,
                 bytes: written.to_vec(),
@@ -379,6 +386,7 @@ impl DiskFile for MemoryFile {
                 return Err(io::ErrorKind::StorageFull.into());
             }
             if end > present {
+                state.extensions += 1;
                 let change = Change::Length(end);
                 let inode = &mut state.inodes[inode];
                 change.apply(&mut inode.seen);

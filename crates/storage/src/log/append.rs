@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::frame::{self, Frame, MAX_PAYLOAD, Position, SEGMENT_HEADER, Seed, SegmentHeader};
 use super::index::EntryId;
-use super::segment::{Segment, segment_path, spare_path};
+use super::segment::{Segment, Spare, segment_path, spare_path};
 use super::{Log, LogConfig};
 use crate::StorageError;
 use crate::disk::{Disk, DiskFile};
@@ -46,25 +46,20 @@ impl Log {
         }
         let started = Instant::now();
         let size = self.validate(frames)?;
-        if self.end > SEGMENT_HEADER && self.end + size > self.config.segment_bytes {
+        if self.end > SEGMENT_HEADER && self.is_to_roll(size) {
             self.roll(size)?;
         }
         let Some(segment) = self.segments.back().cloned() else {
             return Err(StorageError::Invalid("the log has no segment".into()));
         };
 
+        let compress = size >= self.config.compress_from;
         let mut buffer = std::mem::take(&mut self.buffer);
         buffer.clear();
         let mut offsets = Vec::with_capacity(frames.len());
         for frame in frames {
             offsets.push(self.end + buffer.len() as u64);
-            frame::encode(
-                frame,
-                segment.seed,
-                self.durable,
-                self.config.compress,
-                &mut buffer,
-            );
+            frame::encode(frame, segment.seed, self.durable, compress, &mut buffer);
         }
         let outcome = self.write(&segment, &buffer);
         let bytes = buffer.len();
@@ -176,8 +171,14 @@ impl Log {
         let needed = self.end + bytes.len() as u64;
         if needed > self.allocated {
             let step = self.config.grow_bytes.max(4096);
-            self.allocated = grow(&*segment.file, self.allocated, needed, step)
-                .map_err(|error| StorageError::io("extending", &segment.path, error))?;
+            match grow(&*segment.file, self.allocated, needed, step) {
+                Ok(allocated) => self.allocated = allocated,
+                Err(error) => {
+                    let error = StorageError::io("extending", &segment.path, error);
+                    let full = error.is_disk_full();
+                    return Err(if full { error } else { self.poison(error) });
+                }
+            }
         }
         let Err(error) = segment.file.write_at(bytes, self.end) else {
             return Ok(());
@@ -193,6 +194,18 @@ impl Log {
         }
         self.allocated = self.end;
         Err(error)
+    }
+
+    /// The segment has become too large for so many bytes more, or would have to grow for them while one that was written
+    /// ahead is there.
+    fn is_to_roll(&self, size: u64) -> bool {
+        let needed = self.end + size;
+        let limit = self.config.segment_bytes;
+        let ahead = self
+            .spares
+            .last()
+            .is_some_and(|spare| spare.length >= limit && size + SEGMENT_HEADER <= spare.length);
+        needed > limit || needed > self.allocated && ahead
     }
 
     fn poison(&mut self, error: StorageError) -> StorageError {
@@ -217,7 +230,7 @@ impl Log {
             &self.directory,
             &self.config,
             header,
-            spare.as_deref(),
+            spare.as_ref(),
             reserve,
         );
         match made {
@@ -282,16 +295,18 @@ impl Log {
                 break;
             }
             let path = segment.path.clone();
-            let spare = spare_path(&self.directory, segment.generation);
-            let keep = self.spares.len() < self.config.spare_segments;
-            let freed = if keep {
-                self.disk.rename(&path, &spare)
-            } else {
-                self.disk.remove(&path)
+            let failed = |error| StorageError::io("freeing", &path, error);
+            let spare = Spare {
+                path: spare_path(&self.directory, segment.generation),
+                length: segment.file.len().map_err(failed)?,
             };
-            freed.map_err(|error| StorageError::io("freeing", &path, error))?;
+            let keep = self.spares.len() < self.config.spare_segments
+                && spare.length >= self.config.segment_bytes;
             if keep {
+                self.disk.rename(&path, &spare.path).map_err(failed)?;
                 self.spares.push(spare);
+            } else {
+                self.disk.remove(&path).map_err(failed)?;
             }
             self.segments.pop_front();
             changed = true;
@@ -307,16 +322,32 @@ impl Log {
 
     /// Marks the tail as durable, so that the next recovery can tell damage to it from a torn write. Call it at a
     /// graceful stop.
-    pub fn close(mut self) -> Result<(), StorageError> {
+    pub fn close(&mut self) -> Result<(), StorageError> {
         self.append(&[Frame::Mark]).map(|_| ())
     }
 }
 
-/// Reserves room up to the next multiple of `step` after `needed`, or, where the disk has not that much, for no more than
-/// what is needed. Returns the end of what is reserved.
+/// Extends a file with zeroes that are written: room that is only reserved would make each flush a commit of the file
+/// system's journal.
+pub(super) fn extend(file: &dyn DiskFile, from: u64, to: u64) -> std::io::Result<()> {
+    static ZEROES: [u8; 1 << 16] = [0; 1 << 16];
+    // The room first: a disk that has not enough of it says so before anything is written.
+    file.allocate(from, to.saturating_sub(from))?;
+    let mut at = from;
+    while at < to {
+        let piece = (to - at).min(ZEROES.len() as u64);
+        let zeroes = ZEROES.get(..piece as usize).unwrap_or(&ZEROES);
+        file.write_at(zeroes, at)?;
+        at += piece;
+    }
+    Ok(())
+}
+
+/// Extends a file to the next multiple of `step` after `needed`, or, where the disk has not that much room, by no more than
+/// what is needed. Returns its new end.
 fn grow(file: &dyn DiskFile, from: u64, needed: u64, step: u64) -> std::io::Result<u64> {
     let target = needed.next_multiple_of(step);
-    let Err(error) = file.allocate(from, target.saturating_sub(from)) else {
+    let Err(error) = extend(file, from, target) else {
         return Ok(target);
     };
     let frugal = needed.next_multiple_of(4096);
@@ -325,7 +356,7 @@ fn grow(file: &dyn DiskFile, from: u64, needed: u64, step: u64) -> std::io::Resu
     }
     // What the first attempt reserved may be all that is left.
     file.set_len(from)?;
-    file.allocate(from, frugal.saturating_sub(from))?;
+    extend(file, from, frugal)?;
     Ok(frugal)
 }
 
@@ -343,13 +374,13 @@ pub(super) fn create_segment(
     directory: &Path,
     config: &LogConfig,
     header: SegmentHeader,
-    spare: Option<&Path>,
+    spare: Option<&Spare>,
     reserve: u64,
 ) -> Result<(Segment, u64), StorageError> {
     let path = segment_path(directory, header.generation);
     let spare = spare.map_or_else(
         || spare_path(directory, header.generation),
-        Path::to_path_buf,
+        |spare| spare.path.clone(),
     );
     let failed = |operation| {
         let spare = &spare;

@@ -5,6 +5,7 @@
 //! which position the log was durable when it was written, which is how recovery tells a torn tail (cut it) from
 //! corruption (refuse to start).
 
+mod ahead;
 mod append;
 mod frame;
 mod index;
@@ -20,6 +21,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use parking_lot::RwLock;
 
+pub use ahead::Preparation;
 pub use append::AppendTimes;
 pub use frame::{Frame, MAX_PAYLOAD};
 pub use index::EntryId;
@@ -28,7 +30,7 @@ pub use writer::{LogWriter, Report, WriterConfig, WriterStopped};
 
 use self::frame::Position;
 use self::index::Index;
-use self::segment::Segment;
+use self::segment::{Segment, Spare};
 use crate::StorageError;
 use crate::disk::Disk;
 
@@ -38,13 +40,15 @@ pub struct LogConfig {
     /// A segment is closed before it would grow past this many bytes (a larger single append still goes into one).
     /// Default 128 MiB, at most 1 GiB.
     pub segment_bytes: u64,
-    /// Files grow by this much at a time, so that appends seldom change metadata. Default 4 MiB.
+    /// A file that was not written ahead grows by this much at a time, with zeroes, so that appends seldom change metadata.
+    /// Default 1 MiB.
     pub grow_bytes: u64,
     /// Compacted segment files that are kept to be written again, because overwriting is the cheapest way to append.
-    /// Default 1.
+    /// Default 2: as many as a checkpoint frees under load.
     pub spare_segments: usize,
-    /// Compress payloads of 4 KiB and more with LZ4 where that saves an eighth. Default on.
-    pub compress: bool,
+    /// In appends of so many bytes and more, payloads of 4 KiB and more are compressed with LZ4 where that saves an eighth:
+    /// what is large waits for the disk's bandwidth, what is small would only wait for the compression. Default 512 KiB.
+    pub compress_from: u64,
     /// A fixed salt for checksums, for golden files; `None` (default) takes a random one per segment.
     pub salt: Option<u64>,
 }
@@ -53,9 +57,9 @@ impl Default for LogConfig {
     fn default() -> Self {
         Self {
             segment_bytes: 128 << 20,
-            grow_bytes: 4 << 20,
-            spare_segments: 1,
-            compress: true,
+            grow_bytes: 1 << 20,
+            spare_segments: 2,
+            compress_from: 512 << 10,
             salt: None,
         }
     }
@@ -83,12 +87,12 @@ pub struct Log {
     segments: VecDeque<Arc<Segment>>,
     /// Where the next frame goes in the last segment.
     end: u64,
-    /// Bytes of the last segment's file that are reserved.
+    /// Bytes of the last segment's file that are there to be overwritten.
     allocated: u64,
     durable: Position,
     index: Arc<RwLock<Index>>,
     state: Option<Bytes>,
-    spares: Vec<PathBuf>,
+    spares: Vec<Spare>,
     poisoned: Option<String>,
     buffer: Vec<u8>,
 }
@@ -121,6 +125,11 @@ impl Log {
     /// The last entry (the base if there is none).
     pub fn last(&self) -> EntryId {
         self.index.read().last()
+    }
+
+    /// The generation of the segment that is being written.
+    fn generation(&self) -> u64 {
+        self.segments.back().map_or(0, |segment| segment.generation)
     }
 
     /// Bytes on disk, without spare files.

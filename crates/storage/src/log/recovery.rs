@@ -6,7 +6,7 @@
 //! corruption if it lies in any but the last segment, or if a later verifiable frame claims a durable position behind it.
 
 use std::collections::VecDeque;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use parking_lot::RwLock;
@@ -14,7 +14,9 @@ use parking_lot::RwLock;
 use super::append::{create_segment, random_salt};
 use super::frame::{Frame, HeaderState, Position, SEGMENT_HEADER, Seed, SegmentHeader};
 use super::index::{EntryId, Index};
-use super::segment::{SPARE_SUFFIX, Scanner, Segment, Step, parse_segment_name, segment_path};
+use super::segment::{
+    SPARE_SUFFIX, Scanner, Segment, Spare, Step, parse_segment_name, segment_path,
+};
 use super::{Log, LogConfig, Recovered};
 use crate::StorageError;
 use crate::disk::Disk;
@@ -24,7 +26,7 @@ const WINDOW: usize = 1 << 20;
 
 struct Found {
     segments: Vec<(Segment, SegmentHeader)>,
-    spares: Vec<PathBuf>,
+    spares: Vec<Spare>,
 }
 
 pub(super) fn open(
@@ -114,12 +116,14 @@ fn find(disk: &Arc<dyn Disk>, directory: &Path) -> Result<Found, StorageError> {
         .filter_map(|name| parse_segment_name(name))
         .collect();
     generations.sort_unstable();
-    let mut spares: Vec<PathBuf> = names
-        .iter()
-        .filter(|name| name.ends_with(SPARE_SUFFIX))
-        .map(|name| directory.join(name))
-        .collect();
-    spares.sort_unstable();
+    let mut spares = Vec::new();
+    for name in names.iter().filter(|name| name.ends_with(SPARE_SUFFIX)) {
+        let path = directory.join(name);
+        let length = disk.open(&path, false).and_then(|file| file.len());
+        let length = length.map_err(|error| StorageError::io("opening", &path, error))?;
+        spares.push(Spare { path, length });
+    }
+    spares.sort_unstable_by(|one, other| one.path.cmp(&other.path));
     let mut segments: Vec<(Segment, SegmentHeader)> = Vec::with_capacity(generations.len());
     for generation in generations {
         let path = segment_path(directory, generation);

@@ -16,6 +16,13 @@ pub(super) struct Segment {
     pub(super) file: Box<dyn DiskFile>,
 }
 
+/// A file that waits to be written as the next segment. What it holds means nothing.
+pub(super) struct Spare {
+    pub(super) path: PathBuf,
+    /// All of it was written before, with whatever.
+    pub(super) length: u64,
+}
+
 const LOG_SUFFIX: &str = ".log";
 pub(super) const SPARE_SUFFIX: &str = ".spare";
 

@@ -17,7 +17,7 @@ pub fn small() -> LogConfig {
         segment_bytes: 4096,
         grow_bytes: 4096,
         spare_segments: 2,
-        compress: true,
+        compress_from: 0,
         salt: Some(7),
     }
 }

@@ -62,6 +62,10 @@ impl Incoming {
         !self.reports.is_empty()
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.reports.is_empty() && self.work.is_empty()
+    }
+
     pub fn work(&self) -> Option<Message> {
         self.work.try_recv().ok()
     }

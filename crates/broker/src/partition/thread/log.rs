@@ -2,6 +2,11 @@
 
 use super::*;
 
+/// What the partition's thread writes itself at most. More than a few commands at once are a sign of more to come, and
+/// the writer flushes while those are evaluated.
+const MAX_COMMANDS_HERE: usize = 4;
+const MAX_BYTES_HERE: usize = 64 << 10;
+
 impl Partition {
     pub(super) fn propose(&mut self) -> Result<(), CoreError> {
         let proposed = Instant::now();
@@ -35,13 +40,21 @@ impl Partition {
     pub(super) fn drive(&mut self, polled: &mut Polled) -> Result<(), CoreError> {
         loop {
             self.core.poll(polled)?;
+            let here = self.writes_here();
+            let mut written = None;
             for append in polled.output.appends.drain(..) {
                 self.last_append = append.number;
                 self.metrics
                     .appended_entries
                     .inc_by(append.frames.len() as u64);
-                if let Some(writer) = &self.writer {
-                    // A writer that has stopped has reported why.
+                let Some(writer) = &self.writer else {
+                    continue;
+                };
+                // A writer that has stopped has reported why.
+                if here {
+                    let report = writer.append_here(append.number, append.frames);
+                    written = report.ok().flatten().or(written);
+                } else {
                     let _ = writer.append(append.number, append.frames);
                 }
             }
@@ -77,10 +90,31 @@ impl Partition {
                 waker.wake();
             }
             self.count();
-            if !polled.output.more {
+            let is_written = written.is_some();
+            if let Some(report) = written {
+                self.log_report(report)?;
+            }
+            if !polled.output.more && !is_written {
                 return Ok(());
             }
         }
+    }
+
+    /// With little to write and nothing else to do, this thread writes and flushes itself: handing the batch to the writer
+    /// and hearing of it would cost two changes of thread. A flush that may take long, behind that of a checkpoint, is
+    /// left to the writer.
+    fn writes_here(&self) -> bool {
+        self.core.group().config().voters.len() == 1
+            && self.checkpoint.is_none()
+            && self.inflight.len() <= 1
+            && self
+                .inflight
+                .iter()
+                .all(|batch| batch.commands <= MAX_COMMANDS_HERE)
+            && self.core.group().uncommitted_bytes() <= MAX_BYTES_HERE
+            && self.backlog.is_empty()
+            && self.inbox.is_empty()
+            && !self.has_work()
     }
 
     pub(super) fn log_report(&mut self, report: Report) -> Result<(), CoreError> {

@@ -9,7 +9,7 @@ impl Partition {
     pub(super) fn release(&mut self, released: Released) {
         let Released {
             index,
-            batch: records,
+            bytes,
             effects,
         } = released;
         let now = Instant::now();
@@ -44,7 +44,8 @@ impl Partition {
             self.work.workers_notified(job_type);
         }
         self.metrics.post_commit.observe(nanos(now.elapsed()));
-        self.uncounted.extend(records);
+        self.uncounted
+            .extend(bytes.map(|bytes| (effects.noted, bytes)));
         let position = self.core.committed_position();
         self.status
             .committed_position
@@ -54,10 +55,8 @@ impl Partition {
     /// Counts what was released. Answers and jobs go first: counting is nobody's wait.
     pub(super) fn count(&mut self) {
         let state = &self.core.engine().state;
-        for records in self.uncounted.drain(..) {
-            if let Err(error) = self.work.committed(&records, state, &self.metrics) {
-                tracing::error!(partition = self.status.partition, %error, "a batch was not counted");
-            }
+        for (noted, bytes) in self.uncounted.drain(..) {
+            self.work.committed(&noted, bytes, state, &self.metrics);
         }
     }
 

@@ -58,7 +58,7 @@ impl Partition {
 
     /// Work that earlier commands have left. A partition that stops leaves it to its next start, and while much is on its way
     /// to the disk it waits: answers to others stand behind it in the log.
-    fn has_work(&self) -> bool {
+    pub(super) fn has_work(&self) -> bool {
         self.core.is_leader()
             && !self.core.is_void()
             && !self.stopping

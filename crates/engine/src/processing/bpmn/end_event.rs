@@ -1,10 +1,10 @@
-//! End events: none, error, terminate, signal, escalation.
+//! End events: none, error, terminate.
 
 use skep_model::{ElementKind, TextValue, ThrowEvent as Definition};
 use skep_protocol::value::ErrorType;
 
 use super::catching::{self, Thrown};
-use super::{ElementBehavior, Next, Problem, Subject, container, lifecycle, throwing, triggers};
+use super::{ElementBehavior, Next, Problem, Subject, container, lifecycle, triggers};
 use crate::processing::{Context, expression};
 use crate::remote::Variables;
 
@@ -17,17 +17,11 @@ impl ElementBehavior for EndEvent {
         };
         match definition {
             Definition::Error { code } => throw_error(cx, el, code),
-            Definition::Signal(signal) => throwing::signal(cx, el, signal),
-            Definition::Escalation { code } => throwing::escalation(cx, el, code),
             _ => {
                 lifecycle::activated(cx, el);
                 Ok(Next::Complete)
             }
         }
-    }
-
-    fn resume(&self, cx: &mut Context<'_>, el: &Subject) {
-        throwing::resume(cx, el);
     }
 
     fn completed(&self, cx: &mut Context<'_>, el: &Subject, _: Variables) {

@@ -1,5 +1,7 @@
 //! Intermediate catch event and receive task: wait for an event.
 
+use skep_model::CatchEvent as Definition;
+
 use super::{ElementBehavior, Next, Problem, Subject, lifecycle, subscriptions};
 use crate::processing::Context;
 
@@ -9,6 +11,10 @@ impl ElementBehavior for CatchEvent {
     fn activate(&self, cx: &mut Context<'_>, el: &Subject) -> Result<Next, Problem> {
         subscriptions::subscribe_own(cx, el)?;
         lifecycle::activated(cx, el);
-        Ok(Next::Wait)
+        // Where a link leads to there is nothing to wait for.
+        match el.element().caught() {
+            Some(Definition::Link { .. }) => Ok(Next::Complete),
+            _ => Ok(Next::Wait),
+        }
     }
 }

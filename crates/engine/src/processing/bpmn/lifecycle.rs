@@ -97,7 +97,7 @@ pub(crate) fn resume(cx: &mut Context<'_>, el: &Subject) {
         ElementState::Activating => activate(cx, el),
         ElementState::Activated => behavior_of(&el.element().kind).resume(cx, el),
         ElementState::Completing => finish(cx, el, None),
-        ElementState::Terminating => {}
+        ElementState::Terminating => behavior_of(&el.element().kind).resume_termination(cx, el),
     }
 }
 

@@ -14,25 +14,29 @@ pub(crate) mod exclusive_gateway;
 mod flows;
 pub(crate) mod incidents;
 pub(crate) mod intermediate_catch_event;
-pub(crate) mod intermediate_throw_event;
+pub(crate) mod job_task;
 pub(crate) mod lifecycle;
 pub(crate) mod mappings;
 pub(crate) mod parallel_gateway;
 pub(crate) mod pass_through;
 pub(crate) mod process;
 pub(crate) mod queue;
-pub(crate) mod service_task;
+pub(crate) mod script_task;
 pub(crate) mod start_event;
 pub(crate) mod start_instructions;
 pub(crate) mod step;
 pub(crate) mod sub_process;
 pub(crate) mod subject;
 pub(crate) mod subscriptions;
+pub(crate) mod throw_event;
 pub(crate) mod throwing;
 pub(crate) mod triggers;
 pub(crate) mod unusable;
+pub(crate) mod user_task;
 
-use skep_model::{ElementIndex, ElementKind};
+use skep_model::{
+    BusinessRuleTask, ElementIndex, ElementKind, MessageThrow, ScriptTask as Script, ThrowEvent,
+};
 use skep_protocol::Key;
 use skep_protocol::value::ErrorType;
 
@@ -105,6 +109,9 @@ pub(crate) trait ElementBehavior: Sync {
         }
     }
 
+    /// The incident of a terminating element is resolved.
+    fn resume_termination(&self, _cx: &mut Context<'_>, _el: &Subject) {}
+
     /// The element is completing, its output mappings are applied.
     fn complete(&self, _cx: &mut Context<'_>, _el: &Subject) -> Result<(), Problem> {
         Ok(())
@@ -150,13 +157,23 @@ pub(crate) fn behavior_of(kind: &ElementKind) -> &'static dyn ElementBehavior {
         ElementKind::StartEvent(_) => &start_event::StartEvent,
         ElementKind::ManualTask | ElementKind::Task => &pass_through::PassThrough,
         ElementKind::ParallelGateway => &parallel_gateway::ParallelGateway,
+        ElementKind::EndEvent(
+            event
+            @ (ThrowEvent::Message(_) | ThrowEvent::Signal(_) | ThrowEvent::Escalation { .. }),
+        ) => throws(event),
         ElementKind::EndEvent(_) => &end_event::EndEvent,
         ElementKind::IntermediateCatchEvent(_) | ElementKind::ReceiveTask(_) => {
             &intermediate_catch_event::CatchEvent
         }
-        ElementKind::IntermediateThrowEvent(_) => &intermediate_throw_event::ThrowEvent,
         ElementKind::BoundaryEvent(_) => &boundary_event::BoundaryEvent,
-        ElementKind::ServiceTask(_) => &service_task::ServiceTask,
+        ElementKind::ServiceTask(_)
+        | ElementKind::SendTask(MessageThrow::Job(_))
+        | ElementKind::ScriptTask(Script::Job(_))
+        | ElementKind::BusinessRuleTask(BusinessRuleTask::Job(_)) => &job_task::JobTask,
+        ElementKind::ScriptTask(Script::Expression { .. }) => &script_task::ScriptTask,
+        ElementKind::SendTask(MessageThrow::Publish) => &throw_event::PublishMessage,
+        ElementKind::IntermediateThrowEvent(event) => throws(event),
+        ElementKind::UserTask(_) => &user_task::UserTask,
         ElementKind::CallActivity(_) => &call_activity::CallActivity,
         ElementKind::ExclusiveGateway { .. } => &exclusive_gateway::ExclusiveGateway,
         ElementKind::Unusable(_) => &unusable::Unusable,
@@ -164,13 +181,23 @@ pub(crate) fn behavior_of(kind: &ElementKind) -> &'static dyn ElementBehavior {
         ElementKind::AdHocSubProcess(_)
         | ElementKind::AdHocSubProcessInnerInstance
         | ElementKind::MultiInstanceBody(_)
-        | ElementKind::SendTask(_)
-        | ElementKind::ScriptTask(_)
-        | ElementKind::BusinessRuleTask(_)
-        | ElementKind::UserTask(_)
+        | ElementKind::BusinessRuleTask(BusinessRuleTask::Decision(_))
         | ElementKind::InclusiveGateway { .. }
         | ElementKind::EventBasedGateway { .. } => &unusable::Unusable,
         // A sequence flow is never an instance: it is taken.
         ElementKind::SequenceFlow(_) => &pass_through::PassThrough,
+    }
+}
+
+/// What end events and intermediate throw events do alike.
+fn throws(event: &ThrowEvent) -> &'static dyn ElementBehavior {
+    match event {
+        ThrowEvent::None | ThrowEvent::Link { .. } => &throw_event::ThrowEvent,
+        ThrowEvent::Message(MessageThrow::Job(_)) => &job_task::JobTask,
+        ThrowEvent::Message(MessageThrow::Publish) => &throw_event::PublishMessage,
+        ThrowEvent::Terminate | ThrowEvent::Error { .. } => &end_event::EndEvent,
+        ThrowEvent::Signal(_) | ThrowEvent::Escalation { .. } => &throwing::Throwing,
+        // Not built yet, and refused at deployment (`not_yet` in skep-model).
+        ThrowEvent::Compensation { .. } => &unusable::Unusable,
     }
 }

@@ -26,7 +26,7 @@ impl ElementBehavior for Process {
             return Ok(Next::Wait);
         }
         if start_instructions::wait_in(cx, el.key) {
-            subscriptions::subscribe_event_sub_processes(cx, el)?;
+            subscriptions::subscribe_scope(cx, el)?;
             lifecycle::activated(cx, el);
             start_instructions::go_on(cx, el.key);
             return Ok(Next::Wait);

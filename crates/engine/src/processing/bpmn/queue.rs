@@ -140,15 +140,16 @@ impl Steps {
 pub(crate) fn suspend(cx: &mut Context<'_>) {
     let steps: Vec<QueuedStep> = cx.steps.queue.drain(..).collect();
     let runaway = std::mem::take(&mut cx.steps.runaway);
-    let (key, taken) = match cx.steps.resumed.take() {
-        Some(resumed) => (resumed.key, resumed.taken),
-        None => (cx.next_key(), 0),
+    let (key, taken, begins) = match cx.steps.resumed.take() {
+        Some(resumed) => (resumed.key, resumed.taken, false),
+        None => (cx.next_key(), 0, true),
     };
     if taken > 0 || !steps.is_empty() {
         let value = ContinuationValue {
             taken,
             steps,
             runaway,
+            origin: (begins && !cx.origin.is_plain()).then(|| Box::new(cx.origin.clone())),
         };
         cx.event(key, ContinuationIntent::Continued, &value);
     }

@@ -12,11 +12,11 @@ impl ElementBehavior for StartEvent {
     }
 
     /// The variables of what has started the process are the event's own. Without output mappings they go to the process. From
-    /// here on the event sub-processes of the scope can start: with all that the start event has brought.
+    /// here on the scope listens.
     fn complete(&self, cx: &mut Context<'_>, el: &Subject) -> Result<(), Problem> {
         if el.element().outputs.is_empty() {
             variable::propagate_own(cx, el);
         }
-        subscriptions::subscribe_event_sub_processes_around(cx, el)
+        subscriptions::subscribe_scope_around(cx, el)
     }
 }

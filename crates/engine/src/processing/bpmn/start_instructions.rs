@@ -36,7 +36,7 @@ pub(crate) fn check(process: &Process, id: &str) -> Result<ElementIndex, String>
 
 /// Activates the process and has the chosen elements activated instead of its start event.
 pub(crate) fn activate_at(cx: &mut Context<'_>, root: &Subject, elements: &[ElementIndex]) {
-    if let Err(problem) = subscriptions::subscribe_event_sub_processes(cx, root) {
+    if let Err(problem) = subscriptions::subscribe_scope(cx, root) {
         // When it is tried again, these triggers stand for the instructions.
         for element in elements {
             triggers::triggering(cx, root, (root.key, *element), false, Vec::new());
@@ -127,7 +127,7 @@ fn make_scope(cx: &mut Context<'_>, outer: &Subject, element: ElementIndex) -> O
         consumed_flows: 0,
     };
     let el = lifecycle::activating(cx, &activation)?;
-    match subscriptions::subscribe_chosen_scope(cx, &el) {
+    match subscriptions::subscribe_scope(cx, &el) {
         Ok(()) => lifecycle::activated(cx, &el),
         Err(problem) => incidents::raise(cx, &el, problem),
     }

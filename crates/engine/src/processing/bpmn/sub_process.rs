@@ -22,12 +22,11 @@ impl ElementBehavior for SubProcess {
         })?;
         // Start instructions that wait for this scope take the place of its start event.
         if start_instructions::wait_in(cx, el.key) {
-            subscriptions::subscribe_chosen_scope(cx, el)?;
+            subscriptions::subscribe_scope(cx, el)?;
             lifecycle::activated(cx, el);
             start_instructions::go_on(cx, el.key);
             return Ok(Next::Wait);
         }
-        subscriptions::subscribe_boundary_events(cx, el)?;
         lifecycle::activated(cx, el);
         step::activate(cx, el.key, start);
         Ok(Next::Wait)

@@ -6,16 +6,42 @@ use skep_protocol::intent::EscalationIntent;
 use skep_protocol::value::{EscalationValue, Step};
 
 use super::catching::{self, Thrown};
-use super::{Next, Problem, Subject, incidents, lifecycle, subscriptions, triggers};
+use super::{
+    ElementBehavior, Next, Problem, Subject, incidents, lifecycle, subscriptions, triggers,
+};
 use crate::processing::{Context, expression, signal};
 use crate::remote::Variables;
 
+pub(crate) struct Throwing;
+
+impl ElementBehavior for Throwing {
+    fn activate(&self, cx: &mut Context<'_>, el: &Subject) -> Result<Next, Problem> {
+        let (ElementKind::EndEvent(event) | ElementKind::IntermediateThrowEvent(event)) =
+            &el.element().kind
+        else {
+            return Err(super::wrong_kind(cx, el));
+        };
+        match event {
+            ThrowEvent::Signal(definition) => signal(cx, el, definition),
+            ThrowEvent::Escalation { code } => escalation(cx, el, code),
+            _ => Err(super::wrong_kind(cx, el)),
+        }
+    }
+
+    /// Its signal could not be thrown, or its completion was put off.
+    fn resume(&self, cx: &mut Context<'_>, el: &Subject) {
+        cx.steps.push(match &el.element().kind {
+            ElementKind::EndEvent(ThrowEvent::Signal(_))
+            | ElementKind::IntermediateThrowEvent(ThrowEvent::Signal(_)) => {
+                Step::ThrowSignal(el.key)
+            }
+            _ => Step::Complete(el.key),
+        });
+    }
+}
+
 /// The event is activated and throws its signal when its turn comes: what begins to listen meanwhile hears it.
-pub(super) fn signal(
-    cx: &mut Context<'_>,
-    el: &Subject,
-    definition: &Signal,
-) -> Result<Next, Problem> {
+fn signal(cx: &mut Context<'_>, el: &Subject, definition: &Signal) -> Result<Next, Problem> {
     subscriptions::signal::name(cx, definition, el.key)?;
     lifecycle::activated(cx, el);
     cx.steps.push(Step::ThrowSignal(el.key));
@@ -46,21 +72,8 @@ pub(super) fn signal_now(cx: &mut Context<'_>, key: Key) {
     signal::broadcast(cx, &name, variables);
 }
 
-/// The incident of an activated event is resolved: its signal could not be thrown, or its completion was put off.
-pub(super) fn resume(cx: &mut Context<'_>, el: &Subject) {
-    cx.steps.push(match &el.element().kind {
-        ElementKind::EndEvent(ThrowEvent::Signal(_))
-        | ElementKind::IntermediateThrowEvent(ThrowEvent::Signal(_)) => Step::ThrowSignal(el.key),
-        _ => Step::Complete(el.key),
-    });
-}
-
 /// Throws an escalation. Nothing has to catch it.
-pub(super) fn escalation(
-    cx: &mut Context<'_>,
-    el: &Subject,
-    code: &TextValue,
-) -> Result<Next, Problem> {
+fn escalation(cx: &mut Context<'_>, el: &Subject, code: &TextValue) -> Result<Next, Problem> {
     let code = expression::text(cx, code, el.key)?;
     lifecycle::activated(cx, el);
     let catcher = catching::find(cx, el.flow_scope(), Thrown::Escalation(&code));

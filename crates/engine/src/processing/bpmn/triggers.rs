@@ -90,7 +90,7 @@ pub(crate) fn trigger_in_turn(
     if target != el.index() {
         return trigger(cx, el, target, variables);
     }
-    triggering(cx, el, (el.key, target), false, variables);
+    keep_result(cx, el, variables);
     cx.steps.push(Step::Complete(el.key));
 }
 
@@ -135,6 +135,11 @@ pub(crate) fn triggering(
     let key = cx.next_key();
     cx.event(key, ProcessEventIntent::Triggering, &value);
     key
+}
+
+/// Remembers what an element has computed for itself until it completes.
+pub(crate) fn keep_result(cx: &mut Context<'_>, el: &Subject, result: Variables) {
+    triggering(cx, el, (el.key, el.index()), false, result);
 }
 
 /// Creates the target of a trigger and hands out the trigger's variables, if it is used up by that. `None` when its scope ends;
@@ -211,7 +216,7 @@ fn pass_on(
     Some(el)
 }
 
-/// The trigger that has waited in an event for its completion: its variables.
+/// What has waited in an element for its completion: the variables of an event's trigger, or what the element has computed.
 pub(crate) fn take(cx: &mut Context<'_>, event: Key) -> Variables {
     let row = cx.state.elements.get(event);
     let extra = row.and_then(|row| row.extra.as_ref());

@@ -3,7 +3,7 @@
 
 use skep_protocol::value::ErrorType;
 
-use super::{ElementBehavior, Ending, Next, Problem, Subject, call_activity, container};
+use super::{ElementBehavior, Ending, Next, Problem, Subject, call_activity, container, user_task};
 use crate::processing::Context;
 
 pub(crate) struct Unusable;
@@ -17,8 +17,11 @@ impl ElementBehavior for Unusable {
         Err(problem(el))
     }
 
-    /// It may be a scope, or a call: what it has says so.
+    /// It may be a user task, a scope, or a call: what it has says so.
     fn terminate(&self, cx: &mut Context<'_>, el: &Subject) -> Ending {
+        if user_task::terminate_task(cx, el) == Ending::Waits {
+            return Ending::Waits;
+        }
         match call_activity::terminate_called(cx, el.key) {
             Ending::Now => container::terminate_children(cx, el),
             Ending::Waits => Ending::Waits,

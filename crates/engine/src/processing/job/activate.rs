@@ -12,6 +12,7 @@ use skep_protocol::{ActivatedJob, Key, RejectionType, Response};
 
 use crate::effects::{Pushed, Reservation};
 use crate::processing::bpmn::{Problem, Subject, incidents};
+use crate::processing::user_task::listener;
 use crate::processing::{Context, Outcome, reject};
 use crate::state::{Job, JobState, VariableNames};
 
@@ -206,10 +207,11 @@ fn offer(
     let kind = job.kind();
     let user_task = matches!(kind, JobKind::TaskListener(_))
         .then(|| Box::new(UserTaskProperties::from_headers(&custom_headers)));
-    let found = cx
-        .state
-        .elements
-        .visible_variables(job.element_instance_key, fetch_variables);
+    let elements = &mut cx.state.elements;
+    let mut found = elements.visible_variables(job.element_instance_key, fetch_variables);
+    if let JobKind::TaskListener(_) = kind {
+        listener::show_variables(cx, job.element_instance_key, fetch_variables, &mut found);
+    }
     let variables_bytes = 2 + found
         .iter()
         .map(|(name, value)| name.len() + value.len() + 4)

@@ -1,11 +1,12 @@
 //! JOB COMPLETE.
 
 use skep_protocol::intent::JobIntent;
-use skep_protocol::value::{JobResult, JobValue};
+use skep_protocol::value::{JobKind, JobResult, JobValue};
 use skep_protocol::{Document, Key, Rejection, RejectionType, Response};
 
 use super::{finishable, value_of};
 use crate::processing::bpmn::{Subject, lifecycle};
+use crate::processing::user_task::listener;
 use crate::processing::{Context, Outcome, reject};
 
 pub(crate) fn process(
@@ -21,6 +22,9 @@ pub(crate) fn process(
     if let Some(result) = result {
         check(key, result)?;
         value.extra().result = Some(result.clone());
+    }
+    if let JobKind::TaskListener(_) = value.kind() {
+        return listener::complete(cx, key, &value);
     }
     cx.event(key, JobIntent::Completed, &value);
     if let Some(el) = Subject::load(cx, value.element_instance_key) {

@@ -6,12 +6,19 @@ use skep_protocol::{Key, Rejection, RejectionType, Response};
 
 use crate::processing::bpmn::{Step, Subject};
 use crate::processing::{Context, Outcome, reject};
+use crate::state::ElementState;
 
 pub(crate) fn process(cx: &mut Context<'_>, key: Key) -> Outcome {
     let found = Subject::load(cx, key).filter(|el| el.index() == ElementIndex::PROCESS);
     let Some(el) = found else {
         return Err(not_found(key));
     };
+    // One that is cancelled already goes when all in it has ended. Where something is banned it is told once more.
+    let row = cx.state.elements.get(key);
+    let terminates = row.is_some_and(|row| row.state == ElementState::Terminating);
+    if terminates && cx.state.banned.is_empty() {
+        return Err(not_found(key));
+    }
     if el.value.parent_process_instance_key.some().is_some() {
         return Err(reject(
             RejectionType::InvalidState,

@@ -110,9 +110,8 @@ fn subscribe(cx: &mut Context<'_>, el: &Subject, mut waits: Waits) -> Result<(),
     Ok(())
 }
 
-/// Opens what the boundary events and the event sub-processes of a scope wait for, when no start event will come to do so:
-/// start instructions have chosen what begins in it.
-pub(crate) fn subscribe_chosen_scope(cx: &mut Context<'_>, scope: &Subject) -> Result<(), Problem> {
+/// Opens what the boundary events and the event sub-processes of a scope wait for.
+pub(crate) fn subscribe_scope(cx: &mut Context<'_>, scope: &Subject) -> Result<(), Problem> {
     let mut waits = Waits::new();
     of_boundary_events(cx, scope, &mut waits)?;
     of_event_sub_processes(cx, scope, &mut waits)?;
@@ -189,33 +188,21 @@ fn evaluate(
     })
 }
 
-/// Opens what the event sub-processes of the scope around a start event wait for. A problem is the start event's.
-pub(crate) fn subscribe_event_sub_processes_around(
+/// The start event of a scope completes: from here on the scope's boundary events and event sub-processes listen, with all
+/// that the start event has brought. A problem is the start event's.
+pub(crate) fn subscribe_scope_around(
     cx: &mut Context<'_>,
     start_event: &Subject,
 ) -> Result<(), Problem> {
     let graph = &start_event.process.graph;
     let scope = graph.element(start_event.element().parent);
-    if scope.event_sub_processes.is_empty() {
+    if scope.event_sub_processes.is_empty() && scope.boundary_events.is_empty() {
         return Ok(());
     }
     match Subject::load(cx, start_event.flow_scope()) {
-        Some(scope) => subscribe_event_sub_processes(cx, &scope)
-            .map_err(|problem| problem.seen_from(scope.key)),
+        Some(scope) => subscribe_scope(cx, &scope).map_err(|problem| problem.seen_from(scope.key)),
         None => Ok(()),
     }
-}
-
-/// Opens what the event sub-processes of a scope wait for.
-pub(crate) fn subscribe_event_sub_processes(
-    cx: &mut Context<'_>,
-    scope: &Subject,
-) -> Result<(), Problem> {
-    let mut waits = Waits::new();
-    of_event_sub_processes(cx, scope, &mut waits)?;
-    check_names(cx, &waits)?;
-    open_all(cx, waits);
-    Ok(())
 }
 
 /// Static names are checked at deployment; computed ones can turn out the same.

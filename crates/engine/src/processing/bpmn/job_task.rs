@@ -1,16 +1,14 @@
-//! Service task: a job for a worker.
-
-use skep_model::ElementKind;
+//! Tasks and events whose work is a job for a worker: the service task, and every other kind in its job form.
 
 use super::{ElementBehavior, Next, Problem, Subject, lifecycle, subscriptions};
 use crate::processing::Context;
 use crate::processing::job::create;
 
-pub(crate) struct ServiceTask;
+pub(crate) struct JobTask;
 
-impl ElementBehavior for ServiceTask {
+impl ElementBehavior for JobTask {
     fn activate(&self, cx: &mut Context<'_>, el: &Subject) -> Result<Next, Problem> {
-        let ElementKind::ServiceTask(definition) = &el.element().kind else {
+        let Some(definition) = el.element().job() else {
             return Err(super::wrong_kind(cx, el));
         };
         let (job_type, retries) =

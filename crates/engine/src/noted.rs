@@ -1,0 +1,141 @@
+//! What the records of a batch say about the work: noted when they are written, counted when they are committed.
+//!
+//! The broker's metrics count what happened, and only once it is committed. Noting costs a few nanoseconds while the value
+//! is at hand; reading the batch again would cost more than applying it.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use skep_protocol::batch::Kind;
+use skep_protocol::intent::*;
+use skep_protocol::value::*;
+use skep_protocol::{Key, ValueType};
+
+/// The notes of one batch.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Noted {
+    /// Of each record, in the order of the batch.
+    pub kinds: Vec<Kind>,
+    /// Time of the batch, epoch milliseconds.
+    pub timestamp: i64,
+    pub notes: Vec<Note>,
+}
+
+/// Something that metrics tell more about than that there was such a record.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Note {
+    /// An element instance was activated, completed or terminated.
+    Element(NotedElement),
+    /// A job began, ended, failed or timed out.
+    Job {
+        key: Key,
+        job_type: Arc<str>,
+        intent: JobIntent,
+    },
+    JobActivated {
+        key: Key,
+        job_type: Arc<str>,
+    },
+    VariableCreated {
+        process_definition_key: Key,
+        bytes: usize,
+    },
+    InstanceCreated {
+        /// At elements that the command named, and not at the start event.
+        at_elements: bool,
+    },
+    Incident(IncidentIntent),
+    Distribution(CommandDistributionIntent),
+}
+
+/// A step in the life of an element instance.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NotedElement {
+    pub key: Key,
+    pub process_definition_key: Key,
+    pub element: u32,
+    /// It is the process of an instance that nobody called.
+    pub root: bool,
+    pub intent: ProcessInstanceIntent,
+}
+
+impl Noted {
+    /// Notes an event. What is no value to tell of costs nothing: the compiler knows the type of each.
+    #[inline]
+    pub(crate) fn event<V: RecordValue>(&mut self, key: Key, intent: u8, value: &V) {
+        let value: &dyn Any = value;
+        match V::VALUE_TYPE {
+            ValueType::ProcessInstance => self.element(key, intent, value.downcast_ref()),
+            ValueType::Job => self.job(key, intent, value.downcast_ref()),
+            ValueType::JobBatch => self.job_batch(value.downcast_ref()),
+            ValueType::Variable => self.variable(intent, value.downcast_ref()),
+            ValueType::ProcessInstanceCreation => {
+                let creation: Option<&ProcessInstanceCreationValue> = value.downcast_ref();
+                self.notes.extend(creation.map(|c| Note::InstanceCreated {
+                    at_elements: !c.start_elements.is_empty(),
+                }));
+            }
+            ValueType::Incident => {
+                let intent = IncidentIntent::from_id(intent);
+                self.notes.extend(intent.map(Note::Incident));
+            }
+            ValueType::CommandDistribution => {
+                let intent = CommandDistributionIntent::from_id(intent);
+                self.notes.extend(intent.map(Note::Distribution));
+            }
+            _ => {}
+        }
+    }
+
+    #[inline]
+    fn element(&mut self, key: Key, intent: u8, value: Option<&ProcessInstanceValue>) {
+        use ProcessInstanceIntent::*;
+        let intent = ProcessInstanceIntent::from_id(intent);
+        let (Some(value), Some(intent @ (ElementActivated | ElementCompleted | ElementTerminated))) =
+            (value, intent)
+        else {
+            return;
+        };
+        self.notes.push(Note::Element(NotedElement {
+            key,
+            process_definition_key: value.process_definition_key,
+            element: value.element,
+            root: value.element == 0 && value.parent_process_instance_key.is_none(),
+            intent,
+        }));
+    }
+
+    #[inline]
+    fn job(&mut self, key: Key, intent: u8, value: Option<&JobValue>) {
+        let (Some(value), Some(intent)) = (value, JobIntent::from_id(intent)) else {
+            return;
+        };
+        self.notes.push(Note::Job {
+            key,
+            job_type: value.job_type.clone(),
+            intent,
+        });
+    }
+
+    #[inline]
+    fn job_batch(&mut self, value: Option<&JobBatchValue>) {
+        let Some(value) = value else {
+            return;
+        };
+        let activated = |key: &Key| Note::JobActivated {
+            key: *key,
+            job_type: value.job_type.clone(),
+        };
+        self.notes.extend(value.job_keys.iter().map(activated));
+    }
+
+    #[inline]
+    fn variable(&mut self, intent: u8, value: Option<&VariableValue>) {
+        if intent == VariableIntent::Created.id() {
+            self.notes.extend(value.map(|value| Note::VariableCreated {
+                process_definition_key: value.process_definition_key,
+                bytes: value.value.len(),
+            }));
+        }
+    }
+}

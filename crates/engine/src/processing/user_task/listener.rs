@@ -1,0 +1,184 @@
+//! Task listeners: jobs whose workers look at a transition of a user task.
+
+use std::sync::Arc;
+
+use skep_model::{ElementKind, TaskListenerEvent};
+use skep_protocol::intent::{JobIntent, UserTaskIntent};
+use skep_protocol::value::{Corrections, JobKind, JobValue, ListenerEvent};
+use skep_protocol::{Key, Rejection, RejectionType, Response};
+
+use super::{check, headers, transition, value_in_transition};
+use crate::processing::bpmn::{Problem, Subject};
+use crate::processing::job;
+use crate::processing::{Context, Named, Outcome, reject};
+use crate::state::element_instances::Visible;
+use crate::state::{UserTaskState, VariableNames};
+
+/// A listener whose job can be created.
+pub(crate) struct Next {
+    pub job_type: Arc<str>,
+    pub retries: i32,
+    pub event: ListenerEvent,
+}
+
+/// The listener that is to look at the transition of a task, if there is one left.
+pub(crate) fn next(cx: &mut Context<'_>, el: &Subject, key: Key) -> Result<Option<Next>, Problem> {
+    let Some(task) = cx.state.user_tasks.get(key) else {
+        return Ok(None);
+    };
+    let done = task.transition.as_ref().map_or(0, |t| t.listeners_done);
+    match event_of(task.state) {
+        Some(event) => find(cx, el, event, done),
+        None => Ok(None),
+    }
+}
+
+/// The listener of this kind of transition after `done` others.
+pub(crate) fn find(
+    cx: &mut Context<'_>,
+    el: &Subject,
+    event: TaskListenerEvent,
+    done: u32,
+) -> Result<Option<Next>, Problem> {
+    let ElementKind::UserTask(definition) = &el.element().kind else {
+        return Ok(None);
+    };
+    let listeners = definition
+        .native
+        .iter()
+        .flat_map(|native| &native.listeners);
+    let mut listeners = listeners.filter(|listener| listener.event == event);
+    let Some(listener) = listeners.nth(done as usize) else {
+        return Ok(None);
+    };
+    let (job_type, retries) = job::create::type_and_retries(
+        cx,
+        el,
+        &listener.listener.job_type,
+        &listener.listener.retries,
+    )?;
+    Ok(Some(Next {
+        job_type,
+        retries,
+        event: recorded(event),
+    }))
+}
+
+pub(crate) fn start(cx: &mut Context<'_>, el: &Subject, key: Key, next: Next) {
+    let Some(task) = cx.state.user_tasks.get(key) else {
+        return;
+    };
+    let headers = headers::of_listener(key, &value_in_transition(task));
+    let own = headers::of_element(el);
+    let mut job = job::create::value(el, next.job_type, next.retries);
+    let extra = job.extra();
+    extra.kind = JobKind::TaskListener(next.event);
+    extra.headers = Some(headers::json(own, &headers));
+    job::create::create(cx, &job);
+}
+
+/// JOB COMPLETE for the job of a listener.
+pub(crate) fn complete(cx: &mut Context<'_>, job_key: Key, job: &JobValue) -> Outcome {
+    let row = cx.state.elements.get(job.element_instance_key);
+    let task = row.and_then(|row| row.user_task());
+    let state = task.and_then(|key| cx.state.user_tasks.get(key));
+    let state = state.map(|task| task.state);
+    let el = Subject::load(cx, job.element_instance_key);
+    let (Some(key), Some(state), Some(el)) = (task, state, el) else {
+        cx.broken(format_args!("the listener {job_key} has no user task"));
+        return Err(job::not_found("COMPLETE", "complete", job_key));
+    };
+    check_answer(job_key, state, job)?;
+    if let Some(result) = job.result() {
+        check("COMPLETE", "correct", key, &result.corrections)?;
+    }
+    cx.event(job_key, JobIntent::Completed, job);
+    match job.result() {
+        Some(result) if result.denied => transition::deny(cx, key, &result.denied_reason),
+        result => {
+            if let Some(result) = result {
+                correct(cx, key, &result.corrections);
+            }
+            transition::go_on(cx, &el, key);
+        }
+    }
+    Ok(Some(Response::Empty))
+}
+
+/// Refuses what a listener cannot answer.
+fn check_answer(job_key: Key, state: UserTaskState, job: &JobValue) -> Result<(), Rejection> {
+    let refuse = |why: String| {
+        let reason =
+            format!("Expected to complete task listener job with key '{job_key}', but {why}");
+        Err(reject(RejectionType::InvalidArgument, "COMPLETE", reason))
+    };
+    if !job.variables.is_empty() {
+        return refuse(
+            "it has variables. Task listeners cannot set any: complete the job without them".into(),
+        );
+    }
+    let denied = job.result().is_some_and(|result| result.denied);
+    if denied && matches!(state, UserTaskState::Creating | UserTaskState::Canceling) {
+        return refuse(format!(
+            "it denies what cannot be denied: the user task is in state '{}'",
+            state.name()
+        ));
+    }
+    Ok(())
+}
+
+fn correct(cx: &mut Context<'_>, key: Key, corrections: &Corrections) {
+    let Some(task) = cx.state.user_tasks.get(key) else {
+        return;
+    };
+    let mut value = value_in_transition(task);
+    value.changed = value.attributes.correct(corrections);
+    if !value.changed.is_empty() {
+        cx.event(key, UserTaskIntent::Corrected, &value);
+    }
+}
+
+/// A listener sees the variables that the transition is about as if they were set.
+pub(crate) fn show_variables(
+    cx: &mut Context<'_>,
+    element_instance_key: Key,
+    names: &VariableNames,
+    shown: &mut Visible,
+) {
+    let row = cx.state.elements.get(element_instance_key);
+    let task = row.and_then(|row| row.user_task());
+    let task = task.and_then(|key| cx.state.user_tasks.get(key));
+    let transition = task.and_then(|task| task.transition.as_ref());
+    let variables = transition.map_or(&[][..], |transition| &transition.variables);
+    let asked: Named = variables
+        .iter()
+        .filter(|(name, _)| names.include(name))
+        .cloned()
+        .collect();
+    if asked.entries().is_empty() {
+        return;
+    }
+    shown.retain(|(name, _)| asked.value(name).is_none());
+    shown.extend(asked.entries().iter().cloned());
+}
+
+fn event_of(state: UserTaskState) -> Option<TaskListenerEvent> {
+    Some(match state {
+        UserTaskState::Creating => TaskListenerEvent::Creating,
+        UserTaskState::Assigning | UserTaskState::Claiming => TaskListenerEvent::Assigning,
+        UserTaskState::Updating => TaskListenerEvent::Updating,
+        UserTaskState::Completing => TaskListenerEvent::Completing,
+        UserTaskState::Canceling => TaskListenerEvent::Canceling,
+        UserTaskState::Created => return None,
+    })
+}
+
+fn recorded(event: TaskListenerEvent) -> ListenerEvent {
+    match event {
+        TaskListenerEvent::Creating => ListenerEvent::Creating,
+        TaskListenerEvent::Assigning => ListenerEvent::Assigning,
+        TaskListenerEvent::Updating => ListenerEvent::Updating,
+        TaskListenerEvent::Completing => ListenerEvent::Completing,
+        TaskListenerEvent::Canceling => ListenerEvent::Canceling,
+    }
+}

@@ -1,0 +1,134 @@
+//! Who asked and by which reference: in the record of the command and, as far as it concerns them, in all that it causes, also
+//! in what is put off.
+
+use serde_json::json;
+use skep_model::builder::Bpmn;
+use skep_protocol::Key;
+use skep_protocol::command::Request;
+use skep_protocol::origin::{Claims, Principal};
+
+use crate::support::*;
+
+fn fork(tasks: usize) -> Bpmn {
+    let mut process = Bpmn::process("p").start("s").parallel("fork");
+    for i in 0..tasks {
+        process = process.task(format!("t{i}")).end(format!("e{i}"));
+        process = process.from("fork");
+    }
+    process.task("last").end("end")
+}
+
+fn request(claims: Claims) -> Request {
+    Request {
+        operation_reference: Some(4711),
+        batch_operation_reference: Key::new(1, 99),
+        claims,
+        ..Rig::creation("p", "{}").into_command().into()
+    }
+}
+
+fn process(rig: &mut Rig, request: &Request) {
+    let now = rig.now;
+    rig.partitions[0]
+        .engine
+        .process(now, None, request, &mut rig.streams);
+    rig.settle(1);
+}
+
+#[test]
+fn references_stay_with_work_that_is_put_off() {
+    let mut rig = Rig::with(fork(6));
+    rig.turn_steps(1);
+    let from = rig.seen.len();
+    process(&mut rig, &request(Claims::default()));
+    while rig.run_work() {}
+    let records = &rig.seen[from..];
+    let turns = records.iter().filter(|r| r.intent == "CONTINUE").count();
+    assert!(turns > 5, "{turns} turns");
+    assert!(
+        records
+            .iter()
+            .any(|r| r.intent == "ELEMENT_COMPLETED" && r.element() == "p")
+    );
+    for record in records {
+        let references = (
+            &record.json["operationReference"],
+            &record.json["batchOperationReference"],
+        );
+        assert_eq!(
+            references,
+            (&json!(4711), &json!(Key::new(1, 99))),
+            "{} {}",
+            record.value_type,
+            record.intent
+        );
+    }
+}
+
+#[test]
+fn the_work_of_others_has_their_references() {
+    let mut rig = Rig::with(fork(6));
+    rig.turn_steps(1);
+    rig.interrupted = true;
+    process(&mut rig, &request(Claims::default()));
+    let from = rig.seen.len();
+    rig.create("p", "{}");
+    let records = &rig.seen[from..];
+    assert!(!records.is_empty());
+    for record in records {
+        assert_eq!(record.json["operationReference"], -1, "{}", record.intent);
+        assert_eq!(record.json["batchOperationReference"], -1);
+    }
+}
+
+#[test]
+fn the_record_of_a_command_says_who_asked() {
+    let principal = Principal {
+        id: "anna".into(),
+        groups: Some(vec!["sales".into()]),
+        token: r#"{"sub":"anna","aud":["a"]}"#.into(),
+    };
+    let token = json!({"sub": "anna", "aud": ["a"]});
+    let expected = [
+        (
+            Claims::Anonymous,
+            json!({"authorized_anonymous_user": true}),
+        ),
+        (
+            Claims::User(principal.clone().into()),
+            json!({"authorized_username": "anna", "user_groups_claims": ["sales"], "user_token_claims": token}),
+        ),
+        (
+            Claims::Client(
+                Principal {
+                    id: "app".into(),
+                    ..Principal::default()
+                }
+                .into(),
+            ),
+            json!({"authorized_client_id": "app"}),
+        ),
+    ];
+    for (claims, shown) in expected {
+        let mut rig = Rig::with(fork(6));
+        rig.turn_steps(1);
+        process(&mut rig, &request(claims));
+        while rig.run_work() {}
+        let commands = rig
+            .seen
+            .iter()
+            .filter(|r| r.json["recordType"] == "COMMAND");
+        let commands: Vec<_> = commands
+            .filter(|r| ["CREATE", "CONTINUE"].contains(&r.intent))
+            .filter(|r| r.value_type != "DEPLOYMENT")
+            .collect();
+        assert!(commands.len() > 5);
+        for command in commands {
+            assert_eq!(command.json["authorizations"], shown, "{}", command.intent);
+        }
+        let events = rig.seen.iter().filter(|r| r.is_event());
+        for event in events {
+            assert_eq!(event.json["authorizations"], json!({}));
+        }
+    }
+}

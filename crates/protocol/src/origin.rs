@@ -1,0 +1,86 @@
+//! Where a command comes from: who asks, and the references by which a client finds what came of it.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::key::Key;
+
+/// Belongs to a command and to every record that it causes, those of work that is put off included.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Origin {
+    /// Number given by the client.
+    pub operation_reference: Option<u64>,
+    /// The batch operation whose item the command is; none for others.
+    pub batch_operation_reference: Key,
+    pub claims: Claims,
+}
+
+impl Origin {
+    /// Nothing to be said: the command of nobody in particular.
+    pub fn is_plain(&self) -> bool {
+        self.operation_reference.is_none()
+            && self.batch_operation_reference.is_none()
+            && self.claims == Claims::Anonymous
+    }
+
+    /// About how many bytes it takes in memory.
+    pub fn weight(&self) -> usize {
+        size_of::<Origin>() + self.claims.weight()
+    }
+}
+
+/// Who asks, as the gateway has found out. It travels with the command: permissions, groups and tenants are looked up where
+/// the command is carried out. Cheap to clone.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub enum Claims {
+    /// Nobody was asked who he is, so that nothing is checked.
+    #[default]
+    Anonymous,
+    User(Arc<Principal>),
+    Client(Arc<Principal>),
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Principal {
+    /// User name or client id.
+    pub id: Arc<str>,
+    /// Groups that the token names; `None`: groups are managed in the cluster.
+    pub groups: Option<Vec<Arc<str>>>,
+    /// Text of a JSON object: all claims of the token, for mapping rules. Empty without a token.
+    pub token: Arc<str>,
+}
+
+impl Claims {
+    /// About how many bytes they take in memory, beside themselves.
+    pub fn weight(&self) -> usize {
+        let (Claims::User(principal) | Claims::Client(principal)) = self else {
+            return 0;
+        };
+        let groups = principal.groups.iter().flatten();
+        let groups: usize = groups
+            .map(|group| size_of::<Arc<str>>() + group.len())
+            .sum();
+        size_of::<Principal>() + principal.id.len() + principal.token.len() + groups
+    }
+
+    /// As records show it.
+    pub fn to_json(&self) -> Value {
+        let (name, principal) = match self {
+            Claims::Anonymous => return json!({"authorized_anonymous_user": true}),
+            Claims::User(principal) => ("authorized_username", principal),
+            Claims::Client(principal) => ("authorized_client_id", principal),
+        };
+        let mut out = Map::new();
+        out.insert(name.to_string(), json!(principal.id));
+        if let Some(groups) = &principal.groups {
+            out.insert("user_groups_claims".to_string(), json!(groups));
+        }
+        if !principal.token.is_empty() {
+            let token: Value = serde_json::from_str(&principal.token).unwrap_or_default();
+            out.insert("user_token_claims".to_string(), token);
+        }
+        Value::Object(out)
+    }
+}
