@@ -18,7 +18,7 @@ use skep_protocol::command::{BroadcastSignal, Command, Resource};
 use skep_protocol::element_type::ElementType;
 use skep_protocol::record::{decode, encode};
 use skep_protocol::value::{MessageSubscriptionValue, PinnedElement, ProcessValue};
-use skep_protocol::{Document, Key};
+use skep_protocol::{Document, Key, TenantId};
 use support::*;
 
 fn path(name: &str) -> PathBuf {
@@ -247,6 +247,7 @@ fn remote_commands() -> Vec<RemoteCommand> {
             interrupting: true,
             message_key: Key::NONE,
             variables: vec![],
+            tenant: TenantId::new("acme"),
         }),
         RemoteCommand::MessageSubscriptionOpened {
             element_instance_key: key(1),
@@ -301,6 +302,7 @@ fn remote_commands() -> Vec<RemoteCommand> {
                         element_type,
                     })
                     .to_vec(),
+                tenant: TenantId::new("acme"),
             }],
         }),
         distribute(Distributed::ResourceDeletion {

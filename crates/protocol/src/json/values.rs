@@ -70,8 +70,11 @@ pub(super) fn render(
         ValueType::CommandDistribution,
         ValueType::JobBatch,
     ];
-    if !tenantless.contains(&record.value_type) {
-        value["tenantId"] = json!(DEFAULT_TENANT);
+    if !tenantless.contains(&record.value_type) && value.get("tenantId").is_none() {
+        // What runs belongs to the tenant of its definition.
+        let definition = value["processDefinitionKey"].as_i64().map(Key);
+        let process = definition.and_then(|key| definitions.element(key, 0));
+        value["tenantId"] = json!(process.unwrap_or_default().tenant.as_str());
     }
     Ok(value)
 }
@@ -200,7 +203,7 @@ fn deployment(v: DeploymentValue) -> Value {
             "checksum": base64(&p.checksum),
             "duplicate": p.duplicate,
             "deploymentKey": p.deployment_key,
-            "tenantId": DEFAULT_TENANT,
+            "tenantId": v.tenant.as_str(),
         })
     });
     json!({
@@ -211,6 +214,7 @@ fn deployment(v: DeploymentValue) -> Value {
         "formMetadata": [],
         "resourceMetadata": [],
         "resources": [],
+        "tenantId": v.tenant.as_str(),
     })
 }
 
@@ -264,6 +268,7 @@ fn message(v: MessageValue) -> Value {
         "deadline": v.deadline,
         "messageId": v.message_id,
         "variables": object(&v.variables),
+        "tenantId": v.tenant.as_str(),
     })
 }
 
@@ -278,6 +283,7 @@ fn message_subscription(v: MessageSubscriptionValue) -> Value {
         "processDefinitionKey": v.process_definition_key,
         "processInstanceKey": v.process_instance_key,
         "variables": object(&v.variables),
+        "tenantId": v.tenant.as_str(),
     })
 }
 
@@ -457,6 +463,7 @@ fn process(v: ProcessValue) -> Value {
         "resource": base64(&v.resource),
         "checksum": base64(&v.checksum),
         "duplicate": false,
+        "tenantId": v.tenant.as_str(),
     })
 }
 
@@ -502,6 +509,7 @@ fn message_correlation(v: MessageCorrelationValue) -> Value {
         "requestId": -1,
         "requestStreamId": -1,
         "variables": object(&v.variables),
+        "tenantId": v.tenant.as_str(),
     })
 }
 

@@ -13,6 +13,7 @@ pub(crate) mod event_sub_process;
 pub(crate) mod exclusive_gateway;
 mod flows;
 pub(crate) mod incidents;
+pub(crate) mod inclusive_gateway;
 pub(crate) mod intermediate_catch_event;
 pub(crate) mod job_task;
 pub(crate) mod lifecycle;
@@ -39,6 +40,7 @@ use skep_model::{
 };
 use skep_protocol::Key;
 use skep_protocol::value::ErrorType;
+use smallvec::SmallVec;
 
 use container::Container;
 pub(crate) use queue::{Budget, Steps};
@@ -76,15 +78,18 @@ impl Problem {
 }
 
 /// What happens once an element is activated.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Next {
     /// It waits: for a job, an event or its children.
     Wait,
     /// It is done; it completes when its turn comes.
     Complete,
-    /// A gateway: it is left in the same step, by one sequence flow or by all.
-    Leave(Option<ElementIndex>),
+    /// A gateway: it is left in the same step, by these sequence flows or by all.
+    Leave(Option<Flows>),
 }
+
+/// Sequence flows that an element is left by, in their order.
+pub(crate) type Flows = SmallVec<[ElementIndex; 2]>;
 
 /// Whether an element has ended when it is told to.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -176,13 +181,13 @@ pub(crate) fn behavior_of(kind: &ElementKind) -> &'static dyn ElementBehavior {
         ElementKind::UserTask(_) => &user_task::UserTask,
         ElementKind::CallActivity(_) => &call_activity::CallActivity,
         ElementKind::ExclusiveGateway { .. } => &exclusive_gateway::ExclusiveGateway,
+        ElementKind::InclusiveGateway { .. } => &inclusive_gateway::InclusiveGateway,
         ElementKind::Unusable(_) => &unusable::Unusable,
         // Not built yet, and refused at deployment (`not_yet` in skep-model).
         ElementKind::AdHocSubProcess(_)
         | ElementKind::AdHocSubProcessInnerInstance
         | ElementKind::MultiInstanceBody(_)
         | ElementKind::BusinessRuleTask(BusinessRuleTask::Decision(_))
-        | ElementKind::InclusiveGateway { .. }
         | ElementKind::EventBasedGateway { .. } => &unusable::Unusable,
         // A sequence flow is never an instance: it is taken.
         ElementKind::SequenceFlow(_) => &pass_through::PassThrough,
