@@ -23,15 +23,20 @@ pub enum ValueType {
     ProcessInstanceResult = 21,
     Process = 22,
     ProcessEvent = 24,
+    Decision = 25,
+    DecisionRequirements = 26,
+    DecisionEvaluation = 27,
     ResourceDeletion = 32,
     SignalSubscription = 30,
     Signal = 31,
     Escalation = 29,
     CommandDistribution = 33,
     ProcessInstanceBatch = 34,
+    Form = 36,
     UserTask = 37,
     MessageCorrelation = 40,
     Clock = 42,
+    Resource = 44,
     RuntimeInstruction = 59,
     Expression = 66,
     /// Skep's own: the work of a command that goes on in later batches. It is never exported.
@@ -39,7 +44,7 @@ pub enum ValueType {
 }
 
 impl ValueType {
-    pub const ALL: [ValueType; 29] = [
+    pub const ALL: [ValueType; 34] = [
         ValueType::Job,
         ValueType::Deployment,
         ValueType::ProcessInstance,
@@ -67,6 +72,11 @@ impl ValueType {
         ValueType::MessageCorrelation,
         ValueType::Clock,
         ValueType::RuntimeInstruction,
+        ValueType::Decision,
+        ValueType::DecisionRequirements,
+        ValueType::DecisionEvaluation,
+        ValueType::Form,
+        ValueType::Resource,
         ValueType::Expression,
         ValueType::Continuation,
     ];
@@ -114,6 +124,11 @@ impl ValueType {
             ValueType::MessageCorrelation => "MESSAGE_CORRELATION",
             ValueType::Clock => "CLOCK",
             ValueType::RuntimeInstruction => "RUNTIME_INSTRUCTION",
+            ValueType::Decision => "DECISION",
+            ValueType::DecisionRequirements => "DECISION_REQUIREMENTS",
+            ValueType::DecisionEvaluation => "DECISION_EVALUATION",
+            ValueType::Form => "FORM",
+            ValueType::Resource => "RESOURCE",
             ValueType::Expression => "EXPRESSION",
             ValueType::Continuation => "CONTINUATION",
         }
@@ -154,6 +169,11 @@ impl ValueType {
             ValueType::MessageCorrelation => name::<MessageCorrelationIntent>(id),
             ValueType::Clock => name::<ClockIntent>(id),
             ValueType::RuntimeInstruction => name::<RuntimeInstructionIntent>(id),
+            ValueType::Decision => name::<DecisionIntent>(id),
+            ValueType::DecisionRequirements => name::<DecisionRequirementsIntent>(id),
+            ValueType::DecisionEvaluation => name::<DecisionEvaluationIntent>(id),
+            ValueType::Form => name::<FormIntent>(id),
+            ValueType::Resource => name::<ResourceIntent>(id),
             ValueType::Expression => name::<ExpressionIntent>(id),
             ValueType::Continuation => name::<ContinuationIntent>(id),
         }
@@ -297,6 +317,21 @@ intents! {
     }
     RuntimeInstructionIntent {
         Interrupted = 0 "INTERRUPTED",
+    }
+    DecisionIntent {
+        Created = 0 "CREATED", Deleted = 1 "DELETED",
+    }
+    DecisionRequirementsIntent {
+        Created = 0 "CREATED", Deleted = 1 "DELETED",
+    }
+    DecisionEvaluationIntent {
+        Evaluated = 0 "EVALUATED", Failed = 1 "FAILED", Evaluate = 2 "EVALUATE",
+    }
+    FormIntent {
+        Created = 0 "CREATED", Deleted = 1 "DELETED",
+    }
+    ResourceIntent {
+        Created = 0 "CREATED", Deleted = 1 "DELETED",
     }
     ExpressionIntent {
         Evaluate = 0 "EVALUATE", Evaluated = 1 "EVALUATED",

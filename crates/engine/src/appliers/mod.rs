@@ -6,6 +6,7 @@
 mod clock;
 mod command_distribution;
 mod continuation;
+mod definitions;
 mod error;
 mod incident;
 mod job;
@@ -58,6 +59,7 @@ macro_rules! without_effect {
 }
 
 without_effect!(
+    DecisionEvaluationValue,
     DeploymentValue,
     EscalationValue,
     MessageCorrelationValue,
@@ -128,6 +130,11 @@ fn apply_record(state: &mut State, record: &Record<'_>) -> Result<(), DecodeErro
         ValueType::Clock => go::<ClockValue>(state, record),
         ValueType::Continuation => go::<ContinuationValue>(state, record),
         ValueType::RuntimeInstruction => go::<RuntimeInstructionValue>(state, record),
+        ValueType::Decision => go::<DecisionValue>(state, record),
+        ValueType::DecisionRequirements => go::<DecisionRequirementsValue>(state, record),
+        ValueType::DecisionEvaluation => go::<DecisionEvaluationValue>(state, record),
+        ValueType::Form => go::<FormValue>(state, record),
+        ValueType::Resource => go::<ResourceValue>(state, record),
         // Evaluations are answered, not recorded as events.
         ValueType::Expression => Ok(()),
     }

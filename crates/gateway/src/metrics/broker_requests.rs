@@ -22,7 +22,7 @@ pub struct RequestKind {
     partition: u32,
 }
 
-const KINDS: [&str; 22] = [
+const KINDS: [&str; 23] = [
     "DEPLOYMENT#CREATE",
     "RESOURCE_DELETION#DELETE",
     "PROCESS_INSTANCE_CREATION#CREATE",
@@ -39,13 +39,16 @@ const KINDS: [&str; 22] = [
     "CLOCK#PIN",
     "CLOCK#RESET",
     "EXPRESSION#EVALUATE",
-    "UNKNOWN",
+    "DECISION_EVALUATION#EVALUATE",
     "USER_TASK#ASSIGN",
     "USER_TASK#CLAIM",
     "USER_TASK#UPDATE",
     "USER_TASK#COMPLETE",
+    "UNKNOWN",
     "SIGNAL#BROADCAST",
 ];
+
+const UNKNOWN: usize = KINDS.len() - 1;
 
 impl RequestKind {
     pub const ACTIVATE_JOBS: RequestKind = RequestKind {
@@ -76,12 +79,13 @@ impl RequestKind {
             Command::PinClock { .. } => (13, None),
             Command::ResetClock => (14, None),
             Command::EvaluateExpression { .. } => (15, None),
+            Command::EvaluateDecision(_) => (16, None),
             Command::AssignUserTask(c) => (if c.claim { 18 } else { 17 }, Some(&c.user_task_key)),
             Command::UpdateUserTask(c) => (19, Some(&c.user_task_key)),
             Command::CompleteUserTask(c) => (20, Some(&c.user_task_key)),
-            Command::BroadcastSignal(_) => (21, None),
+            Command::BroadcastSignal(_) => (22, None),
             // Asked by the management port, which is no gateway.
-            Command::ListIncidents { .. } | Command::BanInstance { .. } => (16, None),
+            Command::ListIncidents { .. } | Command::BanInstance { .. } => (UNKNOWN, None),
         };
         RequestKind {
             kind,

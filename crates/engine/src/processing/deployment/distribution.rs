@@ -11,7 +11,6 @@ use skep_protocol::value::CommandDistributionValue;
 use skep_protocol::{Key, Response, ValueType};
 
 use super::{create, delete_resource};
-use crate::processing::bpmn::subscriptions::start::Place;
 use crate::processing::{Context, clock, signal};
 use crate::remote::{Distributed, RemoteCommand};
 
@@ -131,11 +130,10 @@ fn carry_out(cx: &mut Context<'_>, command: &Distributed) {
     match command {
         Distributed::Deployment {
             deployment_key,
-            processes,
-            ..
-        } => create::distributed(cx, *deployment_key, processes),
+            definitions,
+        } => create::distributed(cx, *deployment_key, definitions),
         Distributed::ResourceDeletion { resource_key } => {
-            delete_resource::delete(cx, *resource_key, Place::Other)
+            delete_resource::delete(cx, *resource_key)
         }
         Distributed::PinClock { time } => clock::pinned(cx, *time),
         Distributed::Signal { name, variables } => {

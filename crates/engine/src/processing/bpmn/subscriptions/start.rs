@@ -54,24 +54,16 @@ pub(crate) fn close_timers(cx: &mut Context<'_>, definition: Key) {
     }
 }
 
-/// Where a definition is opened.
-#[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Place {
-    /// On the partition that takes deployments: timers and signals start their instances here.
-    Origin,
-    /// On another one, which owns some of the messages.
-    Other,
-}
-
-/// The definition is the latest version of its process now: messages start it on this partition, and signals if they do so
-/// here.
-pub(crate) fn open_subscriptions(cx: &mut Context<'_>, process: &DeployedProcess, place: Place) {
+/// The definition is the latest version of its process now: messages start it on this partition, and signals where it was
+/// deployed.
+pub(crate) fn open_subscriptions(cx: &mut Context<'_>, process: &DeployedProcess) {
+    let is_origin = process.key.partition() == Some(cx.state.partition);
     for (target, event) in start_events(&process.graph) {
         match event {
             CatchEvent::MessageStart(name) => open_message(cx, process, target, name),
             CatchEvent::Signal(Signal {
                 name: TextValue::Static(name),
-            }) if place == Place::Origin => {
+            }) if is_origin => {
                 let value = SignalSubscriptionValue {
                     process_definition_key: process.key,
                     bpmn_process_id: process.bpmn_process_id.clone(),
