@@ -28,8 +28,10 @@ use crate::tenant::TenantId;
 pub use job::*;
 pub use subscriptions::*;
 
+mod compensation;
 mod user_task;
 
+pub use compensation::CompensationSubscriptionValue;
 pub use user_task::{UserTaskAttribute, UserTaskAttributes, UserTaskValue};
 
 /// A value that can stand in a record.
@@ -73,6 +75,7 @@ record_values! {
     ResourceDeletionValue: ResourceDeletion, ResourceDeletionIntent;
     CommandDistributionValue: CommandDistribution, CommandDistributionIntent;
     ProcessInstanceBatchValue: ProcessInstanceBatch, ProcessInstanceBatchIntent;
+    CompensationSubscriptionValue: CompensationSubscription, CompensationSubscriptionIntent;
     MessageCorrelationValue: MessageCorrelation, MessageCorrelationIntent;
     ClockValue: Clock, ClockIntent;
     ContinuationValue: Continuation, ContinuationIntent;

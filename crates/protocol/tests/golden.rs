@@ -125,7 +125,8 @@ macro_rules! all_samples {
             decision_evaluation,
             form,
             resource,
-            user_task
+            user_task,
+            compensation_subscription
         )
     };
 }
@@ -310,6 +311,10 @@ const FIELDS: &[(&str, &str)] = &[
     (
         "MESSAGE_CORRELATION",
         "correlationKey messageKey name processDefinitionKey processInstanceKey requestId requestStreamId tenantId variables",
+    ),
+    (
+        "COMPENSATION_SUBSCRIPTION",
+        "compensableActivityId compensableActivityInstanceKey compensableActivityScopeKey compensationHandlerId compensationHandlerInstanceKey processDefinitionKey processInstanceKey tenantId throwEventId throwEventInstanceKey variables",
     ),
     ("CLOCK", "time"),
     (

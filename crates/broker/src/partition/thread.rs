@@ -1,5 +1,6 @@
-//! The thread that owns a partition. Nothing else touches its engine and its replica, and nothing blocks it: files are
-//! written by the log's writer thread and by short-lived checkpoint threads.
+//! The thread that owns a partition. Nothing else touches its engine and its replica, and nothing blocks it while there is
+//! something to do: files are written by the log's writer thread and by short-lived checkpoint threads. Only a small batch
+//! with nothing behind it is written and flushed here.
 
 mod checkpoints;
 mod inbox;

@@ -1,7 +1,7 @@
 //! What the engine does not run yet: refused when it is deployed. Whoever builds it in the engine removes its line here.
 
 use crate::element::not_supported_yet;
-use crate::graph::{CatchEvent, Element, ElementKind as Kind, FormReference, ThrowEvent};
+use crate::graph::{CatchEvent, Element, ElementKind as Kind, FormReference};
 
 /// Why the element cannot be deployed, if it cannot.
 pub(crate) fn check(element: &Element) -> Option<String> {
@@ -21,8 +21,6 @@ fn kind(element: &Element) -> Option<&'static str> {
         Kind::StartEvent(start) => return start.event.as_ref().and_then(start_event),
         Kind::IntermediateCatchEvent(event) => return catch_event(event),
         Kind::BoundaryEvent(boundary) => return boundary_event(&boundary.event),
-        Kind::IntermediateThrowEvent(event) => return throw_event(event),
-        Kind::EndEvent(event) => return end_event(event),
         _ => return None,
     })
 }
@@ -31,9 +29,6 @@ fn kind(element: &Element) -> Option<&'static str> {
 fn marker(element: &Element) -> Option<&'static str> {
     if !element.start_listeners.is_empty() || !element.end_listeners.is_empty() {
         return Some("An execution listener");
-    }
-    if element.is_for_compensation {
-        return Some("The compensation marker");
     }
     let job = element.job();
     if job.is_some_and(|job| !job.linked_resources.is_empty()) {
@@ -59,21 +54,6 @@ fn catch_event(event: &CatchEvent) -> Option<&'static str> {
 fn boundary_event(event: &CatchEvent) -> Option<&'static str> {
     Some(match event {
         CatchEvent::Conditional(_) => "The conditional boundary event",
-        CatchEvent::Compensation { .. } => "The compensation boundary event",
-        _ => return None,
-    })
-}
-
-fn throw_event(event: &ThrowEvent) -> Option<&'static str> {
-    Some(match event {
-        ThrowEvent::Compensation { .. } => "The compensation throw event",
-        _ => return None,
-    })
-}
-
-fn end_event(event: &ThrowEvent) -> Option<&'static str> {
-    Some(match event {
-        ThrowEvent::Compensation { .. } => "The compensation end event",
         _ => return None,
     })
 }

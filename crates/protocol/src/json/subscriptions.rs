@@ -1,4 +1,4 @@
-//! The values of subscriptions of definitions and signals.
+//! The values of subscriptions of definitions, and of compensation.
 
 use serde_json::{Value, json};
 
@@ -46,5 +46,24 @@ pub(super) fn escalation(v: EscalationValue, names: &Names<'_>) -> Value {
         "escalationCode": v.escalation_code,
         "throwElementId": throw.element_id,
         "catchElementId": catch.unwrap_or_default().element_id,
+    })
+}
+
+pub(super) fn compensation(v: CompensationSubscriptionValue, names: &Names<'_>) -> Value {
+    let id = |element: Option<u32>| match element {
+        Some(element) => names.of(v.process_definition_key, element).element_id,
+        None => String::new(),
+    };
+    json!({
+        "compensableActivityId": id(Some(v.activity)),
+        "compensableActivityInstanceKey": v.activity_instance_key,
+        "compensableActivityScopeKey": v.scope_key,
+        "compensationHandlerId": id(v.handler),
+        "compensationHandlerInstanceKey": v.handler_instance_key,
+        "processDefinitionKey": v.process_definition_key,
+        "processInstanceKey": v.process_instance_key,
+        "throwEventId": id(v.thrower),
+        "throwEventInstanceKey": v.thrower_instance_key,
+        "variables": {},
     })
 }

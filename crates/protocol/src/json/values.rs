@@ -55,6 +55,7 @@ pub(super) fn render(
         }
         ValueType::ProcessInstanceBatch => process_instance_batch(record.value()?),
         ValueType::RuntimeInstruction => runtime_instruction(record.value()?, &names),
+        ValueType::CompensationSubscription => subscriptions::compensation(record.value()?, &names),
         ValueType::Decision => definitions::decision(&record.value()?),
         ValueType::DecisionRequirements => definitions::decision_requirements(&record.value()?),
         ValueType::Form => definitions::form(&record.value()?),

@@ -9,6 +9,7 @@ pub(crate) mod boundary_event;
 mod business_rule_task;
 pub(crate) mod call_activity;
 pub(crate) mod catching;
+pub(crate) mod compensation;
 pub(crate) mod container;
 pub(crate) mod end_event;
 pub(crate) mod event_sub_process;
@@ -165,8 +166,10 @@ pub(crate) fn behavior_of(kind: &ElementKind) -> &'static dyn ElementBehavior {
         ElementKind::ManualTask | ElementKind::Task => &pass_through::PassThrough,
         ElementKind::ParallelGateway => &parallel_gateway::ParallelGateway,
         ElementKind::EndEvent(
-            event
-            @ (ThrowEvent::Message(_) | ThrowEvent::Signal(_) | ThrowEvent::Escalation { .. }),
+            event @ (ThrowEvent::Message(_)
+            | ThrowEvent::Signal(_)
+            | ThrowEvent::Escalation { .. }
+            | ThrowEvent::Compensation { .. }),
         ) => throws(event),
         ElementKind::EndEvent(_) => &end_event::EndEvent,
         ElementKind::IntermediateCatchEvent(_) | ElementKind::ReceiveTask(_) => {
@@ -206,7 +209,6 @@ fn throws(event: &ThrowEvent) -> &'static dyn ElementBehavior {
         ThrowEvent::Message(MessageThrow::Publish) => &throw_event::PublishMessage,
         ThrowEvent::Terminate | ThrowEvent::Error { .. } => &end_event::EndEvent,
         ThrowEvent::Signal(_) | ThrowEvent::Escalation { .. } => &throwing::Throwing,
-        // Not built yet, and refused at deployment (`not_yet` in skep-model).
-        ThrowEvent::Compensation { .. } => &unusable::Unusable,
+        ThrowEvent::Compensation { .. } => &compensation::CompensationEvent,
     }
 }
