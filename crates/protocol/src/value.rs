@@ -187,6 +187,29 @@ pub enum ErrorType {
     ResourceNotFound,
 }
 
+impl ErrorType {
+    /// The name of the record model.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ErrorType::Unknown => "UNKNOWN",
+            ErrorType::IoMappingError => "IO_MAPPING_ERROR",
+            ErrorType::JobNoRetries => "JOB_NO_RETRIES",
+            ErrorType::ExecutionListenerNoRetries => "EXECUTION_LISTENER_NO_RETRIES",
+            ErrorType::TaskListenerNoRetries => "TASK_LISTENER_NO_RETRIES",
+            ErrorType::AdHocSubProcessNoRetries => "AD_HOC_SUB_PROCESS_NO_RETRIES",
+            ErrorType::ConditionError => "CONDITION_ERROR",
+            ErrorType::ExtractValueError => "EXTRACT_VALUE_ERROR",
+            ErrorType::CalledElementError => "CALLED_ELEMENT_ERROR",
+            ErrorType::UnhandledErrorEvent => "UNHANDLED_ERROR_EVENT",
+            ErrorType::MessageSizeExceeded => "MESSAGE_SIZE_EXCEEDED",
+            ErrorType::CalledDecisionError => "CALLED_DECISION_ERROR",
+            ErrorType::DecisionEvaluationError => "DECISION_EVALUATION_ERROR",
+            ErrorType::FormNotFound => "FORM_NOT_FOUND",
+            ErrorType::ResourceNotFound => "RESOURCE_NOT_FOUND",
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct IncidentValue {
