@@ -73,13 +73,8 @@ async fn serve(loaded: Loaded, logs: Arc<Logs>, started: Instant) -> anyhow::Res
     let mut gateway_config = settings.gateway_config();
     let exporter = Exporter::start(&settings.trace).map_err(|e| ConfigError(vec![e]))?;
     gateway_config.spans = exporter.map(|exporter| exporter as Arc<dyn SpanListener>);
-    let gateway = Gateway::bind(
-        gateway_config,
-        broker.clone(),
-        broker.clone(),
-        gateway_metrics,
-    )
-    .await?;
+    let door = broker.clone();
+    let gateway = Gateway::bind(gateway_config, door.clone(), door, gateway_metrics).await?;
     let (rest, grpc) = (gateway.rest_addr(), gateway.grpc_addr());
     management.started(broker.clone(), registry, process);
 
@@ -94,8 +89,11 @@ async fn serve(loaded: Loaded, logs: Arc<Logs>, started: Instant) -> anyhow::Res
         "  management  http://{management_addr}{}/health",
         settings.base_path
     );
-    println!("  data        {}", settings.broker.directory.display());
-    println!("{}", next_steps(rest));
+    println!(
+        "  data        {}\n{}",
+        settings.broker.directory.display(),
+        next_steps(rest)
+    );
     tracing::info!(
         %rest,
         %grpc,

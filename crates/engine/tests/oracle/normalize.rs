@@ -294,6 +294,7 @@ pub fn comparable(entries: Vec<Entry>) -> Vec<Entry> {
             entry.key.clear();
         }
     }
+    variables_of_called(&mut entries);
     let mut names = Names::default();
     for entry in entries.iter().filter(|e| e.is("PROCESS_INSTANCE", &[])) {
         names.own(entry);
@@ -315,6 +316,28 @@ pub fn comparable(entries: Vec<Entry>) -> Vec<Entry> {
         }
     }
     entries
+}
+
+/// The variables of a called process stand before it. What comes between them and its beginning says nothing.
+fn variables_of_called(entries: &mut Vec<Entry>) {
+    let begins = |entry: &Entry| {
+        entry.intent == "ELEMENT_ACTIVATING" && entry.value["bpmnElementType"] == "PROCESS"
+    };
+    let beginnings: Vec<String> = entries
+        .iter()
+        .filter(|e| begins(e))
+        .map(|e| e.key.clone())
+        .collect();
+    for process in beginnings {
+        let Some(at) = entries.iter().position(|e| begins(e) && e.key == process) else {
+            continue;
+        };
+        let before: Vec<Entry> = entries.drain(..at).collect();
+        let is_its =
+            |entry: &Entry| entry.value_type == "VARIABLE" && entry.value["scopeKey"] == *process;
+        let (its, others): (Vec<_>, Vec<_>) = before.into_iter().partition(is_its);
+        entries.splice(..0, others.into_iter().chain(its));
+    }
 }
 
 /// The variables of one document come in no particular order, and neither do the decisions of one file (in the reference that

@@ -3,6 +3,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod ad_hoc;
 mod banning;
 mod boundary_message;
 mod boundary_timer;
@@ -24,6 +25,7 @@ mod error_event;
 mod escalation;
 mod event_sub_process;
 mod exclusive_gateway;
+mod execution_listeners;
 mod expression;
 mod incidents;
 mod inclusive_gateway;
@@ -40,6 +42,7 @@ mod message_catch;
 mod message_correlation;
 mod message_partitions;
 mod message_start;
+mod multi_instance;
 mod origin;
 mod parallel_gateway;
 mod readable_variables;

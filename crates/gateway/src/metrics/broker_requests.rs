@@ -44,6 +44,7 @@ const KINDS: [&str; 23] = [
     "USER_TASK#CLAIM",
     "USER_TASK#UPDATE",
     "USER_TASK#COMPLETE",
+    "AD_HOC_SUB_PROCESS_INSTRUCTION#ACTIVATE",
     "UNKNOWN",
     "SIGNAL#BROADCAST",
 ];
@@ -76,6 +77,7 @@ impl RequestKind {
                 element_instance_key,
                 ..
             } => (12, Some(element_instance_key)),
+            Command::ActivateAdHoc(c) => (21, Some(&c.ad_hoc_sub_process_instance_key)),
             Command::PinClock { .. } => (13, None),
             Command::ResetClock => (14, None),
             Command::EvaluateExpression { .. } => (15, None),

@@ -1,5 +1,6 @@
 //! From a request's body and path to what the broker is asked.
 
+mod ad_hoc;
 mod decisions;
 mod fields;
 mod job_result;
@@ -76,6 +77,9 @@ pub fn decode(
         Op::BroadcastSignal => signals::broadcast(text, front),
         Op::ResolveIncident => {
             system::resolve_incident(key("incidentKey", parameter)?, text, front)
+        }
+        Op::ActivateAdHoc => {
+            ad_hoc::activate(key("adHocSubProcessInstanceKey", parameter)?, text, front)
         }
         Op::SetVariables => {
             process_instances::set_variables(key("elementInstanceKey", parameter)?, text, front)

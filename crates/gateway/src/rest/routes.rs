@@ -22,6 +22,7 @@ pub enum Op {
     BroadcastSignal,
     ResolveIncident,
     SetVariables,
+    ActivateAdHoc,
     AssignUserTask,
     UnassignUserTask,
     UpdateUserTask,
@@ -110,6 +111,7 @@ pub const ROUTES: &[Route] = routes! {
     POST "/v2/signals/broadcast" broadcastSignal => BroadcastSignal;
     POST "/v2/incidents/{incidentKey}/resolution" resolveIncident => ResolveIncident;
     PUT "/v2/element-instances/{elementInstanceKey}/variables" createElementInstanceVariables => SetVariables;
+    POST "/v2/element-instances/ad-hoc-activities/{adHocSubProcessInstanceKey}/activation" activateAdHocSubProcessActivities => ActivateAdHoc;
     POST "/v2/decision-definitions/evaluation" evaluateDecision => EvaluateDecision;
     POST "/v2/user-tasks/{userTaskKey}/assignment" assignUserTask => AssignUserTask;
     DELETE "/v2/user-tasks/{userTaskKey}/assignee" unassignUserTask => UnassignUserTask;
@@ -183,7 +185,6 @@ pub const ROUTES: &[Route] = routes! {
     GET "/v2/documents/{documentId}" getDocument;
     DELETE "/v2/documents/{documentId}" deleteDocument;
     POST "/v2/documents/{documentId}/links" createDocumentLink;
-    POST "/v2/element-instances/ad-hoc-activities/{adHocSubProcessInstanceKey}/activation" activateAdHocSubProcessActivities;
     POST "/v2/global-task-listeners" createGlobalTaskListener;
     GET "/v2/global-task-listeners/{id}" getGlobalTaskListener;
     PUT "/v2/global-task-listeners/{id}" updateGlobalTaskListener;

@@ -12,8 +12,6 @@ pub(crate) fn check(element: &Element) -> Option<String> {
 /// Kinds of elements.
 fn kind(element: &Element) -> Option<&'static str> {
     Some(match &element.kind {
-        Kind::AdHocSubProcess(_) => "An ad-hoc sub-process",
-        Kind::MultiInstanceBody(_) => "The multi-instance marker",
         Kind::UserTask(task) if matches!(task.form, Some(FormReference::Id { .. })) => {
             "A form that a user task names by its 'formId'"
         }
@@ -27,9 +25,6 @@ fn kind(element: &Element) -> Option<&'static str> {
 
 /// What any element may have beside its kind.
 fn marker(element: &Element) -> Option<&'static str> {
-    if !element.start_listeners.is_empty() || !element.end_listeners.is_empty() {
-        return Some("An execution listener");
-    }
     let job = element.job();
     if job.is_some_and(|job| !job.linked_resources.is_empty()) {
         return Some("A linked resource");

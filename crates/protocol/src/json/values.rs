@@ -65,6 +65,12 @@ pub(super) fn render(
         }
         ValueType::UserTask => user_task(record.key, record.value()?, &names),
         ValueType::Expression => json!({}),
+        ValueType::AdHocSubProcessInstruction => ad_hoc_instruction(record.value()?),
+        ValueType::MultiInstance => {
+            let value: MultiInstanceValue = record.value()?;
+            return Ok(json!({"inputCollection": value.input_collection}));
+        }
+        ValueType::VariableElement => variable_element(record.value()?, &names),
         ValueType::Continuation => {
             let value: ContinuationValue = record.value()?;
             // The record itself says where it comes from.
@@ -176,11 +182,22 @@ fn job(v: JobValue, names: &Names<'_>) -> Value {
     })
 }
 
+fn activate_elements(elements: &[ActivateElement]) -> Value {
+    let element = |element: &ActivateElement| json!({"elementId": element.element_id, "variables": object(&element.variables)});
+    elements.iter().map(element).collect()
+}
+
+fn ad_hoc_instruction(v: AdHocSubProcessInstructionValue) -> Value {
+    json!({
+        "adHocSubProcessInstanceKey": v.ad_hoc_sub_process_instance_key,
+        "activateElements": activate_elements(&v.activate_elements),
+        "cancelRemainingInstances": v.cancel_remaining_instances,
+        "completionConditionFulfilled": v.completion_condition_fulfilled,
+    })
+}
+
 fn job_result(result: &JobResult) -> Value {
     let corrections = &result.corrections;
-    let elements = result.activate_elements.iter().map(
-        |element| json!({"elementId": element.element_id, "variables": object(&element.variables)}),
-    );
     json!({
         "type": result.kind,
         "denied": result.denied,
@@ -194,7 +211,7 @@ fn job_result(result: &JobResult) -> Value {
             "followUpDate": corrections.follow_up_date.as_deref().unwrap_or(""),
             "priority": corrections.priority.unwrap_or(-1),
         },
-        "activateElements": elements.collect::<Vec<_>>(),
+        "activateElements": activate_elements(&result.activate_elements),
         "cancelRemainingInstances": result.cancel_remaining_instances,
         "completionConditionFulfilled": result.completion_condition_fulfilled,
     })
@@ -319,6 +336,21 @@ fn timer(v: TimerValue, names: &Names<'_>) -> Value {
         "targetElementId": target.element_id,
         "dueDate": v.due_date,
         "repetitions": v.repetitions,
+    })
+}
+
+fn variable_element(v: VariableElementValue, names: &Names<'_>) -> Value {
+    let process = names.of(v.process_definition_key, 0);
+    json!({
+        "name": v.name,
+        "index": v.index,
+        "value": v.value,
+        "scopeKey": v.scope_key,
+        "elementInstanceKey": v.scope_key,
+        "bpmnProcessId": process.bpmn_process_id,
+        "processInstanceKey": v.process_instance_key,
+        "processDefinitionKey": v.process_definition_key,
+        "rootProcessInstanceKey": v.root_process_instance_key,
     })
 }
 

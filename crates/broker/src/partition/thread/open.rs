@@ -50,19 +50,8 @@ pub fn start(
     let (writer, log_reader, group) =
         open_log(config, partition, &directory, meta, own_inbox.clone())?;
     metrics.journal_open.set(millis(log_opened));
-    status.checkpoint_index.store(meta.index, Ordering::Relaxed);
-    status.checkpoint_term.store(meta.term, Ordering::Relaxed);
-    status
-        .checkpoint_position
-        .store(meta.next_position - 1, Ordering::Relaxed);
-
-    let (secondary, exported) = open_secondary(
-        config,
-        partition,
-        &directory,
-        &mut engine,
-        log_reader.clone(),
-    );
+    status.checkpoint_is(meta);
+    let (secondary, exported) = open_secondary(config, &directory, &mut engine, log_reader.clone());
     let now = Instant::now();
     let worker = Partition {
         config: config.clone(),

@@ -23,6 +23,8 @@ pub(crate) fn check(process: &Process, id: &str) -> Result<ElementIndex, String>
         ElementKind::SequenceFlow(_) => Some("a sequence flow"),
         ElementKind::StartEvent(_) => Some("a start event"),
         ElementKind::BoundaryEvent(_) => Some("a boundary event"),
+        ElementKind::AdHocSubProcessInnerInstance => Some("no element of the model"),
+        _ if is_repeated(process, index) => Some("inside of a multi-instance activity"),
         _ => None,
     };
     match why_not {
@@ -32,6 +34,19 @@ pub(crate) fn check(process: &Process, id: &str) -> Result<ElementIndex, String>
              choose an activity, gateway or catch event."
         )),
     }
+}
+
+/// The element is inside of a multi-instance body: which of its instances would be meant?
+fn is_repeated(process: &Process, element: ElementIndex) -> bool {
+    let mut scope = process.element(element).parent;
+    while scope != ElementIndex::PROCESS {
+        let element = process.element(scope);
+        if matches!(element.kind, ElementKind::MultiInstanceBody(_)) {
+            return true;
+        }
+        scope = element.parent;
+    }
+    false
 }
 
 /// Activates the process and has the chosen elements activated instead of its start event.
@@ -56,14 +71,16 @@ pub(crate) fn wait_in(cx: &mut Context<'_>, scope: Key) -> bool {
     row.is_some_and(|row| row.has_triggers())
 }
 
-/// The scope was activated: what waits for it goes on.
-pub(crate) fn go_on(cx: &mut Context<'_>, scope: Key) {
+/// The scope was activated: what waits for it goes on. `false` when nothing does.
+pub(crate) fn go_on(cx: &mut Context<'_>, scope: Key) -> bool {
     let row = cx.state.elements.get(scope);
     let triggers = row.and_then(|row| row.extra.as_ref());
     let triggers = triggers.map(|extra| extra.triggers.clone());
-    for trigger in triggers.unwrap_or_default() {
-        cx.steps.push(Step::ActivateTriggered(trigger));
+    let triggers = triggers.unwrap_or_default();
+    for trigger in &triggers {
+        cx.steps.push(Step::ActivateTriggered(*trigger));
     }
+    !triggers.is_empty()
 }
 
 /// Goes on towards `target`, an element deep inside of `scope`, now that `scope` is activated.

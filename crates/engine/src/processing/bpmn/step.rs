@@ -5,11 +5,13 @@ use skep_protocol::Key;
 use skep_protocol::value::{Activation, ErrorType, Step};
 
 use super::queue::MAX_WAITING;
-use super::{Problem, Subject, compensation, incidents, lifecycle, throwing, triggers};
+use super::{
+    Problem, Subject, call_activity, compensation, incidents, lifecycle, multi_instance, throwing,
+    triggers,
+};
 use crate::processing::Context;
 use crate::processing::message::message_side;
 use crate::processing::signal;
-use crate::state::ElementState;
 
 /// Steps in a row, from one to the next, without anything that waits: a loop that never waits would never end.
 pub(crate) const MAX_CHAIN: u32 = 10_000;
@@ -33,7 +35,7 @@ fn one(cx: &mut Context<'_>, step: Step, chain: u32) {
     match step {
         // Ending things always comes to an end.
         Step::Terminate(key) => lifecycle::terminate(cx, key),
-        Step::TerminateChildren { scope, next } => terminate_children(cx, scope, next),
+        Step::TerminateChildren { scope, next, last } => terminate_children(cx, scope, next, last),
         Step::Terminated(key) => lifecycle::terminated(cx, key),
         Step::Compensate {
             thrower,
@@ -46,6 +48,8 @@ fn one(cx: &mut Context<'_>, step: Step, chain: u32) {
         Step::DeliverSignal { signal, after } => signal::deliver_next(cx, signal, after),
         Step::Activate(_)
         | Step::ActivateTriggered(_)
+        | Step::ActivateInner(_)
+        | Step::Call { .. }
         | Step::Complete(_)
         | Step::ThrowSignal(_)
             if is_too_much(cx, chain) =>
@@ -58,6 +62,8 @@ fn one(cx: &mut Context<'_>, step: Step, chain: u32) {
             }
         }
         Step::ActivateTriggered(key) => activate_triggered(cx, key),
+        Step::Call { caller, definition } => call_activity::call(cx, caller, definition),
+        Step::ActivateInner(body) => multi_instance::activate_inner(cx, body),
         Step::Complete(key) => lifecycle::complete(cx, key),
         Step::ThrowSignal(key) => throwing::signal_now(cx, key),
     }
@@ -85,7 +91,10 @@ fn put_off(cx: &mut Context<'_>, step: Step) {
                 el
             })
         }
-        Step::Complete(key) | Step::ThrowSignal(key) => Subject::load(cx, key),
+        Step::Complete(key)
+        | Step::ThrowSignal(key)
+        | Step::ActivateInner(key)
+        | Step::Call { caller: key, .. } => Subject::load(cx, key),
         Step::Terminate(_)
         | Step::TerminateChildren { .. }
         | Step::Terminated(_)
@@ -101,29 +110,26 @@ fn put_off(cx: &mut Context<'_>, step: Step) {
 
 /// Ends the child `next` and then those that were created after it, one after the other: however many there are, one step
 /// stands for all.
-fn terminate_children(cx: &mut Context<'_>, scope: Key, next: Key) {
+fn terminate_children(cx: &mut Context<'_>, scope: Key, next: Key, last: Key) {
     let here = |cx: &mut Context<'_>, child: Key| {
         let row = cx.state.elements.get(child);
         row.is_some_and(|row| row.flow_scope_key == scope)
     };
-    // A job may have completed the last child meanwhile, and what has interrupted the scope goes on in it.
-    let row = cx.state.elements.get(scope);
-    if !row.is_some_and(|row| row.state == ElementState::Terminating || row.is_ending()) {
-        return;
-    }
     // The child may have ended meanwhile: those before it are ending, so that beginning anew only goes past them.
     let child = if here(cx, next) {
         next
     } else {
         cx.state.elements.child_after(scope, Key::NONE)
     };
-    if child.is_none() {
+    // Keys rise: what is newer is not meant.
+    let is_meant = |child: Key| child.some().is_some() && (last.is_none() || child <= last);
+    if !is_meant(child) {
         return;
     }
     cx.steps.push(Step::Terminate(child));
     let next = cx.state.elements.child_after(scope, child);
-    if next.some().is_some() {
-        cx.steps.push(Step::TerminateChildren { scope, next });
+    if is_meant(next) {
+        cx.steps.push(Step::TerminateChildren { scope, next, last });
     }
 }
 
