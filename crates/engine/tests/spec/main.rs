@@ -5,6 +5,7 @@ mod support;
 
 mod ad_hoc;
 mod banning;
+mod bindings;
 mod boundary_message;
 mod boundary_timer;
 mod broken_rules;

@@ -1,35 +1,23 @@
 //! What the engine does not run yet: refused when it is deployed. Whoever builds it in the engine removes its line here.
 
 use crate::element::not_supported_yet;
-use crate::graph::{CatchEvent, Element, ElementKind as Kind, FormReference};
+use crate::graph::{CatchEvent, Element, ElementKind as Kind};
 
 /// Why the element cannot be deployed, if it cannot.
 pub(crate) fn check(element: &Element) -> Option<String> {
-    let what = kind(element).or_else(|| marker(element))?;
+    let what = kind(element)?;
     Some(not_supported_yet(what))
 }
 
 /// Kinds of elements.
 fn kind(element: &Element) -> Option<&'static str> {
     Some(match &element.kind {
-        Kind::UserTask(task) if matches!(task.form, Some(FormReference::Id { .. })) => {
-            "A form that a user task names by its 'formId'"
-        }
         Kind::EventBasedGateway { .. } => "An event-based gateway",
         Kind::StartEvent(start) => return start.event.as_ref().and_then(start_event),
         Kind::IntermediateCatchEvent(event) => return catch_event(event),
         Kind::BoundaryEvent(boundary) => return boundary_event(&boundary.event),
         _ => return None,
     })
-}
-
-/// What any element may have beside its kind.
-fn marker(element: &Element) -> Option<&'static str> {
-    let job = element.job();
-    if job.is_some_and(|job| !job.linked_resources.is_empty()) {
-        return Some("A linked resource");
-    }
-    None
 }
 
 fn start_event(event: &CatchEvent) -> Option<&'static str> {

@@ -21,6 +21,7 @@ pub(crate) mod inclusive_gateway;
 pub(crate) mod intermediate_catch_event;
 pub(crate) mod job_task;
 pub(crate) mod lifecycle;
+mod linked_resources;
 pub(crate) mod listeners;
 pub(crate) mod mappings;
 pub(crate) mod multi_instance;
