@@ -22,7 +22,7 @@ pub struct RequestKind {
     partition: u32,
 }
 
-const KINDS: [&str; 23] = [
+const KINDS: [&str; 24] = [
     "DEPLOYMENT#CREATE",
     "RESOURCE_DELETION#DELETE",
     "PROCESS_INSTANCE_CREATION#CREATE",
@@ -45,8 +45,8 @@ const KINDS: [&str; 23] = [
     "USER_TASK#UPDATE",
     "USER_TASK#COMPLETE",
     "AD_HOC_SUB_PROCESS_INSTRUCTION#ACTIVATE",
-    "UNKNOWN",
     "SIGNAL#BROADCAST",
+    "UNKNOWN",
 ];
 
 const UNKNOWN: usize = KINDS.len() - 1;
