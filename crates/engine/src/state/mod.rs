@@ -60,7 +60,9 @@ pub use joins::Joins;
 pub use messages::Messages;
 pub(crate) use names::Names;
 pub use processes::{DeployedProcess, Processes};
-pub use subscriptions::{MessageStarts, MessageSubscriptions, ProcessMessageSubscriptions};
+pub use subscriptions::{
+    MessageStarts, MessageSubscriptions, ProcessMessageSubscriptions, SignalSubscriptions,
+};
 pub use table::{
     CheckpointWriter, EncodeLater, Row, RowStore, Rows, StoreError, Table, Tables, read_row,
     write_row,
@@ -105,6 +107,7 @@ pub struct State {
     pub message_subscriptions: MessageSubscriptions,
     pub process_subscriptions: ProcessMessageSubscriptions,
     pub message_starts: MessageStarts,
+    pub signals: SignalSubscriptions,
     pub distributions: Distributions,
     pub banned: Banned,
     pub triggers: Triggers,
@@ -117,7 +120,7 @@ pub struct State {
 }
 
 /// Tables of [`State::rows`].
-const TABLES: usize = 22;
+const TABLES: usize = 24;
 
 impl State {
     /// Opens the state that `store` holds; an empty store gives the empty state.
@@ -150,6 +153,7 @@ impl State {
             message_subscriptions: MessageSubscriptions::open(&tables)?,
             process_subscriptions: ProcessMessageSubscriptions::open(&tables)?,
             message_starts: MessageStarts::open(&tables)?,
+            signals: SignalSubscriptions::open(&tables)?,
             distributions: Distributions::open(&tables)?,
             banned: Banned::open(&tables)?,
             triggers: Triggers::open(&tables)?,
@@ -187,6 +191,8 @@ impl State {
             &self.process_subscriptions.table,
             &self.message_starts.table,
             &self.message_starts.started,
+            &self.signals.table,
+            &self.signals.on_their_way,
             &self.distributions.table,
             &self.triggers.table,
             &self.continuations.table,
@@ -214,6 +220,8 @@ impl State {
             &mut self.process_subscriptions.table,
             &mut self.message_starts.table,
             &mut self.message_starts.started,
+            &mut self.signals.table,
+            &mut self.signals.on_their_way,
             &mut self.distributions.table,
             &mut self.triggers.table,
             &mut self.continuations.table,
