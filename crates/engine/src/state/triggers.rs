@@ -95,7 +95,7 @@ impl Triggers {
     }
 
     /// Where the trigger waits is another element instance now.
-    pub fn pass_on(&mut self, key: Key, flow_scope_key: Key) {
+    pub(in crate::appliers) fn pass_on(&mut self, key: Key, flow_scope_key: Key) {
         if let Some(trigger) = self.table.get_mut(key) {
             trigger.flow_scope_key = flow_scope_key;
         }
