@@ -37,8 +37,8 @@ fn parameter(node: &Expr, options: &ParseOptions) -> Option<ToolParameter> {
         Expr::Call(callee, arguments) => (callee, std::array::from_fn(|i| arguments.get(i))),
         Expr::CallNamed(callee, arguments) => {
             let named = |name: &str| arguments.iter().find(|(n, _)| &**n == name);
-            let argument = |i: usize| named(ARGUMENTS[i]).map(|(_, argument)| argument);
-            (callee, std::array::from_fn(argument))
+            let argument = |name| named(name).map(|(_, argument)| argument);
+            (callee, ARGUMENTS.map(argument))
         }
         _ => return None,
     };
