@@ -271,10 +271,25 @@ fn date(time: i64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
+/// Linked resources are JSON within a text, with keys in it: as what they are, they get names like all.
+fn open_linked_resources(value: &mut Value) {
+    let linked = value.pointer_mut("/customHeaders/linkedResources");
+    let Some(linked) = linked else {
+        return;
+    };
+    let mut resources: Value = serde_json::from_str(linked.as_str().unwrap_or("")).unwrap();
+    for resource in resources.as_array_mut().into_iter().flatten() {
+        let key = resource["resourceKey"].as_str().unwrap_or("");
+        resource["resourceKey"] = json!(format!("#{key}"));
+    }
+    *linked = resources;
+}
+
 /// What is compared, with names in place of keys.
 pub fn comparable(entries: Vec<Entry>) -> Vec<Entry> {
     let mut entries: Vec<Entry> = entries.into_iter().filter(Entry::is_compared).collect();
     for entry in &mut entries {
+        open_linked_resources(&mut entry.value);
         // A set: the recorder gave it in an order of its own.
         for set in ["/result/correctedAttributes", "/changedAttributes"] {
             if let Some(Value::Array(names)) = entry.value.pointer_mut(set) {

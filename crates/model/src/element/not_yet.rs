@@ -1,48 +1,27 @@
 //! What the engine does not run yet: refused when it is deployed. Whoever builds it in the engine removes its line here.
 
 use crate::element::not_supported_yet;
-use crate::graph::{
-    CatchEvent, Element, ElementIndex, ElementKind as Kind, FormReference, ThrowEvent,
-};
+use crate::graph::{CatchEvent, Element, ElementKind as Kind};
 
 /// Why the element cannot be deployed, if it cannot.
 pub(crate) fn check(element: &Element) -> Option<String> {
-    let what = kind(element).or_else(|| marker(element))?;
+    let what = kind(element)?;
     Some(not_supported_yet(what))
 }
 
 /// Kinds of elements.
 fn kind(element: &Element) -> Option<&'static str> {
     Some(match &element.kind {
-        Kind::EventSubProcess { .. } => "An event sub-process",
-        Kind::UserTask(task) if matches!(task.form, Some(FormReference::Id { .. })) => {
-            "A form that a user task names by its 'formId'"
-        }
         Kind::EventBasedGateway { .. } => "An event-based gateway",
-        Kind::StartEvent(start) if element.parent == ElementIndex::PROCESS => {
-            return start.event.as_ref().and_then(start_event);
-        }
+        Kind::StartEvent(start) => return start.event.as_ref().and_then(start_event),
         Kind::IntermediateCatchEvent(event) => return catch_event(event),
         Kind::BoundaryEvent(boundary) => return boundary_event(&boundary.event),
-        Kind::IntermediateThrowEvent(event) => return throw_event(event),
-        Kind::EndEvent(event) => return end_event(event),
         _ => return None,
     })
 }
 
-/// What any element may have beside its kind.
-fn marker(element: &Element) -> Option<&'static str> {
-    let job = element.job();
-    if job.is_some_and(|job| !job.linked_resources.is_empty()) {
-        return Some("A linked resource");
-    }
-    None
-}
-
-/// On the process itself.
 fn start_event(event: &CatchEvent) -> Option<&'static str> {
     Some(match event {
-        CatchEvent::Signal(_) => "A signal start event",
         CatchEvent::Conditional(_) => "A conditional start event",
         _ => return None,
     })
@@ -50,7 +29,6 @@ fn start_event(event: &CatchEvent) -> Option<&'static str> {
 
 fn catch_event(event: &CatchEvent) -> Option<&'static str> {
     Some(match event {
-        CatchEvent::Signal(_) => "The signal catch event",
         CatchEvent::Conditional(_) => "The conditional catch event",
         _ => return None,
     })
@@ -58,25 +36,7 @@ fn catch_event(event: &CatchEvent) -> Option<&'static str> {
 
 fn boundary_event(event: &CatchEvent) -> Option<&'static str> {
     Some(match event {
-        CatchEvent::Signal(_) => "The signal boundary event",
         CatchEvent::Conditional(_) => "The conditional boundary event",
-        CatchEvent::Escalation { .. } => "The escalation boundary event",
-        _ => return None,
-    })
-}
-
-fn throw_event(event: &ThrowEvent) -> Option<&'static str> {
-    Some(match event {
-        ThrowEvent::Signal(_) => "The signal throw event",
-        ThrowEvent::Escalation { .. } => "The escalation throw event",
-        _ => return None,
-    })
-}
-
-fn end_event(event: &ThrowEvent) -> Option<&'static str> {
-    Some(match event {
-        ThrowEvent::Signal(_) => "The signal end event",
-        ThrowEvent::Escalation { .. } => "The escalation end event",
         _ => return None,
     })
 }
