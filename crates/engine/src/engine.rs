@@ -15,7 +15,7 @@ use crate::processing::deployment::{create as deploy, delete_resource, distribut
 use crate::processing::message::{correlate, expire, message_side, process_side, publish};
 use crate::processing::{
     Context, Outcome, Volatile, ad_hoc, banning, clock, decision, expression, incident, job,
-    process_instance, timer, user_task, variable,
+    process_instance, signal, timer, user_task, variable,
 };
 use crate::remote::{Distributed, RemoteCommand};
 use crate::state::{State, StoreError};
@@ -507,6 +507,7 @@ fn dispatch(cx: &mut Context<'_>, command: &Command) -> Outcome {
         } => job::update::process(cx, *job_key, *retries, *timeout, *kind),
         Command::PublishMessage(command) => publish::process(cx, command),
         Command::CorrelateMessage(command) => correlate::process(cx, command),
+        Command::BroadcastSignal(command) => signal::process(cx, command),
         Command::ResolveIncident { incident_key } => incident::resolve(cx, *incident_key),
         Command::SetVariables {
             element_instance_key,
@@ -642,6 +643,7 @@ pub fn header_of(command: &Command) -> (Key, ValueType, u8) {
             ValueType::MessageCorrelation,
             MessageCorrelationIntent::Correlate.id(),
         ),
+        Command::BroadcastSignal(_) => (Key::NONE, ValueType::Signal, SignalIntent::Broadcast.id()),
         Command::ResolveIncident { incident_key } => (
             *incident_key,
             ValueType::Incident,
@@ -748,6 +750,11 @@ fn header_of_remote(command: &RemoteCommand) -> (Key, ValueType, u8) {
             Distributed::ResetClock => {
                 (*distribution_key, ValueType::Clock, ClockIntent::Reset.id())
             }
+            Distributed::Signal { .. } => (
+                *distribution_key,
+                ValueType::Signal,
+                SignalIntent::Broadcast.id(),
+            ),
         },
         RemoteCommand::AcknowledgeDistribution {
             distribution_key, ..

@@ -37,6 +37,11 @@ pub(super) fn render(
         ValueType::MessageStartEventSubscription => {
             subscriptions::message_start(record.value()?, &names)
         }
+        ValueType::SignalSubscription => {
+            subscriptions::signal_subscription(record.value()?, &names)
+        }
+        ValueType::Signal => subscriptions::signal(record.value()?),
+        ValueType::Escalation => subscriptions::escalation(record.value()?, &names),
         ValueType::Variable => variable(record.value()?, &names),
         ValueType::VariableDocument => variable_document(record.value()?),
         ValueType::ProcessInstanceCreation => process_instance_creation(record.value()?, &names),
