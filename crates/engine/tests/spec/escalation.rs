@@ -1,3 +1,5 @@
+//! Escalation events: thrown, caught by the nearest that fits, or by nobody.
+
 use crate::support::*;
 use skep_model::builder::Bpmn;
 

@@ -1,3 +1,5 @@
+//! Event sub-processes: what starts them, what they interrupt, what they see.
+
 use crate::support::*;
 use skep_model::builder::Bpmn;
 

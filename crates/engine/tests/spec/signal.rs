@@ -1,3 +1,5 @@
+//! Signals: broadcast to every subscription, with variables.
+
 use crate::support::*;
 use skep_model::builder::Bpmn;
 use skep_protocol::command::{BroadcastSignal, Command};
