@@ -1,4 +1,4 @@
-//! Escalation events: thrown, caught by the nearest that fits, or by nobody.
+//! Escalations that events throw, and the events that catch them.
 
 use crate::support::*;
 use skep_model::builder::Bpmn;
