@@ -15,7 +15,7 @@ use crate::processing::deployment::{create as deploy, delete_resource, distribut
 use crate::processing::message::{correlate, expire, message_side, process_side, publish};
 use crate::processing::{
     Context, Outcome, Volatile, ad_hoc, banning, clock, decision, expression, incident, job,
-    process_instance, timer, user_task, variable,
+    process_instance, signal, timer, user_task, variable,
 };
 use crate::remote::{Distributed, RemoteCommand};
 use crate::state::{State, StoreError};
@@ -348,7 +348,7 @@ impl Engine {
             state.messages.next_due(),
         ];
         let next = due.into_iter().flatten().min()?;
-        match state.counters.pinned_clock {
+        match state.pinned_clock() {
             None => Some(next),
             // A pinned clock moves by commands alone: what is due is due at once, the rest is not.
             Some(pinned) => (next <= pinned).then_some(0),
@@ -383,6 +383,11 @@ impl Engine {
         appliers::apply_batch(&mut self.state, &mut reader)?;
         self.out.reset(reader.position());
         Ok(())
+    }
+
+    /// The log has been applied to its end and commands may come. See [`State::open_to_replay`].
+    pub fn promote(&mut self) -> Result<(), StoreError> {
+        self.state.promote()
     }
 
     /// Position of the next record.
@@ -424,7 +429,7 @@ impl Engine {
         request: Option<RequestId>,
         streams: &'a mut dyn JobStreams,
     ) -> Context<'a> {
-        let now = self.state.counters.pinned_clock.unwrap_or(now);
+        let now = self.state.pinned_clock().unwrap_or(now);
         self.out.begin(now);
         self.working_for = Key::NONE;
         self.budget = Budget::new(self.config.turn_steps, self.out.size());
@@ -507,6 +512,7 @@ fn dispatch(cx: &mut Context<'_>, command: &Command) -> Outcome {
         } => job::update::process(cx, *job_key, *retries, *timeout, *kind),
         Command::PublishMessage(command) => publish::process(cx, command),
         Command::CorrelateMessage(command) => correlate::process(cx, command),
+        Command::BroadcastSignal(command) => signal::process(cx, command),
         Command::ResolveIncident { incident_key } => incident::resolve(cx, *incident_key),
         Command::SetVariables {
             element_instance_key,
@@ -642,6 +648,7 @@ pub fn header_of(command: &Command) -> (Key, ValueType, u8) {
             ValueType::MessageCorrelation,
             MessageCorrelationIntent::Correlate.id(),
         ),
+        Command::BroadcastSignal(_) => (Key::NONE, ValueType::Signal, SignalIntent::Broadcast.id()),
         Command::ResolveIncident { incident_key } => (
             *incident_key,
             ValueType::Incident,
@@ -748,6 +755,11 @@ fn header_of_remote(command: &RemoteCommand) -> (Key, ValueType, u8) {
             Distributed::ResetClock => {
                 (*distribution_key, ValueType::Clock, ClockIntent::Reset.id())
             }
+            Distributed::Signal { .. } => (
+                *distribution_key,
+                ValueType::Signal,
+                SignalIntent::Broadcast.id(),
+            ),
         },
         RemoteCommand::AcknowledgeDistribution {
             distribution_key, ..

@@ -85,6 +85,11 @@ pub enum Distributed {
     PinClock { time: i64 },
     /// CLOCK RESET.
     ResetClock,
+    /// SIGNAL BROADCAST.
+    Signal {
+        name: Arc<str>,
+        variables: Variables,
+    },
 }
 
 /// One new thing of a deployment.

@@ -13,8 +13,8 @@ use skep_engine::{Ban, Engine};
 use skep_model::builder::{Bpmn, random};
 use skep_model::{Element, ElementKind};
 use skep_protocol::command::*;
-use skep_protocol::value::{Corrections, JobResult};
-use skep_protocol::{Document, Key};
+use skep_protocol::value::{ActivateElement, Corrections, JobResult};
+use skep_protocol::{Document, Key, TenantId};
 use support::*;
 
 /// SplitMix64.
@@ -87,7 +87,7 @@ struct Follower {
 impl Follower {
     fn new(partition: u32, partitions: u32) -> Follower {
         let store = MemoryStore::default();
-        let state = State::open(partition, Arc::new(store.clone())).unwrap();
+        let state = State::open_to_replay(partition, Arc::new(store.clone())).unwrap();
         Follower {
             store,
             engine: Engine::new(config(partition, partitions), state, 1),
@@ -131,11 +131,12 @@ impl Follower {
     fn restart(&mut self) {
         self.pending = None;
         let config = self.engine.config().clone();
-        let state = State::open(config.partition, Arc::new(self.store.clone())).unwrap();
+        let state = State::open_to_replay(config.partition, Arc::new(self.store.clone())).unwrap();
         self.engine = Engine::new(config, state, self.stored_position);
         for (_, batch) in &self.since {
             self.engine.apply(batch).unwrap();
         }
+        self.engine.promote().unwrap();
     }
 }
 
@@ -149,6 +150,7 @@ fn run(seed: u64) {
     rig.record_batches();
     rig.deploy(called());
     rig.deploy(started());
+    rig.deployed(vec![("decided.dmn", decided("3"))]);
     let size = 4 + random_source.next(30) as usize;
     let bpmn = random("random", seed, size);
     let elements = elements(&bpmn);
@@ -191,7 +193,8 @@ fn run(seed: u64) {
 
 fn command(rig: &mut Rig, random: &mut Random, partitions: u32, elements: &[String]) {
     let b = random.next(4);
-    match random.next(15) {
+    match random.next(17) {
+        15 => activities(rig, random),
         0 | 1 => {
             let partition = 1 + random.next(u64::from(partitions)) as u32;
             let variables = format!(r#"{{"a":{},"b":{b}}}"#, random.next(4));
@@ -245,6 +248,7 @@ fn command(rig: &mut Rig, random: &mut Random, partitions: u32, elements: &[Stri
         9 => resolve_incidents(rig),
         12 => users(rig, random),
         13 => listeners(rig, random),
+        14 => definitions(rig, random),
         10 => {
             let mut open: Vec<Key> = rig.open_instances();
             open.extend(rig.called_instances());
@@ -322,6 +326,48 @@ fn users(rig: &mut Rig, random: &mut Random) {
     }
 }
 
+/// The next value of `a`, which fails beyond a limit.
+fn decided(limit: &str) -> String {
+    decision(
+        "decided",
+        "decided",
+        &format!("assert(a, a != {limit}) + 1"),
+    )
+}
+
+/// Definitions come and go while instances of them run.
+fn definitions(rig: &mut Rig, random: &mut Random) {
+    let state = &mut rig.engine(1).state;
+    let (tenant, latest) = (TenantId::default(), random.next(2) == 0);
+    let deployed = match latest {
+        true => state.processes.definitions.latest(&tenant, "called"),
+        false => state.decisions.requirements.latest(&tenant, "decided"),
+    };
+    let command = match (random.next(4), deployed) {
+        (0, Some(resource_key)) => Command::DeleteResource { resource_key },
+        (1, _) => Command::EvaluateDecision(EvaluateDecision {
+            decision: DecisionRef::Id("decided".into()),
+            variables: Document::parse(r#"{"a":1}"#).unwrap(),
+        }),
+        _ => {
+            // The same again is a duplicate, another limit a new version.
+            let limit = random.next(2).to_string();
+            let files = [
+                ("called.bpmn", called().xml()),
+                ("decided.dmn", decided(&limit)),
+            ];
+            let resources = files.map(|(name, content)| Resource {
+                name: name.to_string(),
+                content: content.into(),
+            });
+            Command::Deploy(Deploy {
+                resources: resources.to_vec(),
+            })
+        }
+    };
+    rig.send_async(command);
+}
+
 /// The jobs of listeners get every kind of answer.
 fn listeners(rig: &mut Rig, random: &mut Random) {
     for job in rig.jobs("listener") {
@@ -349,6 +395,38 @@ fn listeners(rig: &mut Rig, random: &mut Random) {
             result: Some(Box::new(result)),
         });
     }
+}
+
+/// A client activates something in one of the ad-hoc sub-processes, which may have ended.
+fn activities(rig: &mut Rig, random: &mut Random) {
+    let began = |record: &&Seen| {
+        record.intent == "ELEMENT_ACTIVATED"
+            && record.text("bpmnElementType") == "AD_HOC_SUB_PROCESS"
+    };
+    let keys: Vec<Key> = rig
+        .events("PROCESS_INSTANCE")
+        .filter(began)
+        .map(|r| r.key)
+        .collect();
+    let chosen = keys.get(random.next(keys.len().max(1) as u64) as usize);
+    let Some((key, partition)) = chosen.and_then(|key| Some((*key, key.partition()?))) else {
+        return;
+    };
+    // Those that start instructions have made do not describe what is in them.
+    let described = rig.variable(key, "adHocSubProcessElements");
+    let described: serde_json::Value =
+        serde_json::from_str(described.as_deref().unwrap_or("[]")).unwrap();
+    let elements = described.as_array().into_iter().flatten();
+    let elements = elements.map(|element| ActivateElement {
+        element_id: element["elementId"].as_str().unwrap().into(),
+        variables: vec![("a".into(), random.next(4).to_string().into())],
+    });
+    let command = ActivateAdHoc {
+        ad_hoc_sub_process_instance_key: key,
+        elements: elements.collect(),
+        cancel_remaining_instances: random.next(2) == 0,
+    };
+    rig.send_to(partition, Command::ActivateAdHoc(command));
 }
 
 /// The engine fails on this instance.
@@ -399,6 +477,11 @@ fn finish(rig: &mut Rig, seed: u64) {
     rig.fate = Box::new(|_| Fate::Arrives);
     rig.interrupted = false;
     rig.settle(1);
+    // What was lost on its way to another partition is sent again, one after the other.
+    let unfinished = |rig: &mut Rig| rig.engine(1).state.distributions.unfinished().count();
+    while unfinished(rig) > 0 {
+        rig.advance(10_000);
+    }
     // Without this its timer would begin further instances.
     rig.deploy(Bpmn::process("started").start("s").end("e"));
     let banned = rig.partitions.iter_mut();
@@ -418,6 +501,11 @@ fn finish(rig: &mut Rig, seed: u64) {
     end_cancellations(rig);
     assert_eq!(rig.open_instances(), [], "seed {seed}");
     rig.assert_nothing_left();
+    for partition in &rig.partitions {
+        let processes = &partition.engine.state.processes;
+        let kept = processes.iter().filter(|p| processes.is_draining(p.key));
+        assert_eq!(kept.count(), 0, "seed {seed}: deleted definitions are gone");
+    }
 }
 
 #[test]

@@ -108,6 +108,7 @@ pub enum Command {
     },
     PublishMessage(PublishMessage),
     CorrelateMessage(CorrelateMessage),
+    BroadcastSignal(BroadcastSignal),
     ResolveIncident {
         incident_key: Key,
     },
@@ -256,6 +257,12 @@ pub struct PublishMessage {
 }
 
 #[derive(Clone, Debug)]
+pub struct BroadcastSignal {
+    pub signal_name: Arc<str>,
+    pub variables: Document,
+}
+
+#[derive(Clone, Debug)]
 pub struct CorrelateMessage {
     pub name: Arc<str>,
     pub correlation_key: Arc<str>,
@@ -332,6 +339,9 @@ impl Command {
             Command::CorrelateMessage(message) => {
                 let ids = message.name.len() + message.correlation_key.len();
                 message.variables.weight() + ids
+            }
+            Command::BroadcastSignal(signal) => {
+                signal.variables.weight() + signal.signal_name.len()
             }
             Command::AssignUserTask(assign) => assign.assignee.len() + assign.action.len(),
             Command::UpdateUserTask(update) => update.changes.weight() + update.action.len(),

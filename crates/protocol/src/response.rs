@@ -28,6 +28,9 @@ pub enum Response {
         message_key: Key,
         process_instance_key: Key,
     },
+    SignalBroadcast {
+        signal_key: Key,
+    },
     VariablesSet {
         key: Key,
     },

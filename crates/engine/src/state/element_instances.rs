@@ -58,9 +58,14 @@ pub struct Extra {
     pub timers: Vec<Key>,
     /// Keys of the process message subscriptions.
     pub subscriptions: Vec<Key>,
+    /// Keys of the signal subscriptions.
+    pub signals: Vec<Key>,
     pub incidents: Vec<Key>,
-    /// The trigger of the boundary event that interrupts this activity, until the activity has terminated.
+    /// What interrupts this element: the trigger of a boundary event, until the element has terminated; or the trigger of an
+    /// event sub-process in this scope (it is one of [`Extra::triggers`] then), until all that was active here has ended.
     pub interrupted_by: Key,
+    /// An event sub-process has interrupted what was in this scope: no other one starts any more.
+    pub interrupted_inside: bool,
     /// Triggers whose targets are to be activated in this scope.
     pub triggers: Vec<Key>,
     /// A terminate end event was reached: nothing is activated in this scope any more, and it completes when it is empty.
@@ -107,14 +112,14 @@ pub enum Ended {
 
 impl ElementInstance {
     /// Another phase of its life begins.
-    pub fn enter(&mut self, state: ElementState) {
+    pub(in crate::appliers) fn enter(&mut self, state: ElementState) {
         self.state = state;
         if let Some(extra) = &mut self.extra {
             extra.listeners_run = 0;
         }
     }
 
-    pub fn extra(&mut self) -> &mut Extra {
+    pub(in crate::appliers) fn extra(&mut self) -> &mut Extra {
         self.extra.get_or_insert_default()
     }
 
@@ -133,18 +138,41 @@ impl ElementInstance {
         self.extra.as_ref().and_then(|extra| extra.user_task.some())
     }
 
-    /// Nothing is activated in this scope any more.
+    /// Triggers wait here: in a scope to activate something, in the start event of an event sub-process to be used up.
+    pub fn has_triggers(&self) -> bool {
+        let extra = self.extra.as_ref();
+        extra.is_some_and(|extra| !extra.triggers.is_empty())
+    }
+
+    /// The trigger of the event sub-process that waits for the end of what is active in this scope.
+    pub fn interrupted_within(&self) -> Option<Key> {
+        let extra = self.extra.as_ref()?;
+        let trigger = extra.interrupted_by.some()?;
+        extra.triggers.contains(&trigger).then_some(trigger)
+    }
+
+    /// An event sub-process has interrupted this scope, or is about to.
+    pub fn is_interrupted_inside(&self) -> bool {
+        let extra = self.extra.as_ref();
+        extra.is_some_and(|extra| extra.interrupted_inside) || self.interrupted_within().is_some()
+    }
+
+    /// Nothing is activated in this scope any more, or nothing before what interrupts it: tokens end when their turn comes.
     pub fn is_ending(&self) -> bool {
-        self.extra.as_ref().is_some_and(|extra| extra.ending)
+        let Some(extra) = &self.extra else {
+            return false;
+        };
+        extra.ending || self.interrupted_within().is_some()
     }
 
     /// Something in this scope is about to be activated: a token is on its way along a sequence flow (and not waiting at a
-    /// join), or a trigger waits for its turn.
+    /// join), or a trigger waits for its turn. One that waits for everything else to end is none of them.
     pub fn goes_on(&self) -> bool {
         let Some(extra) = &self.extra else {
             return self.active_flows > 0;
         };
-        self.active_flows > extra.joins.tokens() || !extra.triggers.is_empty()
+        let mut triggers = extra.triggers.iter();
+        self.active_flows > extra.joins.tokens() || triggers.any(|t| *t != extra.interrupted_by)
     }
 
     /// On how many sequence flows tokens wait in front of the joining `gateway` within this scope.
@@ -154,7 +182,7 @@ impl ElementInstance {
     }
 
     /// An element of this scope is activated, by the tokens of so many sequence flows.
-    pub fn activated_by(&mut self, element: u32, flows: u32) {
+    pub(in crate::appliers) fn activated_by(&mut self, element: u32, flows: u32) {
         if flows == 0 {
             return;
         }
@@ -167,7 +195,7 @@ impl ElementInstance {
     }
 
     /// Takes tokens of this scope's sequence flows.
-    pub fn take_flows(&mut self, count: u32) {
+    pub(in crate::appliers) fn take_flows(&mut self, count: u32) {
         self.active_flows = less(self.active_flows, count, "sequence flows with a token");
     }
 }
@@ -246,12 +274,12 @@ impl ElementInstances {
         self.table.get(key)
     }
 
-    pub fn get_mut(&mut self, key: Key) -> Option<&mut ElementInstance> {
+    pub(in crate::appliers) fn get_mut(&mut self, key: Key) -> Option<&mut ElementInstance> {
         self.table.get_mut(key)
     }
 
     /// Gives a scope a new variable; a process instance may get it before it begins.
-    pub fn add_variable(&mut self, scope: Key, variable: Variable) {
+    pub(in crate::appliers) fn add_variable(&mut self, scope: Key, variable: Variable) {
         match self.table.get_mut(scope) {
             Some(scope) => {
                 let weight = scope.variables.add(variable);
@@ -262,7 +290,7 @@ impl ElementInstances {
     }
 
     /// What few process instances have; of one that begins after its creation as well.
-    pub fn extra_of_process(&mut self, key: Key) -> &mut Extra {
+    pub(in crate::appliers) fn extra_of_process(&mut self, key: Key) -> &mut Extra {
         match self.table.get_mut(key) {
             Some(process) => process.extra(),
             None => self.unborn.of(key).extra.get_or_insert_default(),
@@ -270,7 +298,7 @@ impl ElementInstances {
     }
 
     /// Gives a variable of a scope another value.
-    pub fn set_variable(&mut self, scope: Key, name: &str, value: &JsonText) {
+    pub(in crate::appliers) fn set_variable(&mut self, scope: Key, name: &str, value: &JsonText) {
         if let Some(scope) = self.table.get_mut(scope) {
             let grown = scope.variables.set(name, value);
             self.table.add_weight(grown);
@@ -278,7 +306,13 @@ impl ElementInstances {
     }
 
     /// Replaces a part of the value of a scope's variable.
-    pub fn splice_variable(&mut self, scope: Key, name: &str, place: Range<usize>, by: &str) {
+    pub(in crate::appliers) fn splice_variable(
+        &mut self,
+        scope: Key,
+        name: &str,
+        place: Range<usize>,
+        by: &str,
+    ) {
         let row = self.get(scope);
         let Some(variable) = row.and_then(|row| row.variables.get(name)) else {
             return;
@@ -291,7 +325,12 @@ impl ElementInstances {
     }
 
     /// Adds an instance as the newest child of its flow scope.
-    pub fn insert(&mut self, key: Key, mut instance: ElementInstance, consumed_flows: u32) {
+    pub(in crate::appliers) fn insert(
+        &mut self,
+        key: Key,
+        mut instance: ElementInstance,
+        consumed_flows: u32,
+    ) {
         if self.unborn.key == Some(key) {
             let unborn = std::mem::take(&mut self.unborn);
             instance.variables = unborn.variables;
@@ -335,7 +374,7 @@ impl ElementInstances {
     }
 
     /// Removes an instance and takes it out of its flow scope.
-    pub fn remove(&mut self, key: Key, how: Ended) -> Option<ElementInstance> {
+    pub(in crate::appliers) fn remove(&mut self, key: Key, how: Ended) -> Option<ElementInstance> {
         let instance = self.table.remove(key)?;
         if instance.element == ElementIndex::PROCESS.0
             && let Some(running) = self.running.get_mut(instance.process_definition_key)

@@ -1,7 +1,8 @@
 //! Triggers: an event has happened, and its target is still to be activated.
 //!
 //! A trigger is a row until it is used, so that it survives incidents, restarts and work that is put off. The scope in which
-//! the target is activated counts it (see `Extra::triggers`) and does not complete before it is used.
+//! the target is activated counts it (see `Extra::triggers`) and does not complete before it is used. The trigger of an event
+//! sub-process goes on to the sub-process and then to its start event, which uses it up when it completes.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -69,7 +70,7 @@ impl Triggers {
         self.table.get(key)
     }
 
-    pub fn insert(&mut self, key: Key, trigger: Trigger) {
+    pub(in crate::appliers) fn insert(&mut self, key: Key, trigger: Trigger) {
         if trigger.begins_instance() {
             self.beginning.insert(trigger.process_instance_key, key);
             let count = self.of_definition.entry(trigger.process_definition_key);
@@ -78,7 +79,7 @@ impl Triggers {
         self.table.insert(key, trigger);
     }
 
-    pub fn remove(&mut self, key: Key) {
+    pub(in crate::appliers) fn remove(&mut self, key: Key) {
         if let Some(trigger) = self.table.remove(key)
             && trigger.begins_instance()
         {
@@ -90,6 +91,13 @@ impl Triggers {
                     self.of_definition.remove(&definition);
                 }
             }
+        }
+    }
+
+    /// Where the trigger waits is another element instance now.
+    pub(in crate::appliers) fn pass_on(&mut self, key: Key, flow_scope_key: Key) {
+        if let Some(trigger) = self.table.get_mut(key) {
+            trigger.flow_scope_key = flow_scope_key;
         }
     }
 

@@ -22,7 +22,7 @@ pub struct RequestKind {
     partition: u32,
 }
 
-const KINDS: [&str; 23] = [
+const KINDS: [&str; 24] = [
     "DEPLOYMENT#CREATE",
     "RESOURCE_DELETION#DELETE",
     "PROCESS_INSTANCE_CREATION#CREATE",
@@ -45,6 +45,7 @@ const KINDS: [&str; 23] = [
     "USER_TASK#UPDATE",
     "USER_TASK#COMPLETE",
     "AD_HOC_SUB_PROCESS_INSTRUCTION#ACTIVATE",
+    "SIGNAL#BROADCAST",
     "UNKNOWN",
 ];
 
@@ -84,6 +85,7 @@ impl RequestKind {
             Command::AssignUserTask(c) => (if c.claim { 18 } else { 17 }, Some(&c.user_task_key)),
             Command::UpdateUserTask(c) => (19, Some(&c.user_task_key)),
             Command::CompleteUserTask(c) => (20, Some(&c.user_task_key)),
+            Command::BroadcastSignal(_) => (22, None),
             // Asked by the management port, which is no gateway.
             Command::ListIncidents { .. } | Command::BanInstance { .. } => (UNKNOWN, None),
         };
@@ -105,6 +107,7 @@ impl RequestKind {
             Ok(Response::ProcessInstanceResult { created, .. }) => created.process_instance_key,
             Ok(Response::MessagePublished { message_key }) => *message_key,
             Ok(Response::MessageCorrelated { message_key, .. }) => *message_key,
+            Ok(Response::SignalBroadcast { signal_key }) => *signal_key,
             _ => Key::NONE,
         };
         match self.partition {

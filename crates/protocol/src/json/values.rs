@@ -18,6 +18,9 @@ pub(super) fn render(
     record: &Record<'_>,
     definitions: &dyn Definitions,
 ) -> Result<Value, DecodeError> {
+    if let Some(value) = render_bare(record)? {
+        return Ok(value);
+    }
     let names = Names(definitions);
     let mut value = match record.value_type {
         ValueType::Job => job(record.value()?, &names),
@@ -34,6 +37,11 @@ pub(super) fn render(
         ValueType::MessageStartEventSubscription => {
             subscriptions::message_start(record.value()?, &names)
         }
+        ValueType::SignalSubscription => {
+            subscriptions::signal_subscription(record.value()?, &names)
+        }
+        ValueType::Signal => subscriptions::signal(record.value()?),
+        ValueType::Escalation => subscriptions::escalation(record.value()?, &names),
         ValueType::Variable => variable(record.value()?, &names),
         ValueType::VariableDocument => variable_document(record.value()?),
         ValueType::ProcessInstanceCreation => process_instance_creation(record.value()?, &names),
@@ -44,10 +52,6 @@ pub(super) fn render(
         ValueType::ResourceDeletion => resource_deletion(record.value()?),
         ValueType::CommandDistribution => command_distribution(record.value()?),
         ValueType::MessageCorrelation => message_correlation(record.value()?),
-        ValueType::Clock => {
-            let value: ClockValue = record.value()?;
-            return Ok(json!({"time": value.time}));
-        }
         ValueType::ProcessInstanceBatch => process_instance_batch(record.value()?),
         ValueType::RuntimeInstruction => runtime_instruction(record.value()?, &names),
         ValueType::CompensationSubscription => subscriptions::compensation(record.value()?, &names),
@@ -59,20 +63,13 @@ pub(super) fn render(
             decision_evaluation::render(record.key, record.value()?, &names)
         }
         ValueType::UserTask => user_task(record.key, record.value()?, &names),
-        ValueType::Expression => json!({}),
+        // These came to their end above.
+        ValueType::Expression
+        | ValueType::Clock
+        | ValueType::MultiInstance
+        | ValueType::Continuation => json!({}),
         ValueType::AdHocSubProcessInstruction => ad_hoc_instruction(record.value()?),
-        ValueType::MultiInstance => {
-            let value: MultiInstanceValue = record.value()?;
-            return Ok(json!({"inputCollection": value.input_collection}));
-        }
         ValueType::VariableElement => variable_element(record.value()?, &names),
-        ValueType::Continuation => {
-            let value: ContinuationValue = record.value()?;
-            // The record itself says where it comes from.
-            let mut value = serde_json::to_value(value).unwrap_or_default();
-            value.as_object_mut().map(|fields| fields.remove("origin"));
-            return Ok(value);
-        }
     };
     let tenantless = [
         ValueType::Error,
@@ -86,6 +83,28 @@ pub(super) fn render(
         value["tenantId"] = json!(process.unwrap_or_default().tenant.as_str());
     }
     Ok(value)
+}
+
+/// Values of no process and no tenant: they have their own fields alone.
+fn render_bare(record: &Record<'_>) -> Result<Option<Value>, DecodeError> {
+    Ok(Some(match record.value_type {
+        ValueType::Clock => {
+            let value: ClockValue = record.value()?;
+            json!({"time": value.time})
+        }
+        ValueType::MultiInstance => {
+            let value: MultiInstanceValue = record.value()?;
+            json!({"inputCollection": value.input_collection})
+        }
+        ValueType::Continuation => {
+            let value: ContinuationValue = record.value()?;
+            // The record itself says where it comes from.
+            let mut value = serde_json::to_value(value).unwrap_or_default();
+            value.as_object_mut().map(|fields| fields.remove("origin"));
+            value
+        }
+        _ => return Ok(None),
+    }))
 }
 
 pub(super) struct Names<'a>(&'a dyn Definitions);

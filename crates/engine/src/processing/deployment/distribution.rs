@@ -4,14 +4,14 @@
 
 use skep_protocol::intent::{
     ClockIntent, CommandDistributionIntent as Intent, DeploymentIntent, Intent as _,
-    ResourceDeletionIntent,
+    ResourceDeletionIntent, SignalIntent,
 };
 use skep_protocol::record::encode;
 use skep_protocol::value::CommandDistributionValue;
 use skep_protocol::{Key, Response, ValueType};
 
 use super::{create, delete_resource};
-use crate::processing::{Context, clock};
+use crate::processing::{Context, clock, signal};
 use crate::remote::{Distributed, RemoteCommand};
 
 /// Starts a distribution. The client's answer waits until all partitions have it, so that whatever it does next finds the
@@ -22,10 +22,26 @@ pub(crate) fn start(
     command: Distributed,
     answer: Response,
 ) -> Option<Response> {
+    if !spread(cx, key, command) {
+        return Some(answer);
+    }
+    match cx.request {
+        Some(request) => {
+            cx.volatile
+                .awaiting_distribution
+                .insert(key, (request, answer));
+            None
+        }
+        None => Some(answer),
+    }
+}
+
+/// Sends a command to all other partitions. `false` when there are none.
+pub(crate) fn spread(cx: &mut Context<'_>, key: Key, command: Distributed) -> bool {
     let own = cx.state.partition;
     let others: Vec<u32> = (1..=cx.config.partitions).filter(|p| *p != own).collect();
     if others.is_empty() {
-        return Some(answer);
+        return false;
     }
     let value = CommandDistributionValue {
         partition_id: own,
@@ -46,15 +62,7 @@ pub(crate) fn start(
             send(cx, key, partition, command.clone());
         }
     }
-    match cx.request {
-        Some(request) => {
-            cx.volatile
-                .awaiting_distribution
-                .insert(key, (request, answer));
-            None
-        }
-        None => Some(answer),
-    }
+    true
 }
 
 fn value_type_of(command: &Distributed) -> ValueType {
@@ -62,6 +70,7 @@ fn value_type_of(command: &Distributed) -> ValueType {
         Distributed::Deployment { .. } => ValueType::Deployment,
         Distributed::ResourceDeletion { .. } => ValueType::ResourceDeletion,
         Distributed::PinClock { .. } | Distributed::ResetClock => ValueType::Clock,
+        Distributed::Signal { .. } => ValueType::Signal,
     }
 }
 
@@ -71,6 +80,7 @@ fn intent_of(command: &Distributed) -> u8 {
         Distributed::ResourceDeletion { .. } => ResourceDeletionIntent::Delete.id(),
         Distributed::PinClock { .. } => ClockIntent::Pin.id(),
         Distributed::ResetClock => ClockIntent::Reset.id(),
+        Distributed::Signal { .. } => SignalIntent::Broadcast.id(),
     }
 }
 
@@ -97,8 +107,8 @@ fn send(cx: &mut Context<'_>, key: Key, partition: u32, command: Distributed) {
 /// Another partition's command arrives here; possibly again, and possibly after others that came behind it: a clock that was
 /// reset is not to be pinned by a late duplicate. What was carried out is acknowledged only.
 pub(crate) fn receive(cx: &mut Context<'_>, key: Key, origin: u32, command: &Distributed) {
-    let last = cx.state.counters.received.get(&origin);
-    if last.is_none_or(|last| key > *last) {
+    let last = cx.state.last_received(origin);
+    if last.is_none_or(|last| key > last) {
         carry_out(cx, command);
         let value = CommandDistributionValue {
             partition_id: origin,
@@ -126,6 +136,9 @@ fn carry_out(cx: &mut Context<'_>, command: &Distributed) {
             delete_resource::delete(cx, *resource_key)
         }
         Distributed::PinClock { time } => clock::pinned(cx, *time),
+        Distributed::Signal { name, variables } => {
+            signal::arrived(cx, name, variables);
+        }
         Distributed::ResetClock => clock::resetted(cx),
     }
 }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use skep_protocol::value::MessageStartEventSubscriptionValue;
 use skep_protocol::{Key, TenantId};
 
+use super::{copied, remove_from};
 use crate::state::table::{Row, StoreError, Table, Tables};
 
 /// A start event of the latest version of a process.
@@ -123,13 +124,17 @@ impl MessageStarts {
         definitions.or_default().insert(key);
     }
 
-    pub fn insert(&mut self, key: Key, value: &MessageStartEventSubscriptionValue) {
+    pub(in crate::appliers) fn insert(
+        &mut self,
+        key: Key,
+        value: &MessageStartEventSubscriptionValue,
+    ) {
         let row = MessageStart::of(value);
         self.index(key, &row);
         self.table.insert(key, row);
     }
 
-    pub fn remove(&mut self, key: Key) {
+    pub(in crate::appliers) fn remove(&mut self, key: Key) {
         let Some(row) = self.table.remove(key) else {
             return;
         };
@@ -161,13 +166,13 @@ impl MessageStarts {
     }
 
     /// A message has started this instance.
-    pub fn begin(&mut self, instance: Key, started: StartedByMessage) {
+    pub(in crate::appliers) fn begin(&mut self, instance: Key, started: StartedByMessage) {
         self.running.insert(started.keeps_others(), instance);
         self.started.insert(instance, started);
     }
 
     /// The instance has ended.
-    pub fn end(&mut self, instance: Key) {
+    pub(in crate::appliers) fn end(&mut self, instance: Key) {
         if self.running.is_empty() {
             return;
         }
@@ -193,22 +198,5 @@ impl MessageStarts {
             return None;
         }
         self.started.get(instance).cloned()
-    }
-}
-
-fn copied(keys: Option<&BTreeSet<Key>>) -> Vec<Key> {
-    keys.into_iter().flatten().copied().collect()
-}
-
-fn remove_from<K: std::hash::Hash + Eq>(
-    index: &mut HashMap<K, BTreeSet<Key>>,
-    entry: &K,
-    key: Key,
-) {
-    if let Some(keys) = index.get_mut(entry) {
-        keys.remove(&key);
-        if keys.is_empty() {
-            index.remove(entry);
-        }
     }
 }
