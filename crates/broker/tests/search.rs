@@ -306,7 +306,6 @@ async fn user_tasks_are_found_by_who_may_do_them() {
     };
     let deploy = skep_protocol::command::Deploy {
         resources: vec![resource],
-        ..Default::default()
     };
     rig.send(Command::Deploy(deploy)).await.unwrap();
     let key = rig.create("review", r#"{"amount": 5}"#).await.unwrap();

@@ -13,8 +13,11 @@ use support::{Server, Start, eventually};
 
 const MIB: u64 = 1 << 20;
 
-/// Small files and a checkpoint after a few MiB, so that a small disk is a whole world.
-const SMALL: [&str; 6] = [
+/// Small files and a checkpoint after a few MiB, so that a small disk is a whole world. Without secondary storage: its history
+/// stays when work is finished, and here that is to make room.
+const SMALL: [&str; 8] = [
+    "--set",
+    "camunda.data.secondary-storage.type=none",
     "--set",
     "skep.data.snapshot-log-size=8MB",
     "--set",
