@@ -87,7 +87,7 @@ struct Follower {
 impl Follower {
     fn new(partition: u32, partitions: u32) -> Follower {
         let store = MemoryStore::default();
-        let state = State::open(partition, Arc::new(store.clone())).unwrap();
+        let state = State::open_to_replay(partition, Arc::new(store.clone())).unwrap();
         Follower {
             store,
             engine: Engine::new(config(partition, partitions), state, 1),
@@ -131,11 +131,12 @@ impl Follower {
     fn restart(&mut self) {
         self.pending = None;
         let config = self.engine.config().clone();
-        let state = State::open(config.partition, Arc::new(self.store.clone())).unwrap();
+        let state = State::open_to_replay(config.partition, Arc::new(self.store.clone())).unwrap();
         self.engine = Engine::new(config, state, self.stored_position);
         for (_, batch) in &self.since {
             self.engine.apply(batch).unwrap();
         }
+        self.engine.promote().unwrap();
     }
 }
 
