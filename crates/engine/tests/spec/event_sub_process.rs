@@ -1,3 +1,5 @@
+//! Event sub-processes: what begins inside a scope when something happens.
+
 use crate::support::*;
 use skep_model::builder::Bpmn;
 

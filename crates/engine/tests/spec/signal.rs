@@ -1,3 +1,5 @@
+//! Signals: broadcasts that catch, boundary and start events take.
+
 use crate::support::*;
 use skep_model::builder::Bpmn;
 use skep_protocol::command::{BroadcastSignal, Command};
