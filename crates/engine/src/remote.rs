@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use skep_protocol::Key;
 use skep_protocol::command::Resource;
 use skep_protocol::document::JsonText;
-use skep_protocol::value::{MessageSubscriptionValue, ProcessValue};
+use skep_protocol::value::{GlobalListenerValue, MessageSubscriptionValue, ProcessValue};
 
 pub type Variables = Vec<(Arc<str>, JsonText)>;
 
@@ -84,4 +84,14 @@ pub enum Distributed {
     PinClock { time: i64 },
     /// CLOCK RESET.
     ResetClock,
+    /// GLOBAL_LISTENER CREATE or UPDATE.
+    SetGlobalListener {
+        key: Key,
+        listener: GlobalListenerValue,
+    },
+    /// GLOBAL_LISTENER DELETE.
+    DeleteGlobalListener {
+        key: Key,
+        listener: GlobalListenerValue,
+    },
 }

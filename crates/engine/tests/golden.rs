@@ -17,7 +17,10 @@ use skep_model::builder::Bpmn;
 use skep_protocol::command::{Command, Resource};
 use skep_protocol::element_type::ElementType;
 use skep_protocol::record::{decode, encode};
-use skep_protocol::value::{MessageSubscriptionValue, PinnedElement, ProcessValue};
+use skep_protocol::value::{
+    GlobalListenerEvent, GlobalListenerValue, ListenerEvent, MessageSubscriptionValue,
+    PinnedElement, ProcessValue,
+};
 use skep_protocol::{Document, Key};
 use support::*;
 
@@ -90,6 +93,8 @@ fn scenario() -> Rig {
         .to("later");
     rig.deploy(started);
     rig.deploy(asked());
+    rig.send(Command::CreateGlobalListener(global_listener()))
+        .unwrap();
     rig.publish("order", "b", 0, r#"{"o":1}"#);
     let mut creation = Rig::creation("all", r#"{"a":1.50,"key":"k"}"#);
     creation.tags = vec!["tag".into()];
@@ -192,7 +197,7 @@ fn an_old_log_applies_to_the_same_state() {
     let tables: std::collections::BTreeSet<u8> = rows.keys().map(|(table, _)| *table).collect();
     assert_eq!(
         Vec::from_iter(tables),
-        [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 25, 26, 35],
+        [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 25, 26, 35, 36],
         "every table has a row"
     );
 }
@@ -215,6 +220,17 @@ fn an_old_state_opens() {
     }
     assert!(state.dump() == rows);
     assert_eq!(state.fault(), None);
+}
+
+fn global_listener() -> GlobalListenerValue {
+    GlobalListenerValue {
+        id: "global".into(),
+        job_type: "g".into(),
+        retries: 4,
+        events: vec![GlobalListenerEvent::One(ListenerEvent::Updating)],
+        after_non_global: true,
+        priority: 60,
+    }
 }
 
 fn remote_commands() -> Vec<RemoteCommand> {
@@ -297,6 +313,14 @@ fn remote_commands() -> Vec<RemoteCommand> {
         }),
         distribute(Distributed::PinClock { time: START }),
         distribute(Distributed::ResetClock),
+        distribute(Distributed::SetGlobalListener {
+            key: key(1),
+            listener: global_listener(),
+        }),
+        distribute(Distributed::DeleteGlobalListener {
+            key: key(1),
+            listener: global_listener(),
+        }),
         RemoteCommand::AcknowledgeDistribution {
             distribution_key: key(1),
             partition: 3,

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::document::Document;
 use crate::key::Key;
 use crate::origin::{Claims, Origin};
-use crate::value::{Corrections, JobResult};
+use crate::value::{Corrections, GlobalListenerValue, JobResult};
 
 /// A client command with what travels beside it.
 #[derive(Clone, Debug)]
@@ -115,6 +115,12 @@ pub enum Command {
     AssignUserTask(AssignUserTask),
     UpdateUserTask(UpdateUserTask),
     CompleteUserTask(CompleteUserTask),
+    CreateGlobalListener(GlobalListenerValue),
+    /// All of it is set anew.
+    UpdateGlobalListener(GlobalListenerValue),
+    DeleteGlobalListener {
+        id: Arc<str>,
+    },
     PinClock {
         timestamp: i64,
     },
@@ -303,6 +309,10 @@ impl Command {
             }
             Command::AssignUserTask(assign) => assign.assignee.len() + assign.action.len(),
             Command::UpdateUserTask(update) => update.changes.weight() + update.action.len(),
+            Command::CreateGlobalListener(listener) | Command::UpdateGlobalListener(listener) => {
+                listener.weight()
+            }
+            Command::DeleteGlobalListener { id } => id.len(),
             Command::CompleteUserTask(complete) => {
                 complete.variables.weight() + complete.action.len()
             }

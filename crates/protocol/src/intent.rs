@@ -31,12 +31,13 @@ pub enum ValueType {
     Clock = 42,
     RuntimeInstruction = 59,
     Expression = 66,
+    GlobalListener = 68,
     /// Skep's own: the work of a command that goes on in later batches. It is never exported.
     Continuation = 200,
 }
 
 impl ValueType {
-    pub const ALL: [ValueType; 26] = [
+    pub const ALL: [ValueType; 27] = [
         ValueType::Job,
         ValueType::Deployment,
         ValueType::ProcessInstance,
@@ -62,6 +63,7 @@ impl ValueType {
         ValueType::Clock,
         ValueType::RuntimeInstruction,
         ValueType::Expression,
+        ValueType::GlobalListener,
         ValueType::Continuation,
     ];
 
@@ -106,6 +108,7 @@ impl ValueType {
             ValueType::Clock => "CLOCK",
             ValueType::RuntimeInstruction => "RUNTIME_INSTRUCTION",
             ValueType::Expression => "EXPRESSION",
+            ValueType::GlobalListener => "GLOBAL_LISTENER",
             ValueType::Continuation => "CONTINUATION",
         }
     }
@@ -143,6 +146,7 @@ impl ValueType {
             ValueType::Clock => name::<ClockIntent>(id),
             ValueType::RuntimeInstruction => name::<RuntimeInstructionIntent>(id),
             ValueType::Expression => name::<ExpressionIntent>(id),
+            ValueType::GlobalListener => name::<GlobalListenerIntent>(id),
             ValueType::Continuation => name::<ContinuationIntent>(id),
         }
     }
@@ -279,6 +283,10 @@ intents! {
     }
     ExpressionIntent {
         Evaluate = 0 "EVALUATE", Evaluated = 1 "EVALUATED",
+    }
+    GlobalListenerIntent {
+        Create = 0 "CREATE", Created = 1 "CREATED", Update = 2 "UPDATE", Updated = 3 "UPDATED", Delete = 4 "DELETE",
+        Deleted = 5 "DELETED",
     }
     ContinuationIntent {
         Continue = 0 "CONTINUE", Continued = 1 "CONTINUED",

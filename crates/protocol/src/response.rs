@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::key::Key;
 use crate::user_task::UserTaskProperties;
-use crate::value::{IncidentValue, JobKind};
+use crate::value::{GlobalListenerValue, IncidentValue, JobKind};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Response {
@@ -35,6 +35,8 @@ pub enum Response {
         result: String,
         warnings: Vec<String>,
     },
+    /// As it is from now on.
+    GlobalListener(GlobalListenerValue),
     IncidentsListed {
         incidents: Vec<OpenIncident>,
         /// There are more after the last one.

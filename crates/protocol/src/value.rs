@@ -22,8 +22,10 @@ use crate::key::Key;
 pub use job::*;
 pub use subscriptions::*;
 
+mod global_listener;
 mod user_task;
 
+pub use global_listener::{GlobalListenerEvent, GlobalListenerValue};
 pub use user_task::{UserTaskAttribute, UserTaskAttributes, UserTaskValue};
 
 /// A value that can stand in a record.

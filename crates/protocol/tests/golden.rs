@@ -117,7 +117,8 @@ macro_rules! all_samples {
             process_instance_batch,
             continuation,
             runtime_instruction,
-            user_task
+            user_task,
+            global_listener
         )
     };
 }
@@ -303,6 +304,10 @@ const FIELDS: &[(&str, &str)] = &[
     (
         "RUNTIME_INSTRUCTION",
         "elementId processDefinitionKey processInstanceKey tenantId",
+    ),
+    (
+        "GLOBAL_LISTENER",
+        "afterNonGlobal configKey eventTypes globalListenerKey id listenerType priority retries source type",
     ),
     (
         "USER_TASK",

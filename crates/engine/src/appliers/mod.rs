@@ -7,6 +7,7 @@ mod clock;
 mod command_distribution;
 mod continuation;
 mod error;
+mod global_listener;
 mod incident;
 mod job;
 mod job_batch;
@@ -118,6 +119,7 @@ fn apply_record(state: &mut State, record: &Record<'_>) -> Result<(), DecodeErro
         ValueType::CommandDistribution => go::<CommandDistributionValue>(state, record),
         ValueType::MessageCorrelation => go::<MessageCorrelationValue>(state, record),
         ValueType::ProcessInstanceBatch => go::<ProcessInstanceBatchValue>(state, record),
+        ValueType::GlobalListener => go::<GlobalListenerValue>(state, record),
         ValueType::UserTask => go::<UserTaskValue>(state, record),
         ValueType::Clock => go::<ClockValue>(state, record),
         ValueType::Continuation => go::<ContinuationValue>(state, record),

@@ -7,6 +7,7 @@ pub mod banned;
 pub mod continuations;
 pub mod distributions;
 pub mod element_instances;
+pub mod global_listeners;
 pub mod incidents;
 pub mod jobs;
 pub mod joins;
@@ -30,6 +31,7 @@ pub use banned::{Banned, BannedInstance};
 pub use continuations::Continuations;
 pub use distributions::Distributions;
 pub use element_instances::{ElementInstance, ElementInstances, ElementState};
+pub use global_listeners::GlobalListeners;
 pub use incidents::Incidents;
 pub use jobs::{Job, JobState, Jobs};
 pub use joins::Joins;
@@ -82,6 +84,7 @@ pub struct State {
     pub triggers: Triggers,
     pub continuations: Continuations,
     pub user_tasks: UserTasks,
+    pub global_listeners: GlobalListeners,
     pub(crate) names: Names,
     tables: Arc<Tables>,
 }
@@ -111,6 +114,7 @@ impl State {
             triggers: Triggers::open(&tables)?,
             continuations: Continuations::open(&tables)?,
             user_tasks: UserTasks::open(&tables)?,
+            global_listeners: GlobalListeners::open(&tables)?,
             names: Names::default(),
             tables,
         };
@@ -148,6 +152,7 @@ impl State {
         self.triggers.table.checkpoint(out);
         self.continuations.table.checkpoint(out);
         self.user_tasks.table.checkpoint(out);
+        self.global_listeners.table.checkpoint(out);
         self.banned.table.checkpoint(out);
     }
 
@@ -179,6 +184,7 @@ impl State {
         evicted += self.triggers.table.evict(limit, &mut resident);
         evicted += self.continuations.table.evict(limit, &mut resident);
         evicted += self.user_tasks.table.evict(limit, &mut resident);
+        evicted += self.global_listeners.table.evict(limit, &mut resident);
         evicted += self.banned.table.evict(limit, &mut resident);
         evicted
     }
@@ -194,6 +200,7 @@ impl State {
             + self.triggers.table.resident_bytes()
             + self.continuations.table.resident_bytes()
             + self.user_tasks.table.resident_bytes()
+            + self.global_listeners.table.resident_bytes()
             + self.banned.table.resident_bytes()
             + self.message_subscriptions.table.resident_bytes()
             + self.process_subscriptions.table.resident_bytes()
@@ -224,6 +231,7 @@ impl State {
         self.triggers.table.dump(&mut all);
         self.continuations.table.dump(&mut all);
         self.user_tasks.table.dump(&mut all);
+        self.global_listeners.table.dump(&mut all);
         self.banned.table.dump(&mut all);
         all
     }

@@ -19,6 +19,7 @@ mod distribution;
 mod error_event;
 mod exclusive_gateway;
 mod expression;
+mod global_listeners;
 mod incidents;
 mod interleaving;
 mod job_forms;

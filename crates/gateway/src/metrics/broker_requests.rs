@@ -22,7 +22,7 @@ pub struct RequestKind {
     partition: u32,
 }
 
-const KINDS: [&str; 21] = [
+const KINDS: [&str; 24] = [
     "DEPLOYMENT#CREATE",
     "RESOURCE_DELETION#DELETE",
     "PROCESS_INSTANCE_CREATION#CREATE",
@@ -44,6 +44,9 @@ const KINDS: [&str; 21] = [
     "USER_TASK#CLAIM",
     "USER_TASK#UPDATE",
     "USER_TASK#COMPLETE",
+    "GLOBAL_LISTENER#CREATE",
+    "GLOBAL_LISTENER#UPDATE",
+    "GLOBAL_LISTENER#DELETE",
 ];
 
 impl RequestKind {
@@ -78,6 +81,9 @@ impl RequestKind {
             Command::AssignUserTask(c) => (if c.claim { 18 } else { 17 }, Some(&c.user_task_key)),
             Command::UpdateUserTask(c) => (19, Some(&c.user_task_key)),
             Command::CompleteUserTask(c) => (20, Some(&c.user_task_key)),
+            Command::CreateGlobalListener(_) => (21, None),
+            Command::UpdateGlobalListener(_) => (22, None),
+            Command::DeleteGlobalListener { .. } => (23, None),
             // Asked by the management port, which is no gateway.
             Command::ListIncidents { .. } | Command::BanInstance { .. } => (16, None),
         };

@@ -25,6 +25,9 @@ pub enum Op {
     UnassignUserTask,
     UpdateUserTask,
     CompleteUserTask,
+    CreateGlobalTaskListener,
+    UpdateGlobalTaskListener,
+    DeleteGlobalTaskListener,
     PinClock,
     ResetClock,
     EvaluateExpression,
@@ -94,6 +97,9 @@ pub const ROUTES: &[Route] = routes! {
     DELETE "/v2/user-tasks/{userTaskKey}/assignee" unassignUserTask => UnassignUserTask;
     PATCH "/v2/user-tasks/{userTaskKey}" updateUserTask => UpdateUserTask;
     POST "/v2/user-tasks/{userTaskKey}/completion" completeUserTask => CompleteUserTask;
+    POST "/v2/global-task-listeners" createGlobalTaskListener => CreateGlobalTaskListener;
+    PUT "/v2/global-task-listeners/{id}" updateGlobalTaskListener => UpdateGlobalTaskListener;
+    DELETE "/v2/global-task-listeners/{id}" deleteGlobalTaskListener => DeleteGlobalTaskListener;
     PUT "/v2/clock" pinClock => PinClock;
     POST "/v2/clock/reset" resetClock => ResetClock;
     POST "/v2/expression/evaluation" evaluateExpression => EvaluateExpression;
@@ -148,10 +154,7 @@ pub const ROUTES: &[Route] = routes! {
     POST "/v2/element-instances/search" searchElementInstances;
     GET "/v2/element-instances/{elementInstanceKey}" getElementInstance;
     POST "/v2/element-instances/{elementInstanceKey}/incidents/search" searchElementInstanceIncidents;
-    POST "/v2/global-task-listeners" createGlobalTaskListener;
     GET "/v2/global-task-listeners/{id}" getGlobalTaskListener;
-    PUT "/v2/global-task-listeners/{id}" updateGlobalTaskListener;
-    DELETE "/v2/global-task-listeners/{id}" deleteGlobalTaskListener;
     POST "/v2/global-task-listeners/search" searchGlobalTaskListeners;
     POST "/v2/groups" createGroup;
     POST "/v2/groups/search" searchGroups;

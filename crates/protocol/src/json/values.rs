@@ -50,6 +50,7 @@ pub(super) fn render(
         }
         ValueType::ProcessInstanceBatch => process_instance_batch(record.value()?),
         ValueType::RuntimeInstruction => runtime_instruction(record.value()?, &names),
+        ValueType::GlobalListener => global_listener(record.key, record.value()?),
         ValueType::UserTask => user_task(record.key, record.value()?, &names),
         ValueType::Expression => json!({}),
         ValueType::Continuation => {
@@ -64,6 +65,7 @@ pub(super) fn render(
         ValueType::Error,
         ValueType::CommandDistribution,
         ValueType::JobBatch,
+        ValueType::GlobalListener,
     ];
     if !tenantless.contains(&record.value_type) {
         value["tenantId"] = json!(DEFAULT_TENANT);
@@ -394,6 +396,22 @@ fn runtime_instruction(v: RuntimeInstructionValue, names: &Names<'_>) -> Value {
         "elementId": element.element_id,
         "processInstanceKey": v.process_instance_key,
         "processDefinitionKey": v.process_definition_key,
+    })
+}
+
+fn global_listener(key: Key, v: GlobalListenerValue) -> Value {
+    let events = v.events.iter().map(|event| event.name());
+    json!({
+        "globalListenerKey": key,
+        "id": v.id,
+        "type": v.job_type,
+        "retries": v.retries,
+        "eventTypes": events.collect::<Vec<_>>(),
+        "afterNonGlobal": v.after_non_global,
+        "priority": v.priority,
+        "listenerType": "USER_TASK",
+        "source": "API",
+        "configKey": Key::NONE,
     })
 }
 

@@ -3,15 +3,15 @@
 //! A partition gets one command at a time, in the order of their keys: a deletion must not overtake its deployment.
 
 use skep_protocol::intent::{
-    ClockIntent, CommandDistributionIntent as Intent, DeploymentIntent, Intent as _,
-    ResourceDeletionIntent,
+    ClockIntent, CommandDistributionIntent as Intent, DeploymentIntent, GlobalListenerIntent,
+    Intent as _, ResourceDeletionIntent,
 };
 use skep_protocol::record::encode;
 use skep_protocol::value::CommandDistributionValue;
 use skep_protocol::{Key, Response, ValueType};
 
 use super::{create, delete_resource};
-use crate::processing::{Context, clock};
+use crate::processing::{Context, clock, global_listener};
 use crate::remote::{Distributed, RemoteCommand};
 
 /// Starts a distribution. The client's answer waits until all partitions have it, so that whatever it does next finds the
@@ -62,6 +62,9 @@ fn value_type_of(command: &Distributed) -> ValueType {
         Distributed::Deployment { .. } => ValueType::Deployment,
         Distributed::ResourceDeletion { .. } => ValueType::ResourceDeletion,
         Distributed::PinClock { .. } | Distributed::ResetClock => ValueType::Clock,
+        Distributed::SetGlobalListener { .. } | Distributed::DeleteGlobalListener { .. } => {
+            ValueType::GlobalListener
+        }
     }
 }
 
@@ -71,6 +74,8 @@ fn intent_of(command: &Distributed) -> u8 {
         Distributed::ResourceDeletion { .. } => ResourceDeletionIntent::Delete.id(),
         Distributed::PinClock { .. } => ClockIntent::Pin.id(),
         Distributed::ResetClock => ClockIntent::Reset.id(),
+        Distributed::SetGlobalListener { .. } => GlobalListenerIntent::Update.id(),
+        Distributed::DeleteGlobalListener { .. } => GlobalListenerIntent::Delete.id(),
     }
 }
 
@@ -128,6 +133,12 @@ fn carry_out(cx: &mut Context<'_>, command: &Distributed) {
         }
         Distributed::PinClock { time } => clock::pinned(cx, *time),
         Distributed::ResetClock => clock::resetted(cx),
+        Distributed::SetGlobalListener { key, listener } => {
+            global_listener::set(cx, *key, listener)
+        }
+        Distributed::DeleteGlobalListener { key, listener } => {
+            global_listener::remove(cx, *key, listener)
+        }
     }
 }
 
