@@ -7,7 +7,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Weak};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
@@ -15,7 +15,7 @@ use skep_engine::state::VariableNames;
 use skep_engine::{JobStreams, Reservation, StreamId};
 use skep_protocol::ActivatedJob;
 use skep_protocol::command::ActivateJobs;
-use skep_protocol::service::JobReceiver;
+use skep_protocol::service::{JobReceiver, Sleeper, Wakes};
 
 use crate::partition::{Message, PartitionHandle};
 
@@ -35,7 +35,7 @@ pub struct Stream {
 #[derive(Debug, Default)]
 struct Queue {
     jobs: VecDeque<ActivatedJob>,
-    waker: Option<Waker>,
+    receiver: Option<Sleeper>,
     closed: bool,
 }
 
@@ -60,14 +60,16 @@ impl Stream {
             .is_ok()
     }
 
-    /// Hands a committed job over; whom to wake is added to `wakers`. False when the stream is closed: the job goes back.
-    pub fn deliver(&self, job: ActivatedJob, wakers: &mut Vec<Waker>) -> bool {
+    /// Hands a committed job over; whom to wake is added to `wakes`. False when the stream is closed: the job goes back.
+    pub fn deliver(&self, job: ActivatedJob, wakes: &mut Wakes) -> bool {
         let mut queue = self.queue.lock();
         if queue.closed {
             return false;
         }
         queue.jobs.push_back(job);
-        wakers.extend(queue.waker.take());
+        if let Some(receiver) = queue.receiver.take() {
+            wakes.add(receiver);
+        }
         true
     }
 
@@ -75,8 +77,8 @@ impl Stream {
     pub fn end(&self) {
         let mut queue = self.queue.lock();
         queue.closed = true;
-        if let Some(waker) = queue.waker.take() {
-            waker.wake();
+        if let Some(receiver) = queue.receiver.take() {
+            receiver.wake();
         }
     }
 }
@@ -112,14 +114,14 @@ impl StreamRegistry {
         }
     }
 
-    /// Hands a committed job to its stream; whom to wake is added to `wakers`. False when the stream is closed: the job goes
+    /// Hands a committed job to its stream; whom to wake is added to `wakes`. False when the stream is closed: the job goes
     /// back.
-    pub fn deliver(&mut self, id: StreamId, job: ActivatedJob, wakers: &mut Vec<Waker>) -> bool {
+    pub fn deliver(&mut self, id: StreamId, job: ActivatedJob, wakes: &mut Wakes) -> bool {
         if let Some(reserved) = self.reserved.get_mut(&id) {
             *reserved -= 1;
         }
         let stream = self.by_id.get(&id);
-        stream.is_some_and(|stream| stream.deliver(job, wakers))
+        stream.is_some_and(|stream| stream.deliver(job, wakes))
     }
 
     /// Gives back the credit of jobs that will not come: the state that knew of them was thrown away. Returns the job types
@@ -258,7 +260,7 @@ impl JobReceiver for Receiver {
                 Some(job) => job,
                 None if queue.closed => return Poll::Ready(None),
                 None => {
-                    queue.waker = Some(cx.waker().clone());
+                    queue.receiver = Some(Sleeper::of(cx));
                     return Poll::Pending;
                 }
             }

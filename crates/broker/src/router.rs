@@ -264,13 +264,18 @@ impl Broker {
         let (responder, reply) = reply_channel();
         let received = Instant::now();
         let route = received.saturating_duration_since(started);
-        handle.inbox.send(Message::Request {
+        let message = Message::Request {
             request,
             responder,
             received,
             route,
             place,
-        });
+        };
+        if service::rings_later() {
+            handle.inbox.put(message);
+        } else {
+            handle.inbox.send(message);
+        }
         Ok(reply)
     }
 
@@ -498,6 +503,12 @@ impl service::Broker for Broker {
 
     fn open_job_stream(&self, spec: ActivateJobs) -> Box<dyn JobReceiver> {
         Box::new(self.streams.open(spec))
+    }
+
+    fn ring(&self) {
+        for partition in self.partitions() {
+            partition.inbox.ring();
+        }
     }
 
     fn topology(&self) -> Topology {

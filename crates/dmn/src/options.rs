@@ -1,3 +1,5 @@
+//! How a model is read: its dialect, and the limits it has to keep.
+
 /// How a model is read, and the limits it has to keep.
 #[derive(Clone, Debug)]
 pub struct Options {

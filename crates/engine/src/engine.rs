@@ -5,7 +5,7 @@ use skep_protocol::command::{Command, Request, UpdateJobKind};
 use skep_protocol::intent::*;
 use skep_protocol::origin::Origin;
 use skep_protocol::record::DecodeError;
-use skep_protocol::{Key, ValueType};
+use skep_protocol::{Key, TenantId, ValueType};
 
 use crate::appliers;
 use crate::effects::{Effects, JobStreams, Pushed, RequestId};
@@ -124,6 +124,7 @@ impl Engine {
         let (key, value_type, intent) = header_of(&request.command);
         let mut cx = self.context(now, request_id, streams);
         cx.origin = request.origin();
+        cx.tenant = request.tenant.clone();
         if matches!(request.command, Command::BanInstance { .. }) {
             // Its event stands for itself: the record model has no command for it.
             let outcome = dispatch(&mut cx, &request.command);
@@ -440,6 +441,7 @@ impl Engine {
             volatile: &mut self.volatile,
             config: &self.config,
             request,
+            tenant: TenantId::default(),
             origin: Origin::default(),
             steps: &mut self.steps,
             budget: &mut self.budget,

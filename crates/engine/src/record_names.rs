@@ -7,11 +7,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use skep_model::{Element, Process};
-use skep_protocol::Key;
 use skep_protocol::intent::{Intent, ProcessIntent, ValueType};
 use skep_protocol::json::{Definitions, ElementNames, Lineage};
 use skep_protocol::record::{Record, RecordType};
 use skep_protocol::value::{PinnedElement, ProcessValue};
+use skep_protocol::{Key, TenantId};
+
+use crate::state::DeployedProcess;
 
 /// Names of elements of one partition. To be told of each record, batch by batch.
 pub struct RecordNames {
@@ -51,7 +53,9 @@ impl RecordNames {
             return;
         };
         let definition = match skep_model::parse_pinned(&value.resource, &value.elements) {
-            Ok(graph) => Definition::of(&value.bpmn_process_id, value.version, &graph),
+            Ok(graph) => {
+                Definition::of(&value.bpmn_process_id, value.version, &value.tenant, &graph)
+            }
             Err(_) => Definition::of_names(&value),
         };
         self.definitions
@@ -59,9 +63,16 @@ impl RecordNames {
     }
 
     /// Adds a definition whose PROCESS record is no longer in the log.
-    pub fn add(&mut self, key: Key, bpmn_process_id: &str, version: i32, graph: &Process) {
-        let definition = Definition::of(bpmn_process_id, version, graph);
-        self.definitions.insert(key, definition);
+    pub fn add(&mut self, process: &DeployedProcess) {
+        let DeployedProcess {
+            bpmn_process_id,
+            version,
+            tenant,
+            graph,
+            ..
+        } = process;
+        let definition = Definition::of(bpmn_process_id, *version, tenant, graph);
+        self.definitions.insert(process.key, definition);
     }
 
     /// To be called when the records of a batch are rendered.
@@ -71,7 +82,7 @@ impl RecordNames {
 }
 
 impl Definition {
-    fn of(process_id: &str, version: i32, graph: &Process) -> Definition {
+    fn of(process_id: &str, version: i32, tenant: &TenantId, graph: &Process) -> Definition {
         let names = |element: &Element| ElementNames {
             bpmn_process_id: process_id.to_string(),
             version,
@@ -79,6 +90,7 @@ impl Definition {
             element_type: element.element_type.as_str(),
             event_type: element.event_type(),
             custom_headers: element.headers_json().map_or("{}", |json| json).to_string(),
+            tenant: tenant.clone(),
         };
         Definition {
             elements: graph.elements.iter().map(names).collect(),
@@ -95,6 +107,7 @@ impl Definition {
             element_type: element.element_type.as_str(),
             event_type: "UNSPECIFIED",
             custom_headers: "{}".to_string(),
+            tenant: value.tenant.clone(),
         };
         Definition {
             elements: value.elements.iter().map(names).collect(),

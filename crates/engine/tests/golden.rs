@@ -21,7 +21,7 @@ use skep_protocol::value::{
     GlobalListenerEvent, GlobalListenerValue, ListenerEvent, MessageSubscriptionValue,
     PinnedElement, ProcessValue,
 };
-use skep_protocol::{Document, Key};
+use skep_protocol::{Document, Key, TenantId};
 use support::*;
 
 fn path(name: &str) -> PathBuf {
@@ -252,6 +252,7 @@ fn remote_commands() -> Vec<RemoteCommand> {
             interrupting: true,
             message_key: Key::NONE,
             variables: vec![],
+            tenant: TenantId::new("acme"),
         }),
         RemoteCommand::MessageSubscriptionOpened {
             element_instance_key: key(1),
@@ -306,6 +307,7 @@ fn remote_commands() -> Vec<RemoteCommand> {
                         element_type,
                     })
                     .to_vec(),
+                tenant: TenantId::new("acme"),
             }],
         }),
         distribute(Distributed::ResourceDeletion {

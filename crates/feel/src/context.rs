@@ -1,3 +1,5 @@
+//! What an evaluation is given besides its variables.
+
 use crate::temporal::Zone;
 
 /// What an evaluation knows of the world, and what it may use.

@@ -1,3 +1,5 @@
+//! Expressions as their users see them: text in, evaluations out.
+
 use std::fmt;
 use std::sync::Arc;
 

@@ -1,3 +1,5 @@
+//! Why a result is null.
+
 use std::fmt;
 
 /// Why an operation yielded null. The names are Camunda's.

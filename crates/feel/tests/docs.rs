@@ -1,5 +1,5 @@
 //! `docs/feel.md` lists every builtin with an example. It is written by
-//! `UPDATE_DOCS=1 cargo test -p skep-feel --test docs`.
+//! `SKEP_GOLDEN=write cargo test -p skep-feel --test docs`.
 
 use std::fmt::Write;
 
@@ -35,13 +35,13 @@ fn document() -> String {
 #[test]
 fn the_document_lists_the_builtins_as_they_are() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/feel.md");
-    if std::env::var_os("UPDATE_DOCS").is_some() {
+    if std::env::var("SKEP_GOLDEN").as_deref() == Ok("write") {
         std::fs::write(path, document()).unwrap();
     }
     let found = std::fs::read_to_string(path).unwrap_or_default();
     assert!(
         found == document(),
-        "docs/feel.md is out of date: run UPDATE_DOCS=1 cargo test -p skep-feel --test docs"
+        "docs/feel.md is out of date: run SKEP_GOLDEN=write cargo test -p skep-feel --test docs"
     );
 }
 

@@ -41,6 +41,8 @@ pub struct GatewayConfig {
     pub stream_keep_alive: Duration,
     /// Time for requests under way when the gateways stop.
     pub shutdown_grace: Duration,
+    /// Threads that serve connections (`skep.runtime.worker-threads`), at least one.
+    pub worker_threads: usize,
     /// Hears of each command that the broker answered.
     pub spans: Option<Arc<dyn SpanListener>>,
 }
@@ -121,6 +123,7 @@ impl Default for GatewayConfig {
             job_stream_credit: 32,
             stream_keep_alive: Duration::from_secs(15),
             shutdown_grace: Duration::from_secs(5),
+            worker_threads: std::thread::available_parallelism().map_or(2, usize::from),
             spans: None,
         }
     }

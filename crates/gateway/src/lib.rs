@@ -19,6 +19,7 @@
 //! for something that the client asked to wait for (long polls, job streams, `awaitCompletion`) hold neither while they wait
 //! for that.
 
+mod accept;
 mod admission;
 mod body;
 mod budget;
@@ -36,6 +37,7 @@ mod stop;
 mod trace;
 mod undelivered;
 mod words;
+mod workers;
 
 pub use config::{ExecutorConfig, GatewayConfig, LongPolling, MultipartLimits, OverloadPolicy};
 pub use metrics::GatewayMetrics;

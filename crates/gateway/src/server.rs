@@ -1,33 +1,26 @@
-//! Listening, connections, and stopping.
+//! Both front ends: listening, serving, and stopping.
 
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
-use http::{Request, Response, Version};
-use http_body::Body;
-use hyper::body::Incoming;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::rt::{TokioExecutor, TokioTimer};
 use hyper_util::server::conn::auto;
-use skep_protocol::service::Broker;
-use socket2::{SockRef, TcpKeepalive};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
+use skep_protocol::service::{Broker, Post};
+use tokio::net::TcpListener;
 
+use crate::accept::accept;
 use crate::admission::Gate;
 use crate::call::FrontEnd;
 use crate::config::GatewayConfig;
-use crate::connection::{Activity, LastingBody, Verdict, Watch, Watched};
+use crate::connection::serve;
 use crate::grpc::GrpcServices;
 use crate::metrics::{GatewayMetrics, Protocol};
 use crate::rest;
 use crate::stop::{Stop, Stopper, stop_signal};
+use crate::workers::Workers;
 
 /// Both front ends, bound to their addresses.
 pub struct Gateway {
@@ -38,6 +31,7 @@ pub struct Gateway {
     grpc_addr: SocketAddr,
     rest_front: Arc<FrontEnd>,
     grpc_front: Arc<FrontEnd>,
+    workers: Workers,
     stopper: Stopper,
     stop: Stop,
 }
@@ -74,6 +68,7 @@ impl Gateway {
             grpc_addr: grpc.local_addr()?,
             rest_front: front(Protocol::rest),
             grpc_front: front(Protocol::grpc),
+            workers: Workers::start(config.worker_threads, || Post::serve(Arc::clone(&broker)))?,
             config,
             rest,
             grpc,
@@ -101,6 +96,7 @@ impl Gateway {
             grpc,
             rest_front,
             grpc_front,
+            workers,
             stopper,
             stop,
             ..
@@ -109,16 +105,16 @@ impl Gateway {
         let grpc_server = http_server(&config).http2_only();
         let services = GrpcServices::new(grpc_front);
         services.serving().await;
-        let rest = accept(rest, &config, stop.clone(), |accepted| {
+        let rest = accept(rest, &config, stop.clone(), workers.deal(), |accepted| {
             let front = Arc::clone(&rest_front);
             let service = move |request| rest::handle(Arc::clone(&front), request);
-            connection(&rest_server, accepted, None, service)
+            serve(&rest_server, accepted, None, service)
         });
         let ping_interval = config.min_ping_interval;
-        let grpc = accept(grpc, &config, stop, |accepted| {
+        let grpc = accept(grpc, &config, stop, workers.deal(), |accepted| {
             let services = services.clone();
             let service = move |request| services.handle(request);
-            connection(&grpc_server, accepted, ping_interval, service)
+            serve(&grpc_server, accepted, ping_interval, service)
         });
         let stopping = async {
             shutdown.await;
@@ -126,6 +122,8 @@ impl Gateway {
             stopper.stop();
         };
         tokio::join!(stopping, rest, grpc);
+        // No connection is left; a thread that is slow to end is not worth an error.
+        let _ = tokio::task::spawn_blocking(move || workers.stop()).await;
     }
 }
 
@@ -149,7 +147,10 @@ fn http_server(config: &GatewayConfig) -> auto::Builder<TokioExecutor> {
         .timer(TokioTimer::new())
         // A timer per request costs too much: the watch over connections has one for all of them.
         .header_read_timeout(None)
-        .max_buf_size(64 << 10);
+        .max_buf_size(64 << 10)
+        // Head and body of an answer are copied together: for what is mostly some hundred bytes that costs less than
+        // gathering them in the kernel.
+        .writev(false);
     builder
         .http2()
         .timer(TokioTimer::new())
@@ -161,167 +162,4 @@ fn http_server(config: &GatewayConfig) -> auto::Builder<TokioExecutor> {
         .keep_alive_interval(config.stream_keep_alive)
         .keep_alive_timeout(Duration::from_secs(20));
     builder
-}
-
-type Connection = Pin<Box<dyn Future<Output = ()> + Send>>;
-
-/// A connection that has just been made.
-struct Accepted {
-    stream: TcpStream,
-    activity: Arc<Activity>,
-    stop: Stop,
-    /// How long a connection that has to end may take for it.
-    patience: Duration,
-}
-
-fn connection<S, F, B, E>(
-    server: &auto::Builder<TokioExecutor>,
-    accepted: Accepted,
-    ping_interval: Option<Duration>,
-    service: S,
-) -> Connection
-where
-    S: Fn(Request<Incoming>) -> F + Send + Sync + 'static,
-    F: Future<Output = Result<Response<B>, E>> + Send + 'static,
-    B: Body<Data = Bytes> + Send + Unpin + 'static,
-    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
-    E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
-{
-    let Accepted {
-        stream,
-        activity,
-        stop,
-        patience,
-    } = accepted;
-    let seen = Arc::clone(&activity);
-    let service = service_fn(move |request: Request<Incoming>| {
-        let under_way = seen.request();
-        if request.version() < Version::HTTP_2 {
-            seen.partial(false, false);
-        }
-        let answer = service(request);
-        async move {
-            let response = answer.await?;
-            Ok::<_, E>(response.map(|body| LastingBody::new(body, under_way)))
-        }
-    });
-    let io = Watched::new(stream, Arc::clone(&activity), ping_interval);
-    let connection = server
-        .serve_connection(TokioIo::new(io), service)
-        .into_owned();
-    Box::pin(async move {
-        let mut connection = std::pin::pin!(connection);
-        let ended = tokio::select! {
-            ended = connection.as_mut() => ended,
-            () = stop.stopped() => {
-                connection.as_mut().graceful_shutdown();
-                connection.await
-            }
-            verdict = activity.verdict() => {
-                tracing::debug!(?verdict, "a connection is ended");
-                match verdict {
-                    Verdict::TooSlow => Ok(()),
-                    Verdict::Idle => {
-                        connection.as_mut().graceful_shutdown();
-                        let ended = tokio::time::timeout(patience, connection).await;
-                        ended.unwrap_or(Ok(()))
-                    }
-                }
-            }
-        };
-        if let Err(error) = ended {
-            tracing::debug!(%error, "a connection broke off");
-        }
-    })
-}
-
-/// Accepts until the stop, then waits for the open connections, at most the grace.
-async fn accept(
-    listener: TcpListener,
-    config: &GatewayConfig,
-    stop: Stop,
-    connect: impl Fn(Accepted) -> Connection,
-) {
-    let room = Arc::new(Semaphore::new(config.max_connections.max(1)));
-    let watch = Watch::new(config, Arc::clone(&room));
-    let accepting = accept_watched(listener, config, stop.clone(), room, &watch, connect);
-    tokio::join!(watch.run(stop), accepting);
-}
-
-async fn accept_watched(
-    listener: TcpListener,
-    config: &GatewayConfig,
-    stop: Stop,
-    room: Arc<Semaphore>,
-    watch: &Watch,
-    connect: impl Fn(Accepted) -> Connection,
-) {
-    let mut connections = JoinSet::new();
-    let mut stopped = std::pin::pin!(stop.clone().stopped());
-    loop {
-        let accepted = tokio::select! {
-            accepted = accept_one(&listener, &room) => accepted,
-            Some(_) = connections.join_next() => continue,
-            () = stopped.as_mut() => break,
-        };
-        match accepted {
-            Ok((stream, permit)) => {
-                prepare(&stream);
-                let connection = connect(Accepted {
-                    stream,
-                    activity: watch.opened(),
-                    stop: stop.clone(),
-                    patience: config.shutdown_grace,
-                });
-                connections.spawn(async move {
-                    connection.await;
-                    drop(permit);
-                });
-            }
-            Err(error) => {
-                // Out of descriptors, mostly: other connections have to end before this gets better.
-                tracing::warn!(%error, "a connection could not be accepted");
-                tokio::time::sleep(Duration::from_millis(50)).await;
-            }
-        }
-    }
-    drop(listener);
-    let all_ended = async { while connections.join_next().await.is_some() {} };
-    if tokio::time::timeout(config.shutdown_grace, all_ended)
-        .await
-        .is_err()
-    {
-        tracing::warn!(
-            open = connections.len(),
-            "connections are cut as the time to stop is over"
-        );
-    }
-    connections.shutdown().await;
-}
-
-async fn accept_one(
-    listener: &TcpListener,
-    room: &Arc<Semaphore>,
-) -> io::Result<(TcpStream, tokio::sync::OwnedSemaphorePermit)> {
-    let permit = Arc::clone(room)
-        .acquire_owned()
-        .await
-        .map_err(io::Error::other)?;
-    let (stream, _) = listener.accept().await?;
-    Ok((stream, permit))
-}
-
-/// Bytes that a socket takes and has not sent yet. Without it a client that does not read gets megabytes of jobs.
-const UNSENT_BYTES: u32 = 128 * KIB;
-
-fn prepare(stream: &TcpStream) {
-    let socket = SockRef::from(stream);
-    let keep_alive = TcpKeepalive::new()
-        .with_time(Duration::from_secs(60))
-        .with_interval(Duration::from_secs(10));
-    // None of these is needed for a connection to work.
-    let _ = stream.set_nodelay(true);
-    let _ = socket.set_tcp_keepalive(&keep_alive);
-    #[cfg(target_os = "linux")]
-    let _ = socket.set_tcp_notsent_lowat(UNSENT_BYTES);
 }

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::document::Document;
 use crate::key::Key;
 use crate::origin::{Claims, Origin};
+use crate::tenant::TenantId;
 use crate::value::{Corrections, GlobalListenerValue, JobResult};
 
 /// A client command with what travels beside it.
@@ -22,6 +23,8 @@ pub struct Request {
     /// The batch operation whose item the command is; kept likewise.
     pub batch_operation_reference: Key,
     pub claims: Claims,
+    /// For which tenant something new is made. What exists already has its own.
+    pub tenant: TenantId,
     /// What it occupies in its gateway.
     pub held: Held,
 }
@@ -66,6 +69,7 @@ impl From<Command> for Request {
             operation_reference: None,
             batch_operation_reference: Key::NONE,
             claims: Claims::default(),
+            tenant: TenantId::default(),
             held: Held::default(),
         }
     }

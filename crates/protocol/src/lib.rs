@@ -22,6 +22,7 @@ pub mod record;
 pub mod response;
 #[cfg(feature = "service")]
 pub mod service;
+pub mod tenant;
 pub mod user_task;
 pub mod value;
 
@@ -31,6 +32,4 @@ pub use failure::{Failure, Rejection, RejectionType};
 pub use intent::ValueType;
 pub use key::Key;
 pub use response::{ActivatedJob, Response};
-
-/// The only tenant while multi-tenancy is off.
-pub const DEFAULT_TENANT: &str = "<default>";
+pub use tenant::{DEFAULT_TENANT, TenantId};

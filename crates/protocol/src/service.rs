@@ -2,17 +2,23 @@
 //!
 //! The gateways know this trait and nothing of partitions; the broker implements it.
 
+mod reply;
+mod ring;
+mod wakes;
+
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use tokio::sync::oneshot;
-
 use crate::command::{ActivateJobs, Request};
 use crate::failure::Failure;
 use crate::response::{ActivatedJob, JobActivation, Response};
+
+pub use self::reply::{Reply, Responder, reply_channel};
+pub use self::ring::rings_later;
+pub use self::wakes::{Post, Sleeper, Wakes};
 
 /// Where a request spent its time behind the gateway, in nanoseconds. Zero where a stage did not happen.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -36,65 +42,6 @@ pub struct Timings {
 pub struct Answer {
     pub result: Result<Response, Failure>,
     pub timings: Timings,
-}
-
-/// The sending half of a [`Reply`].
-#[derive(Debug)]
-pub struct Responder(oneshot::Sender<Answer>);
-
-impl Responder {
-    /// Hands the answer over; it comes back when the client has gone away.
-    pub fn send(self, answer: Answer) -> Result<(), Box<Answer>> {
-        self.0.send(answer).map_err(Box::new)
-    }
-
-    pub fn is_abandoned(&self) -> bool {
-        self.0.is_closed()
-    }
-}
-
-/// The answer to come. Resolves exactly once; dropping it abandons the answer, not the command.
-#[derive(Debug)]
-pub struct Reply(oneshot::Receiver<Answer>);
-
-pub fn reply_channel() -> (Responder, Reply) {
-    let (tx, rx) = oneshot::channel();
-    (Responder(tx), Reply(rx))
-}
-
-impl Reply {
-    /// An answer that is known at once.
-    pub fn ready(result: Result<Response, Failure>) -> Reply {
-        let (tx, reply) = reply_channel();
-        let _ = tx.send(Answer {
-            result,
-            timings: Timings::default(),
-        });
-        reply
-    }
-
-    /// Takes an answer that has arrived and was not polled for. For those who must not lose it when they are dropped.
-    pub fn take_arrived(&mut self) -> Option<Answer> {
-        self.0.close();
-        self.0.try_recv().ok()
-    }
-}
-
-impl Future for Reply {
-    type Output = Answer;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Answer> {
-        Pin::new(&mut self.0).poll(cx).map(|received| {
-            received.unwrap_or_else(|_| Answer {
-                result: Err(Failure::Aborted(
-                    "The partition stopped before it answered; the command may or may not have been carried out. \
-                     Read the state, then send the command again if it is not there."
-                        .to_string(),
-                )),
-                timings: Timings::default(),
-            })
-        })
-    }
 }
 
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -121,6 +68,9 @@ pub trait Broker: Send + Sync + 'static {
     /// Opens a job stream over all partitions. `spec.max_jobs` is the credit: at most so many jobs are on their way to the
     /// receiver and not yet taken by [`JobReceiver::recv`] at any time.
     fn open_job_stream(&self, spec: ActivateJobs) -> Box<dyn JobReceiver>;
+
+    /// Wakes partitions that have got something: follows [`Broker::execute`] where [`rings_later`] was true.
+    fn ring(&self) {}
 
     fn topology(&self) -> Topology;
 }

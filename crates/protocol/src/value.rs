@@ -19,6 +19,7 @@ use crate::element_type::ElementType;
 use crate::failure::RejectionType;
 use crate::intent::*;
 use crate::key::Key;
+use crate::tenant::TenantId;
 pub use job::*;
 pub use subscriptions::*;
 
@@ -246,6 +247,7 @@ pub struct MessageValue {
     pub deadline: i64,
     pub message_id: Arc<str>,
     pub variables: Vec<(Arc<str>, JsonText)>,
+    pub tenant: TenantId,
 }
 
 /// The message side of a subscription; its partition is chosen by the hash of the correlation key.
@@ -263,6 +265,7 @@ pub struct MessageSubscriptionValue {
     /// itself has expired.
     pub message_key: Key,
     pub variables: Vec<(Arc<str>, JsonText)>,
+    pub tenant: TenantId,
 }
 
 /// The process side of a subscription; it lives with its instance.
@@ -292,6 +295,7 @@ pub struct MessageCorrelationValue {
     pub message_key: Key,
     pub process_instance_key: Key,
     pub variables: Vec<(Arc<str>, JsonText)>,
+    pub tenant: TenantId,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -324,6 +328,7 @@ pub struct ProcessValue {
     pub resource: Bytes,
     /// In index order.
     pub elements: Vec<PinnedElement>,
+    pub tenant: TenantId,
 }
 
 /// How an element is found again when its definition is compiled anew: the body of a multi-instance activity and the activity
@@ -340,6 +345,7 @@ pub struct PinnedElement {
 pub struct DeploymentValue {
     pub deployment_key: Key,
     pub processes: Vec<ProcessMetadata>,
+    pub tenant: TenantId,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -17,7 +17,7 @@ use skep_protocol::json::{Definitions, ElementNames, Lineage, render};
 use skep_protocol::origin::Origin;
 use skep_protocol::record::{decode, encode};
 use skep_protocol::value::*;
-use skep_protocol::{Key, Rejection, RejectionType, ValueType};
+use skep_protocol::{Key, Rejection, RejectionType, TenantId, ValueType};
 
 fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -196,6 +196,7 @@ impl Definitions for Named {
             element_type: "SERVICE_TASK",
             event_type: "UNSPECIFIED",
             custom_headers: r#"{"currency":"EUR"}"#.into(),
+            tenant: TenantId::new("acme"),
         })
     }
     fn partition_id(&self) -> u32 {

@@ -1,3 +1,5 @@
+//! The settings of a group, and what it is started with.
+
 use skep_storage::StorageError;
 use skep_storage::log::{Entry, EntryId, LogReader, Recovered};
 

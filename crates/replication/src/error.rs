@@ -1,3 +1,5 @@
+//! What can go wrong with a group, a proposal, a message.
+
 use skep_storage::StorageError;
 use skep_storage::log::EntryId;
 

@@ -1,3 +1,5 @@
+//! What a group tells its owner to do.
+
 use bytes::Bytes;
 use skep_storage::log::{EntryId, Frame};
 

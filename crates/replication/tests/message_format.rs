@@ -99,7 +99,7 @@ fn messages_are_encoded_as_they_always_were() {
         all.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
         all.extend_from_slice(&bytes);
     }
-    if std::env::var_os("SKEP_WRITE_GOLDEN").is_some() {
+    if std::env::var("SKEP_GOLDEN").as_deref() == Ok("write") {
         std::fs::write("tests/golden/messages-v1.bin", &all).unwrap();
     }
     assert!(all == GOLDEN_MESSAGES, "the bytes of messages have changed");

@@ -37,9 +37,8 @@ pub fn run(args: &ServeArgs) -> anyhow::Result<()> {
     for warning in &loaded.warnings {
         tracing::warn!("configuration: {warning}");
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(settings.worker_threads)
-        .thread_name("gateway")
+    // For what happens now and then: accepting connections, management. Requests are served by threads of the gateways.
+    let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .context("the server's threads cannot be started")?;

@@ -1,3 +1,5 @@
+//! What can go wrong with data on disk, as one type.
+
 use std::io;
 use std::path::{Path, PathBuf};
 

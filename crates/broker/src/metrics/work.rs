@@ -543,6 +543,13 @@ impl WorkCounter {
             };
             Counter::of(&metrics.appended, labels)
         });
+        self.publish_instances();
+        self.publish_jobs();
+    }
+
+    fn publish_instances(&mut self) {
+        let partition = self.partition;
+        let metrics = &self.metrics;
         let kinds = &self.kinds;
         self.elements.publish(|slot| {
             let (r#type, event_type) = kinds[slot / LIFE.len()];
@@ -563,16 +570,6 @@ impl WorkCounter {
             };
             Counter::of(&metrics.instances, labels)
         });
-        let job_types = &self.job_types;
-        self.jobs.publish(|slot| {
-            let labels = JobLabels {
-                partition,
-                action: JOB_ACTIONS[slot % JOB_ACTIONS.len()],
-                r#type: job_types.name(slot / JOB_ACTIONS.len()),
-                job_kind: "BPMN_ELEMENT",
-            };
-            Counter::of(&metrics.jobs, labels)
-        });
         self.incidents.publish(|slot| {
             let action = ["created", "resolved"][slot];
             Counter::of(&metrics.incidents, ActionLabels { partition, action })
@@ -589,6 +586,21 @@ impl WorkCounter {
                     creation_mode,
                 },
             )
+        });
+    }
+
+    fn publish_jobs(&mut self) {
+        let partition = self.partition;
+        let metrics = &self.metrics;
+        let job_types = &self.job_types;
+        self.jobs.publish(|slot| {
+            let labels = JobLabels {
+                partition,
+                action: JOB_ACTIONS[slot % JOB_ACTIONS.len()],
+                r#type: job_types.name(slot / JOB_ACTIONS.len()),
+                job_kind: "BPMN_ELEMENT",
+            };
+            Counter::of(&metrics.jobs, labels)
         });
     }
 }

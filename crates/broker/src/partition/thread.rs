@@ -22,7 +22,7 @@ use skep_engine::state::State;
 use skep_engine::{Engine, EngineConfig, Noted, RemoteCommand, RequestId, StreamId, header_of};
 use skep_metrics::Gauge;
 use skep_protocol::command::{Command, Request};
-use skep_protocol::service::{Answer, PartitionRole, Responder, Timings};
+use skep_protocol::service::{Answer, PartitionRole, Responder, Timings, Wakes};
 use skep_protocol::{Failure, Key, Response};
 use skep_replication::{Group, GroupConfig, RecoveredLog};
 use skep_storage::StorageError;
@@ -204,7 +204,8 @@ pub struct Partition {
     due_at: Option<i64>,
     /// Nothing is due before: the partition is under pressure.
     rest_until: i64,
-    wakers: Vec<std::task::Waker>,
+    /// Whom to wake for what was released.
+    wakes: Wakes,
     /// What was noted of committed batches and is not counted yet, with the size of each batch.
     uncounted: Vec<(Noted, usize)>,
     panics: Panics,
@@ -230,6 +231,7 @@ impl Partition {
             Err(reason) => {
                 tracing::error!(partition = self.status.partition, %reason, "partition stops");
                 self.status.fail(reason);
+                self.wakes.give();
                 self.abort_all("the partition has stopped because of an error");
             }
         }

@@ -225,7 +225,10 @@ impl Clients {
         let state = &mut engine.state;
         for process in PROCESSES {
             assert!(
-                state.processes.latest(process).is_some(),
+                state
+                    .processes
+                    .latest(&Default::default(), process)
+                    .is_some(),
                 "{process} is not deployed on node {node}"
             );
         }

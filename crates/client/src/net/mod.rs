@@ -7,5 +7,5 @@ mod http2;
 
 pub(crate) use endpoint::Endpoint;
 pub(crate) use framed::{ByteStream, Decode, Framed};
-pub(crate) use http1::Http1Pool;
+pub(crate) use http1::{Call, Http1Pool};
 pub(crate) use http2::{Http2Channel, Windows};

@@ -10,13 +10,13 @@ mod problem;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderValue, Method, Request, Response, StatusCode, Uri, header};
+use http::{HeaderValue, Method, Request, StatusCode, Uri, header};
 use http_body_util::Full;
 use serde::de::DeserializeOwned;
 
 use crate::{
     Authorization, ClientConfig, Error, HttpVersion,
-    net::{ByteStream, Endpoint, Http1Pool, Http2Channel, Windows},
+    net::{ByteStream, Call, Endpoint, Http1Pool, Http2Channel, Windows},
 };
 
 pub(crate) use jobs::RestJobs;
@@ -120,25 +120,30 @@ impl RestClient {
         let exchange = async {
             match &self.wire {
                 Wire::Http1(pool) => {
-                    let request = self.request(method, path, content_type, Full::new(body))?;
-                    pool.call(request, limit).await
+                    let call = Call {
+                        method,
+                        path,
+                        content_type,
+                        authorization: self.authorization.as_ref(),
+                        body: &body,
+                    };
+                    pool.call(&call, limit).await
                 }
                 Wire::Http2(channel) => {
                     let head = || self.request(method, path, content_type, ());
                     let (head, body) = channel.send(head, body).await?.into_parts();
                     let (bytes, _) = ByteStream::http2(body, None).read_all(limit).await?;
-                    Ok(Response::from_parts(head, bytes))
+                    Ok((head.status, bytes))
                 }
             }
         };
-        let response = tokio::time::timeout(timeout, exchange)
+        let (status, answer) = tokio::time::timeout(timeout, exchange)
             .await
             .map_err(|_| Error::Timeout(timeout))??;
-        let status = response.status();
         if status.is_success() {
-            Ok(response.into_body())
+            Ok(answer)
         } else {
-            Err(problem::refusal(status, &response.into_body()))
+            Err(problem::refusal(status, &answer))
         }
     }
 

@@ -6,6 +6,7 @@ use skep_protocol::value::MessageStartEventSubscriptionValue;
 
 use super::Apply;
 use crate::state::State;
+use crate::state::subscriptions::StartedByMessage;
 
 impl Apply<MessageStartEventSubscriptionValue> for State {
     fn apply(
@@ -21,11 +22,13 @@ impl Apply<MessageStartEventSubscriptionValue> for State {
                 self.messages
                     .add_correlated(value.message_key, &value.bpmn_process_id);
                 if !value.correlation_key.is_empty() {
-                    self.message_starts.begin(
-                        value.process_instance_key,
-                        &value.bpmn_process_id,
-                        &value.correlation_key,
-                    );
+                    let started = StartedByMessage {
+                        tenant: value.tenant.clone(),
+                        bpmn_process_id: value.bpmn_process_id.clone(),
+                        correlation_key: value.correlation_key.clone(),
+                    };
+                    self.message_starts
+                        .begin(value.process_instance_key, started);
                 }
             }
             Intent::Deleted => self.message_starts.remove(key),

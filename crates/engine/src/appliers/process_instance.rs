@@ -17,8 +17,8 @@ impl Apply<ProcessInstanceValue> for State {
             Intent::ElementTerminating => set_state(self, key, ElementState::Terminating),
             Intent::ElementCompleted | Intent::ElementTerminated => ended(self, key),
             Intent::SequenceFlowTaken => {
-                let join = join_of(self, value);
-                flow_taken(self, value, join);
+                let towards = towards(self, value);
+                flow_taken(self, value, towards);
             }
             Intent::SequenceFlowDeleted => flow_deleted(self, value),
             Intent::Cancel
@@ -48,20 +48,8 @@ pub(super) fn ended(state: &mut State, key: Key) {
 
 /// What is left of an element that activates and completes with nothing in between: the tokens that it consumed.
 pub(super) fn passed_through(state: &mut State, value: &ProcessInstanceValue) {
-    consume_joined(state, value);
-    if value.consumed_flows > 0
-        && let Some(scope) = state.elements.get_mut(value.flow_scope_key)
-    {
-        scope.take_flows(value.consumed_flows);
-    }
-}
-
-/// A join takes one token off each of its incoming flows.
-fn consume_joined(state: &mut State, value: &ProcessInstanceValue) {
-    if value.consumed_flows > 1
-        && let Some(scope) = state.elements.get_mut(value.flow_scope_key)
-    {
-        scope.extra().joins.consume(value.element);
+    if let Some(scope) = state.elements.get_mut(value.flow_scope_key) {
+        scope.activated_by(value.element, value.consumed_flows);
     }
 }
 
@@ -72,7 +60,6 @@ pub(super) fn activating(
     value: &ProcessInstanceValue,
     begins_as: ElementState,
 ) {
-    consume_joined(state, value);
     if value.element == ElementIndex::PROCESS.0
         && let Some(call_activity) = state.elements.get_mut(value.parent_element_instance_key)
     {
@@ -112,35 +99,62 @@ pub(super) fn set_state(state: &mut State, key: Key, new: ElementState) {
     }
 }
 
-/// The gateway that joins this flow with others, if its target is one.
-pub(super) fn join_of(state: &State, value: &ProcessInstanceValue) -> Option<u32> {
-    let process = state.processes.get(value.process_definition_key)?;
-    let flow = process.graph.elements.get(value.element as usize)?;
-    let ElementKind::SequenceFlow(flow) = &flow.kind else {
-        return None;
-    };
-    let target = process.graph.element(flow.target);
-    let joins = matches!(target.kind, ElementKind::ParallelGateway) && target.incoming.len() > 1;
-    joins.then_some(flow.target.0)
+/// What a token on a sequence flow leads to, as far as its scope keeps it.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Towards {
+    /// A gateway that joins the flow with others.
+    Join(u32),
+    /// An element in a scope whose inclusive gateways have to know.
+    Element(u32),
+    /// Nothing that anybody asks for.
+    Anything,
 }
 
-/// Adds a token to the scope, and to the gateway that joins the flow if there is one.
-pub(super) fn flow_taken(state: &mut State, value: &ProcessInstanceValue, join: Option<u32>) {
+pub(super) fn towards(state: &State, value: &ProcessInstanceValue) -> Towards {
+    let process = state.processes.get(value.process_definition_key);
+    let graph = process.map(|process| &process.graph);
+    let flow = graph.and_then(|graph| graph.elements.get(value.element as usize));
+    let (Some(graph), Some(flow)) = (graph, flow) else {
+        return Towards::Anything;
+    };
+    let ElementKind::SequenceFlow(sequence_flow) = &flow.kind else {
+        return Towards::Anything;
+    };
+    let target = sequence_flow.target;
+    if graph.element(target).joins() {
+        return Towards::Join(target.0);
+    }
+    match graph.element(flow.parent).inclusive_joins.is_empty() {
+        true => Towards::Anything,
+        false => Towards::Element(target.0),
+    }
+}
+
+/// Adds a token to the scope, and to what keeps it there.
+pub(super) fn flow_taken(state: &mut State, value: &ProcessInstanceValue, towards: Towards) {
     let Some(scope) = state.elements.get_mut(value.flow_scope_key) else {
         return;
     };
     scope.active_flows += 1;
-    if let Some(gateway) = join {
-        scope.extra().joins.add(gateway, value.element);
+    match towards {
+        Towards::Join(gateway) => scope.extra().joins.add(gateway, value.element),
+        Towards::Element(element) => scope.extra().joins.set_out(element),
+        Towards::Anything => {}
     }
 }
 
 fn flow_deleted(state: &mut State, value: &ProcessInstanceValue) {
-    let join = join_of(state, value);
+    let towards = towards(state, value);
     if let Some(scope) = state.elements.get_mut(value.flow_scope_key) {
         scope.take_flows(1);
-        if let Some(gateway) = join {
-            scope.extra().joins.remove(gateway, value.element);
+        match towards {
+            Towards::Join(gateway) => {
+                scope.extra().joins.remove(gateway, value.element);
+            }
+            Towards::Element(element) => {
+                scope.extra().joins.arrive(element);
+            }
+            Towards::Anything => {}
         }
     }
 }

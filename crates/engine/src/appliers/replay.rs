@@ -132,8 +132,8 @@ fn flow_taken(
     flow: &ProcessInstanceValue,
     rest: &mut BatchReader<'_>,
 ) -> Result<(), DecodeError> {
-    let join = process_instance::join_of(state, flow);
-    if join.is_none() {
+    let towards = process_instance::towards(state, flow);
+    if towards == process_instance::Towards::Anything {
         let mut ahead = rest.clone();
         if let Some(Ok(record)) = ahead.next()
             && record.record_type == RecordType::Event
@@ -151,7 +151,7 @@ fn flow_taken(
             }
         }
     }
-    process_instance::flow_taken(state, flow, join);
+    process_instance::flow_taken(state, flow, towards);
     Ok(())
 }
 

@@ -8,7 +8,7 @@ use skep_protocol::command::AwaitResult;
 use skep_protocol::intent::Intent;
 use skep_protocol::origin::Origin;
 use skep_protocol::value::RecordValue;
-use skep_protocol::{Key, Rejection, Response};
+use skep_protocol::{Key, Rejection, Response, TenantId};
 
 use super::bpmn::{Budget, Steps};
 use crate::appliers::Apply;
@@ -42,6 +42,8 @@ pub(crate) struct Context<'a> {
     pub now: i64,
     /// The client that waits for this command, if any.
     pub request: Option<RequestId>,
+    /// For which tenant the command makes something new.
+    pub tenant: TenantId,
     /// Where this command comes from.
     pub origin: Origin,
     /// Life-cycle steps still to do for this command.
@@ -112,6 +114,12 @@ impl Context<'_> {
     /// The hash is part of the cluster's layout: `h = 31·h + byte` in 32 bits, remainder by the partition count, plus 1.
     pub fn message_partition(&self, correlation_key: &str) -> u32 {
         message_partition(correlation_key, self.config.partitions)
+    }
+
+    /// What runs belongs to the tenant of its definition.
+    pub fn tenant_of(&self, process_definition_key: Key) -> TenantId {
+        let process = self.state.processes.get(process_definition_key);
+        process.map_or_else(TenantId::default, |process| process.tenant.clone())
     }
 
     pub fn process(&self, key: Key) -> Option<Arc<crate::state::DeployedProcess>> {

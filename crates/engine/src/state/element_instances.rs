@@ -110,6 +110,19 @@ impl ElementInstance {
         extra.map_or(0, |extra| extra.joins.flow_count(gateway))
     }
 
+    /// An element of this scope is activated, by the tokens of so many sequence flows.
+    pub fn activated_by(&mut self, element: u32, flows: u32) {
+        if flows == 0 {
+            return;
+        }
+        self.take_flows(flows);
+        if let Some(extra) = &mut self.extra
+            && !extra.joins.arrive(element)
+        {
+            extra.joins.consume(element);
+        }
+    }
+
     /// Takes tokens of this scope's sequence flows.
     pub fn take_flows(&mut self, count: u32) {
         self.active_flows = less(self.active_flows, count, "sequence flows with a token");
@@ -214,7 +227,7 @@ impl ElementInstances {
         let scope_key = instance.flow_scope_key;
         if let Some(scope) = self.table.get_mut(scope_key) {
             scope.active_children += 1;
-            scope.take_flows(consumed_flows);
+            scope.activated_by(instance.element, consumed_flows);
             let next = std::mem::replace(&mut scope.first_child, key);
             if next.is_none() {
                 scope.last_child = key;

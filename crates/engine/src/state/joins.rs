@@ -1,4 +1,4 @@
-//! Tokens that wait in a scope, in front of gateways that join them with others.
+//! Tokens in a scope: those that wait in front of gateways that join them with others, and those that are on their way.
 
 use std::collections::BTreeMap;
 
@@ -10,6 +10,9 @@ pub struct Joins {
     by_gateway: BTreeMap<u32, BTreeMap<u32, u32>>,
     /// All of them: a scope with very many is asked often.
     tokens: u32,
+    /// Tokens that do not wait, by the element that they are about to activate: in scopes with inclusive gateways, which have
+    /// to know whether one of them may come.
+    on_their_way: BTreeMap<u32, u32>,
 }
 
 impl Joins {
@@ -50,6 +53,28 @@ impl Joins {
             self.remove(gateway, *flow);
         }
         flows.len() as u32
+    }
+
+    /// A token is about to activate this element.
+    pub fn set_out(&mut self, element: u32) {
+        *self.on_their_way.entry(element).or_default() += 1;
+    }
+
+    /// A token that was about to activate this element has done so, or is gone. False if there was none.
+    pub fn arrive(&mut self, element: u32) -> bool {
+        let Some(count) = self.on_their_way.get_mut(&element) else {
+            return false;
+        };
+        *count -= 1;
+        if *count == 0 {
+            self.on_their_way.remove(&element);
+        }
+        true
+    }
+
+    /// Elements that tokens are about to activate, as far as they are kept.
+    pub fn on_their_way(&self) -> impl Iterator<Item = u32> + '_ {
+        self.on_their_way.keys().copied()
     }
 
     /// Flows on which tokens wait at this gateway.

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use skep_protocol::Key;
 use skep_protocol::value::MessageValue;
+use skep_protocol::{Key, TenantId};
 
 use super::table::{CheckpointWriter, Row, StoreError, Table, Tables, weight_of};
 
@@ -26,6 +26,7 @@ impl Row for Message {
         size_of::<Self>()
             + texts.iter().map(|text| text.len()).sum::<usize>()
             + weight_of(&value.variables)
+            + value.tenant.weight()
             + correlated.sum::<usize>()
     }
 }
@@ -33,8 +34,10 @@ impl Row for Message {
 /// Bytes of one entry of the list of processes that took a message, beside its text.
 const CORRELATED: usize = size_of::<Arc<str>>();
 
-type NameAndKey = (Arc<str>, Arc<str>);
-type NameKeyAndId = (Arc<str>, Arc<str>, Arc<str>);
+/// Tenant, name and correlation key.
+type NameAndKey = (TenantId, Arc<str>, Arc<str>);
+/// With the message id.
+type NameKeyAndId = (TenantId, Arc<str>, Arc<str>, Arc<str>);
 
 pub struct Messages {
     pub table: Table<Message>,
@@ -60,7 +63,7 @@ impl Messages {
     }
 
     fn index(&mut self, key: Key, message: &MessageValue) {
-        let name = (message.name.clone(), message.correlation_key.clone());
+        let name = name_of(message);
         self.by_name.entry(name).or_default().insert(key);
         if !message.message_id.is_empty() {
             self.by_id.insert(id_of(message), key);
@@ -86,7 +89,7 @@ impl Messages {
         let Some(Message { value, .. }) = self.table.remove(key) else {
             return;
         };
-        let name = (value.name.clone(), value.correlation_key.clone());
+        let name = name_of(&value);
         if let Some(keys) = self.by_name.get_mut(&name) {
             keys.remove(&key);
             if keys.is_empty() {
@@ -114,19 +117,25 @@ impl Messages {
     /// A buffered message with the same name, correlation key and message id.
     pub fn with_id(
         &self,
+        tenant: &TenantId,
         name: &Arc<str>,
         correlation_key: &Arc<str>,
         id: &Arc<str>,
     ) -> Option<Key> {
-        self.by_id
-            .get(&(name.clone(), correlation_key.clone(), id.clone()))
-            .copied()
+        let (tenant, name) = (tenant.clone(), name.clone());
+        let id = (tenant, name, correlation_key.clone(), id.clone());
+        self.by_id.get(&id).copied()
     }
 
     /// Buffered messages, oldest first.
-    pub fn waiting(&self, name: &Arc<str>, correlation_key: &Arc<str>) -> Vec<Key> {
+    pub fn waiting(
+        &self,
+        tenant: &TenantId,
+        name: &Arc<str>,
+        correlation_key: &Arc<str>,
+    ) -> Vec<Key> {
         self.by_name
-            .get(&(name.clone(), correlation_key.clone()))
+            .get(&(tenant.clone(), name.clone(), correlation_key.clone()))
             .map(|keys| keys.iter().copied().collect())
             .unwrap_or_default()
     }
@@ -158,10 +167,15 @@ impl Messages {
     }
 }
 
-fn id_of(message: &MessageValue) -> (Arc<str>, Arc<str>, Arc<str>) {
+fn name_of(message: &MessageValue) -> NameAndKey {
     (
+        message.tenant.clone(),
         message.name.clone(),
         message.correlation_key.clone(),
-        message.message_id.clone(),
     )
+}
+
+fn id_of(message: &MessageValue) -> NameKeyAndId {
+    let (tenant, name, correlation_key) = name_of(message);
+    (tenant, name, correlation_key, message.message_id.clone())
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use skep_model::{ElementType, Process};
-use skep_protocol::Key;
 use skep_protocol::value::{PinnedElement, ProcessValue};
+use skep_protocol::{Key, TenantId};
 
 use super::table::{CheckpointWriter, Row, StoreError, Tables, write_row};
 
@@ -16,6 +16,7 @@ use super::table::{CheckpointWriter, Row, StoreError, Tables, write_row};
 pub struct DeployedProcess {
     pub key: Key,
     pub bpmn_process_id: Arc<str>,
+    pub tenant: TenantId,
     pub version: i32,
     pub version_tag: Option<Arc<str>>,
     pub deployment_key: Key,
@@ -67,13 +68,15 @@ impl Row for Definition {
 #[derive(Default)]
 pub struct Processes {
     by_key: rustc_hash::FxHashMap<Key, Arc<DeployedProcess>>,
-    /// Versions of each process id that can be started.
-    by_id: HashMap<Arc<str>, BTreeMap<i32, Key>>,
+    /// Versions that can be started, by tenant and process id.
+    by_id: HashMap<TenantId, HashMap<Arc<str>, Versions>>,
     rows: BTreeMap<Key, Definition>,
     changed: Vec<Key>,
-    /// Highest version ever given, per process id.
-    last_versions: HashMap<Arc<str>, i32>,
+    /// Highest version ever given, by tenant and process id.
+    last_versions: HashMap<TenantId, HashMap<Arc<str>, i32>>,
 }
+
+type Versions = BTreeMap<i32, Key>;
 
 impl Processes {
     pub fn open(tables: &Arc<Tables>) -> Result<Processes, StoreError> {
@@ -87,9 +90,8 @@ impl Processes {
             }
         }
         tables.scan::<LastVersion>(&mut |_, row| {
-            processes
-                .last_versions
-                .insert(row.bpmn_process_id, row.version);
+            let last = processes.last_versions.entry(row.tenant).or_default();
+            last.insert(row.bpmn_process_id, row.version);
         })?;
         processes.changed.clear();
         Ok(processes)
@@ -103,6 +105,7 @@ impl Processes {
         let process = DeployedProcess {
             key,
             bpmn_process_id: value.bpmn_process_id.clone(),
+            tenant: value.tenant.clone(),
             version: value.version,
             version_tag: value.version_tag.clone(),
             deployment_key: value.deployment_key,
@@ -112,12 +115,11 @@ impl Processes {
             unusable,
         };
         self.by_key.insert(key, Arc::new(process));
-        let versions = self.by_id.entry(value.bpmn_process_id.clone()).or_default();
+        let of_tenant = self.by_id.entry(value.tenant.clone()).or_default();
+        let versions = of_tenant.entry(value.bpmn_process_id.clone()).or_default();
         versions.insert(value.version, key);
-        let last = self
-            .last_versions
-            .entry(value.bpmn_process_id.clone())
-            .or_default();
+        let of_tenant = self.last_versions.entry(value.tenant.clone()).or_default();
+        let last = of_tenant.entry(value.bpmn_process_id.clone()).or_default();
         *last = (*last).max(value.version);
         self.rows.insert(
             key,
@@ -135,7 +137,8 @@ impl Processes {
             return;
         };
         row.deleted = true;
-        if let Some(versions) = self.by_id.get_mut(&process.bpmn_process_id) {
+        let of_tenant = self.by_id.get_mut(&process.tenant);
+        if let Some(versions) = of_tenant.and_then(|ids| ids.get_mut(&process.bpmn_process_id)) {
             versions.remove(&process.version);
         }
         self.changed.push(key);
@@ -152,27 +155,46 @@ impl Processes {
         self.by_key.get(&key)
     }
 
-    pub fn latest(&self, bpmn_process_id: &str) -> Option<&Arc<DeployedProcess>> {
-        let (_, key) = self.by_id.get(bpmn_process_id)?.last_key_value()?;
+    fn versions(&self, tenant: &TenantId, bpmn_process_id: &str) -> Option<&Versions> {
+        self.by_id.get(tenant)?.get(bpmn_process_id)
+    }
+
+    pub fn latest(
+        &self,
+        tenant: &TenantId,
+        bpmn_process_id: &str,
+    ) -> Option<&Arc<DeployedProcess>> {
+        let (_, key) = self.versions(tenant, bpmn_process_id)?.last_key_value()?;
         self.by_key.get(key)
     }
 
     /// The version that becomes the latest of its process when this one, the latest, is deleted.
     pub fn successor_of_deleted(&self, key: Key) -> Option<&Arc<DeployedProcess>> {
         let process = self.by_key.get(&key)?;
-        let mut versions = self.by_id.get(&process.bpmn_process_id)?.values().rev();
+        let versions = self.versions(&process.tenant, &process.bpmn_process_id)?;
+        let mut versions = versions.values().rev();
         let latest = versions.next()?;
         self.by_key.get(versions.next()?).filter(|_| *latest == key)
     }
 
-    pub fn version(&self, bpmn_process_id: &str, version: i32) -> Option<&Arc<DeployedProcess>> {
-        let key = self.by_id.get(bpmn_process_id)?.get(&version)?;
+    pub fn version(
+        &self,
+        tenant: &TenantId,
+        bpmn_process_id: &str,
+        version: i32,
+    ) -> Option<&Arc<DeployedProcess>> {
+        let key = self.versions(tenant, bpmn_process_id)?.get(&version)?;
         self.by_key.get(key)
     }
 
     /// The newest version with this tag.
-    pub fn tagged(&self, bpmn_process_id: &str, tag: &str) -> Option<&Arc<DeployedProcess>> {
-        let versions = self.by_id.get(bpmn_process_id)?;
+    pub fn tagged(
+        &self,
+        tenant: &TenantId,
+        bpmn_process_id: &str,
+        tag: &str,
+    ) -> Option<&Arc<DeployedProcess>> {
+        let versions = self.versions(tenant, bpmn_process_id)?;
         versions
             .values()
             .rev()
@@ -183,18 +205,21 @@ impl Processes {
     /// The version that was deployed together with `deployment`.
     pub fn deployed_with(
         &self,
+        tenant: &TenantId,
         bpmn_process_id: &str,
         deployment: Key,
     ) -> Option<&Arc<DeployedProcess>> {
-        let versions = self.by_id.get(bpmn_process_id)?;
+        let versions = self.versions(tenant, bpmn_process_id)?;
         versions
             .values()
             .filter_map(|key| self.by_key.get(key))
             .find(|p| p.deployment_key == deployment)
     }
 
-    pub fn next_version(&self, bpmn_process_id: &str) -> i32 {
-        self.last_versions.get(bpmn_process_id).map_or(1, |v| v + 1)
+    pub fn next_version(&self, tenant: &TenantId, bpmn_process_id: &str) -> i32 {
+        let last = self.last_versions.get(tenant);
+        let last = last.and_then(|ids| ids.get(bpmn_process_id));
+        last.map_or(1, |version| version + 1)
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &Arc<DeployedProcess>> {
@@ -211,43 +236,33 @@ impl Processes {
 
     pub(crate) fn checkpoint(&mut self, out: &mut dyn CheckpointWriter) {
         for key in self.changed.drain(..) {
-            if let Some(row) = self.rows.get(&key) {
-                out.put(Definition::TABLE, &key.0.to_be_bytes(), write_row(row));
-                let id = row.value.bpmn_process_id.clone();
-                let version = self
-                    .last_versions
-                    .get(&id)
-                    .copied()
-                    .unwrap_or(row.value.version);
-                let last = LastVersion {
-                    bpmn_process_id: id,
-                    version,
-                };
-                out.put(
-                    LastVersion::TABLE,
-                    last.bpmn_process_id.as_bytes(),
-                    write_row(&last),
-                );
-            }
+            let Some(row) = self.rows.get(&key) else {
+                continue;
+            };
+            out.put(Definition::TABLE, &key.0.to_be_bytes(), write_row(row));
+            let ProcessValue {
+                tenant,
+                bpmn_process_id,
+                version,
+                ..
+            } = &row.value;
+            let last = self.last_versions.get(tenant);
+            let last = last.and_then(|ids| ids.get(bpmn_process_id));
+            let last = LastVersion::new(tenant, bpmn_process_id, *last.unwrap_or(version));
+            out.put(LastVersion::TABLE, &last.key(), write_row(&last));
         }
     }
 
     pub(crate) fn dump(&self, all: &mut BTreeMap<(u8, Vec<u8>), Vec<u8>>) {
         for (key, row) in &self.rows {
-            all.insert(
-                (Definition::TABLE, key.0.to_be_bytes().to_vec()),
-                write_row(row),
-            );
+            let key = (Definition::TABLE, key.0.to_be_bytes().to_vec());
+            all.insert(key, write_row(row));
         }
-        for (id, version) in &self.last_versions {
-            let last = LastVersion {
-                bpmn_process_id: id.clone(),
-                version: *version,
-            };
-            all.insert(
-                (LastVersion::TABLE, id.as_bytes().to_vec()),
-                write_row(&last),
-            );
+        for (tenant, ids) in &self.last_versions {
+            for (id, version) in ids {
+                let last = LastVersion::new(tenant, id, *version);
+                all.insert((LastVersion::TABLE, last.key()), write_row(&last));
+            }
         }
     }
 }
@@ -277,14 +292,31 @@ fn compile(value: &ProcessValue) -> (Process, Option<Arc<str>>) {
 /// The highest version ever given to a process id: numbers of deleted versions are not given again.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct LastVersion {
+    tenant: TenantId,
     bpmn_process_id: Arc<str>,
     version: i32,
+}
+
+impl LastVersion {
+    fn new(tenant: &TenantId, bpmn_process_id: &Arc<str>, version: i32) -> LastVersion {
+        LastVersion {
+            tenant: tenant.clone(),
+            bpmn_process_id: bpmn_process_id.clone(),
+            version,
+        }
+    }
+
+    /// No id contains the byte between the two.
+    fn key(&self) -> Vec<u8> {
+        let (tenant, id) = (self.tenant.as_str(), &self.bpmn_process_id);
+        [tenant.as_bytes(), &[0], id.as_bytes()].concat()
+    }
 }
 
 impl Row for LastVersion {
     const TABLE: u8 = 10;
 
     fn weight(&self) -> usize {
-        size_of::<Self>() + self.bpmn_process_id.len()
+        size_of::<Self>() + self.bpmn_process_id.len() + self.tenant.weight()
     }
 }

@@ -1,3 +1,5 @@
+//! Message boundary events: what a message does to the activity that they stand at.
+
 use crate::support::*;
 use skep_model::builder::Bpmn;
 

@@ -1,3 +1,5 @@
+//! Timer boundary events: what time does to the activity that they stand at.
+
 use crate::support::*;
 use skep_model::builder::Bpmn;
 

@@ -1,3 +1,5 @@
+//! Call activities: an instance of another process, and what goes in and comes back.
+
 use crate::support::*;
 use skep_model::builder::Bpmn;
 

@@ -1,3 +1,5 @@
+//! Cancelling a process instance.
+
 use crate::support::*;
 use skep_model::builder::Bpmn;
 use skep_protocol::Key;

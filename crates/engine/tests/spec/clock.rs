@@ -1,3 +1,5 @@
+//! The clock of the state: pinned, and running again.
+
 use crate::support::*;
 use skep_model::builder::Bpmn;
 use skep_protocol::Command;

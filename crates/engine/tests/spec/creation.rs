@@ -1,3 +1,5 @@
+//! Creating process instances: which version, where they start, and what the client is told.
+
 use crate::support::*;
 use skep_model::builder::Bpmn;
 use skep_protocol::command::*;

@@ -1,3 +1,5 @@
+//! Deploying and deleting definitions: versions, duplicates, refusals.
+
 use crate::support::*;
 use skep_model::builder::Bpmn;
 use skep_protocol::command::{Command, ProcessRef};

@@ -7,7 +7,7 @@ use crate::support::*;
 use skep_engine::RemoteCommand;
 use skep_model::builder::Bpmn;
 use skep_protocol::command::{Command, Deploy, Resource};
-use skep_protocol::{Key, Response};
+use skep_protocol::{Key, Response, TenantId};
 
 fn process(job: &str) -> Bpmn {
     Bpmn::process("p")
@@ -29,7 +29,7 @@ fn definition(rig: &mut Rig, partition: u32) -> Option<Key> {
     rig.engine(partition)
         .state
         .processes
-        .latest("p")
+        .latest(&TenantId::default(), "p")
         .map(|p| p.key)
 }
 

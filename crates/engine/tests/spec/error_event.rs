@@ -1,3 +1,5 @@
+//! Errors that jobs and end events throw, and the events that catch them.
+
 use crate::support::*;
 use skep_model::builder::Bpmn;
 

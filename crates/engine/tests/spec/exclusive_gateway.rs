@@ -1,3 +1,5 @@
+//! Exclusive gateways: which flow is taken.
+
 use crate::support::*;
 use skep_model::builder::Bpmn;
 

@@ -1,3 +1,5 @@
+//! Expressions that a client has evaluated.
+
 use crate::support::*;
 use skep_protocol::{Command, Document, Response};
 

@@ -1,3 +1,5 @@
+//! Jobs: activation, completion, failure, time-outs, updates.
+
 use crate::support::*;
 use skep_model::builder::Bpmn;
 use skep_protocol::command::*;

@@ -1,3 +1,5 @@
+//! Input and output mappings of elements.
+
 use crate::support::*;
 use skep_model::builder::Bpmn;
 

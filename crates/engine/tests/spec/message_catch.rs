@@ -1,3 +1,5 @@
+//! Message catch events: waiting for a message with a correlation key.
+
 use crate::support::*;
 use skep_model::builder::Bpmn;
 

@@ -1,3 +1,5 @@
+//! Message start events: a message begins an instance.
+
 use crate::support::*;
 use skep_model::builder::Bpmn;
 use skep_protocol::command::{Command, CorrelateMessage};

@@ -1,3 +1,5 @@
+//! Parallel gateways: forks and joins.
+
 use crate::support::*;
 use skep_model::builder::Bpmn;
 

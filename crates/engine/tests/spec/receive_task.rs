@@ -1,3 +1,5 @@
+//! Receive tasks: activities that wait for a message.
+
 use crate::support::*;
 use skep_model::builder::Bpmn;
 

@@ -1,3 +1,5 @@
+//! Service tasks: an element instance around its job.
+
 use crate::support::*;
 use skep_model::builder::Bpmn;
 

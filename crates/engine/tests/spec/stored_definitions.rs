@@ -10,7 +10,7 @@ use skep_protocol::command::Command;
 use skep_protocol::intent::ProcessIntent;
 use skep_protocol::record::{decode, encode};
 use skep_protocol::value::{PinnedElement, ProcessValue};
-use skep_protocol::{Document, Key};
+use skep_protocol::{Document, Key, TenantId};
 
 use crate::support::*;
 
@@ -28,6 +28,7 @@ fn store(rig: &mut Rig, id: &str, xml: &str, elements: Vec<PinnedElement>) {
         checksum: Default::default(),
         resource: xml.as_bytes().to_vec().into(),
         elements,
+        tenant: Default::default(),
     };
     let mut batch = BatchWriter::new(partition.engine.next_position());
     batch.begin(START);
@@ -100,7 +101,13 @@ fn an_element_that_cannot_be_compiled_has_an_incident_when_it_is_reached() {
     );
     rig.resolve(incident.key).unwrap();
     assert_eq!(rig.incidents().len(), 1, "again");
-    let process = rig.engine(1).state.processes.latest("p").unwrap().clone();
+    let process = rig
+        .engine(1)
+        .state
+        .processes
+        .latest(&TenantId::default(), "p")
+        .unwrap()
+        .clone();
     assert_eq!(process.problems().len(), 1);
     rig.cancel(instance).unwrap();
     rig.assert_terminated(instance);
@@ -119,7 +126,12 @@ fn a_definition_that_cannot_be_read_is_refused_by_name_and_harms_no_other() {
         let (kind, reason) = rejected(rig.send(Rig::creation(id, "{}").into_command()));
         assert_eq!(kind, "INVALID_STATE");
         assert!(reason.contains(&format!("('{id}' version 1) cannot be compiled")));
-        let process = rig.engine(1).state.processes.latest(id).unwrap();
+        let process = rig
+            .engine(1)
+            .state
+            .processes
+            .latest(&TenantId::default(), id)
+            .unwrap();
         assert_eq!(process.problems().len(), 1);
     }
     rig.deploy(

@@ -1,3 +1,5 @@
+//! Embedded sub-processes: scopes that complete with their last child.
+
 use crate::support::*;
 use skep_model::builder::Bpmn;
 

@@ -1,3 +1,5 @@
+//! Terminate end events: the end of everything else in their scope.
+
 use crate::support::*;
 use skep_model::builder::Bpmn;
 

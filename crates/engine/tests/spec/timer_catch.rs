@@ -1,3 +1,5 @@
+//! Timer catch events: waiting for a duration or a date.
+
 use crate::support::*;
 use skep_model::builder::Bpmn;
 

@@ -1,3 +1,5 @@
+//! Timer start events: time begins instances.
+
 use crate::support::*;
 use skep_model::builder::Bpmn;
 use skep_protocol::Response;

@@ -4,6 +4,7 @@
 
 #![allow(dead_code)] // Each test binary uses its own part of the rig.
 
+mod names;
 mod store;
 mod streams;
 mod stuck;
@@ -18,11 +19,12 @@ use skep_engine::{Engine, EngineConfig, RemoteCommand, RequestId, message_partit
 use skep_model::builder::Bpmn;
 use skep_protocol::batch::BatchReader;
 use skep_protocol::command::*;
-use skep_protocol::json::{Definitions, ElementNames, Lineage, render};
+use skep_protocol::json::{Lineage, render};
 use skep_protocol::record::RecordType;
 use skep_protocol::value::Corrections;
-use skep_protocol::{ActivatedJob, Document, Key, Rejection, Response};
+use skep_protocol::{ActivatedJob, Document, Key, Rejection, Response, TenantId};
 
+use names::Names;
 #[allow(unused_imports)] // As above.
 pub use store::{MemoryStore, Pending};
 pub use streams::Streams;
@@ -101,6 +103,8 @@ pub struct Rig {
     keep_batches: bool,
     /// Work that is put off stays: the test carries on with it by [`Rig::run_work`].
     pub interrupted: bool,
+    /// For which tenant commands make something new.
+    pub tenant: TenantId,
 }
 
 pub fn config(partition: u32, partitions: u32) -> EngineConfig {
@@ -152,6 +156,7 @@ impl Rig {
             batches: Vec::new(),
             keep_batches: false,
             interrupted: false,
+            tenant: TenantId::default(),
         }
     }
 
@@ -217,9 +222,13 @@ impl Rig {
         let request = self.next_request;
         let now = self.now;
         let target = &mut self.partitions[partition as usize - 1];
+        let command = Request {
+            tenant: self.tenant.clone(),
+            ..command.into()
+        };
         target
             .engine
-            .process(now, Some(request), &command.into(), &mut self.streams);
+            .process(now, Some(request), &command, &mut self.streams);
         self.settle(partition);
         request
     }
@@ -764,39 +773,6 @@ pub trait IntoCommand {
 impl IntoCommand for CreateProcessInstance {
     fn into_command(self) -> Command {
         Command::CreateProcessInstance(self)
-    }
-}
-
-/// The specifications look at fields, not at paths, which readers of the log add: the lineage stays empty.
-struct Names<'a> {
-    state: &'a State,
-    lineage: Lineage,
-}
-
-impl Definitions for Names<'_> {
-    fn element(&self, process_definition_key: Key, element: u32) -> Option<ElementNames> {
-        let process = self.state.processes.get(process_definition_key)?;
-        let element = process.graph.elements.get(element as usize)?;
-        Some(ElementNames {
-            bpmn_process_id: process.bpmn_process_id.to_string(),
-            version: process.version,
-            element_id: element.id.to_string(),
-            element_type: element.element_type.as_str(),
-            event_type: "UNSPECIFIED",
-            custom_headers: String::new(),
-        })
-    }
-
-    fn calling_element(&self, _: Key, _: u32) -> Option<u32> {
-        None
-    }
-
-    fn lineage(&self) -> &Lineage {
-        &self.lineage
-    }
-
-    fn partition_id(&self) -> u32 {
-        self.state.partition
     }
 }
 

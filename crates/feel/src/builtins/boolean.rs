@@ -1,3 +1,5 @@
+//! Functions of truth values and of comparison, and those that check what they are given.
+
 use super::Outcome;
 use super::arguments::at;
 use crate::eval::Evaluator;

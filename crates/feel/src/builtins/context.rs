@@ -1,3 +1,5 @@
+//! Functions of contexts.
+
 use std::sync::Arc;
 
 use super::arguments::{at, context, items, paid, wrong};

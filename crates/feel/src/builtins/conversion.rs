@@ -1,3 +1,5 @@
+//! Functions that make values of one type from those of another.
+
 use std::fmt::Write;
 use std::sync::Arc;
 

@@ -1,3 +1,5 @@
+//! Functions of lists.
+
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 

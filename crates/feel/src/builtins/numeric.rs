@@ -1,3 +1,5 @@
+//! Functions of numbers.
+
 use super::arguments::{at, number, paid, whole, wrong};
 use super::{Failure, Outcome};
 use crate::eval::Evaluator;

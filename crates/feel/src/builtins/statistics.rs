@@ -1,3 +1,5 @@
+//! Functions that sum up lists of numbers.
+
 use std::cmp::Ordering;
 
 use super::arguments::{items, paid, wrong};

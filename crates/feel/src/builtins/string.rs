@@ -1,3 +1,5 @@
+//! Functions of texts.
+
 use std::sync::Arc;
 
 use base64::Engine;

@@ -1,3 +1,5 @@
+//! Functions of dates, times and durations.
+
 use super::arguments::{at, wrong};
 use super::{Failure, Outcome};
 use crate::eval::Evaluator;

@@ -1,3 +1,5 @@
+//! From JSON text to values.
+
 use std::sync::Arc;
 
 use super::MAX_JSON_DEPTH;

@@ -1,3 +1,5 @@
+//! From values to JSON text.
+
 use std::fmt::{self, Write};
 
 use crate::value::{Bounded, Value};

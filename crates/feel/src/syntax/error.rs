@@ -1,3 +1,5 @@
+//! What the parser says of a text that is no expression.
+
 /// An expression that is not FEEL: where, and what was expected there.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message} (line {line}, column {column})")]

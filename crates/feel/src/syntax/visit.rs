@@ -1,3 +1,5 @@
+//! Walking over the nodes of an expression.
+
 use super::ast::{Expr, Source, Test};
 
 impl Expr {

@@ -1,3 +1,5 @@
+//! Calendar dates, of years far beyond those of the calendar crate.
+
 use std::fmt;
 
 use jiff::civil;

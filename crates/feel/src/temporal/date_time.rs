@@ -1,3 +1,5 @@
+//! Dates with a time of day.
+
 use std::fmt;
 
 use super::{Date, NANOS_PER_SECOND, SECONDS_PER_DAY, Time, Zone};

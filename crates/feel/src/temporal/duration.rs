@@ -1,3 +1,5 @@
+//! Durations: months, or seconds.
+
 use std::fmt;
 
 use super::{NANOS_PER_SECOND, SECONDS_PER_DAY};

@@ -1,3 +1,5 @@
+//! Times of day.
+
 use std::fmt;
 
 use super::{NANOS_PER_SECOND, SECONDS_PER_DAY, Zone};

@@ -1,3 +1,5 @@
+//! Offsets and time zones.
+
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::OnceLock;

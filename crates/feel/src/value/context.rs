@@ -1,3 +1,5 @@
+//! Contexts: names with values, in order.
+
 use std::sync::{Arc, OnceLock};
 
 use super::{SHARED, Value};

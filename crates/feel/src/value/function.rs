@@ -1,3 +1,5 @@
+//! Functions as values.
+
 use std::fmt;
 use std::sync::Arc;
 

@@ -1,3 +1,5 @@
+//! Lists.
+
 use std::ops::Deref;
 use std::sync::Arc;
 

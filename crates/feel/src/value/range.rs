@@ -1,3 +1,5 @@
+//! Intervals and comparisons as values.
+
 use super::Value;
 
 /// An interval `[start..end]`, or a comparison such as `< 5` when one side is open without bound.

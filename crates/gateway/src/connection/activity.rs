@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use parking_lot::Mutex;
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::Semaphore;
 
 use crate::config::GatewayConfig;
 use crate::stop::Stop;
@@ -30,6 +30,8 @@ pub enum Verdict {
     TooSlow,
     /// Nothing was asked for a long time.
     Idle,
+    /// The gateway stops.
+    Stopping,
 }
 
 /// Shared by a connection's bytes, its requests and the watch.
@@ -42,8 +44,16 @@ pub struct Activity {
     partial: AtomicBool,
     /// When that began, or the last request ended, in ticks.
     since: AtomicU32,
-    verdict: Mutex<Option<Verdict>>,
-    judged: Notify,
+    /// There is a verdict. Read with each turn of the connection, so that it must cost nothing.
+    judged: AtomicBool,
+    judgement: Mutex<Judgement>,
+}
+
+#[derive(Debug, Default)]
+struct Judgement {
+    verdict: Option<Verdict>,
+    /// Whom to tell.
+    connection: Option<Waker>,
 }
 
 impl Activity {
@@ -54,8 +64,8 @@ impl Activity {
             requests: AtomicU32::new(0),
             partial: AtomicBool::new(true),
             since: AtomicU32::new(ticks.now()),
-            verdict: Mutex::new(None),
-            judged: Notify::new(),
+            judged: AtomicBool::new(false),
+            judgement: Mutex::default(),
         })
     }
 
@@ -87,14 +97,29 @@ impl Activity {
         }
     }
 
-    /// Resolves when the connection has to go.
-    pub async fn verdict(&self) -> Verdict {
-        loop {
-            let judged = self.judged.notified();
-            if let Some(verdict) = *self.verdict.lock() {
-                return verdict;
-            }
-            judged.await;
+    /// Ready when the connection has to go. `asked` is the caller's note of whom it gave for waking, which is the same task at
+    /// nearly every call.
+    pub fn poll_verdict(&self, cx: &Context<'_>, asked: &mut Option<Waker>) -> Poll<Verdict> {
+        let known = asked
+            .as_ref()
+            .is_some_and(|asked| asked.will_wake(cx.waker()));
+        if !known {
+            *asked = Some(cx.waker().clone());
+            self.judgement.lock().connection = Some(cx.waker().clone());
+        }
+        if !self.judged.load(Ordering::Acquire) {
+            return Poll::Pending;
+        }
+        let verdict = self.judgement.lock().verdict;
+        verdict.map_or(Poll::Pending, Poll::Ready)
+    }
+
+    fn pronounce(&self, verdict: Verdict) {
+        let mut judgement = self.judgement.lock();
+        judgement.verdict = Some(verdict);
+        self.judged.store(true, Ordering::Release);
+        if let Some(connection) = judgement.connection.take() {
+            connection.wake();
         }
     }
 }
@@ -156,11 +181,18 @@ struct Limits {
     idle: u32,
 }
 
+#[derive(Debug, Default)]
+struct Connections {
+    open: Vec<Arc<Activity>>,
+    /// Those that come now have to go at once.
+    stopping: bool,
+}
+
 /// The open connections of a front end, looked at once a tick.
 #[derive(Debug)]
 pub struct Watch {
     pub ticks: Arc<Ticks>,
-    connections: Mutex<Vec<Arc<Activity>>>,
+    connections: Mutex<Connections>,
     tick: Duration,
     limits: Limits,
     /// Places for further connections.
@@ -188,18 +220,29 @@ impl Watch {
 
     pub fn opened(&self) -> Arc<Activity> {
         let activity = Activity::new(&self.ticks);
-        self.connections.lock().push(Arc::clone(&activity));
+        let mut connections = self.connections.lock();
+        if connections.stopping {
+            activity.pronounce(Verdict::Stopping);
+        } else {
+            connections.open.push(Arc::clone(&activity));
+        }
+        drop(connections);
         activity
     }
 
-    /// Looks after the connections until the gateway stops.
+    /// Looks after the connections until the gateway stops, and tells them so.
     pub async fn run(&self, stop: Stop) {
         let mut stopped = std::pin::pin!(stop.stopped());
         loop {
             tokio::select! {
                 () = tokio::time::sleep(self.tick) => self.look(),
-                () = stopped.as_mut() => return,
+                () = stopped.as_mut() => break,
             }
+        }
+        let mut connections = self.connections.lock();
+        connections.stopping = true;
+        for activity in connections.open.drain(..) {
+            activity.pronounce(Verdict::Stopping);
         }
     }
 
@@ -210,15 +253,14 @@ impl Watch {
             // Others wait outside: who asks nothing gives his place away sooner.
             limits.idle = limits.idle.min(limits.head);
         }
-        self.connections.lock().retain(|activity| {
+        self.connections.lock().open.retain(|activity| {
             // Only this list holds it any more: the connection has ended.
             if Arc::strong_count(activity) == 1 {
                 return false;
             }
             match activity.judge(now, limits) {
                 Some(verdict) => {
-                    *activity.verdict.lock() = Some(verdict);
-                    activity.judged.notify_waiters();
+                    activity.pronounce(verdict);
                     false
                 }
                 None => true,
@@ -244,7 +286,7 @@ mod tests {
     fn ends(watch: &Watch, activity: &Activity) -> (u32, Verdict) {
         for tick in 1..1000 {
             watch.look();
-            if let Some(verdict) = *activity.verdict.lock() {
+            if let Some(verdict) = activity.judgement.lock().verdict {
                 return (tick, verdict);
             }
         }
@@ -290,11 +332,25 @@ mod tests {
         assert_eq!(ends(&watch, &connection), (11, Verdict::Idle));
     }
 
+    #[tokio::test]
+    async fn at_the_stop_all_connections_are_told_also_one_that_comes_late() {
+        let watch = watch(1);
+        let open = watch.opened();
+        let (stopper, stop) = crate::stop::stop_signal();
+        stopper.stop();
+        watch.run(stop).await;
+        for connection in [open, watch.opened()] {
+            let mut asked = None;
+            let told = std::future::poll_fn(|cx| connection.poll_verdict(cx, &mut asked)).await;
+            assert_eq!(told, Verdict::Stopping);
+        }
+    }
+
     #[test]
     fn a_connection_that_has_ended_is_forgotten() {
         let watch = watch(1);
         drop(watch.opened());
         watch.look();
-        assert!(watch.connections.lock().is_empty());
+        assert!(watch.connections.lock().open.is_empty());
     }
 }

@@ -6,6 +6,7 @@
 mod activity;
 mod frames;
 mod pings;
+mod serve;
 
 use std::io;
 use std::pin::Pin;
@@ -18,6 +19,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 pub use self::activity::{Activity, LastingBody, Verdict, Watch};
 use self::frames::{DATA, Frames, GOAWAY, HEADERS, PREFACE};
 use self::pings::Pings;
+pub use self::serve::{Accepted, Connection, serve};
 
 /// The protocol that the client speaks, known by its first bytes.
 #[derive(Debug)]

@@ -23,6 +23,42 @@ pub fn random(id: impl Into<String>, seed: u64, size: usize) -> Bpmn {
 /// Blocks nested deeper than this are plain tasks.
 const MAX_DEPTH: usize = 4;
 
+/// Blocks without others inside. What stands twice comes twice as often.
+const LEAVES: &[fn(&mut Generator, Bpmn) -> Bpmn] = &[
+    |g, bpmn| bpmn.task(g.id("task")),
+    |g, bpmn| bpmn.manual_task(g.id("manual")),
+    |g, bpmn| bpmn.catch_duration(g.id("timer"), "PT1M"),
+    |g, bpmn| bpmn.catch_message(g.id("catch"), "message", "=\"key\""),
+    |g, bpmn| bpmn.receive_task(g.id("receive"), "message", "=\"key\""),
+    |g, bpmn| bpmn.send_task(g.id("send"), "job"),
+    |g, bpmn| bpmn.throw(g.id("throw")),
+    |g, bpmn| bpmn.throw_message(g.id("throw"), "job"),
+    Generator::call_activity,
+    Generator::service_task,
+    Generator::service_task,
+    Generator::user_task,
+    Generator::script,
+    Generator::link,
+    Generator::exit,
+];
+
+/// Blocks with others inside.
+const SCOPES: &[fn(&mut Generator, Bpmn, usize) -> Bpmn] = &[
+    |g, bpmn, depth| g.branches(bpmn, depth, Branches::Parallel),
+    |g, bpmn, depth| g.branches(bpmn, depth, Branches::Exclusive),
+    |g, bpmn, depth| g.branches(bpmn, depth, Branches::Inclusive),
+    Generator::repetition,
+    Generator::sub_process,
+    Generator::sub_process,
+];
+
+#[derive(Clone, Copy)]
+enum Branches {
+    Parallel,
+    Exclusive,
+    Inclusive,
+}
+
 struct Generator {
     state: u64,
     /// Flow nodes still to spend.
@@ -57,26 +93,11 @@ impl Generator {
     }
 
     fn block(&mut self, bpmn: Bpmn, depth: usize) -> Bpmn {
-        let kinds = if depth < MAX_DEPTH { 20 } else { 15 };
-        match self.next(kinds) {
-            0 => bpmn.task(self.id("task")),
-            1 => bpmn.manual_task(self.id("manual")),
-            2 => bpmn.catch_duration(self.id("timer"), "PT1M"),
-            3 => bpmn.catch_message(self.id("catch"), "message", "=\"key\""),
-            4 => bpmn.receive_task(self.id("receive"), "message", "=\"key\""),
-            5 => self.call_activity(bpmn),
-            6 | 7 => self.service_task(bpmn),
-            8 => self.exit(bpmn),
-            9 => self.script(bpmn),
-            10 => bpmn.send_task(self.id("send"), "job"),
-            11 => bpmn.throw(self.id("throw")),
-            12 => bpmn.throw_message(self.id("throw"), "job"),
-            13 => self.link(bpmn),
-            14 => self.user_task(bpmn),
-            15 => self.branches(bpmn, depth, true),
-            16 => self.branches(bpmn, depth, false),
-            17 => self.repetition(bpmn, depth),
-            _ => self.sub_process(bpmn, depth),
+        let scopes = if depth < MAX_DEPTH { SCOPES } else { &[] };
+        let choice = self.next((LEAVES.len() + scopes.len()) as u64) as usize;
+        match LEAVES.get(choice) {
+            Some(leaf) => leaf(self, bpmn),
+            None => SCOPES[choice - LEAVES.len()](self, bpmn, depth),
         }
     }
 
@@ -180,25 +201,26 @@ impl Generator {
     }
 
     /// Two to four branches between a fork and a join.
-    fn branches(&mut self, bpmn: Bpmn, depth: usize, parallel: bool) -> Bpmn {
+    fn branches(&mut self, bpmn: Bpmn, depth: usize, kind: Branches) -> Bpmn {
         let (fork, join) = (self.id("fork"), self.id("join"));
         let branches = 2 + self.next(3);
-        let mut bpmn = if parallel {
-            bpmn.parallel(&fork)
-        } else {
-            bpmn.exclusive(&fork)
+        let gateway = |bpmn: Bpmn, id: &str| match kind {
+            Branches::Parallel => bpmn.parallel(id),
+            Branches::Exclusive => bpmn.exclusive(id),
+            Branches::Inclusive => bpmn.inclusive(id),
         };
+        let mut bpmn = gateway(bpmn, &fork);
         for branch in 0..branches {
             bpmn = bpmn.from(&fork);
-            if !parallel && branch + 1 == branches {
-                bpmn = bpmn.otherwise();
-            } else if !parallel {
-                bpmn = bpmn.when(&format!("=a = {branch}"));
-            }
+            bpmn = match kind {
+                Branches::Parallel => bpmn,
+                _ if branch + 1 == branches => bpmn.otherwise(),
+                Branches::Exclusive => bpmn.when(&format!("=a = {branch}")),
+                Branches::Inclusive => bpmn.when(&format!("=a > {branch}")),
+            };
             bpmn = self.sequence(bpmn, depth + 1);
             bpmn = match branch {
-                0 if parallel => bpmn.parallel(&join),
-                0 => bpmn.exclusive(&join),
+                0 => gateway(bpmn, &join),
                 _ => bpmn.to(&join),
             };
         }

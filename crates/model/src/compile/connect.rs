@@ -93,6 +93,13 @@ pub(super) fn connect(process: &mut Process, document_order: &[ElementIndex]) {
     for element in &mut process.elements {
         element.outgoing.reverse();
     }
+    for this in document_order.iter().copied() {
+        let element = process.element(this);
+        if matches!(element.kind, ElementKind::InclusiveGateway { .. }) && element.joins() {
+            let scope = element.parent.get();
+            process.elements[scope].inclusive_joins.push(this);
+        }
+    }
     enter_activities(process, document_order);
 }
 

@@ -24,7 +24,6 @@ fn kind(element: &Element) -> Option<&'static str> {
         Kind::BusinessRuleTask(BusinessRuleTask::Decision(_)) => {
             "A business rule task that calls a decision"
         }
-        Kind::InclusiveGateway { .. } => "An inclusive gateway",
         Kind::EventBasedGateway { .. } => "An event-based gateway",
         Kind::StartEvent(start) if element.parent == ElementIndex::PROCESS => {
             return start.event.as_ref().and_then(start_event);

@@ -140,6 +140,8 @@ pub struct Element {
     pub boundary_events: Vec<ElementIndex>,
     /// Of a scope: its event sub-processes, in document order.
     pub event_sub_processes: Vec<ElementIndex>,
+    /// Of a scope: its inclusive gateways that several sequence flows lead to.
+    pub inclusive_joins: Vec<ElementIndex>,
     /// For a process or embedded sub-process: its none start event.
     pub none_start: Option<ElementIndex>,
     /// A compensation handler (`isForCompensation`): only its boundary event leads here.
@@ -169,6 +171,7 @@ impl Element {
             outgoing: Vec::new(),
             boundary_events: Vec::new(),
             event_sub_processes: Vec::new(),
+            inclusive_joins: Vec::new(),
             none_start: None,
             is_for_compensation: false,
             inputs: Vec::new(),
@@ -179,6 +182,14 @@ impl Element {
             properties: Vec::new(),
             kind: ElementKind::Task,
         }
+    }
+    /// A gateway that waits for the tokens of several sequence flows.
+    pub fn joins(&self) -> bool {
+        self.incoming.len() > 1
+            && matches!(
+                self.kind,
+                ElementKind::ParallelGateway | ElementKind::InclusiveGateway { .. }
+            )
     }
     /// What triggers or is thrown by an event (`bpmnEventType`); `UNSPECIFIED` for what is no event.
     pub fn event_type(&self) -> &'static str {

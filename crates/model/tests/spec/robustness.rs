@@ -264,7 +264,7 @@ fn random_processes_are_valid_and_the_same_for_the_same_seed() {
         );
         check(xml.as_bytes());
     }
-    assert_eq!(kinds.len(), 18, "every type of element occurs: {kinds:?}");
+    assert!(kinds.len() >= 19, "every type of element occurs: {kinds:?}");
 }
 
 proptest! {

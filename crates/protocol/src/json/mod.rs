@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::key::Key;
 use crate::record::{DecodeError, Record, RecordType};
+use crate::tenant::TenantId;
 use crate::value::RejectionValue;
 
 /// Version of the shape that readers see. How bodies are encoded in the log is another number and nobody else's business.
@@ -38,6 +39,7 @@ pub struct ElementNames {
     pub event_type: &'static str,
     /// Text of a JSON object; empty when the element has none.
     pub custom_headers: String,
+    pub tenant: TenantId,
 }
 
 /// Renders a record; indices are resolved through `definitions`. Names that it does not know are empty.

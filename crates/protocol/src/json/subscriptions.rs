@@ -16,5 +16,6 @@ pub(super) fn message_start(v: MessageStartEventSubscriptionValue, names: &Names
         "processInstanceKey": v.process_instance_key,
         "startEventId": start_event.element_id,
         "variables": object(&v.variables),
+        "tenantId": v.tenant.as_str(),
     })
 }

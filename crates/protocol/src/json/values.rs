@@ -67,8 +67,11 @@ pub(super) fn render(
         ValueType::JobBatch,
         ValueType::GlobalListener,
     ];
-    if !tenantless.contains(&record.value_type) {
-        value["tenantId"] = json!(DEFAULT_TENANT);
+    if !tenantless.contains(&record.value_type) && value.get("tenantId").is_none() {
+        // What runs belongs to the tenant of its definition.
+        let definition = value["processDefinitionKey"].as_i64().map(Key);
+        let process = definition.and_then(|key| definitions.element(key, 0));
+        value["tenantId"] = json!(process.unwrap_or_default().tenant.as_str());
     }
     Ok(value)
 }
@@ -197,7 +200,7 @@ fn deployment(v: DeploymentValue) -> Value {
             "checksum": base64(&p.checksum),
             "duplicate": p.duplicate,
             "deploymentKey": p.deployment_key,
-            "tenantId": DEFAULT_TENANT,
+            "tenantId": v.tenant.as_str(),
         })
     });
     json!({
@@ -208,6 +211,7 @@ fn deployment(v: DeploymentValue) -> Value {
         "formMetadata": [],
         "resourceMetadata": [],
         "resources": [],
+        "tenantId": v.tenant.as_str(),
     })
 }
 
@@ -261,6 +265,7 @@ fn message(v: MessageValue) -> Value {
         "deadline": v.deadline,
         "messageId": v.message_id,
         "variables": object(&v.variables),
+        "tenantId": v.tenant.as_str(),
     })
 }
 
@@ -275,6 +280,7 @@ fn message_subscription(v: MessageSubscriptionValue) -> Value {
         "processDefinitionKey": v.process_definition_key,
         "processInstanceKey": v.process_instance_key,
         "variables": object(&v.variables),
+        "tenantId": v.tenant.as_str(),
     })
 }
 
@@ -470,6 +476,7 @@ fn process(v: ProcessValue) -> Value {
         "resource": base64(&v.resource),
         "checksum": base64(&v.checksum),
         "duplicate": false,
+        "tenantId": v.tenant.as_str(),
     })
 }
 
@@ -515,6 +522,7 @@ fn message_correlation(v: MessageCorrelationValue) -> Value {
         "requestId": -1,
         "requestStreamId": -1,
         "variables": object(&v.variables),
+        "tenantId": v.tenant.as_str(),
     })
 }
 

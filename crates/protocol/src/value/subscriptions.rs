@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::document::JsonText;
 use crate::key::Key;
+use crate::tenant::TenantId;
 
 /// A message start event of the latest version of a process. It is on every partition, as each owns some of the messages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -20,4 +21,5 @@ pub struct MessageStartEventSubscriptionValue {
     pub message_key: Key,
     pub correlation_key: Arc<str>,
     pub variables: Vec<(Arc<str>, JsonText)>,
+    pub tenant: TenantId,
 }

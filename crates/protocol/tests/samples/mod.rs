@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use skep_protocol::Key;
 use skep_protocol::document::JsonText;
 use skep_protocol::element_type::ElementType;
 use skep_protocol::origin::{Claims, Origin, Principal};
 use skep_protocol::value::*;
+use skep_protocol::{Key, TenantId};
 
 fn key(counter: u64) -> Key {
     Key::new(2, counter)
@@ -79,6 +79,7 @@ pub fn deployment() -> DeploymentValue {
             checksum: vec![1, 2, 3].into(),
             duplicate: true,
         }],
+        tenant: TenantId::new("acme"),
     }
 }
 
@@ -117,6 +118,7 @@ pub fn message() -> MessageValue {
         deadline: 1_767_225_660_000,
         message_id: "id-1".into(),
         variables: variables(),
+        tenant: TenantId::new("acme"),
     }
 }
 
@@ -131,6 +133,7 @@ pub fn message_subscription() -> MessageSubscriptionValue {
         interrupting: true,
         message_key: key(4),
         variables: variables(),
+        tenant: TenantId::new("acme"),
     }
 }
 
@@ -184,6 +187,7 @@ pub fn message_start_event_subscription() -> MessageStartEventSubscriptionValue 
         message_key: key(3),
         correlation_key: "order-1".into(),
         variables: variables(),
+        tenant: TenantId::new("acme"),
     }
 }
 
@@ -259,6 +263,7 @@ pub fn process() -> ProcessValue {
             pinned("order", ElementType::Process),
             pinned("start", ElementType::StartEvent),
         ],
+        tenant: TenantId::new("acme"),
     }
 }
 
@@ -344,6 +349,7 @@ pub fn message_correlation() -> MessageCorrelationValue {
         message_key: key(1),
         process_instance_key: key(2),
         variables: variables(),
+        tenant: TenantId::new("acme"),
     }
 }
 

@@ -110,17 +110,17 @@ pub fn environment_name(key: &str) -> String {
 mod tests {
     use super::*;
 
-    /// `UPDATE_DOCS=1 cargo test -p skep` writes the file.
+    /// `SKEP_GOLDEN=write cargo test -p skep` writes the file.
     #[test]
     fn the_documentation_is_the_table() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/configuration.md");
-        if std::env::var_os("UPDATE_DOCS").is_some() {
+        if std::env::var("SKEP_GOLDEN").as_deref() == Ok("write") {
             std::fs::write(path, markdown()).unwrap();
         }
         let written = std::fs::read_to_string(path).unwrap_or_default();
         assert!(
             written == markdown(),
-            "docs/configuration.md is out of date; UPDATE_DOCS=1 cargo test -p skep writes it"
+            "docs/configuration.md is out of date; SKEP_GOLDEN=write cargo test -p skep writes it"
         );
     }
 }

@@ -106,6 +106,7 @@ impl Settings {
         let mut config = self.gateway.clone();
         config.rest_addr = self.rest.socket();
         config.grpc_addr = self.grpc.socket();
+        config.worker_threads = self.worker_threads;
         // One file is most of its request.
         config.multipart.max_size = config.multipart.max_size.min(self.max_file_size);
         config.max_message_size = config.max_message_size.min(self.network_message_size);

@@ -84,6 +84,12 @@ impl Log {
 
         self.end += bytes as u64;
         self.durable = Position::new(segment.generation, self.end);
+        self.enter(frames, &offsets, &segment);
+        Ok(times)
+    }
+
+    /// Makes durable frames known to readers.
+    fn enter(&mut self, frames: &[Frame], offsets: &[u64], segment: &Arc<Segment>) {
         let mut index = self.index.write();
         for (frame, offset) in frames.iter().zip(offsets) {
             match frame {
@@ -94,7 +100,7 @@ impl Log {
                         index: *at,
                         term: *term,
                     };
-                    index.append(id, &segment, offset);
+                    index.append(id, segment, *offset);
                 }
                 Frame::State(state) => self.state = Some(state.clone()),
                 Frame::Base {
@@ -111,7 +117,6 @@ impl Log {
                 Frame::Mark => {}
             }
         }
-        Ok(times)
     }
 
     /// Checks the rules of all frames before anything is written; returns the most bytes they can take.

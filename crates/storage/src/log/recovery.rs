@@ -41,8 +41,7 @@ pub(super) fn open(
     // A file that a killed process renamed must not lose its name again when it holds acknowledged entries.
     disk.sync_dir(directory)
         .map_err(|error| StorageError::io("flushing", directory, error))?;
-    let mut replay = Replay::default();
-    let mut opened = VecDeque::with_capacity(segments.len().max(1));
+    let (mut replay, mut opened) = (Replay::default(), VecDeque::new());
     let mut previous_ends: Vec<u64> = segments
         .iter()
         .skip(1)
@@ -71,14 +70,7 @@ pub(super) fn open(
         StorageError::corrupt(path, SEGMENT_HEADER, reason)
     })?;
     if opened.is_empty() {
-        let header = SegmentHeader {
-            generation: 1,
-            previous_end: 0,
-            salt: config.salt.unwrap_or_else(random_salt),
-        };
-        // The first segment begins small: opening an empty log must be quick.
-        let (segment, length) =
-            create_segment(&disk, directory, &config, header, None, SEGMENT_HEADER)?;
+        let (segment, length) = first_segment(&disk, directory, &config)?;
         allocated = length;
         opened.push_back(Arc::new(segment));
     }
@@ -104,6 +96,20 @@ pub(super) fn open(
         buffer: Vec::new(),
     };
     Ok((log, recovered))
+}
+
+/// The segment of an empty log. It begins small: opening must be quick.
+fn first_segment(
+    disk: &Arc<dyn Disk>,
+    directory: &Path,
+    config: &LogConfig,
+) -> Result<(Segment, u64), StorageError> {
+    let header = SegmentHeader {
+        generation: 1,
+        previous_end: 0,
+        salt: config.salt.unwrap_or_else(random_salt),
+    };
+    create_segment(disk, directory, config, header, None, SEGMENT_HEADER)
 }
 
 /// Opens the segment files in order and reads their headers.

@@ -1,5 +1,8 @@
 //! What reaches a partition: work, and reports that must not wait behind work.
 
+use std::sync::atomic::{AtomicBool, Ordering, fence};
+use std::sync::{Arc, OnceLock};
+use std::thread::Thread;
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
@@ -14,6 +17,7 @@ use super::Message;
 pub struct Inbox {
     reports: Sender<Message>,
     work: Sender<Message>,
+    sleep: Arc<Sleep>,
 }
 
 /// The receiving half.
@@ -21,16 +25,45 @@ pub struct Inbox {
 pub(super) struct Incoming {
     reports: Receiver<Message>,
     work: Receiver<Message>,
+    sleep: Arc<Sleep>,
+}
+
+/// The partition's thread while it has nothing to do. Waking it costs a system call and a switch of threads, so that whoever
+/// has several messages sends them first and wakes it then.
+#[derive(Debug, Default)]
+struct Sleep {
+    asleep: AtomicBool,
+    thread: OnceLock<Thread>,
+}
+
+impl Sleep {
+    fn wake(&self) {
+        // What was sent is seen by a thread that falls asleep after this, or the thread is seen asleep.
+        fence(Ordering::SeqCst);
+        if self.asleep.load(Ordering::Relaxed)
+            && self.asleep.swap(false, Ordering::Relaxed)
+            && let Some(thread) = self.thread.get()
+        {
+            thread.unpark();
+        }
+    }
 }
 
 pub(super) fn inbox() -> (Inbox, Incoming) {
     let (reports, reports_in) = unbounded();
     let (work, work_in) = unbounded();
+    let sleep = Arc::<Sleep>::default();
     let incoming = Incoming {
         reports: reports_in,
         work: work_in,
+        sleep: sleep.clone(),
     };
-    (Inbox { reports, work }, incoming)
+    let inbox = Inbox {
+        reports,
+        work,
+        sleep,
+    };
+    (inbox, incoming)
 }
 
 impl Inbox {
@@ -40,6 +73,12 @@ impl Inbox {
     }
 
     pub fn send(&self, message: Message) {
+        self.put(message);
+        self.sleep.wake();
+    }
+
+    /// Sends and does not wake the partition: [`Inbox::ring`] is to follow.
+    pub fn put(&self, message: Message) {
         let to = match &message {
             Message::Log(_)
             | Message::CheckpointDone { .. }
@@ -50,6 +89,11 @@ impl Inbox {
         };
         // A stopped partition drops its messages; dropped responders tell their clients.
         let _ = to.send(message);
+    }
+
+    /// Wakes the partition if it sleeps.
+    pub fn ring(&self) {
+        self.sleep.wake();
     }
 }
 
@@ -70,12 +114,85 @@ impl Incoming {
         self.work.try_recv().ok()
     }
 
-    /// Waits for whatever comes first. The partition holds a sender of its own: there is always somebody to wait for.
+    fn next(&self) -> Option<Message> {
+        self.report().or_else(|| self.work())
+    }
+
+    /// Waits for whatever comes first, at most this time; it may give up early. To be called by one thread only.
     pub fn wait(&self, time: Duration) -> Option<Message> {
-        crossbeam_channel::select_biased! {
-            recv(self.reports) -> message => message.ok(),
-            recv(self.work) -> message => message.ok(),
-            default(time) => None,
+        let sleep = &*self.sleep;
+        let found = self.next();
+        if found.is_some() || time.is_zero() {
+            return found;
         }
+        sleep.thread.get_or_init(std::thread::current);
+        sleep.asleep.store(true, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        let found = self.next();
+        if found.is_none() {
+            std::thread::park_timeout(time);
+        }
+        sleep.asleep.store(false, Ordering::Relaxed);
+        found.or_else(|| self.next())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(600);
+
+    #[test]
+    fn what_is_sent_wakes_and_reports_come_before_work() {
+        let (inbox, incoming) = inbox();
+        let sender = inbox.clone();
+        let partition = std::thread::spawn(move || {
+            let mut seen = Vec::new();
+            while seen.len() < 2000 {
+                match incoming.wait(LONG) {
+                    Some(Message::StreamClosed(id)) => seen.push(id),
+                    Some(Message::Stop) => return seen,
+                    _ => {}
+                }
+            }
+            seen
+        });
+        for id in 0..2000 {
+            sender.send(Message::StreamClosed(id));
+            if id % 100 == 0 {
+                // Let it fall asleep now and then.
+                std::thread::yield_now();
+            }
+        }
+        assert!(partition.join().unwrap().into_iter().eq(0..2000));
+        let (inbox, incoming) = super::inbox();
+        inbox.send(Message::StreamClosed(1));
+        inbox.send(Message::Wake);
+        assert!(matches!(incoming.wait(LONG), Some(Message::Wake)));
+        assert!(matches!(
+            incoming.wait(LONG),
+            Some(Message::StreamClosed(1))
+        ));
+    }
+
+    #[test]
+    fn what_is_put_is_there_when_somebody_rings() {
+        let (inbox, incoming) = inbox();
+        let partition = std::thread::spawn(move || {
+            let began = Instant::now();
+            let mut count = 0;
+            while count < 3 && began.elapsed() < LONG {
+                count += usize::from(incoming.wait(LONG).is_some());
+            }
+            count
+        });
+        for id in 0..3 {
+            inbox.put(Message::StreamClosed(id));
+        }
+        inbox.ring();
+        assert_eq!(partition.join().unwrap(), 3);
     }
 }

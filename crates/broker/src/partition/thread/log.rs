@@ -85,10 +85,8 @@ impl Partition {
             for released in polled.released.drain(..) {
                 self.release(released);
             }
+            self.wakes.give();
             self.store_checkpoint();
-            for waker in self.wakers.drain(..) {
-                waker.wake();
-            }
             self.count();
             let is_written = written.is_some();
             if let Some(report) = written {

@@ -91,7 +91,7 @@ pub fn start(
         next_check: now,
         due_at: None,
         rest_until: i64::MIN,
-        wakers: Vec::new(),
+        wakes: Wakes::default(),
         uncounted: Vec::new(),
         panics: Panics::default(),
         shown_bans: None,

@@ -75,7 +75,8 @@ impl Partition {
         if waiting.counted {
             self.status.limit.answered(waiting.received.elapsed());
         }
-        if let Err(answer) = waiting.responder.send(Answer { result, timings }) {
+        let answer = Answer { result, timings };
+        if let Err(answer) = waiting.responder.send_quietly(answer, &mut self.wakes) {
             self.give_back(*answer);
         }
     }
@@ -94,7 +95,7 @@ impl Partition {
 
     pub(super) fn push(&mut self, stream: StreamId, job: skep_protocol::ActivatedJob) {
         let (key, deadline, job_type) = (job.key, job.deadline, job.job_type.clone());
-        if self.streams.deliver(stream, job, &mut self.wakers) {
+        if self.streams.deliver(stream, job, &mut self.wakes) {
             self.work.pushed(&job_type);
         } else {
             self.work.push_failed();

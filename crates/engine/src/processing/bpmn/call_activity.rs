@@ -147,13 +147,15 @@ fn find_called(
     called: &CalledElement,
 ) -> Result<Arc<DeployedProcess>, Problem> {
     let id = expression::text(cx, &called.process_id, el.key)?;
+    let tenant = &el.process.tenant;
     let found = match &called.binding {
-        Binding::Latest => cx.state.processes.latest(&id),
-        Binding::Deployment => cx
-            .state
-            .processes
-            .deployed_with(&id, el.process.deployment_key),
-        Binding::VersionTag(tag) => cx.state.processes.tagged(&id, tag),
+        Binding::Latest => cx.state.processes.latest(tenant, &id),
+        Binding::Deployment => {
+            cx.state
+                .processes
+                .deployed_with(tenant, &id, el.process.deployment_key)
+        }
+        Binding::VersionTag(tag) => cx.state.processes.tagged(tenant, &id, tag),
     };
     let wanted = match &called.binding {
         Binding::Latest => "to be deployed, but not found".to_string(),

@@ -1,6 +1,6 @@
 //! Exclusive gateway: the first sequence flow whose condition holds, else the default.
 
-use skep_feel::Value;
+use skep_feel::{Expression, Value};
 use skep_model::{ElementIndex, ElementKind};
 use skep_protocol::value::ErrorType;
 
@@ -13,7 +13,7 @@ impl ElementBehavior for ExclusiveGateway {
     fn activate(&self, cx: &mut Context<'_>, el: &Subject) -> Result<Next, Problem> {
         let chosen = choose(cx, el)?;
         lifecycle::activated(cx, el);
-        Ok(Next::Leave(chosen))
+        Ok(Next::Leave(chosen.map(|flow| [flow].into_iter().collect())))
     }
 }
 
@@ -33,19 +33,34 @@ fn choose(cx: &mut Context<'_>, el: &Subject) -> Result<Option<ElementIndex>, Pr
         let Some(condition) = &sequence_flow.condition else {
             return Ok(Some(*flow));
         };
-        let holds = expression::extract(cx, condition, el.key)?;
-        match holds.value {
-            Value::Boolean(true) => return Ok(Some(*flow)),
-            Value::Boolean(false) => {}
-            _ => return Err(holds.is_not("'BOOLEAN'")),
+        if holds(cx, el, condition)? {
+            return Ok(Some(*flow));
         }
     }
     match default {
         Some(flow) => Ok(Some(*flow)),
         None if element.outgoing.is_empty() => Ok(None),
-        None => Err(Problem::new(
-            ErrorType::ConditionError,
-            "Expected at least one condition to evaluate to true, or to have a default flow.",
-        )),
+        None => Err(no_way()),
     }
+}
+
+/// Whether the condition of a sequence flow holds for the gateway `el`.
+pub(super) fn holds(
+    cx: &mut Context<'_>,
+    el: &Subject,
+    condition: &Expression,
+) -> Result<bool, Problem> {
+    let result = expression::extract(cx, condition, el.key)?;
+    match result.value {
+        Value::Boolean(holds) => Ok(holds),
+        _ => Err(result.is_not("'BOOLEAN'")),
+    }
+}
+
+/// A gateway that chooses has nothing to choose.
+pub(super) fn no_way() -> Problem {
+    Problem::new(
+        ErrorType::ConditionError,
+        "Expected at least one condition to evaluate to true, or to have a default flow.",
+    )
 }

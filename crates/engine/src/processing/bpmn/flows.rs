@@ -1,13 +1,14 @@
 //! Sequence flows, and the gateways that join their tokens.
 
 use skep_model::{Element, ElementIndex, ElementKind};
+use skep_protocol::Key;
 use skep_protocol::intent::ProcessInstanceIntent as Intent;
 use skep_protocol::value::{Activation, ErrorType, ProcessInstanceValue};
 
 use super::container::{self, Rest};
-use super::{Problem, Step, Subject};
+use super::{Problem, Step, Subject, inclusive_gateway};
 use crate::processing::Context;
-use crate::state::ElementInstance;
+use crate::state::DeployedProcess;
 
 /// Takes a sequence flow and, where nothing else is awaited, activates its target.
 pub(super) fn take(cx: &mut Context<'_>, el: &Subject, flow: ElementIndex) {
@@ -23,28 +24,90 @@ pub(super) fn take(cx: &mut Context<'_>, el: &Subject, flow: ElementIndex) {
     cx.event(key, Intent::SequenceFlowTaken, &value);
 
     let target = sequence_flow.target;
-    let target_element = el.process.graph.element(target);
-    let incoming = &target_element.incoming;
-    let (mut via, mut consumed_flows) = (Some(flow.0), 1);
-    if matches!(target_element.kind, ElementKind::ParallelGateway) && incoming.len() > 1 {
-        let Some(row) = cx.state.elements.get(scope) else {
-            return cx.broken(format_args!("the scope {scope} of a token is gone"));
-        };
-        let is_ending = row.is_ending();
-        if is_ending || !is_joined(row, target_element, target) {
-            if is_ending {
-                delete(cx, &el.value, flow.0);
-            }
-            container::child_ended(cx, scope);
-            return;
-        }
-        (via, consumed_flows) = (None, incoming.len() as u32);
-    }
-    cx.steps.push(Step::Activate(Activation {
+    let activation = Activation {
         scope,
         element: target.0,
-        via,
-        consumed_flows,
+        via: Some(flow.0),
+        consumed_flows: 1,
+    };
+    let gateway = el.process.graph.element(target);
+    match gateway.joins() {
+        true => arrive(cx, el, gateway, activation),
+        false => cx.steps.push(Step::Activate(activation)),
+    }
+}
+
+/// A token reaches a gateway that joins it with others.
+fn arrive(cx: &mut Context<'_>, el: &Subject, gateway: &Element, activation: Activation) {
+    let (scope, flow) = (activation.scope, activation.via);
+    let Some(row) = cx.state.elements.get(scope) else {
+        return cx.broken(format_args!("the scope {scope} of a token is gone"));
+    };
+    let waits = match gateway.kind {
+        ElementKind::ParallelGateway => row.flows_at(activation.element) < gateway.incoming.len(),
+        // Whether more can come shows when its turn has come.
+        _ => false,
+    };
+    if row.is_ending() {
+        if let Some(flow) = flow {
+            delete(cx, &el.value, flow);
+        }
+        return container::child_ended(cx, scope);
+    }
+    if waits {
+        return container::child_ended(cx, scope);
+    }
+    // The token is one of those that the gateway takes, however it came.
+    cx.steps.push(Step::Activate(Activation {
+        via: None,
+        ..activation
+    }));
+}
+
+/// How many tokens the activation of an element consumes when its turn has come; `None` for a gateway that waits for more, or
+/// whose tokens are gone.
+pub(super) fn tokens_for(
+    cx: &mut Context<'_>,
+    process: &DeployedProcess,
+    activation: &Activation,
+    count: u32,
+) -> Option<u32> {
+    let gateway = process.graph.element(ElementIndex(activation.element));
+    if !gateway.joins() {
+        return Some(count);
+    }
+    let row = cx.state.elements.get(activation.scope)?;
+    let tokens = row.flows_at(activation.element);
+    let is_ready = match gateway.kind {
+        ElementKind::ParallelGateway => tokens >= gateway.incoming.len(),
+        _ => tokens > 0 && !inclusive_gateway::waits(cx, process, activation),
+    };
+    is_ready.then_some(tokens as u32)
+}
+
+/// Something has ended in the scope of `of`: inclusive gateways may no longer have to wait for it.
+pub(super) fn reconsider_joins(cx: &mut Context<'_>, of: &Subject) {
+    let graph = &of.process.graph;
+    let joins = &graph.element(of.element().parent).inclusive_joins;
+    if joins.is_empty() {
+        return;
+    }
+    let scope = of.flow_scope();
+    for join in joins {
+        let row = cx.state.elements.get(scope);
+        if row.is_some_and(|row| row.flows_at(join.0) > 0) {
+            join_again(cx, scope, join.0);
+        }
+    }
+}
+
+/// The gateway looks once more whether it has all its tokens.
+fn join_again(cx: &mut Context<'_>, scope: Key, gateway: u32) {
+    cx.steps.push(Step::Activate(Activation {
+        scope,
+        element: gateway,
+        via: None,
+        consumed_flows: 1,
     }));
 }
 
@@ -59,11 +122,6 @@ pub(super) fn delete(cx: &mut Context<'_>, of: &ProcessInstanceValue, flow: u32)
     cx.event(key, Intent::SequenceFlowDeleted, &value);
 }
 
-/// Every incoming flow of the joining gateway has a token.
-pub(super) fn is_joined(scope: &ElementInstance, gateway: &Element, index: ElementIndex) -> bool {
-    scope.flows_at(index.0) >= gateway.incoming.len()
-}
-
 /// What becomes of a scope whose elements follow sequence flows, and in which nothing is active any more: it is done, unless
 /// tokens wait at joins that nothing can bring the missing ones to.
 pub(super) fn at_rest(cx: &mut Context<'_>, scope: &Subject) -> Rest {
@@ -74,6 +132,15 @@ pub(super) fn at_rest(cx: &mut Context<'_>, scope: &Subject) -> Rest {
     };
     let graph = &scope.process.graph;
     let gateways: Vec<u32> = extra.joins.gateways().collect();
+    // Nothing else can come: an inclusive gateway goes on with what it has.
+    let is_inclusive = |gateway: &&u32| {
+        let kind = &graph.element(ElementIndex(**gateway)).kind;
+        matches!(kind, ElementKind::InclusiveGateway { .. })
+    };
+    if let Some(gateway) = gateways.iter().find(is_inclusive) {
+        join_again(cx, scope.key, *gateway);
+        return Rest::Waits;
+    }
     let is_ready = |gateway: &u32| {
         let element = graph.element(ElementIndex(*gateway));
         extra.joins.flow_count(*gateway) >= element.incoming.len()

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use skep_model::ElementIndex;
 use skep_protocol::Key;
 use skep_protocol::document::JsonText;
 use skep_protocol::intent::{ProcessInstanceIntent as Intent, RuntimeInstructionIntent};
@@ -10,8 +9,8 @@ use skep_protocol::value::{Activation, ProcessInstanceValue, RuntimeInstructionV
 
 use super::subject::{self, Subject};
 use super::{
-    Ending, Next, Problem, behavior_of, container, flows, incidents, mappings, subscriptions,
-    triggers,
+    Ending, Flows, Next, Problem, behavior_of, container, flows, incidents, mappings,
+    subscriptions, triggers,
 };
 use crate::processing::{Context, job, variable};
 use crate::remote::Variables;
@@ -28,19 +27,21 @@ pub(crate) fn activating(cx: &mut Context<'_>, activation: &Activation) -> Optio
         ..subject::value_of(scope)
     };
     let (state, is_ending) = (scope.state, scope.is_ending());
-    let joined = scope.flows_at(activation.element);
     let process = subject::definition_of(cx, &value)?;
-    let consumed = activation.consumed_flows > 1 && {
-        let gateway = process.graph.element(ElementIndex(activation.element));
-        joined < gateway.incoming.len()
+    let is_open = state == ElementState::Activated && !is_ending;
+    // A join that is ready no more: an earlier activation has consumed the tokens.
+    let tokens = match activation.consumed_flows {
+        0 => Some(0),
+        count => flows::tokens_for(cx, &process, activation, count),
     };
-    if state != ElementState::Activated || is_ending || consumed {
+    let Some(tokens) = tokens.filter(|_| is_open) else {
         if let Some(flow) = activation.via.filter(|_| is_ending) {
             flows::delete(cx, &value, flow);
         }
         container::child_ended(cx, activation.scope);
         return None;
-    }
+    };
+    value.consumed_flows = tokens;
     let key = cx.next_key();
     cx.event(key, Intent::ElementActivating, &value);
     value.consumed_flows = 0;
@@ -104,12 +105,12 @@ pub(crate) fn complete(cx: &mut Context<'_>, key: Key) {
 }
 
 /// The element has what it waited for, and takes over the variables that come with it. It leaves by all its sequence flows,
-/// or by this one.
+/// or by these.
 pub(crate) fn complete_with(
     cx: &mut Context<'_>,
     el: &Subject,
     variables: &[(Arc<str>, JsonText)],
-    into: Option<ElementIndex>,
+    into: Option<Flows>,
 ) {
     // One that was interrupted ends by what interrupted it.
     let row = cx.state.elements.get(el.key);
@@ -124,7 +125,7 @@ pub(crate) fn complete_with(
 }
 
 /// The second half of completion. Also the way to try again after an incident.
-pub(crate) fn finish(cx: &mut Context<'_>, el: &Subject, into: Option<ElementIndex>) {
+pub(crate) fn finish(cx: &mut Context<'_>, el: &Subject, into: Option<Flows>) {
     let handed_on = match conclude(cx, el) {
         Ok(handed_on) => handed_on,
         Err(problem) => return incidents::raise(cx, el, problem),
@@ -142,16 +143,17 @@ pub(crate) fn finish(cx: &mut Context<'_>, el: &Subject, into: Option<ElementInd
         }
         return;
     }
-    if let Some(flow) = into {
-        return flows::take(cx, el, flow);
-    }
-    let outgoing = &el.element().outgoing;
+    let outgoing = match &into {
+        Some(chosen) => chosen,
+        None => el.element().outgoing.as_slice(),
+    };
     for flow in outgoing {
         flows::take(cx, el, *flow);
     }
     if outgoing.is_empty() {
         container::child_completed(cx, el);
     }
+    flows::reconsider_joins(cx, el);
 }
 
 /// All of the completion that can fail: output mappings, what the behaviour hands on, what the scope makes of it.
@@ -246,4 +248,5 @@ pub(crate) fn terminated(cx: &mut Context<'_>, key: Key) {
         cx.steps.push(Step::ActivateTriggered(trigger));
     }
     container::child_ended(cx, el.flow_scope());
+    flows::reconsider_joins(cx, &el);
 }

@@ -12,6 +12,7 @@ pub(crate) mod error;
 pub(crate) mod exclusive_gateway;
 mod flows;
 pub(crate) mod incidents;
+pub(crate) mod inclusive_gateway;
 pub(crate) mod intermediate_catch_event;
 pub(crate) mod job_task;
 pub(crate) mod lifecycle;
@@ -36,6 +37,7 @@ use skep_model::{
     BusinessRuleTask, ElementIndex, ElementKind, MessageThrow, ScriptTask as Script, ThrowEvent,
 };
 use skep_protocol::value::ErrorType;
+use smallvec::SmallVec;
 
 use container::Container;
 pub(crate) use queue::{Budget, Steps};
@@ -62,15 +64,18 @@ impl Problem {
 }
 
 /// What happens once an element is activated.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Next {
     /// It waits: for a job, an event or its children.
     Wait,
     /// It is done; it completes when its turn comes.
     Complete,
-    /// A gateway: it is left in the same step, by one sequence flow or by all.
-    Leave(Option<ElementIndex>),
+    /// A gateway: it is left in the same step, by these sequence flows or by all.
+    Leave(Option<Flows>),
 }
+
+/// Sequence flows that an element is left by, in their order.
+pub(crate) type Flows = SmallVec<[ElementIndex; 2]>;
 
 /// Whether an element has ended when it is told to.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -158,6 +163,7 @@ pub(crate) fn behavior_of(kind: &ElementKind) -> &'static dyn ElementBehavior {
         ElementKind::UserTask(_) => &user_task::UserTask,
         ElementKind::CallActivity(_) => &call_activity::CallActivity,
         ElementKind::ExclusiveGateway { .. } => &exclusive_gateway::ExclusiveGateway,
+        ElementKind::InclusiveGateway { .. } => &inclusive_gateway::InclusiveGateway,
         ElementKind::Unusable(_) => &unusable::Unusable,
         // Not built yet, and refused at deployment (`not_yet` in skep-model).
         ElementKind::EventSubProcess { .. }
@@ -165,7 +171,6 @@ pub(crate) fn behavior_of(kind: &ElementKind) -> &'static dyn ElementBehavior {
         | ElementKind::AdHocSubProcessInnerInstance
         | ElementKind::MultiInstanceBody(_)
         | ElementKind::BusinessRuleTask(BusinessRuleTask::Decision(_))
-        | ElementKind::InclusiveGateway { .. }
         | ElementKind::EventBasedGateway { .. } => &unusable::Unusable,
         // A sequence flow is never an instance: it is taken.
         ElementKind::SequenceFlow(_) => &pass_through::PassThrough,

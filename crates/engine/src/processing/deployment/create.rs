@@ -38,6 +38,7 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &Deploy) -> Outcome {
     let deployment = DeploymentValue {
         deployment_key,
         processes,
+        tenant: cx.tenant.clone(),
     };
     cx.event(deployment_key, DeploymentIntent::Created, &deployment);
     replace_start_subscriptions(cx, &replaced, &created);
@@ -140,7 +141,10 @@ fn start_timers(
 /// For each new process the version that was the latest before it.
 fn replaced_by(cx: &Context<'_>, created: &[ProcessValue]) -> Vec<Option<Key>> {
     let latest = |value: &ProcessValue| {
-        let latest = cx.state.processes.latest(&value.bpmn_process_id);
+        let latest = cx
+            .state
+            .processes
+            .latest(&value.tenant, &value.bpmn_process_id);
         latest.map(|process| process.key)
     };
     created.iter().map(latest).collect()
@@ -171,6 +175,10 @@ pub(crate) fn distributed(cx: &mut Context<'_>, deployment_key: Key, processes: 
     let value = DeploymentValue {
         deployment_key,
         processes: Vec::new(),
+        tenant: processes
+            .first()
+            .map(|p| p.tenant.clone())
+            .unwrap_or_default(),
     };
     cx.event(deployment_key, DeploymentIntent::Distributed, &value);
     replace_start_subscriptions(cx, &replaced, processes);
@@ -237,7 +245,7 @@ fn plan(
         .collect();
     let unchanged = |(resource, model): &Parsed<'_>, checksum: &Bytes| {
         model.processes.iter().all(|process| {
-            let latest = cx.state.processes.latest(&process.id);
+            let latest = cx.state.processes.latest(&cx.tenant, &process.id);
             latest.is_some_and(|latest| {
                 latest.checksum == *checksum && *latest.resource_name == *resource.name
             })
@@ -251,7 +259,7 @@ fn plan(
     for ((resource, model), checksum) in parsed.iter().zip(checksums) {
         let resource_name: Arc<str> = resource.name.as_str().into();
         for process in &model.processes {
-            let latest = cx.state.processes.latest(&process.id);
+            let latest = cx.state.processes.latest(&cx.tenant, &process.id);
             if let Some(latest) = latest.filter(|_| duplicate) {
                 metadata.push(ProcessMetadata {
                     bpmn_process_id: process.id.clone(),
@@ -268,7 +276,7 @@ fn plan(
             next_key = Key(next_key.0 + 1);
             let value = ProcessValue {
                 bpmn_process_id: process.id.clone(),
-                version: cx.state.processes.next_version(&process.id),
+                version: cx.state.processes.next_version(&cx.tenant, &process.id),
                 version_tag: process.version_tag.clone(),
                 process_definition_key: next_key,
                 deployment_key,
@@ -276,6 +284,7 @@ fn plan(
                 checksum: checksum.clone(),
                 resource: resource.content.clone(),
                 elements: process.pinned_elements().collect(),
+                tenant: cx.tenant.clone(),
             };
             metadata.push(ProcessMetadata {
                 bpmn_process_id: value.bpmn_process_id.clone(),

@@ -78,6 +78,7 @@ pub(crate) fn delete(cx: &mut Context<'_>, resource_key: Key) {
         checksum: process.checksum.clone(),
         resource: Default::default(),
         elements: Vec::new(),
+        tenant: process.tenant.clone(),
     };
     let key = cx.next_key();
     cx.event(key, ProcessIntent::Deleting, &value);

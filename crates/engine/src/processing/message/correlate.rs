@@ -27,6 +27,7 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &CorrelateMessage) -> Outco
         deadline: -1,
         message_id: Arc::default(),
         variables: variables.entries().to_vec(),
+        tenant: cx.tenant.clone(),
     };
     cx.event(key, MessageIntent::Published, &value);
     let correlation = value_of(key, &value, Key::NONE);
@@ -43,14 +44,14 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &CorrelateMessage) -> Outco
 /// An instance waits for the message, or a start event that no instance with this correlation key keeps from starting another.
 fn can_be_taken(cx: &mut Context<'_>, name: &Arc<str>, correlation_key: &Arc<str>) -> bool {
     let waiting = &cx.state.message_subscriptions;
-    if waiting.is_awaited(name, correlation_key) {
+    if waiting.is_awaited(&cx.tenant, name, correlation_key) {
         return true;
     }
     let starts = &mut cx.state.message_starts;
-    starts.named(name).into_iter().any(|start| {
+    starts.named(&cx.tenant, name).into_iter().any(|start| {
         let process = starts.get(start).map(|row| row.bpmn_process_id.clone());
         process.is_some_and(|process| {
-            correlation_key.is_empty() || !starts.is_running(&process, correlation_key)
+            correlation_key.is_empty() || !starts.is_running(&cx.tenant, &process, correlation_key)
         })
     })
 }
@@ -119,6 +120,7 @@ fn message_of(subscription: &MessageSubscriptionValue) -> MessageValue {
         deadline: -1,
         message_id: Arc::default(),
         variables: subscription.variables.clone(),
+        tenant: subscription.tenant.clone(),
     }
 }
 
@@ -133,5 +135,6 @@ fn value_of(
         message_key,
         process_instance_key,
         variables: message.variables.clone(),
+        tenant: message.tenant.clone(),
     }
 }

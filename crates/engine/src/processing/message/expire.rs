@@ -10,9 +10,9 @@ use crate::processing::Context;
 
 /// The record says which message it is; what the message said, PUBLISHED did.
 pub(crate) fn process(cx: &mut Context<'_>, key: Key) {
-    if cx.state.messages.get(key).is_none() {
+    let Some(message) = cx.state.messages.get(key) else {
         return;
-    }
+    };
     let value = MessageValue {
         name: Arc::default(),
         correlation_key: Arc::default(),
@@ -20,6 +20,7 @@ pub(crate) fn process(cx: &mut Context<'_>, key: Key) {
         deadline: -1,
         message_id: Arc::default(),
         variables: Vec::new(),
+        tenant: message.value.tenant.clone(),
     };
     cx.event(key, MessageIntent::Expired, &value);
 }

@@ -20,10 +20,10 @@ pub(crate) fn correlate_to_waiting(cx: &mut Context<'_>, message_key: Key) -> Pr
     };
     let value = message.value.clone();
     let had: HashSet<Arc<str>> = message.correlated.iter().cloned().collect();
-    let takers = cx
-        .state
-        .message_subscriptions
-        .takers(&value.name, &value.correlation_key);
+    let takers =
+        cx.state
+            .message_subscriptions
+            .takers(&value.tenant, &value.name, &value.correlation_key);
     let mut taken = 0;
     for key in takers {
         let subscription = cx.state.message_subscriptions.get(key);
@@ -40,7 +40,7 @@ pub(crate) fn correlate_to_waiting(cx: &mut Context<'_>, message_key: Key) -> Pr
         taken += 1;
         start_correlation(cx, key, subscription, message_key, value.variables.clone());
     }
-    for start in cx.state.message_starts.named(&value.name) {
+    for start in cx.state.message_starts.named(&value.tenant, &value.name) {
         if taken > 0 && cx.is_spent() {
             cx.steps.push(Step::CorrelateMessage(message_key));
             return Progress::GoesOn;
@@ -116,10 +116,10 @@ fn correlate_buffered(cx: &mut Context<'_>, key: Key) {
         return;
     }
     let value = subscription.value();
-    let waiting = cx
-        .state
-        .messages
-        .waiting(&value.message_name, &value.correlation_key);
+    let waiting =
+        cx.state
+            .messages
+            .waiting(&value.tenant, &value.message_name, &value.correlation_key);
     for message_key in waiting {
         let Some(message) = cx.state.messages.get(message_key) else {
             continue;

@@ -19,7 +19,7 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &PublishMessage) -> Outcome
         && cx
             .state
             .messages
-            .with_id(name, correlation_key, message_id)
+            .with_id(&cx.tenant, name, correlation_key, message_id)
             .is_some()
     {
         return Err(reject(
@@ -39,6 +39,7 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &PublishMessage) -> Outcome
         deadline: cx.now.saturating_add(command.time_to_live.max(0)),
         message_id: message_id.clone(),
         variables: command.variables.entries().to_vec(),
+        tenant: cx.tenant.clone(),
     };
     cx.event(key, MessageIntent::Published, &value);
     message_side::correlate_next(cx, key);

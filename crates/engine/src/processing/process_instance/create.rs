@@ -126,14 +126,14 @@ fn find(
             bpmn_process_id,
             version,
         } if *version < 0 => (
-            processes.latest(bpmn_process_id),
+            processes.latest(&cx.tenant, bpmn_process_id),
             format!("process ID '{bpmn_process_id}'"),
         ),
         ProcessRef::Id {
             bpmn_process_id,
             version,
         } => (
-            processes.version(bpmn_process_id, *version),
+            processes.version(&cx.tenant, bpmn_process_id, *version),
             format!("process ID '{bpmn_process_id}' and version '{version}'"),
         ),
     };

@@ -6,8 +6,8 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use skep_protocol::Key;
 use skep_protocol::value::MessageSubscriptionValue;
+use skep_protocol::{Key, TenantId};
 
 use crate::remote::Variables;
 use crate::state::table::{Row, StoreError, Table, Tables, weight_of};
@@ -20,6 +20,7 @@ pub struct MessageSubscription {
     pub bpmn_process_id: Arc<str>,
     pub message_name: Arc<str>,
     pub correlation_key: Arc<str>,
+    pub tenant: TenantId,
     pub interrupting: bool,
     /// A message is on its way to the instance. It is kept, so that it can be sent again after it has expired.
     pub under_way: Option<UnderWay>,
@@ -40,6 +41,7 @@ impl MessageSubscription {
             bpmn_process_id: value.bpmn_process_id.clone(),
             message_name: value.message_name.clone(),
             correlation_key: value.correlation_key.clone(),
+            tenant: value.tenant.clone(),
             interrupting: value.interrupting,
             under_way: None,
         }
@@ -58,11 +60,13 @@ impl MessageSubscription {
             interrupting: self.interrupting,
             message_key: under_way.map_or(Key::NONE, |message| message.message_key),
             variables: under_way.map_or_else(Vec::new, |message| message.variables.clone()),
+            tenant: self.tenant.clone(),
         }
     }
 
-    fn name_and_key(&self) -> (Arc<str>, Arc<str>) {
-        (self.message_name.clone(), self.correlation_key.clone())
+    fn awaited(&self) -> Awaited {
+        let (name, key) = (self.message_name.clone(), self.correlation_key.clone());
+        (self.tenant.clone(), name, key)
     }
 }
 
@@ -78,17 +82,20 @@ impl Row for MessageSubscription {
         let under_way = self.under_way.as_ref();
         size_of::<Self>()
             + texts.iter().map(|text| text.len()).sum::<usize>()
+            + self.tenant.weight()
             + under_way.map_or(0, |message| weight_of(&message.variables))
     }
 }
 
+/// A message that is waited for: tenant, name and correlation key.
+type Awaited = (TenantId, Arc<str>, Arc<str>);
 /// Subscriptions by process id, oldest first.
 type ByProcess = BTreeMap<Arc<str>, BTreeSet<Key>>;
 
 pub struct MessageSubscriptions {
     pub table: Table<MessageSubscription>,
-    /// By message name and correlation key: those of each process that wait, and have no message on its way to them.
-    waiting: HashMap<(Arc<str>, Arc<str>), ByProcess>,
+    /// Those of each process that wait, and have no message on its way to them.
+    waiting: HashMap<Awaited, ByProcess>,
     by_element: HashMap<(Key, Arc<str>), Key>,
     correlating: BTreeSet<Key>,
     /// Subscriptions that each message is on its way to.
@@ -117,7 +124,7 @@ impl MessageSubscriptions {
         self.by_element.insert(element, key);
         match &row.under_way {
             Some(message) => self.sent(key, message.message_key),
-            None => self.waits(key, row.name_and_key(), &row.bpmn_process_id),
+            None => self.waits(key, row.awaited(), &row.bpmn_process_id),
         }
     }
 
@@ -136,14 +143,14 @@ impl MessageSubscriptions {
         }
     }
 
-    fn waits(&mut self, key: Key, name: (Arc<str>, Arc<str>), bpmn_process_id: &Arc<str>) {
-        let processes = self.waiting.entry(name).or_default();
+    fn waits(&mut self, key: Key, message: Awaited, bpmn_process_id: &Arc<str>) {
+        let processes = self.waiting.entry(message).or_default();
         let keys = processes.entry(bpmn_process_id.clone()).or_default();
         keys.insert(key);
     }
 
-    fn waits_no_more(&mut self, key: Key, name: (Arc<str>, Arc<str>), bpmn_process_id: &Arc<str>) {
-        let Some(processes) = self.waiting.get_mut(&name) else {
+    fn waits_no_more(&mut self, key: Key, message: Awaited, bpmn_process_id: &Arc<str>) {
+        let Some(processes) = self.waiting.get_mut(&message) else {
             return;
         };
         if let Some(keys) = processes.get_mut(bpmn_process_id) {
@@ -153,14 +160,14 @@ impl MessageSubscriptions {
             }
         }
         if processes.is_empty() {
-            self.waiting.remove(&name);
+            self.waiting.remove(&message);
         }
     }
 
     fn unindex_state(&mut self, key: Key, row: &MessageSubscription) {
         match &row.under_way {
             Some(message) => self.answered(key, message.message_key),
-            None => self.waits_no_more(key, row.name_and_key(), &row.bpmn_process_id),
+            None => self.waits_no_more(key, row.awaited(), &row.bpmn_process_id),
         }
     }
 
@@ -187,7 +194,7 @@ impl MessageSubscriptions {
         let weight = message.as_ref().map_or(0, |m| weight_of(&m.variables));
         let after = message.as_ref().map(|m| m.message_key);
         let before = std::mem::replace(&mut row.under_way, message);
-        let (name, process) = (row.name_and_key(), row.bpmn_process_id.clone());
+        let (name, process) = (row.awaited(), row.bpmn_process_id.clone());
         self.table.add_weight(weight);
         match before {
             Some(before) => self.answered(key, before.message_key),
@@ -210,8 +217,14 @@ impl MessageSubscriptions {
     }
 
     /// The oldest waiting subscription of each process for a message, oldest first.
-    pub fn takers(&self, name: &Arc<str>, correlation_key: &Arc<str>) -> Vec<Key> {
-        let processes = self.waiting.get(&(name.clone(), correlation_key.clone()));
+    pub fn takers(
+        &self,
+        tenant: &TenantId,
+        name: &Arc<str>,
+        correlation_key: &Arc<str>,
+    ) -> Vec<Key> {
+        let message = (tenant.clone(), name.clone(), correlation_key.clone());
+        let processes = self.waiting.get(&message);
         let first = |keys: &BTreeSet<Key>| keys.first().copied();
         let mut takers: Vec<Key> = processes
             .into_iter()
@@ -223,15 +236,21 @@ impl MessageSubscriptions {
     }
 
     /// Some subscription waits for the message.
-    pub fn is_awaited(&self, name: &Arc<str>, correlation_key: &Arc<str>) -> bool {
-        let name = (name.clone(), correlation_key.clone());
-        self.waiting.contains_key(&name)
+    pub fn is_awaited(
+        &self,
+        tenant: &TenantId,
+        name: &Arc<str>,
+        correlation_key: &Arc<str>,
+    ) -> bool {
+        let message = (tenant.clone(), name.clone(), correlation_key.clone());
+        self.waiting.contains_key(&message)
     }
 
     /// The oldest subscription of this process that waits for the same message as `like`.
     pub fn another_taker(&self, like: &MessageSubscriptionValue) -> Option<Key> {
-        let name = (like.message_name.clone(), like.correlation_key.clone());
-        let keys = self.waiting.get(&name)?.get(&like.bpmn_process_id)?;
+        let (name, key) = (like.message_name.clone(), like.correlation_key.clone());
+        let message = (like.tenant.clone(), name, key);
+        let keys = self.waiting.get(&message)?.get(&like.bpmn_process_id)?;
         keys.first().copied()
     }
 

@@ -4,8 +4,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use skep_protocol::Key;
 use skep_protocol::value::MessageStartEventSubscriptionValue;
+use skep_protocol::{Key, TenantId};
 
 use crate::state::table::{Row, StoreError, Table, Tables};
 
@@ -16,6 +16,7 @@ pub struct MessageStart {
     pub bpmn_process_id: Arc<str>,
     pub message_name: Arc<str>,
     pub start_event: u32,
+    pub tenant: TenantId,
 }
 
 impl MessageStart {
@@ -25,6 +26,7 @@ impl MessageStart {
             bpmn_process_id: value.bpmn_process_id.clone(),
             message_name: value.message_name.clone(),
             start_event: value.start_event,
+            tenant: value.tenant.clone(),
         }
     }
 
@@ -39,6 +41,7 @@ impl MessageStart {
             message_key: Key::NONE,
             correlation_key: Arc::default(),
             variables: Vec::new(),
+            tenant: self.tenant.clone(),
         }
     }
 }
@@ -55,9 +58,22 @@ impl Row for MessageStart {
 /// the same correlation key. It is on the partition of that correlation key, as the messages are.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StartedByMessage {
+    pub tenant: TenantId,
     pub bpmn_process_id: Arc<str>,
     pub correlation_key: Arc<str>,
 }
+
+impl StartedByMessage {
+    fn keeps_others(&self) -> Running {
+        let (id, key) = (self.bpmn_process_id.clone(), self.correlation_key.clone());
+        (self.tenant.clone(), id, key)
+    }
+}
+
+/// Tenant and name, or process id.
+type Name = (TenantId, Arc<str>);
+/// Tenant, process id and correlation key.
+type Running = (TenantId, Arc<str>, Arc<str>);
 
 impl Row for StartedByMessage {
     const TABLE: u8 = 26;
@@ -70,11 +86,10 @@ impl Row for StartedByMessage {
 pub struct MessageStarts {
     pub table: Table<MessageStart>,
     pub started: Table<StartedByMessage>,
-    by_name: HashMap<Arc<str>, BTreeSet<Key>>,
-    by_process: HashMap<Arc<str>, BTreeSet<Key>>,
+    by_name: HashMap<Name, BTreeSet<Key>>,
+    by_process: HashMap<Name, BTreeSet<Key>>,
     by_definition: HashMap<Key, BTreeSet<Key>>,
-    /// By process id and correlation key.
-    running: HashMap<(Arc<str>, Arc<str>), Key>,
+    running: HashMap<Running, Key>,
 }
 
 impl MessageStarts {
@@ -84,7 +99,7 @@ impl MessageStarts {
         let mut starts = MessageStarts {
             table: Table::open_with(tables, |key, row: MessageStart| rows.push((key, row)))?,
             started: Table::open_with(tables, |key, row: StartedByMessage| {
-                running.insert((row.bpmn_process_id, row.correlation_key), key);
+                running.insert(row.keeps_others(), key);
             })?,
             by_name: HashMap::new(),
             by_process: HashMap::new(),
@@ -98,9 +113,11 @@ impl MessageStarts {
     }
 
     fn index(&mut self, key: Key, row: &MessageStart) {
-        let names = self.by_name.entry(row.message_name.clone());
+        let tenant = row.tenant.clone();
+        let names = self.by_name.entry((tenant, row.message_name.clone()));
         names.or_default().insert(key);
-        let processes = self.by_process.entry(row.bpmn_process_id.clone());
+        let tenant = row.tenant.clone();
+        let processes = self.by_process.entry((tenant, row.bpmn_process_id.clone()));
         processes.or_default().insert(key);
         let definitions = self.by_definition.entry(row.process_definition_key);
         definitions.or_default().insert(key);
@@ -116,8 +133,10 @@ impl MessageStarts {
         let Some(row) = self.table.remove(key) else {
             return;
         };
-        remove_from(&mut self.by_name, &row.message_name, key);
-        remove_from(&mut self.by_process, &row.bpmn_process_id, key);
+        let name = (row.tenant.clone(), row.message_name);
+        remove_from(&mut self.by_name, &name, key);
+        let process = (row.tenant, row.bpmn_process_id);
+        remove_from(&mut self.by_process, &process, key);
         remove_from(&mut self.by_definition, &row.process_definition_key, key);
     }
 
@@ -126,13 +145,14 @@ impl MessageStarts {
     }
 
     /// Start events that a message of this name triggers, oldest first.
-    pub fn named(&self, message_name: &str) -> Vec<Key> {
-        copied(self.by_name.get(message_name))
+    pub fn named(&self, tenant: &TenantId, message_name: &Arc<str>) -> Vec<Key> {
+        copied(self.by_name.get(&(tenant.clone(), message_name.clone())))
     }
 
     /// Start events of a process.
-    pub fn of_process(&self, bpmn_process_id: &str) -> Vec<Key> {
-        copied(self.by_process.get(bpmn_process_id))
+    pub fn of_process(&self, tenant: &TenantId, bpmn_process_id: &Arc<str>) -> Vec<Key> {
+        let process = (tenant.clone(), bpmn_process_id.clone());
+        copied(self.by_process.get(&process))
     }
 
     /// Start events of one version of a process.
@@ -141,14 +161,9 @@ impl MessageStarts {
     }
 
     /// A message has started this instance.
-    pub fn begin(&mut self, instance: Key, bpmn_process_id: &Arc<str>, correlation_key: &Arc<str>) {
-        let name = (bpmn_process_id.clone(), correlation_key.clone());
-        self.running.insert(name, instance);
-        let row = StartedByMessage {
-            bpmn_process_id: bpmn_process_id.clone(),
-            correlation_key: correlation_key.clone(),
-        };
-        self.started.insert(instance, row);
+    pub fn begin(&mut self, instance: Key, started: StartedByMessage) {
+        self.running.insert(started.keeps_others(), instance);
+        self.started.insert(instance, started);
     }
 
     /// The instance has ended.
@@ -157,15 +172,19 @@ impl MessageStarts {
             return;
         }
         if let Some(row) = self.started.remove(instance) {
-            self.running
-                .remove(&(row.bpmn_process_id, row.correlation_key));
+            self.running.remove(&row.keeps_others());
         }
     }
 
     /// An instance of the process that a message with this correlation key has started lives.
-    pub fn is_running(&self, bpmn_process_id: &Arc<str>, correlation_key: &Arc<str>) -> bool {
-        let name = (bpmn_process_id.clone(), correlation_key.clone());
-        self.running.contains_key(&name)
+    pub fn is_running(
+        &self,
+        tenant: &TenantId,
+        bpmn_process_id: &Arc<str>,
+        correlation_key: &Arc<str>,
+    ) -> bool {
+        let (id, key) = (bpmn_process_id.clone(), correlation_key.clone());
+        self.running.contains_key(&(tenant.clone(), id, key))
     }
 
     /// What the instance keeps others from, if a message has started it.

@@ -13,12 +13,7 @@ const MAX_CHECKPOINT: u64 = 1 << 30;
 pub fn learn_checkpoint(names: &mut RecordNames, store: &Path) -> anyhow::Result<()> {
     let copy = Copied::of(store)?;
     for process in stored_definitions(&copy.0)? {
-        names.add(
-            process.key,
-            &process.bpmn_process_id,
-            process.version,
-            &process.graph,
-        );
+        names.add(&process);
     }
     Ok(())
 }

@@ -56,6 +56,7 @@ pub(crate) fn send_open(cx: &mut Context<'_>, subscription: &ProcessMessageSubsc
         interrupting: subscription.interrupting,
         message_key: Key::NONE,
         variables: Vec::new(),
+        tenant: cx.tenant_of(subscription.process_definition_key),
     };
     let command = RemoteCommand::OpenMessageSubscription(value);
     cx.effects

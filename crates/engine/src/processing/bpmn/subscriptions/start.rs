@@ -66,6 +66,7 @@ pub(crate) fn open_subscriptions(cx: &mut Context<'_>, process: &DeployedProcess
                 message_key: Key::NONE,
                 correlation_key: Arc::default(),
                 variables: Vec::new(),
+                tenant: process.tenant.clone(),
             };
             let key = cx.next_key();
             cx.event(key, MessageStartEventSubscriptionIntent::Created, &value);
@@ -110,7 +111,7 @@ pub(crate) fn by_message(cx: &mut Context<'_>, start: Key, message_key: Key) -> 
     let key = &value.correlation_key;
     let runs = !key.is_empty() && {
         let starts = &cx.state.message_starts;
-        starts.is_running(&value.bpmn_process_id, key)
+        starts.is_running(&value.tenant, &value.bpmn_process_id, key)
     };
     if taken || runs {
         return None;
@@ -135,12 +136,15 @@ pub(crate) fn next_message(cx: &mut Context<'_>, instance: Key) {
         return;
     };
     let mut next: Option<Key> = None;
-    for start in cx.state.message_starts.of_process(&started.bpmn_process_id) {
+    let tenant = &started.tenant;
+    let starts = &cx.state.message_starts;
+    for start in starts.of_process(tenant, &started.bpmn_process_id) {
         let Some(name) = cx.state.message_starts.get(start) else {
             continue;
         };
         let name = name.message_name.clone();
-        for message in cx.state.messages.waiting(&name, &started.correlation_key) {
+        let messages = &cx.state.messages;
+        for message in messages.waiting(tenant, &name, &started.correlation_key) {
             let waits = cx.state.messages.get(message).is_some_and(|row| {
                 let new = !row.correlated.contains(&started.bpmn_process_id);
                 new && row.value.deadline > cx.now

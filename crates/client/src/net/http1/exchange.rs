@@ -1,0 +1,338 @@
+//! One request and its answer on a connection.
+
+use std::io;
+
+use bytes::{Buf as _, Bytes, BytesMut};
+use http::StatusCode;
+use tokio::{
+    io::{AsyncReadExt as _, Interest},
+    net::TcpStream,
+};
+
+use super::head::{self, Framing, Head};
+use crate::{Error, net::framed::too_large};
+
+/// Bytes of an answer's head.
+const MAX_HEAD: usize = 64 << 10;
+/// Room for what a read may bring.
+const READ: usize = 8 << 10;
+
+/// A connection between two requests, or with one under way.
+#[derive(Debug)]
+pub(super) struct Connection {
+    stream: TcpStream,
+    /// What has arrived and was not handed out.
+    buffer: BytesMut,
+    /// Bytes that the body of an answer may have.
+    limit: usize,
+}
+
+/// An answer that has arrived whole.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) status: StatusCode,
+    pub(super) body: Bytes,
+    /// The connection takes another request.
+    pub(super) reusable: bool,
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// The connection was closed before a byte of the request was sent.
+    NothingSent(io::Error),
+    Lost(Error),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Lost(error)
+    }
+}
+
+impl Connection {
+    pub(super) fn new(stream: TcpStream, limit: usize) -> Self {
+        Self {
+            stream,
+            buffer: BytesMut::new(),
+            limit,
+        }
+    }
+
+    /// False when the server has closed the connection, or sent what nobody asked for.
+    pub(super) fn is_open(&mut self) -> bool {
+        let mut byte = [0];
+        self.buffer.is_empty()
+            && matches!(self.stream.try_read(&mut byte), Err(error) if error.kind() == io::ErrorKind::WouldBlock)
+    }
+
+    /// Sends the request and reads the answer.
+    pub(super) async fn exchange(&mut self, request: &[u8]) -> Result<Answer, Failure> {
+        let sent = self.send(request).await?;
+        loop {
+            let head = self.head().await?;
+            if head.status.is_informational() {
+                continue;
+            }
+            let body = self.body(head).await?;
+            return Ok(Answer {
+                status: head.status,
+                body,
+                reusable: sent && head.keep && self.buffer.is_empty(),
+            });
+        }
+    }
+
+    /// False when the server answered before it had the whole request: it will not take the rest.
+    async fn send(&mut self, request: &[u8]) -> Result<bool, Failure> {
+        let mut rest = request;
+        while !rest.is_empty() {
+            let error = match self.stream.try_write(rest) {
+                Ok(written) => {
+                    rest = rest.get(written..).unwrap_or_default();
+                    continue;
+                }
+                Err(error) => error,
+            };
+            if error.kind() != io::ErrorKind::WouldBlock {
+                let untouched = rest.len() == request.len();
+                return match self.arrived() {
+                    // why it takes no more is perhaps said in an answer
+                    Ok(true) => Ok(false),
+                    _ if untouched => Err(Failure::NothingSent(error)),
+                    _ => Err(Error::broken(error).into()),
+                };
+            }
+            let either = Interest::READABLE | Interest::WRITABLE;
+            let ready = self.stream.ready(either).await.map_err(Error::broken)?;
+            if ready.is_readable() && self.arrived().map_err(Error::broken)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether bytes of an answer are there.
+    fn arrived(&mut self) -> io::Result<bool> {
+        self.buffer.reserve(READ);
+        match self.stream.try_read_buf(&mut self.buffer) {
+            Ok(0) => Err(io::ErrorKind::ConnectionReset.into()),
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Reads more; false at the end of the connection.
+    async fn fill(&mut self) -> Result<bool, Error> {
+        self.buffer.reserve(READ);
+        let read = self.stream.read_buf(&mut self.buffer).await;
+        Ok(read.map_err(Error::broken)? > 0)
+    }
+
+    /// Like [`fill`](Self::fill), where the answer cannot have ended.
+    async fn must_fill(&mut self) -> Result<(), Error> {
+        match self.fill().await? {
+            true => Ok(()),
+            false => Err(Error::broken("the connection ended before the answer did")),
+        }
+    }
+
+    async fn head(&mut self) -> Result<Head, Error> {
+        loop {
+            if !self.buffer.is_empty()
+                && let Some(head) = head::read(&self.buffer)?
+            {
+                self.buffer.advance(head.bytes);
+                return Ok(head);
+            }
+            if self.buffer.len() > MAX_HEAD {
+                return Err(head::invalid("its head is larger than 64 KiB"));
+            }
+            self.must_fill().await?;
+        }
+    }
+
+    async fn body(&mut self, head: Head) -> Result<Bytes, Error> {
+        match head.framing {
+            Framing::Length(0) => Ok(Bytes::new()),
+            Framing::Length(length) => self.take(length, 0).await,
+            Framing::Chunked => self.chunks().await,
+            Framing::Close => {
+                self.check(self.buffer.len())?;
+                while self.fill().await? {
+                    self.check(self.buffer.len())?;
+                }
+                Ok(self.buffer.split().freeze())
+            }
+        }
+    }
+
+    fn check(&self, length: usize) -> Result<(), Error> {
+        match length > self.limit {
+            true => Err(too_large(self.limit)),
+            false => Ok(()),
+        }
+    }
+
+    /// So many bytes, with `before` that belong to the same body.
+    async fn take(&mut self, length: usize, before: usize) -> Result<Bytes, Error> {
+        self.check(length.saturating_add(before))?;
+        self.buffer
+            .reserve(length.saturating_sub(self.buffer.len()));
+        while self.buffer.len() < length {
+            self.must_fill().await?;
+        }
+        Ok(self.buffer.split_to(length).freeze())
+    }
+
+    async fn chunks(&mut self) -> Result<Bytes, Error> {
+        let mut body = BytesMut::new();
+        loop {
+            match self.chunk_size().await? {
+                0 => break,
+                size => {
+                    let chunk = self.take(size, body.len()).await?;
+                    body.extend_from_slice(&chunk);
+                    if !self.line().await?.is_empty() {
+                        return Err(head::invalid("a chunk that does not end"));
+                    }
+                }
+            }
+        }
+        // trailers are of no interest
+        while !self.line().await?.is_empty() {}
+        Ok(body.freeze())
+    }
+
+    async fn chunk_size(&mut self) -> Result<usize, Error> {
+        loop {
+            match httparse::parse_chunk_size(&self.buffer) {
+                Ok(httparse::Status::Complete((bytes, size))) => {
+                    self.buffer.advance(bytes);
+                    return usize::try_from(size).map_err(head::invalid);
+                }
+                Ok(httparse::Status::Partial) => self.must_fill().await?,
+                Err(_) => return Err(head::invalid("a chunk without a size")),
+            }
+        }
+    }
+
+    /// The next line without its end.
+    async fn line(&mut self) -> Result<Bytes, Error> {
+        loop {
+            if let Some(end) = memchr::memchr(b'\n', &self.buffer) {
+                let line = self.buffer.split_to(end + 1).freeze();
+                let text = line.strip_suffix(b"\n").unwrap_or(&line);
+                let text = text.strip_suffix(b"\r").unwrap_or(text);
+                return Ok(line.slice_ref(text));
+            }
+            if self.buffer.len() > MAX_HEAD {
+                return Err(head::invalid("a line longer than 64 KiB"));
+            }
+            self.must_fill().await?;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::{io::AsyncWriteExt as _, net::TcpListener};
+
+    use super::*;
+
+    /// A connection, and the server's end of it.
+    async fn pair(limit: usize) -> (Connection, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (client, server) = tokio::join!(TcpStream::connect(address), async {
+            listener.accept().await
+        });
+        (Connection::new(client.unwrap(), limit), server.unwrap().0)
+    }
+
+    /// What the client makes of the pieces of an answer.
+    async fn answer(pieces: &[&str], limit: usize) -> Result<Answer, Failure> {
+        let (mut connection, mut server) = pair(limit).await;
+        let talk = async {
+            let mut request = [0; 2];
+            server.read_exact(&mut request).await.unwrap();
+            for piece in pieces {
+                server.write_all(piece.as_bytes()).await.unwrap();
+                tokio::task::yield_now().await;
+            }
+            server.shutdown().await.unwrap();
+        };
+        let (answer, ()) = tokio::join!(connection.exchange(b"hi"), talk);
+        answer
+    }
+
+    async fn text(pieces: &[&str]) -> (u16, String, bool) {
+        let answer = answer(pieces, 100).await.unwrap();
+        let body = String::from_utf8(answer.body.to_vec()).unwrap();
+        (answer.status.as_u16(), body, answer.reusable)
+    }
+
+    #[tokio::test]
+    async fn answers_arrive_in_any_pieces_and_framings() {
+        let known = ["HTTP/1.1 2", "00 OK\r\ncontent-length: 4\r\n\r\nab", "cd"];
+        assert_eq!(text(&known).await, (200, "abcd".into(), true));
+        let chunked = [
+            "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3",
+            "\r\nabc\r\n1;x=y\r\nd\r\n0\r\nx: y\r",
+            "\n\r\n",
+        ];
+        assert_eq!(text(&chunked).await, (200, "abcd".into(), true));
+        let open_end = ["HTTP/1.1 200 OK\r\n\r\nab", "cd"];
+        assert_eq!(text(&open_end).await, (200, "abcd".into(), false));
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_breaks_off_or_is_too_large_is_an_error() {
+        let cut = ["HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nab"];
+        let lost = answer(&cut, 100).await;
+        assert!(
+            matches!(&lost, Err(Failure::Lost(Error::Broken { .. }))),
+            "{lost:?}"
+        );
+        for large in [
+            "HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nabcd",
+            "HTTP/1.1 200 OK\r\n\r\nabcd",
+            "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nab\r\n2\r\ncd\r\n0\r\n\r\n",
+        ] {
+            let lost = answer(&[large], 3).await;
+            assert!(
+                matches!(&lost, Err(Failure::Lost(Error::Protocol(_)))),
+                "{lost:?}"
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn an_early_answer_is_read_and_the_connection_not_used_again() {
+        let (mut connection, mut server) = pair(100).await;
+        let talk = async {
+            let early = b"HTTP/1.1 413 Too Large\r\ncontent-length: 2\r\n\r\nno";
+            server.write_all(early).await.unwrap();
+            server
+        };
+        // more than the sockets take, so that sending has to wait for a reader that does not come
+        let request = vec![b'x'; 64 << 20];
+        let (answer, _server) = tokio::join!(connection.exchange(&request), talk);
+        let answer = answer.unwrap();
+        assert_eq!(
+            (answer.status.as_u16(), &answer.body[..]),
+            (413, &b"no"[..])
+        );
+        assert!(!answer.reusable);
+    }
+
+    #[tokio::test]
+    async fn a_connection_that_the_server_closed_is_not_open() {
+        let (mut connection, server) = pair(100).await;
+        assert!(connection.is_open());
+        drop(server);
+        connection.stream.readable().await.unwrap();
+        assert!(!connection.is_open());
+    }
+}

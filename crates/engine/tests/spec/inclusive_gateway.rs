@@ -1,0 +1,305 @@
+//! Inclusive gateway: which flows it takes, and what it waits for.
+
+use crate::support::*;
+use skep_model::builder::Bpmn;
+
+/// Three branches, the third by default.
+fn branches() -> Bpmn {
+    Bpmn::process("p")
+        .start("s")
+        .inclusive("fork")
+        .when("=x > 0")
+        .service_task("a", "a")
+        .inclusive("join")
+        .end("e")
+        .from("fork")
+        .when("=x > 10")
+        .service_task("b", "b")
+        .to("join")
+        .from("fork")
+        .otherwise()
+        .service_task("c", "c")
+        .to("join")
+}
+
+#[test]
+fn takes_every_flow_whose_condition_holds_and_joins_them() {
+    let mut rig = Rig::with(branches());
+    let instance = rig.create("p", r#"{"x":20}"#);
+    rig.work("a", "{}");
+    assert!(rig.is_running(instance), "the other branch may still come");
+    rig.work("b", "{}");
+    rig.assert_completed(instance);
+    let joins = rig
+        .completed(instance)
+        .into_iter()
+        .filter(|id| id == "join");
+    assert_eq!(joins.count(), 1);
+    rig.assert_nothing_left();
+}
+
+#[test]
+fn the_default_is_taken_when_no_condition_holds() {
+    let mut rig = Rig::with(branches());
+    let instance = rig.create("p", r#"{"x":0}"#);
+    rig.work("c", "{}");
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn without_a_flow_to_take_it_is_an_incident() {
+    let fork = Bpmn::process("p").start("s").inclusive("fork");
+    let fork = fork
+        .when("=x > 0")
+        .end("a")
+        .from("fork")
+        .when("=x > 1")
+        .end("b");
+    let mut rig = Rig::with(fork);
+    let instance = rig.create("p", r#"{"x":0}"#);
+    assert_eq!(rig.incident().kind, "CONDITION_ERROR");
+    rig.set_variables(instance, r#"{"x":2}"#, false);
+    rig.resolve(rig.incident().key).unwrap();
+    rig.assert_completed(instance);
+    assert_eq!(rig.completed(instance).len(), 5);
+}
+
+/// A branch that does not come any more is not waited for. (The reference engine waits for ever.)
+#[test]
+fn a_branch_that_ends_elsewhere_is_not_waited_for() {
+    let late = branches().boundary_duration("late", "b", "PT1M").end("e2");
+    let mut rig = Rig::with(late);
+    let instance = rig.create("p", r#"{"x":20}"#);
+    rig.work("a", "{}");
+    rig.advance(2 * MINUTE);
+    rig.run_due();
+    rig.assert_completed(instance);
+    assert!(rig.completed(instance).contains(&"join".to_string()));
+    rig.assert_nothing_left();
+}
+
+/// What is active beside it and cannot reach it does not matter.
+#[test]
+fn others_in_the_scope_do_not_hold_it_up() {
+    let process = Bpmn::process("p").start("s").parallel("split");
+    let process = process
+        .service_task("beside", "beside")
+        .end("e2")
+        .from("split");
+    let process = process
+        .inclusive("fork")
+        .when("=true")
+        .service_task("a", "a");
+    let process = process
+        .inclusive("join")
+        .service_task("after", "after")
+        .end("e");
+    let process = process
+        .from("fork")
+        .when("=false")
+        .service_task("b", "b")
+        .to("join");
+    let mut rig = Rig::with(process);
+    let instance = rig.create("p", "{}");
+    rig.work("a", "{}");
+    rig.work("after", "{}");
+    rig.work("beside", "{}");
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn a_token_that_goes_another_way_releases_the_join() {
+    let process = Bpmn::process("p")
+        .start("s")
+        .inclusive("fork")
+        .when("=true");
+    let process = process
+        .service_task("a", "a")
+        .inclusive("join")
+        .service_task("after", "after");
+    let process = process
+        .end("e")
+        .from("fork")
+        .when("=true")
+        .service_task("b", "b");
+    let process = process
+        .exclusive("choice")
+        .when("=away")
+        .service_task("long", "long")
+        .end("e2");
+    let process = process.from("choice").otherwise().to("join");
+    let mut rig = Rig::with(process);
+    let instance = rig.create("p", r#"{"away":true}"#);
+    rig.work("a", "{}");
+    assert!(rig.jobs("after").is_empty(), "'b' may still come");
+    rig.work("b", "{}");
+    rig.work("after", "{}");
+    rig.work("long", "{}");
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn a_loop_back_is_waited_for() {
+    let process = Bpmn::process("p")
+        .start("s")
+        .inclusive("fork")
+        .when("=true");
+    let process = process
+        .service_task("a", "a")
+        .inclusive("join")
+        .end("e")
+        .from("fork");
+    let process = process
+        .when("=true")
+        .service_task("b", "b")
+        .exclusive("redo");
+    let process = process
+        .when("=again")
+        .to("b")
+        .from("redo")
+        .otherwise()
+        .to("join");
+    let mut rig = Rig::with(process);
+    let instance = rig.create("p", "{}");
+    rig.work("a", "{}");
+    rig.work("b", r#"{"again":true}"#);
+    assert!(rig.is_running(instance));
+    rig.work("b", r#"{"again":false}"#);
+    rig.assert_completed(instance);
+}
+
+/// Several tokens on one flow: each activation takes one of each flow. (The reference engine leaves the second behind.)
+#[test]
+fn a_second_token_on_a_flow_goes_on_by_itself() {
+    let process = Bpmn::process("p")
+        .start("s")
+        .parallel("split")
+        .task("t1")
+        .exclusive("merge");
+    let process = process
+        .inclusive("join")
+        .end("e")
+        .from("split")
+        .task("t2")
+        .to("merge");
+    let process = process.from("split").service_task("x", "x").to("join");
+    let mut rig = Rig::with(process);
+    let instance = rig.create("p", "{}");
+    rig.work("x", "{}");
+    rig.assert_completed(instance);
+    let joins = rig
+        .completed(instance)
+        .into_iter()
+        .filter(|id| id == "join");
+    assert_eq!(joins.count(), 2);
+    rig.assert_nothing_left();
+}
+
+#[test]
+fn nested_gateways_join_inside_out() {
+    let process = Bpmn::process("p")
+        .start("s")
+        .inclusive("f1")
+        .when("=true")
+        .inclusive("f2");
+    let process = process
+        .when("=true")
+        .service_task("a", "a")
+        .inclusive("j2")
+        .inclusive("j1");
+    let process = process
+        .end("e")
+        .from("f2")
+        .when("=true")
+        .service_task("b", "b")
+        .to("j2");
+    let process = process
+        .from("f1")
+        .when("=true")
+        .service_task("c", "c")
+        .to("j1");
+    let mut rig = Rig::with(process);
+    let instance = rig.create("p", "{}");
+    rig.work("a", "{}");
+    rig.work("c", "{}");
+    assert!(rig.is_running(instance));
+    rig.work("b", "{}");
+    rig.assert_completed(instance);
+    let completed = rig.completed(instance);
+    assert_eq!(completed.iter().filter(|id| id.starts_with('j')).count(), 2);
+}
+
+/// Two gateways that wait for each other: the scope has come to rest, so that one of them goes on.
+#[test]
+fn gateways_that_wait_for_each_other_go_on() {
+    let process = Bpmn::process("p")
+        .start("s")
+        .parallel("split")
+        .service_task("a", "a");
+    let process = process
+        .inclusive("j1")
+        .exclusive("x1")
+        .when("=false")
+        .inclusive("j2");
+    let process = process
+        .exclusive("x2")
+        .when("=false")
+        .to("j1")
+        .from("x2")
+        .otherwise()
+        .end("e2");
+    let process = process.from("x1").otherwise().end("e1");
+    let process = process.from("split").service_task("b", "b").to("j2");
+    let mut rig = Rig::with(process);
+    let instance = rig.create("p", "{}");
+    rig.work("a", "{}");
+    rig.work("b", "{}");
+    rig.assert_completed(instance);
+    rig.assert_nothing_left();
+}
+
+#[test]
+fn terminate_end_events_take_waiting_tokens_along() {
+    let process = Bpmn::process("p")
+        .start("s")
+        .inclusive("fork")
+        .when("=true");
+    let process = process
+        .service_task("a", "a")
+        .inclusive("join")
+        .end("e")
+        .from("fork");
+    let process = process
+        .when("=true")
+        .service_task("b", "b")
+        .to("join")
+        .from("fork");
+    let process = process
+        .when("=true")
+        .service_task("k", "k")
+        .end_terminate("stop");
+    let mut rig = Rig::with(process);
+    let instance = rig.create("p", "{}");
+    rig.work("a", "{}");
+    rig.work("k", "{}");
+    rig.assert_completed(instance);
+    assert!(!rig.completed(instance).contains(&"join".to_string()));
+    rig.assert_nothing_left();
+}
+
+#[test]
+fn put_off_between_all_steps_it_joins_all_the_same() {
+    let mut rig = Rig::new();
+    rig.turn_steps(1);
+    rig.deploy(branches());
+    let instance = rig.create("p", r#"{"x":20}"#);
+    rig.work("b", "{}");
+    rig.work("a", "{}");
+    rig.assert_completed(instance);
+    let joins = rig
+        .completed(instance)
+        .into_iter()
+        .filter(|id| id == "join");
+    assert_eq!(joins.count(), 1);
+    rig.assert_nothing_left();
+}

@@ -1,0 +1,130 @@
+//! Tenants do not see each other: definitions, calls and messages stay within one.
+
+use serde_json::json;
+use skep_model::builder::Bpmn;
+use skep_protocol::{Key, TenantId};
+
+use crate::support::*;
+
+fn as_tenant<T>(rig: &mut Rig, tenant: &str, work: impl FnOnce(&mut Rig) -> T) -> T {
+    rig.tenant = TenantId::new(tenant);
+    let result = work(rig);
+    rig.tenant = TenantId::default();
+    result
+}
+
+fn process(job_type: &str) -> Bpmn {
+    Bpmn::process("p")
+        .start("s")
+        .service_task("task", job_type)
+        .end("e")
+}
+
+fn version_of(rig: &mut Rig, instance: Key) -> (Key, i32) {
+    let state = &mut rig.engine(1).state;
+    let definition = state.elements.get(instance).unwrap().process_definition_key;
+    (definition, state.processes.get(definition).unwrap().version)
+}
+
+#[test]
+fn each_tenant_has_its_own_definitions_and_versions() {
+    let mut rig = Rig::with(process("work"));
+    rig.deploy(process("work-2"));
+    as_tenant(&mut rig, "acme", |rig| rig.deploy(process("work-acme")));
+    let own = rig.create("p", "{}");
+    let of_acme = as_tenant(&mut rig, "acme", |rig| rig.create("p", "{}"));
+    assert_eq!(version_of(&mut rig, own).1, 2);
+    assert_eq!(version_of(&mut rig, of_acme).1, 1);
+    assert_eq!(rig.job("work-acme").process_instance_key, of_acme);
+    let tenants = |value_type: &str, key: Key| {
+        let records = rig.events(value_type).filter(move |r| r.instance() == key);
+        let mut tenants: Vec<_> = records.map(|r| r.text("tenantId").to_string()).collect();
+        tenants.dedup();
+        tenants
+    };
+    for value_type in ["PROCESS_INSTANCE", "JOB"] {
+        assert_eq!(tenants(value_type, own), ["<default>"]);
+        assert_eq!(tenants(value_type, of_acme), ["acme"]);
+    }
+    let deployed = rig.events("PROCESS").map(|r| r.field("tenantId").clone());
+    assert_eq!(
+        deployed.collect::<Vec<_>>(),
+        [json!("<default>"), json!("<default>"), json!("acme")]
+    );
+}
+
+#[test]
+fn what_another_tenant_has_deployed_is_not_found() {
+    let mut rig = Rig::new();
+    as_tenant(&mut rig, "acme", |rig| rig.deploy(process("work")));
+    let created = rig.send(Rig::creation("p", "{}").into_command());
+    assert_eq!(rejected(created).0, "NOT_FOUND");
+}
+
+#[test]
+fn a_process_calls_those_of_its_tenant() {
+    let caller = Bpmn::process("caller")
+        .start("s")
+        .call_activity("call", "p")
+        .end("e");
+    let mut rig = Rig::with(process("work"));
+    rig.deploy(caller.clone());
+    as_tenant(&mut rig, "acme", |rig| {
+        rig.deploy(process("work-acme"));
+        rig.deploy(caller);
+        rig.create("caller", "{}");
+    });
+    assert!(rig.jobs("work").is_empty());
+    rig.work("work-acme", "{}");
+    rig.assert_nothing_left();
+}
+
+#[test]
+fn a_message_reaches_instances_of_its_tenant() {
+    let waits = || {
+        Bpmn::process("waits")
+            .start("s")
+            .catch_message("catch", "m", "=key")
+            .end("e")
+    };
+    let mut rig = Rig::with_partitions(2);
+    for tenant in ["", "acme"] {
+        as_tenant(&mut rig, tenant, |rig| rig.deploy(waits()));
+    }
+    let own = rig.create("waits", r#"{"key":"k"}"#);
+    let of_acme = as_tenant(&mut rig, "acme", |rig| {
+        rig.create("waits", r#"{"key":"k"}"#)
+    });
+    as_tenant(&mut rig, "acme", |rig| rig.publish("m", "k", 0, "{}"));
+    assert!(rig.is_running(own));
+    assert!(!rig.is_running(of_acme));
+    // A buffered one waits for an instance of its tenant, and ids are those of the tenant.
+    for tenant in ["acme", "globex"] {
+        as_tenant(&mut rig, tenant, |rig| {
+            let mut message = Rig::message("m", "k", MINUTE, "{}");
+            message.message_id = "id".into();
+            let command = skep_protocol::Command::PublishMessage(message);
+            assert!(rig.send(command).is_ok(), "{tenant}");
+        });
+    }
+    assert!(rig.is_running(own));
+    let next = as_tenant(&mut rig, "acme", |rig| {
+        rig.create("waits", r#"{"key":"k"}"#)
+    });
+    assert!(!rig.is_running(next));
+}
+
+#[test]
+fn a_message_starts_processes_of_its_tenant() {
+    let starts = Bpmn::process("starts").start_message("s", "m").end("e");
+    let mut rig = Rig::new();
+    for tenant in ["", "acme"] {
+        as_tenant(&mut rig, tenant, |rig| rig.deploy(starts.clone()));
+    }
+    as_tenant(&mut rig, "acme", |rig| rig.publish("m", "k", 0, "{}"));
+    let began = rig
+        .events("PROCESS_INSTANCE")
+        .filter(|r| r.intent == "ELEMENT_ACTIVATING" && r.element() == "starts");
+    let tenants: Vec<_> = began.map(|r| r.text("tenantId")).collect();
+    assert_eq!(tenants, ["acme"]);
+}

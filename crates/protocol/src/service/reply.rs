@@ -1,0 +1,240 @@
+//! The way of one answer from a partition to the client's connection.
+
+use std::future::Future;
+use std::mem;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+
+use super::{Answer, Sleeper, Timings, Wakes};
+use crate::failure::Failure;
+use crate::response::Response;
+
+/// What both ends share. Like a oneshot channel, but that the sender may leave the waking to [`Wakes`].
+#[derive(Debug, Default)]
+struct Letter(Mutex<State>);
+
+#[derive(Debug, Default)]
+enum State {
+    /// Nobody waits yet.
+    #[default]
+    Open,
+    Awaited(Sleeper),
+    Arrived(Answer),
+    /// The answer was taken, or nobody wants it.
+    Closed,
+    /// No answer will come.
+    Orphaned,
+}
+
+impl Letter {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The sending half of a [`Reply`].
+#[derive(Debug)]
+pub struct Responder(Option<Arc<Letter>>);
+
+/// The answer to come. Resolves exactly once; dropping it abandons the answer, not the command.
+#[derive(Debug)]
+pub struct Reply(Arc<Letter>);
+
+pub fn reply_channel() -> (Responder, Reply) {
+    let letter = Arc::new(Letter::default());
+    (Responder(Some(Arc::clone(&letter))), Reply(letter))
+}
+
+impl Responder {
+    /// Hands the answer over; it comes back when the client has gone away.
+    pub fn send(self, answer: Answer) -> Result<(), Box<Answer>> {
+        if let Some(sleeper) = self.put(answer)? {
+            sleeper.wake();
+        }
+        Ok(())
+    }
+
+    /// Like [`Responder::send`], but whoever waits is woken by `wakes`, with all others that have something new.
+    pub fn send_quietly(self, answer: Answer, wakes: &mut Wakes) -> Result<(), Box<Answer>> {
+        if let Some(sleeper) = self.put(answer)? {
+            wakes.add(sleeper);
+        }
+        Ok(())
+    }
+
+    fn put(mut self, answer: Answer) -> Result<Option<Sleeper>, Box<Answer>> {
+        // Only dropping takes the letter out, and nothing else comes after that.
+        let Some(letter) = self.0.take() else {
+            return Ok(None);
+        };
+        let mut state = letter.state();
+        if matches!(*state, State::Closed) {
+            return Err(Box::new(answer));
+        }
+        match mem::replace(&mut *state, State::Arrived(answer)) {
+            State::Awaited(sleeper) => Ok(Some(sleeper)),
+            _ => Ok(None),
+        }
+    }
+
+    pub fn is_abandoned(&self) -> bool {
+        let letter = self.0.as_ref();
+        letter.is_some_and(|letter| matches!(*letter.state(), State::Closed))
+    }
+}
+
+impl Drop for Responder {
+    fn drop(&mut self) {
+        let Some(letter) = self.0.take() else { return };
+        let mut state = letter.state();
+        if matches!(*state, State::Closed) {
+            return;
+        }
+        if let State::Awaited(sleeper) = mem::replace(&mut *state, State::Orphaned) {
+            sleeper.wake();
+        }
+    }
+}
+
+impl Reply {
+    /// An answer that is known at once.
+    pub fn ready(result: Result<Response, Failure>) -> Reply {
+        Reply(Arc::new(Letter(Mutex::new(State::Arrived(Answer {
+            result,
+            timings: Timings::default(),
+        })))))
+    }
+
+    /// Takes an answer that has arrived and was not polled for. For those who must not lose it when they are dropped.
+    pub fn take_arrived(&mut self) -> Option<Answer> {
+        match mem::replace(&mut *self.0.state(), State::Closed) {
+            State::Arrived(answer) => Some(answer),
+            _ => None,
+        }
+    }
+}
+
+impl Future for Reply {
+    type Output = Answer;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Answer> {
+        let mut state = self.0.state();
+        match &mut *state {
+            State::Open => *state = State::Awaited(Sleeper::of(cx)),
+            State::Awaited(sleeper) => sleeper.follow(cx),
+            State::Arrived(_) => {
+                if let State::Arrived(answer) = mem::replace(&mut *state, State::Closed) {
+                    return Poll::Ready(answer);
+                }
+            }
+            State::Closed | State::Orphaned => return Poll::Ready(no_answer()),
+        }
+        Poll::Pending
+    }
+}
+
+impl Drop for Reply {
+    fn drop(&mut self) {
+        let left = mem::replace(&mut *self.0.state(), State::Closed);
+        // An answer may be large: it goes when nobody holds the lock.
+        drop(left);
+    }
+}
+
+fn no_answer() -> Answer {
+    Answer {
+        result: Err(Failure::Aborted(
+            "The partition stopped before it answered; the command may or may not have been carried out. \
+             Read the state, then send the command again if it is not there."
+                .to_string(),
+        )),
+        timings: Timings::default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::{Wake, Waker};
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Count(AtomicUsize);
+
+    impl Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    fn answer() -> Answer {
+        Answer {
+            result: Ok(Response::Empty),
+            timings: Timings::default(),
+        }
+    }
+
+    fn poll(reply: &mut Reply, count: &Arc<Count>) -> Poll<Answer> {
+        let waker = Waker::from(Arc::clone(count));
+        Pin::new(reply).poll(&mut Context::from_waker(&waker))
+    }
+
+    #[test]
+    fn an_answer_wakes_whoever_polled_last_and_is_taken_once() {
+        let (responder, mut reply) = reply_channel();
+        let (first, second) = (Arc::<Count>::default(), Arc::<Count>::default());
+        assert!(poll(&mut reply, &first).is_pending());
+        assert!(poll(&mut reply, &second).is_pending());
+        assert!(!responder.is_abandoned());
+        responder.send(answer()).unwrap();
+        let woken = [&first, &second].map(|count| count.0.load(Ordering::SeqCst));
+        assert_eq!(woken, [0, 1]);
+        assert!(matches!(poll(&mut reply, &first), Poll::Ready(answer) if answer.result.is_ok()));
+        assert!(reply.take_arrived().is_none());
+    }
+
+    #[test]
+    fn an_answer_that_nobody_wants_comes_back() {
+        let (responder, reply) = reply_channel();
+        drop(reply);
+        assert!(responder.is_abandoned());
+        assert!(responder.send(answer()).is_err());
+        let (responder, mut reply) = reply_channel();
+        assert!(reply.take_arrived().is_none());
+        assert!(
+            responder
+                .send_quietly(answer(), &mut Wakes::default())
+                .is_err()
+        );
+        let (responder, mut reply) = reply_channel();
+        responder.send(answer()).unwrap();
+        assert!(reply.take_arrived().is_some());
+    }
+
+    #[test]
+    fn a_quiet_answer_wakes_when_the_wakes_are_given() {
+        let (responder, mut reply) = reply_channel();
+        let (count, mut wakes) = (Arc::<Count>::default(), Wakes::default());
+        assert!(poll(&mut reply, &count).is_pending());
+        responder.send_quietly(answer(), &mut wakes).unwrap();
+        assert_eq!(count.0.load(Ordering::SeqCst), 0);
+        wakes.give();
+        assert_eq!(count.0.load(Ordering::SeqCst), 1);
+        assert!(poll(&mut reply, &count).is_ready());
+    }
+
+    #[test]
+    fn a_responder_that_goes_away_says_so() {
+        let (responder, mut reply) = reply_channel();
+        let count = Arc::<Count>::default();
+        assert!(poll(&mut reply, &count).is_pending());
+        drop(responder);
+        assert_eq!(count.0.load(Ordering::SeqCst), 1);
+        let Poll::Ready(answer) = poll(&mut reply, &count) else {
+            panic!("it waits for nobody");
+        };
+        assert!(matches!(answer.result, Err(Failure::Aborted(_))));
+    }
+}

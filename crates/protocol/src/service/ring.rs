@@ -1,0 +1,63 @@
+//! Waking partitions for many requests in one go.
+//!
+//! A thread that serves connections finds the requests of many of them at a time. Would it wake the partition for the first,
+//! this one would be evaluated, written and flushed alone, on another core and at the price of a system call. So the partition
+//! is woken when those that are there were decoded, or enough of them. One that is awake finds them at once.
+
+use std::cell::RefCell;
+use std::task::{Context, Waker};
+
+/// Requests of a thread for which a partition is woken at the latest: it is not to wait while a long row is decoded.
+const ENOUGH: usize = 16;
+
+#[derive(Debug, Default)]
+struct Bell {
+    /// The task of this thread that rings, once those have run that were to run before it.
+    ringer: Option<Waker>,
+    waiting: usize,
+}
+
+thread_local! {
+    static BELL: RefCell<Bell> = const {
+        RefCell::new(Bell {
+            ringer: None,
+            waiting: 0,
+        })
+    };
+}
+
+/// Whether this thread rings soon ([`Broker::ring`](super::Broker::ring)) for what is handed to a partition now. If not, the
+/// partition has to be woken at once.
+pub fn rings_later() -> bool {
+    BELL.with_borrow_mut(|bell| {
+        let Some(ringer) = &bell.ringer else {
+            return false;
+        };
+        bell.waiting += 1;
+        match bell.waiting {
+            1 => ringer.wake_by_ref(),
+            ENOUGH => {
+                bell.waiting = 0;
+                return false;
+            }
+            _ => {}
+        }
+        true
+    })
+}
+
+/// To be called by the task that rings, whenever it runs: whether it has to.
+pub(super) fn is_due(cx: &Context<'_>) -> bool {
+    BELL.with_borrow_mut(|bell| {
+        match &mut bell.ringer {
+            Some(ringer) => ringer.clone_from(cx.waker()),
+            ringer => *ringer = Some(cx.waker().clone()),
+        }
+        std::mem::take(&mut bell.waiting) > 0
+    })
+}
+
+/// Nobody rings here any more.
+pub(super) fn silence() {
+    BELL.with_borrow_mut(|bell| *bell = Bell::default());
+}

@@ -1,0 +1,242 @@
+//! The rules of the house that no compiler knows: each file says what it is for, a function fits a screen, what documents
+//! name is there. `cargo test -p skep-tidy` takes a second.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Lines of a function, from its head to its closing brace.
+const MAX_FUNCTION: usize = 70;
+/// Lines of a file.
+const MAX_FILE: usize = 800;
+/// The functions that are longer, with the lines that they may have: lists and tables that would not read better in parts,
+/// and debts. No function joins them.
+const LONG_FUNCTIONS: &str = include_str!("long_functions.txt");
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// All files of the repository with one of these endings, by their path from its root.
+fn files(endings: &[&str]) -> BTreeMap<String, String> {
+    let root = root();
+    let mut found = BTreeMap::new();
+    let mut directories = vec![root.clone()];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(&directory).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_str().unwrap();
+            if path.is_dir() {
+                let foreign = name.starts_with('.') || name.starts_with("target");
+                if !foreign && !["node_modules", "__pycache__", "data"].contains(&name) {
+                    directories.push(path);
+                }
+            } else if endings.iter().any(|ending| name.ends_with(ending)) {
+                let text = fs::read_to_string(&path).unwrap();
+                let path = path.strip_prefix(&root).unwrap().display().to_string();
+                found.insert(path, text);
+            }
+        }
+    }
+    assert!(!found.is_empty(), "there are files to look at");
+    found
+}
+
+fn expect_none(problems: &[String], rule: &str) {
+    let mut text = String::new();
+    for problem in problems {
+        writeln!(text, "  {problem}").unwrap();
+    }
+    assert!(problems.is_empty(), "{rule}\n{text}");
+}
+
+#[test]
+fn every_file_says_what_it_is_for() {
+    let silent: Vec<String> = files(&[".rs"])
+        .into_iter()
+        .filter(|(_, text)| !text.starts_with("//!"))
+        .map(|(path, _)| path)
+        .collect();
+    expect_none(&silent, "a file begins with `//!` and what it is for:");
+}
+
+#[test]
+fn files_have_one_subject() {
+    let large: Vec<String> = files(&[".rs"])
+        .into_iter()
+        .map(|(path, text)| (path, text.lines().count()))
+        .filter(|(_, lines)| *lines > MAX_FILE)
+        .map(|(path, lines)| format!("{path}: {lines} lines"))
+        .collect();
+    expect_none(&large, &format!("a file has at most {MAX_FILE} lines:"));
+}
+
+/// Name and lines of each function; the source is formatted, so a function ends at the brace below its head.
+fn functions(text: &str) -> Vec<(String, usize)> {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut found = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        let code = line.trim_start();
+        let indent = &line[..line.len() - code.len()];
+        let Some(name) = function_name(code) else {
+            continue;
+        };
+        let closing = format!("{indent}}}");
+        let mut end = at;
+        // A head without a body ends with a semicolon.
+        let mut open = code.ends_with('{');
+        while !(open && lines[end].starts_with(&closing) && end > at) {
+            if !open && lines[end].ends_with([';', '}']) || end + 1 == lines.len() {
+                break;
+            }
+            open |= lines[end].ends_with('{');
+            end += 1;
+        }
+        found.push((name.to_string(), end - at + 1));
+    }
+    found
+}
+
+fn function_name(code: &str) -> Option<&str> {
+    let mut rest = code;
+    if let Some(visible) = rest.strip_prefix("pub") {
+        rest = visible.trim_start();
+        if rest.starts_with('(') {
+            rest = rest.split_once(')')?.1.trim_start();
+        }
+    }
+    for word in ["const ", "async ", "unsafe "] {
+        rest = rest.strip_prefix(word).unwrap_or(rest);
+    }
+    let name = rest.strip_prefix("fn ")?;
+    name.split(['(', '<']).next()
+}
+
+#[test]
+fn functions_fit_a_screen() {
+    let mut may: BTreeMap<(String, String), usize> = LONG_FUNCTIONS
+        .lines()
+        .filter(|line| !line.starts_with('#') && !line.is_empty())
+        .map(|line| {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let [lines, path, name] = words[..] else {
+                panic!("long_functions.txt: lines, path, function: {line}")
+            };
+            let limit = lines.parse().expect("a number of lines");
+            ((path.to_string(), name.to_string()), limit)
+        })
+        .collect();
+    let files = files(&[".rs"]);
+    let mut problems = Vec::new();
+    for (path, text) in &files {
+        for (name, lines) in functions(text) {
+            if lines <= MAX_FUNCTION {
+                continue;
+            }
+            match may.remove(&(path.clone(), name.clone())) {
+                Some(limit) if lines <= limit => {}
+                Some(limit) => problems.push(format!(
+                    "{path}: {name} has grown from {limit} to {lines} lines"
+                )),
+                None => problems.push(format!("{path}: {name} has {lines} lines")),
+            }
+        }
+    }
+    for ((path, name), _) in may {
+        problems.push(format!(
+            "{path}: {name} is not long any more; take it out of long_functions.txt"
+        ));
+    }
+    expect_none(
+        &problems,
+        &format!("a function has at most {MAX_FUNCTION} lines:"),
+    );
+}
+
+/// Paths below the root that a document names, in back-ticks or as the target of a link.
+fn named_paths(document: &str, text: &str) -> Vec<String> {
+    const TOP: [&str; 6] = [
+        "crates/",
+        "docs/",
+        "tests/",
+        "benches/",
+        "examples/",
+        ".ci/",
+    ];
+    let is_path = |word: &str| {
+        !word.is_empty()
+            && word
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c))
+    };
+    let mut found = Vec::new();
+    for quoted in text.split('`').skip(1).step_by(2) {
+        if is_path(quoted) && TOP.iter().any(|top| quoted.starts_with(top)) {
+            found.push(quoted.to_string());
+        }
+    }
+    let beside = Path::new(document).parent().unwrap();
+    for link in text.split("](").skip(1) {
+        let target = link.split([')', '#']).next().unwrap_or_default();
+        if is_path(target) && !target.is_empty() {
+            found.push(beside.join(target).display().to_string());
+        }
+    }
+    found
+}
+
+#[test]
+fn what_documents_name_is_there() {
+    let mut problems = Vec::new();
+    for (document, text) in files(&[".md"]) {
+        // It becomes the beginning of docs/feel.md, which is looked at.
+        if document.ends_with("support/intro.md") {
+            continue;
+        }
+        for path in named_paths(&document, &text) {
+            if !root().join(&path).exists() {
+                problems.push(format!("{document} names {path}"));
+            }
+        }
+    }
+    expect_none(&problems, "a path that a document names exists:");
+}
+
+/// A checkout knows nothing of the machine that it was written on, nor of what was talked about there.
+#[test]
+fn nothing_cites_what_is_outside_of_the_repository() {
+    const OUTSIDE: [&str; 4] = ["/work/", "/root/", "/home/", "issue "];
+    let mut problems = Vec::new();
+    let endings = [
+        ".rs", ".md", ".toml", ".sh", ".py", ".yaml", ".yml", ".txt", ".bpmn",
+    ];
+    for (path, text) in files(&endings) {
+        if path == "crates/tidy/tests/house.rs" {
+            continue;
+        }
+        for (number, line) in text.lines().enumerate() {
+            let cites = OUTSIDE.iter().any(|outside| {
+                line.match_indices(outside).any(|(at, _)| {
+                    let after = &line[at + outside.len()..];
+                    let number = after.trim_start_matches('#');
+                    *outside != "issue " || number.starts_with(|c: char| c.is_ascii_digit())
+                })
+            });
+            if cites {
+                problems.push(format!("{path}:{}: {}", number + 1, line.trim()));
+            }
+        }
+    }
+    expect_none(&problems, "a file names nothing outside of the repository:");
+}
+
+#[test]
+fn the_checks_see_what_they_look_for() {
+    let source = "impl A {\n    pub(crate) async fn long<T>(\n        a: T,\n    ) {\n        b();\n    }\n\n    fn short(&self);\n}\n";
+    let found = functions(source);
+    assert_eq!(found, [("long".into(), 5), ("short".into(), 1)]);
+    let text = "see `crates/none/x.rs`, `a/b` and [it](../other.md#part)";
+    let named = named_paths("docs/x.md", text);
+    assert_eq!(named, ["crates/none/x.rs", "docs/../other.md"]);
+}
