@@ -305,7 +305,9 @@ impl Broker {
             Command::Deploy(_) | Command::DeleteResource { .. } => 1,
             Command::CreateProcessInstance(_) => return self.submit_anywhere(request, started),
             Command::ListIncidents { partition, .. } => *partition,
-            Command::EvaluateExpression { .. } => return self.submit_anywhere(request, started),
+            Command::EvaluateExpression { .. } | Command::EvaluateDecision(_) => {
+                return self.submit_anywhere(request, started);
+            }
             Command::CancelProcessInstance {
                 process_instance_key: key,
             }

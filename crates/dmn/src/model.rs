@@ -22,6 +22,8 @@ pub(crate) struct Graph {
     pub knowledge: Vec<KnowledgeModel>,
     pub services: Vec<Service>,
     pub types: Arc<Types>,
+    /// Names that the expressions of the file may read, sorted.
+    pub variables: Vec<Arc<str>>,
     /// How deep boxed expressions are nested at most.
     pub height: u32,
 }
@@ -47,9 +49,19 @@ impl Drg {
         self.0.version_tag.as_deref()
     }
 
+    /// The variables that an evaluation may ask its scope for, sorted: those that any expression of the file names.
+    pub fn variables(&self) -> &[Arc<str>] {
+        &self.0.variables
+    }
+
     /// The decisions, in document order.
     pub fn decisions(&self) -> &[Decision] {
         &self.0.decisions
+    }
+
+    /// The place of the decision with this id among [`Drg::decisions`].
+    pub fn position(&self, id: &str) -> Option<usize> {
+        self.0.by_id.get(id).copied()
     }
 
     /// The decision with this id.
@@ -283,6 +295,8 @@ pub(crate) struct TableInput {
 pub(crate) struct TableOutput {
     pub id: Arc<str>,
     pub name: Arc<str>,
+    /// As the audit calls it: by its label, if it has one.
+    pub label: Arc<str>,
     pub kind: Option<TypeId>,
     /// Its values, most important first.
     pub priorities: Vec<skep_feel::Value>,

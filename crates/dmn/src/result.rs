@@ -13,6 +13,8 @@ pub struct DecisionResult {
     pub output: Value,
     /// All decisions in the order of their evaluation: the required ones first, the one asked for last.
     pub evaluated: Vec<EvaluatedDecision>,
+    /// The work that it took, in steps of FEEL.
+    pub steps: u64,
 }
 
 /// An evaluation that did not come to its end.
@@ -27,6 +29,8 @@ pub struct EvaluationFailure {
     pub message: String,
     /// The decisions evaluated before, and the one that failed with what it had come to: its output is null.
     pub evaluated: Vec<EvaluatedDecision>,
+    /// The work that it took, in steps of FEEL.
+    pub steps: u64,
 }
 
 /// One decision of the audit.
@@ -73,7 +77,7 @@ pub struct MatchedRule {
 pub struct EvaluatedOutput {
     /// Id of the output; empty when it has none.
     pub id: Arc<str>,
-    /// Its name, or else its label.
+    /// Its label, or else its name.
     pub name: Arc<str>,
     /// Its value.
     pub value: Value,

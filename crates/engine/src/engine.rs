@@ -14,8 +14,8 @@ use crate::processing::bpmn::{Budget, Steps, queue, step};
 use crate::processing::deployment::{create as deploy, delete_resource, distribution};
 use crate::processing::message::{correlate, expire, message_side, process_side, publish};
 use crate::processing::{
-    Context, Outcome, Volatile, banning, clock, expression, global_listener, incident, job,
-    process_instance, timer, user_task, variable,
+    Context, Outcome, Volatile, banning, clock, decision, expression, global_listener, incident,
+    job, process_instance, timer, user_task, variable,
 };
 use crate::remote::{Distributed, RemoteCommand};
 use crate::state::{State, StoreError};
@@ -521,6 +521,7 @@ fn dispatch(cx: &mut Context<'_>, command: &Command) -> Outcome {
         Command::DeleteGlobalListener { id } => global_listener::delete(cx, id),
         Command::PinClock { timestamp } => clock::pin(cx, *timestamp),
         Command::ResetClock => clock::reset(cx),
+        Command::EvaluateDecision(command) => decision::process(cx, command),
         Command::ListIncidents { after, limit, .. } => incident::list(cx, *after, *limit),
         Command::EvaluateExpression {
             expression,
@@ -591,8 +592,8 @@ pub fn header_of(command: &Command) -> (Key, ValueType, u8) {
             ValueType::Deployment,
             DeploymentIntent::Create.id(),
         ),
-        Command::DeleteResource { resource_key } => (
-            *resource_key,
+        Command::DeleteResource { .. } => (
+            Key::NONE,
             ValueType::ResourceDeletion,
             ResourceDeletionIntent::Delete.id(),
         ),
@@ -685,6 +686,11 @@ pub fn header_of(command: &Command) -> (Key, ValueType, u8) {
         }
         Command::PinClock { .. } => (Key::NONE, ValueType::Clock, ClockIntent::Pin.id()),
         Command::ResetClock => (Key::NONE, ValueType::Clock, ClockIntent::Reset.id()),
+        Command::EvaluateDecision(_) => (
+            Key::NONE,
+            ValueType::DecisionEvaluation,
+            DecisionEvaluationIntent::Evaluate.id(),
+        ),
         // Reads: their header is taken back, as they write nothing after it.
         Command::ListIncidents { .. } => {
             (Key::NONE, ValueType::Incident, IncidentIntent::Resolve.id())

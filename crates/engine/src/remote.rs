@@ -4,10 +4,12 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use skep_protocol::Key;
-use skep_protocol::command::Resource;
 use skep_protocol::document::JsonText;
-use skep_protocol::value::{GlobalListenerValue, MessageSubscriptionValue, ProcessValue};
+use skep_protocol::value::{
+    DecisionRequirementsValue, DecisionValue, FormValue, GlobalListenerValue,
+    MessageSubscriptionValue, ProcessValue, ResourceValue,
+};
+use skep_protocol::{Key, TenantId};
 
 pub type Variables = Vec<(Arc<str>, JsonText)>;
 
@@ -75,8 +77,7 @@ pub enum Distributed {
     /// DEPLOYMENT DISTRIBUTE.
     Deployment {
         deployment_key: Key,
-        resources: Vec<Resource>,
-        processes: Vec<ProcessValue>,
+        definitions: Vec<Definition>,
     },
     /// RESOURCE_DELETION DELETE.
     ResourceDeletion { resource_key: Key },
@@ -94,4 +95,26 @@ pub enum Distributed {
         key: Key,
         listener: GlobalListenerValue,
     },
+}
+
+/// One new thing of a deployment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Definition {
+    Process(ProcessValue),
+    DecisionRequirements(DecisionRequirementsValue),
+    Decision(DecisionValue),
+    Form(FormValue),
+    Resource(ResourceValue),
+}
+
+impl Definition {
+    pub fn tenant(&self) -> &TenantId {
+        match self {
+            Definition::Process(value) => &value.tenant,
+            Definition::DecisionRequirements(value) => &value.metadata.tenant,
+            Definition::Decision(value) => &value.tenant,
+            Definition::Form(value) => &value.0.metadata.tenant,
+            Definition::Resource(value) => &value.0.metadata.tenant,
+        }
+    }
 }

@@ -10,11 +10,11 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use skep_engine::Engine;
-use skep_engine::remote::{CorrelateSubscription, Distributed, RemoteCommand};
+use skep_engine::remote::{CorrelateSubscription, Definition, Distributed, RemoteCommand};
 use skep_engine::state::State;
 use skep_engine::state::table::EmptyStore;
 use skep_model::builder::Bpmn;
-use skep_protocol::command::{Command, Resource};
+use skep_protocol::command::Command;
 use skep_protocol::element_type::ElementType;
 use skep_protocol::record::{decode, encode};
 use skep_protocol::value::{
@@ -63,38 +63,7 @@ fn golden(name: &str, current: impl FnOnce() -> Vec<Vec<Vec<u8>>>) -> Vec<Vec<Ve
 fn scenario() -> Rig {
     let mut rig = Rig::with_partitions(2);
     rig.record_batches();
-    let bpmn = Bpmn::process("all")
-        .start("s")
-        .parallel("fork")
-        .service_task("task", "work")
-        .header("h", "v")
-        .input("=a", "local")
-        .parallel("join")
-        .end("e")
-        .from("fork")
-        .catch_message("catch", "m", "=key")
-        .to("join")
-        .from("fork")
-        .service_task("bad", "=missing")
-        .end("e2")
-        .from("fork")
-        .task("quick")
-        .to("join")
-        .boundary_cycle("tick", "task", "R3/PT1M")
-        .end("e3")
-        .boundary_error("error", "task", "E")
-        .end("e4");
-    rig.deploy(bpmn);
-    let started = Bpmn::process("started")
-        .start_message("by-message", "order")
-        .service_task("later", "later")
-        .end("e")
-        .start_cycle("by-timer", "R/PT1H")
-        .to("later");
-    rig.deploy(started);
-    rig.deploy(asked());
-    rig.send(Command::CreateGlobalListener(global_listener()))
-        .unwrap();
+    deploy(&mut rig);
     rig.publish("order", "b", 0, r#"{"o":1}"#);
     let mut creation = Rig::creation("all", r#"{"a":1.50,"key":"k"}"#);
     creation.tags = vec!["tag".into()];
@@ -136,6 +105,48 @@ fn scenario() -> Rig {
         timestamp: START + 5 * MINUTE,
     });
     rig
+}
+
+/// A definition of every kind.
+fn deploy(rig: &mut Rig) {
+    let bpmn = Bpmn::process("all")
+        .start("s")
+        .parallel("fork")
+        .service_task("task", "work")
+        .header("h", "v")
+        .input("=a", "local")
+        .parallel("join")
+        .end("e")
+        .from("fork")
+        .catch_message("catch", "m", "=key")
+        .to("join")
+        .from("fork")
+        .service_task("bad", "=missing")
+        .end("e2")
+        .from("fork")
+        .task("quick")
+        .to("join")
+        .boundary_cycle("tick", "task", "R3/PT1M")
+        .end("e3")
+        .boundary_error("error", "task", "E")
+        .end("e4");
+    rig.deploy(bpmn);
+    rig.deploy_files(vec![
+        ("fees.dmn", decision("fees", "fee", "1 + x")),
+        ("f.form", r#"{"id":"form"}"#.to_string()),
+        ("r.rpa", r#"{"id":"robot"}"#.to_string()),
+    ])
+    .unwrap();
+    let started = Bpmn::process("started")
+        .start_message("by-message", "order")
+        .service_task("later", "later")
+        .end("e")
+        .start_cycle("by-timer", "R/PT1H")
+        .to("later");
+    rig.deploy(started);
+    rig.deploy(asked());
+    rig.send(Command::CreateGlobalListener(global_listener()))
+        .unwrap();
 }
 
 fn asked() -> Bpmn {
@@ -197,7 +208,9 @@ fn an_old_log_applies_to_the_same_state() {
     let tables: std::collections::BTreeSet<u8> = rows.keys().map(|(table, _)| *table).collect();
     assert_eq!(
         Vec::from_iter(tables),
-        [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 25, 26, 35, 36],
+        [
+            0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 25, 26, 35, 36, 40, 41, 42, 43, 44
+        ],
         "every table has a row"
     );
 }
@@ -288,11 +301,7 @@ fn remote_commands() -> Vec<RemoteCommand> {
         },
         distribute(Distributed::Deployment {
             deployment_key: key(1),
-            resources: vec![Resource {
-                name: "p.bpmn".into(),
-                content: "<xml/>".into(),
-            }],
-            processes: vec![ProcessValue {
+            definitions: vec![Definition::Process(ProcessValue {
                 bpmn_process_id: "p".into(),
                 version: 2,
                 version_tag: Some("t".into()),
@@ -308,7 +317,7 @@ fn remote_commands() -> Vec<RemoteCommand> {
                     })
                     .to_vec(),
                 tenant: TenantId::new("acme"),
-            }],
+            })],
         }),
         distribute(Distributed::ResourceDeletion {
             resource_key: key(1),

@@ -133,6 +133,7 @@ pub enum Command {
         expression: String,
         variables: Document,
     },
+    EvaluateDecision(EvaluateDecision),
     /// Reads open incidents, oldest first.
     ListIncidents {
         partition: u32,
@@ -162,6 +163,20 @@ pub struct Deploy {
 pub struct Resource {
     pub name: String,
     pub content: Bytes,
+}
+
+/// Which decision is meant.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DecisionRef {
+    Key(Key),
+    /// The latest version.
+    Id(Arc<str>),
+}
+
+#[derive(Clone, Debug)]
+pub struct EvaluateDecision {
+    pub decision: DecisionRef,
+    pub variables: Document,
 }
 
 /// Which process definition is meant.
@@ -324,6 +339,7 @@ impl Command {
                 expression,
                 variables,
             } => expression.len() + variables.weight(),
+            Command::EvaluateDecision(evaluate) => evaluate.variables.weight(),
             Command::ActivateJobs(activate) => {
                 let names = activate.fetch_variables.iter();
                 let names: usize = names.map(|n| n.len() + size_of::<Arc<str>>()).sum();

@@ -23,12 +23,17 @@ pub enum ValueType {
     ProcessInstanceResult = 21,
     Process = 22,
     ProcessEvent = 24,
+    Decision = 25,
+    DecisionRequirements = 26,
+    DecisionEvaluation = 27,
     ResourceDeletion = 32,
     CommandDistribution = 33,
     ProcessInstanceBatch = 34,
+    Form = 36,
     UserTask = 37,
     MessageCorrelation = 40,
     Clock = 42,
+    Resource = 44,
     RuntimeInstruction = 59,
     Expression = 66,
     GlobalListener = 68,
@@ -37,7 +42,7 @@ pub enum ValueType {
 }
 
 impl ValueType {
-    pub const ALL: [ValueType; 27] = [
+    pub const ALL: [ValueType; 32] = [
         ValueType::Job,
         ValueType::Deployment,
         ValueType::ProcessInstance,
@@ -62,6 +67,11 @@ impl ValueType {
         ValueType::MessageCorrelation,
         ValueType::Clock,
         ValueType::RuntimeInstruction,
+        ValueType::Decision,
+        ValueType::DecisionRequirements,
+        ValueType::DecisionEvaluation,
+        ValueType::Form,
+        ValueType::Resource,
         ValueType::Expression,
         ValueType::GlobalListener,
         ValueType::Continuation,
@@ -107,6 +117,11 @@ impl ValueType {
             ValueType::MessageCorrelation => "MESSAGE_CORRELATION",
             ValueType::Clock => "CLOCK",
             ValueType::RuntimeInstruction => "RUNTIME_INSTRUCTION",
+            ValueType::Decision => "DECISION",
+            ValueType::DecisionRequirements => "DECISION_REQUIREMENTS",
+            ValueType::DecisionEvaluation => "DECISION_EVALUATION",
+            ValueType::Form => "FORM",
+            ValueType::Resource => "RESOURCE",
             ValueType::Expression => "EXPRESSION",
             ValueType::GlobalListener => "GLOBAL_LISTENER",
             ValueType::Continuation => "CONTINUATION",
@@ -145,6 +160,11 @@ impl ValueType {
             ValueType::MessageCorrelation => name::<MessageCorrelationIntent>(id),
             ValueType::Clock => name::<ClockIntent>(id),
             ValueType::RuntimeInstruction => name::<RuntimeInstructionIntent>(id),
+            ValueType::Decision => name::<DecisionIntent>(id),
+            ValueType::DecisionRequirements => name::<DecisionRequirementsIntent>(id),
+            ValueType::DecisionEvaluation => name::<DecisionEvaluationIntent>(id),
+            ValueType::Form => name::<FormIntent>(id),
+            ValueType::Resource => name::<ResourceIntent>(id),
             ValueType::Expression => name::<ExpressionIntent>(id),
             ValueType::GlobalListener => name::<GlobalListenerIntent>(id),
             ValueType::Continuation => name::<ContinuationIntent>(id),
@@ -280,6 +300,21 @@ intents! {
     }
     RuntimeInstructionIntent {
         Interrupted = 0 "INTERRUPTED",
+    }
+    DecisionIntent {
+        Created = 0 "CREATED", Deleted = 1 "DELETED",
+    }
+    DecisionRequirementsIntent {
+        Created = 0 "CREATED", Deleted = 1 "DELETED",
+    }
+    DecisionEvaluationIntent {
+        Evaluated = 0 "EVALUATED", Failed = 1 "FAILED", Evaluate = 2 "EVALUATE",
+    }
+    FormIntent {
+        Created = 0 "CREATED", Deleted = 1 "DELETED",
+    }
+    ResourceIntent {
+        Created = 0 "CREATED", Deleted = 1 "DELETED",
     }
     ExpressionIntent {
         Evaluate = 0 "EVALUATE", Evaluated = 1 "EVALUATED",

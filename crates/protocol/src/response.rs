@@ -4,13 +4,15 @@ use std::sync::Arc;
 
 use crate::key::Key;
 use crate::user_task::UserTaskProperties;
-use crate::value::{GlobalListenerValue, IncidentValue, JobKind};
+use crate::value::{
+    DecisionEvaluationValue, DeploymentValue, GlobalListenerValue, IncidentValue, JobKind,
+};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Response {
     /// Commands that answer nothing but "done".
     Empty,
-    Deployed(Deployed),
+    Deployed(DeploymentValue),
     ProcessInstanceCreated(ProcessInstanceCreated),
     /// The end of an instance whose creation asked to wait for it.
     ProcessInstanceResult {
@@ -37,6 +39,11 @@ pub enum Response {
     },
     /// As it is from now on.
     GlobalListener(GlobalListenerValue),
+    /// Also where the evaluation failed: the value says so.
+    DecisionEvaluated {
+        key: Key,
+        evaluation: Box<DecisionEvaluationValue>,
+    },
     IncidentsListed {
         incidents: Vec<OpenIncident>,
         /// There are more after the last one.
@@ -52,20 +59,6 @@ pub struct OpenIncident {
     pub bpmn_process_id: Arc<str>,
     pub process_definition_version: i32,
     pub element_id: Arc<str>,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub struct Deployed {
-    pub deployment_key: Key,
-    pub processes: Vec<DeployedProcess>,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub struct DeployedProcess {
-    pub bpmn_process_id: Arc<str>,
-    pub version: i32,
-    pub process_definition_key: Key,
-    pub resource_name: Arc<str>,
 }
 
 #[derive(Clone, Debug, PartialEq)]

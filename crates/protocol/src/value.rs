@@ -4,6 +4,8 @@
 //! [`RecordValue::VERSION`] and the old one stays readable. What can be read off the process definition (element id, type,
 //! headers) is not repeated: values name elements by index, and the PROCESS record maps indices to ids for ever.
 
+mod decision_evaluation;
+mod definitions;
 mod job;
 mod subscriptions;
 
@@ -14,6 +16,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 pub use crate::continuation::{Activation, ContinuationValue, QueuedStep, Step};
+pub use decision_evaluation::*;
+pub use definitions::*;
+
 use crate::document::JsonText;
 use crate::element_type::ElementType;
 use crate::failure::RejectionType;
@@ -74,6 +79,11 @@ record_values! {
     ClockValue: Clock, ClockIntent;
     ContinuationValue: Continuation, ContinuationIntent;
     RuntimeInstructionValue: RuntimeInstruction, RuntimeInstructionIntent;
+    DecisionValue: Decision, DecisionIntent;
+    DecisionRequirementsValue: DecisionRequirements, DecisionRequirementsIntent;
+    DecisionEvaluationValue: DecisionEvaluation, DecisionEvaluationIntent;
+    FormValue: Form, FormIntent;
+    ResourceValue: Resource, ResourceIntent;
     MessageStartEventSubscriptionValue: MessageStartEventSubscription, MessageStartEventSubscriptionIntent;
 }
 
@@ -338,29 +348,6 @@ pub struct ProcessValue {
 pub struct PinnedElement {
     pub id: Arc<str>,
     pub element_type: ElementType,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct DeploymentValue {
-    pub deployment_key: Key,
-    pub processes: Vec<ProcessMetadata>,
-    pub tenant: TenantId,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ProcessMetadata {
-    pub bpmn_process_id: Arc<str>,
-    pub version: i32,
-    pub version_tag: Option<Arc<str>>,
-    pub process_definition_key: Key,
-    /// The deployment that brought the definition: of a duplicate, an earlier one.
-    pub deployment_key: Key,
-    pub resource_name: Arc<str>,
-    /// SHA-256 of the resource.
-    pub checksum: Bytes,
-    pub duplicate: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -117,6 +117,11 @@ macro_rules! all_samples {
             process_instance_batch,
             continuation,
             runtime_instruction,
+            decision,
+            decision_requirements,
+            decision_evaluation,
+            form,
+            resource,
             user_task,
             global_listener
         )
@@ -309,6 +314,26 @@ const FIELDS: &[(&str, &str)] = &[
     (
         "GLOBAL_LISTENER",
         "afterNonGlobal configKey eventTypes globalListenerKey id listenerType priority retries source type",
+    ),
+    (
+        "DECISION",
+        "decisionId decisionKey decisionName decisionRequirementsId decisionRequirementsKey deploymentKey duplicate tenantId version versionTag",
+    ),
+    (
+        "DECISION_REQUIREMENTS",
+        "checksum decisionRequirementsId decisionRequirementsKey decisionRequirementsName decisionRequirementsVersion deploymentKey duplicate namespace resource resourceName tenantId",
+    ),
+    (
+        "DECISION_EVALUATION",
+        "bpmnProcessId decisionId decisionKey decisionName decisionOutput decisionRequirementsId decisionRequirementsKey decisionVersion elementId elementInstanceKey evaluatedDecisions evaluationFailureMessage failedDecisionId processDefinitionKey processInstanceKey rootProcessInstanceKey tenantId variables",
+    ),
+    (
+        "FORM",
+        "checksum deploymentKey duplicate formId formKey resource resourceName tenantId version versionTag",
+    ),
+    (
+        "RESOURCE",
+        "checksum deploymentKey duplicate resourceId resourceKey resourceName resourceProp tenantId version versionTag",
     ),
     (
         "USER_TASK",

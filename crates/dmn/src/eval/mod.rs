@@ -41,6 +41,7 @@ impl Drg {
                     abbreviate(self.id())
                 ),
                 evaluated: Vec::new(),
+                steps: 0,
             });
         };
         let run = Run::new(&self.0, cx.clone());
@@ -49,6 +50,7 @@ impl Drg {
             Ok(mut values) => Ok(DecisionResult {
                 output: values.remove(&root).unwrap_or_default(),
                 evaluated: audit,
+                steps: run.steps.get(),
             }),
             Err((failed, fault)) => {
                 let decision = self.0.decisions.get(failed);
@@ -62,6 +64,7 @@ impl Drg {
                     decision_id: id,
                     decision_name: decision.map_or_else(|| Arc::from(""), |d| Arc::clone(&d.name)),
                     evaluated: audit,
+                    steps: run.steps.get(),
                 })
             }
         }
@@ -85,6 +88,7 @@ impl Drg {
                 abbreviate(name)
             ),
             evaluated: Vec::new(),
+            steps: 0,
         };
         let services = &self.0.services;
         let Some(at) = services.iter().position(|service| &*service.name == name) else {

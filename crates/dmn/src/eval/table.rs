@@ -211,7 +211,7 @@ fn matched_rule(table: &Table, at: usize, rule: &Rule, row: &[Value]) -> Matched
         .zip(row)
         .map(|(output, value)| EvaluatedOutput {
             id: Arc::clone(&output.id),
-            name: Arc::clone(&output.name),
+            name: Arc::clone(&output.label),
             value: value.clone(),
         });
     MatchedRule {

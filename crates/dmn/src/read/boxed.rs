@@ -272,7 +272,7 @@ pub(super) type Names = rustc_hash::FxHashSet<Arc<str>>;
 
 impl Boxed {
     /// Adds the names that the expression may read.
-    fn names(&self, out: &mut Names) {
+    pub(super) fn names(&self, out: &mut Names) {
         match &self.logic {
             Logic::Literal(text) => text.names(out),
             Logic::Table(table) => {

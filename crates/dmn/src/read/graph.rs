@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::Reader;
+use super::boxed::Names;
 use crate::error::abbreviate;
 use crate::model::{
     Decision, Graph, Input, KnowledgeModel, Requirements, Service, ServiceParameter,
@@ -68,6 +69,7 @@ impl Reader<'_> {
         for node in &index.services {
             services.push(self.service(*node, &index));
         }
+        let variables = variables(&decisions, &knowledge);
         let graph = Graph {
             id,
             name,
@@ -78,6 +80,7 @@ impl Reader<'_> {
             knowledge,
             services,
             types: Arc::clone(&self.types),
+            variables,
             height: u32::try_from(self.height).unwrap_or(u32::MAX),
         };
         self.refuse_cycles(&graph, &index);
@@ -364,6 +367,23 @@ impl Reader<'_> {
             }
         }
     }
+}
+
+/// The names that any expression of the file may read, and those of the inputs.
+fn variables(decisions: &[Decision], knowledge: &[KnowledgeModel]) -> Vec<Arc<str>> {
+    let mut names = Names::default();
+    for logic in decisions.iter().filter_map(|d| d.logic.as_ref()) {
+        logic.names(&mut names);
+    }
+    for model in knowledge {
+        names.extend(model.function.free.iter().cloned());
+    }
+    let requirements = decisions.iter().map(|decision| &decision.requires);
+    let inputs = requirements.flat_map(|requires| &requires.inputs);
+    names.extend(inputs.map(|input| input.name.clone()));
+    let mut names: Vec<Arc<str>> = names.into_iter().collect();
+    names.sort();
+    names
 }
 
 /// The name of an element's variable, or else of the element.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use skep_feel::{Expression, HostTypes, ParseError, ParseOptions, UnaryTests};
 
-use crate::error::{Findings, Invalid, abbreviate};
+use crate::error::{Findings, Invalid, abbreviate, of_file};
 use crate::matcher::Cell;
 use crate::model::{Drg, Text};
 use crate::types::{TypeId, Types};
@@ -22,7 +22,7 @@ impl Drg {
     /// # Errors
     /// All findings of the file, so that a user can repair them in one go.
     pub fn parse(resource_name: &str, xml: &[u8], options: &Options) -> Result<Drg, Invalid> {
-        let unreadable = |u: Unreadable| Invalid::of_file(resource_name, u.message, u.line);
+        let unreadable = |u: Unreadable| of_file(resource_name, u.message, u.line);
         let text = xml::decode(xml, options.max_xml_bytes).map_err(unreadable)?;
         let document = xml::parse(text).map_err(unreadable)?;
         let root = document.root_element();
@@ -32,7 +32,7 @@ impl Drg {
                 abbreviate(root.tag_name().name()),
                 abbreviate(root.tag_name().namespace().unwrap_or_default()),
             );
-            return Err(Invalid::of_file(resource_name, message, Some(1)));
+            return Err(of_file(resource_name, message, Some(1)));
         }
         let length = resource_name.chars().count();
         if length > options.max_name_length {
@@ -40,7 +40,7 @@ impl Drg {
                 "The resource name has {length} characters, the limit is {}. Shorten it",
                 options.max_name_length
             );
-            return Err(Invalid::of_file(resource_name, message, None));
+            return Err(of_file(resource_name, message, None));
         }
         let mut reader = Reader {
             options,
@@ -56,7 +56,7 @@ impl Drg {
                 let message = format!(
                     "The model has more than {MAX_NAMES} names with spaces or operators. Rename some"
                 );
-                return Err(Invalid::of_file(resource_name, message, None));
+                return Err(of_file(resource_name, message, None));
             }
         }
         let graph = reader.graph(root);

@@ -115,7 +115,12 @@ impl Reader<'_> {
             };
             outputs.push(TableOutput {
                 id,
-                name: if name.is_empty() { label } else { name },
+                label: if label.is_empty() {
+                    name.clone()
+                } else {
+                    label
+                },
+                name,
                 kind: self.type_ref(output),
                 priorities: values.map(|v| self.priorities(v)).unwrap_or_default(),
                 allowed,

@@ -43,7 +43,7 @@ fn a_table_tells_its_inputs_and_matched_rules() {
     assert_eq!(
         outputs,
         [
-            ("o1", "fee", "10".to_owned()),
+            ("o1", "Fee", "10".to_owned()),
             ("o2", "note", "\"a\"".to_owned())
         ]
     );

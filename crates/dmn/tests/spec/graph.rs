@@ -138,3 +138,20 @@ fn every_version_of_the_standard_is_read() {
         );
     }
 }
+
+#[test]
+fn the_variables_that_an_evaluation_may_ask_for_are_known() {
+    let xml = definitions(&format!(
+        r##"<inputData id="i" name="given"/>
+        <businessKnowledgeModel id="k" name="k"><encapsulatedLogic><formalParameter name="p"/>{}</encapsulatedLogic></businessKnowledgeModel>
+        <decision id="d" name="D"><informationRequirement><requiredInput href="#i"/></informationRequirement>{}</decision>
+        <decision id="e" name="E">{}</decision>"##,
+        literal("p + rate"),
+        literal("a.b + c"),
+        literal("for x in list return x"),
+    ));
+    let drg = parse(&xml);
+    let names: Vec<&str> = drg.variables().iter().map(|name| &**name).collect();
+    assert_eq!(names, ["a", "c", "given", "list", "rate"]);
+    assert_eq!((drg.position("e"), drg.position("f")), (Some(1), None));
+}

@@ -6,6 +6,7 @@
 mod clock;
 mod command_distribution;
 mod continuation;
+mod definitions;
 mod error;
 mod global_listener;
 mod incident;
@@ -57,6 +58,7 @@ macro_rules! without_effect {
 }
 
 without_effect!(
+    DecisionEvaluationValue,
     DeploymentValue,
     MessageCorrelationValue,
     ProcessInstanceResultValue,
@@ -124,6 +126,11 @@ fn apply_record(state: &mut State, record: &Record<'_>) -> Result<(), DecodeErro
         ValueType::Clock => go::<ClockValue>(state, record),
         ValueType::Continuation => go::<ContinuationValue>(state, record),
         ValueType::RuntimeInstruction => go::<RuntimeInstructionValue>(state, record),
+        ValueType::Decision => go::<DecisionValue>(state, record),
+        ValueType::DecisionRequirements => go::<DecisionRequirementsValue>(state, record),
+        ValueType::DecisionEvaluation => go::<DecisionEvaluationValue>(state, record),
+        ValueType::Form => go::<FormValue>(state, record),
+        ValueType::Resource => go::<ResourceValue>(state, record),
         // Evaluations are answered, not recorded as events.
         ValueType::Expression => Ok(()),
     }

@@ -11,8 +11,11 @@ impl Apply<ProcessValue> for State {
     fn apply(&mut self, _key: Key, intent: Intent, value: &ProcessValue, _timestamp: i64) {
         match intent {
             Intent::Created => self.processes.insert(value),
-            Intent::Deleted => self.processes.delete(value.process_definition_key),
-            Intent::Deleting => {}
+            Intent::Deleting => self.processes.drain(value.process_definition_key),
+            Intent::Deleted => {
+                self.processes.delete(value.process_definition_key);
+                self.elements.running.remove(value.process_definition_key);
+            }
         }
     }
 }

@@ -11,7 +11,7 @@ use super::bpmn::Problem;
 use super::evaluated::{self, Evaluated};
 use super::{Context, Named, Outcome, reject};
 
-fn eval_context(cx: &Context<'_>) -> EvalContext {
+pub(crate) fn eval_context(cx: &Context<'_>) -> EvalContext {
     let limits = Limits::with_millis(cx.config.expression_timeout);
     EvalContext {
         now_millis: cx.now,
@@ -36,16 +36,7 @@ pub(crate) fn evaluate<'e>(
     scope: Key,
     overlay: &Named,
 ) -> Result<Evaluated<'e>, String> {
-    let mut named = Named::default();
-    for name in expression.variables() {
-        let value = match overlay.value(name) {
-            Some(value) => Some(value.clone()),
-            None => cx.state.elements.visible_variable(scope, name),
-        };
-        if let Some(value) = value {
-            named.set(name.clone(), value);
-        }
-    }
+    let named = visible(cx, expression.variables(), scope, overlay);
     let Evaluation {
         value,
         warnings,
@@ -71,6 +62,26 @@ pub(crate) fn evaluate<'e>(
             Err(why_failed(&evaluated, &failure))
         }
     }
+}
+
+/// Those of `names` that are visible at `scope`; `overlay` hides them.
+pub(crate) fn visible(
+    cx: &mut Context<'_>,
+    names: &[Arc<str>],
+    scope: Key,
+    overlay: &Named,
+) -> Named {
+    let mut named = Named::default();
+    for name in names {
+        let value = match overlay.value(name) {
+            Some(value) => Some(value.clone()),
+            None => cx.state.elements.visible_variable(scope, name),
+        };
+        if let Some(value) = value {
+            named.set(name.clone(), value);
+        }
+    }
+    named
 }
 
 /// The warning that means that there is no result. The others explain a null, which is a result.

@@ -5,6 +5,7 @@ pub(crate) mod banning;
 pub(crate) mod bpmn;
 pub(crate) mod clock;
 pub(crate) mod context;
+pub(crate) mod decision;
 pub(crate) mod deployment;
 pub(crate) mod evaluated;
 pub(crate) mod expression;

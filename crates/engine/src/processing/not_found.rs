@@ -51,6 +51,7 @@ pub fn key_not_found(command: &Command) -> Option<Rejection> {
         | Command::PinClock { .. }
         | Command::ResetClock
         | Command::EvaluateExpression { .. }
+        | Command::EvaluateDecision(_)
         | Command::ListIncidents { .. } => return None,
     })
 }

@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use skep_model::ElementIndex;
 use skep_protocol::Key;
 use skep_protocol::document::JsonText;
 
@@ -147,8 +148,24 @@ impl Row for ElementInstance {
 /// Names and values, each name once.
 pub type Visible = Vec<(Arc<str>, JsonText)>;
 
+/// How many instances of a definition run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Running {
+    pub instances: u64,
+}
+
+impl Row for Running {
+    const TABLE: u8 = 44;
+
+    fn weight(&self) -> usize {
+        size_of::<Self>()
+    }
+}
+
 pub struct ElementInstances {
     pub table: Table<ElementInstance>,
+    /// By process definition; none is as good as 0.
+    pub running: Table<Running>,
     unborn: Unborn,
 }
 
@@ -178,6 +195,7 @@ impl ElementInstances {
     pub fn open(tables: &Arc<Tables>) -> Result<Self, StoreError> {
         Ok(ElementInstances {
             table: Table::open(tables)?,
+            running: Table::open(tables)?,
             unborn: Unborn::default(),
         })
     }
@@ -224,6 +242,9 @@ impl ElementInstances {
             instance.variables = unborn.variables;
             instance.extra = unborn.extra;
         }
+        if instance.element == ElementIndex::PROCESS.0 {
+            self.begins(instance.process_definition_key);
+        }
         let scope_key = instance.flow_scope_key;
         if let Some(scope) = self.table.get_mut(scope_key) {
             scope.active_children += 1;
@@ -242,9 +263,26 @@ impl ElementInstances {
         self.table.insert(key, instance);
     }
 
+    fn begins(&mut self, definition: Key) {
+        match self.running.get_mut(definition) {
+            Some(running) => running.instances += 1,
+            None => self.running.insert(definition, Running { instances: 1 }),
+        }
+    }
+
+    /// How many instances of the definition run on this partition.
+    pub fn running_of(&mut self, definition: Key) -> u64 {
+        self.running.get(definition).map_or(0, |row| row.instances)
+    }
+
     /// Removes an instance and takes it out of its flow scope.
     pub fn remove(&mut self, key: Key) -> Option<ElementInstance> {
         let instance = self.table.remove(key)?;
+        if instance.element == ElementIndex::PROCESS.0
+            && let Some(running) = self.running.get_mut(instance.process_definition_key)
+        {
+            running.instances = running.instances.saturating_sub(1);
+        }
         let (previous, next) = (instance.previous_sibling, instance.next_sibling);
         if let Some(scope) = self.table.get_mut(instance.flow_scope_key) {
             scope.active_children = less(scope.active_children, 1, "children");

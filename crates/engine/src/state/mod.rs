@@ -5,6 +5,8 @@
 
 pub mod banned;
 pub mod continuations;
+pub mod decisions;
+pub mod definitions;
 pub mod distributions;
 pub mod element_instances;
 pub mod global_listeners;
@@ -26,9 +28,12 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use skep_protocol::Key;
+use skep_protocol::value::{FormValue, ResourceValue};
 
 pub use banned::{Banned, BannedInstance};
 pub use continuations::Continuations;
+pub use decisions::{Decisions, DeployedDecisions};
+pub use definitions::{Definitions, Pin, Versioned};
 pub use distributions::Distributions;
 pub use element_instances::{ElementInstance, ElementInstances, ElementState};
 pub use global_listeners::GlobalListeners;
@@ -71,6 +76,9 @@ pub struct State {
     pub partition: u32,
     pub counters: Counters,
     pub processes: Processes,
+    pub decisions: Decisions,
+    pub forms: Definitions<FormValue>,
+    pub resources: Definitions<ResourceValue>,
     pub elements: ElementInstances,
     pub jobs: Jobs,
     pub timers: Timers,
@@ -101,6 +109,9 @@ impl State {
             partition,
             counters,
             processes: Processes::open(&tables)?,
+            decisions: Decisions::open(&tables)?,
+            forms: Definitions::open(&tables, |_, _| ())?,
+            resources: Definitions::open(&tables, |_, _| ())?,
             elements: ElementInstances::open(&tables)?,
             jobs: Jobs::open(&tables)?,
             timers: Timers::open(&tables)?,
@@ -138,8 +149,12 @@ impl State {
     /// cannot be written at all the partition must stop, as the changes are not handed out again.
     pub fn checkpoint(&mut self, out: &mut dyn CheckpointWriter) {
         out.put(Counters::TABLE, &[], write_row(&self.counters));
-        self.processes.checkpoint(out);
+        self.processes.definitions.checkpoint(out);
+        self.decisions.checkpoint(out);
+        self.forms.checkpoint(out);
+        self.resources.checkpoint(out);
         self.elements.table.checkpoint(out);
+        self.elements.running.checkpoint(out);
         self.jobs.table.checkpoint(out);
         self.timers.table.checkpoint(out);
         self.incidents.table.checkpoint(out);
@@ -171,6 +186,16 @@ impl State {
     fn evict_unused(&mut self, limit: usize) -> usize {
         let mut evicted = 0;
         let mut resident = self.resident_bytes();
+        evicted += self.processes.definitions.table.evict(limit, &mut resident);
+        evicted += self
+            .decisions
+            .requirements
+            .table
+            .evict(limit, &mut resident);
+        evicted += self.decisions.decisions.table.evict(limit, &mut resident);
+        evicted += self.forms.table.evict(limit, &mut resident);
+        evicted += self.resources.table.evict(limit, &mut resident);
+        evicted += self.elements.running.evict(limit, &mut resident);
         evicted += self.elements.table.evict(limit, &mut resident);
         evicted += self.jobs.table.evict(limit, &mut resident);
         evicted += self.timers.table.evict(limit, &mut resident);
@@ -191,7 +216,13 @@ impl State {
 
     /// Estimated bytes of rows in memory.
     pub fn resident_bytes(&self) -> usize {
-        self.elements.table.resident_bytes()
+        self.processes.definitions.table.resident_bytes()
+            + self.decisions.requirements.table.resident_bytes()
+            + self.decisions.decisions.table.resident_bytes()
+            + self.forms.table.resident_bytes()
+            + self.resources.table.resident_bytes()
+            + self.elements.running.resident_bytes()
+            + self.elements.table.resident_bytes()
             + self.jobs.table.resident_bytes()
             + self.timers.table.resident_bytes()
             + self.incidents.table.resident_bytes()
@@ -217,7 +248,11 @@ impl State {
     pub fn dump(&self) -> BTreeMap<(u8, Vec<u8>), Vec<u8>> {
         let mut all = self.tables.dump();
         all.insert((Counters::TABLE, Vec::new()), write_row(&self.counters));
-        self.processes.dump(&mut all);
+        self.processes.definitions.dump(&mut all);
+        self.decisions.dump(&mut all);
+        self.forms.dump(&mut all);
+        self.resources.dump(&mut all);
+        self.elements.running.dump(&mut all);
         self.elements.table.dump(&mut all);
         self.jobs.table.dump(&mut all);
         self.timers.table.dump(&mut all);

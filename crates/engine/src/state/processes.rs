@@ -1,15 +1,17 @@
-//! Deployed process definitions. They stay in memory: every instance needs its own.
+//! Deployed process definitions. Their graphs stay in memory: every instance needs its own.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
-use skep_model::{ElementType, Process};
+use skep_model::{Binding, ElementType, Process};
 use skep_protocol::value::{PinnedElement, ProcessValue};
 use skep_protocol::{Key, TenantId};
 
-use super::table::{CheckpointWriter, Row, StoreError, Tables, write_row};
+use super::definitions::{Definitions, Pin, Versioned};
+use super::table::{Row, StoreError, Tables};
 
 /// A definition with its compiled graph.
 #[derive(Debug)]
@@ -47,10 +49,10 @@ impl DeployedProcess {
 
 /// The PROCESS record is the row: the graph is compiled from it again.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Definition {
+pub struct Definition {
     value: ProcessValue,
-    /// Cannot be started any more; kept for the instances that still run.
-    deleted: bool,
+    /// It is being deleted: nothing of it starts any more, and it is kept for the instances that still run.
+    draining: bool,
 }
 
 impl Row for Definition {
@@ -65,98 +67,86 @@ impl Row for Definition {
     }
 }
 
-#[derive(Default)]
-pub struct Processes {
-    by_key: rustc_hash::FxHashMap<Key, Arc<DeployedProcess>>,
-    /// Versions that can be started, by tenant and process id.
-    by_id: HashMap<TenantId, HashMap<Arc<str>, Versions>>,
-    rows: BTreeMap<Key, Definition>,
-    changed: Vec<Key>,
-    /// Highest version ever given, by tenant and process id.
-    last_versions: HashMap<TenantId, HashMap<Arc<str>, i32>>,
+impl Versioned for Definition {
+    const KIND: u8 = 0;
+
+    fn pin(&self) -> Option<Pin> {
+        let value = &self.value;
+        (!self.draining).then(|| Pin {
+            tenant: value.tenant.clone(),
+            id: value.bpmn_process_id.clone(),
+            version: value.version,
+            version_tag: value.version_tag.clone(),
+            deployment_key: value.deployment_key,
+            resource: Some((value.resource_name.clone(), value.checksum.clone())),
+        })
+    }
 }
 
-type Versions = BTreeMap<i32, Key>;
+pub struct Processes {
+    pub definitions: Definitions<Definition>,
+    by_key: FxHashMap<Key, Arc<DeployedProcess>>,
+    /// Those that are deleted once their last instance has ended.
+    draining: BTreeSet<Key>,
+}
 
 impl Processes {
     pub fn open(tables: &Arc<Tables>) -> Result<Processes, StoreError> {
-        let mut processes = Processes::default();
-        let mut rows = Vec::new();
-        tables.scan::<Definition>(&mut |_, row| rows.push(row))?;
-        for row in rows {
-            processes.insert(&row.value);
-            if row.deleted {
-                processes.delete(row.value.process_definition_key);
+        let (mut by_key, mut draining) = (FxHashMap::default(), BTreeSet::new());
+        let definitions = Definitions::open(tables, |key, row: &Definition| {
+            by_key.insert(key, Arc::new(compiled(&row.value)));
+            if row.draining {
+                draining.insert(key);
             }
-        }
-        tables.scan::<LastVersion>(&mut |_, row| {
-            let last = processes.last_versions.entry(row.tenant).or_default();
-            last.insert(row.bpmn_process_id, row.version);
         })?;
-        processes.changed.clear();
-        Ok(processes)
+        Ok(Processes {
+            definitions,
+            by_key,
+            draining,
+        })
     }
 
     /// Compiles and adds a definition. The text was validated before its PROCESS record was written: what cannot be compiled
     /// nevertheless, because another release wrote it, is kept and concerns nothing but itself.
     pub fn insert(&mut self, value: &ProcessValue) {
-        let (graph, unusable) = compile(value);
         let key = value.process_definition_key;
-        let process = DeployedProcess {
-            key,
-            bpmn_process_id: value.bpmn_process_id.clone(),
-            tenant: value.tenant.clone(),
-            version: value.version,
-            version_tag: value.version_tag.clone(),
-            deployment_key: value.deployment_key,
-            resource_name: value.resource_name.clone(),
-            checksum: value.checksum.clone(),
-            graph,
-            unusable,
+        self.by_key.insert(key, Arc::new(compiled(value)));
+        let row = Definition {
+            value: value.clone(),
+            draining: false,
         };
-        self.by_key.insert(key, Arc::new(process));
-        let of_tenant = self.by_id.entry(value.tenant.clone()).or_default();
-        let versions = of_tenant.entry(value.bpmn_process_id.clone()).or_default();
-        versions.insert(value.version, key);
-        let of_tenant = self.last_versions.entry(value.tenant.clone()).or_default();
-        let last = of_tenant.entry(value.bpmn_process_id.clone()).or_default();
-        *last = (*last).max(value.version);
-        self.rows.insert(
-            key,
-            Definition {
-                value: value.clone(),
-                deleted: false,
-            },
-        );
-        self.changed.push(key);
+        self.definitions.insert(key, row);
     }
 
     /// The definition can no longer be started. Instances that run keep it.
-    pub fn delete(&mut self, key: Key) {
-        let (Some(process), Some(row)) = (self.by_key.get(&key), self.rows.get_mut(&key)) else {
-            return;
-        };
-        row.deleted = true;
-        let of_tenant = self.by_id.get_mut(&process.tenant);
-        if let Some(versions) = of_tenant.and_then(|ids| ids.get_mut(&process.bpmn_process_id)) {
-            versions.remove(&process.version);
+    pub fn drain(&mut self, key: Key) {
+        self.definitions.retire(key, |row| row.draining = true);
+        if self.by_key.contains_key(&key) {
+            self.draining.insert(key);
         }
-        self.changed.push(key);
     }
 
-    /// The definition, unless it was deleted.
+    /// Nothing runs any more: the definition is gone.
+    pub fn delete(&mut self, key: Key) {
+        self.draining.remove(&key);
+        self.by_key.remove(&key);
+        self.definitions.remove(key);
+    }
+
+    /// It is deleted, and kept until its last instance has ended.
+    pub fn is_draining(&self, key: Key) -> bool {
+        self.draining.contains(&key)
+    }
+
+    /// The definition, unless it is being deleted.
     pub fn startable(&self, key: Key) -> Option<&Arc<DeployedProcess>> {
-        self.rows.get(&key).filter(|row| !row.deleted)?;
+        self.definitions.pin(key)?;
         self.by_key.get(&key)
     }
 
-    /// The definition, deleted or not.
+    /// The definition, also one that is being deleted.
     pub fn get(&self, key: Key) -> Option<&Arc<DeployedProcess>> {
         self.by_key.get(&key)
-    }
-
-    fn versions(&self, tenant: &TenantId, bpmn_process_id: &str) -> Option<&Versions> {
-        self.by_id.get(tenant)?.get(bpmn_process_id)
     }
 
     pub fn latest(
@@ -164,17 +154,19 @@ impl Processes {
         tenant: &TenantId,
         bpmn_process_id: &str,
     ) -> Option<&Arc<DeployedProcess>> {
-        let (_, key) = self.versions(tenant, bpmn_process_id)?.last_key_value()?;
-        self.by_key.get(key)
+        let key = self.definitions.latest(tenant, bpmn_process_id)?;
+        self.by_key.get(&key)
     }
 
     /// The version that becomes the latest of its process when this one, the latest, is deleted.
     pub fn successor_of_deleted(&self, key: Key) -> Option<&Arc<DeployedProcess>> {
         let process = self.by_key.get(&key)?;
-        let versions = self.versions(&process.tenant, &process.bpmn_process_id)?;
-        let mut versions = versions.values().rev();
+        let versions = self
+            .definitions
+            .versions(&process.tenant, &process.bpmn_process_id);
+        let mut versions = versions.rev();
         let latest = versions.next()?;
-        self.by_key.get(versions.next()?).filter(|_| *latest == key)
+        self.by_key.get(&versions.next()?).filter(|_| latest == key)
     }
 
     pub fn version(
@@ -183,43 +175,21 @@ impl Processes {
         bpmn_process_id: &str,
         version: i32,
     ) -> Option<&Arc<DeployedProcess>> {
-        let key = self.versions(tenant, bpmn_process_id)?.get(&version)?;
-        self.by_key.get(key)
+        let key = self.definitions.version(tenant, bpmn_process_id, version)?;
+        self.by_key.get(&key)
     }
 
-    /// The newest version with this tag.
-    pub fn tagged(
+    /// The version that something of `deployment` means.
+    pub fn bound(
         &self,
         tenant: &TenantId,
         bpmn_process_id: &str,
-        tag: &str,
-    ) -> Option<&Arc<DeployedProcess>> {
-        let versions = self.versions(tenant, bpmn_process_id)?;
-        versions
-            .values()
-            .rev()
-            .filter_map(|key| self.by_key.get(key))
-            .find(|p| p.version_tag.as_deref() == Some(tag))
-    }
-
-    /// The version that was deployed together with `deployment`.
-    pub fn deployed_with(
-        &self,
-        tenant: &TenantId,
-        bpmn_process_id: &str,
+        binding: &Binding,
         deployment: Key,
     ) -> Option<&Arc<DeployedProcess>> {
-        let versions = self.versions(tenant, bpmn_process_id)?;
-        versions
-            .values()
-            .filter_map(|key| self.by_key.get(key))
-            .find(|p| p.deployment_key == deployment)
-    }
-
-    pub fn next_version(&self, tenant: &TenantId, bpmn_process_id: &str) -> i32 {
-        let last = self.last_versions.get(tenant);
-        let last = last.and_then(|ids| ids.get(bpmn_process_id));
-        last.map_or(1, |version| version + 1)
+        let definitions = &self.definitions;
+        let key = definitions.bound(tenant, bpmn_process_id, binding, deployment)?;
+        self.by_key.get(&key)
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &Arc<DeployedProcess>> {
@@ -233,37 +203,21 @@ impl Processes {
     pub fn is_empty(&self) -> bool {
         self.by_key.is_empty()
     }
+}
 
-    pub(crate) fn checkpoint(&mut self, out: &mut dyn CheckpointWriter) {
-        for key in self.changed.drain(..) {
-            let Some(row) = self.rows.get(&key) else {
-                continue;
-            };
-            out.put(Definition::TABLE, &key.0.to_be_bytes(), write_row(row));
-            let ProcessValue {
-                tenant,
-                bpmn_process_id,
-                version,
-                ..
-            } = &row.value;
-            let last = self.last_versions.get(tenant);
-            let last = last.and_then(|ids| ids.get(bpmn_process_id));
-            let last = LastVersion::new(tenant, bpmn_process_id, *last.unwrap_or(version));
-            out.put(LastVersion::TABLE, &last.key(), write_row(&last));
-        }
-    }
-
-    pub(crate) fn dump(&self, all: &mut BTreeMap<(u8, Vec<u8>), Vec<u8>>) {
-        for (key, row) in &self.rows {
-            let key = (Definition::TABLE, key.0.to_be_bytes().to_vec());
-            all.insert(key, write_row(row));
-        }
-        for (tenant, ids) in &self.last_versions {
-            for (id, version) in ids {
-                let last = LastVersion::new(tenant, id, *version);
-                all.insert((LastVersion::TABLE, last.key()), write_row(&last));
-            }
-        }
+fn compiled(value: &ProcessValue) -> DeployedProcess {
+    let (graph, unusable) = compile(value);
+    DeployedProcess {
+        key: value.process_definition_key,
+        bpmn_process_id: value.bpmn_process_id.clone(),
+        tenant: value.tenant.clone(),
+        version: value.version,
+        version_tag: value.version_tag.clone(),
+        deployment_key: value.deployment_key,
+        resource_name: value.resource_name.clone(),
+        checksum: value.checksum.clone(),
+        graph,
+        unusable,
     }
 }
 
@@ -286,37 +240,5 @@ fn compile(value: &ProcessValue) -> (Process, Option<Arc<str>>) {
             }
             (Process::unusable(&elements, &reason), Some(reason.into()))
         }
-    }
-}
-
-/// The highest version ever given to a process id: numbers of deleted versions are not given again.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct LastVersion {
-    tenant: TenantId,
-    bpmn_process_id: Arc<str>,
-    version: i32,
-}
-
-impl LastVersion {
-    fn new(tenant: &TenantId, bpmn_process_id: &Arc<str>, version: i32) -> LastVersion {
-        LastVersion {
-            tenant: tenant.clone(),
-            bpmn_process_id: bpmn_process_id.clone(),
-            version,
-        }
-    }
-
-    /// No id contains the byte between the two.
-    fn key(&self) -> Vec<u8> {
-        let (tenant, id) = (self.tenant.as_str(), &self.bpmn_process_id);
-        [tenant.as_bytes(), &[0], id.as_bytes()].concat()
-    }
-}
-
-impl Row for LastVersion {
-    const TABLE: u8 = 10;
-
-    fn weight(&self) -> usize {
-        size_of::<Self>() + self.bpmn_process_id.len() + self.tenant.weight()
     }
 }

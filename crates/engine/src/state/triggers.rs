@@ -45,17 +45,24 @@ pub struct Triggers {
     pub table: Table<Trigger>,
     /// By the process instance that is to begin.
     beginning: HashMap<Key, Key>,
+    /// How many instances of a definition are to begin.
+    of_definition: HashMap<Key, usize>,
 }
 
 impl Triggers {
     pub fn open(tables: &Arc<Tables>) -> Result<Triggers, StoreError> {
-        let mut beginning = HashMap::new();
+        let (mut beginning, mut of_definition) = (HashMap::new(), HashMap::new());
         let table = Table::open_with(tables, |key, row: Trigger| {
             if row.begins_instance() {
                 beginning.insert(row.process_instance_key, key);
+                *of_definition.entry(row.process_definition_key).or_default() += 1;
             }
         })?;
-        Ok(Triggers { table, beginning })
+        Ok(Triggers {
+            table,
+            beginning,
+            of_definition,
+        })
     }
 
     pub fn get(&mut self, key: Key) -> Option<&Trigger> {
@@ -65,6 +72,8 @@ impl Triggers {
     pub fn insert(&mut self, key: Key, trigger: Trigger) {
         if trigger.begins_instance() {
             self.beginning.insert(trigger.process_instance_key, key);
+            let count = self.of_definition.entry(trigger.process_definition_key);
+            *count.or_default() += 1;
         }
         self.table.insert(key, trigger);
     }
@@ -74,7 +83,19 @@ impl Triggers {
             && trigger.begins_instance()
         {
             self.beginning.remove(&trigger.process_instance_key);
+            let definition = trigger.process_definition_key;
+            if let Some(count) = self.of_definition.get_mut(&definition) {
+                *count = count.saturating_sub(1);
+                if *count == 0 {
+                    self.of_definition.remove(&definition);
+                }
+            }
         }
+    }
+
+    /// Some instance of the definition is to begin.
+    pub fn begin_any_of(&self, definition: Key) -> bool {
+        self.of_definition.contains_key(&definition)
     }
 
     /// The trigger that begins this process instance.

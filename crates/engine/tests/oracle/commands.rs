@@ -139,6 +139,13 @@ pub fn command(
         "cancel" => Command::CancelProcessInstance {
             process_instance_key: a.key("instance"),
         },
+        "evaluateDecision" => Command::EvaluateDecision(EvaluateDecision {
+            decision: match a.0["decisionKey"].as_i64() {
+                Some(key) => DecisionRef::Key(Key(key)),
+                None => DecisionRef::Id(a.text("decision").into()),
+            },
+            variables: a.variables(),
+        }),
         "userTask" => user_tasks::command(a)?,
         "command" if a.text("valueType") == "VARIABLE_DOCUMENT" => {
             let value = Arguments(&a.0["value"]);

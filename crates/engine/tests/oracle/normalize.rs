@@ -12,7 +12,11 @@ use crate::support::START;
 const FIRST_KEY: i64 = 1 << 51;
 const FIRST_TIME: i64 = 100_000_000_000;
 const TIMES: [&str; 5] = ["deadline", "dueDate", "recurringTime", "time", "timestamp"];
-const DROPPED: [&str; 11] = [
+const DROPPED: [&str; 14] = [
+    "namespace",
+    "evaluationFailureMessage",
+    // Of 8.9; 8.8 was recorded.
+    "decisionEvaluationInstanceKey",
     "checksum",
     "resource",
     "resources",
@@ -187,7 +191,10 @@ fn shorten(value: &Value, field: &str, value_type: &str) -> Option<Value> {
         Value::Object(fields) => {
             let mut out = Map::new();
             for (name, value) in fields {
-                let drop = DROPPED.contains(&&**name)
+                // Decision requirements name their deployment since 8.9.
+                let newer = name == "deploymentKey" && fields.contains_key("namespace");
+                let drop = newer
+                    || DROPPED.contains(&&**name)
                     || is_newer(name, value_type)
                     || (name == "errorMessage" && value_type == "INCIDENT")
                     || (name == "retryBackoff" && *value == json!(0))
@@ -294,7 +301,7 @@ pub fn comparable(entries: Vec<Entry>) -> Vec<Entry> {
     for entry in &mut entries {
         names.replace(&mut entry.value);
     }
-    sort_variables(&mut entries);
+    sort_runs(&mut entries);
     for entry in &entries {
         names.own(entry);
     }
@@ -310,13 +317,22 @@ pub fn comparable(entries: Vec<Entry>) -> Vec<Entry> {
     entries
 }
 
-/// The variables of one document come in no particular order.
-fn sort_variables(entries: &mut [Entry]) {
+/// The variables of one document come in no particular order, and neither do the decisions of one file (in the reference that
+/// of a hash).
+fn sort_runs(entries: &mut [Entry]) {
+    for entry in entries.iter_mut() {
+        let decisions = entry.value.get_mut("decisionsMetadata");
+        if let Some(decisions) = decisions.and_then(Value::as_array_mut) {
+            decisions.sort_by_key(|decision| decision["decisionId"].to_string());
+        }
+    }
     let alike = |a: &Entry, b: &Entry| {
-        a.value_type == "VARIABLE" && b.value_type == "VARIABLE" && a.step == b.step
+        let unordered = matches!(a.value_type.as_str(), "VARIABLE" | "DECISION");
+        unordered && a.value_type == b.value_type && a.step == b.step
     };
     for run in entries.chunk_by_mut(alike) {
-        run.sort_by_key(|e| (e.value["scopeKey"].to_string(), e.value["name"].to_string()));
+        let field = |e: &Entry, name: &str| e.value[name].to_string();
+        run.sort_by_key(|e| ["scopeKey", "name", "decisionId"].map(|name| field(e, name)));
     }
 }
 
@@ -337,6 +353,7 @@ impl Names {
             "VARIABLE" | "MESSAGE" => field("name"),
             "PROCESS" => field("bpmnProcessId"),
             "INCIDENT" => field("elementId"),
+            "DECISION" => field("decisionId"),
             "TIMER" => field("targetElementId"),
             "MESSAGE_SUBSCRIPTION" | "PROCESS_MESSAGE_SUBSCRIPTION" => field("messageName"),
             _ => "",

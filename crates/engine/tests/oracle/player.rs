@@ -240,6 +240,12 @@ fn shape_of(answer: Result<Response, Rejection>) -> Value {
             let variables: Value = serde_json::from_str(&variables).unwrap();
             json!({"ok": {"variables": variables, "processInstanceKey": created.process_instance_key.0}})
         }
+        Ok(Response::DecisionEvaluated { evaluation, .. }) => {
+            let output: Value = serde_json::from_str(&evaluation.output).unwrap();
+            let failed = evaluation.failure.map(|failure| failure.decision_id);
+            let failed = failed.as_deref().unwrap_or("").to_string();
+            json!({"ok": {"output": output, "failedDecisionId": failed}})
+        }
         Ok(_) => json!("ok"),
     }
 }

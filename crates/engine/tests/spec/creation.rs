@@ -16,7 +16,7 @@ fn versions() -> (Rig, Key, Key) {
     let mut rig = Rig::new();
     let mut keys = [one("v1"), one("v2")]
         .map(|bpmn| match rig.deploy(bpmn) {
-            Response::Deployed(d) => d.processes[0].process_definition_key,
+            Response::Deployed(d) => d.processes[0].key,
             other => panic!("{other:?}"),
         })
         .into_iter();

@@ -2,9 +2,8 @@
 
 use crate::support::*;
 use skep_model::builder::Bpmn;
-use skep_protocol::command::{Command, ProcessRef};
-use skep_protocol::response::Deployed;
-use skep_protocol::{Key, Rejection, Response};
+use skep_protocol::Response;
+use skep_protocol::value::DeploymentValue;
 
 fn process(id: &str, job: &str) -> Bpmn {
     Bpmn::process(id)
@@ -13,15 +12,11 @@ fn process(id: &str, job: &str) -> Bpmn {
         .end("e")
 }
 
-fn deploy(rig: &mut Rig, files: Vec<(&str, String)>) -> Deployed {
+fn deploy(rig: &mut Rig, files: Vec<(&str, String)>) -> DeploymentValue {
     match rig.deploy_files(files) {
         Ok(Response::Deployed(deployed)) => deployed,
         other => panic!("{other:?}"),
     }
-}
-
-fn delete(rig: &mut Rig, key: Key) -> Result<Response, Rejection> {
-    rig.send(Command::DeleteResource { resource_key: key })
 }
 
 #[test]
@@ -33,10 +28,7 @@ fn each_change_is_a_new_version() {
         (first.processes[0].version, second.processes[0].version),
         (1, 2)
     );
-    assert_ne!(
-        first.processes[0].process_definition_key,
-        second.processes[0].process_definition_key
-    );
+    assert_ne!(first.processes[0].key, second.processes[0].key);
     assert_eq!(&*second.processes[0].resource_name, "p.bpmn");
 }
 
@@ -45,7 +37,10 @@ fn an_unchanged_resource_is_no_new_version() {
     let mut rig = Rig::new();
     let first = deploy(&mut rig, vec![("p.bpmn", process("p", "a").xml())]);
     let again = deploy(&mut rig, vec![("p.bpmn", process("p", "a").xml())]);
-    assert_eq!(first.processes, again.processes);
+    let keys = |d: &DeploymentValue| (d.processes[0].key, d.processes[0].version);
+    assert_eq!(keys(&first), keys(&again));
+    assert!(again.processes[0].duplicate && !first.processes[0].duplicate);
+    assert_eq!(again.processes[0].deployment_key, first.deployment_key);
     assert_ne!(first.deployment_key, again.deployment_key);
     assert_eq!(rig.intents("PROCESS").len(), 1);
     let renamed = deploy(&mut rig, vec![("q.bpmn", process("p", "a").xml())]);
@@ -62,7 +57,7 @@ fn an_unchanged_resource_is_no_new_version() {
 
 #[test]
 fn one_changed_resource_makes_all_of_its_deployment_new() {
-    let versions = |deployed: &Deployed| -> Vec<i32> {
+    let versions = |deployed: &DeploymentValue| -> Vec<i32> {
         deployed.processes.iter().map(|p| p.version).collect()
     };
     let files = |job| {
@@ -108,7 +103,7 @@ fn the_record_names_what_was_deployed() {
     let metadata = &record.field("processesMetadata")[0];
     assert_eq!(
         metadata["processDefinitionKey"],
-        deployed.processes[0].process_definition_key.0
+        deployed.processes[0].key.0
     );
     assert_eq!(
         (&metadata["bpmnProcessId"], &metadata["version"]),
@@ -121,11 +116,7 @@ fn one_file_may_hold_several_processes() {
     let mut rig = Rig::new();
     let xml = Bpmn::file([process("p", "a"), process("q", "b")]);
     let deployed = deploy(&mut rig, vec![("both.bpmn", xml)]);
-    let ids: Vec<_> = deployed
-        .processes
-        .iter()
-        .map(|p| &*p.bpmn_process_id)
-        .collect();
+    let ids: Vec<_> = deployed.processes.iter().map(|p| &*p.id).collect();
     assert_eq!(ids, ["p", "q"]);
     rig.create("q", "{}");
     assert_eq!(rig.jobs("b").len(), 1);
@@ -178,32 +169,4 @@ fn running_instances_keep_their_version() {
     rig.deploy(process("p", "b"));
     rig.work("a", "{}");
     rig.assert_completed(instance);
-}
-
-#[test]
-fn a_deleted_version_cannot_start_while_its_instances_go_on() {
-    let mut rig = Rig::new();
-    let first = deploy(&mut rig, vec![("p.bpmn", process("p", "a").xml())]).processes[0]
-        .process_definition_key;
-    let second = deploy(&mut rig, vec![("p.bpmn", process("p", "b").xml())]).processes[0]
-        .process_definition_key;
-    let instance = rig.create("p", "{}");
-    delete(&mut rig, second).unwrap();
-    assert_eq!(rejected(delete(&mut rig, second)).0, "NOT_FOUND");
-    let mut by_key = Rig::creation("p", "{}");
-    by_key.process = ProcessRef::Key(second);
-    assert_eq!(rejected(rig.send(by_key.into_command())).0, "NOT_FOUND");
-    rig.work("b", "{}");
-    rig.assert_completed(instance);
-
-    let before = rig.create("p", "{}");
-    rig.work("a", "{}");
-    rig.assert_completed(before);
-
-    let third = deploy(&mut rig, vec![("p.bpmn", process("p", "b").xml())]);
-    assert_eq!(third.processes[0].version, 3, "numbers are not given twice");
-    delete(&mut rig, third.processes[0].process_definition_key).unwrap();
-    delete(&mut rig, first).unwrap();
-    let refused = rig.send(Rig::creation("p", "{}").into_command());
-    assert_eq!(rejected(refused).0, "NOT_FOUND");
 }

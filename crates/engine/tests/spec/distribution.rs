@@ -107,7 +107,9 @@ fn a_deletion_does_not_overtake_its_deployment() {
         None,
         "deleted after it was deployed"
     );
-    assert!(rig.engine(2).state.processes.get(key).is_some());
+    let there = rig.events("PROCESS").filter(|r| r.partition == 2);
+    let there: Vec<_> = there.map(|r| r.intent).collect();
+    assert_eq!(there, ["CREATED", "DELETING", "DELETED"]);
     assert_eq!(rig.engine(1).state.distributions.unfinished().count(), 0);
 }
 

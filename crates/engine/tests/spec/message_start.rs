@@ -166,7 +166,7 @@ fn the_version_before_starts_again_when_the_latest_is_deleted() {
     rig.publish("order", "k", 0, "{}");
     assert_eq!(rig.jobs("work").len(), 0);
     rig.send(Command::DeleteResource {
-        resource_key: second.processes[0].process_definition_key,
+        resource_key: second.processes[0].key,
     })
     .unwrap();
     for key in ["a", "b", "c", "d"] {

@@ -14,7 +14,7 @@ fn cyclic(cycle: &str) -> Bpmn {
 
 fn definition_key(response: &Response) -> skep_protocol::Key {
     match response {
-        Response::Deployed(deployed) => deployed.processes[0].process_definition_key,
+        Response::Deployed(deployed) => deployed.processes[0].key,
         other => panic!("nothing was deployed: {other:?}"),
     }
 }

@@ -5,6 +5,7 @@
 #![allow(dead_code)] // Each test binary uses its own part of the rig.
 
 mod names;
+mod resources;
 mod store;
 mod streams;
 mod stuck;
@@ -25,6 +26,8 @@ use skep_protocol::value::Corrections;
 use skep_protocol::{ActivatedJob, Document, Key, Rejection, Response, TenantId};
 
 use names::Names;
+#[allow(unused_imports)] // As above.
+pub use resources::{decision, decisions};
 #[allow(unused_imports)] // As above.
 pub use store::{MemoryStore, Pending};
 pub use streams::Streams;

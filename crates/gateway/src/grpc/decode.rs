@@ -3,8 +3,9 @@
 use pb::process_instance_creation_runtime_instruction::Instruction;
 use skep_proto::gateway_protocol as pb;
 use skep_protocol::command::{
-    ActivateJobs, AwaitResult, Command, CreateProcessInstance, Deploy, FailJob, ProcessRef,
-    PublishMessage, Request, Resource, ThrowError, UpdateJobKind,
+    ActivateJobs, AwaitResult, Command, CreateProcessInstance, DecisionRef, Deploy,
+    EvaluateDecision, FailJob, ProcessRef, PublishMessage, Request, Resource, ThrowError,
+    UpdateJobKind,
 };
 use skep_protocol::document::DocumentError;
 use skep_protocol::{Document, Failure, Key};
@@ -159,6 +160,26 @@ fn deployment(resources: Vec<Resource>) -> Decoded {
         check::not_blank("resources.name", &resource.name, what)?;
     }
     Ok(Command::Deploy(Deploy { resources }).into())
+}
+
+pub fn evaluate_decision(request: pb::EvaluateDecisionRequest) -> Decoded {
+    check::tenant("tenantId", Some(&request.tenant_id))?;
+    let decision = match (request.decision_key > 0, request.decision_id.is_empty()) {
+        (true, true) => DecisionRef::Key(Key(request.decision_key)),
+        (false, false) => DecisionRef::Id(request.decision_id.into()),
+        (false, true) => {
+            return invalid("Neither 'decisionId' nor 'decisionKey' is given. Give one of them.");
+        }
+        (true, false) => {
+            return invalid("Both 'decisionId' and 'decisionKey' are given. Give one of them.");
+        }
+    };
+    let variables = variables("variables", &request.variables)?;
+    let command = EvaluateDecision {
+        decision,
+        variables,
+    };
+    Ok(Command::EvaluateDecision(command).into())
 }
 
 pub fn delete_resource(request: pb::DeleteResourceRequest) -> Decoded {

@@ -1,7 +1,12 @@
 //! Answers as gRPC messages.
 
+mod decisions;
+mod deployments;
+
+pub use decisions::evaluation;
+pub use deployments::{deployments, process};
 use skep_proto::gateway_protocol as pb;
-use skep_protocol::response::{DeployedProcess, ProcessInstanceCreated};
+use skep_protocol::response::ProcessInstanceCreated;
 use skep_protocol::service::{BrokerInfo, PartitionHealth, PartitionInfo, PartitionRole, Topology};
 use skep_protocol::{ActivatedJob, DEFAULT_TENANT};
 
@@ -37,22 +42,6 @@ pub fn ended(
         tenant_id: tenant(),
         tags: created.tags.to_vec(),
         business_id: created.business_id,
-    }
-}
-
-pub fn process(process: DeployedProcess) -> pb::ProcessMetadata {
-    pb::ProcessMetadata {
-        bpmn_process_id: process.bpmn_process_id.to_string(),
-        version: process.version,
-        process_definition_key: process.process_definition_key.0,
-        resource_name: process.resource_name.to_string(),
-        tenant_id: tenant(),
-    }
-}
-
-pub fn deployment(deployed: DeployedProcess) -> pb::Deployment {
-    pb::Deployment {
-        metadata: Some(pb::deployment::Metadata::Process(process(deployed))),
     }
 }
 

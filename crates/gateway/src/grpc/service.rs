@@ -250,11 +250,7 @@ impl Gateway for GatewayService {
         match self.command(request, decode::deploy).await? {
             Answer::Deployed(deployed) => Ok(Response::new(pb::DeployResourceResponse {
                 key: deployed.deployment_key.0,
-                deployments: deployed
-                    .processes
-                    .into_iter()
-                    .map(encode::deployment)
-                    .collect(),
+                deployments: encode::deployments(deployed),
                 tenant_id: encode::tenant(),
             })),
             _ => unexpected("DeployResource"),
@@ -320,9 +316,14 @@ impl Gateway for GatewayService {
 
     async fn evaluate_decision(
         &self,
-        _: Request<pb::EvaluateDecisionRequest>,
+        request: Request<pb::EvaluateDecisionRequest>,
     ) -> Reply<pb::EvaluateDecisionResponse> {
-        not_yet("EvaluateDecision")
+        match self.command(request, decode::evaluate_decision).await? {
+            Answer::DecisionEvaluated { key, evaluation } => {
+                Ok(Response::new(encode::evaluation(key, &evaluation)))
+            }
+            _ => unexpected("EvaluateDecision"),
+        }
     }
 
     async fn modify_process_instance(

@@ -22,7 +22,7 @@ pub struct RequestKind {
     partition: u32,
 }
 
-const KINDS: [&str; 24] = [
+const KINDS: [&str; 25] = [
     "DEPLOYMENT#CREATE",
     "RESOURCE_DELETION#DELETE",
     "PROCESS_INSTANCE_CREATION#CREATE",
@@ -39,7 +39,7 @@ const KINDS: [&str; 24] = [
     "CLOCK#PIN",
     "CLOCK#RESET",
     "EXPRESSION#EVALUATE",
-    "UNKNOWN",
+    "DECISION_EVALUATION#EVALUATE",
     "USER_TASK#ASSIGN",
     "USER_TASK#CLAIM",
     "USER_TASK#UPDATE",
@@ -47,7 +47,10 @@ const KINDS: [&str; 24] = [
     "GLOBAL_LISTENER#CREATE",
     "GLOBAL_LISTENER#UPDATE",
     "GLOBAL_LISTENER#DELETE",
+    "UNKNOWN",
 ];
+
+const UNKNOWN: usize = KINDS.len() - 1;
 
 impl RequestKind {
     pub const ACTIVATE_JOBS: RequestKind = RequestKind {
@@ -78,6 +81,7 @@ impl RequestKind {
             Command::PinClock { .. } => (13, None),
             Command::ResetClock => (14, None),
             Command::EvaluateExpression { .. } => (15, None),
+            Command::EvaluateDecision(_) => (16, None),
             Command::AssignUserTask(c) => (if c.claim { 18 } else { 17 }, Some(&c.user_task_key)),
             Command::UpdateUserTask(c) => (19, Some(&c.user_task_key)),
             Command::CompleteUserTask(c) => (20, Some(&c.user_task_key)),
@@ -85,7 +89,7 @@ impl RequestKind {
             Command::UpdateGlobalListener(_) => (22, None),
             Command::DeleteGlobalListener { .. } => (23, None),
             // Asked by the management port, which is no gateway.
-            Command::ListIncidents { .. } | Command::BanInstance { .. } => (16, None),
+            Command::ListIncidents { .. } | Command::BanInstance { .. } => (UNKNOWN, None),
         };
         RequestKind {
             kind,

@@ -1,5 +1,6 @@
 //! From a request's body and path to what the broker is asked.
 
+mod decisions;
 mod fields;
 mod global_listeners;
 mod job_result;
@@ -84,6 +85,7 @@ pub fn decode(
         Op::PinClock => system::pin_clock(text, front),
         Op::ResetClock => system::reset_clock(text, front),
         Op::EvaluateExpression => system::evaluate_expression(text, front),
+        Op::EvaluateDecision => decisions::evaluate(text, front),
         Op::Topology | Op::Status | Op::License | Op::OpenApi | Op::Deploy | Op::NotYet => Err(
             Failure::Internal(format!("The operation {op:?} takes no JSON body.")),
         ),

@@ -1,9 +1,12 @@
 //! Answers as JSON bodies: every field that the API requires, `null` where there is nothing to say.
 
+mod decisions;
+mod deployments;
+
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Response as HttpResponse, StatusCode};
-use skep_protocol::response::{Deployed, DeployedProcess, ProcessInstanceCreated};
+use skep_protocol::response::ProcessInstanceCreated;
 use skep_protocol::service::{BrokerInfo, PartitionHealth, PartitionInfo, PartitionRole, Topology};
 use skep_protocol::user_task::UserTaskProperties;
 use skep_protocol::value::GlobalListenerValue;
@@ -44,7 +47,7 @@ pub fn response(response: Response, echo: Echo) -> Result<HttpResponse<RestBody>
             Echo::Resource(key) => resource_deleted(&mut body, key),
             _ => return Ok(status(StatusCode::NO_CONTENT)),
         },
-        Response::Deployed(deployed) => deployment(&mut body, &deployed),
+        Response::Deployed(deployed) => deployments::deployment(&mut body, &deployed),
         Response::ProcessInstanceCreated(created) => {
             process_instance(&mut body, &created, "{}");
         }
@@ -76,6 +79,9 @@ pub fn response(response: Response, echo: Echo) -> Result<HttpResponse<RestBody>
                 *response.status_mut() = StatusCode::CREATED;
             }
             return Ok(response);
+        }
+        Response::DecisionEvaluated { key, evaluation } => {
+            decisions::evaluation(&mut body, key, &evaluation);
         }
         Response::IncidentsListed { .. } => {
             return Err(Failure::Internal(
@@ -142,30 +148,6 @@ fn process_instance(out: &mut String, created: &ProcessInstanceCreated, variable
         o.texts("tags", &created.tags);
         o.optional_text("businessId", created.business_id.as_deref());
     });
-}
-
-fn deployment(out: &mut String, deployed: &Deployed) {
-    Object::write(out, |o| {
-        o.key("deploymentKey", deployed.deployment_key);
-        o.text("tenantId", DEFAULT_TENANT);
-        o.array("deployments", &deployed.processes, |out, process| {
-            Object::write(out, |o| {
-                o.object("processDefinition", |o| deployed_process(o, process));
-                o.raw("decisionDefinition", "null");
-                o.raw("decisionRequirements", "null");
-                o.raw("form", "null");
-                o.raw("resource", "null");
-            });
-        });
-    });
-}
-
-fn deployed_process(o: &mut Object, process: &DeployedProcess) {
-    o.text("processDefinitionId", &process.bpmn_process_id);
-    o.number("processDefinitionVersion", i64::from(process.version));
-    o.text("resourceName", &process.resource_name);
-    o.key("processDefinitionKey", process.process_definition_key);
-    o.text("tenantId", DEFAULT_TENANT);
 }
 
 /// The answer to a job activation.

@@ -31,6 +31,7 @@ pub enum Op {
     PinClock,
     ResetClock,
     EvaluateExpression,
+    EvaluateDecision,
     /// An operation of the API that this release does not carry out.
     NotYet,
 }
@@ -93,6 +94,7 @@ pub const ROUTES: &[Route] = routes! {
     POST "/v2/messages/correlation" correlateMessage => CorrelateMessage;
     POST "/v2/incidents/{incidentKey}/resolution" resolveIncident => ResolveIncident;
     PUT "/v2/element-instances/{elementInstanceKey}/variables" createElementInstanceVariables => SetVariables;
+    POST "/v2/decision-definitions/evaluation" evaluateDecision => EvaluateDecision;
     POST "/v2/user-tasks/{userTaskKey}/assignment" assignUserTask => AssignUserTask;
     DELETE "/v2/user-tasks/{userTaskKey}/assignee" unassignUserTask => UnassignUserTask;
     PATCH "/v2/user-tasks/{userTaskKey}" updateUserTask => UpdateUserTask;
@@ -134,7 +136,6 @@ pub const ROUTES: &[Route] = routes! {
     DELETE "/v2/cluster-variables/tenants/{tenantId}/{name}" deleteTenantClusterVariable;
     POST "/v2/conditionals/evaluation" evaluateConditionals;
     POST "/v2/correlated-message-subscriptions/search" searchCorrelatedMessageSubscriptions;
-    POST "/v2/decision-definitions/evaluation" evaluateDecision;
     POST "/v2/decision-definitions/search" searchDecisionDefinitions;
     GET "/v2/decision-definitions/{decisionDefinitionKey}" getDecisionDefinition;
     GET "/v2/decision-definitions/{decisionDefinitionKey}/xml" getDecisionDefinitionXML;

@@ -267,7 +267,7 @@ async fn the_server_takes_what_its_description_allows_and_nothing_else() {
     let gateway = start_with(|config| config.long_polling.enabled = false).await;
     let mut client = http2(gateway.rest).await;
     let operations = operations();
-    assert_eq!(operations.len(), 20);
+    assert_eq!(operations.len(), 21);
     let (mut taken, mut refused, mut wrong) = (0, 0, Vec::new());
     for operation in &operations {
         let at = format!("{} {}", operation.method, operation.path);

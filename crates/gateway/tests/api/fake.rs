@@ -9,7 +9,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use skep_gateway::{Gateway, GatewayConfig, GatewayMetrics};
 use skep_protocol::command::{ActivateJobs, Held, Request};
-use skep_protocol::response::{Deployed, DeployedProcess, JobActivation, ProcessInstanceCreated};
+use skep_protocol::response::{JobActivation, ProcessInstanceCreated};
 use skep_protocol::service::{
     Answer, BoxFuture, Broker, BrokerInfo, JobReceiver, PartitionHealth, PartitionInfo,
     PartitionRole, Reply, Responder, Timings, Topology, reply_channel,
@@ -17,6 +17,8 @@ use skep_protocol::service::{
 use skep_protocol::value::JobKind;
 use skep_protocol::{ActivatedJob, Command, Failure, Key, Rejection, RejectionType, Response};
 use tokio::sync::{Notify, mpsc, oneshot};
+
+use crate::decisions;
 
 pub const KEY: Key = Key(2251799813685249);
 
@@ -230,19 +232,11 @@ pub fn created(business_id: Option<&str>) -> ProcessInstanceCreated {
 
 fn natural_answer(command: &Command) -> Response {
     match command {
-        Command::Deploy(deploy) => Response::Deployed(Deployed {
-            deployment_key: KEY,
-            processes: deploy
-                .resources
-                .iter()
-                .map(|r| DeployedProcess {
-                    bpmn_process_id: "order".into(),
-                    version: 1,
-                    process_definition_key: KEY,
-                    resource_name: r.name.as_str().into(),
-                })
-                .collect(),
-        }),
+        Command::Deploy(deploy) => Response::Deployed(decisions::deployed(deploy)),
+        Command::EvaluateDecision(evaluate) => Response::DecisionEvaluated {
+            key: KEY,
+            evaluation: Box::new(decisions::evaluated(evaluate)),
+        },
         Command::CreateProcessInstance(create) => match &create.await_result {
             None => Response::ProcessInstanceCreated(created(create.business_id.as_deref())),
             Some(_) => Response::ProcessInstanceResult {

@@ -2,6 +2,7 @@
 
 mod bodies;
 mod connections;
+mod decisions;
 mod described;
 mod fake;
 mod grpc;

@@ -188,6 +188,7 @@ fn the_validator_finds_differences() {
         serde_json::json!({"a": 1}),
         serde_json::json!({"a": "9223372036854775808"}),
         serde_json::json!({"a": "00000000000000000000000001"}),
+        serde_json::json!({"a": "1", "b": []}),
         serde_json::json!({"a": "1", "b": ["1"]}),
         serde_json::json!({"a": "1", "b": [0]}),
         serde_json::json!({"a": "1", "b": [2_147_483_648i64]}),

@@ -1,10 +1,7 @@
 //! What the engine does not run yet: refused when it is deployed. Whoever builds it in the engine removes its line here.
 
 use crate::element::not_supported_yet;
-use crate::graph::{
-    BusinessRuleTask, CatchEvent, Element, ElementIndex, ElementKind as Kind, FormReference,
-    ThrowEvent,
-};
+use crate::graph::{CatchEvent, Element, ElementIndex, ElementKind as Kind, ThrowEvent};
 
 /// Why the element cannot be deployed, if it cannot.
 pub(crate) fn check(element: &Element) -> Option<String> {
@@ -18,12 +15,6 @@ fn kind(element: &Element) -> Option<&'static str> {
         Kind::EventSubProcess { .. } => "An event sub-process",
         Kind::AdHocSubProcess(_) => "An ad-hoc sub-process",
         Kind::MultiInstanceBody(_) => "The multi-instance marker",
-        Kind::UserTask(task) if matches!(task.form, Some(FormReference::Id { .. })) => {
-            "A form that a user task names by its 'formId'"
-        }
-        Kind::BusinessRuleTask(BusinessRuleTask::Decision(_)) => {
-            "A business rule task that calls a decision"
-        }
         Kind::EventBasedGateway { .. } => "An event-based gateway",
         Kind::StartEvent(start) if element.parent == ElementIndex::PROCESS => {
             return start.event.as_ref().and_then(start_event);

@@ -1,5 +1,7 @@
 //! Records as JSON, in the shape that exporters and people see (`records.md` of the API facts).
 
+mod decision_evaluation;
+mod definitions;
 mod lineage;
 mod subscriptions;
 mod values;

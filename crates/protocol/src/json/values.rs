@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 
-use super::{Definitions, ElementNames, Started, subscriptions};
+use super::{Definitions, ElementNames, Started, decision_evaluation, definitions, subscriptions};
 use crate::DEFAULT_TENANT;
 use crate::document::JsonText;
 use crate::intent::ValueType;
@@ -21,7 +21,7 @@ pub(super) fn render(
     let names = Names(definitions);
     let mut value = match record.value_type {
         ValueType::Job => job(record.value()?, &names),
-        ValueType::Deployment => deployment(record.value()?),
+        ValueType::Deployment => definitions::deployment(record.value()?),
         ValueType::ProcessInstance => process_instance(record.key, record.value()?, &names),
         ValueType::Incident => incident(record.value()?, &names),
         ValueType::Message => message(record.value()?),
@@ -51,6 +51,13 @@ pub(super) fn render(
         ValueType::ProcessInstanceBatch => process_instance_batch(record.value()?),
         ValueType::RuntimeInstruction => runtime_instruction(record.value()?, &names),
         ValueType::GlobalListener => global_listener(record.key, record.value()?),
+        ValueType::Decision => definitions::decision(&record.value()?),
+        ValueType::DecisionRequirements => definitions::decision_requirements(&record.value()?),
+        ValueType::Form => definitions::form(&record.value()?),
+        ValueType::Resource => definitions::resource(&record.value()?),
+        ValueType::DecisionEvaluation => {
+            decision_evaluation::render(record.key, record.value()?, &names)
+        }
         ValueType::UserTask => user_task(record.key, record.value()?, &names),
         ValueType::Expression => json!({}),
         ValueType::Continuation => {
@@ -186,32 +193,6 @@ fn job_result(result: &JobResult) -> Value {
         "activateElements": elements.collect::<Vec<_>>(),
         "cancelRemainingInstances": result.cancel_remaining_instances,
         "completionConditionFulfilled": result.completion_condition_fulfilled,
-    })
-}
-
-fn deployment(v: DeploymentValue) -> Value {
-    let processes = v.processes.iter().map(|p| {
-        json!({
-            "bpmnProcessId": p.bpmn_process_id,
-            "version": p.version,
-            "versionTag": p.version_tag.as_deref().unwrap_or(""),
-            "processDefinitionKey": p.process_definition_key,
-            "resourceName": p.resource_name,
-            "checksum": base64(&p.checksum),
-            "duplicate": p.duplicate,
-            "deploymentKey": p.deployment_key,
-            "tenantId": v.tenant.as_str(),
-        })
-    });
-    json!({
-        "deploymentKey": v.deployment_key,
-        "processesMetadata": processes.collect::<Vec<_>>(),
-        "decisionRequirementsMetadata": [],
-        "decisionsMetadata": [],
-        "formMetadata": [],
-        "resourceMetadata": [],
-        "resources": [],
-        "tenantId": v.tenant.as_str(),
     })
 }
 
@@ -527,7 +508,7 @@ fn message_correlation(v: MessageCorrelationValue) -> Value {
 }
 
 /// Base64 with padding (RFC 4648).
-fn base64(bytes: &[u8]) -> String {
+pub(super) fn base64(bytes: &[u8]) -> String {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {

@@ -1,5 +1,8 @@
 //! One value of each value type, with something in every field.
 
+mod definitions;
+
+pub use definitions::*;
 use std::sync::Arc;
 
 use skep_protocol::document::JsonText;
@@ -63,23 +66,6 @@ fn job_result() -> JobResult {
         }],
         completion_condition_fulfilled: true,
         cancel_remaining_instances: true,
-    }
-}
-
-pub fn deployment() -> DeploymentValue {
-    DeploymentValue {
-        deployment_key: key(1),
-        processes: vec![ProcessMetadata {
-            bpmn_process_id: "order".into(),
-            version: 3,
-            version_tag: Some("stable".into()),
-            process_definition_key: key(2),
-            deployment_key: key(3),
-            resource_name: "order.bpmn".into(),
-            checksum: vec![1, 2, 3].into(),
-            duplicate: true,
-        }],
-        tenant: TenantId::new("acme"),
     }
 }
 

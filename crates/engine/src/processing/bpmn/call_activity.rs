@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use skep_model::{Binding, CalledElement, ElementIndex, ElementKind};
+use skep_model::{CalledElement, ElementIndex, ElementKind};
 use skep_protocol::Key;
 use skep_protocol::intent::ProcessInstanceIntent;
 use skep_protocol::value::{ErrorType, ProcessInstanceValue};
 
-use super::{ElementBehavior, Ending, Next, Problem, Step, Subject, lifecycle, subscriptions};
+use super::{
+    ElementBehavior, Ending, Next, Problem, Step, Subject, binding, lifecycle, subscriptions,
+};
 use crate::processing::{Context, expression, variable};
 use crate::remote::Variables;
 use crate::state::{DeployedProcess, ElementState, VariableNames};
@@ -147,31 +149,13 @@ fn find_called(
     called: &CalledElement,
 ) -> Result<Arc<DeployedProcess>, Problem> {
     let id = expression::text(cx, &called.process_id, el.key)?;
-    let tenant = &el.process.tenant;
-    let found = match &called.binding {
-        Binding::Latest => cx.state.processes.latest(tenant, &id),
-        Binding::Deployment => {
-            cx.state
-                .processes
-                .deployed_with(tenant, &id, el.process.deployment_key)
-        }
-        Binding::VersionTag(tag) => cx.state.processes.tagged(tenant, &id, tag),
-    };
-    let wanted = match &called.binding {
-        Binding::Latest => "to be deployed, but not found".to_string(),
-        Binding::Deployment => format!(
-            "in the same deployment {} as the calling process, but not found",
-            el.process.deployment_key
-        ),
-        Binding::VersionTag(tag) => {
-            format!("with version tag '{tag}' to be deployed, but not found")
-        }
-    };
+    let (tenant, deployment) = (&el.process.tenant, el.process.deployment_key);
+    let processes = &cx.state.processes;
+    let found = processes.bound(tenant, &id, &called.binding, deployment);
     found.cloned().ok_or_else(|| {
-        Problem::new(
-            ErrorType::CalledElementError,
-            format!("Expected process with BPMN process id '{id}' {wanted}."),
-        )
+        let not_found = binding::not_found(&called.binding, deployment);
+        let message = format!("Expected process with BPMN process id '{id}' {not_found}.");
+        Problem::new(ErrorType::CalledElementError, message)
     })
 }
 

@@ -4,7 +4,9 @@
 //! one file per kind, and, for one with children, a [`Container`]. Steps are queued, not called recursively, so that the depth of a model costs no stack; [`queue`] bounds
 //! what one command does at a time.
 
+mod binding;
 pub(crate) mod boundary_event;
+mod business_rule_task;
 pub(crate) mod call_activity;
 pub(crate) mod container;
 pub(crate) mod end_event;
@@ -153,6 +155,9 @@ pub(crate) fn behavior_of(kind: &ElementKind) -> &'static dyn ElementBehavior {
             &intermediate_catch_event::CatchEvent
         }
         ElementKind::BoundaryEvent(_) => &boundary_event::BoundaryEvent,
+        ElementKind::BusinessRuleTask(BusinessRuleTask::Decision(_)) => {
+            &business_rule_task::BusinessRuleTask
+        }
         ElementKind::ServiceTask(_)
         | ElementKind::SendTask(MessageThrow::Job(_))
         | ElementKind::ScriptTask(Script::Job(_))
@@ -170,7 +175,6 @@ pub(crate) fn behavior_of(kind: &ElementKind) -> &'static dyn ElementBehavior {
         | ElementKind::AdHocSubProcess(_)
         | ElementKind::AdHocSubProcessInnerInstance
         | ElementKind::MultiInstanceBody(_)
-        | ElementKind::BusinessRuleTask(BusinessRuleTask::Decision(_))
         | ElementKind::EventBasedGateway { .. } => &unusable::Unusable,
         // A sequence flow is never an instance: it is taken.
         ElementKind::SequenceFlow(_) => &pass_through::PassThrough,

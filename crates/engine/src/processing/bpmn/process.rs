@@ -12,6 +12,7 @@ use super::{
     ElementBehavior, Ending, Next, Problem, Subject, call_activity, flows, lifecycle, step,
     triggers,
 };
+use crate::processing::deployment::delete_resource;
 use crate::processing::{Context, reject};
 use crate::remote::Variables;
 use crate::state::VariableNames;
@@ -54,6 +55,7 @@ impl ElementBehavior for Process {
     }
 
     fn completed(&self, cx: &mut Context<'_>, el: &Subject, handed_on: Variables) {
+        delete_resource::instance_ended(cx, el.process.key);
         if let Some(call_activity) = el.value.parent_element_instance_key.some() {
             call_activity::called_ended(cx, call_activity, handed_on);
         }
@@ -64,6 +66,7 @@ impl ElementBehavior for Process {
     }
 
     fn terminated(&self, cx: &mut Context<'_>, el: &Subject) {
+        delete_resource::instance_ended(cx, el.process.key);
         if let Some((request, _)) = cx.volatile.awaiting_results.remove(&el.key) {
             let rejection = reject(
                 RejectionType::NotFound,

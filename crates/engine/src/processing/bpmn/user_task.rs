@@ -10,7 +10,7 @@ use skep_protocol::intent::UserTaskIntent;
 use skep_protocol::value::{ErrorType, Step, UserTaskAttributes, UserTaskValue};
 
 use super::{
-    ElementBehavior, Ending, Next, Problem, Subject, lifecycle, subscriptions, wrong_kind,
+    ElementBehavior, Ending, Next, Problem, Subject, binding, lifecycle, subscriptions, wrong_kind,
 };
 use crate::processing::job::create;
 use crate::processing::user_task::{headers, listener, transition};
@@ -207,14 +207,20 @@ fn form(
         Some(FormReference::Key(name) | FormReference::External(name)) => {
             Ok((Key::NONE, expression::text(cx, name, el.key)?))
         }
-        Some(FormReference::Id { id, .. }) => {
+        Some(FormReference::Id { id, binding }) => {
             let id = expression::text(cx, id, el.key)?;
-            Err(Problem::new(
-                ErrorType::FormNotFound,
-                format!(
-                    "Expected to find a form with id '{id}', but no form with this id is found. Deploy it, then resolve the incident."
-                ),
-            ))
+            let (tenant, deployment) = (&el.process.tenant, el.process.deployment_key);
+            let key = cx.state.forms.bound(tenant, &id, binding, deployment);
+            let key = key.ok_or_else(|| {
+                let not_found = binding::not_found(binding, deployment);
+                Problem::new(
+                    ErrorType::FormNotFound,
+                    format!(
+                        "Expected form '{id}' {not_found}. Deploy it, then resolve the incident."
+                    ),
+                )
+            })?;
+            Ok((key, Arc::default()))
         }
     }
 }

@@ -1,24 +1,28 @@
-//! RESOURCE_DELETION DELETE: a process definition can no longer be started. Its running instances go on.
+//! RESOURCE_DELETION DELETE: something that was deployed can no longer be used.
+//!
+//! A process definition is kept until its last instance has ended: each partition lets go of it for itself.
 
-use skep_protocol::intent::{ProcessIntent, ResourceDeletionIntent};
-use skep_protocol::value::{ProcessValue, ResourceDeletionValue, TimerValue};
+use skep_protocol::intent::{
+    DecisionIntent, DecisionRequirementsIntent, FormIntent, ProcessIntent, ResourceDeletionIntent,
+    ResourceIntent,
+};
+use skep_protocol::value::{ProcessValue, ResourceDeletionValue};
 use skep_protocol::{Key, Rejection, RejectionType, Response};
 
-use super::distribution;
+use super::{distribution, starts};
 use crate::processing::bpmn::subscriptions::{start, timer};
 use crate::processing::{Context, Outcome, reject};
 use crate::remote::Distributed;
 use crate::state::DeployedProcess;
 
 pub(crate) fn process(cx: &mut Context<'_>, resource_key: Key) -> Outcome {
-    let Some(process) = cx.state.processes.startable(resource_key).cloned() else {
-        return Err(reject(
-            RejectionType::NotFound,
-            "DELETE",
-            format!("Expected to delete resource but no resource found with key `{resource_key}`"),
-        ));
+    if find(cx, resource_key).is_none() {
+        return Err(not_found(cx, resource_key));
+    }
+    let timers = match cx.process(resource_key) {
+        Some(process) => starts::timers_again(cx, &process)?,
+        None => Vec::new(),
     };
-    let timers = timers_again(cx, &process)?;
     delete(cx, resource_key);
     for timer in &timers {
         timer::open(cx, timer);
@@ -33,42 +37,112 @@ pub(crate) fn process(cx: &mut Context<'_>, resource_key: Key) -> Outcome {
     ))
 }
 
-/// The timers of the version that becomes the latest when this one goes.
-fn timers_again(
-    cx: &mut Context<'_>,
-    process: &DeployedProcess,
-) -> Result<Vec<TimerValue>, Rejection> {
-    let Some(before) = cx
-        .state
-        .processes
-        .successor_of_deleted(process.key)
-        .cloned()
-    else {
-        return Ok(Vec::new());
-    };
-    start::timers(cx, &before.graph, before.key).map_err(|(_, problem)| {
+fn not_found(cx: &Context<'_>, key: Key) -> Rejection {
+    if cx.state.processes.is_draining(key) {
         let reason = format!(
-            "Expected to delete version {} of process '{}', so that version {} starts by its timers again, but: {} Delete that \
-             version first.",
-            process.version, process.bpmn_process_id, before.version, problem.message
+            "Expected to delete the process definition with key '{key}', but it is being deleted already: it goes with the last \
+             of its instances. Wait for them, or cancel them."
         );
-        reject(RejectionType::InvalidState, "DELETE", reason)
-    })
+        return reject(RejectionType::InvalidState, "DELETE", reason);
+    }
+    let reason = format!("Expected to delete resource but no resource found with key `{key}`");
+    reject(RejectionType::NotFound, "DELETE", reason)
+}
+
+enum Found {
+    Process,
+    DecisionRequirements,
+    Form,
+    Resource,
+}
+
+fn find(cx: &Context<'_>, key: Key) -> Option<Found> {
+    let state = &*cx.state;
+    if state.processes.startable(key).is_some() {
+        return Some(Found::Process);
+    }
+    if state.decisions.requirements.pin(key).is_some() {
+        return Some(Found::DecisionRequirements);
+    }
+    if state.forms.pin(key).is_some() {
+        return Some(Found::Form);
+    }
+    state.resources.pin(key).map(|_| Found::Resource)
 }
 
 pub(crate) fn delete(cx: &mut Context<'_>, resource_key: Key) {
-    let Some(process) = cx.state.processes.startable(resource_key).cloned() else {
+    let Some(found) = find(cx, resource_key) else {
         return;
     };
-    let successor = cx
-        .state
-        .processes
-        .successor_of_deleted(resource_key)
-        .cloned();
     let deletion = ResourceDeletionValue { resource_key };
     let deletion_key = cx.next_key();
     cx.event(deletion_key, ResourceDeletionIntent::Deleting, &deletion);
-    let value = ProcessValue {
+    match found {
+        Found::Process => process_definition(cx, resource_key),
+        Found::DecisionRequirements => decision_requirements(cx, resource_key),
+        Found::Form => {
+            if let Some(mut value) = cx.state.forms.get(resource_key).cloned() {
+                value.0.resource.clear();
+                let key = cx.next_key();
+                cx.event(key, FormIntent::Deleted, &value);
+            }
+        }
+        Found::Resource => {
+            if let Some(value) = cx.state.resources.get(resource_key).cloned() {
+                let key = cx.next_key();
+                cx.event(key, ResourceIntent::Deleted, &value);
+            }
+        }
+    }
+    cx.event(deletion_key, ResourceDeletionIntent::Deleted, &deletion);
+}
+
+fn decision_requirements(cx: &mut Context<'_>, key: Key) {
+    for decision in cx.state.decisions.of(key).to_vec() {
+        if let Some(value) = cx.state.decisions.decisions.get(decision).cloned() {
+            let key = cx.next_key();
+            cx.event(key, DecisionIntent::Deleted, &value);
+        }
+    }
+    if let Some(mut value) = cx.state.decisions.requirements.get(key).cloned() {
+        value.resource.clear();
+        let key = cx.next_key();
+        cx.event(key, DecisionRequirementsIntent::Deleted, &value);
+    }
+}
+
+fn process_definition(cx: &mut Context<'_>, key: Key) {
+    let Some(process) = cx.process(key) else {
+        return;
+    };
+    let successor = cx.state.processes.successor_of_deleted(key).cloned();
+    let deleting = cx.next_key();
+    cx.event(deleting, ProcessIntent::Deleting, &value_of(&process));
+    instance_ended(cx, key);
+    start::close_timers(cx, key);
+    start::close_subscriptions(cx, key);
+    if let Some(latest) = successor {
+        start::open_subscriptions(cx, &latest);
+    }
+}
+
+/// An instance of the definition has ended: if it was the last of one that is being deleted, the definition goes.
+pub(crate) fn instance_ended(cx: &mut Context<'_>, definition: Key) {
+    if !cx.state.processes.is_draining(definition)
+        || cx.state.elements.running_of(definition) > 0
+        || cx.state.triggers.begin_any_of(definition)
+    {
+        return;
+    }
+    if let Some(process) = cx.process(definition) {
+        let key = cx.next_key();
+        cx.event(key, ProcessIntent::Deleted, &value_of(&process));
+    }
+}
+
+/// What DELETING and DELETED say: all but the content.
+fn value_of(process: &DeployedProcess) -> ProcessValue {
+    ProcessValue {
         bpmn_process_id: process.bpmn_process_id.clone(),
         version: process.version,
         version_tag: process.version_tag.clone(),
@@ -79,15 +153,5 @@ pub(crate) fn delete(cx: &mut Context<'_>, resource_key: Key) {
         resource: Default::default(),
         elements: Vec::new(),
         tenant: process.tenant.clone(),
-    };
-    let key = cx.next_key();
-    cx.event(key, ProcessIntent::Deleting, &value);
-    let key = cx.next_key();
-    cx.event(key, ProcessIntent::Deleted, &value);
-    start::close_timers(cx, resource_key);
-    start::close_subscriptions(cx, resource_key);
-    if let Some(latest) = successor {
-        start::open_subscriptions(cx, &latest);
     }
-    cx.event(deletion_key, ResourceDeletionIntent::Deleted, &deletion);
 }

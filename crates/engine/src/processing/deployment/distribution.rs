@@ -125,9 +125,8 @@ fn carry_out(cx: &mut Context<'_>, command: &Distributed) {
     match command {
         Distributed::Deployment {
             deployment_key,
-            processes,
-            ..
-        } => create::distributed(cx, *deployment_key, processes),
+            definitions,
+        } => create::distributed(cx, *deployment_key, definitions),
         Distributed::ResourceDeletion { resource_key } => {
             delete_resource::delete(cx, *resource_key)
         }

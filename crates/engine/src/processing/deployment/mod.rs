@@ -3,3 +3,6 @@
 pub(crate) mod create;
 pub(crate) mod delete_resource;
 pub(crate) mod distribution;
+mod parse;
+mod plan;
+mod starts;

@@ -234,13 +234,6 @@ async fn rpcs_of_later_releases_are_unimplemented() {
     let code = Code::Unimplemented;
     refused(
         client
-            .evaluate_decision(pb::EvaluateDecisionRequest::default())
-            .await,
-        code,
-        "'EvaluateDecision'",
-    );
-    refused(
-        client
             .modify_process_instance(pb::ModifyProcessInstanceRequest::default())
             .await,
         code,

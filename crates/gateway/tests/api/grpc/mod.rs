@@ -19,7 +19,7 @@ pub async fn client(gateway: &Running) -> GatewayClient<Channel> {
 }
 
 #[track_caller]
-fn refused<T: std::fmt::Debug>(result: Result<T, Status>, code: Code, said: &str) {
+pub fn refused<T: std::fmt::Debug>(result: Result<T, Status>, code: Code, said: &str) {
     let status = result.expect_err("refused");
     assert_eq!(status.code(), code, "{status:?}");
     assert!(status.message().contains(said), "{status:?}");

@@ -106,7 +106,7 @@ mod tests {
             .await
             .unwrap();
         match answer.result {
-            Ok(Response::Deployed(deployed)) => deployed.processes[0].process_definition_key,
+            Ok(Response::Deployed(deployed)) => deployed.processes[0].key,
             other => panic!("{other:?}"),
         }
     }

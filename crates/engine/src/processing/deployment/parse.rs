@@ -1,0 +1,191 @@
+//! The resources of a deployment, read and checked: each for itself, then all together.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+use skep_dmn::Drg;
+use skep_model::{Invalid, Options, deployment};
+use skep_protocol::command::Resource;
+use skep_protocol::findings::{Finding, shortened};
+use skep_protocol::{Rejection, RejectionType};
+
+use crate::processing::reject;
+
+/// A resource that may be deployed.
+pub(super) struct Parsed<'a> {
+    pub resource: &'a Resource,
+    pub name: Arc<str>,
+    /// SHA-256 of the content.
+    pub checksum: Bytes,
+    pub content: Content,
+}
+
+pub(super) enum Content {
+    Processes(skep_model::Resource),
+    Decisions(Drg),
+    Form(JsonResource),
+    /// An RPA script.
+    Script(JsonResource),
+}
+
+/// What is read of a resource that is JSON.
+pub(super) struct JsonResource {
+    pub id: Arc<str>,
+    pub version_tag: Option<Arc<str>>,
+}
+
+/// Reads all of them.
+///
+/// # Errors
+/// With the findings of all that cannot be deployed.
+pub(super) fn all(resources: &[Resource]) -> Result<Vec<Parsed<'_>>, Rejection> {
+    if resources.is_empty() {
+        return Err(reject(
+            RejectionType::InvalidArgument,
+            "CREATE",
+            "Expected to deploy at least one resource, but none given",
+        ));
+    }
+    let mut parsed = Vec::new();
+    let mut invalid: Vec<Invalid> = Vec::new();
+    for resource in resources {
+        match content(resource) {
+            Ok(content) => parsed.push(Parsed {
+                resource,
+                name: resource.name.as_str().into(),
+                checksum: Bytes::copy_from_slice(&Sha256::digest(&resource.content)),
+                content,
+            }),
+            Err(e) => invalid.push(e),
+        }
+    }
+    if invalid.is_empty() {
+        invalid = together(&parsed);
+    }
+    if !invalid.is_empty() {
+        return Err(Rejection::of_deployment("CREATE", invalid));
+    }
+    Ok(parsed)
+}
+
+fn content(resource: &Resource) -> Result<Content, Invalid> {
+    let (name, content) = (&resource.name, &resource.content);
+    match name.rsplit_once('.').map(|(_, suffix)| suffix) {
+        Some("bpmn" | "xml") => {
+            skep_model::parse(name, content, &Options::default()).map(Content::Processes)
+        }
+        Some("dmn") => {
+            Drg::parse(name, content, &skep_dmn::Options::default()).map(Content::Decisions)
+        }
+        Some("form") => json("form", resource).map(Content::Form),
+        Some("rpa") => json("RPA script", resource).map(Content::Script),
+        _ => Err(Invalid::of_resource(
+            name,
+            "unknown resource type; expected a name that ends with '.bpmn', '.xml', '.dmn', '.form' or '.rpa'",
+        )),
+    }
+}
+
+/// Characters of an id, and of a resource's name.
+const MAX_ID_CHARS: usize = 32_768;
+
+fn json(what: &str, resource: &Resource) -> Result<JsonResource, Invalid> {
+    /// The rest of it means nothing to the engine.
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Head {
+        id: Option<serde_json::Value>,
+        version_tag: Option<serde_json::Value>,
+    }
+    let refuse = |message: String| Err(Invalid::of_resource(&resource.name, message));
+    if resource.name.chars().count() > MAX_ID_CHARS {
+        return refuse(format!(
+            "The resource name has more than {MAX_ID_CHARS} characters. Shorten it"
+        ));
+    }
+    let head: Head = match serde_json::from_slice(&resource.content) {
+        Ok(head) => head,
+        Err(e) => {
+            return refuse(format!(
+                "The {what} cannot be read: {e}. Expected is a JSON object with an 'id'"
+            ));
+        }
+    };
+    let id = match head.id {
+        Some(serde_json::Value::String(id)) if !id.trim().is_empty() => id,
+        Some(serde_json::Value::String(_)) => {
+            return refuse(format!("The 'id' of the {what} is blank. Give it one"));
+        }
+        Some(_) => return refuse(format!("The 'id' of the {what} is no text. Make it one")),
+        None => return refuse(format!("The {what} has no 'id'. Give it one")),
+    };
+    if id.chars().count() > MAX_ID_CHARS {
+        return refuse(format!(
+            "The 'id' of the {what} has more than {MAX_ID_CHARS} characters. Shorten it"
+        ));
+    }
+    let version_tag = match head.version_tag {
+        None | Some(serde_json::Value::Null) => None,
+        Some(serde_json::Value::String(tag)) => Some(tag),
+        Some(_) => {
+            return refuse(format!(
+                "The 'versionTag' of the {what} is no text. Make it one"
+            ));
+        }
+    };
+    Ok(JsonResource {
+        id: id.into(),
+        version_tag: version_tag.filter(|tag| !tag.is_empty()).map(Arc::from),
+    })
+}
+
+/// What is wrong with resources that are deployed together: ids are given once.
+fn together(parsed: &[Parsed<'_>]) -> Vec<Invalid> {
+    let processes = parsed.iter().filter_map(|one| match &one.content {
+        Content::Processes(model) => Some((&*one.name, model)),
+        _ => None,
+    });
+    let processes: Vec<_> = processes.collect();
+    let mut invalid = deployment::check(&processes).err().unwrap_or_default();
+    let mut first_uses: HashMap<(&str, &str), &str> = HashMap::new();
+    for one in parsed {
+        let mut findings = Vec::new();
+        for (what, id) in ids(&one.content) {
+            if let Some(other) = first_uses.insert((what, id), &one.name) {
+                let message = format!(
+                    "The {what} '{}' is also used by the resource '{}' of this deployment. Give each its own",
+                    shortened(id.to_string(), 200),
+                    shortened(other.to_string(), 200)
+                );
+                findings.push(Finding::of_file(message, None));
+            }
+        }
+        if !findings.is_empty() {
+            invalid.push(Invalid {
+                resource_name: one.name.to_string(),
+                findings,
+                further: 0,
+            });
+        }
+    }
+    invalid
+}
+
+/// The ids that a resource brings, but for those of processes, with what they are.
+fn ids(content: &Content) -> Vec<(&'static str, &str)> {
+    match content {
+        Content::Processes(_) => Vec::new(),
+        Content::Decisions(graph) => {
+            let decisions = graph.decisions().iter();
+            let decisions = decisions.map(|decision| ("decision id", decision.id()));
+            std::iter::once(("decision requirements id", graph.id()))
+                .chain(decisions)
+                .collect()
+        }
+        Content::Form(form) => vec![("form id", &form.id)],
+        Content::Script(script) => vec![("resource id", &script.id)],
+    }
+}

@@ -1,0 +1,104 @@
+//! Deployed decisions: the files that hold them, compiled.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use skep_dmn::{Drg, Options};
+use skep_protocol::Key;
+use skep_protocol::value::{DecisionRequirementsValue, DecisionValue};
+
+use super::definitions::Definitions;
+use super::table::{CheckpointWriter, StoreError, Tables};
+
+/// The decisions of one file.
+#[derive(Debug)]
+pub struct DeployedDecisions {
+    /// Or why the stored file cannot be compiled: none of its decisions can be evaluated then.
+    pub graph: Result<Drg, String>,
+}
+
+pub struct Decisions {
+    pub requirements: Definitions<DecisionRequirementsValue>,
+    pub decisions: Definitions<DecisionValue>,
+    compiled: FxHashMap<Key, Arc<DeployedDecisions>>,
+    /// Keys of the decisions of each file, in document order.
+    of_requirements: BTreeMap<Key, Vec<Key>>,
+}
+
+impl Decisions {
+    pub fn open(tables: &Arc<Tables>) -> Result<Decisions, StoreError> {
+        let mut compiled = FxHashMap::default();
+        let requirements = Definitions::open(tables, |key, row| {
+            compiled.insert(key, Arc::new(compile(row)));
+        })?;
+        let mut of_requirements: BTreeMap<Key, Vec<Key>> = BTreeMap::new();
+        let decisions = Definitions::open(tables, |key, row: &DecisionValue| {
+            let of = of_requirements.entry(row.decision_requirements_key);
+            of.or_default().push(key);
+        })?;
+        Ok(Decisions {
+            requirements,
+            decisions,
+            compiled,
+            of_requirements,
+        })
+    }
+
+    /// Compiles and adds a file. It was validated before its record was written: what cannot be compiled nevertheless,
+    /// because another release wrote it, is kept and concerns nothing but itself.
+    pub fn insert_requirements(&mut self, key: Key, value: &DecisionRequirementsValue) {
+        self.compiled.insert(key, Arc::new(compile(value)));
+        self.requirements.insert(key, value.clone());
+    }
+
+    pub fn insert_decision(&mut self, key: Key, value: &DecisionValue) {
+        let of = self.of_requirements.entry(value.decision_requirements_key);
+        of.or_default().push(key);
+        self.decisions.insert(key, value.clone());
+    }
+
+    pub fn remove_requirements(&mut self, key: Key) {
+        self.compiled.remove(&key);
+        self.of_requirements.remove(&key);
+        self.requirements.remove(key);
+    }
+
+    /// The file that holds the decision is removed after it.
+    pub fn remove_decision(&mut self, key: Key) {
+        self.decisions.remove(key);
+    }
+
+    pub fn compiled(&self, requirements: Key) -> Option<Arc<DeployedDecisions>> {
+        self.compiled.get(&requirements).cloned()
+    }
+
+    /// The decisions of a file, in document order.
+    pub fn of(&self, requirements: Key) -> &[Key] {
+        self.of_requirements
+            .get(&requirements)
+            .map_or(&[], Vec::as_slice)
+    }
+
+    pub(super) fn checkpoint(&mut self, out: &mut dyn CheckpointWriter) {
+        self.requirements.checkpoint(out);
+        self.decisions.checkpoint(out);
+    }
+
+    pub(super) fn dump(&self, all: &mut BTreeMap<(u8, Vec<u8>), Vec<u8>>) {
+        self.requirements.dump(all);
+        self.decisions.dump(all);
+    }
+}
+
+fn compile(value: &DecisionRequirementsValue) -> DeployedDecisions {
+    let name = &value.metadata.resource_name;
+    let graph = Drg::parse(name, &value.resource, &Options::default()).map_err(|invalid| {
+        format!(
+            "The stored decision requirements {} ('{}' version {}) cannot be compiled by this release, so that none of its \
+             decisions can be evaluated: {invalid}. Run the release that deployed it, or deploy the file anew.",
+            value.metadata.key, value.metadata.id, value.metadata.version
+        )
+    });
+    DeployedDecisions { graph }
+}

@@ -1,0 +1,338 @@
+//! What is deployed, by key and by the versions of its id. Rows may be cold; what a look-up by id needs stays in memory.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+use skep_model::Binding;
+use skep_protocol::value::{
+    DecisionRequirementsValue, DecisionValue, FormValue, ResourceValue, StoredResource,
+};
+use skep_protocol::{Key, TenantId};
+
+use super::table::{CheckpointWriter, Row, StoreError, Table, Tables, write_row};
+
+/// A row that is one version of something.
+pub trait Versioned: Row {
+    /// Tells ids of one kind of thing from those of another; fixed for ever.
+    const KIND: u8;
+
+    /// What look-ups need; `None` when the version can no longer be looked up.
+    fn pin(&self) -> Option<Pin>;
+}
+
+/// How a version is found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pin {
+    pub tenant: TenantId,
+    pub id: Arc<str>,
+    pub version: i32,
+    pub version_tag: Option<Arc<str>>,
+    pub deployment_key: Key,
+    /// Name and SHA-256 of the resource: the same again is no new version.
+    pub resource: Option<(Arc<str>, Bytes)>,
+}
+
+/// Everything of one kind that is deployed.
+pub struct Definitions<V> {
+    pub(super) table: Table<V>,
+    /// Those that can be looked up.
+    pins: FxHashMap<Key, Pin>,
+    by_id: ById<BTreeMap<i32, Key>>,
+    /// Highest version ever given: numbers of deleted versions are not given again.
+    last_versions: ById<i32>,
+    /// What of it is not in the store yet.
+    changed: BTreeSet<(TenantId, Arc<str>)>,
+}
+
+/// Each tenant has ids of its own.
+type ById<T> = HashMap<TenantId, HashMap<Arc<str>, T>>;
+
+impl<V: Versioned> Definitions<V> {
+    /// `visit` sees each stored row once.
+    pub fn open(
+        tables: &Arc<Tables>,
+        mut visit: impl FnMut(Key, &V),
+    ) -> Result<Definitions<V>, StoreError> {
+        let (mut pins, mut by_id) = (FxHashMap::default(), ById::new());
+        let table = Table::open_with(tables, |key, row: V| {
+            if let Some(pin) = row.pin() {
+                index(&mut by_id, key, &pin);
+                pins.insert(key, pin);
+            }
+            visit(key, &row);
+        })?;
+        let mut last_versions = ById::new();
+        tables.scan::<LastVersion>(&mut |key, row| {
+            if key.first() == Some(&V::KIND) {
+                let ids: &mut HashMap<_, _> = last_versions.entry(row.tenant).or_default();
+                ids.insert(row.id, row.version);
+            }
+        })?;
+        Ok(Definitions {
+            table,
+            pins,
+            by_id,
+            last_versions,
+            changed: BTreeSet::new(),
+        })
+    }
+
+    pub fn insert(&mut self, key: Key, row: V) {
+        if let Some(pin) = row.pin() {
+            index(&mut self.by_id, key, &pin);
+            let ids = self.last_versions.entry(pin.tenant.clone()).or_default();
+            let last = ids.entry(pin.id.clone()).or_default();
+            *last = (*last).max(pin.version);
+            self.changed.insert((pin.tenant.clone(), pin.id.clone()));
+            self.pins.insert(key, pin);
+        }
+        self.table.insert(key, row);
+    }
+
+    /// No look-up finds this version any more; `change` is what its row says of it.
+    pub fn retire(&mut self, key: Key, change: impl FnOnce(&mut V)) {
+        self.unpin(key);
+        if let Some(row) = self.table.get_mut(key) {
+            change(row);
+        }
+    }
+
+    pub fn remove(&mut self, key: Key) {
+        self.unpin(key);
+        self.table.remove(key);
+    }
+
+    fn unpin(&mut self, key: Key) {
+        let Some(pin) = self.pins.remove(&key) else {
+            return;
+        };
+        let Some(ids) = self.by_id.get_mut(&pin.tenant) else {
+            return;
+        };
+        if let Some(versions) = ids.get_mut(&pin.id) {
+            versions.remove(&pin.version);
+            if versions.is_empty() {
+                ids.remove(&pin.id);
+            }
+        }
+    }
+
+    pub fn get(&mut self, key: Key) -> Option<&V> {
+        self.table.get(key)
+    }
+
+    /// How a version is found that can be looked up.
+    pub fn pin(&self, key: Key) -> Option<&Pin> {
+        self.pins.get(&key)
+    }
+
+    pub fn latest(&self, tenant: &TenantId, id: &str) -> Option<Key> {
+        self.versions(tenant, id).next_back()
+    }
+
+    pub fn version(&self, tenant: &TenantId, id: &str, version: i32) -> Option<Key> {
+        self.by_id.get(tenant)?.get(id)?.get(&version).copied()
+    }
+
+    /// The version that something of `deployment` means: the newest one, that with it, or the newest with a tag.
+    pub fn bound(
+        &self,
+        tenant: &TenantId,
+        id: &str,
+        binding: &Binding,
+        deployment: Key,
+    ) -> Option<Key> {
+        let is_meant = |pin: &Pin| match binding {
+            Binding::Latest => true,
+            Binding::Deployment => pin.deployment_key == deployment,
+            Binding::VersionTag(tag) => pin.version_tag.as_ref() == Some(tag),
+        };
+        let mut newest = self.versions(tenant, id).rev();
+        newest.find(|key| self.pins.get(key).is_some_and(is_meant))
+    }
+
+    /// Name and content are those of the latest version.
+    pub fn is_unchanged(
+        &self,
+        tenant: &TenantId,
+        id: &str,
+        resource_name: &str,
+        checksum: &Bytes,
+    ) -> bool {
+        let latest = self.latest(tenant, id).and_then(|key| self.pin(key));
+        let resource = latest.and_then(|pin| pin.resource.as_ref());
+        resource.is_some_and(|(name, content)| **name == *resource_name && content == checksum)
+    }
+
+    pub fn next_version(&self, tenant: &TenantId, id: &str) -> i32 {
+        let last = self.last_versions.get(tenant).and_then(|ids| ids.get(id));
+        last.map_or(1, |version| version.saturating_add(1))
+    }
+
+    /// Keys of all versions, the oldest first.
+    pub fn versions(
+        &self,
+        tenant: &TenantId,
+        id: &str,
+    ) -> impl DoubleEndedIterator<Item = Key> + '_ {
+        let versions = self.by_id.get(tenant).and_then(|ids| ids.get(id));
+        versions.into_iter().flat_map(|v| v.values().copied())
+    }
+
+    pub(super) fn checkpoint(&mut self, out: &mut dyn CheckpointWriter) {
+        self.table.checkpoint(out);
+        for (tenant, id) in std::mem::take(&mut self.changed) {
+            let ids = self.last_versions.get(&tenant);
+            if let Some(version) = ids.and_then(|ids| ids.get(&id)) {
+                let (key, row) = last_version::<V>(&tenant, &id, *version);
+                out.put(LastVersion::TABLE, &key, row);
+            }
+        }
+    }
+
+    pub(super) fn dump(&self, all: &mut BTreeMap<(u8, Vec<u8>), Vec<u8>>) {
+        self.table.dump(all);
+        for (tenant, ids) in &self.last_versions {
+            for (id, version) in ids {
+                let (key, row) = last_version::<V>(tenant, id, *version);
+                all.insert((LastVersion::TABLE, key), row);
+            }
+        }
+    }
+}
+
+fn index(by_id: &mut ById<BTreeMap<i32, Key>>, key: Key, pin: &Pin) {
+    let ids = by_id.entry(pin.tenant.clone()).or_default();
+    let versions = ids.entry(pin.id.clone()).or_default();
+    versions.insert(pin.version, key);
+}
+
+/// Key and row. No id contains the byte between tenant and id.
+fn last_version<V: Versioned>(
+    tenant: &TenantId,
+    id: &Arc<str>,
+    version: i32,
+) -> (Vec<u8>, Vec<u8>) {
+    let key = [&[V::KIND], tenant.as_str().as_bytes(), &[0], id.as_bytes()].concat();
+    let row = LastVersion {
+        tenant: tenant.clone(),
+        id: id.clone(),
+        version,
+    };
+    (key, write_row(&row))
+}
+
+/// The highest version ever given to an id.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct LastVersion {
+    tenant: TenantId,
+    id: Arc<str>,
+    version: i32,
+}
+
+impl Row for LastVersion {
+    const TABLE: u8 = 10;
+
+    fn weight(&self) -> usize {
+        size_of::<Self>() + self.id.len() + self.tenant.weight()
+    }
+}
+
+impl Row for DecisionRequirementsValue {
+    const TABLE: u8 = 40;
+
+    fn weight(&self) -> usize {
+        size_of::<Self>() + self.resource.len() + self.metadata.name.len()
+    }
+}
+
+impl Versioned for DecisionRequirementsValue {
+    const KIND: u8 = 1;
+
+    fn pin(&self) -> Option<Pin> {
+        let metadata = &self.metadata;
+        Some(Pin {
+            tenant: metadata.tenant.clone(),
+            id: metadata.id.clone(),
+            version: metadata.version,
+            version_tag: None,
+            deployment_key: metadata.deployment_key,
+            resource: Some((metadata.resource_name.clone(), metadata.checksum.clone())),
+        })
+    }
+}
+
+impl Row for DecisionValue {
+    const TABLE: u8 = 41;
+
+    fn weight(&self) -> usize {
+        let texts = self.id.len() + self.name.len() + self.decision_requirements_id.len();
+        size_of::<Self>() + texts
+    }
+}
+
+impl Versioned for DecisionValue {
+    const KIND: u8 = 2;
+
+    fn pin(&self) -> Option<Pin> {
+        Some(Pin {
+            tenant: self.tenant.clone(),
+            id: self.id.clone(),
+            version: self.version,
+            version_tag: self.version_tag.clone(),
+            deployment_key: self.deployment_key,
+            resource: None,
+        })
+    }
+}
+
+fn weight(stored: &StoredResource) -> usize {
+    size_of::<StoredResource>() + stored.resource.len() + stored.metadata.id.len()
+}
+
+fn pin(stored: &StoredResource) -> Pin {
+    let metadata = &stored.metadata;
+    Pin {
+        tenant: metadata.tenant.clone(),
+        id: metadata.id.clone(),
+        version: metadata.version,
+        version_tag: metadata.version_tag.clone(),
+        deployment_key: metadata.deployment_key,
+        resource: Some((metadata.resource_name.clone(), metadata.checksum.clone())),
+    }
+}
+
+impl Row for FormValue {
+    const TABLE: u8 = 42;
+
+    fn weight(&self) -> usize {
+        weight(&self.0)
+    }
+}
+
+impl Versioned for FormValue {
+    const KIND: u8 = 3;
+
+    fn pin(&self) -> Option<Pin> {
+        Some(pin(&self.0))
+    }
+}
+
+impl Row for ResourceValue {
+    const TABLE: u8 = 43;
+
+    fn weight(&self) -> usize {
+        weight(&self.0)
+    }
+}
+
+impl Versioned for ResourceValue {
+    const KIND: u8 = 4;
+
+    fn pin(&self) -> Option<Pin> {
+        Some(pin(&self.0))
+    }
+}
