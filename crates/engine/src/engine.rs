@@ -754,16 +754,11 @@ fn header_of_remote(command: &RemoteCommand) -> (Key, ValueType, u8) {
             Distributed::PinClock { .. } => {
                 (*distribution_key, ValueType::Clock, ClockIntent::Pin.id())
             }
-            Distributed::SetGlobalListener { key, .. } => (
-                *key,
-                ValueType::GlobalListener,
-                GlobalListenerIntent::Update.id(),
-            ),
-            Distributed::DeleteGlobalListener { key, .. } => (
-                *key,
-                ValueType::GlobalListener,
-                GlobalListenerIntent::Delete.id(),
-            ),
+            Distributed::SetGlobalListener { key, .. }
+            | Distributed::DeleteGlobalListener { key, .. } => {
+                let intent = distribution::intent_of(command);
+                (*key, ValueType::GlobalListener, intent)
+            }
             Distributed::ResetClock => {
                 (*distribution_key, ValueType::Clock, ClockIntent::Reset.id())
             }

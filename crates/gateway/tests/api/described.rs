@@ -163,7 +163,6 @@ fn values() -> Vec<Value> {
         json!(["a"]),
         json!(["a", "a"]),
         json!(["all"]),
-        json!(["Canceling", "started"]),
         json!([null]),
         json!([1]),
         json!(["<default>"]),

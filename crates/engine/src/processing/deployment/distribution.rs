@@ -68,7 +68,7 @@ fn value_type_of(command: &Distributed) -> ValueType {
     }
 }
 
-fn intent_of(command: &Distributed) -> u8 {
+pub(crate) fn intent_of(command: &Distributed) -> u8 {
     match command {
         Distributed::Deployment { .. } => DeploymentIntent::Distribute.id(),
         Distributed::ResourceDeletion { .. } => ResourceDeletionIntent::Delete.id(),
