@@ -45,6 +45,8 @@ pub struct BrokerConfig {
     /// What `Topology` answers as the broker's address.
     pub advertised_host: String,
     pub advertised_port: u16,
+    /// `camunda.data.secondary-storage.*`: what can be searched; `None` for type `none`.
+    pub secondary_storage: Option<skep_export::Config>,
     /// `camunda.cluster.cluster-id`; a new one is made and kept when absent.
     pub cluster_id: Option<String>,
 }
@@ -91,6 +93,7 @@ impl Default for BrokerConfig {
             max_message_size: 4 << 20,
             advertised_host: "localhost".to_string(),
             advertised_port: 26501,
+            secondary_storage: Some(skep_export::Config::default()),
             cluster_id: None,
         }
     }

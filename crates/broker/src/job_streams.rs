@@ -161,7 +161,9 @@ impl JobStreams for StreamRegistry {
         for mark in [false, true] {
             for offset in 0..streams.len() {
                 let index = (*next + offset) % streams.len();
-                let stream = &streams[index];
+                let Some(stream) = streams.get(index) else {
+                    continue;
+                };
                 if mark {
                     stream.starving.store(true, Ordering::Release);
                 }

@@ -4,6 +4,8 @@
 //! simulation can drive it); [`partition::thread`] gives it its thread, its log writer and its inbox. [`Broker`] routes
 //! requests of the gateways to partitions, answers long polls and keeps the job streams.
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
+
 pub mod clock;
 pub mod config;
 pub mod disk;
@@ -12,6 +14,7 @@ pub mod job_streams;
 mod long_polling;
 pub mod metrics;
 pub mod partition;
+mod queries;
 mod router;
 
 pub use config::BrokerConfig;

@@ -31,6 +31,8 @@
 //!   ones (HTTP/1.1, which opens one more for each request beyond them), and one per job stream.
 //! * TLS is not spoken; put a TLS-terminating proxy beside the client where it is needed.
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
+
 mod client;
 mod config;
 mod error;

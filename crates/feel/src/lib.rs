@@ -5,6 +5,8 @@
 //! yields null and leaves a [`Warning`]. Time, zone, random seed and limits come in with the [`EvalContext`]; the crate
 //! does no IO, has no clock, and does not panic, recurse or run without bound on any input.
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
+
 mod builtins;
 mod compile;
 mod context;

@@ -100,6 +100,19 @@ fn main() {
     }
 }
 
+/// Nothing is searched for here.
+struct NoStorage;
+
+impl skep_query::Storage for NoStorage {
+    fn query(
+        &self,
+        _query: skep_query::Query,
+        _consistency: skep_query::Consistency,
+    ) -> skep_query::BoxFuture<'_, Result<(skep_query::Answer, u64), skep_query::QueryError>> {
+        Box::pin(async { Err(skep_query::QueryError::Disabled) })
+    }
+}
+
 fn server(seconds: u64) {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
@@ -116,6 +129,7 @@ fn server(seconds: u64) {
         .block_on(Gateway::bind(
             config,
             Arc::new(GroupCommit::start()),
+            Arc::new(NoStorage),
             Arc::new(GatewayMetrics::new()),
         ))
         .expect("ports");

@@ -7,6 +7,7 @@ use http::HeaderMap;
 use skep_protocol::command::{ActivateJobs, Request};
 use skep_protocol::service::{Broker, JobReceiver, Timings};
 use skep_protocol::{ActivatedJob, Failure, Response};
+use skep_query::Storage;
 
 use crate::admission::Gate;
 use crate::config::GatewayConfig;
@@ -20,6 +21,8 @@ pub struct FrontEnd {
     pub protocol: Protocol,
     pub config: Arc<GatewayConfig>,
     pub broker: Arc<dyn Broker>,
+    /// Answers what is searched for.
+    pub storage: Arc<dyn Storage>,
     pub metrics: Arc<GatewayMetrics>,
     pub gate: Gate,
     pub stop: Stop,

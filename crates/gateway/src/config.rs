@@ -65,7 +65,7 @@ pub struct LongPolling {
 
 /// How many requests a front end works on at a time (`camunda.api.rest.executor.*`).
 ///
-/// Decoding and writing happen on the threads of the runtime and never wait, so they need no limit of their own. What does
+/// Decoding and writing happen on the threads of the gateways and never wait, so they need no limit of their own. What does
 /// need one are the requests handed to the broker and not yet answered: each costs its body's memory. They are small futures
 /// and not blocked threads, and group commit lives from having many of them, so a "thread" of the reference's pool counts
 /// for [`ExecutorConfig::requests_per_worker`] requests here.

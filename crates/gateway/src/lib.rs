@@ -27,8 +27,9 @@ mod call;
 mod check;
 mod config;
 mod connection;
-mod detail;
+mod failure_text;
 mod grpc;
+mod json_errors;
 pub mod metrics;
 mod oversize;
 mod rest;
@@ -36,7 +37,6 @@ mod server;
 mod stop;
 mod trace;
 mod undelivered;
-mod words;
 mod workers;
 
 pub use config::{ExecutorConfig, GatewayConfig, LongPolling, MultipartLimits, OverloadPolicy};

@@ -9,6 +9,7 @@ use std::time::Duration;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use hyper_util::server::conn::auto;
 use skep_protocol::service::{Broker, Post};
+use skep_query::Storage;
 use tokio::net::TcpListener;
 
 use crate::accept::accept;
@@ -44,6 +45,7 @@ impl Gateway {
     pub async fn bind(
         config: GatewayConfig,
         broker: Arc<dyn Broker>,
+        storage: Arc<dyn Storage>,
         metrics: Arc<GatewayMetrics>,
     ) -> io::Result<Gateway> {
         let config = Arc::new(config);
@@ -58,6 +60,7 @@ impl Gateway {
                 protocol,
                 config: Arc::clone(&config),
                 broker: Arc::clone(&broker),
+                storage: Arc::clone(&storage),
                 metrics: Arc::clone(&metrics),
                 gate: Gate::new(&config),
                 stop: stop.clone(),

@@ -1,6 +1,8 @@
 //! What both the broker and the gateways measure with: histograms that cost a few nanoseconds to observe, and families of
 //! metrics that are declared with one line each.
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
+
 mod bounds;
 mod histogram;
 mod label_values;

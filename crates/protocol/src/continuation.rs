@@ -36,6 +36,16 @@ pub enum Step {
     Terminated(Key),
     /// A published message goes to the subscriptions that wait for it.
     CorrelateMessage(Key),
+    /// A compensation is thrown: this completed activity is next to be compensated.
+    Compensate {
+        thrower: Key,
+        subscription: Key,
+    },
+    /// All that is to be compensated is: the handlers are activated, this one first.
+    ActivateHandlers {
+        thrower: Key,
+        handler: Key,
+    },
 }
 
 /// A step with the number of steps that led to it since something waited: a loop that never waits shows by it.

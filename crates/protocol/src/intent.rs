@@ -31,6 +31,7 @@ pub enum ValueType {
     ProcessInstanceBatch = 34,
     Form = 36,
     UserTask = 37,
+    CompensationSubscription = 39,
     MessageCorrelation = 40,
     Clock = 42,
     Resource = 44,
@@ -42,7 +43,7 @@ pub enum ValueType {
 }
 
 impl ValueType {
-    pub const ALL: [ValueType; 32] = [
+    pub const ALL: [ValueType; 33] = [
         ValueType::Job,
         ValueType::Deployment,
         ValueType::ProcessInstance,
@@ -64,6 +65,7 @@ impl ValueType {
         ValueType::CommandDistribution,
         ValueType::ProcessInstanceBatch,
         ValueType::UserTask,
+        ValueType::CompensationSubscription,
         ValueType::MessageCorrelation,
         ValueType::Clock,
         ValueType::RuntimeInstruction,
@@ -114,6 +116,7 @@ impl ValueType {
             ValueType::CommandDistribution => "COMMAND_DISTRIBUTION",
             ValueType::ProcessInstanceBatch => "PROCESS_INSTANCE_BATCH",
             ValueType::UserTask => "USER_TASK",
+            ValueType::CompensationSubscription => "COMPENSATION_SUBSCRIPTION",
             ValueType::MessageCorrelation => "MESSAGE_CORRELATION",
             ValueType::Clock => "CLOCK",
             ValueType::RuntimeInstruction => "RUNTIME_INSTRUCTION",
@@ -157,6 +160,7 @@ impl ValueType {
             ValueType::CommandDistribution => name::<CommandDistributionIntent>(id),
             ValueType::ProcessInstanceBatch => name::<ProcessInstanceBatchIntent>(id),
             ValueType::UserTask => name::<UserTaskIntent>(id),
+            ValueType::CompensationSubscription => name::<CompensationSubscriptionIntent>(id),
             ValueType::MessageCorrelation => name::<MessageCorrelationIntent>(id),
             ValueType::Clock => name::<ClockIntent>(id),
             ValueType::RuntimeInstruction => name::<RuntimeInstructionIntent>(id),
@@ -290,6 +294,9 @@ intents! {
         Updating = 12 "UPDATING", Updated = 13 "UPDATED", CompletionDenied = 17 "COMPLETION_DENIED",
         Corrected = 18 "CORRECTED", AssignmentDenied = 19 "ASSIGNMENT_DENIED", Claiming = 20 "CLAIMING",
         UpdateDenied = 21 "UPDATE_DENIED",
+    }
+    CompensationSubscriptionIntent {
+        Created = 0 "CREATED", Triggered = 1 "TRIGGERED", Completed = 2 "COMPLETED", Deleted = 3 "DELETED",
     }
     MessageCorrelationIntent {
         Correlate = 1 "CORRELATE", Correlating = 2 "CORRELATING", Correlated = 3 "CORRELATED",

@@ -28,9 +28,11 @@ use crate::tenant::TenantId;
 pub use job::*;
 pub use subscriptions::*;
 
+mod compensation;
 mod global_listener;
 mod user_task;
 
+pub use compensation::CompensationSubscriptionValue;
 pub use global_listener::{GlobalListenerEvent, GlobalListenerValue};
 pub use user_task::{UserTaskAttribute, UserTaskAttributes, UserTaskValue};
 
@@ -75,6 +77,7 @@ record_values! {
     ResourceDeletionValue: ResourceDeletion, ResourceDeletionIntent;
     CommandDistributionValue: CommandDistribution, CommandDistributionIntent;
     ProcessInstanceBatchValue: ProcessInstanceBatch, ProcessInstanceBatchIntent;
+    CompensationSubscriptionValue: CompensationSubscription, CompensationSubscriptionIntent;
     MessageCorrelationValue: MessageCorrelation, MessageCorrelationIntent;
     ClockValue: Clock, ClockIntent;
     ContinuationValue: Continuation, ContinuationIntent;
@@ -181,6 +184,29 @@ pub enum ErrorType {
     DecisionEvaluationError,
     FormNotFound,
     ResourceNotFound,
+}
+
+impl ErrorType {
+    /// The name of the record model.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ErrorType::Unknown => "UNKNOWN",
+            ErrorType::IoMappingError => "IO_MAPPING_ERROR",
+            ErrorType::JobNoRetries => "JOB_NO_RETRIES",
+            ErrorType::ExecutionListenerNoRetries => "EXECUTION_LISTENER_NO_RETRIES",
+            ErrorType::TaskListenerNoRetries => "TASK_LISTENER_NO_RETRIES",
+            ErrorType::AdHocSubProcessNoRetries => "AD_HOC_SUB_PROCESS_NO_RETRIES",
+            ErrorType::ConditionError => "CONDITION_ERROR",
+            ErrorType::ExtractValueError => "EXTRACT_VALUE_ERROR",
+            ErrorType::CalledElementError => "CALLED_ELEMENT_ERROR",
+            ErrorType::UnhandledErrorEvent => "UNHANDLED_ERROR_EVENT",
+            ErrorType::MessageSizeExceeded => "MESSAGE_SIZE_EXCEEDED",
+            ErrorType::CalledDecisionError => "CALLED_DECISION_ERROR",
+            ErrorType::DecisionEvaluationError => "DECISION_EVALUATION_ERROR",
+            ErrorType::FormNotFound => "FORM_NOT_FOUND",
+            ErrorType::ResourceNotFound => "RESOURCE_NOT_FOUND",
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -123,6 +123,7 @@ macro_rules! all_samples {
             form,
             resource,
             user_task,
+            compensation_subscription,
             global_listener
         )
     };
@@ -299,6 +300,10 @@ const FIELDS: &[(&str, &str)] = &[
     (
         "MESSAGE_CORRELATION",
         "correlationKey messageKey name processDefinitionKey processInstanceKey requestId requestStreamId tenantId variables",
+    ),
+    (
+        "COMPENSATION_SUBSCRIPTION",
+        "compensableActivityId compensableActivityInstanceKey compensableActivityScopeKey compensationHandlerId compensationHandlerInstanceKey processDefinitionKey processInstanceKey tenantId throwEventId throwEventInstanceKey variables",
     ),
     ("CLOCK", "time"),
     (

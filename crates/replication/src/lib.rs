@@ -8,6 +8,7 @@
 //! The consensus itself is the crate `raft`, which is kept inside: types, wire and disk encodings are our own, so it can
 //! be replaced without touching a format or a caller.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 
 mod codec;
 mod config;

@@ -41,6 +41,10 @@ enum Command {
     Status(cli::status::StatusArgs),
     /// List open incidents with their keys.
     Incidents(cli::incidents::IncidentsArgs),
+    /// List process instances, the newest first.
+    Instances(cli::instances::InstancesArgs),
+    /// Show one process instance: what happened, where it stands, why it waits.
+    Instance(cli::instance::InstanceArgs),
     /// Put load on a server and report what a user of it would have seen.
     Load(Box<skep_load::LoadArgs>),
     /// Evaluate a FEEL expression.
@@ -60,6 +64,8 @@ fn main() -> ExitCode {
         Command::Start(args) => cli::block_on(cli::start::run(args)),
         Command::Status(args) => cli::block_on(cli::status::run(args)),
         Command::Incidents(args) => cli::block_on(cli::incidents::run(args)),
+        Command::Instances(args) => cli::block_on(cli::instances::run(args)),
+        Command::Instance(args) => cli::block_on(cli::instance::run(args)),
         Command::Load(args) => cli::load(*args),
         Command::Feel(args) => cli::feel::run(&args),
         Command::Log(args) => cli::log::run(&args),

@@ -73,7 +73,13 @@ async fn serve(loaded: Loaded, logs: Arc<Logs>, started: Instant) -> anyhow::Res
     let mut gateway_config = settings.gateway_config();
     let exporter = Exporter::start(&settings.trace).map_err(|e| ConfigError(vec![e]))?;
     gateway_config.spans = exporter.map(|exporter| exporter as Arc<dyn SpanListener>);
-    let gateway = Gateway::bind(gateway_config, broker.clone(), gateway_metrics).await?;
+    let gateway = Gateway::bind(
+        gateway_config,
+        broker.clone(),
+        broker.clone(),
+        gateway_metrics,
+    )
+    .await?;
     let (rest, grpc) = (gateway.rest_addr(), gateway.grpc_addr());
     management.started(broker.clone(), registry, process);
 

@@ -7,6 +7,7 @@
 //! - [`disk`]: the narrow view of a file system through which the log writes, so that tests can break it.
 //! - [`space`]: free disk space and the two watermarks below which work is refused.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 
 pub mod disk;
 mod error;

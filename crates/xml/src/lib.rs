@@ -3,6 +3,8 @@
 //! Everything that is deployed has passed [`parse`], so that its costs stay proportional to the size of the text: no DTD or
 //! entities of one's own, bounded size, nesting, attributes per tag and namespace declarations.
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
+
 mod shape;
 
 pub use roxmltree::Document;

@@ -24,7 +24,9 @@ impl Starts {
         if self.places.is_empty() {
             self.places = vec![[0, 0]; PLACES];
         }
-        let place = &mut self.places[Self::place(key)];
+        let Some(place) = self.places.get_mut(Self::place(key)) else {
+            return;
+        };
         self.len += usize::from(place[0] == 0);
         *place = [key.0, at];
     }
@@ -40,8 +42,10 @@ impl Starts {
     #[inline]
     pub fn end(&mut self, key: Key, now: i64) -> Option<u64> {
         let since = self.since(key, now)?;
-        self.places[Self::place(key)] = [0, 0];
-        self.len -= 1;
+        if let Some(place) = self.places.get_mut(Self::place(key)) {
+            *place = [0, 0];
+            self.len -= 1;
+        }
         Some(since)
     }
 

@@ -17,7 +17,9 @@ impl Tally {
         if slot >= self.counts.len() {
             self.counts.resize(slot + 1, 0);
         }
-        let count = &mut self.counts[slot];
+        let Some(count) = self.counts.get_mut(slot) else {
+            return;
+        };
         if *count == 0 && n > 0 {
             self.touched.push(slot);
         }
@@ -27,13 +29,14 @@ impl Tally {
     /// Adds what was counted since the last call. `counter` makes the counter of a slot that is counted for the first time.
     pub fn publish(&mut self, counter: impl Fn(usize) -> Counter) {
         for slot in self.touched.drain(..) {
-            let count = std::mem::take(&mut self.counts[slot]);
+            let count = self.counts.get_mut(slot).map_or(0, std::mem::take);
             if slot >= self.counters.len() {
                 self.counters.resize(slot + 1, None);
             }
-            self.counters[slot]
-                .get_or_insert_with(|| counter(slot))
-                .inc_by(u64::from(count));
+            if let Some(known) = self.counters.get_mut(slot) {
+                let counter = known.get_or_insert_with(|| counter(slot));
+                counter.inc_by(u64::from(count));
+            }
         }
     }
 }

@@ -136,7 +136,7 @@ impl WorkMetrics {
     pub(super) fn refused(&self, partition: u32) -> Counter {
         let labels = FlowLabels {
             partition,
-            context: CONTEXTS[Context::UserCommand as usize],
+            context: name(&CONTEXTS, Context::UserCommand as usize),
             outcome: "requestLimitExhausted",
         };
         Counter::of(&self.flow, labels)
@@ -186,6 +186,13 @@ pub enum Context {
 }
 
 const CONTEXTS: [&str; 4] = ["userCommand", "interPartition", "scheduled", "internal"];
+
+const UNKNOWN: &str = "UNKNOWN";
+
+const CREATION_MODES: [&str; 2] = [
+    "creation_at_default_start_event",
+    "creation_at_given_element",
+];
 
 /// Of elements and instances.
 const LIFE: [&str; 3] = ["activated", "completed", "terminated"];
@@ -312,7 +319,9 @@ impl WorkCounter {
                 self.processing.len() - 1
             }
         };
-        self.processing[at].1.observe(nanos(time));
+        if let Some((_, histogram)) = self.processing.get(at) {
+            histogram.observe(nanos(time));
+        }
     }
 
     pub fn pushed(&mut self, job_type: &str) {
@@ -524,7 +533,7 @@ impl WorkCounter {
         self.flow.publish(|slot| {
             let labels = FlowLabels {
                 partition,
-                context: CONTEXTS[slot],
+                context: name(&CONTEXTS, slot),
                 outcome: "accepted",
             };
             Counter::of(&metrics.flow, labels)
@@ -533,13 +542,12 @@ impl WorkCounter {
         self.records.publish(|slot| {
             // Looked for once: the counter of a slot is kept.
             let kind = record_slots.iter().find(|(_, known)| **known == slot);
-            let name =
-                |name: fn(Kind) -> &'static str| kind.map_or("UNKNOWN", |(kind, _)| name(*kind));
+            let of = |name: fn(Kind) -> &'static str| kind.map_or(UNKNOWN, |(kind, _)| name(*kind));
             let labels = RecordLabels {
                 partition,
-                recordType: name(|kind| kind.record_type.name()),
-                valueType: name(|kind| kind.value_type.name()),
-                intent: name(|kind| kind.value_type.intent_name(kind.intent)),
+                recordType: of(|kind| kind.record_type.name()),
+                valueType: of(|kind| kind.value_type.name()),
+                intent: of(|kind| kind.value_type.intent_name(kind.intent)),
             };
             Counter::of(&metrics.appended, labels)
         });
@@ -552,10 +560,11 @@ impl WorkCounter {
         let metrics = &self.metrics;
         let kinds = &self.kinds;
         self.elements.publish(|slot| {
-            let (r#type, event_type) = kinds[slot / LIFE.len()];
+            let kind = kinds.get(slot / LIFE.len()).copied();
+            let (r#type, event_type) = kind.unwrap_or((UNKNOWN, UNKNOWN));
             let labels = ElementLabels {
                 partition,
-                action: LIFE[slot % LIFE.len()],
+                action: name(&LIFE, slot % LIFE.len()),
                 r#type,
                 eventType: event_type,
             };
@@ -564,21 +573,18 @@ impl WorkCounter {
         self.instances.publish(|slot| {
             let labels = InstanceLabels {
                 partition,
-                action: LIFE[slot],
+                action: name(&LIFE, slot),
                 r#type: "ROOT_PROCESS_INSTANCE",
                 organizationId: "",
             };
             Counter::of(&metrics.instances, labels)
         });
         self.incidents.publish(|slot| {
-            let action = ["created", "resolved"][slot];
+            let action = name(&["created", "resolved"], slot);
             Counter::of(&metrics.incidents, ActionLabels { partition, action })
         });
         self.creations.publish(|slot| {
-            let creation_mode = [
-                "creation_at_default_start_event",
-                "creation_at_given_element",
-            ][slot];
+            let creation_mode = name(&CREATION_MODES, slot);
             Counter::of(
                 &metrics.creations,
                 CreationLabels {
@@ -596,13 +602,18 @@ impl WorkCounter {
         self.jobs.publish(|slot| {
             let labels = JobLabels {
                 partition,
-                action: JOB_ACTIONS[slot % JOB_ACTIONS.len()],
+                action: name(&JOB_ACTIONS, slot % JOB_ACTIONS.len()),
                 r#type: job_types.name(slot / JOB_ACTIONS.len()),
                 job_kind: "BPMN_ELEMENT",
             };
             Counter::of(&metrics.jobs, labels)
         });
     }
+}
+
+/// The name of a slot.
+fn name(names: &[&'static str], slot: usize) -> &'static str {
+    names.get(slot).copied().unwrap_or(UNKNOWN)
 }
 
 fn push_tries(metrics: &WorkMetrics) -> Counter {

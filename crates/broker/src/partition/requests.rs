@@ -27,16 +27,14 @@ pub struct Requests {
 
 impl Requests {
     pub fn insert(&mut self, waiting: Waiting) -> RequestId {
-        match self.free.pop() {
-            Some(index) => {
-                self.slots[index] = Some(waiting);
-                index as RequestId
-            }
-            None => {
-                self.slots.push(Some(waiting));
-                (self.slots.len() - 1) as RequestId
-            }
+        if let Some(index) = self.free.pop()
+            && let Some(slot) = self.slots.get_mut(index)
+        {
+            *slot = Some(waiting);
+            return index as RequestId;
         }
+        self.slots.push(Some(waiting));
+        (self.slots.len() - 1) as RequestId
     }
 
     pub fn get_mut(&mut self, id: RequestId) -> Option<&mut Waiting> {

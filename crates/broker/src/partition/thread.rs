@@ -1,5 +1,6 @@
-//! The thread that owns a partition. Nothing else touches its engine and its replica, and nothing blocks it: files are
-//! written by the log's writer thread and by short-lived checkpoint threads.
+//! The thread that owns a partition. Nothing else touches its engine and its replica, and nothing blocks it while there is
+//! something to do: files are written by the log's writer thread and by short-lived checkpoint threads. Only a small batch
+//! with nothing behind it is written and flushed here.
 
 mod checkpoints;
 mod inbox;
@@ -9,6 +10,7 @@ mod panic_place;
 mod panics;
 mod release;
 mod schedule;
+mod secondary;
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -47,6 +49,8 @@ use self::inbox::Incoming;
 use self::open::open_engine;
 pub use self::open::start;
 use self::panics::Panics;
+pub use self::secondary::Secondary;
+use self::secondary::{Exported, open_secondary};
 
 /// Commands taken out of the inbox for one batch.
 const MAX_BATCH_COMMANDS: usize = 256;
@@ -96,6 +100,8 @@ pub struct PartitionHandle {
     pub inbox: Inbox,
     pub status: Arc<PartitionStatus>,
     pub metrics: Arc<PartitionMetrics>,
+    /// Where what happened here can be searched.
+    pub secondary: Secondary,
     thread: Mutex<Option<std::thread::JoinHandle<()>>>,
 }
 
@@ -114,15 +120,19 @@ impl PartitionHandle {
             inbox: Inbox::closed(),
             status,
             metrics,
+            secondary: Secondary::Broken("the partition cannot start".to_string()),
             thread: Mutex::new(None),
         })
     }
 
-    /// Ends the thread after a last checkpoint.
+    /// Ends the thread after a last checkpoint, and then the store that is filled from its log.
     pub fn stop(&self) {
         self.inbox.send(Message::Stop);
         if let Some(thread) = self.thread.lock().take() {
             let _ = thread.join();
+        }
+        if let Secondary::Open(store) = &self.secondary {
+            store.stop();
         }
     }
 }
@@ -209,6 +219,7 @@ pub struct Partition {
     /// What was noted of committed batches and is not counted yet, with the size of each batch.
     uncounted: Vec<(Noted, usize)>,
     panics: Panics,
+    exported: Exported,
     /// The revision of the banned instances that the status shows.
     shown_bans: Option<u64>,
     stopping: bool,

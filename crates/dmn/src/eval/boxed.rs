@@ -42,7 +42,10 @@ impl Run<'_> {
                     _ => Value::Null,
                 }
             }
-            Logic::Filter(parts) => self.filter(&parts[0], &parts[1], scope)?,
+            Logic::Filter(parts) => {
+                let [list, matches] = &**parts;
+                self.filter(list, matches, scope)?
+            }
             Logic::For(iteration) => self.iterate(iteration, scope)?,
             Logic::Every(iteration) => self.quantified(iteration, true, scope)?,
             Logic::Some(iteration) => self.quantified(iteration, false, scope)?,

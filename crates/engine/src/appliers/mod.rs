@@ -5,6 +5,7 @@
 
 mod clock;
 mod command_distribution;
+mod compensation_subscription;
 mod continuation;
 mod definitions;
 mod error;
@@ -123,6 +124,7 @@ fn apply_record(state: &mut State, record: &Record<'_>) -> Result<(), DecodeErro
         ValueType::ProcessInstanceBatch => go::<ProcessInstanceBatchValue>(state, record),
         ValueType::GlobalListener => go::<GlobalListenerValue>(state, record),
         ValueType::UserTask => go::<UserTaskValue>(state, record),
+        ValueType::CompensationSubscription => go::<CompensationSubscriptionValue>(state, record),
         ValueType::Clock => go::<ClockValue>(state, record),
         ValueType::Continuation => go::<ContinuationValue>(state, record),
         ValueType::RuntimeInstruction => go::<RuntimeInstructionValue>(state, record),

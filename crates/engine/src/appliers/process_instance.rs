@@ -36,6 +36,9 @@ pub(super) fn ended(state: &mut State, key: Key) {
     let Some(element) = state.elements.remove(key) else {
         return;
     };
+    if element.element == ElementIndex::PROCESS.0 {
+        state.compensations.forget(key);
+    }
     // A job whose error was caught goes with its element.
     if let Some(job_key) = element.job_key.some() {
         state.jobs.remove(job_key);

@@ -277,7 +277,9 @@ fn instance_of_step(cx: &mut Context<'_>, step: &Step) -> Option<Key> {
         Step::Complete(key)
         | Step::Terminate(key)
         | Step::TerminateChildren { scope: key, .. }
-        | Step::Terminated(key) => instance_of_element(cx, *key),
+        | Step::Terminated(key)
+        | Step::Compensate { thrower: key, .. }
+        | Step::ActivateHandlers { thrower: key, .. } => instance_of_element(cx, *key),
         Step::CorrelateMessage(_) => None,
     }
 }

@@ -4,6 +4,7 @@
 //! messages and subscriptions stay in memory and are rebuilt from the store at recovery.
 
 pub mod banned;
+pub mod compensations;
 pub mod continuations;
 pub mod decisions;
 pub mod definitions;
@@ -31,6 +32,7 @@ use skep_protocol::Key;
 use skep_protocol::value::{FormValue, ResourceValue};
 
 pub use banned::{Banned, BannedInstance};
+pub use compensations::{Compensation, Compensations};
 pub use continuations::Continuations;
 pub use decisions::{Decisions, DeployedDecisions};
 pub use definitions::{Definitions, Pin, Versioned};
@@ -93,6 +95,7 @@ pub struct State {
     pub continuations: Continuations,
     pub user_tasks: UserTasks,
     pub global_listeners: GlobalListeners,
+    pub compensations: Compensations,
     pub(crate) names: Names,
     tables: Arc<Tables>,
 }
@@ -126,6 +129,7 @@ impl State {
             continuations: Continuations::open(&tables)?,
             user_tasks: UserTasks::open(&tables)?,
             global_listeners: GlobalListeners::open(&tables)?,
+            compensations: Compensations::open(&tables)?,
             names: Names::default(),
             tables,
         };
@@ -168,6 +172,7 @@ impl State {
         self.continuations.table.checkpoint(out);
         self.user_tasks.table.checkpoint(out);
         self.global_listeners.table.checkpoint(out);
+        self.compensations.table.checkpoint(out);
         self.banned.table.checkpoint(out);
     }
 
@@ -210,6 +215,7 @@ impl State {
         evicted += self.continuations.table.evict(limit, &mut resident);
         evicted += self.user_tasks.table.evict(limit, &mut resident);
         evicted += self.global_listeners.table.evict(limit, &mut resident);
+        evicted += self.compensations.table.evict(limit, &mut resident);
         evicted += self.banned.table.evict(limit, &mut resident);
         evicted
     }
@@ -232,6 +238,7 @@ impl State {
             + self.continuations.table.resident_bytes()
             + self.user_tasks.table.resident_bytes()
             + self.global_listeners.table.resident_bytes()
+            + self.compensations.table.resident_bytes()
             + self.banned.table.resident_bytes()
             + self.message_subscriptions.table.resident_bytes()
             + self.process_subscriptions.table.resident_bytes()
@@ -267,6 +274,7 @@ impl State {
         self.continuations.table.dump(&mut all);
         self.user_tasks.table.dump(&mut all);
         self.global_listeners.table.dump(&mut all);
+        self.compensations.table.dump(&mut all);
         self.banned.table.dump(&mut all);
         all
     }

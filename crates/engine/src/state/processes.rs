@@ -196,6 +196,13 @@ impl Processes {
         self.by_key.values()
     }
 
+    /// The PROCESS records of all definitions, as secondary storage needs them when the log no longer has them.
+    pub fn records(&mut self) -> Vec<ProcessValue> {
+        let keys = self.by_key.keys();
+        let row = |key: &Key| Some(self.definitions.get(*key)?.value.clone());
+        keys.filter_map(row).collect()
+    }
+
     pub fn len(&self) -> usize {
         self.by_key.len()
     }

@@ -170,3 +170,21 @@ fn running_instances_keep_their_version() {
     rig.work("a", "{}");
     rig.assert_completed(instance);
 }
+
+#[test]
+fn a_decision_that_is_bound_to_the_deployment_is_part_of_it() {
+    let called =
+        "<zeebe:calledDecision decisionId='d' resultVariable='r' bindingType='deployment'/>";
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .element("businessRuleTask", "rule");
+    let xml = bpmn.extension(called).end("e").xml();
+    let mut rig = Rig::new();
+    let (kind, reason) = rejected(rig.deploy_files(vec![("p.bpmn", xml)]));
+    assert_eq!(kind, "INVALID_ARGUMENT");
+    assert!(reason.contains("Element: rule"), "{reason}");
+    assert!(
+        reason.contains("'d' is not part of this deployment"),
+        "{reason}"
+    );
+}

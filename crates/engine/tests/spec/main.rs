@@ -13,6 +13,7 @@ mod call_activity;
 mod cancel;
 mod checkpoint;
 mod clock;
+mod compensation;
 mod creation;
 mod cycles;
 mod decisions;

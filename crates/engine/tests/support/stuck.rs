@@ -45,6 +45,7 @@ pub fn check(engine: &mut Engine) {
             || !extra.subscriptions.is_empty()
             || !extra.incidents.is_empty()
             || waits_for_its_user(engine, extra.user_task)
+            || engine.state.compensations.goes_on(*key, None)
             || rows.contains_key(&extra.called_instance);
         let process = engine.state.processes.get(row.process_definition_key);
         let id = process.map(|p| p.graph.elements[row.element as usize].id.clone());

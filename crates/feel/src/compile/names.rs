@@ -42,6 +42,10 @@ impl Names {
         }
     }
 
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "there is a last one: it was pushed if there was none"
+    )]
     fn top(&mut self) -> &mut Frame {
         if self.frames.is_empty() {
             self.frames.push(Frame::default());

@@ -54,6 +54,7 @@ pub(crate) const fn pow10(n: u32) -> i128 {
     10i128.pow(n)
 }
 
+#[expect(clippy::indexing_slicing, reason = "the compiler evaluates it")]
 const POW10_I64: [i64; 19] = {
     let mut table = [1i64; 19];
     let mut i = 1;

@@ -12,7 +12,7 @@ use skep_protocol::{Document, Failure, Key};
 
 use super::job_result;
 use crate::check::{self, invalid};
-use crate::words;
+use crate::json_errors;
 
 type Decoded = Result<Request, Failure>;
 
@@ -24,7 +24,7 @@ pub fn variables(field: &str, text: &str) -> Result<Document, Failure> {
     Document::parse(text).or_else(|e| match e {
         DocumentError::NotAnObject(why) => invalid(format!(
             "The field '{field}' must be the text of a JSON object, but {}. Send a JSON object as text.",
-            match words::plain(&why) {
+            match json_errors::plain(&why) {
                 plain if plain == why => format!("it is not valid JSON: {why}"),
                 plain => plain.split(", but must").next().unwrap_or_default().to_string(),
             }

@@ -3,7 +3,7 @@
 use skep_protocol::{Failure, Rejection, RejectionType};
 use tonic::{Code, Status};
 
-use crate::detail;
+use crate::failure_text;
 
 pub fn status(failure: Failure) -> Status {
     let code = match &failure {
@@ -16,12 +16,12 @@ pub fn status(failure: Failure) -> Status {
         Failure::Aborted(_) => Code::Aborted,
         Failure::Internal(_) => Code::Internal,
     };
-    Status::new(code, detail::in_header(&failure))
+    Status::new(code, failure_text::in_header(&failure))
 }
 
 /// A text that fits into the trailer that carries it.
 pub fn header_text(text: &str) -> String {
-    detail::bounded(text, detail::encoded).into_owned()
+    failure_text::bounded(text, failure_text::encoded).into_owned()
 }
 
 fn rejected(kind: RejectionType) -> Code {

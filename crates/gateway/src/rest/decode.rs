@@ -13,16 +13,19 @@ mod user_tasks;
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::request::Parts;
 use serde::Deserialize;
 use skep_protocol::command::{ActivateJobs, Command, Request};
 use skep_protocol::{Failure, Key};
 
 use self::fields::Object;
 use super::encode::Echo;
+use super::problem::Problem;
+use super::queries::{self, Asked};
 use super::routes::Op;
 use crate::call::FrontEnd;
 use crate::check::invalid;
-use crate::words;
+use crate::json_errors;
 
 /// What a request asks of the broker.
 #[derive(Debug)]
@@ -39,6 +42,8 @@ pub enum Decoded {
         wait: Duration,
     },
     Stream(ActivateJobs),
+    /// Answered from secondary storage.
+    Query(Box<Asked>),
 }
 
 /// Decodes the body of an operation that takes JSON.
@@ -46,12 +51,16 @@ pub fn decode(
     op: Op,
     parameter: Option<&str>,
     body: &Bytes,
+    parts: &Parts,
     front: &FrontEnd,
-) -> Result<Decoded, Failure> {
+) -> Result<Decoded, Problem> {
     let text = std::str::from_utf8(body);
     let text =
         text.or_else(|e| invalid(format!("The request body is not UTF-8: {e}. Send UTF-8.")))?;
-    match op {
+    if let Some(asked) = queries::decode(op, parameter, text, parts) {
+        return asked.map(|asked| Decoded::Query(Box::new(asked)));
+    }
+    let decoded = match op {
         Op::CreateProcessInstance => process_instances::create(text, front),
         Op::CancelProcessInstance => {
             process_instances::cancel(key("processInstanceKey", parameter)?, text, front)
@@ -86,10 +95,11 @@ pub fn decode(
         Op::ResetClock => system::reset_clock(text, front),
         Op::EvaluateExpression => system::evaluate_expression(text, front),
         Op::EvaluateDecision => decisions::evaluate(text, front),
-        Op::Topology | Op::Status | Op::License | Op::OpenApi | Op::Deploy | Op::NotYet => Err(
-            Failure::Internal(format!("The operation {op:?} takes no JSON body.")),
-        ),
-    }
+        _ => Err(Failure::Internal(format!(
+            "The operation {op:?} takes no JSON body."
+        ))),
+    };
+    Ok(decoded?)
 }
 
 fn command(command: Command, front: &FrontEnd) -> Decoded {
@@ -109,7 +119,7 @@ fn referenced(command: Command, operation_reference: Option<u64>, front: &FrontE
 }
 
 /// Keys in the path are decimal digits.
-fn key(name: &str, text: Option<&str>) -> Result<Key, Failure> {
+pub(super) fn key(name: &str, text: Option<&str>) -> Result<Key, Failure> {
     let text = text.unwrap_or_default();
     fields::parse_key(text).map_or_else(
         || {
@@ -153,7 +163,7 @@ fn explain<'a, T: Deserialize<'a>>(text: &'a str, error: &serde_json::Error) -> 
         Ok(_) => String::new(),
     };
     let error = error.to_string();
-    let said = words::plain(words::without_position(&error));
+    let said = json_errors::plain(json_errors::without_position(&error));
     match path.as_str() {
         "" | "." => format!("The request body is not as this operation takes it: {said}."),
         path => format!("The field '{path}' is not as this operation takes it: {said}."),

@@ -8,6 +8,7 @@ mod multipart;
 pub mod openapi;
 mod path;
 mod problem;
+mod queries;
 mod router;
 pub mod routes;
 mod stream;
@@ -15,7 +16,7 @@ mod stream;
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use http::header::{CONNECTION, CONTENT_TYPE, EXPECT, HeaderMap};
+use http::header::{CONNECTION, CONTENT_TYPE, EXPECT};
 use http::request::Parts;
 use http::{HeaderValue, Request, Response, StatusCode, Version};
 use hyper::body::Incoming;
@@ -83,7 +84,7 @@ async fn answer(
         Op::Status => Ok(encode::cluster_status(&front.broker.topology())),
         Op::License => Ok(encode::license()),
         Op::OpenApi => Ok(openapi::document()),
-        op => ask_broker(front, op, parameter, &parts.headers, body, watch).await,
+        op => ask_broker(front, op, parameter, parts, body, watch).await,
     }
 }
 
@@ -91,11 +92,11 @@ async fn ask_broker(
     front: &Arc<FrontEnd>,
     op: Op,
     parameter: Option<&str>,
-    headers: &HeaderMap,
+    parts: &Parts,
     mut body: Incoming,
     watch: &mut Stopwatch,
 ) -> Result<Response<RestBody>, Problem> {
-    let config = &front.config;
+    let (config, headers) = (&front.config, &parts.headers);
     let limit = match op {
         Op::Deploy => config.multipart.max_size,
         _ => config.max_message_size,
@@ -136,7 +137,7 @@ async fn ask_broker(
                 echo: Echo::Nothing,
             }
         }
-        op => decode::decode(op, parameter, &received.bytes, front)?,
+        op => decode::decode(op, parameter, &received.bytes, parts, front)?,
     };
     // What was decoded has its own copy; the share goes on with the request.
     let share = received.share;
@@ -171,6 +172,11 @@ async fn ask_broker(
             let answered = Box::pin(front.execute_waiting(request, timeout, watch));
             let (result, Timings { .. }) = answered.await;
             Ok(encode::response(result?, echo)?)
+        }
+        Decoded::Query(asked) => {
+            let _held = (slot, share);
+            // Boxed: see above.
+            Box::pin(queries::respond(front, *asked)).await
         }
         Decoded::Activate { command, wait } => {
             drop((slot, share));

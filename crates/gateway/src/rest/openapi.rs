@@ -255,7 +255,21 @@ mod tests {
             .flatten()
         {
             for (name, value) in merged(root, part) {
-                all.entry(name).or_insert(value);
+                match (all.get_mut(&name), value) {
+                    // What a part has beside the schema's own.
+                    (Some(Value::Object(own)), Value::Object(more)) => {
+                        for (name, value) in more {
+                            own.entry(name).or_insert(value);
+                        }
+                    }
+                    (Some(Value::Array(own)), Value::Array(more)) if name == "required" => {
+                        own.extend(more);
+                    }
+                    (Some(_), _) => {}
+                    (None, value) => {
+                        all.insert(name, value);
+                    }
+                }
             }
         }
         let alternatives: Vec<_> = all

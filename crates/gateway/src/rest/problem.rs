@@ -7,7 +7,7 @@ use skep_protocol::{Failure, Rejection, RejectionType};
 
 use super::RestBody;
 use super::json::Object;
-use crate::detail;
+use crate::failure_text;
 
 const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+json");
 
@@ -29,7 +29,7 @@ impl Problem {
         Problem {
             status,
             title,
-            detail: detail::bounded(&detail.into(), detail::plain).into_owned(),
+            detail: failure_text::bounded(&detail.into(), failure_text::plain).into_owned(),
             allow: None,
             unread_body: false,
         }
@@ -129,7 +129,7 @@ impl From<Failure> for Problem {
         };
         let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         Problem {
-            detail: detail::in_body(&failure),
+            detail: failure_text::in_body(&failure),
             ..Problem::new(status, title, "")
         }
     }

@@ -31,6 +31,23 @@ pub enum Op {
     PinClock,
     ResetClock,
     EvaluateExpression,
+    SearchProcessDefinitions,
+    GetProcessDefinition,
+    GetProcessDefinitionXml,
+    SearchProcessInstances,
+    GetProcessInstance,
+    GetCallHierarchy,
+    GetSequenceFlows,
+    GetElementStatistics,
+    SearchProcessInstanceIncidents,
+    SearchElementInstances,
+    GetElementInstance,
+    SearchElementInstanceIncidents,
+    SearchVariables,
+    GetVariable,
+    SearchIncidents,
+    GetIncident,
+    SearchJobs,
     EvaluateDecision,
     /// An operation of the API that this release does not carry out.
     NotYet,
@@ -106,6 +123,25 @@ pub const ROUTES: &[Route] = routes! {
     POST "/v2/clock/reset" resetClock => ResetClock;
     POST "/v2/expression/evaluation" evaluateExpression => EvaluateExpression;
 
+    // answered from secondary storage
+    POST "/v2/process-definitions/search" searchProcessDefinitions => SearchProcessDefinitions;
+    GET "/v2/process-definitions/{processDefinitionKey}" getProcessDefinition => GetProcessDefinition;
+    GET "/v2/process-definitions/{processDefinitionKey}/xml" getProcessDefinitionXML => GetProcessDefinitionXml;
+    POST "/v2/process-instances/search" searchProcessInstances => SearchProcessInstances;
+    GET "/v2/process-instances/{processInstanceKey}" getProcessInstance => GetProcessInstance;
+    GET "/v2/process-instances/{processInstanceKey}/call-hierarchy" getProcessInstanceCallHierarchy => GetCallHierarchy;
+    GET "/v2/process-instances/{processInstanceKey}/sequence-flows" getProcessInstanceSequenceFlows => GetSequenceFlows;
+    GET "/v2/process-instances/{processInstanceKey}/statistics/element-instances" getProcessInstanceStatistics => GetElementStatistics;
+    POST "/v2/process-instances/{processInstanceKey}/incidents/search" searchProcessInstanceIncidents => SearchProcessInstanceIncidents;
+    POST "/v2/element-instances/search" searchElementInstances => SearchElementInstances;
+    GET "/v2/element-instances/{elementInstanceKey}" getElementInstance => GetElementInstance;
+    POST "/v2/element-instances/{elementInstanceKey}/incidents/search" searchElementInstanceIncidents => SearchElementInstanceIncidents;
+    POST "/v2/variables/search" searchVariables => SearchVariables;
+    GET "/v2/variables/{variableKey}" getVariable => GetVariable;
+    POST "/v2/incidents/search" searchIncidents => SearchIncidents;
+    GET "/v2/incidents/{incidentKey}" getIncident => GetIncident;
+    POST "/v2/jobs/search" searchJobs => SearchJobs;
+
     // our own
     POST "/v2/jobs/stream" streamJobs => StreamJobs;
     GET "/v2/openapi.json" getOpenApi => OpenApi;
@@ -152,9 +188,6 @@ pub const ROUTES: &[Route] = routes! {
     DELETE "/v2/documents/{documentId}" deleteDocument;
     POST "/v2/documents/{documentId}/links" createDocumentLink;
     POST "/v2/element-instances/ad-hoc-activities/{adHocSubProcessInstanceKey}/activation" activateAdHocSubProcessActivities;
-    POST "/v2/element-instances/search" searchElementInstances;
-    GET "/v2/element-instances/{elementInstanceKey}" getElementInstance;
-    POST "/v2/element-instances/{elementInstanceKey}/incidents/search" searchElementInstanceIncidents;
     GET "/v2/global-task-listeners/{id}" getGlobalTaskListener;
     POST "/v2/global-task-listeners/search" searchGlobalTaskListeners;
     POST "/v2/groups" createGroup;
@@ -172,11 +205,8 @@ pub const ROUTES: &[Route] = routes! {
     POST "/v2/groups/{groupId}/users/search" searchUsersForGroup;
     PUT "/v2/groups/{groupId}/users/{username}" assignUserToGroup;
     DELETE "/v2/groups/{groupId}/users/{username}" unassignUserFromGroup;
-    POST "/v2/incidents/search" searchIncidents;
-    GET "/v2/incidents/{incidentKey}" getIncident;
     POST "/v2/incidents/statistics/process-instances-by-definition" getProcessInstanceStatisticsByDefinition;
     POST "/v2/incidents/statistics/process-instances-by-error" getProcessInstanceStatisticsByError;
-    POST "/v2/jobs/search" searchJobs;
     GET "/v2/jobs/statistics/global" getGlobalJobStatistics;
     POST "/v2/jobs/statistics/by-types" getJobTypeStatistics;
     POST "/v2/jobs/statistics/by-workers" getJobWorkerStatistics;
@@ -188,29 +218,20 @@ pub const ROUTES: &[Route] = routes! {
     DELETE "/v2/mapping-rules/{mappingRuleId}" deleteMappingRule;
     GET "/v2/mapping-rules/{mappingRuleId}" getMappingRule;
     POST "/v2/message-subscriptions/search" searchMessageSubscriptions;
-    POST "/v2/process-definitions/search" searchProcessDefinitions;
     POST "/v2/process-definitions/statistics/message-subscriptions" getProcessDefinitionMessageSubscriptionStatistics;
     POST "/v2/process-definitions/statistics/process-instances" getProcessDefinitionInstanceStatistics;
-    GET "/v2/process-definitions/{processDefinitionKey}" getProcessDefinition;
     GET "/v2/process-definitions/{processDefinitionKey}/form" getStartProcessForm;
     POST "/v2/process-definitions/{processDefinitionKey}/statistics/element-instances" getProcessDefinitionStatistics;
-    GET "/v2/process-definitions/{processDefinitionKey}/xml" getProcessDefinitionXML;
     POST "/v2/process-definitions/statistics/process-instances-by-version" getProcessDefinitionInstanceVersionStatistics;
     POST "/v2/process-instances/cancellation" cancelProcessInstancesBatchOperation;
     POST "/v2/process-instances/deletion" deleteProcessInstancesBatchOperation;
     POST "/v2/process-instances/incident-resolution" resolveIncidentsBatchOperation;
     POST "/v2/process-instances/migration" migrateProcessInstancesBatchOperation;
     POST "/v2/process-instances/modification" modifyProcessInstancesBatchOperation;
-    POST "/v2/process-instances/search" searchProcessInstances;
-    GET "/v2/process-instances/{processInstanceKey}" getProcessInstance;
-    GET "/v2/process-instances/{processInstanceKey}/call-hierarchy" getProcessInstanceCallHierarchy;
     POST "/v2/process-instances/{processInstanceKey}/deletion" deleteProcessInstance;
     POST "/v2/process-instances/{processInstanceKey}/incident-resolution" resolveProcessInstanceIncidents;
-    POST "/v2/process-instances/{processInstanceKey}/incidents/search" searchProcessInstanceIncidents;
     POST "/v2/process-instances/{processInstanceKey}/migration" migrateProcessInstance;
     POST "/v2/process-instances/{processInstanceKey}/modification" modifyProcessInstance;
-    GET "/v2/process-instances/{processInstanceKey}/sequence-flows" getProcessInstanceSequenceFlows;
-    GET "/v2/process-instances/{processInstanceKey}/statistics/element-instances" getProcessInstanceStatistics;
     GET "/v2/resources/{resourceKey}" getResource;
     GET "/v2/resources/{resourceKey}/content" getResourceContent;
     POST "/v2/roles" createRole;
@@ -265,6 +286,4 @@ pub const ROUTES: &[Route] = routes! {
     POST "/v2/user-tasks/{userTaskKey}/effective-variables/search" searchUserTaskEffectiveVariables;
     GET "/v2/user-tasks/{userTaskKey}/form" getUserTaskForm;
     POST "/v2/user-tasks/{userTaskKey}/variables/search" searchUserTaskVariables;
-    POST "/v2/variables/search" searchVariables;
-    GET "/v2/variables/{variableKey}" getVariable;
 };

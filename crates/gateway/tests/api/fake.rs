@@ -16,6 +16,7 @@ use skep_protocol::service::{
 };
 use skep_protocol::value::JobKind;
 use skep_protocol::{ActivatedJob, Command, Failure, Key, Rejection, RejectionType, Response};
+use skep_query::{Answer as StoreAnswer, Consistency, Found, Query, QueryError, Storage};
 use tokio::sync::{Notify, mpsc, oneshot};
 
 use crate::decisions;
@@ -287,6 +288,28 @@ pub fn job(n: i64) -> ActivatedJob {
     }
 }
 
+/// A store in which a search finds nothing and every key something, of which it knows nothing.
+struct FakeStorage;
+
+impl Storage for FakeStorage {
+    fn query(
+        &self,
+        query: Query,
+        _consistency: Consistency,
+    ) -> skep_query::BoxFuture<'_, Result<(StoreAnswer, u64), QueryError>> {
+        let answer = match query {
+            Query::Search(_) => StoreAnswer::Found(Found::default()),
+            Query::Get { entity, .. } => {
+                StoreAnswer::Row(Some(vec![Default::default(); entity.fields.len()]))
+            }
+            Query::SequenceFlows { .. } | Query::ElementStatistics { .. } => {
+                StoreAnswer::Rows(Vec::new())
+            }
+        };
+        Box::pin(async move { Ok((answer, 0)) })
+    }
+}
+
 /// A running gateway on free ports.
 pub struct Running {
     pub broker: Arc<FakeBroker>,
@@ -313,6 +336,7 @@ pub async fn start_with(change: impl FnOnce(&mut GatewayConfig)) -> Running {
     let gateway = Gateway::bind(
         config,
         Arc::clone(&broker) as Arc<dyn Broker>,
+        Arc::new(FakeStorage),
         Arc::clone(&metrics),
     )
     .await

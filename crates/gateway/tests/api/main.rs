@@ -1,5 +1,6 @@
 //! The gateways over real sockets, against a broker that does what a test tells it.
 
+mod arrays_for_objects;
 mod bodies;
 mod connections;
 mod decisions;
@@ -8,19 +9,18 @@ mod fake;
 mod grpc;
 mod http;
 mod job_results;
+mod large_jobs;
+mod long_texts;
 mod metrics;
 mod openapi;
 mod overload;
-mod probe_arrays;
-mod probe_large_jobs;
-mod probe_limits;
-mod probe_long_texts;
-mod probe_paths;
-mod probe_variables;
-mod probe_waiting;
+mod path_escapes;
 mod rest_errors;
 mod rest_routes;
 mod schema;
 mod shutdown;
 mod spans;
 mod streams;
+mod unreadable_variables;
+mod waiting_at_shutdown;
+mod wrong_values;

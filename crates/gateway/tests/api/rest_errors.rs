@@ -294,11 +294,11 @@ async fn what_is_not_there_is_told_apart() {
         ),
         (405, Some("GET"))
     );
-    let (status, title, detail) = post(gateway.rest, "/v2/process-instances/search", "{}")
+    let (status, title, detail) = post(gateway.rest, "/v2/groups/search", "{}")
         .await
         .problem();
     assert_eq!((status, title.as_str()), (501, "NOT_IMPLEMENTED"));
-    assert!(detail.contains("'searchProcessInstances'"), "{detail}");
+    assert!(detail.contains("'searchGroups'"), "{detail}");
 }
 
 #[tokio::test]

@@ -28,14 +28,19 @@ fn check(root: &Value, schema: &Value, value: &Value, at: &str, found: &mut Vec<
     let schema = resolved(root, schema);
     if value.is_null()
         && (schema["nullable"] == true
-            || schema.get("type").is_none() && schema.get("allOf").is_none())
+            || ["type", "allOf", "oneOf"]
+                .iter()
+                .all(|key| schema.get(key).is_none()))
     {
         return;
     }
     for part in schema["allOf"].as_array().into_iter().flatten() {
         check(root, part, value, at, found);
     }
-    if let Some(any) = schema["anyOf"].as_array() {
+    for any in ["anyOf", "oneOf"]
+        .iter()
+        .filter_map(|key| schema[key].as_array())
+    {
         let fits = |part| differences(root, part, value).is_empty();
         if !any.iter().any(fits) {
             found.push(format!("{at} fits none of the alternatives"));
@@ -88,6 +93,9 @@ fn check_integer(schema: &Value, value: &Value, at: &str, found: &mut Vec<String
     }
 }
 
+/// `[1]`
+pub const A_CURSOR: &str = "WzFd";
+
 fn check_text(schema: &Value, text: &str, at: &str, found: &mut Vec<String>) {
     let length = text.chars().count() as u64;
     if schema["minLength"].as_u64().is_some_and(|min| length < min) {
@@ -98,6 +106,13 @@ fn check_text(schema: &Value, text: &str, at: &str, found: &mut Vec<String>) {
     }
     if let Some(pattern) = schema["pattern"].as_str().filter(|p| !matches(p, text)) {
         found.push(format!("{at} is {text:?}, not like {pattern}"));
+    }
+    // Only answers make cursors; this is one of a search without a sort, for the key 1.
+    if schema["format"] == "cursor" && text != A_CURSOR {
+        found.push(format!("{at} is {text:?}, not a cursor of an answer"));
+    }
+    if schema["format"] == "date-time" && text.parse::<jiff::Timestamp>().is_err() {
+        found.push(format!("{at} is {text:?}, not a date-time with zone"));
     }
     if schema["format"] == "int64" && text.parse::<i64>().is_err() {
         found.push(format!("{at} is {text:?}, not a number of 64 bits"));

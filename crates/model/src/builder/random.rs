@@ -39,6 +39,8 @@ const LEAVES: &[fn(&mut Generator, Bpmn) -> Bpmn] = &[
     Generator::user_task,
     Generator::script,
     Generator::link,
+    Generator::compensable,
+    |g, bpmn| bpmn.throw_compensation(g.id("compensate"), None),
     Generator::exit,
 ];
 
@@ -115,6 +117,16 @@ impl Generator {
         let id = self.id("script");
         let bpmn = bpmn.script(&id, "=if a < 3 then a + 1 else 0", "a");
         self.boundary(bpmn, &id)
+    }
+
+    fn compensable(&mut self, bpmn: Bpmn) -> Bpmn {
+        let (task, event, undo) = (self.id("service"), self.id("boundary"), self.id("undo"));
+        let bpmn = bpmn
+            .service_task(&task, "job")
+            .boundary_compensation(event, &task, &undo);
+        bpmn.service_task(&undo, "job")
+            .for_compensation()
+            .from(&task)
     }
 
     fn link(&mut self, bpmn: Bpmn) -> Bpmn {

@@ -32,9 +32,6 @@ fn marker(element: &Element) -> Option<&'static str> {
     if !element.start_listeners.is_empty() || !element.end_listeners.is_empty() {
         return Some("An execution listener");
     }
-    if element.is_for_compensation {
-        return Some("The compensation marker");
-    }
     let job = element.job();
     if job.is_some_and(|job| !job.linked_resources.is_empty()) {
         return Some("A linked resource");
@@ -64,7 +61,6 @@ fn boundary_event(event: &CatchEvent) -> Option<&'static str> {
         CatchEvent::Signal(_) => "The signal boundary event",
         CatchEvent::Conditional(_) => "The conditional boundary event",
         CatchEvent::Escalation { .. } => "The escalation boundary event",
-        CatchEvent::Compensation { .. } => "The compensation boundary event",
         _ => return None,
     })
 }
@@ -73,7 +69,6 @@ fn throw_event(event: &ThrowEvent) -> Option<&'static str> {
     Some(match event {
         ThrowEvent::Signal(_) => "The signal throw event",
         ThrowEvent::Escalation { .. } => "The escalation throw event",
-        ThrowEvent::Compensation { .. } => "The compensation throw event",
         _ => return None,
     })
 }
@@ -82,7 +77,6 @@ fn end_event(event: &ThrowEvent) -> Option<&'static str> {
     Some(match event {
         ThrowEvent::Signal(_) => "The signal end event",
         ThrowEvent::Escalation { .. } => "The escalation end event",
-        ThrowEvent::Compensation { .. } => "The compensation end event",
         _ => return None,
     })
 }

@@ -191,9 +191,10 @@ impl Element {
                 ElementKind::ParallelGateway | ElementKind::InclusiveGateway { .. }
             )
     }
-    /// What triggers or is thrown by an event (`bpmnEventType`); `UNSPECIFIED` for what is no event.
+    /// What triggers or is thrown by an event (`bpmnEventType`), or triggers a compensation handler; `UNSPECIFIED` otherwise.
     pub fn event_type(&self) -> &'static str {
         match &self.kind {
+            _ if self.is_for_compensation => "COMPENSATION",
             ElementKind::StartEvent(StartEvent { event: None, .. }) => "NONE",
             ElementKind::EndEvent(event) | ElementKind::IntermediateThrowEvent(event) => {
                 event.event_type()

@@ -1,4 +1,4 @@
-//! The values of subscriptions of definitions and signals.
+//! The values of subscriptions of definitions, and of compensation.
 
 use serde_json::{Value, json};
 
@@ -17,5 +17,24 @@ pub(super) fn message_start(v: MessageStartEventSubscriptionValue, names: &Names
         "startEventId": start_event.element_id,
         "variables": object(&v.variables),
         "tenantId": v.tenant.as_str(),
+    })
+}
+
+pub(super) fn compensation(v: CompensationSubscriptionValue, names: &Names<'_>) -> Value {
+    let id = |element: Option<u32>| match element {
+        Some(element) => names.of(v.process_definition_key, element).element_id,
+        None => String::new(),
+    };
+    json!({
+        "compensableActivityId": id(Some(v.activity)),
+        "compensableActivityInstanceKey": v.activity_instance_key,
+        "compensableActivityScopeKey": v.scope_key,
+        "compensationHandlerId": id(v.handler),
+        "compensationHandlerInstanceKey": v.handler_instance_key,
+        "processDefinitionKey": v.process_definition_key,
+        "processInstanceKey": v.process_instance_key,
+        "throwEventId": id(v.thrower),
+        "throwEventInstanceKey": v.thrower_instance_key,
+        "variables": {},
     })
 }

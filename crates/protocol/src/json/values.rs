@@ -51,6 +51,7 @@ pub(super) fn render(
         ValueType::ProcessInstanceBatch => process_instance_batch(record.value()?),
         ValueType::RuntimeInstruction => runtime_instruction(record.value()?, &names),
         ValueType::GlobalListener => global_listener(record.key, record.value()?),
+        ValueType::CompensationSubscription => subscriptions::compensation(record.value()?, &names),
         ValueType::Decision => definitions::decision(&record.value()?),
         ValueType::DecisionRequirements => definitions::decision_requirements(&record.value()?),
         ValueType::Form => definitions::form(&record.value()?),

@@ -177,6 +177,20 @@ pub fn message_start_event_subscription() -> MessageStartEventSubscriptionValue 
     }
 }
 
+pub fn compensation_subscription() -> CompensationSubscriptionValue {
+    CompensationSubscriptionValue {
+        process_definition_key: key(1),
+        process_instance_key: key(2),
+        activity: 3,
+        activity_instance_key: key(4),
+        scope_key: key(5),
+        handler: Some(6),
+        handler_instance_key: key(7),
+        thrower: Some(8),
+        thrower_instance_key: key(9),
+    }
+}
+
 pub fn variable() -> VariableValue {
     VariableValue {
         name: "text".into(),

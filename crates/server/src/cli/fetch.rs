@@ -1,17 +1,37 @@
-//! A GET from a management port.
+//! Requests over HTTP/1.1 that no client is needed for.
 
 use std::time::Duration;
 
 use anyhow::{Context, bail};
 use bytes::Bytes;
-use http::{Request, StatusCode, Uri, header};
-use http_body_util::{BodyExt, Empty, Limited};
+use http::{Method, Request, StatusCode, Uri, header};
+use http_body_util::{BodyExt, Full, Limited};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
 const MAX_ANSWER: usize = 64 << 20;
 
 pub async fn get(base: &str, path: &str, timeout: Duration) -> anyhow::Result<(StatusCode, Bytes)> {
+    send(Method::GET, base, path, Bytes::new(), timeout).await
+}
+
+/// Sends a JSON text.
+pub async fn post(
+    base: &str,
+    path: &str,
+    body: String,
+    timeout: Duration,
+) -> anyhow::Result<(StatusCode, Bytes)> {
+    send(Method::POST, base, path, body.into(), timeout).await
+}
+
+async fn send(
+    method: Method,
+    base: &str,
+    path: &str,
+    body: Bytes,
+    timeout: Duration,
+) -> anyhow::Result<(StatusCode, Bytes)> {
     let uri: Uri = if base.contains("://") {
         base.parse()
     } else {
@@ -28,9 +48,12 @@ pub async fn get(base: &str, path: &str, timeout: Duration) -> anyhow::Result<(S
         let (mut sender, connection) =
             hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
         tokio::spawn(connection);
-        let request = Request::get(path)
-            .header(header::HOST, format!("{host}:{port}"))
-            .body(Empty::<Bytes>::new())?;
+        let mut request = Request::builder().method(method).uri(path);
+        request = request.header(header::HOST, format!("{host}:{port}"));
+        if !body.is_empty() {
+            request = request.header(header::CONTENT_TYPE, "application/json");
+        }
+        let request = request.body(Full::new(body))?;
         let answer = sender.send_request(request).await?;
         let status = answer.status();
         let body = Limited::new(answer.into_body(), MAX_ANSWER).collect().await;
@@ -40,5 +63,5 @@ pub async fn get(base: &str, path: &str, timeout: Duration) -> anyhow::Result<(S
     tokio::time::timeout(timeout, connection)
         .await
         .with_context(|| format!("no answer from {host}:{port} in time"))?
-        .with_context(|| format!("the management port {host}:{port} cannot be asked"))
+        .with_context(|| format!("{host}:{port} cannot be asked; start a server with `skep serve`, or name the address of a running one"))
 }

@@ -5,8 +5,11 @@ pub mod deploy;
 pub mod feel;
 mod fetch;
 pub mod incidents;
+pub mod instance;
+pub mod instances;
 pub mod log;
 pub mod profile;
+mod search;
 pub mod start;
 pub mod status;
 

@@ -45,9 +45,20 @@ pub struct TraceSettings {
     pub ratio: f64,
 }
 
+/// Where what happened is kept so that it can be searched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SecondaryStorage {
+    /// A SQLite file beside each partition.
+    Embedded,
+    /// Nowhere: searches are refused.
+    None,
+}
+
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub broker: BrokerConfig,
+    pub secondary_storage: SecondaryStorage,
+    pub secondary: skep_export::Config,
     pub gateway: GatewayConfig,
     pub rest: Listen,
     pub grpc: Listen,
@@ -77,6 +88,8 @@ impl Default for Settings {
         let gateway = GatewayConfig::default();
         Settings {
             broker: BrokerConfig::default(),
+            secondary_storage: SecondaryStorage::Embedded,
+            secondary: skep_export::Config::default(),
             rest: Listen::local(8080),
             grpc: Listen::local(26500),
             management: Listen::local(9600),
@@ -145,6 +158,10 @@ impl Settings {
     pub fn broker_config(&self) -> BrokerConfig {
         let mut config = self.broker.clone();
         config.max_message_size = self.gateway.max_message_size;
+        config.secondary_storage = match self.secondary_storage {
+            SecondaryStorage::Embedded => Some(self.secondary.clone()),
+            SecondaryStorage::None => None,
+        };
         config
     }
 
@@ -247,6 +264,7 @@ texts! {
     Option<String>: |text| Some(Some(text.to_string())), |text| text.clone().unwrap_or_default();
     LogFormat: |text| one_of(FORMATS, text), |format| word_of(FORMATS, format);
     OverloadPolicy: |text| one_of(POLICIES, text), |policy| word_of(POLICIES, policy);
+    SecondaryStorage: |text| one_of(STORAGES, text), |storage| word_of(STORAGES, storage);
     Algorithm: |text| one_of(ALGORITHMS, text), |algorithm| word_of(ALGORITHMS, algorithm);
 }
 
@@ -254,6 +272,10 @@ const FORMATS: &[(&str, LogFormat)] = &[("text", LogFormat::Text), ("json", LogF
 const POLICIES: &[(&str, OverloadPolicy)] = &[
     ("caller-runs", OverloadPolicy::CallerRuns),
     ("abort", OverloadPolicy::Abort),
+];
+const STORAGES: &[(&str, SecondaryStorage)] = &[
+    ("embedded", SecondaryStorage::Embedded),
+    ("none", SecondaryStorage::None),
 ];
 const ALGORITHMS: &[(&str, Algorithm)] = &[
     ("aimd", Algorithm::Aimd),

@@ -213,7 +213,10 @@ fn unknown_names_are_named_and_do_no_harm() {
             Some("Did you mean CAMUNDA_CLUSTER_PARTITIONCOUNT?"),
         ),
         (
-            file("camunda.data.secondary-storage.type", "elasticsearch"),
+            file(
+                "camunda.data.secondary-storage.elasticsearch.url",
+                "http://es",
+            ),
             Some("it has no effect"),
         ),
         (file("spring.profiles.active", "broker"), None),

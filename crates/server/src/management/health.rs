@@ -101,12 +101,29 @@ pub fn all(management: &Management) -> Answer {
             .iter()
             .all(|p| p.status.health() == PartitionHealth::Healthy);
         components["partitions"] = json!({ "status": status(up).1, "components": all });
+        let secondary = secondary_storage(broker);
+        healthy &= secondary["status"] == "UP";
+        components["secondaryStorage"] = secondary;
     }
     let (code, text) = status(healthy);
     answer(
         code,
         &json!({ "status": text, "components": components, "groups": GROUPS }),
     )
+}
+
+/// What can be searched: the engine works without, but whoever searches sees less and less of what happens.
+fn secondary_storage(broker: &Broker) -> Value {
+    let mut faults = serde_json::Map::new();
+    for handle in broker.partitions() {
+        if let Some(fault) = handle.secondary.fault() {
+            faults.insert(handle.status.partition.to_string(), json!(fault));
+        }
+    }
+    json!({
+        "status": status(faults.is_empty()).1,
+        "details": { "faults": faults },
+    })
 }
 
 fn disk(broker: &Broker) -> Value {

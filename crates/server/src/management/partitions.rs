@@ -6,7 +6,7 @@ use std::time::Duration;
 use http::StatusCode;
 use serde_json::{Map, Value, json};
 use skep_broker::Broker;
-use skep_broker::partition::{Message, PartitionStatus};
+use skep_broker::partition::{Message, PartitionHandle, PartitionStatus};
 use skep_protocol::service::{PartitionHealth, PartitionRole};
 
 use super::Management;
@@ -41,13 +41,16 @@ pub fn all(management: &Management, broker: &Broker) -> Answer {
         .iter()
         .map(|handle| {
             let id = handle.status.partition.to_string();
-            (id, one(management, broker, &handle.status))
+            (id, one(management, broker, handle))
         })
         .collect();
     ok(&Value::Object(partitions))
 }
 
-fn one(management: &Management, broker: &Broker, status: &PartitionStatus) -> Value {
+fn one(management: &Management, broker: &Broker, handle: &PartitionHandle) -> Value {
+    let status = &*handle.status;
+    let exported = handle.secondary.exported_position();
+    let exported = exported.map_or(json!(-1), |position| json!(position));
     let leader = status.role() == PartitionRole::Leader;
     let index = status.checkpoint_index.load(Ordering::Relaxed);
     let in_snapshot = status.checkpoint_position.load(Ordering::Relaxed);
@@ -61,7 +64,7 @@ fn one(management: &Management, broker: &Broker, status: &PartitionStatus) -> Va
         "processedPositionInSnapshot": (index > 0).then_some(in_snapshot),
         "streamProcessorPhase": phase(status),
         "exporterPhase": management.exporter_phase().name(),
-        "exportedPosition": -1,
+        "exportedPosition": exported,
         "bannedInstances": status.banned_instances.load(Ordering::Relaxed),
         "clock": clock(broker, status),
         "health": tree(status),

@@ -95,7 +95,12 @@ impl Server {
             grpc_addr: any,
             ..GatewayConfig::default()
         };
-        let gateway = Gateway::bind(config, self.broker().clone(), self.gateways.clone());
+        let gateway = Gateway::bind(
+            config,
+            self.broker().clone(),
+            self.broker().clone(),
+            self.gateways.clone(),
+        );
         let gateway = gateway.await.unwrap();
         let address = gateway.rest_addr();
         tokio::spawn(gateway.serve(std::future::pending()));

@@ -1,4 +1,8 @@
 //! A disk in memory that fails like a real one, for tests and simulations.
+#![expect(
+    clippy::indexing_slicing,
+    reason = "a disk for tests: where it panics, a test fails"
+)]
 
 use std::collections::BTreeMap;
 use std::io;

@@ -86,9 +86,10 @@ impl<'a> StreamWriter<'a> {
         let crc = crc32fast::hash(content);
         let length = u32::try_from(content.len())
             .map_err(|_| StorageError::Snapshot("a chunk is too long".into()))?;
-        if let Some(header) = chunk.get_mut(..CHUNK_HEADER) {
-            header[..4].copy_from_slice(&crc.to_le_bytes());
-            header[4..].copy_from_slice(&length.to_le_bytes());
+        let header = chunk.get_mut(..CHUNK_HEADER);
+        if let Some((sum, size)) = header.and_then(|header| header.split_at_mut_checked(4)) {
+            sum.copy_from_slice(&crc.to_le_bytes());
+            size.copy_from_slice(&length.to_le_bytes());
         }
         Ok(Some(chunk.into()))
     }

@@ -122,7 +122,9 @@ impl Partition {
                         "cold rows evicted"
                     );
                 }
-                if let Some(id) = self.core.group_mut().compact(meta.index)
+                let disk_low = self.status.disk_low.load(Ordering::Relaxed);
+                let compactable = self.exported.compactable(meta.index, disk_low);
+                if let Some(id) = self.core.group_mut().compact(compactable)
                     && let Some(writer) = &self.writer
                 {
                     let _ = writer.compact(id.index, id.term);

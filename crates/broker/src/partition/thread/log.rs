@@ -82,6 +82,8 @@ impl Partition {
                 self.inflight.clear();
                 self.rebuild("the node is no longer the leader of this partition")?;
             }
+            // Before answers leave: who has one and then asks finds what it told of.
+            self.exported.progress.commit(self.core.applied());
             for released in polled.released.drain(..) {
                 self.release(released);
             }

@@ -45,7 +45,7 @@ pub fn start(
         on_work: Some(super::panics::tests::may_fail),
         ..EngineConfig::default()
     };
-    let (engine, meta) = open_engine(&kv, &pending_rows, &engine_config).map_err(core_error)?;
+    let (mut engine, meta) = open_engine(&kv, &pending_rows, &engine_config).map_err(core_error)?;
     let log_opened = Instant::now();
     let (writer, log_reader, group) =
         open_log(config, partition, &directory, meta, own_inbox.clone())?;
@@ -56,6 +56,13 @@ pub fn start(
         .checkpoint_position
         .store(meta.next_position - 1, Ordering::Relaxed);
 
+    let (secondary, exported) = open_secondary(
+        config,
+        partition,
+        &directory,
+        &mut engine,
+        log_reader.clone(),
+    );
     let now = Instant::now();
     let worker = Partition {
         config: config.clone(),
@@ -94,6 +101,7 @@ pub fn start(
         wakes: Wakes::default(),
         uncounted: Vec::new(),
         panics: Panics::default(),
+        exported,
         shown_bans: None,
         stopping: false,
     };
@@ -107,6 +115,7 @@ pub fn start(
         inbox: own_inbox,
         status,
         metrics,
+        secondary,
         thread: Mutex::new(Some(thread)),
     }))
 }

@@ -4,7 +4,7 @@
 //! asked; what it does there, and when it is done, is a [`Container`]. A scope completes when nothing in it is active or
 //! about to be, and it terminates when its last child has.
 
-use skep_model::ElementIndex;
+use skep_model::{CatchEvent, ElementIndex};
 use skep_protocol::Key;
 use skep_protocol::intent::ProcessInstanceBatchIntent;
 use skep_protocol::value::ProcessInstanceBatchValue;
@@ -46,10 +46,14 @@ pub(crate) enum Rest {
 
 /// The container that `child` is in; none for the process.
 fn around(child: &Subject) -> Option<&'static dyn Container> {
-    if child.index() == ElementIndex::PROCESS {
+    let element = child.element();
+    // What compensates runs in the scope of the event that has thrown the compensation, whatever that is.
+    let compensates = element.is_for_compensation
+        || matches!(element.caught(), Some(CatchEvent::Compensation { .. }));
+    if child.index() == ElementIndex::PROCESS || compensates {
         return None;
     }
-    let scope = child.process.graph.element(child.element().parent);
+    let scope = child.process.graph.element(element.parent);
     behavior_of(&scope.kind).as_container()
 }
 

@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 
+use skep_model::ElementIndex;
 use skep_protocol::Key;
 use skep_protocol::document::JsonText;
-use skep_protocol::intent::{ProcessInstanceIntent as Intent, RuntimeInstructionIntent};
+use skep_protocol::intent::{
+    CompensationSubscriptionIntent, ProcessInstanceIntent as Intent, RuntimeInstructionIntent,
+};
 use skep_protocol::value::{Activation, ProcessInstanceValue, RuntimeInstructionValue, Step};
 
 use super::subject::{self, Subject};
 use super::{
-    Ending, Flows, Next, Problem, behavior_of, container, flows, incidents, mappings,
+    Ending, Flows, Next, Problem, behavior_of, compensation, container, flows, incidents, mappings,
     subscriptions, triggers,
 };
 use crate::processing::{Context, job, variable};
@@ -19,6 +22,15 @@ use crate::state::ElementState;
 /// Creates the element instance. `None` when its flow scope is gone or ending, or when an earlier activation of the same
 /// join has consumed the tokens; the scope has then been told.
 pub(crate) fn activating(cx: &mut Context<'_>, activation: &Activation) -> Option<Subject> {
+    activating_as(cx, activation, None)
+}
+
+/// As [`activating`], under a key that was taken for it.
+pub(crate) fn activating_as(
+    cx: &mut Context<'_>,
+    activation: &Activation,
+    key: Option<Key>,
+) -> Option<Subject> {
     let scope = cx.state.elements.get(activation.scope)?;
     let mut value = ProcessInstanceValue {
         element: activation.element,
@@ -42,7 +54,7 @@ pub(crate) fn activating(cx: &mut Context<'_>, activation: &Activation) -> Optio
         return None;
     };
     value.consumed_flows = tokens;
-    let key = cx.next_key();
+    let key = key.unwrap_or_else(|| cx.next_key());
     cx.event(key, Intent::ElementActivating, &value);
     value.consumed_flows = 0;
     Some(Subject {
@@ -131,8 +143,12 @@ pub(crate) fn finish(cx: &mut Context<'_>, el: &Subject, into: Option<Flows>) {
         Err(problem) => return incidents::raise(cx, el, problem),
     };
     behavior_of(&el.element().kind).ending(cx, el);
+    compensation::leave_behind(cx, el);
     cx.event(el.key, Intent::ElementCompleted, &el.value);
     behavior_of(&el.element().kind).completed(cx, el, handed_on);
+    if el.element().is_for_compensation {
+        compensation::handler_ended(cx, el, CompensationSubscriptionIntent::Completed);
+    }
     if ends_instance(cx, el) {
         cx.steps
             .push(Step::Terminate(el.value.process_instance_key));
@@ -205,6 +221,9 @@ pub(crate) fn terminate(cx: &mut Context<'_>, key: Key) {
     let (job_key, has_extra) = (row.job_key, row.extra.is_some());
     let error_caught = row.extra.as_ref().is_none_or(|e| e.incidents.is_empty());
     cx.event(el.key, Intent::ElementTerminating, &el.value);
+    if el.index() == ElementIndex::PROCESS {
+        compensation::delete_all(cx, el.key);
+    }
     if let Some(job_key) = job_key.some() {
         job::cancel(cx, job_key, error_caught);
     }
@@ -244,6 +263,9 @@ pub(crate) fn terminated(cx: &mut Context<'_>, key: Key) {
     behavior.ending(cx, &el);
     cx.event(el.key, Intent::ElementTerminated, &el.value);
     behavior.terminated(cx, &el);
+    if el.element().is_for_compensation {
+        compensation::handler_ended(cx, &el, CompensationSubscriptionIntent::Deleted);
+    }
     if let Some(trigger) = interrupted_by {
         cx.steps.push(Step::ActivateTriggered(trigger));
     }

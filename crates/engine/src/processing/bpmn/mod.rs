@@ -8,6 +8,7 @@ mod binding;
 pub(crate) mod boundary_event;
 mod business_rule_task;
 pub(crate) mod call_activity;
+pub(crate) mod compensation;
 pub(crate) mod container;
 pub(crate) mod end_event;
 pub(crate) mod error;
@@ -149,7 +150,9 @@ pub(crate) fn behavior_of(kind: &ElementKind) -> &'static dyn ElementBehavior {
         ElementKind::StartEvent(_) => &start_event::StartEvent,
         ElementKind::ManualTask | ElementKind::Task => &pass_through::PassThrough,
         ElementKind::ParallelGateway => &parallel_gateway::ParallelGateway,
-        ElementKind::EndEvent(event @ ThrowEvent::Message(_)) => throws(event),
+        ElementKind::EndEvent(
+            event @ (ThrowEvent::Message(_) | ThrowEvent::Compensation { .. }),
+        ) => throws(event),
         ElementKind::EndEvent(_) => &end_event::EndEvent,
         ElementKind::IntermediateCatchEvent(_) | ElementKind::ReceiveTask(_) => {
             &intermediate_catch_event::CatchEvent
@@ -188,9 +191,8 @@ fn throws(event: &ThrowEvent) -> &'static dyn ElementBehavior {
         ThrowEvent::Message(MessageThrow::Job(_)) => &job_task::JobTask,
         ThrowEvent::Message(MessageThrow::Publish) => &throw_event::PublishMessage,
         ThrowEvent::Terminate | ThrowEvent::Error { .. } => &end_event::EndEvent,
+        ThrowEvent::Compensation { .. } => &compensation::CompensationEvent,
         // Not built yet, and refused at deployment (`not_yet` in skep-model).
-        ThrowEvent::Signal(_) | ThrowEvent::Escalation { .. } | ThrowEvent::Compensation { .. } => {
-            &unusable::Unusable
-        }
+        ThrowEvent::Signal(_) | ThrowEvent::Escalation { .. } => &unusable::Unusable,
     }
 }

@@ -5,7 +5,7 @@ use skep_protocol::Key;
 use skep_protocol::value::{Activation, ErrorType, Step};
 
 use super::queue::MAX_WAITING;
-use super::{Problem, Subject, incidents, lifecycle, triggers};
+use super::{Problem, Subject, compensation, incidents, lifecycle, triggers};
 use crate::processing::Context;
 use crate::processing::message::message_side;
 
@@ -33,6 +33,13 @@ fn one(cx: &mut Context<'_>, step: Step, chain: u32) {
         Step::Terminate(key) => lifecycle::terminate(cx, key),
         Step::TerminateChildren { scope, next } => terminate_children(cx, scope, next),
         Step::Terminated(key) => lifecycle::terminated(cx, key),
+        Step::Compensate {
+            thrower,
+            subscription,
+        } => compensation::compensate(cx, thrower, subscription),
+        Step::ActivateHandlers { thrower, handler } => {
+            compensation::activate_handlers(cx, thrower, handler);
+        }
         Step::CorrelateMessage(key) => message_side::correlate_next(cx, key),
         Step::Activate(_) | Step::ActivateTriggered(_) | Step::Complete(_)
             if is_too_much(cx, chain) =>
@@ -75,6 +82,8 @@ fn put_off(cx: &mut Context<'_>, step: Step) {
         Step::Terminate(_)
         | Step::TerminateChildren { .. }
         | Step::Terminated(_)
+        | Step::Compensate { .. }
+        | Step::ActivateHandlers { .. }
         | Step::CorrelateMessage(_) => None,
     };
     if let Some(el) = el {

@@ -1,12 +1,13 @@
 //! The resources of a deployment, read and checked: each for itself, then all together.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use skep_dmn::Drg;
+use skep_model::deployment::Called;
 use skep_model::{Invalid, Options, deployment};
 use skep_protocol::command::Resource;
 use skep_protocol::findings::{Finding, shortened};
@@ -149,7 +150,16 @@ fn together(parsed: &[Parsed<'_>]) -> Vec<Invalid> {
         _ => None,
     });
     let processes: Vec<_> = processes.collect();
-    let mut invalid = deployment::check(&processes).err().unwrap_or_default();
+    let others = parsed.iter().flat_map(|one| ids(&one.content));
+    let others: HashSet<_> = others
+        .filter_map(|(what, id)| match what {
+            DECISION_ID => Some((Called::Decision, id)),
+            FORM_ID => Some((Called::Form, id)),
+            _ => None,
+        })
+        .collect();
+    let checked = deployment::check(&processes, &others);
+    let mut invalid = checked.err().unwrap_or_default();
     let mut first_uses: HashMap<(&str, &str), &str> = HashMap::new();
     for one in parsed {
         let mut findings = Vec::new();
@@ -174,18 +184,21 @@ fn together(parsed: &[Parsed<'_>]) -> Vec<Invalid> {
     invalid
 }
 
+const DECISION_ID: &str = "decision id";
+const FORM_ID: &str = "form id";
+
 /// The ids that a resource brings, but for those of processes, with what they are.
 fn ids(content: &Content) -> Vec<(&'static str, &str)> {
     match content {
         Content::Processes(_) => Vec::new(),
         Content::Decisions(graph) => {
             let decisions = graph.decisions().iter();
-            let decisions = decisions.map(|decision| ("decision id", decision.id()));
+            let decisions = decisions.map(|decision| (DECISION_ID, decision.id()));
             std::iter::once(("decision requirements id", graph.id()))
                 .chain(decisions)
                 .collect()
         }
-        Content::Form(form) => vec![("form id", &form.id)],
+        Content::Form(form) => vec![(FORM_ID, &form.id)],
         Content::Script(script) => vec![("resource id", &script.id)],
     }
 }

@@ -39,7 +39,7 @@ async fn a_waiting_creation_is_answered_by_the_stop() {
     gateway.stop();
     let (status, title, detail) = over_rest.await.expect("no panic").problem();
     assert_eq!((status, title.as_str()), (503, "UNAVAILABLE"));
-    assert!(detail.contains("may have been created"), "{detail}");
+    assert!(detail.contains("may have begun"), "{detail}");
     let refused = over_grpc.await.expect("no panic").expect_err("is answered");
     assert_eq!(refused.code(), Code::Unavailable, "{refused:?}");
     gateway.stopped().await;

@@ -1,0 +1,133 @@
+//! Secondary storage of a partition: opened beside it, filled from its committed log, and never in its way.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use skep_engine::Engine;
+use skep_export::{CommittedLog, LogError, LogProgress, Status, Store};
+use skep_storage::StorageError;
+use skep_storage::log::LogReader;
+
+use crate::config::BrokerConfig;
+
+/// Where what happened in a partition can be searched.
+pub enum Secondary {
+    Open(Arc<Store>),
+    /// The configuration has none.
+    Off,
+    /// It cannot be opened, for this reason. The partition works all the same.
+    Broken(String),
+}
+
+impl std::fmt::Debug for Secondary {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Secondary::Open(_) => "Open",
+            Secondary::Off => "Off",
+            Secondary::Broken(_) => "Broken",
+        })
+    }
+}
+
+impl Secondary {
+    /// Position of the last record that can be searched.
+    pub fn exported_position(&self) -> Option<u64> {
+        match self {
+            Secondary::Open(store) => Some(store.status().exported_position()),
+            Secondary::Off | Secondary::Broken(_) => None,
+        }
+    }
+
+    /// Why nothing is stored at the moment, if nothing is.
+    pub fn fault(&self) -> Option<String> {
+        match self {
+            Secondary::Open(store) => store.status().fault(),
+            Secondary::Off => None,
+            Secondary::Broken(reason) => Some(reason.clone()),
+        }
+    }
+}
+
+/// What the partition's thread knows of its secondary storage.
+pub struct Exported {
+    pub progress: Arc<LogProgress>,
+    needs: Needs,
+}
+
+enum Needs {
+    Nothing,
+    /// What is not in the store for good.
+    NotDurable(Arc<Status>),
+    /// Everything: the store may be mended.
+    All,
+}
+
+impl Exported {
+    /// Up to where the log may be compacted, of `index`, up to which the state is stored.
+    pub fn compactable(&self, index: u64, disk_low: bool) -> u64 {
+        match &self.needs {
+            Needs::Nothing => index,
+            Needs::NotDurable(status) => index.min(status.durable()),
+            // A store that cannot even be opened does not fill the disk.
+            Needs::All if disk_low => index,
+            Needs::All => 0,
+        }
+    }
+}
+
+pub fn open_secondary(
+    config: &BrokerConfig,
+    partition: u32,
+    directory: &Path,
+    engine: &mut Engine,
+    log: LogReader,
+) -> (Secondary, Exported) {
+    let progress = Arc::new(LogProgress::default());
+    let Some(secondary) = config.secondary_storage.clone() else {
+        let needs = Needs::Nothing;
+        return (Secondary::Off, Exported { progress, needs });
+    };
+    let definitions = engine.state.processes.records();
+    let bodies = definitions.iter().map(skep_protocol::record::encode);
+    let opened = Store::open(
+        directory,
+        partition,
+        secondary,
+        Entries(log),
+        progress.clone(),
+        bodies.map(Bytes::from).collect(),
+    );
+    match opened {
+        Ok(store) => {
+            let needs = Needs::NotDurable(store.status().clone());
+            (
+                Secondary::Open(Arc::new(store)),
+                Exported { progress, needs },
+            )
+        }
+        Err(error) => {
+            tracing::error!(partition, %error, "secondary storage cannot be opened; nothing can be searched");
+            let needs = Needs::All;
+            (
+                Secondary::Broken(error.to_string()),
+                Exported { progress, needs },
+            )
+        }
+    }
+}
+
+struct Entries(LogReader);
+
+impl CommittedLog for Entries {
+    fn read(&self, from: u64, to: u64, max_bytes: usize) -> Result<Vec<(u64, Bytes)>, LogError> {
+        match self.0.read(from, to, max_bytes) {
+            Ok(entries) => Ok(entries
+                .into_iter()
+                .map(|entry| (entry.index, entry.payload))
+                .collect()),
+            Err(StorageError::Compacted { first, .. }) => Err(LogError::Compacted { first }),
+            Err(error) => Err(LogError::Unreadable(error.to_string())),
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Queries: each partition has its own store; the answers of all become one.
+
+use skep_protocol::Key;
+use skep_query::{Answer, BoxFuture, Consistency, Query, QueryError, Search, Storage, merge};
+use tokio::sync::oneshot;
+
+use crate::partition::thread::Secondary;
+use crate::router::Broker;
+
+type Answered = Result<(Answer, u64), QueryError>;
+
+impl Storage for Broker {
+    fn query(&self, query: Query, consistency: Consistency) -> BoxFuture<'_, Answered> {
+        match query {
+            Query::Search(search) => Box::pin(self.search(search, consistency)),
+            Query::Get { entity, .. } if entity.everywhere => {
+                Box::pin(self.ask(1, query, consistency))
+            }
+            Query::Get { key, .. }
+            | Query::SequenceFlows {
+                process_instance_key: key,
+            }
+            | Query::ElementStatistics {
+                process_instance_key: key,
+            } => {
+                let none = match query {
+                    Query::Get { .. } => Answer::Row(None),
+                    _ => Answer::Rows(Vec::new()),
+                };
+                match self.home_of(key) {
+                    Some(partition) => Box::pin(self.ask(partition, query, consistency)),
+                    // No partition can have made such a key.
+                    None => Box::pin(async move { Ok((none, 0)) }),
+                }
+            }
+        }
+    }
+}
+
+impl Broker {
+    fn home_of(&self, key: Key) -> Option<u32> {
+        let partitions = self.config().partitions;
+        key.partition().filter(|partition| *partition <= partitions)
+    }
+
+    async fn search(&self, search: Search, consistency: Consistency) -> Answered {
+        if search.entity.everywhere {
+            return self.ask(1, Query::Search(search), consistency).await;
+        }
+        let part = merge::for_partition(&search);
+        // All are asked before the first is waited for.
+        let asked: Vec<_> = (1..=self.config().partitions)
+            .map(|partition| self.send(partition, Query::Search(part.clone()), consistency))
+            .collect();
+        let (mut parts, mut behind) = (Vec::with_capacity(asked.len()), 0);
+        for answer in asked {
+            if let (Answer::Found(found), lacking) = received(answer).await? {
+                parts.push(found);
+                behind = behind.max(lacking);
+            }
+        }
+        Ok((Answer::Found(merge::join(&search, parts)), behind))
+    }
+
+    async fn ask(&self, partition: u32, query: Query, consistency: Consistency) -> Answered {
+        received(self.send(partition, query, consistency)).await
+    }
+
+    fn send(
+        &self,
+        partition: u32,
+        query: Query,
+        consistency: Consistency,
+    ) -> Result<oneshot::Receiver<Answered>, QueryError> {
+        let at = (partition as usize).saturating_sub(1);
+        match self.partitions().get(at).map(|handle| &handle.secondary) {
+            Some(Secondary::Open(store)) => {
+                let (answer, answered) = oneshot::channel();
+                store.query(query, consistency, move |answered| {
+                    // Who asked may have gone away.
+                    let _ = answer.send(answered);
+                });
+                Ok(answered)
+            }
+            Some(Secondary::Off) => Err(QueryError::Disabled),
+            Some(Secondary::Broken(reason)) => Err(QueryError::Unavailable(format!(
+                "Secondary storage of partition {partition} cannot be opened: {reason}."
+            ))),
+            None => Err(QueryError::Unavailable(format!(
+                "Partition {partition} has not started yet. Send the query again."
+            ))),
+        }
+    }
+}
+
+async fn received(asked: Result<oneshot::Receiver<Answered>, QueryError>) -> Answered {
+    asked?.await.unwrap_or_else(|_| {
+        Err(QueryError::Unavailable(
+            "The query was given up because the node stops.".to_string(),
+        ))
+    })
+}

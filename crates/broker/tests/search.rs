@@ -1,0 +1,286 @@
+//! What happened is found: in every partition, at once, once, and also after a restart.
+
+mod support;
+
+use std::time::Duration;
+
+use skep_protocol::command::{Command, FailJob};
+use skep_protocol::{Key, Response};
+use skep_query::entities::{
+    ELEMENT_INSTANCE, INCIDENT, JOB, PROCESS_DEFINITION, PROCESS_INSTANCE, VARIABLE,
+};
+use skep_query::{
+    Answer, Consistency, Entity, Found, Query, QueryError, Row, Storage, Value, answer, search,
+};
+use support::{Rig, create, one_task};
+
+async fn with_business_id(rig: &Rig, id: &str) -> Key {
+    let Command::CreateProcessInstance(mut command) = create("one-task", "{}", None) else {
+        unreachable!("a creation");
+    };
+    command.business_id = Some(id.to_string());
+    match rig.send(Command::CreateProcessInstance(command)).await {
+        Ok(Response::ProcessInstanceCreated(created)) => created.process_instance_key,
+        other => panic!("{other:?}"),
+    }
+}
+
+async fn find(rig: &Rig, entity: &'static Entity, body: &str) -> Found {
+    let search = search(entity, body).expect("a search");
+    let answer = rig
+        .broker
+        .query(Query::Search(search), Consistency::ReadYourWrites);
+    match answer.await {
+        Ok((Answer::Found(found), 0)) => found,
+        other => panic!("{body}: {other:?}"),
+    }
+}
+
+fn text(entity: &Entity, row: &Row, field: &str) -> String {
+    let at = entity.index_of(field).expect("a field");
+    let mut out = String::new();
+    answer::write_value(&entity.fields[at], &row[at], &mut out);
+    out
+}
+
+fn texts(entity: &Entity, found: &Found, field: &str) -> Vec<String> {
+    let rows = found.rows.iter();
+    rows.map(|row| text(entity, row, field)).collect()
+}
+
+#[tokio::test]
+async fn who_has_an_answer_finds_what_it_told_of() {
+    let rig = Rig::new(|config| config.partitions = 3).await;
+    rig.deploy(&one_task()).await;
+    for n in 0..30 {
+        let key = rig
+            .create("one-task", &format!(r#"{{"n": {n}}}"#))
+            .await
+            .unwrap();
+        let found = find(
+            &rig,
+            &PROCESS_INSTANCE,
+            &format!(r#"{{"filter": {{"processInstanceKey": "{key}"}}}}"#),
+        )
+        .await;
+        assert_eq!(found.total, 1, "instance {n}");
+        assert_eq!(texts(&PROCESS_INSTANCE, &found, "state"), ["\"ACTIVE\""]);
+    }
+    let found = find(&rig, &PROCESS_INSTANCE, r#"{"page": {"limit": 10}}"#).await;
+    assert_eq!((found.rows.len(), found.total, found.more), (10, 30, false));
+    // Definitions are in every partition, and found once.
+    let found = find(&rig, &PROCESS_DEFINITION, "").await;
+    assert_eq!(
+        texts(&PROCESS_DEFINITION, &found, "processDefinitionId"),
+        ["\"one-task\""]
+    );
+}
+
+#[tokio::test]
+async fn the_life_of_an_instance_is_told_by_its_rows() {
+    let rig = Rig::new(|_| {}).await;
+    rig.deploy(&one_task()).await;
+    let key = rig
+        .create("one-task", r#"{"a": {"b": [1, 2]}}"#)
+        .await
+        .unwrap();
+    let jobs = rig.activate(1, Duration::ZERO).await;
+    let of_instance = format!(r#"{{"filter": {{"processInstanceKey": "{key}"}}}}"#);
+    let job = find(&rig, &JOB, &of_instance).await;
+    assert_eq!(texts(&JOB, &job, "state"), ["\"CREATED\""]);
+    assert_eq!(
+        texts(&JOB, &job, "jobKey"),
+        [format!("\"{}\"", jobs[0].key)]
+    );
+    rig.send(Command::FailJob(FailJob {
+        job_key: jobs[0].key,
+        retries: 0,
+        retry_back_off: 0,
+        error_message: "out of paper".into(),
+        variables: Default::default(),
+    }))
+    .await
+    .unwrap();
+    let incident = find(&rig, &INCIDENT, &of_instance).await;
+    assert_eq!(
+        texts(&INCIDENT, &incident, "errorMessage"),
+        ["\"out of paper\""]
+    );
+    assert_eq!(texts(&INCIDENT, &incident, "state"), ["\"ACTIVE\""]);
+    let marked = find(
+        &rig,
+        &PROCESS_INSTANCE,
+        r#"{"filter": {"hasIncident": true, "errorMessage": {"$like": "*paper"}}}"#,
+    )
+    .await;
+    assert_eq!(marked.total, 1);
+    rig.send(Command::CancelProcessInstance {
+        process_instance_key: key,
+    })
+    .await
+    .unwrap();
+    let instance = find(&rig, &PROCESS_INSTANCE, &of_instance).await;
+    assert_eq!(
+        texts(&PROCESS_INSTANCE, &instance, "state"),
+        ["\"TERMINATED\""]
+    );
+    assert_eq!(
+        texts(&PROCESS_INSTANCE, &instance, "hasIncident"),
+        ["false"]
+    );
+    let incident = find(&rig, &INCIDENT, &of_instance).await;
+    assert_eq!(texts(&INCIDENT, &incident, "state"), ["\"RESOLVED\""]);
+    let elements = find(&rig, &ELEMENT_INSTANCE, &of_instance).await;
+    assert_eq!(
+        texts(&ELEMENT_INSTANCE, &elements, "elementId"),
+        ["\"start\"", "\"task\""]
+    );
+    assert_eq!(
+        texts(&ELEMENT_INSTANCE, &elements, "state"),
+        ["\"COMPLETED\"", "\"TERMINATED\""]
+    );
+    let variables = find(&rig, &VARIABLE, &of_instance).await;
+    assert_eq!(
+        texts(&VARIABLE, &variables, "value"),
+        [r#""{\"b\":[1,2]}""#]
+    );
+    let by_value = r#"{"filter": {"variables": [{"name": "a", "value": "{\"b\":[1,2]}"}]}}"#;
+    assert_eq!(find(&rig, &PROCESS_INSTANCE, by_value).await.total, 1);
+    let other_value = r#"{"filter": {"variables": [{"name": "a", "value": "1"}]}}"#;
+    assert_eq!(find(&rig, &PROCESS_INSTANCE, other_value).await.total, 0);
+}
+
+#[tokio::test]
+async fn pages_by_cursor_go_over_all_partitions_and_back() {
+    let rig = Rig::new(|config| config.partitions = 3).await;
+    rig.deploy(&one_task()).await;
+    let mut keys = Vec::new();
+    for n in 0..25 {
+        // Three values, so that cursors lie between equal ones.
+        let tag = format!("v{}", n % 3);
+        keys.push((tag.clone(), with_business_id(&rig, &tag).await));
+    }
+    keys.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
+    let expected: Vec<String> = keys.iter().map(|(_, key)| format!("\"{key}\"")).collect();
+    let sort = r#""sort": [{"field": "businessId", "order": "DESC"}]"#;
+    let (mut seen, mut after, mut pages) = (Vec::new(), String::new(), Vec::new());
+    loop {
+        let body = format!(r#"{{{sort}, "page": {{"limit": 7{after}}}}}"#);
+        let query = search(&PROCESS_INSTANCE, &body).unwrap();
+        let found = find(&rig, &PROCESS_INSTANCE, &body).await;
+        let Some(last) = found.rows.last() else {
+            break;
+        };
+        let cursor = skep_query::merge::cursor_of(&query, last).encode();
+        after = format!(r#", "after": "{cursor}""#);
+        seen.extend(texts(&PROCESS_INSTANCE, &found, "processInstanceKey"));
+        pages.push(found);
+    }
+    assert_eq!(seen, expected);
+    let query = search(&PROCESS_INSTANCE, &format!("{{{sort}}}")).unwrap();
+    let cursor = skep_query::merge::cursor_of(&query, &pages[2].rows[0]).encode();
+    let body = format!(r#"{{{sort}, "page": {{"limit": 7, "before": "{cursor}"}}}}"#);
+    assert_eq!(
+        find(&rig, &PROCESS_INSTANCE, &body).await.rows,
+        pages[1].rows
+    );
+}
+
+#[tokio::test]
+async fn a_restart_goes_on_where_the_file_ends() {
+    let mut rig = Rig::new(|_| {}).await;
+    rig.deploy(&one_task()).await;
+    for round in 1..=3 {
+        for _ in 0..10 {
+            rig.create("one-task", "{}").await.unwrap();
+        }
+        rig = rig.restart(|_| {}).await;
+        let found = find(&rig, &PROCESS_INSTANCE, "").await;
+        assert_eq!(found.total, round * 10);
+        assert_eq!(find(&rig, &ELEMENT_INSTANCE, "").await.total, round * 20);
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_is_lost_is_filled_from_the_log() {
+    let rig = Rig::new(|_| {}).await;
+    rig.deploy(&one_task()).await;
+    rig.create("one-task", "{}").await.unwrap();
+    let directory = rig.directory.clone();
+    let broker = rig.broker.clone();
+    drop(rig);
+    tokio::task::spawn_blocking(move || broker.stop())
+        .await
+        .unwrap();
+    let partition = directory.path().join("partitions/1");
+    for name in ["query.sqlite", "query.sqlite-wal", "query.sqlite-shm"] {
+        let _ = std::fs::remove_file(partition.join(name));
+    }
+    let rig = Rig::open(directory, |_| {}).await;
+    rig.create("one-task", "{}").await.unwrap();
+    let found = find(
+        &rig,
+        &PROCESS_INSTANCE,
+        r#"{"sort": [{"field": "startDate", "order": "DESC"}]}"#,
+    )
+    .await;
+    // The log may have been compacted: what is new is there in any case, with the names of its definition.
+    assert!(found.total >= 1);
+    assert_eq!(
+        text(&PROCESS_INSTANCE, &found.rows[0], "processDefinitionId"),
+        "\"one-task\""
+    );
+}
+
+#[tokio::test]
+async fn a_file_that_cannot_be_read_stops_searches_and_nothing_else() {
+    let directory = std::sync::Arc::new(tempfile::tempdir().unwrap());
+    let partition = directory.path().join("partitions/1");
+    std::fs::create_dir_all(&partition).unwrap();
+    std::fs::write(
+        partition.join("query.sqlite"),
+        "this is no database, but a text that is long enough",
+    )
+    .unwrap();
+    let rig = Rig::open(directory, |_| {}).await;
+    rig.deploy(&one_task()).await;
+    rig.create("one-task", "{}").await.unwrap();
+    let query = Query::Get {
+        entity: &PROCESS_INSTANCE,
+        key: Key::new(1, 1),
+    };
+    match rig.broker.query(query, Consistency::Eventual).await {
+        Err(QueryError::Unavailable(reason)) => {
+            assert!(reason.contains("query.sqlite"), "{reason}")
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn without_secondary_storage_searches_are_refused() {
+    let rig = Rig::new(|config| config.secondary_storage = None).await;
+    let query = Query::Search(search(&JOB, "").unwrap());
+    let answer = rig.broker.query(query, Consistency::ReadYourWrites).await;
+    assert_eq!(answer, Err(QueryError::Disabled));
+    assert!(
+        !rig.directory
+            .path()
+            .join("partitions/1/query.sqlite")
+            .exists()
+    );
+}
+
+#[tokio::test]
+async fn a_key_of_no_partition_is_the_key_of_nothing() {
+    let rig = Rig::new(|_| {}).await;
+    for key in [Key(-1), Key(0), Key::new(77, 1), Key(i64::MAX)] {
+        let query = Query::Get {
+            entity: &VARIABLE,
+            key,
+        };
+        let answer = rig.broker.query(query, Consistency::ReadYourWrites).await;
+        assert_eq!(answer, Ok((Answer::Row(None), 0)), "{key}");
+    }
+    assert_eq!(Value::Null, Value::default());
+}

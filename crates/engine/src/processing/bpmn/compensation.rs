@@ -1,0 +1,281 @@
+//! Compensation: what has completed is undone by its handlers.
+//!
+//! An activity that can be compensated leaves a subscription behind when it completes; so does a scope around one. An event
+//! that throws compensation triggers those of its scope, oldest first and a scope before what is inside of it: one step for
+//! each. Then the handlers are activated, all in the scope of the event, again one step for each; it completes when they have.
+
+use skep_model::{CatchEvent, Element, ElementIndex, ElementKind, ThrowEvent};
+use skep_protocol::Key;
+use skep_protocol::intent::CompensationSubscriptionIntent as Intent;
+use skep_protocol::value::{Activation, CompensationSubscriptionValue, Step};
+
+use super::{ElementBehavior, Next, Problem, Subject, lifecycle};
+use crate::processing::Context;
+use crate::state::{Compensation, ElementState};
+
+/// Subscriptions of one instance that its end deletes by a record each. Further ones go silently: the end of an instance is
+/// one step, whatever has run in it.
+const MAX_DELETED: usize = 1000;
+
+/// The event that throws compensation.
+pub(crate) struct CompensationEvent;
+
+impl ElementBehavior for CompensationEvent {
+    fn activate(&self, cx: &mut Context<'_>, el: &Subject) -> Result<Next, Problem> {
+        lifecycle::activated(cx, el);
+        Ok(match next_at_root(cx, el, Key::NONE) {
+            Some(subscription) => {
+                let thrower = el.key;
+                cx.steps.push(Step::Compensate {
+                    thrower,
+                    subscription,
+                });
+                Next::Wait
+            }
+            None => Next::Complete,
+        })
+    }
+}
+
+/// The activity that a compensation event names.
+fn named(element: &Element) -> Option<ElementIndex> {
+    match element.kind {
+        ElementKind::EndEvent(ThrowEvent::Compensation { activity })
+        | ElementKind::IntermediateThrowEvent(ThrowEvent::Compensation { activity }) => activity,
+        _ => None,
+    }
+}
+
+/// The next subscription of the scope of the event.
+fn next_at_root(cx: &mut Context<'_>, event: &Subject, after: Key) -> Option<Key> {
+    let activity = named(event.element());
+    let mut next = after;
+    loop {
+        let key = cx
+            .state
+            .compensations
+            .waiting(event.flow_scope(), next)
+            .next()?;
+        let row = cx.state.compensations.get(key)?;
+        if activity.is_none_or(|activity| activity.0 == row.activity) {
+            return Some(key);
+        }
+        next = key;
+    }
+}
+
+/// What comes after this subscription: what is inside of its activity, else the next beside it, else beside what is around it.
+fn next(cx: &mut Context<'_>, event: &Subject, key: Key, row: &Compensation) -> Option<Key> {
+    let inside = row.activity_instance_key;
+    let first = cx.state.compensations.waiting(inside, Key::NONE).next();
+    if first.is_some() {
+        return first;
+    }
+    let (mut key, mut scope) = (key, row.scope_key);
+    while scope != event.flow_scope() {
+        let beside = cx.state.compensations.waiting(scope, key).next();
+        if beside.is_some() {
+            return beside;
+        }
+        key = cx.state.compensations.of_activity(scope)?;
+        scope = cx.state.compensations.get(key)?.scope_key;
+    }
+    next_at_root(cx, event, key)
+}
+
+/// [`Step::Compensate`].
+pub(crate) fn compensate(cx: &mut Context<'_>, thrower: Key, subscription: Key) {
+    let Some(event) = active(cx, thrower) else {
+        return;
+    };
+    let row = cx.state.compensations.get(subscription).cloned();
+    let Some(row) = row.filter(|row| row.thrower_instance_key.is_none()) else {
+        // Another event was faster: with what is left, from the front.
+        let next = next_at_root(cx, &event, Key::NONE);
+        return go_on(cx, thrower, next);
+    };
+    let mut value = CompensationSubscriptionValue {
+        thrower: Some(event.value.element),
+        thrower_instance_key: thrower,
+        ..row.value()
+    };
+    if row.handler.is_some() {
+        pass_boundary_event(cx, &event, &row);
+        value.handler_instance_key = cx.new_key();
+    }
+    cx.event(subscription, Intent::Triggered, &value);
+    let next = next(cx, &event, subscription, &row);
+    go_on(cx, thrower, next);
+}
+
+fn go_on(cx: &mut Context<'_>, thrower: Key, next: Option<Key>) {
+    if let Some(subscription) = next {
+        return cx.steps.push(Step::Compensate {
+            thrower,
+            subscription,
+        });
+    }
+    match cx.state.compensations.handler_after(thrower, Key::NONE) {
+        Some(handler) => cx.steps.push(Step::ActivateHandlers { thrower, handler }),
+        None => {
+            let handler = Key::NONE;
+            cx.steps.push(Step::ActivateHandlers { thrower, handler });
+        }
+    }
+}
+
+/// The event, as long as it waits for what it has thrown.
+fn active(cx: &mut Context<'_>, thrower: Key) -> Option<Subject> {
+    let row = cx.state.elements.get(thrower)?;
+    let waits = row.state == ElementState::Activated;
+    Subject::load(cx, thrower).filter(|_| waits)
+}
+
+/// The boundary event of the activity happens, in the scope of the event that throws.
+fn pass_boundary_event(cx: &mut Context<'_>, event: &Subject, row: &Compensation) {
+    let graph = &event.process.graph;
+    let activity = graph.element(ElementIndex(row.activity));
+    let Some((boundary_event, _)) = handler_of(event, activity) else {
+        return;
+    };
+    if let Some(el) = lifecycle::activating(cx, &activation(event, boundary_event)) {
+        lifecycle::activated(cx, &el);
+        lifecycle::complete_with(cx, &el, &[], None);
+    }
+}
+
+fn activation(event: &Subject, element: ElementIndex) -> Activation {
+    Activation {
+        scope: event.flow_scope(),
+        element: element.0,
+        via: None,
+        consumed_flows: 0,
+    }
+}
+
+/// The compensation boundary event of an activity, and its handler.
+fn handler_of(of: &Subject, activity: &Element) -> Option<(ElementIndex, ElementIndex)> {
+    let graph = &of.process.graph;
+    let mut events = activity.boundary_events.iter();
+    events.find_map(|event| match graph.element(*event).caught() {
+        Some(CatchEvent::Compensation { handler }) => Some((*event, *handler)),
+        _ => None,
+    })
+}
+
+/// [`Step::ActivateHandlers`].
+pub(crate) fn activate_handlers(cx: &mut Context<'_>, thrower: Key, handler: Key) {
+    let Some(event) = active(cx, thrower) else {
+        return;
+    };
+    if handler.is_none() {
+        return end_scope(cx, thrower);
+    }
+    if let Some(handler) = cx.state.compensations.handler_after(thrower, handler) {
+        cx.steps.push(Step::ActivateHandlers { thrower, handler });
+    }
+    let subscription = cx.state.compensations.of_handler(handler);
+    let row = subscription.and_then(|key| cx.state.compensations.get(key));
+    let Some(element) = row.and_then(|row| row.handler) else {
+        return;
+    };
+    let activation = activation(&event, ElementIndex(element));
+    if let Some(el) = lifecycle::activating_as(cx, &activation, Some(handler)) {
+        lifecycle::activate(cx, &el);
+    }
+}
+
+/// An element is about to have completed: what it leaves behind.
+pub(super) fn leave_behind(cx: &mut Context<'_>, el: &Subject) {
+    if el.index() == ElementIndex::PROCESS {
+        return delete_all(cx, el.key);
+    }
+    let element = el.element();
+    let handler = handler_of(el, element).map(|(_, handler)| handler.0);
+    let compensations = &cx.state.compensations;
+    let has_inside =
+        !compensations.is_empty() && compensations.waiting(el.key, Key::NONE).next().is_some();
+    let is_left = handler.is_some() || has_inside;
+    // What compensates is not compensated itself.
+    if !is_left || element.is_for_compensation {
+        return;
+    }
+    let value = CompensationSubscriptionValue {
+        process_definition_key: el.process.key,
+        process_instance_key: el.value.process_instance_key,
+        activity: el.value.element,
+        activity_instance_key: el.key,
+        scope_key: el.flow_scope(),
+        handler,
+        handler_instance_key: Key::NONE,
+        thrower: None,
+        thrower_instance_key: Key::NONE,
+    };
+    let key = cx.next_key();
+    cx.event(key, Intent::Created, &value);
+}
+
+/// The process instance ends: nothing of it is compensated any more.
+pub(super) fn delete_all(cx: &mut Context<'_>, instance: Key) {
+    if cx.state.compensations.is_empty() {
+        return;
+    }
+    let compensations = &cx.state.compensations;
+    let keys: Vec<Key> = compensations
+        .of_instance(instance)
+        .take(MAX_DELETED)
+        .collect();
+    for key in keys {
+        if let Some(row) = cx.state.compensations.get(key) {
+            let value = row.value();
+            cx.event(key, Intent::Deleted, &value);
+        }
+    }
+}
+
+/// A handler has ended: completed, or it was terminated.
+pub(super) fn handler_ended(cx: &mut Context<'_>, handler: &Subject, intent: Intent) {
+    let Some(key) = cx.state.compensations.of_handler(handler.key) else {
+        return;
+    };
+    let Some(row) = cx.state.compensations.get(key).cloned() else {
+        return;
+    };
+    cx.event(key, intent, &row.value());
+    let thrower = row.thrower_instance_key;
+    end_around(cx, thrower, row.scope_key);
+    end_event(cx, thrower);
+}
+
+/// Scopes that are compensated by what is inside of them are done with the last of it.
+fn end_around(cx: &mut Context<'_>, thrower: Key, inside: Key) {
+    let mut scope = inside;
+    while !cx.state.compensations.goes_on(thrower, Some(scope)) {
+        let around = cx.state.compensations.of_activity(scope);
+        let row = around.and_then(|key| Some((key, cx.state.compensations.get(key)?.clone())));
+        let Some((key, row)) = row else { return };
+        if row.thrower_instance_key != thrower || row.handler.is_some() {
+            return;
+        }
+        cx.event(key, Intent::Completed, &row.value());
+        scope = row.scope_key;
+    }
+}
+
+/// No handler was triggered, only scopes whose insides are compensated already: they are done, one after the other.
+fn end_scope(cx: &mut Context<'_>, thrower: Key) {
+    let scope = cx.state.compensations.first_thrown(thrower);
+    let row = scope.and_then(|key| Some((key, cx.state.compensations.get(key)?.value())));
+    let Some((key, value)) = row else {
+        return end_event(cx, thrower);
+    };
+    cx.event(key, Intent::Completed, &value);
+    go_on(cx, thrower, None);
+}
+
+/// The event completes when nothing that it has thrown goes on.
+fn end_event(cx: &mut Context<'_>, thrower: Key) {
+    if !cx.state.compensations.goes_on(thrower, None) && active(cx, thrower).is_some() {
+        cx.steps.push(Step::Complete(thrower));
+    }
+}

@@ -1,0 +1,278 @@
+//! Compensation: what has completed is undone by its handlers.
+
+use crate::support::*;
+use skep_model::builder::Bpmn;
+
+/// A service task of this name, compensated by a job `undo-NAME`.
+fn compensable(bpmn: Bpmn, id: &str) -> Bpmn {
+    let (event, undo) = (format!("comp-{id}"), format!("undo-{id}"));
+    let bpmn = bpmn
+        .service_task(id, id)
+        .boundary_compensation(event, id, &undo);
+    bpmn.service_task(&undo, &undo).for_compensation().from(id)
+}
+
+fn two() -> Bpmn {
+    compensable(compensable(Bpmn::process("p").start("s"), "a"), "b")
+}
+
+#[test]
+fn all_handlers_run_at_once_in_the_order_of_completion() {
+    let mut rig = Rig::with(two().end_compensation("undo", None));
+    let instance = rig.create("p", "{}");
+    rig.work("a", "{}");
+    rig.work("b", "{}");
+    let activated = rig.elements(instance, "ELEMENT_ACTIVATED");
+    assert_eq!(
+        activated[3..],
+        ["b", "undo", "comp-a", "comp-b", "undo-a", "undo-b"]
+    );
+    rig.work("undo-b", "{}");
+    assert!(rig.is_running(instance));
+    rig.work("undo-a", "{}");
+    rig.assert_completed(instance);
+    let intents = [
+        "CREATED",
+        "CREATED",
+        "TRIGGERED",
+        "TRIGGERED",
+        "COMPLETED",
+        "COMPLETED",
+    ];
+    assert_eq!(rig.intents("COMPENSATION_SUBSCRIPTION"), intents);
+    rig.assert_nothing_left();
+}
+
+#[test]
+fn a_throw_event_goes_on_when_the_handlers_are_done() {
+    let mut rig = Rig::with(
+        two()
+            .throw_compensation("undo", None)
+            .service_task("c", "c")
+            .end("e"),
+    );
+    let instance = rig.create("p", "{}");
+    rig.work("a", "{}");
+    rig.work("b", "{}");
+    rig.work("undo-a", r#"{"undone":true}"#);
+    assert!(rig.jobs("c").is_empty());
+    rig.work("undo-b", "{}");
+    rig.work("c", "{}");
+    rig.assert_completed(instance);
+    assert_eq!(rig.variable(instance, "undone").unwrap(), "true");
+}
+
+#[test]
+fn one_activity_can_be_named() {
+    let mut rig = Rig::with(two().throw_compensation("undo", "b").end("e"));
+    let instance = rig.create("p", "{}");
+    rig.work("a", "{}");
+    rig.work("b", "{}");
+    assert!(rig.jobs("undo-a").is_empty());
+    rig.work("undo-b", "{}");
+    rig.assert_completed(instance);
+    rig.assert_nothing_left();
+}
+
+#[test]
+fn with_nothing_to_compensate_the_event_only_happens() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .throw_compensation("throw", None);
+    let mut rig = Rig::with(compensable(bpmn, "a").end("e"));
+    let instance = rig.create("p", "{}");
+    rig.work("a", "{}");
+    rig.assert_completed(instance);
+    assert_eq!(
+        rig.intents("COMPENSATION_SUBSCRIPTION"),
+        ["CREATED", "DELETED"]
+    );
+}
+
+fn nested(inner: impl FnOnce(Bpmn) -> Bpmn) -> Bpmn {
+    Bpmn::process("p")
+        .start("s")
+        .sub_process("sub", |sub| inner(compensable(sub.start("s2"), "a")))
+}
+
+#[test]
+fn a_scope_is_compensated_by_what_is_inside() {
+    let mut rig = Rig::with(
+        nested(|sub| sub.end("e2"))
+            .throw_compensation("undo", None)
+            .end("e"),
+    );
+    let instance = rig.create("p", "{}");
+    rig.work("a", "{}");
+    let job = rig.job("undo-a");
+    assert_eq!(job.element_instance_key, rig.element_key("undo-a"));
+    rig.complete(&job, "{}");
+    rig.assert_completed(instance);
+    let intents = [
+        "CREATED",
+        "CREATED",
+        "TRIGGERED",
+        "TRIGGERED",
+        "COMPLETED",
+        "COMPLETED",
+    ];
+    assert_eq!(rig.intents("COMPENSATION_SUBSCRIPTION"), intents);
+    rig.assert_nothing_left();
+}
+
+#[test]
+fn an_event_compensates_its_own_scope_alone() {
+    let bpmn = compensable(Bpmn::process("p").start("s"), "before");
+    let bpmn = bpmn.sub_process("sub", |sub| {
+        compensable(sub.start("s2"), "a").end_compensation("undo", None)
+    });
+    let mut rig = Rig::with(bpmn.end("e"));
+    let instance = rig.create("p", "{}");
+    rig.work("before", "{}");
+    rig.work("a", "{}");
+    assert!(rig.jobs("undo-before").is_empty());
+    rig.work("undo-a", "{}");
+    rig.assert_completed(instance);
+    rig.assert_nothing_left();
+}
+
+#[test]
+fn what_has_run_twice_is_compensated_twice_and_only_once_each() {
+    let bpmn = compensable(Bpmn::process("p").start("s").exclusive("again"), "a");
+    let bpmn = bpmn
+        .exclusive("choice")
+        .when("=n < 3")
+        .to("again")
+        .from("choice")
+        .otherwise();
+    let bpmn = bpmn
+        .throw_compensation("undo", None)
+        .throw_compensation("undo2", None);
+    let mut rig = Rig::with(bpmn.end("e"));
+    let instance = rig.create("p", "{}");
+    for n in 1..=3 {
+        rig.work("a", &format!(r#"{{"n":{n}}}"#));
+    }
+    let jobs = rig.jobs("undo-a");
+    assert_eq!(jobs.len(), 3);
+    for job in &jobs {
+        rig.complete(job, "{}");
+    }
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn two_events_at_once_share_what_there_is() {
+    let bpmn = two()
+        .parallel("fork")
+        .throw_compensation("undo", None)
+        .end("e1");
+    let mut rig = Rig::with(
+        bpmn.from("fork")
+            .throw_compensation("undo2", None)
+            .end("e2"),
+    );
+    let instance = rig.create("p", "{}");
+    rig.work("a", "{}");
+    rig.work("b", "{}");
+    rig.work("undo-a", "{}");
+    rig.work("undo-b", "{}");
+    rig.assert_completed(instance);
+    rig.assert_nothing_left();
+}
+
+/// However much there is to compensate: each piece is a step, and a restart in between goes on.
+#[test]
+fn put_off_between_all_steps_it_is_the_same() {
+    let mut rig = Rig::new();
+    rig.turn_steps(1);
+    let bpmn = nested(|sub| compensable(sub, "b").end("e2"));
+    rig.deploy(compensable(bpmn, "c").end_compensation("undo", None));
+    let instance = rig.create("p", "{}");
+    for job in ["a", "b", "c", "undo-c", "undo-a", "undo-b"] {
+        rig.work(job, "{}");
+    }
+    rig.assert_completed(instance);
+    rig.assert_nothing_left();
+}
+
+#[test]
+fn an_instance_that_is_cancelled_leaves_nothing_behind() {
+    let mut rig = Rig::with(two().end_compensation("undo", None));
+    let instance = rig.create("p", "{}");
+    rig.work("a", "{}");
+    rig.work("b", "{}");
+    rig.work("undo-a", "{}");
+    rig.cancel(instance).unwrap();
+    rig.assert_terminated(instance);
+    rig.assert_nothing_left();
+}
+
+#[test]
+fn an_error_of_a_handler_is_caught_around_the_event() {
+    let bpmn = nested(|sub| sub.end_compensation("undo", None)).end("e");
+    let mut rig = Rig::with(bpmn.boundary_error("oops", "sub", "E").end("e3"));
+    let instance = rig.create("p", "{}");
+    rig.work("a", "{}");
+    let job = rig.job("undo-a");
+    rig.throw(&job, "E", "{}");
+    rig.assert_completed(instance);
+    assert!(rig.completed(instance).contains(&"e3".to_string()));
+    rig.assert_nothing_left();
+}
+
+#[test]
+fn a_handler_with_an_incident_holds_the_event_up() {
+    let bpmn = Bpmn::process("p").start("s").service_task("a", "a");
+    let bpmn = bpmn
+        .boundary_compensation("comp", "a", "undo-a")
+        .service_task("undo-a", "=type");
+    let bpmn = bpmn
+        .for_compensation()
+        .from("a")
+        .end_compensation("undo", None);
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", "{}");
+    rig.work("a", "{}");
+    let incident = rig.incident();
+    assert_eq!(incident.element, "undo-a");
+    rig.set_variables(instance, r#"{"type":"work"}"#, false);
+    rig.resolve(incident.key).unwrap();
+    rig.work("work", "{}");
+    rig.assert_completed(instance);
+    rig.assert_nothing_left();
+}
+
+#[test]
+fn what_was_terminated_is_not_compensated() {
+    let bpmn = compensable(Bpmn::process("p").start("s"), "a").end("e");
+    let bpmn = bpmn
+        .boundary_duration("late", "a", "PT1M")
+        .end_compensation("undo", None);
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", "{}");
+    rig.advance(2 * MINUTE);
+    rig.run_due();
+    rig.assert_completed(instance);
+    assert!(rig.intents("COMPENSATION_SUBSCRIPTION").is_empty());
+}
+
+#[test]
+fn records_say_what_is_compensated_by_what() {
+    let mut rig = Rig::with(
+        nested(|sub| sub.end("e2"))
+            .throw_compensation("undo", None)
+            .end("e"),
+    );
+    rig.create("p", "{}");
+    rig.work("a", "{}");
+    let events: Vec<_> = rig.events("COMPENSATION_SUBSCRIPTION").collect();
+    let triggered = events
+        .iter()
+        .find(|e| e.text("compensationHandlerId") == "undo-a");
+    let triggered = triggered.expect("one with a handler");
+    assert_eq!(triggered.text("compensableActivityId"), "a");
+    assert_eq!(events[1].text("compensableActivityId"), "sub");
+    assert_eq!(events[1].text("compensationHandlerId"), "");
+    assert_eq!(events[3].text("throwEventId"), "undo");
+}

@@ -1,0 +1,94 @@
+//! Incidents, and the marks that they leave on what is around them.
+
+use skep_protocol::intent::IncidentIntent as Intent;
+use skep_protocol::record::{DecodeError, Record};
+use skep_protocol::value::IncidentValue;
+use skep_query::Value;
+use skep_query::entities::INCIDENT;
+
+use super::{Projection, intent_of, key, tenant, word};
+use crate::changes::IncidentDelta;
+
+pub fn changed(
+    to: &mut Projection<'_>,
+    record: &Record<'_>,
+    value: &IncidentValue,
+) -> Result<(), DecodeError> {
+    let delta = match intent_of::<IncidentValue>(record)? {
+        Intent::Created => {
+            created(to, record, value);
+            1
+        }
+        Intent::Resolved => {
+            let state = [("state", word("RESOLVED"))];
+            to.changes.set(&INCIDENT, record.key, state);
+            -1
+        }
+        _ => return Ok(()),
+    };
+    to.changes.incident(IncidentDelta {
+        incident_key: record.key,
+        element_instance_key: value.element_instance_key,
+        delta,
+    });
+    Ok(())
+}
+
+fn created(to: &mut Projection<'_>, record: &Record<'_>, value: &IncidentValue) {
+    let definition = to.definition(value.process_definition_key);
+    let definition = definition.as_deref();
+    let element = definition.and_then(|d| d.elements.get(value.element as usize));
+    to.changes.set(
+        &INCIDENT,
+        record.key,
+        [
+            (
+                "processDefinitionId",
+                definition.map_or(Value::Null, |d| Value::Text(d.id.clone())),
+            ),
+            ("errorType", word(value.error_type.as_str())),
+            ("errorMessage", Value::Text(value.error_message.clone())),
+            (
+                "elementId",
+                element.map_or(Value::Null, |e| Value::Text(e.id.clone())),
+            ),
+            ("creationTime", Value::Int(record.timestamp)),
+            ("state", word("ACTIVE")),
+            ("tenantId", tenant()),
+            ("processDefinitionKey", key(value.process_definition_key)),
+            ("processInstanceKey", key(value.process_instance_key)),
+            (
+                "rootProcessInstanceKey",
+                key(value.root_process_instance_key),
+            ),
+            ("elementInstanceKey", key(value.element_instance_key)),
+            ("jobKey", key(value.job_key)),
+            (
+                "errorHashCode",
+                Value::Int(hash_code(&value.error_message).into()),
+            ),
+        ],
+    );
+}
+
+/// The number by which the API groups incidents of one message: `h = 31·h + unit` over its UTF-16 units, in 32 bits.
+fn hash_code(text: &str) -> i32 {
+    text.encode_utf16().fold(0i32, |hash, unit| {
+        hash.wrapping_mul(31).wrapping_add(i32::from(unit))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hash_codes() {
+        assert_eq!(hash_code(""), 0);
+        assert_eq!(hash_code("hello"), 99_162_322);
+        assert_eq!(
+            hash_code("No more retries left."),
+            hash_code("No more retries left.")
+        );
+    }
+}

@@ -1,0 +1,80 @@
+//! Variables: their current values.
+
+use std::borrow::Cow;
+
+use skep_protocol::record::{DecodeError, Record};
+use skep_protocol::value::VariableValue;
+use skep_query::Value;
+use skep_query::entities::{PREVIEW, VARIABLE};
+
+use super::{Projection, key, tenant};
+
+pub fn changed(
+    to: &mut Projection<'_>,
+    record: &Record<'_>,
+    value: &VariableValue,
+) -> Result<(), DecodeError> {
+    let text = compact(&value.value);
+    let is_long = text.len() > PREVIEW && text.chars().nth(PREVIEW).is_some();
+    to.changes.set(
+        &VARIABLE,
+        record.key,
+        [
+            ("name", Value::Text(value.name.clone())),
+            ("value", Value::text(&text)),
+            ("tenantId", tenant()),
+            ("isTruncated", Value::from(is_long)),
+            ("scopeKey", key(value.scope_key)),
+            ("processInstanceKey", key(value.process_instance_key)),
+            (
+                "rootProcessInstanceKey",
+                key(value.root_process_instance_key),
+            ),
+        ],
+    );
+    Ok(())
+}
+
+/// JSON without white space between its tokens: filters compare texts, and clients write objects in different ways.
+fn compact(text: &str) -> Cow<'_, str> {
+    let is_space = |byte: u8| matches!(byte, b' ' | b'\n' | b'\r' | b'\t');
+    let mut in_text = false;
+    let mut escaped = false;
+    let mut outside = |byte: u8| {
+        if !in_text {
+            in_text = byte == b'"';
+            return true;
+        }
+        if escaped {
+            escaped = false;
+        } else if byte == b'\\' {
+            escaped = true;
+        } else if byte == b'"' {
+            in_text = false;
+        }
+        false
+    };
+    let kept: Vec<u8> = text
+        .bytes()
+        .filter(|byte| !(outside(*byte) && is_space(*byte)))
+        .collect();
+    if kept.len() == text.len() {
+        return Cow::Borrowed(text);
+    }
+    // Only ASCII was left out.
+    String::from_utf8(kept).map_or(Cow::Borrowed(text), Cow::Owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn white_space_goes_but_for_that_inside_of_texts() {
+        assert_eq!(
+            compact("{ \"a b\" : [1 , \"\\\" \" ] }\n"),
+            r#"{"a b":[1,"\" "]}"#
+        );
+        assert!(matches!(compact(r#""a b""#), Cow::Borrowed(_)));
+    }
+}

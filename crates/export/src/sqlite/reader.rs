@@ -1,0 +1,136 @@
+//! Reading: a connection for each thread that answers queries. It never blocks the writer.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OpenFlags, params_from_iter};
+use skep_protocol::Key;
+use skep_query::entities::PROCESS_INSTANCE;
+use skep_query::{Answer, Entity, Found, Query, QueryError, Row, Search, Start, Value, merge};
+
+use super::select::{self, Sql};
+use super::{Place, SqliteError};
+
+/// KiB of pages that a reader keeps.
+const CACHE_KIB: u32 = 4 << 10;
+/// What one query may take.
+const TIME_LIMIT: Duration = Duration::from_secs(10);
+/// Steps of SQLite's machine between two looks at the clock.
+const STEPS: i32 = 10_000;
+/// Rows of answers that have no pages.
+const MAX_ROWS: u32 = 10_000;
+
+pub struct Reader {
+    connection: Connection,
+    place: Place,
+}
+
+impl Reader {
+    /// Opens a file that a writer has prepared.
+    pub fn open(place: Place) -> Result<Reader, SqliteError> {
+        let connection = place.open(OpenFlags::SQLITE_OPEN_READ_ONLY, CACHE_KIB)?;
+        Ok(Reader { connection, place })
+    }
+
+    pub fn answer(&mut self, query: &Query) -> Result<Answer, QueryError> {
+        let deadline = Instant::now() + TIME_LIMIT;
+        let is_over = move || Instant::now() >= deadline;
+        let _ = self.connection.progress_handler(STEPS, Some(is_over));
+        let answer = match query {
+            Query::Search(search) => self.search(search).map(Answer::Found),
+            Query::Get { entity, key } => self.get(entity, *key).map(Answer::Row),
+            Query::SequenceFlows {
+                process_instance_key,
+            } => self.sequence_flows(*process_instance_key).map(Answer::Rows),
+            Query::ElementStatistics {
+                process_instance_key,
+            } => self
+                .element_statistics(*process_instance_key)
+                .map(Answer::Rows),
+        };
+        answer.map_err(|error| match error.sqlite_error_code() {
+            Some(rusqlite::ErrorCode::OperationInterrupted) => QueryError::TooLong {
+                seconds: TIME_LIMIT.as_secs(),
+            },
+            _ => QueryError::Unavailable(format!(
+                "Secondary storage cannot be read: {}.",
+                self.place.error(error)
+            )),
+        })
+    }
+
+    fn rows(&self, sql: &Sql, columns: usize) -> rusqlite::Result<Vec<Row>> {
+        let mut statement = self.connection.prepare_cached(&sql.text)?;
+        let parameters = params_from_iter(sql.parameters.iter().map(super::writer::Bound));
+        let rows = statement.query_map(parameters, |row| {
+            (0..columns).map(|at| Ok(value(row.get_ref(at)?))).collect()
+        })?;
+        rows.collect()
+    }
+
+    fn search(&self, search: &Search) -> rusqlite::Result<Found> {
+        let mut rows = self.rows(&select::page(search), search.entity.fields.len())?;
+        if matches!(search.page.start, Start::Before(_)) {
+            rows.reverse();
+        }
+        let counted = self.rows(&select::count(search), 1)?;
+        let counted = counted.first().and_then(|row| row.first()?.as_int());
+        let counted = u64::try_from(counted.unwrap_or_default()).unwrap_or_default();
+        Ok(Found {
+            rows,
+            total: counted.min(merge::MAX_COUNTED),
+            more: counted > merge::MAX_COUNTED,
+        })
+    }
+
+    fn get(&self, entity: &Entity, key: Key) -> rusqlite::Result<Option<Row>> {
+        let sql = Sql {
+            text: format!(
+                "SELECT {} FROM {} t WHERE t.\"{}\" = ?",
+                select::columns(entity),
+                entity.table,
+                entity.key().name
+            ),
+            parameters: vec![Value::Int(key.0)],
+        };
+        Ok(self.rows(&sql, entity.fields.len())?.pop())
+    }
+
+    /// Each with: sequence flow id, process instance, root process instance, definition, process id, tenant.
+    fn sequence_flows(&self, process_instance_key: Key) -> rusqlite::Result<Vec<Row>> {
+        let sql = Sql {
+            text: format!(
+                "SELECT f.sequenceFlowId, f.processInstanceKey, p.rootProcessInstanceKey, f.processDefinitionKey,
+                    p.processDefinitionId, p.tenantId
+                 FROM sequence_flow f JOIN {} p USING (processInstanceKey)
+                 WHERE f.processInstanceKey = ? ORDER BY f.sequenceFlowId LIMIT {MAX_ROWS}",
+                PROCESS_INSTANCE.table
+            ),
+            parameters: vec![Value::Int(process_instance_key.0)],
+        };
+        self.rows(&sql, 6)
+    }
+
+    /// Each with: element id, active, canceled, incidents, completed.
+    fn element_statistics(&self, process_instance_key: Key) -> rusqlite::Result<Vec<Row>> {
+        let sql = Sql {
+            text: format!(
+                "SELECT elementId, sum(state = 'ACTIVE' AND NOT hasIncident), sum(state = 'TERMINATED'),
+                    sum(state = 'ACTIVE' AND hasIncident), sum(state = 'COMPLETED')
+                 FROM element_instance WHERE processInstanceKey = ? GROUP BY elementId ORDER BY elementId LIMIT {MAX_ROWS}"
+            ),
+            parameters: vec![Value::Int(process_instance_key.0)],
+        };
+        self.rows(&sql, 5)
+    }
+}
+
+fn value(column: ValueRef<'_>) -> Value {
+    match column {
+        ValueRef::Integer(number) => Value::Int(number),
+        ValueRef::Text(text) => Value::Text(Arc::from(String::from_utf8_lossy(text))),
+        // No column holds the others.
+        ValueRef::Null | ValueRef::Real(_) | ValueRef::Blob(_) => Value::Null,
+    }
+}

@@ -1,0 +1,85 @@
+//! The tables, made from the entities.
+
+use rusqlite::Connection;
+use skep_query::{Entity, Kind, entities};
+
+use super::{Place, SqliteError};
+
+/// Format of the file: another one is not touched.
+const FORMAT: i64 = 1;
+
+/// Makes the tables of a new file, or checks that the file is one of ours.
+pub fn prepare(connection: &Connection, place: &Place) -> Result<(), SqliteError> {
+    let at = |e| place.error(e);
+    connection
+        .pragma_update(None, "journal_mode", "WAL")
+        .map_err(at)?;
+    // The file survives the end of the process at any time; what a power cut takes from it the log still has (see `Writer::sync`).
+    connection
+        .pragma_update(None, "synchronous", "NORMAL")
+        .map_err(at)?;
+    connection
+        .pragma_update(None, "wal_autocheckpoint", 0)
+        .map_err(at)?;
+    connection
+        .pragma_update(None, "journal_size_limit", 64 << 20)
+        .map_err(at)?;
+    let found: i64 = connection
+        .pragma_query_value(None, "user_version", |row| row.get(0))
+        .map_err(at)?;
+    match found {
+        FORMAT => return Ok(()),
+        0 => {}
+        found => {
+            return Err(SqliteError::Format {
+                path: place.0.display().to_string(),
+                found,
+                own: FORMAT,
+            });
+        }
+    }
+    let mut script = String::from("BEGIN;\n");
+    for entity in entities::ALL {
+        script.push_str(&table(entity));
+    }
+    script.push_str(OWN_TABLES);
+    script.push_str(&format!("PRAGMA user_version = {FORMAT};\nCOMMIT;\n"));
+    connection.execute_batch(&script).map_err(at)
+}
+
+/// Beside those of the entities: sequence flows, which have no key of their own, the bodies of PROCESS records, and how far
+/// the file goes.
+const OWN_TABLES: &str = "
+CREATE TABLE sequence_flow (processInstanceKey INTEGER, sequenceFlowId TEXT, processDefinitionKey INTEGER,
+    PRIMARY KEY (processInstanceKey, sequenceFlowId)) WITHOUT ROWID;
+CREATE TABLE definition_body (key INTEGER PRIMARY KEY, body BLOB NOT NULL);
+CREATE TABLE position (id INTEGER PRIMARY KEY CHECK (id = 1), entry INTEGER NOT NULL, record INTEGER NOT NULL,
+    timestamp INTEGER NOT NULL);
+INSERT INTO position VALUES (1, 0, 0, 0);
+CREATE INDEX variable_by_value ON variable (name, substr(value, 1, 64));
+";
+
+fn table(entity: &Entity) -> String {
+    let columns: Vec<String> = entity
+        .fields
+        .iter()
+        .enumerate()
+        .map(|(at, field)| match (at, field.kind) {
+            (0, _) => format!("\"{}\" INTEGER PRIMARY KEY", field.name),
+            (_, Kind::Key | Kind::Int | Kind::Bool | Kind::Time) => {
+                format!("\"{}\" INTEGER", field.name)
+            }
+            (_, Kind::Text | Kind::Enum(_) | Kind::Json) => format!("\"{}\" TEXT", field.name),
+        })
+        .collect();
+    let table = entity.table;
+    let mut sql = format!("CREATE TABLE {table} ({});\n", columns.join(", "));
+    for (n, columns) in entity.indices.iter().enumerate() {
+        let columns: Vec<String> = columns.iter().map(|c| format!("\"{c}\"")).collect();
+        sql.push_str(&format!(
+            "CREATE INDEX {table}_{n} ON {table} ({});\n",
+            columns.join(", ")
+        ));
+    }
+    sql
+}

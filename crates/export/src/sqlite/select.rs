@@ -1,0 +1,258 @@
+//! Searches as SQL. Texts of requests only ever become parameters.
+
+use std::sync::Arc;
+
+use skep_query::{Condition, Conditions, Cursor, Entity, Op, Search, Sort, Start, Value, merge};
+
+/// A statement with its parameters.
+#[derive(Debug, Default)]
+pub struct Sql {
+    pub text: String,
+    pub parameters: Vec<Value>,
+}
+
+impl Sql {
+    fn push(&mut self, text: &str) {
+        self.text.push_str(text);
+    }
+
+    fn bind(&mut self, value: &Value) {
+        self.text.push('?');
+        self.parameters.push(value.clone());
+    }
+}
+
+/// The rows of a page. Before a cursor they come in the reverse order.
+pub fn page(search: &Search) -> Sql {
+    let mut sql = Sql::default();
+    sql.push("SELECT ");
+    sql.push(&columns(search.entity));
+    from(&mut sql, search, true);
+    let reversed = matches!(search.page.start, Start::Before(_));
+    sql.push(" ORDER BY ");
+    for sort in &search.sort {
+        let name = search.entity.fields[sort.field].name;
+        // What is absent comes last; in a reversed page that is first.
+        let (direction, nulls) = match (sort.descending != reversed, reversed) {
+            (true, false) => ("DESC", "LAST"),
+            (true, true) => ("DESC", "FIRST"),
+            (false, false) => ("ASC", "LAST"),
+            (false, true) => ("ASC", "FIRST"),
+        };
+        sql.push(&format!("t.\"{name}\" {direction} NULLS {nulls}, "));
+    }
+    let direction = if reversed { "DESC" } else { "ASC" };
+    sql.push(&format!(
+        "t.\"{}\" {direction} LIMIT {}",
+        search.entity.key().name,
+        search.page.limit
+    ));
+    if let Start::Offset(from @ 1..) = search.page.start {
+        sql.push(&format!(" OFFSET {from}"));
+    }
+    sql
+}
+
+/// How many rows match, up to one more than are counted.
+pub fn count(search: &Search) -> Sql {
+    let mut sql = Sql::default();
+    sql.push("SELECT count(*) FROM (SELECT 1");
+    from(&mut sql, search, false);
+    sql.push(&format!(" LIMIT {})", merge::MAX_COUNTED + 1));
+    sql
+}
+
+pub fn columns(entity: &Entity) -> String {
+    let names = entity.fields.iter();
+    let names: Vec<String> = names.map(|field| format!("t.\"{}\"", field.name)).collect();
+    names.join(", ")
+}
+
+fn from(sql: &mut Sql, search: &Search, with_cursor: bool) {
+    let entity = search.entity;
+    sql.push(&format!(" FROM {} t WHERE 1", entity.table));
+    all(sql, "t", entity, &search.filter);
+    if !search.any_of.is_empty() {
+        sql.push(" AND (0");
+        for conditions in &search.any_of {
+            sql.push(" OR (1");
+            all(sql, "t", entity, conditions);
+            sql.push(")");
+        }
+        sql.push(")");
+    }
+    match &search.page.start {
+        Start::After(cursor) if with_cursor => beyond(sql, search, cursor, false),
+        Start::Before(cursor) if with_cursor => beyond(sql, search, cursor, true),
+        _ => {}
+    }
+}
+
+fn all(sql: &mut Sql, table: &str, entity: &Entity, conditions: &Conditions) {
+    for condition in conditions {
+        sql.push(" AND ");
+        one(sql, table, entity, condition);
+    }
+}
+
+fn one(sql: &mut Sql, table: &str, entity: &Entity, condition: &Condition) {
+    match condition {
+        Condition::Field { field, op } => {
+            let name = entity.fields[*field].name;
+            operator(sql, &format!("{table}.\"{name}\""), op);
+            // An index knows the beginnings of values.
+            if let (("variable", "value"), Op::Eq(value)) = ((entity.table, name), op) {
+                sql.push(&format!(" AND substr({table}.value, 1, 64) = substr("));
+                sql.bind(value);
+                sql.push(", 1, 64)");
+            }
+        }
+        Condition::Contains { field, text } => {
+            let name = entity.fields[*field].name;
+            sql.push(&format!(
+                "EXISTS (SELECT 1 FROM json_each({table}.\"{name}\") e WHERE e.value = "
+            ));
+            sql.bind(&Value::Text(text.clone()));
+            sql.push(")");
+        }
+        Condition::Within { field, key } => {
+            let name = entity.fields[*field].name;
+            sql.push(&format!(
+                "{table}.\"{name}\" IN (WITH RECURSIVE inside(key) AS (SELECT "
+            ));
+            sql.bind(&Value::Int(key.0));
+            sql.push(WITHIN);
+        }
+        Condition::Related(related) => {
+            sql.push(&format!(
+                "{table}.\"{}\" IN (SELECT r.\"{}\" FROM {} r WHERE 1",
+                entity.key().name,
+                related.link,
+                related.entity.table
+            ));
+            all(sql, "r", related.entity, &related.conditions);
+            sql.push(")");
+        }
+    }
+}
+
+/// Scopes have elements, and call activities have process instances, in the same partition.
+const WITHIN: &str = "
+    UNION SELECT e.elementInstanceKey FROM element_instance e, inside WHERE e.elementInstanceScopeKey = inside.key
+    UNION SELECT p.processInstanceKey FROM process_instance p, inside WHERE p.parentElementInstanceKey = inside.key)
+    SELECT key FROM inside)";
+
+fn operator(sql: &mut Sql, column: &str, op: &Op) {
+    let mut compare = |operator: &str, value: &Value| {
+        sql.push(column);
+        sql.push(operator);
+        sql.bind(value);
+    };
+    match op {
+        Op::Eq(value) => compare(" = ", value),
+        // What is absent is not equal to anything that is there.
+        Op::Neq(value) => compare(" IS NOT ", value),
+        Op::Gt(value) => compare(" > ", value),
+        Op::Gte(value) => compare(" >= ", value),
+        Op::Lt(value) => compare(" < ", value),
+        Op::Lte(value) => compare(" <= ", value),
+        Op::Like(pattern) => compare(" GLOB ", &Value::Text(glob(pattern))),
+        Op::Exists(true) => sql.push(&format!("{column} IS NOT NULL")),
+        Op::Exists(false) => sql.push(&format!("{column} IS NULL")),
+        Op::In(values) => list(sql, &format!("{column} IN ("), values, ")"),
+        Op::NotIn(values) => list(
+            sql,
+            &format!("({column} IS NULL OR {column} NOT IN ("),
+            values,
+            "))",
+        ),
+    }
+}
+
+fn list(sql: &mut Sql, before: &str, values: &[Value], after: &str) {
+    sql.push(before);
+    for (n, value) in values.iter().enumerate() {
+        if n > 0 {
+            sql.push(", ");
+        }
+        sql.bind(value);
+    }
+    sql.push(after);
+}
+
+/// The API's patterns as those of GLOB, which also knows sets in brackets.
+fn glob(pattern: &str) -> Arc<str> {
+    let mut out = String::with_capacity(pattern.len());
+    let mut characters = pattern.chars();
+    while let Some(c) = characters.next() {
+        let (c, literal) = match c {
+            '\\' => (characters.next().unwrap_or('\\'), true),
+            c => (c, false),
+        };
+        match c {
+            '*' | '?' if !literal => out.push(c),
+            '*' | '?' | '[' => {
+                out.push('[');
+                out.push(c);
+                out.push(']');
+            }
+            c => out.push(c),
+        }
+    }
+    out.into()
+}
+
+/// Rows that come after those of the cursor in the order of the sort, or before them: by the first value in which they differ.
+fn beyond(sql: &mut Sql, search: &Search, cursor: &Cursor, before: bool) {
+    let key = Sort {
+        field: 0,
+        descending: false,
+    };
+    let sorts: Vec<Sort> = search.sort.iter().copied().chain([key]).collect();
+    let name = |sort: &Sort| format!("t.\"{}\"", search.entity.fields[sort.field].name);
+    sql.push(" AND (0");
+    for (at, (sort, value)) in sorts.iter().zip(&cursor.0).enumerate() {
+        let column = name(sort);
+        let greater = sort.descending == before;
+        let differs = match (value, before) {
+            // Nothing comes after what is absent, and everything that is there before it.
+            (Value::Null, false) => continue,
+            (Value::Null, true) => format!("{column} IS NOT NULL"),
+            (_, false) => format!(
+                "({column} {} ? OR {column} IS NULL)",
+                if greater { ">" } else { "<" }
+            ),
+            (_, true) => format!("{column} {} ?", if greater { ">" } else { "<" }),
+        };
+        sql.push(" OR (");
+        for (sort, value) in sorts.iter().zip(&cursor.0).take(at) {
+            sql.push(&format!("{} IS ", name(sort)));
+            sql.bind(value);
+            sql.push(" AND ");
+        }
+        sql.push(&differs);
+        if *value != Value::Null {
+            sql.parameters.push(value.clone());
+        }
+        sql.push(")");
+    }
+    sql.push(")");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns() {
+        for (pattern, expected) in [
+            ("a*b?", "a*b?"),
+            (r"a\*b\?", "a[*]b[?]"),
+            ("[x]", "[[]x]"),
+            (r"\\", r"\"),
+            (r"end\", r"end\"),
+        ] {
+            assert_eq!(&*glob(pattern), expected, "{pattern}");
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! Writing: one transaction for each window of changes, with the position.
+
+use std::collections::hash_map::Entry;
+
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, ToSql, Transaction, params};
+use rustc_hash::FxHashMap;
+use skep_protocol::Key;
+use skep_query::{Value, entities};
+
+use super::{Place, SqliteError, schema};
+use crate::changes::{Changes, IncidentDelta, RowChange};
+use crate::definitions::StoredDefinitions;
+
+/// Up to where the file goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Position {
+    /// Index of the last entry of the log.
+    pub entry: u64,
+    /// Position of its last record.
+    pub record: u64,
+    /// Its time, epoch milliseconds.
+    pub timestamp: i64,
+}
+
+/// KiB of pages that the writer keeps.
+const CACHE_KIB: u32 = 8 << 10;
+
+pub struct Writer {
+    connection: Connection,
+    place: Place,
+    /// Texts of upserts, by entity and the set of columns.
+    upserts: FxHashMap<(usize, u32), String>,
+}
+
+impl Writer {
+    /// Opens the file, or makes it.
+    pub fn open(place: Place) -> Result<Writer, SqliteError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+        let connection = place.open(flags, CACHE_KIB)?;
+        schema::prepare(&connection, &place)?;
+        Ok(Writer {
+            connection,
+            place,
+            upserts: FxHashMap::default(),
+        })
+    }
+
+    pub fn position(&self) -> Result<Position, SqliteError> {
+        let read =
+            self.connection
+                .query_row("SELECT entry, record, timestamp FROM position", [], |row| {
+                    Ok(Position {
+                        entry: row.get::<_, i64>(0)?.cast_unsigned(),
+                        record: row.get::<_, i64>(1)?.cast_unsigned(),
+                        timestamp: row.get(2)?,
+                    })
+                });
+        read.map_err(|e| self.place.error(e))
+    }
+
+    /// Stores the changes, and that the file goes up to `position`, both or nothing.
+    pub fn flush(&mut self, changes: &Changes, position: Position) -> Result<(), SqliteError> {
+        let upserts = &mut self.upserts;
+        let transaction = self.connection.transaction();
+        let flushed = transaction.and_then(|transaction| {
+            for (at, rows) in changes.rows.iter().enumerate() {
+                upsert(&transaction, upserts, at, rows)?;
+            }
+            others(&transaction, changes)?;
+            transaction
+                .prepare_cached("UPDATE position SET entry = ?, record = ?, timestamp = ?")?
+                .execute(params![
+                    position.entry.cast_signed(),
+                    position.record.cast_signed(),
+                    position.timestamp
+                ])?;
+            transaction.commit()
+        });
+        flushed.map_err(|e| self.place.error(e))
+    }
+
+    /// Makes what was flushed survive a power cut. False: a reader was in the way, and it is to be tried again.
+    pub fn sync(&self) -> Result<bool, SqliteError> {
+        let done = self
+            .connection
+            .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| {
+                let (busy, log, moved): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+                Ok(busy == 0 && log == moved)
+            });
+        done.map_err(|e| self.place.error(e))
+    }
+
+    /// Deletes up to `limit` process instances that ended before `before` (epoch milliseconds), with all that belongs to
+    /// them. How many it were.
+    pub fn forget(&mut self, before: i64, limit: usize) -> Result<usize, SqliteError> {
+        let place = &self.place;
+        let transaction = self.connection.transaction();
+        let forgotten = transaction.and_then(|transaction| {
+            let keys: Vec<i64> = transaction
+                .prepare_cached(
+                    "SELECT processInstanceKey FROM process_instance WHERE endDate < ? ORDER BY endDate LIMIT ?",
+                )?
+                .query_map(params![before, limit as i64], |row| row.get(0))?
+                .collect::<Result<_, _>>()?;
+            for table in [
+                "element_instance",
+                "variable",
+                "incident",
+                "job",
+                "sequence_flow",
+                "process_instance",
+            ] {
+                let sql = format!("DELETE FROM {table} WHERE processInstanceKey = ?");
+                let mut delete = transaction.prepare_cached(&sql)?;
+                for key in &keys {
+                    delete.execute([key])?;
+                }
+            }
+            transaction.commit()?;
+            Ok(keys.len())
+        });
+        forgotten.map_err(|e| place.error(e))
+    }
+}
+
+impl StoredDefinitions for Writer {
+    fn definition(&self, key: Key) -> Option<Vec<u8>> {
+        let mut read = self
+            .connection
+            .prepare_cached("SELECT body FROM definition_body WHERE key = ?")
+            .ok()?;
+        read.query_row([key.0], |row| row.get(0)).optional().ok()?
+    }
+}
+
+pub(super) struct Bound<'a>(pub &'a Value);
+
+impl ToSql for Bound<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(match self.0 {
+            Value::Null => ValueRef::Null,
+            Value::Int(number) => ValueRef::Integer(*number),
+            Value::Text(text) => ValueRef::Text(text.as_bytes()),
+        }))
+    }
+}
+
+fn upsert(
+    transaction: &Transaction<'_>,
+    texts: &mut FxHashMap<(usize, u32), String>,
+    at: usize,
+    rows: &FxHashMap<i64, RowChange>,
+) -> rusqlite::Result<()> {
+    // In the order of their keys rows that were made together lie together.
+    let mut keys: Vec<i64> = rows.keys().copied().collect();
+    keys.sort_unstable();
+    for key in keys {
+        let Some(row) = rows.get(&key) else {
+            continue;
+        };
+        let sql = match texts.entry((at, row.mask)) {
+            Entry::Occupied(sql) => sql.into_mut(),
+            Entry::Vacant(vacant) => vacant.insert(upsert_text(at, row.mask)),
+        };
+        let mut statement = transaction.prepare_cached(sql)?;
+        let set = row.values.iter().enumerate();
+        let set = set.filter(|(column, _)| row.mask & (1 << column) != 0);
+        for (parameter, (_, value)) in set.enumerate() {
+            statement.raw_bind_parameter(parameter + 1, Bound(value))?;
+        }
+        statement.raw_execute()?;
+    }
+    Ok(())
+}
+
+fn upsert_text(at: usize, mask: u32) -> String {
+    let entity = entities::ALL[at];
+    let fields = entity.fields.iter().enumerate();
+    let set: Vec<&str> = fields
+        .filter(|(column, _)| mask & (1 << column) != 0)
+        .map(|(_, field)| field.name)
+        .collect();
+    let columns: Vec<String> = set.iter().map(|name| format!("\"{name}\"")).collect();
+    let updates: Vec<String> = set
+        .iter()
+        .skip(1)
+        .map(|name| format!("\"{name}\" = excluded.\"{name}\""))
+        .collect();
+    let places = vec!["?"; set.len()].join(", ");
+    let otherwise = if updates.is_empty() {
+        "DO NOTHING".to_string()
+    } else {
+        format!("DO UPDATE SET {}", updates.join(", "))
+    };
+    format!(
+        "INSERT INTO {} ({}) VALUES ({places}) ON CONFLICT (\"{}\") {otherwise}",
+        entity.table,
+        columns.join(", "),
+        entity.key().name
+    )
+}
+
+fn others(transaction: &Transaction<'_>, changes: &Changes) -> rusqlite::Result<()> {
+    let mut flow = transaction
+        .prepare_cached("INSERT INTO sequence_flow VALUES (?, ?, ?) ON CONFLICT DO NOTHING")?;
+    for ((instance, id), definition) in &changes.flows {
+        flow.execute(params![instance, &**id, definition])?;
+    }
+    for (key, body) in &changes.definitions {
+        transaction
+            .prepare_cached("INSERT INTO definition_body VALUES (?, ?) ON CONFLICT DO NOTHING")?
+            .execute(params![key.0, body])?;
+    }
+    for id in &changes.versions {
+        transaction
+            .prepare_cached(
+                "UPDATE process_definition SET isLatestVersion = (state = 'ACTIVE' AND version = (
+                    SELECT max(version) FROM process_definition
+                    WHERE processDefinitionId = ?1 AND state = 'ACTIVE'))
+                 WHERE processDefinitionId = ?1",
+            )?
+            .execute([&**id])?;
+    }
+    for delta in &changes.incidents {
+        incident(transaction, delta)?;
+    }
+    Ok(())
+}
+
+/// Counts an incident for the element instance, the scopes around it, the process instance, and what called that.
+fn incident(transaction: &Transaction<'_>, delta: &IncidentDelta) -> rusqlite::Result<()> {
+    let own = (delta.delta > 0).then_some(delta.incident_key.0);
+    transaction
+        .prepare_cached("UPDATE element_instance SET incidentKey = ? WHERE elementInstanceKey = ?")?
+        .execute(params![own, delta.element_instance_key.0])?;
+    // The scope of an element that stands in the process itself is the process instance.
+    let mut scope = Some(delta.element_instance_key.0);
+    // Scopes and called instances nest; the engine bounds how deep.
+    let mut left = 100_000;
+    while let Some(key) = scope.filter(|_| left > 0) {
+        left -= 1;
+        let around: Option<Option<i64>> = transaction
+            .prepare_cached(
+                "UPDATE element_instance SET activeIncidents = max(activeIncidents + ?2, 0),
+                    hasIncident = activeIncidents + ?2 > 0
+                 WHERE elementInstanceKey = ?1 RETURNING elementInstanceScopeKey",
+            )?
+            .query_row(params![key, delta.delta], |row| row.get(0))
+            .optional()?;
+        scope = match around {
+            Some(around) => around,
+            None => transaction
+                .prepare_cached(
+                    "UPDATE process_instance SET activeIncidents = max(activeIncidents + ?2, 0),
+                        hasIncident = activeIncidents + ?2 > 0
+                     WHERE processInstanceKey = ?1 RETURNING parentElementInstanceKey",
+                )?
+                .query_row(params![key, delta.delta], |row| row.get(0))
+                .optional()?
+                .flatten(),
+        };
+    }
+    Ok(())
+}

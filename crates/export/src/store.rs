@@ -1,0 +1,172 @@
+//! A partition's secondary storage: the thread that fills it, and those that answer queries.
+
+mod exporter;
+mod freshness;
+mod readers;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+use skep_query::{Answer, Consistency, Query, QueryError};
+
+use self::exporter::Exporter;
+use self::freshness::Freshness;
+use self::readers::Readers;
+use crate::log::{CommittedLog, LogProgress};
+use crate::sqlite::{Place, SqliteError, Writer};
+
+/// Settings of a store.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Changes are collected this long before they are stored, unless somebody asks for them.
+    pub window: Duration,
+    /// How long a query waits for what was acknowledged before it (`skep.query.max-wait`).
+    pub max_wait: Duration,
+    /// Ended process instances are kept this long.
+    pub history_ttl: Duration,
+    /// Threads that answer queries.
+    pub readers: usize,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Config {
+            window: Duration::from_millis(100),
+            max_wait: Duration::from_secs(1),
+            history_ttl: Duration::from_secs(30 * 24 * 3600),
+            readers: 2,
+        }
+    }
+}
+
+/// What is known of a store without asking it.
+#[derive(Debug, Default)]
+pub struct Status {
+    /// Index of the last entry that a power cut leaves in the file: the log before it is not needed any more.
+    durable: AtomicU64,
+    /// Position of the last record that queries see.
+    exported: AtomicU64,
+    /// Why nothing is stored at the moment.
+    fault: Mutex<Option<String>>,
+    stopping: AtomicBool,
+}
+
+impl Status {
+    pub fn durable(&self) -> u64 {
+        self.durable.load(Ordering::Acquire)
+    }
+
+    pub fn exported_position(&self) -> u64 {
+        self.exported.load(Ordering::Relaxed)
+    }
+
+    pub fn fault(&self) -> Option<String> {
+        self.fault.lock().clone()
+    }
+}
+
+pub struct Store {
+    config: Config,
+    progress: Arc<LogProgress>,
+    freshness: Arc<Freshness>,
+    status: Arc<Status>,
+    readers: Readers,
+    exporter: Mutex<Option<std::thread::JoinHandle<()>>>,
+}
+
+/// The file within a partition's directory.
+fn file(directory: &Path) -> PathBuf {
+    directory.join("query.sqlite")
+}
+
+impl Store {
+    /// Opens the file in `directory`, or makes it, and starts to fill it from the log.
+    ///
+    /// `definitions`: the bodies of the PROCESS records that the engine's state holds. They are needed when the file is new
+    /// and the log no longer has them.
+    ///
+    /// # Errors
+    /// The file cannot be opened, or is not ours.
+    pub fn open(
+        directory: &Path,
+        partition: u32,
+        config: Config,
+        log: impl CommittedLog,
+        progress: Arc<LogProgress>,
+        definitions: Vec<Bytes>,
+    ) -> Result<Store, SqliteError> {
+        let place = Place::new(&file(directory));
+        let writer = Writer::open(place.clone())?;
+        let position = writer.position()?;
+        let status = Arc::new(Status::default());
+        status.durable.store(position.entry, Ordering::Release);
+        status.exported.store(position.record, Ordering::Relaxed);
+        let freshness = Arc::new(Freshness::new(position));
+        let readers = Readers::start(&place, partition, config.readers)?;
+        let exporter = Exporter::new(
+            writer,
+            log,
+            config.clone(),
+            progress.clone(),
+            freshness.clone(),
+            status.clone(),
+        );
+        let exporter = exporter.start(partition, definitions);
+        Ok(Store {
+            config,
+            progress,
+            freshness,
+            status,
+            readers,
+            exporter: Mutex::new(exporter),
+        })
+    }
+
+    pub fn status(&self) -> &Arc<Status> {
+        &self.status
+    }
+
+    /// Answers on a thread of the store; `done` gets the answer and how many milliseconds of acknowledged history it lacks.
+    /// Never blocks.
+    pub fn query(
+        &self,
+        query: Query,
+        consistency: Consistency,
+        done: impl FnOnce(Result<(Answer, u64), QueryError>) + Send + 'static,
+    ) {
+        let wanted = match consistency {
+            Consistency::ReadYourWrites => self.progress.committed(),
+            Consistency::Eventual => 0,
+        };
+        let (progress, freshness) = (self.progress.clone(), self.freshness.clone());
+        let max_wait = self.config.max_wait;
+        self.readers.submit(Box::new(move |reader| {
+            let reader = match reader {
+                Ok(reader) => reader,
+                Err(error) => return done(Err(error)),
+            };
+            let behind = freshness.wait_for(wanted, max_wait, &progress);
+            done(reader.answer(&query).map(|answer| (answer, behind)));
+        }));
+    }
+
+    /// Stores what is committed and ends the threads.
+    pub fn stop(&self) {
+        self.status.stopping.store(true, Ordering::Release);
+        self.progress.wake();
+        if let Some(exporter) = self.exporter.lock().take() {
+            let _ = exporter.join();
+        }
+        self.readers.stop();
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}

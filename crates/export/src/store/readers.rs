@@ -1,0 +1,67 @@
+//! The threads that answer queries.
+
+use crossbeam_channel::{Sender, TrySendError, bounded};
+use parking_lot::Mutex;
+use skep_query::QueryError;
+
+use crate::sqlite::{Place, Reader, SqliteError};
+
+/// Queries that wait; more are refused.
+const MAX_WAITING: usize = 256;
+
+/// What a thread does with its connection; without one it tells who waits.
+pub type Job = Box<dyn FnOnce(Result<&mut Reader, QueryError>) + Send>;
+
+pub struct Readers {
+    jobs: Mutex<Option<Sender<Job>>>,
+    threads: Mutex<Vec<std::thread::JoinHandle<()>>>,
+}
+
+impl Readers {
+    pub fn start(place: &Place, partition: u32, count: usize) -> Result<Readers, SqliteError> {
+        let (jobs, waiting) = bounded::<Job>(MAX_WAITING);
+        let mut threads = Vec::new();
+        for _ in 0..count.max(1) {
+            let mut reader = Reader::open(place.clone())?;
+            let waiting = waiting.clone();
+            let work = move || {
+                for job in waiting {
+                    job(Ok(&mut reader));
+                }
+            };
+            let thread = std::thread::Builder::new().name(format!("query-{partition}"));
+            match thread.spawn(work) {
+                Ok(thread) => threads.push(thread),
+                Err(error) => {
+                    tracing::error!(partition, %error, "a thread for queries cannot start")
+                }
+            }
+        }
+        Ok(Readers {
+            jobs: Mutex::new(Some(jobs)),
+            threads: Mutex::new(threads),
+        })
+    }
+
+    /// Never blocks: what cannot wait is told so at once.
+    pub fn submit(&self, job: Job) {
+        let jobs = self.jobs.lock().clone();
+        match jobs.map(|jobs| jobs.try_send(job)) {
+            Some(Ok(())) => {}
+            Some(Err(TrySendError::Full(job))) => job(Err(QueryError::Busy)),
+            Some(Err(TrySendError::Disconnected(job))) => job(Err(stopping())),
+            None => {}
+        }
+    }
+
+    pub fn stop(&self) {
+        self.jobs.lock().take();
+        for thread in self.threads.lock().drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn stopping() -> QueryError {
+    QueryError::Unavailable("The node stops. Send the query again when it is back.".to_string())
+}

@@ -1,0 +1,344 @@
+//! What is answered from secondary storage: searches, and things by their keys.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use http::header::CONTENT_TYPE;
+use http::request::Parts;
+use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
+use skep_protocol::{Failure, Key};
+use skep_query::entities::{
+    ELEMENT_INSTANCE, INCIDENT, JOB, PROCESS_DEFINITION, PROCESS_INSTANCE, VARIABLE,
+};
+use skep_query::{
+    Answer, Condition, Consistency, Entity, Query, QueryError, Row, Search, Value, answer,
+};
+
+use super::problem::Problem;
+use super::routes::Op;
+use super::{RestBody, encode};
+use crate::call::FrontEnd;
+
+/// `eventual`: the answer is what is there now, without waiting for what was acknowledged before.
+const CONSISTENCY: HeaderName = HeaderName::from_static("skep-consistency");
+/// On answers that lack something: how many milliseconds they are behind.
+const BEHIND: HeaderName = HeaderName::from_static("skep-behind-ms");
+
+/// A call activity may be called from one that was called, and so on: the engine's own bound is far below.
+const MAX_HIERARCHY: usize = 10_000;
+
+/// What is asked for.
+#[derive(Debug)]
+pub struct Asked {
+    what: What,
+    consistency: Consistency,
+}
+
+#[derive(Debug)]
+enum What {
+    Page(Search),
+    /// Incidents of something that must exist.
+    PageOf {
+        owner: &'static Entity,
+        key: Key,
+        search: Search,
+    },
+    One {
+        entity: &'static Entity,
+        key: Key,
+    },
+    Xml(Key),
+    CallHierarchy(Key),
+    SequenceFlows(Key),
+    ElementStatistics(Key),
+}
+
+/// The entity and the question, if the operation is answered here.
+pub fn decode(
+    op: Op,
+    parameter: Option<&str>,
+    body: &str,
+    parts: &Parts,
+) -> Option<Result<Asked, Problem>> {
+    let key = |name: &str| super::decode::key(name, parameter);
+    let of = |owner, name| {
+        let key = key(name)?;
+        let mut search = read(&INCIDENT, body, parts)?;
+        let field = INCIDENT.index_of("elementInstanceKey").unwrap_or_default();
+        search.filter.push(Condition::Within { field, key });
+        Ok(What::PageOf { owner, key, search })
+    };
+    let one = |entity, name| {
+        Ok(What::One {
+            entity,
+            key: key(name)?,
+        })
+    };
+    let page = |entity| read(entity, body, parts).map(What::Page);
+    let what = match op {
+        Op::SearchProcessDefinitions => page(&PROCESS_DEFINITION),
+        Op::SearchProcessInstances => page(&PROCESS_INSTANCE),
+        Op::SearchElementInstances => page(&ELEMENT_INSTANCE),
+        Op::SearchVariables => page(&VARIABLE),
+        Op::SearchIncidents => page(&INCIDENT),
+        Op::SearchJobs => page(&JOB),
+        Op::SearchProcessInstanceIncidents => of(&PROCESS_INSTANCE, "processInstanceKey"),
+        Op::SearchElementInstanceIncidents => of(&ELEMENT_INSTANCE, "elementInstanceKey"),
+        Op::GetProcessDefinition => one(&PROCESS_DEFINITION, "processDefinitionKey"),
+        Op::GetProcessInstance => one(&PROCESS_INSTANCE, "processInstanceKey"),
+        Op::GetElementInstance => one(&ELEMENT_INSTANCE, "elementInstanceKey"),
+        Op::GetVariable => one(&VARIABLE, "variableKey"),
+        Op::GetIncident => one(&INCIDENT, "incidentKey"),
+        Op::GetProcessDefinitionXml => key("processDefinitionKey")
+            .map(What::Xml)
+            .map_err(Problem::from),
+        Op::GetCallHierarchy => key("processInstanceKey")
+            .map(What::CallHierarchy)
+            .map_err(Problem::from),
+        Op::GetSequenceFlows => key("processInstanceKey")
+            .map(What::SequenceFlows)
+            .map_err(Problem::from),
+        Op::GetElementStatistics => key("processInstanceKey")
+            .map(What::ElementStatistics)
+            .map_err(Problem::from),
+        _ => return None,
+    };
+    let asked = what.and_then(|what| {
+        Ok(Asked {
+            what,
+            consistency: consistency(&parts.headers)?,
+        })
+    });
+    Some(asked)
+}
+
+fn invalid(text: String) -> Problem {
+    Failure::InvalidArgument(text).into()
+}
+
+fn read(entity: &'static Entity, body: &str, parts: &Parts) -> Result<Search, Problem> {
+    let mut search =
+        skep_query::search(entity, body).map_err(|error| invalid(error.to_string()))?;
+    let query = parts.uri.query().unwrap_or_default();
+    for pair in query.split('&') {
+        match pair.split_once('=') {
+            Some(("truncateValues", "false")) => search.whole_texts = true,
+            Some(("truncateValues", "true")) => {}
+            Some(("truncateValues", other)) => {
+                return Err(invalid(format!(
+                    "The query parameter 'truncateValues' is '{other}', but must be true or false."
+                )));
+            }
+            _ => {}
+        }
+    }
+    Ok(search)
+}
+
+fn consistency(headers: &HeaderMap) -> Result<Consistency, Problem> {
+    match headers.get(&CONSISTENCY).map(HeaderValue::as_bytes) {
+        None | Some(b"read-your-writes") => Ok(Consistency::ReadYourWrites),
+        Some(b"eventual") => Ok(Consistency::Eventual),
+        Some(other) => Err(invalid(format!(
+            "The header '{CONSISTENCY}' is '{}', but must be 'read-your-writes' or 'eventual'.",
+            String::from_utf8_lossy(other)
+        ))),
+    }
+}
+
+/// Asks the store and writes the answer.
+pub async fn respond(front: &FrontEnd, asked: Asked) -> Result<Response<RestBody>, Problem> {
+    let mut ask = Ask {
+        front,
+        consistency: asked.consistency,
+        behind: 0,
+    };
+    let mut response = match asked.what {
+        What::Page(search) => encode::json(ask.page(search).await?),
+        What::PageOf { owner, key, search } => {
+            ask.one(owner, key).await?;
+            encode::json(ask.page(search).await?)
+        }
+        What::One { entity, key } => {
+            let row = ask.one(entity, key).await?;
+            encode::json(answer::row(entity, &row))
+        }
+        What::Xml(key) => {
+            let row = ask.one(&PROCESS_DEFINITION, key).await?;
+            let xml = text_of(&PROCESS_DEFINITION, &row, "xml").map_or("", |xml| xml);
+            let mut response = encode::json(xml.to_string());
+            response.headers_mut().insert(CONTENT_TYPE, TEXT_XML);
+            response
+        }
+        What::CallHierarchy(key) => encode::json(ask.call_hierarchy(key).await?),
+        What::SequenceFlows(process_instance_key) => {
+            let query = Query::SequenceFlows {
+                process_instance_key,
+            };
+            encode::json(sequence_flows(&ask.rows(query).await?))
+        }
+        What::ElementStatistics(process_instance_key) => {
+            let query = Query::ElementStatistics {
+                process_instance_key,
+            };
+            encode::json(element_statistics(&ask.rows(query).await?))
+        }
+    };
+    if ask.behind > 0 {
+        let behind = HeaderValue::from(ask.behind);
+        response.headers_mut().insert(BEHIND, behind);
+    }
+    Ok(response)
+}
+
+const TEXT_XML: HeaderValue = HeaderValue::from_static("text/xml");
+
+fn text_of<'r>(entity: &Entity, row: &'r Row, field: &str) -> Option<&'r Arc<str>> {
+    match row.get(entity.index_of(field)?) {
+        Some(Value::Text(text)) => Some(text),
+        _ => None,
+    }
+}
+
+struct Ask<'f> {
+    front: &'f FrontEnd,
+    consistency: Consistency,
+    behind: u64,
+}
+
+impl Ask<'_> {
+    async fn answer(&mut self, query: Query) -> Result<Answer, Problem> {
+        let (answer, behind) = self.front.storage.query(query, self.consistency).await?;
+        self.behind = self.behind.max(behind);
+        Ok(answer)
+    }
+
+    async fn page(&mut self, search: Search) -> Result<String, Problem> {
+        match self.answer(Query::Search(search.clone())).await? {
+            Answer::Found(found) => Ok(answer::page(&search, &found)),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    async fn rows(&mut self, query: Query) -> Result<Vec<Row>, Problem> {
+        match self.answer(query).await? {
+            Answer::Rows(rows) => Ok(rows),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    async fn one(&mut self, entity: &'static Entity, key: Key) -> Result<Row, Problem> {
+        match self.answer(Query::Get { entity, key }).await? {
+            Answer::Row(Some(row)) => Ok(row),
+            Answer::Row(None) => Err(Problem::new(
+                StatusCode::NOT_FOUND,
+                "NOT_FOUND",
+                format!("{} with key '{key}' not found", entity.title),
+            )),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// The process instance and those that it was called from, the outermost first.
+    async fn call_hierarchy(&mut self, key: Key) -> Result<String, Problem> {
+        let column = |name| PROCESS_INSTANCE.index_of(name).unwrap_or_default();
+        let (definition, parent) = (
+            column("processDefinitionKey"),
+            column("parentProcessInstanceKey"),
+        );
+        let mut entries = Vec::new();
+        let mut next = Some(key);
+        while let Some(key) = next.filter(|_| entries.len() < MAX_HIERARCHY) {
+            let row = self.one(&PROCESS_INSTANCE, key).await?;
+            let name = text_of(&PROCESS_INSTANCE, &row, "processDefinitionName");
+            let name = name.or_else(|| text_of(&PROCESS_INSTANCE, &row, "processDefinitionId"));
+            let mut entry = format!(r#"{{"processInstanceKey":"{key}","processDefinitionKey":"#);
+            answer::write_value(
+                &PROCESS_INSTANCE.fields[definition],
+                &row[definition],
+                &mut entry,
+            );
+            entry.push_str(r#","processDefinitionName":"#);
+            answer::write_text(name.map_or("", |name| name), &mut entry);
+            entry.push('}');
+            entries.push(entry);
+            next = row[parent].as_int().map(Key);
+        }
+        entries.reverse();
+        Ok(format!("[{}]", entries.join(",")))
+    }
+}
+
+fn unexpected(answer: &Answer) -> Problem {
+    Failure::Internal(format!("The store gave another kind of answer: {answer:?}")).into()
+}
+
+fn sequence_flows(rows: &[Row]) -> String {
+    let mut out = String::from(r#"{"items":["#);
+    for (n, row) in rows.iter().enumerate() {
+        let [flow, instance, root, definition, process_id, tenant] = &row[..] else {
+            continue;
+        };
+        let key = |key: &Value| match key {
+            Value::Int(key) => format!("\"{key}\""),
+            _ => "null".to_string(),
+        };
+        let text = |value: &Value| {
+            let mut out = String::new();
+            answer::write_text(value.as_text().unwrap_or_default(), &mut out);
+            out
+        };
+        let _ = write!(
+            out,
+            r#"{}{{"sequenceFlowId":{},"processInstanceKey":{},"rootProcessInstanceKey":{},"processDefinitionKey":{},"processDefinitionId":{},"elementId":{},"tenantId":{}}}"#,
+            if n > 0 { "," } else { "" },
+            text(&Value::text(&format!(
+                "{}_{}",
+                instance.as_int().unwrap_or_default(),
+                flow.as_text().unwrap_or_default()
+            ))),
+            key(instance),
+            key(root),
+            key(definition),
+            text(process_id),
+            text(flow),
+            text(tenant)
+        );
+    }
+    out.push_str("]}");
+    out
+}
+
+fn element_statistics(rows: &[Row]) -> String {
+    let mut out = String::from(r#"{"items":["#);
+    for (n, row) in rows.iter().enumerate() {
+        let [element, counts @ ..] = &row[..] else {
+            continue;
+        };
+        out.push_str(if n > 0 {
+            ",{\"elementId\":"
+        } else {
+            "{\"elementId\":"
+        });
+        answer::write_text(element.as_text().unwrap_or_default(), &mut out);
+        let names = ["active", "canceled", "incidents", "completed"];
+        for (name, count) in names.iter().zip(counts) {
+            let _ = write!(out, ",\"{name}\":{}", count.as_int().unwrap_or_default());
+        }
+        out.push('}');
+    }
+    out.push_str("]}");
+    out
+}
+
+impl From<QueryError> for Problem {
+    fn from(error: QueryError) -> Problem {
+        let text = error.to_string();
+        match error {
+            QueryError::Disabled => Problem::new(StatusCode::FORBIDDEN, "FORBIDDEN", text),
+            QueryError::Unavailable(_) => Failure::Unavailable(text).into(),
+            QueryError::TooLong { .. } => Failure::DeadlineExceeded(text).into(),
+            QueryError::Busy => Failure::ResourceExhausted(text).into(),
+        }
+    }
+}

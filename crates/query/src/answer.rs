@@ -1,0 +1,95 @@
+//! The JSON of answers.
+
+use std::fmt::Write as _;
+
+use crate::entities::PREVIEW;
+use crate::entity::{Entity, Field, Kind};
+use crate::merge;
+use crate::search::Search;
+use crate::storage::{Found, Row};
+use crate::time;
+use crate::value::Value;
+
+/// The answer to a search.
+pub fn page(search: &Search, found: &Found) -> String {
+    let mut out = String::with_capacity(64 + found.rows.len() * 512);
+    out.push_str(r#"{"items":["#);
+    for (n, row) in found.rows.iter().enumerate() {
+        if n > 0 {
+            out.push(',');
+        }
+        write_row(search.entity, row, search.whole_texts, &mut out);
+    }
+    let cursor = |row: Option<&Row>| match row {
+        Some(row) => format!("\"{}\"", merge::cursor_of(search, row).encode()),
+        None => "null".to_string(),
+    };
+    let _ = write!(
+        out,
+        r#"],"page":{{"totalItems":{},"hasMoreTotalItems":{},"startCursor":{},"endCursor":{}}}}}"#,
+        found.total,
+        found.more,
+        cursor(found.rows.first()),
+        cursor(found.rows.last())
+    );
+    out
+}
+
+/// One thing by itself, with its texts whole.
+pub fn row(entity: &Entity, row: &Row) -> String {
+    let mut out = String::with_capacity(512);
+    write_row(entity, row, true, &mut out);
+    out
+}
+
+fn write_row(entity: &Entity, row: &Row, whole: bool, out: &mut String) {
+    out.push('{');
+    let mut first = true;
+    for (field, value) in entity.fields.iter().zip(row).filter(|(f, _)| f.shown) {
+        if !std::mem::take(&mut first) {
+            out.push(',');
+        }
+        let _ = write!(out, "\"{}\":", field.name);
+        if field.name == "isTruncated" && whole {
+            out.push_str("false");
+        } else if field.name == "value" && !whole {
+            let preview = value.as_text().map(preview).map(Value::text);
+            write_value(field, preview.as_ref().unwrap_or(value), out);
+        } else {
+            write_value(field, value, out);
+        }
+    }
+    out.push('}');
+}
+
+/// The beginning of a long text.
+fn preview(text: &str) -> &str {
+    let end = text.char_indices().nth(PREVIEW);
+    end.map_or(text, |(at, _)| text.get(..at).unwrap_or(text))
+}
+
+/// The value of a field as it stands in an answer.
+pub fn write_value(field: &Field, value: &Value, out: &mut String) {
+    match (field.kind, value) {
+        (Kind::Json, Value::Text(text)) => out.push_str(text),
+        (_, Value::Null) => out.push_str("null"),
+        (Kind::Bool, Value::Int(number)) => {
+            out.push_str(if *number != 0 { "true" } else { "false" })
+        }
+        (Kind::Key, Value::Int(key)) => {
+            let _ = write!(out, "\"{key}\"");
+        }
+        (Kind::Time, Value::Int(millis)) => {
+            let _ = write!(out, "\"{}\"", time::render(*millis));
+        }
+        (_, Value::Int(number)) => {
+            let _ = write!(out, "{number}");
+        }
+        (_, Value::Text(text)) => write_text(text, out),
+    }
+}
+
+/// A JSON string.
+pub fn write_text(text: &str, out: &mut String) {
+    out.push_str(&serde_json::Value::from(text).to_string());
+}

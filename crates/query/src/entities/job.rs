@@ -1,0 +1,66 @@
+//! Jobs, waiting, with workers and ended.
+
+use crate::entity::{Entity, Field, Kind, Ops};
+
+const KINDS: &[&str] = &[
+    "BPMN_ELEMENT",
+    "EXECUTION_LISTENER",
+    "TASK_LISTENER",
+    "AD_HOC_SUB_PROCESS",
+];
+
+const LISTENER_EVENTS: &[&str] = &[
+    "ASSIGNING",
+    "CANCELING",
+    "COMPLETING",
+    "CREATING",
+    "END",
+    "START",
+    "UNSPECIFIED",
+    "UPDATING",
+];
+
+const STATES: &[&str] = &[
+    "CANCELED",
+    "COMPLETED",
+    "CREATED",
+    "ERROR_THROWN",
+    "FAILED",
+    "MIGRATED",
+    "RETRIES_UPDATED",
+    "TIMED_OUT",
+];
+
+pub static JOB: Entity = Entity {
+    title: "Job",
+    table: "job",
+    fields: &[
+        Field::new("jobKey", Kind::Key, Ops::KEY).sortable(),
+        Field::new("customHeaders", Kind::Json, Ops::NONE),
+        Field::new("deadline", Kind::Time, Ops::ORDERED).sortable(),
+        Field::new("deniedReason", Kind::Text, Ops::TEXT).sortable(),
+        Field::new("elementId", Kind::Text, Ops::TEXT).sortable(),
+        Field::new("elementInstanceKey", Kind::Key, Ops::KEY).sortable(),
+        Field::new("endTime", Kind::Time, Ops::ORDERED).sortable(),
+        Field::new("errorCode", Kind::Text, Ops::TEXT).sortable(),
+        Field::new("errorMessage", Kind::Text, Ops::TEXT).sortable(),
+        Field::new("hasFailedWithRetriesLeft", Kind::Bool, Ops::PLAIN).sortable(),
+        Field::new("isDenied", Kind::Bool, Ops::PLAIN).sortable(),
+        Field::new("kind", Kind::Enum(KINDS), Ops::ENUM).sortable(),
+        Field::new("listenerEventType", Kind::Enum(LISTENER_EVENTS), Ops::ENUM).sortable(),
+        Field::new("processDefinitionId", Kind::Text, Ops::TEXT).sortable(),
+        Field::new("processDefinitionKey", Kind::Key, Ops::KEY).sortable(),
+        Field::new("processInstanceKey", Kind::Key, Ops::KEY).sortable(),
+        Field::new("rootProcessInstanceKey", Kind::Key, Ops::NONE),
+        Field::new("retries", Kind::Int, Ops::ORDERED).sortable(),
+        Field::new("state", Kind::Enum(STATES), Ops::ENUM).sortable(),
+        Field::new("tenantId", Kind::Text, Ops::TEXT).sortable(),
+        Field::new("type", Kind::Text, Ops::TEXT).sortable(),
+        Field::new("worker", Kind::Text, Ops::TEXT).sortable(),
+        Field::new("creationTime", Kind::Time, Ops::ORDERED),
+        Field::new("lastUpdateTime", Kind::Time, Ops::ORDERED),
+    ],
+    related: &[],
+    indices: &[&["processInstanceKey"], &["type", "state"]],
+    everywhere: false,
+};

@@ -1,0 +1,24 @@
+//! Deployed process definitions.
+
+use crate::entity::{Entity, Field, Kind, Ops};
+
+pub static PROCESS_DEFINITION: Entity = Entity {
+    title: "Process Definition",
+    table: "process_definition",
+    fields: &[
+        Field::new("processDefinitionKey", Kind::Key, Ops::PLAIN).sortable(),
+        Field::new("name", Kind::Text, Ops::TEXT).sortable(),
+        Field::new("resourceName", Kind::Text, Ops::PLAIN).sortable(),
+        Field::new("version", Kind::Int, Ops::PLAIN).sortable(),
+        Field::new("versionTag", Kind::Text, Ops::PLAIN).sortable(),
+        Field::new("processDefinitionId", Kind::Text, Ops::TEXT).sortable(),
+        Field::new("tenantId", Kind::Text, Ops::PLAIN).sortable(),
+        Field::new("hasStartForm", Kind::Bool, Ops::PLAIN),
+        Field::new("state", Kind::Enum(&["ACTIVE", "DELETED"]), Ops::PLAIN),
+        Field::new("isLatestVersion", Kind::Bool, Ops::PLAIN).hidden(),
+        Field::new("xml", Kind::Text, Ops::NONE).hidden(),
+    ],
+    related: &[],
+    indices: &[&["processDefinitionId", "version"]],
+    everywhere: true,
+};

@@ -1,0 +1,25 @@
+//! Variables with their current, or last, values.
+
+use crate::entity::{Entity, Field, Kind, Ops};
+
+/// Characters of a value that lists show; longer ones are truncated there.
+pub const PREVIEW: usize = 8191;
+
+pub static VARIABLE: Entity = Entity {
+    title: "Variable",
+    table: "variable",
+    fields: &[
+        Field::new("variableKey", Kind::Key, Ops::KEY).sortable(),
+        Field::new("name", Kind::Text, Ops::TEXT).sortable(),
+        Field::new("value", Kind::Text, Ops::TEXT).sortable(),
+        Field::new("tenantId", Kind::Text, Ops::PLAIN).sortable(),
+        Field::new("isTruncated", Kind::Bool, Ops::PLAIN),
+        Field::new("scopeKey", Kind::Key, Ops::KEY).sortable(),
+        Field::new("processInstanceKey", Kind::Key, Ops::KEY).sortable(),
+        Field::new("rootProcessInstanceKey", Kind::Key, Ops::NONE),
+    ],
+    related: &[],
+    // Values can be as long as a message: only the beginnings of short ones stand in the index.
+    indices: &[&["processInstanceKey", "name"], &["scopeKey"]],
+    everywhere: false,
+};

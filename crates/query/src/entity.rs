@@ -1,0 +1,154 @@
+//! How an entity is described.
+
+/// One kind of thing that the API can search or get.
+#[derive(Debug)]
+pub struct Entity {
+    /// As messages name it: `Process Instance`.
+    pub title: &'static str,
+    /// Its table in a store.
+    pub table: &'static str,
+    /// The first field is the key: it orders what the sorts leave equal.
+    pub fields: &'static [Field],
+    /// Filters that ask for another entity that belongs to this one.
+    pub related: &'static [RelatedFilter],
+    /// Columns of indices beside the key's.
+    pub indices: &'static [&'static [&'static str]],
+    /// Every partition has the same rows, so that one of them is asked.
+    pub everywhere: bool,
+}
+
+/// One field of an entity; its API name is that of its column.
+#[derive(Debug)]
+pub struct Field {
+    pub name: &'static str,
+    pub kind: Kind,
+    /// Operators that a filter may use; none at all if it cannot be filtered by.
+    pub ops: Ops,
+    pub sortable: bool,
+    /// Stands in answers.
+    pub shown: bool,
+}
+
+/// What a field holds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// A 64-bit key; a string of digits in JSON.
+    Key,
+    Text,
+    Int,
+    Bool,
+    /// Epoch milliseconds; an ISO 8601 text in JSON.
+    Time,
+    /// A text that is one of these.
+    Enum(&'static [&'static str]),
+    /// The text of a JSON value, which stands in answers as it is.
+    Json,
+}
+
+/// The operators that a field takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ops(u8);
+
+impl Ops {
+    pub const NONE: Ops = Ops(0);
+    /// A plain value and nothing else.
+    pub const PLAIN: Ops = Ops(1);
+    const EQUAL: u8 = 2;
+    const IN: u8 = 4;
+    const NOT_IN: u8 = 8;
+    const ORDER: u8 = 16;
+    const LIKE: u8 = 32;
+    pub const TEXT: Ops = Ops(1 | Self::EQUAL | Self::IN | Self::NOT_IN | Self::LIKE);
+    pub const BASIC_TEXT: Ops = Ops(1 | Self::EQUAL | Self::IN | Self::NOT_IN);
+    pub const KEY: Ops = Ops(1 | Self::EQUAL | Self::IN | Self::NOT_IN);
+    /// Numbers and times.
+    pub const ORDERED: Ops = Ops(1 | Self::EQUAL | Self::IN | Self::ORDER);
+    pub const ENUM: Ops = Ops(1 | Self::EQUAL | Self::IN | Self::LIKE);
+    pub const ENUM_NOT_IN: Ops = Ops(1 | Self::EQUAL | Self::IN | Self::NOT_IN | Self::LIKE);
+
+    pub fn is_none(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Whether the operator of this name is one of them.
+    pub fn allows(self, operator: &str) -> bool {
+        let needed = match operator {
+            "$eq" | "$neq" | "$exists" => Self::EQUAL,
+            "$in" => Self::IN,
+            "$notIn" => Self::NOT_IN,
+            "$gt" | "$gte" | "$lt" | "$lte" => Self::ORDER,
+            "$like" => Self::LIKE,
+            _ => return false,
+        };
+        self.0 & needed != 0
+    }
+
+    /// The names of the operators, as messages list them.
+    pub fn names(self) -> Vec<&'static str> {
+        let all = [
+            "$eq", "$neq", "$exists", "$gt", "$gte", "$lt", "$lte", "$in", "$notIn", "$like",
+        ];
+        all.into_iter().filter(|name| self.allows(name)).collect()
+    }
+}
+
+/// A filter that holds when a row of another entity exists.
+#[derive(Debug)]
+pub struct RelatedFilter {
+    /// The field of the filter.
+    pub name: &'static str,
+    pub entity: fn() -> &'static Entity,
+    /// The other entity's field that holds our key.
+    pub link: &'static str,
+    /// The other entity's field that is compared.
+    pub field: &'static str,
+    pub ops: Ops,
+    pub takes: Takes,
+    /// Those of one group must hold for the same row.
+    pub group: u8,
+    /// What must hold for that row beside: a field and the text of its value.
+    pub only: Option<(&'static str, &'static str)>,
+}
+
+/// What the JSON of a [`RelatedFilter`] looks like.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Takes {
+    /// What the compared field takes.
+    Field,
+    /// A list of `{name, value}`, each for a row of its own.
+    NamedValues,
+}
+
+impl Entity {
+    pub fn key(&self) -> &'static Field {
+        &self.fields[0]
+    }
+
+    /// The place of a field.
+    pub fn index_of(&self, name: &str) -> Option<usize> {
+        self.fields.iter().position(|field| field.name == name)
+    }
+}
+
+impl Field {
+    pub const fn new(name: &'static str, kind: Kind, ops: Ops) -> Field {
+        Field {
+            name,
+            kind,
+            ops,
+            sortable: false,
+            shown: true,
+        }
+    }
+
+    pub const fn sortable(mut self) -> Field {
+        self.sortable = true;
+        self
+    }
+
+    /// It can be filtered by, but does not stand in answers.
+    pub const fn hidden(mut self) -> Field {
+        self.shown = false;
+        self
+    }
+}

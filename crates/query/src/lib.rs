@@ -1,0 +1,24 @@
+//! What can be searched.
+//!
+//! Each entity of the API is described once, in a file of [`entities`]: its fields, their types, which filter operators and
+//! sorts they take. From this follow the tables of the store, the filters and sorts that requests may name, the cursors and
+//! the JSON of the answers. This crate has no IO: a store ([`Storage`]) finds rows, [`merge`] joins those of several
+//! partitions, [`answer`] writes them.
+
+pub mod answer;
+mod cursor;
+pub mod entities;
+mod entity;
+pub mod merge;
+mod parse;
+mod search;
+mod storage;
+mod time;
+mod value;
+
+pub use cursor::Cursor;
+pub use entity::{Entity, Field, Kind, Ops, RelatedFilter};
+pub use parse::{BadRequest, key, search};
+pub use search::{Condition, Conditions, MAX_LIMIT, MAX_WINDOW, Op, Page, Search, Sort, Start};
+pub use storage::{Answer, BoxFuture, Consistency, Found, Query, QueryError, Row, Storage};
+pub use value::Value;

@@ -1,0 +1,115 @@
+//! The pages of several partitions as one.
+
+use std::cmp::Ordering;
+
+use crate::cursor::Cursor;
+use crate::search::{Page, Search, Start};
+use crate::storage::{Found, Row};
+use crate::value::Value;
+
+/// Matches that are counted; what is beyond is told by [`Found::more`].
+pub const MAX_COUNTED: u64 = 10_000;
+
+/// What each partition is asked for, so that the page of all can be cut out of the answers.
+pub fn for_partition(search: &Search) -> Search {
+    let mut part = search.clone();
+    if let Start::Offset(from) = search.page.start {
+        part.page = Page {
+            limit: search.page.limit.saturating_add(from),
+            start: Start::Offset(0),
+        };
+    }
+    part
+}
+
+/// Joins what the partitions found for [`for_partition`]; each in the order of the sort.
+pub fn join(search: &Search, parts: Vec<Found>) -> Found {
+    let total: u64 = parts.iter().map(|part| part.total).sum();
+    let more = parts.iter().any(|part| part.more) || total > MAX_COUNTED;
+    let mut rows: Vec<Row> = parts.into_iter().flat_map(|part| part.rows).collect();
+    rows.sort_by(|a, b| compare(search, a, b));
+    let limit = search.page.limit as usize;
+    match search.page.start {
+        Start::Offset(from) => {
+            rows.drain(..rows.len().min(from as usize));
+            rows.truncate(limit);
+        }
+        Start::After(_) => rows.truncate(limit),
+        // Those next to the cursor stand at the end.
+        Start::Before(_) => {
+            rows.drain(..rows.len().saturating_sub(limit));
+        }
+    }
+    Found {
+        rows,
+        total: total.min(MAX_COUNTED),
+        more,
+    }
+}
+
+fn compare(search: &Search, a: &Row, b: &Row) -> Ordering {
+    for sort in &search.sort {
+        let (a, b) = (&a[sort.field], &b[sort.field]);
+        let order = a.compare(b, sort.descending);
+        if order != Ordering::Equal {
+            return order;
+        }
+    }
+    a[0].compare(&b[0], false)
+}
+
+/// The cursor that stands for a row.
+pub fn cursor_of(search: &Search, row: &Row) -> Cursor {
+    let by = search.sort.iter().map(|sort| sort.field);
+    let values = by.chain([0]).map(|field| row[field].clone());
+    Cursor(values.collect::<Vec<Value>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entities::PROCESS_DEFINITION;
+    use crate::search::Sort;
+
+    fn part(keys: &[i64]) -> Found {
+        let row = |key: &i64| {
+            let mut row = vec![Value::Null; PROCESS_DEFINITION.fields.len()];
+            row[0] = Value::Int(*key);
+            row
+        };
+        Found {
+            rows: keys.iter().map(row).collect(),
+            total: keys.len() as u64,
+            more: false,
+        }
+    }
+
+    fn keys(found: &Found) -> Vec<i64> {
+        found
+            .rows
+            .iter()
+            .filter_map(|row| row[0].as_int())
+            .collect()
+    }
+
+    #[test]
+    fn an_offset_counts_over_all_partitions() {
+        let mut search = Search::all(&PROCESS_DEFINITION, Vec::new(), 2);
+        search.page.start = Start::Offset(3);
+        assert_eq!(for_partition(&search).page.limit, 5);
+        let joined = join(&search, vec![part(&[1, 4, 5]), part(&[2, 3, 6])]);
+        assert_eq!((keys(&joined), joined.total), (vec![4, 5], 6));
+    }
+
+    #[test]
+    fn a_page_before_a_row_has_those_next_to_it() {
+        let mut search = Search::all(&PROCESS_DEFINITION, Vec::new(), 2);
+        search.sort = vec![Sort {
+            field: 0,
+            descending: true,
+        }];
+        search.page.start = Start::Before(Cursor(vec![Value::Int(1), Value::Int(1)]));
+        let joined = join(&search, vec![part(&[7, 4]), part(&[6, 3])]);
+        assert_eq!(keys(&joined), [4, 3]);
+    }
+}

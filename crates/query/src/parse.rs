@@ -1,0 +1,498 @@
+//! From the body of a search to a [`Search`].
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value as Json};
+
+use crate::cursor::Cursor;
+use crate::entity::{Entity, Field, Kind, Ops, RelatedFilter, Takes};
+use crate::search::{
+    Condition, Conditions, MAX_LIMIT, MAX_WINDOW, Op, Page, Related, Search, Sort, Start,
+};
+use crate::time;
+use crate::value::Value;
+
+/// What is wrong with a search, where, and what to do.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{0}")]
+pub struct BadRequest(pub String);
+
+type Result<T> = std::result::Result<T, BadRequest>;
+
+fn bad<T>(text: impl Into<String>) -> Result<T> {
+    Err(BadRequest(text.into()))
+}
+
+/// Rows of a page when the request does not say.
+const DEFAULT_LIMIT: u32 = 100;
+/// Conditions of one search at most, those of `$or` and the values of lists included.
+const MAX_CONDITIONS: usize = 5_000;
+const MAX_SORTS: usize = 32;
+
+/// Reads the body of a search; an empty one asks for everything.
+///
+/// # Errors
+/// Unknown fields, operators and sorts, values of the wrong type, and pages out of bounds.
+pub fn search(entity: &'static Entity, body: &str) -> Result<Search> {
+    let mut search = Search::all(entity, Conditions::new(), DEFAULT_LIMIT);
+    if body.trim_ascii().is_empty() {
+        return Ok(search);
+    }
+    let body: Json = serde_json::from_str(body).or_else(|error| {
+        bad(format!(
+            "The request body is not valid JSON: {error}. Send one JSON object."
+        ))
+    })?;
+    let body = match body {
+        Json::Null => return Ok(search),
+        body => object(&body, "The request body")?.clone(),
+    };
+    for (name, value) in &body {
+        match name.as_str() {
+            _ if value.is_null() => known(name)?,
+            "filter" => filter(&mut search, value)?,
+            "sort" => search.sort = sorts(entity, value)?,
+            // The page's cursors depend on the sort, which may stand behind it.
+            "page" => {}
+            _ => known(name)?,
+        }
+    }
+    if let Some(value) = body.get("page").filter(|value| !value.is_null()) {
+        search.page = page(value, search.sort.len() + 1)?;
+    }
+    Ok(search)
+}
+
+fn known(name: &str) -> Result<()> {
+    match name {
+        "filter" | "sort" | "page" => Ok(()),
+        _ => bad(format!(
+            "The field '{name}' is not known here. A search has 'filter', 'sort' and 'page'."
+        )),
+    }
+}
+
+/// A key as it stands in texts: a decimal number of 64 bits.
+pub fn key(text: &str) -> Option<i64> {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let fits = !digits.is_empty() && text.len() <= 25;
+    let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
+    (fits && plain).then(|| text.parse().ok()).flatten()
+}
+
+fn object<'j>(value: &'j Json, what: &str) -> Result<&'j Map<String, Json>> {
+    value.as_object().map_or_else(
+        || {
+            bad(format!(
+                "{what} is {}, but must be a JSON object.",
+                kind_of(value)
+            ))
+        },
+        Ok,
+    )
+}
+
+fn list<'j>(value: &'j Json, what: &str) -> Result<&'j [Json]> {
+    match value {
+        Json::Array(items) => Ok(items),
+        value => bad(format!(
+            "The field '{what}' is {}, but must be a list.",
+            kind_of(value)
+        )),
+    }
+}
+
+fn kind_of(value: &Json) -> &'static str {
+    match value {
+        Json::Null => "null",
+        Json::Bool(_) => "a boolean",
+        Json::Number(_) => "a number",
+        Json::String(_) => "a string",
+        Json::Array(_) => "a list",
+        Json::Object(_) => "an object",
+    }
+}
+
+fn filter(search: &mut Search, value: &Json) -> Result<()> {
+    let fields = object(value, "The field 'filter'")?;
+    let mut budget = MAX_CONDITIONS;
+    search.filter = conditions(search.entity, fields, "filter", &mut budget)?;
+    if let Some(alternatives) = fields.get("$or").filter(|or| !or.is_null()) {
+        // Only process instances have it in the API.
+        if search.entity.related.is_empty() {
+            return bad(format!(
+                "A search for a {} takes no '$or' in its filter.",
+                search.entity.title
+            ));
+        }
+        for alternative in list(alternatives, "filter.$or")? {
+            let fields = object(alternative, "An item of 'filter.$or'")?;
+            if fields.contains_key("$or") {
+                return bad("The items of 'filter.$or' take no '$or' of their own.");
+            }
+            let held = conditions(search.entity, fields, "filter.$or", &mut budget)?;
+            search.any_of.push(held);
+        }
+    }
+    Ok(())
+}
+
+fn conditions(
+    entity: &'static Entity,
+    fields: &Map<String, Json>,
+    path: &str,
+    budget: &mut usize,
+) -> Result<Conditions> {
+    let mut found = Conditions::new();
+    let mut groups: Vec<(u8, Related)> = Vec::new();
+    for (name, value) in fields {
+        if name == "$or" || value.is_null() {
+            continue;
+        }
+        let path = format!("{path}.{name}");
+        if let Some(filter) = entity.related.iter().find(|filter| filter.name == name) {
+            related(filter, value, &path, budget, &mut found, &mut groups)?;
+            continue;
+        }
+        let at = entity.index_of(name);
+        match at {
+            Some(at) if name == "tags" => tags(at, value, &path, &mut found)?,
+            Some(at) if !entity.fields[at].ops.is_none() => {
+                for op in ops(
+                    &entity.fields[at],
+                    entity.fields[at].ops,
+                    value,
+                    &path,
+                    budget,
+                )? {
+                    found.push(Condition::Field { field: at, op });
+                }
+            }
+            _ => return bad(unknown_field(entity, &path)),
+        }
+    }
+    let groups = groups.into_iter();
+    found.extend(groups.map(|(_, related)| Condition::Related(Box::new(related))));
+    Ok(found)
+}
+
+fn unknown_field(entity: &Entity, path: &str) -> String {
+    let fields = entity.fields.iter();
+    let names = fields.filter(|f| !f.ops.is_none()).map(|f| f.name);
+    let names = names.chain(entity.related.iter().map(|r| r.name));
+    let mut names: Vec<&str> = names.collect();
+    names.sort_unstable();
+    format!(
+        "The field '{path}' is not one that a {} can be filtered by. Those are: {}.",
+        entity.title,
+        names.join(", ")
+    )
+}
+
+fn tags(field: usize, value: &Json, path: &str, found: &mut Conditions) -> Result<()> {
+    for tag in list(value, path)? {
+        let Json::String(tag) = tag else {
+            return bad(format!("The items of '{path}' must be strings."));
+        };
+        found.push(Condition::Contains {
+            field,
+            text: tag.as_str().into(),
+        });
+    }
+    Ok(())
+}
+
+fn related(
+    filter: &'static RelatedFilter,
+    value: &Json,
+    path: &str,
+    budget: &mut usize,
+    found: &mut Conditions,
+    groups: &mut Vec<(u8, Related)>,
+) -> Result<()> {
+    let entity = (filter.entity)();
+    let column = |name: &str| entity.index_of(name).unwrap_or_default();
+    let at = column(filter.field);
+    let field = &entity.fields[at];
+    let mut row = Related {
+        entity,
+        link: filter.link,
+        conditions: Vec::new(),
+    };
+    if let Some((name, text)) = filter.only {
+        row.conditions.push(Condition::Field {
+            field: column(name),
+            op: Op::Eq(Value::text(text)),
+        });
+    }
+    if filter.takes == Takes::NamedValues {
+        for item in list(value, path)? {
+            let item = object(item, &format!("An item of '{path}'"))?;
+            let (Some(Json::String(name)), Some(value)) = (item.get("name"), item.get("value"))
+            else {
+                return bad(format!(
+                    "An item of '{path}' must have a 'name', which is a string, and a 'value'."
+                ));
+            };
+            if let Some(other) = item.keys().find(|k| !["name", "value"].contains(&&***k)) {
+                return bad(format!("The field '{other}' is not known in '{path}'."));
+            }
+            let mut one = row.clone();
+            one.conditions.push(Condition::Field {
+                field: column("name"),
+                op: Op::Eq(Value::text(name)),
+            });
+            for op in ops(field, filter.ops, value, &format!("{path}.value"), budget)? {
+                one.conditions.push(Condition::Field { field: at, op });
+            }
+            found.push(Condition::Related(Box::new(one)));
+        }
+        return Ok(());
+    }
+    for op in ops(field, filter.ops, value, path, budget)? {
+        row.conditions.push(Condition::Field { field: at, op });
+    }
+    let group = groups
+        .iter_mut()
+        .find(|(group, _)| filter.group != 0 && *group == filter.group);
+    match group {
+        Some((_, together)) => together.conditions.append(&mut row.conditions),
+        None => groups.push((filter.group, row)),
+    }
+    Ok(())
+}
+
+/// The operators of one field: a plain value, or an object of them.
+fn ops(
+    field: &Field,
+    allowed: Ops,
+    value: &Json,
+    path: &str,
+    budget: &mut usize,
+) -> Result<Vec<Op>> {
+    let mut spend = |count: usize| match budget.checked_sub(count) {
+        Some(left) => {
+            *budget = left;
+            Ok(())
+        }
+        None => bad(format!(
+            "The filter has more than {MAX_CONDITIONS} conditions and values. Ask for less at a time."
+        )),
+    };
+    let Json::Object(operators) = value else {
+        spend(1)?;
+        return Ok(vec![Op::Eq(plain(field, value, path)?)]);
+    };
+    if allowed == Ops::PLAIN {
+        return bad(format!(
+            "The field '{path}' takes a plain value, no operators."
+        ));
+    }
+    let mut found = Vec::new();
+    for (name, value) in operators {
+        if value.is_null() {
+            continue;
+        }
+        let path = format!("{path}.{name}");
+        if !allowed.allows(name) {
+            return bad(format!(
+                "The operator '{path}' is not one that this field takes. Those are: {}.",
+                allowed.names().join(", ")
+            ));
+        }
+        let one = |value: &Json| plain(field, value, &path);
+        let many = |value: &Json| -> Result<Vec<Value>> {
+            list(value, &path)?
+                .iter()
+                .map(|item| plain(field, item, &path))
+                .collect()
+        };
+        spend(value.as_array().map_or(1, Vec::len).max(1))?;
+        found.push(match name.as_str() {
+            "$eq" => Op::Eq(one(value)?),
+            "$neq" => Op::Neq(one(value)?),
+            "$gt" => Op::Gt(one(value)?),
+            "$gte" => Op::Gte(one(value)?),
+            "$lt" => Op::Lt(one(value)?),
+            "$lte" => Op::Lte(one(value)?),
+            "$in" => Op::In(many(value)?),
+            "$notIn" => Op::NotIn(many(value)?),
+            "$exists" => match value {
+                Json::Bool(exists) => Op::Exists(*exists),
+                value => return bad(wrong_type(&path, value, "true or false")),
+            },
+            _ => match value {
+                Json::String(pattern) => Op::Like(pattern.as_str().into()),
+                value => return bad(wrong_type(&path, value, "a string")),
+            },
+        });
+    }
+    Ok(found)
+}
+
+fn wrong_type(path: &str, value: &Json, wanted: &str) -> String {
+    format!(
+        "The field '{path}' is {}, but must be {wanted}.",
+        kind_of(value)
+    )
+}
+
+fn plain(field: &Field, value: &Json, path: &str) -> Result<Value> {
+    match (field.kind, value) {
+        (Kind::Key, Json::String(text)) => match key(text) {
+            Some(key) => Ok(Value::Int(key)),
+            None => bad(format!(
+                "The field '{path}' is '{text}', which is no key: a key is a decimal number of 64 bits."
+            )),
+        },
+        (Kind::Key, value) => bad(wrong_type(path, value, "a key: a string of decimal digits")),
+        (Kind::Text | Kind::Json, Json::String(text)) => Ok(Value::text(text)),
+        (Kind::Text | Kind::Json, value) => bad(wrong_type(path, value, "a string")),
+        (Kind::Int, Json::Number(number)) => match number.as_i64().map(i32::try_from) {
+            Some(Ok(number)) => Ok(Value::Int(i64::from(number))),
+            _ => bad(format!(
+                "The field '{path}' is {number}, but must be a whole number of 32 bits."
+            )),
+        },
+        (Kind::Int, value) => bad(wrong_type(path, value, "a whole number")),
+        (Kind::Bool, Json::Bool(truth)) => Ok(Value::from(*truth)),
+        (Kind::Bool, value) => bad(wrong_type(path, value, "true or false")),
+        (Kind::Time, Json::String(text)) => match time::parse(text) {
+            Some(millis) => Ok(Value::Int(millis)),
+            None => bad(format!(
+                "The field '{path}' is '{text}', which is no date-time with zone. Write it like 2026-01-31T13:05:00.000Z."
+            )),
+        },
+        (Kind::Time, value) => bad(wrong_type(path, value, "a date-time: a string")),
+        (Kind::Enum(names), Json::String(text)) => one_of(names, text, path),
+        (Kind::Enum(_), value) => bad(wrong_type(path, value, "a string")),
+    }
+}
+
+/// A name in any casing, as the API writes it.
+fn one_of(names: &[&'static str], text: &str, path: &str) -> Result<Value> {
+    let name = names.iter().find(|name| name.eq_ignore_ascii_case(text));
+    match name {
+        Some(name) => Ok(Value::Text(Arc::from(*name))),
+        None => bad(format!(
+            "Unexpected value '{text}' for enum field '{path}'. Use any of the following values: [{}]",
+            names.join(", ")
+        )),
+    }
+}
+
+fn sorts(entity: &Entity, value: &Json) -> Result<Vec<Sort>> {
+    let items = list(value, "sort")?;
+    if items.len() > MAX_SORTS {
+        return bad(format!(
+            "A search sorts by {MAX_SORTS} fields at most, this one by {}.",
+            items.len()
+        ));
+    }
+    let mut sorts: Vec<Sort> = Vec::with_capacity(items.len());
+    for item in items {
+        let item = object(item, "An item of 'sort'")?;
+        let mut descending = false;
+        let mut by = None;
+        for (name, value) in item {
+            match (name.as_str(), value) {
+                ("field", Json::String(text)) => by = Some(sortable(entity, text)?),
+                ("order", Json::String(text)) => {
+                    let order = one_of(&["ASC", "DESC"], text, "sort.order")?;
+                    descending = order.as_text() == Some("DESC");
+                }
+                ("order", Json::Null) => {}
+                ("field" | "order", value) => {
+                    return bad(wrong_type(&format!("sort.{name}"), value, "a string"));
+                }
+                _ => return bad(format!("The field 'sort.{name}' is not known here.")),
+            }
+        }
+        let Some(field) = by else {
+            return bad("An item of 'sort' has no 'field'. Name the field to sort by.");
+        };
+        // What stands there already decides.
+        if sorts.iter().all(|sort| sort.field != field) {
+            sorts.push(Sort { field, descending });
+        }
+    }
+    Ok(sorts)
+}
+
+fn sortable(entity: &Entity, name: &str) -> Result<usize> {
+    let at = entity.index_of(name);
+    match at.filter(|at| entity.fields[*at].sortable) {
+        Some(at) => Ok(at),
+        None => {
+            let fields = entity.fields.iter().filter(|field| field.sortable);
+            let names: Vec<&str> = fields.map(|field| field.name).collect();
+            bad(format!(
+                "Unexpected value '{name}' for enum field 'sort.field'. Use any of the following values: [{}]",
+                names.join(", ")
+            ))
+        }
+    }
+}
+
+fn page(value: &Json, cursor_values: usize) -> Result<Page> {
+    let fields = object(value, "The field 'page'")?;
+    let mut limit = DEFAULT_LIMIT;
+    let mut start = None;
+    for (name, value) in fields.iter().filter(|(_, value)| !value.is_null()) {
+        let path = format!("page.{name}");
+        let this = match (name.as_str(), value) {
+            ("limit", value) => {
+                limit = number(&path, value, 1, MAX_LIMIT)?;
+                continue;
+            }
+            ("from", value) => Start::Offset(number(&path, value, 0, i32::MAX as u32)?),
+            ("after", Json::String(text)) => Start::After(cursor(&path, text, cursor_values)?),
+            ("before", Json::String(text)) => Start::Before(cursor(&path, text, cursor_values)?),
+            ("after" | "before", value) => return bad(wrong_type(&path, value, "a string")),
+            _ => {
+                return bad(format!(
+                    "The field '{path}' is not known here. A page has 'limit' and one of 'from', 'after' and 'before'."
+                ));
+            }
+        };
+        if start.replace(this).is_some() {
+            return bad(
+                "The page has more than one of 'from', 'after' and 'before'. Name one place where it begins.",
+            );
+        }
+    }
+    let start = start.unwrap_or(Start::Offset(0));
+    if let Start::Offset(from) = start
+        && from.saturating_add(limit) > MAX_WINDOW
+    {
+        return bad(format!(
+            "The page ends at row {}, but pages that are named by their offset end at row {MAX_WINDOW}. Go on with 'after' and \
+             the 'endCursor' of the page before.",
+            u64::from(from) + u64::from(limit)
+        ));
+    }
+    Ok(Page { limit, start })
+}
+
+fn number(path: &str, value: &Json, least: u32, most: u32) -> Result<u32> {
+    let Json::Number(number) = value else {
+        return bad(wrong_type(path, value, "a whole number"));
+    };
+    let fits = number.as_i64().and_then(|n| u32::try_from(n).ok());
+    match fits.filter(|n| (least..=most).contains(n)) {
+        Some(n) => Ok(n),
+        None => bad(format!(
+            "The field '{path}' is {number}, but must be a whole number from {least} to {most}."
+        )),
+    }
+}
+
+fn cursor(path: &str, text: &str, values: usize) -> Result<Cursor> {
+    match Cursor::decode(text, values) {
+        Some(cursor) => Ok(cursor),
+        None => bad(format!(
+            "The field '{path}' is no cursor of a search with this sort. Use the 'startCursor' or 'endCursor' of an earlier \
+             answer and keep the sort as it was."
+        )),
+    }
+}

@@ -1,0 +1,109 @@
+//! A search, checked against its entity.
+
+use std::sync::Arc;
+
+use skep_protocol::Key;
+
+use crate::cursor::Cursor;
+use crate::entity::Entity;
+use crate::value::Value;
+
+/// Rows of a page at most.
+pub const MAX_LIMIT: u32 = 10_000;
+
+/// A page that is named by its offset ends here; cursors go on.
+pub const MAX_WINDOW: u32 = 10_000;
+
+#[derive(Clone, Debug)]
+pub struct Search {
+    pub entity: &'static Entity,
+    pub filter: Conditions,
+    /// One of these must hold beside the filter; empty: nothing more is asked.
+    pub any_of: Vec<Conditions>,
+    /// The key decides between rows that are equal in all of these.
+    pub sort: Vec<Sort>,
+    pub page: Page,
+    /// Long texts are given whole instead of as previews.
+    pub whole_texts: bool,
+}
+
+/// Conditions that must all hold.
+pub type Conditions = Vec<Condition>;
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Condition {
+    /// The field at this place.
+    Field { field: usize, op: Op },
+    /// A list of texts (a JSON array) contains this one.
+    Contains { field: usize, text: Arc<str> },
+    /// The row belongs to this process or element instance, or to what is inside of it or was called from there.
+    Within { field: usize, key: Key },
+    /// A row of another entity exists whose `link` is our key and for which the conditions hold.
+    Related(Box<Related>),
+}
+
+#[derive(Clone, Debug)]
+pub struct Related {
+    pub entity: &'static Entity,
+    pub link: &'static str,
+    pub conditions: Conditions,
+}
+
+impl PartialEq for Related {
+    fn eq(&self, other: &Related) -> bool {
+        std::ptr::eq(self.entity, other.entity)
+            && (self.link, &self.conditions) == (other.link, &other.conditions)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Op {
+    Eq(Value),
+    Neq(Value),
+    Exists(bool),
+    Gt(Value),
+    Gte(Value),
+    Lt(Value),
+    Lte(Value),
+    In(Vec<Value>),
+    NotIn(Vec<Value>),
+    /// `*` any run, `?` one character, backslash escapes.
+    Like(Arc<str>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sort {
+    pub field: usize,
+    pub descending: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Page {
+    pub limit: u32,
+    pub start: Start,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Start {
+    Offset(u32),
+    After(Cursor),
+    /// The page that ends before this row; its rows come in the order of the sort all the same.
+    Before(Cursor),
+}
+
+impl Search {
+    /// All rows of an entity for which the conditions hold, up to a page, by key.
+    pub fn all(entity: &'static Entity, filter: Conditions, limit: u32) -> Search {
+        Search {
+            entity,
+            filter,
+            any_of: Vec::new(),
+            sort: Vec::new(),
+            page: Page {
+                limit,
+                start: Start::Offset(0),
+            },
+            whole_texts: false,
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! What a store answers.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use skep_protocol::Key;
+
+use crate::entity::Entity;
+use crate::search::Search;
+use crate::value::Value;
+
+/// A row: the values of all fields of its entity, in their order.
+pub type Row = Vec<Value>;
+
+/// What can be asked of a store.
+#[derive(Clone, Debug)]
+pub enum Query {
+    Search(Search),
+    Get {
+        entity: &'static Entity,
+        key: Key,
+    },
+    /// The sequence flows that a process instance has taken.
+    SequenceFlows {
+        process_instance_key: Key,
+    },
+    /// How many instances of each element are active, completed, terminated, or have incidents.
+    ElementStatistics {
+        process_instance_key: Key,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answer {
+    Found(Found),
+    /// `None`: there is no such thing.
+    Row(Option<Row>),
+    /// Lists without pages; the columns are those that the query is about.
+    Rows(Vec<Row>),
+}
+
+/// A page.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Found {
+    pub rows: Vec<Row>,
+    /// All that match, or as many as are counted.
+    pub total: u64,
+    /// There are more than `total`.
+    pub more: bool,
+}
+
+/// Whether an answer must hold what was acknowledged before it was asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Consistency {
+    /// It does; the store is waited for, within bounds.
+    #[default]
+    ReadYourWrites,
+    /// What is there now.
+    Eventual,
+}
+
+/// Why a store did not answer.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum QueryError {
+    /// There is no store.
+    #[error(
+        "Secondary storage is off (camunda.data.secondary-storage.type is 'none'), so that nothing can be searched. Turn it on \
+         and start the node again."
+    )]
+    Disabled,
+    #[error("{0}")]
+    Unavailable(String),
+    #[error(
+        "The query took longer than the {seconds} s that one may take. Narrow it down with filters, or ask for smaller pages."
+    )]
+    TooLong { seconds: u64 },
+    #[error(
+        "More queries than can be answered at a time wait already. Send this one again after a moment."
+    )]
+    Busy,
+}
+
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Answers queries over all partitions.
+pub trait Storage: Send + Sync + 'static {
+    /// The answer, and how many milliseconds of acknowledged history it lacks; 0 when it has everything.
+    fn query(
+        &self,
+        query: Query,
+        consistency: Consistency,
+    ) -> BoxFuture<'_, Result<(Answer, u64), QueryError>>;
+}

@@ -1,0 +1,38 @@
+//! Points in time as texts.
+
+use jiff::Timestamp;
+
+/// Reads an ISO 8601 date-time with zone: epoch milliseconds.
+pub fn parse(text: &str) -> Option<i64> {
+    text.parse::<Timestamp>().ok().map(|t| t.as_millisecond())
+}
+
+/// Milliseconds of the epoch in UTC, always with three digits of the second. What lies outside of the calendar is its end.
+pub fn render(millis: i64) -> String {
+    let end = if millis < 0 {
+        Timestamp::MIN
+    } else {
+        Timestamp::MAX
+    };
+    let time = Timestamp::from_millisecond(millis).unwrap_or(end);
+    time.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_and_milliseconds() {
+        assert_eq!(render(0), "1970-01-01T00:00:00.000Z");
+        assert_eq!(render(1_700_000_000_123), "2023-11-14T22:13:20.123Z");
+        assert_eq!(parse("2023-11-14T22:13:20.123Z"), Some(1_700_000_000_123));
+        assert_eq!(
+            parse("2023-11-14T23:13:20.123+01:00"),
+            Some(1_700_000_000_123)
+        );
+        assert_eq!(parse("2023-11-14"), None);
+        render(i64::MAX);
+        render(i64::MIN);
+    }
+}

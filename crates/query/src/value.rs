@@ -1,0 +1,78 @@
+//! A value of a row.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+/// What a column holds, whatever the store. Keys, numbers, times and truth values are integers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Value {
+    #[default]
+    Null,
+    Int(i64),
+    Text(Arc<str>),
+}
+
+impl Value {
+    pub fn text(text: &str) -> Value {
+        Value::Text(text.into())
+    }
+
+    /// A text that is absent when it is empty.
+    pub fn some_text(text: &str) -> Value {
+        if text.is_empty() {
+            Value::Null
+        } else {
+            Value::text(text)
+        }
+    }
+
+    pub fn as_int(&self) -> Option<i64> {
+        match self {
+            Value::Int(number) => Some(*number),
+            Value::Null | Value::Text(_) => None,
+        }
+    }
+
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Value::Text(text) => Some(text),
+            Value::Null | Value::Int(_) => None,
+        }
+    }
+
+    /// The order of a sort; what is absent comes last, ascending or not.
+    pub fn compare(&self, other: &Value, descending: bool) -> Ordering {
+        let order = match (self, other) {
+            (Value::Null, Value::Null) => return Ordering::Equal,
+            (Value::Null, _) => return Ordering::Greater,
+            (_, Value::Null) => return Ordering::Less,
+            (Value::Int(a), Value::Int(b)) => a.cmp(b),
+            (Value::Text(a), Value::Text(b)) => a.as_bytes().cmp(b.as_bytes()),
+            // A column has one type.
+            (Value::Int(_), Value::Text(_)) => Ordering::Less,
+            (Value::Text(_), Value::Int(_)) => Ordering::Greater,
+        };
+        if descending { order.reverse() } else { order }
+    }
+}
+
+impl From<bool> for Value {
+    fn from(truth: bool) -> Value {
+        Value::Int(i64::from(truth))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_absent_comes_last_both_ways() {
+        for descending in [false, true] {
+            assert_eq!(
+                Value::Null.compare(&Value::Int(1), descending),
+                Ordering::Greater
+            );
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! What a search may ask for, and what is refused.
+
+use skep_query::entities::{ELEMENT_INSTANCE, PROCESS_DEFINITION, PROCESS_INSTANCE, VARIABLE};
+use skep_query::{Condition, Op, Search, Start, Value, search};
+
+fn parsed(body: &str) -> Search {
+    search(&PROCESS_INSTANCE, body).unwrap_or_else(|error| panic!("{body}: {error}"))
+}
+
+fn refused(body: &str) -> String {
+    match search(&PROCESS_INSTANCE, body) {
+        Ok(search) => panic!("{body} is taken: {search:?}"),
+        Err(error) => error.to_string(),
+    }
+}
+
+fn field(name: &str, op: Op) -> Condition {
+    let field = PROCESS_INSTANCE.index_of(name).expect("a field");
+    Condition::Field { field, op }
+}
+
+#[test]
+fn nothing_asks_for_the_first_hundred() {
+    for body in [
+        "",
+        " ",
+        "{}",
+        "null",
+        r#"{"filter": null, "sort": null, "page": null}"#,
+    ] {
+        let search = parsed(body);
+        assert_eq!(
+            (search.page.limit, &search.page.start),
+            (100, &Start::Offset(0))
+        );
+        assert!(search.filter.is_empty() && search.sort.is_empty());
+    }
+}
+
+#[test]
+fn a_plain_value_means_equals() {
+    let search = parsed(
+        r#"{"filter": {"state": "active", "processInstanceKey": "12", "hasIncident": true}}"#,
+    );
+    assert_eq!(
+        search.filter,
+        [
+            field("hasIncident", Op::Eq(Value::Int(1))),
+            field("processInstanceKey", Op::Eq(Value::Int(12))),
+            field("state", Op::Eq(Value::text("ACTIVE"))),
+        ]
+    );
+}
+
+#[test]
+fn an_object_takes_the_operators_of_the_field() {
+    let search = parsed(
+        r#"{"filter": {
+            "processDefinitionVersion": {"$gte": 2, "$lt": 5},
+            "processDefinitionId": {"$like": "a*", "$notIn": ["ab"]},
+            "startDate": {"$gt": "2026-01-01T00:00:00Z"},
+            "endDate": {"$exists": false}}}"#,
+    );
+    assert_eq!(search.filter.len(), 6);
+    assert!(search.filter.contains(&field("endDate", Op::Exists(false))));
+    assert!(
+        search
+            .filter
+            .contains(&field("processDefinitionId", Op::Like("a*".into())))
+    );
+    let at = Value::Int(1_767_225_600_000);
+    assert!(search.filter.contains(&field("startDate", Op::Gt(at))));
+}
+
+#[test]
+fn filters_on_elements_ask_for_one_and_the_same_element_instance() {
+    let search = parsed(r#"{"filter": {"elementId": "task", "elementInstanceState": "ACTIVE"}}"#);
+    let [Condition::Related(related)] = &search.filter[..] else {
+        panic!("{:?}", search.filter);
+    };
+    assert_eq!(
+        (related.entity.table, related.conditions.len()),
+        ("element_instance", 2)
+    );
+}
+
+#[test]
+fn each_variable_may_be_in_a_row_of_its_own() {
+    let search = parsed(
+        r#"{"filter": {"variables": [{"name": "a", "value": "1"}, {"name": "b", "value": {"$neq": "2"}}]}}"#,
+    );
+    assert_eq!(search.filter.len(), 2);
+    assert!(
+        search
+            .filter
+            .iter()
+            .all(|c| matches!(c, Condition::Related(_)))
+    );
+}
+
+#[test]
+fn alternatives_are_joined_to_the_rest() {
+    let search = parsed(
+        r#"{"filter": {"hasIncident": false, "$or": [{"state": "ACTIVE"}, {"businessId": "b"}]}}"#,
+    );
+    assert_eq!((search.filter.len(), search.any_of.len()), (1, 2));
+    let error = refused(r#"{"filter": {"$or": [{"$or": []}]}}"#);
+    assert!(error.contains("$or"), "{error}");
+    assert!(skep_query::search(&VARIABLE, r#"{"filter": {"$or": []}}"#).is_err());
+}
+
+#[test]
+fn what_a_search_does_not_take_is_named() {
+    for (body, said) in [
+        ("[]", "The request body is a list"),
+        ("{", "not valid JSON"),
+        (r#"{"filters": {}}"#, "'filters'"),
+        (r#"{"filter": {"colour": 1}}"#, "'filter.colour'"),
+        (r#"{"filter": {"tags": "a"}}"#, "'filter.tags'"),
+        (
+            r#"{"filter": {"activeIncidents": 1}}"#,
+            "'filter.activeIncidents'",
+        ),
+        (
+            r#"{"filter": {"state": "SLEEPING"}}"#,
+            "[ACTIVE, COMPLETED, TERMINATED]",
+        ),
+        (
+            r#"{"filter": {"state": {"$gt": "ACTIVE"}}}"#,
+            "'filter.state.$gt'",
+        ),
+        (
+            r#"{"filter": {"hasIncident": {"$eq": true}}}"#,
+            "takes a plain value",
+        ),
+        (
+            r#"{"filter": {"processInstanceKey": 5}}"#,
+            "a string of decimal digits",
+        ),
+        (r#"{"filter": {"processInstanceKey": "x"}}"#, "no key"),
+        (r#"{"filter": {"startDate": "yesterday"}}"#, "no date-time"),
+        (
+            r#"{"filter": {"processDefinitionVersion": 1.5}}"#,
+            "32 bits",
+        ),
+        (
+            r#"{"filter": {"processDefinitionVersion": {"$in": 1}}}"#,
+            "must be a list",
+        ),
+        (r#"{"filter": {"variables": [{"name": "a"}]}}"#, "'value'"),
+        (r#"{"sort": [{"field": "tags"}]}"#, "'tags'"),
+        (r#"{"sort": [{"field": "state", "order": "UP"}]}"#, "'UP'"),
+        (r#"{"sort": [{"order": "ASC"}]}"#, "no 'field'"),
+        (r#"{"sort": {}}"#, "must be a list"),
+        (r#"{"page": {"limit": 0}}"#, "from 1 to 10000"),
+        (r#"{"page": {"limit": 10001}}"#, "from 1 to 10000"),
+        (r#"{"page": {"from": -1}}"#, "page.from"),
+        (r#"{"page": {"from": 9999, "limit": 2}}"#, "'endCursor'"),
+        (
+            r#"{"page": {"after": "abc", "before": "abc"}}"#,
+            "no cursor",
+        ),
+        (r#"{"page": {"after": "WzFd", "from": 1}}"#, "more than one"),
+        (r#"{"page": {"size": 1}}"#, "'page.size'"),
+    ] {
+        let error = refused(body);
+        assert!(error.contains(said), "{body}: {error}");
+    }
+}
+
+#[test]
+fn a_filter_is_bounded() {
+    let keys = vec!["\"1\""; 5_001].join(",");
+    let error = refused(&format!(
+        r#"{{"filter": {{"processInstanceKey": {{"$in": [{keys}]}}}}}}"#
+    ));
+    assert!(error.contains("more than 5000"), "{error}");
+}
+
+#[test]
+fn a_cursor_belongs_to_the_sort_that_it_came_of() {
+    let one = skep_query::Cursor(vec![Value::Int(1)]).encode();
+    assert!(
+        search(
+            &PROCESS_DEFINITION,
+            &format!(r#"{{"page": {{"after": "{one}"}}}}"#)
+        )
+        .is_ok()
+    );
+    let body = format!(r#"{{"page": {{"after": "{one}"}}, "sort": [{{"field": "name"}}]}}"#);
+    assert!(search(&PROCESS_DEFINITION, &body).is_err());
+}
+
+#[test]
+fn every_sort_and_plain_filter_of_every_entity_can_be_asked_for() {
+    for entity in skep_query::entities::ALL {
+        for field in entity.fields.iter().filter(|field| field.sortable) {
+            let body = format!(
+                r#"{{"sort": [{{"field": "{}", "order": "desc"}}]}}"#,
+                field.name
+            );
+            assert!(search(entity, &body).is_ok(), "{body}");
+        }
+    }
+    assert!(search(&ELEMENT_INSTANCE, r#"{"filter": {"type": "service_task"}}"#).is_ok());
+}
