@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use skep_engine::{RemoteCommand, key_not_found, message_partition};
 use skep_protocol::command::{
-    ActivateJobs, AssignUserTask, Command, CompleteUserTask, FailJob, Request, ThrowError,
-    UpdateUserTask,
+    ActivateAdHoc, ActivateJobs, AssignUserTask, Command, CompleteUserTask, FailJob, Request,
+    ThrowError, UpdateUserTask,
 };
 use skep_protocol::response::JobActivation;
 use skep_protocol::service::{
@@ -331,7 +331,11 @@ impl Broker {
             | Command::SetVariables {
                 element_instance_key: key,
                 ..
-            } => self.partition_of(*key, &request.command)?,
+            }
+            | Command::ActivateAdHoc(ActivateAdHoc {
+                ad_hoc_sub_process_instance_key: key,
+                ..
+            }) => self.partition_of(*key, &request.command)?,
             Command::PublishMessage(message) => {
                 message_partition(&message.correlation_key, self.config.partitions)
             }

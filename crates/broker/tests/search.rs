@@ -130,6 +130,17 @@ async fn the_life_of_an_instance_is_told_by_its_rows() {
     );
     let incident = find(&rig, &INCIDENT, &of_instance).await;
     assert_eq!(texts(&INCIDENT, &incident, "state"), ["\"RESOLVED\""]);
+}
+
+#[tokio::test]
+async fn elements_and_variables_are_found_by_what_they_are() {
+    let rig = Rig::new(|_| {}).await;
+    rig.deploy(&one_task()).await;
+    let key = rig
+        .create("one-task", r#"{"a": {"b": [1, 2]}}"#)
+        .await
+        .unwrap();
+    let of_instance = format!(r#"{{"filter": {{"processInstanceKey": "{key}"}}}}"#);
     let elements = find(&rig, &ELEMENT_INSTANCE, &of_instance).await;
     assert_eq!(
         texts(&ELEMENT_INSTANCE, &elements, "elementId"),
@@ -137,7 +148,7 @@ async fn the_life_of_an_instance_is_told_by_its_rows() {
     );
     assert_eq!(
         texts(&ELEMENT_INSTANCE, &elements, "state"),
-        ["\"COMPLETED\"", "\"TERMINATED\""]
+        ["\"COMPLETED\"", "\"ACTIVE\""]
     );
     let variables = find(&rig, &VARIABLE, &of_instance).await;
     assert_eq!(

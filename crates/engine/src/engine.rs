@@ -14,8 +14,8 @@ use crate::processing::bpmn::{Budget, Steps, queue, step};
 use crate::processing::deployment::{create as deploy, delete_resource, distribution};
 use crate::processing::message::{correlate, expire, message_side, process_side, publish};
 use crate::processing::{
-    Context, Outcome, Volatile, banning, clock, decision, expression, global_listener, incident,
-    job, process_instance, timer, user_task, variable,
+    Context, Outcome, Volatile, ad_hoc, banning, clock, decision, expression, global_listener,
+    incident, job, process_instance, timer, user_task, variable,
 };
 use crate::remote::{Distributed, RemoteCommand};
 use crate::state::{State, StoreError};
@@ -513,6 +513,7 @@ fn dispatch(cx: &mut Context<'_>, command: &Command) -> Outcome {
             variables,
             local,
         } => variable::update(cx, *element_instance_key, variables, *local),
+        Command::ActivateAdHoc(command) => ad_hoc::activate(cx, command),
         Command::AssignUserTask(command) => user_task::assign::process(cx, command),
         Command::UpdateUserTask(command) => user_task::update::process(cx, command),
         Command::CompleteUserTask(command) => user_task::complete::process(cx, command),
@@ -656,6 +657,11 @@ pub fn header_of(command: &Command) -> (Key, ValueType, u8) {
             *element_instance_key,
             ValueType::VariableDocument,
             VariableDocumentIntent::Update.id(),
+        ),
+        Command::ActivateAdHoc(_) => (
+            Key::NONE,
+            ValueType::AdHocSubProcessInstruction,
+            AdHocSubProcessInstructionIntent::Activate.id(),
         ),
         Command::AssignUserTask(command) => {
             let intent = match command.claim {

@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use skep_engine::state::State;
 use skep_engine::{Ban, Engine};
-use skep_model::ElementKind;
 use skep_model::builder::{Bpmn, random};
+use skep_model::{Element, ElementKind};
 use skep_protocol::command::*;
 use skep_protocol::value::{Corrections, JobResult};
 use skep_protocol::{Document, Key};
@@ -55,14 +55,20 @@ fn started() -> Bpmn {
 /// Ids of elements at which an instance may begin or end.
 fn elements(bpmn: &Bpmn) -> Vec<String> {
     let process = bpmn.clone().compile();
+    let is_in_multi_instance = |element: &Element| {
+        let parent = process.element(element.parent);
+        matches!(parent.kind, ElementKind::MultiInstanceBody(_))
+    };
     let elements = process.elements.iter().filter(|element| {
-        !matches!(
-            element.kind,
-            ElementKind::Process
-                | ElementKind::SequenceFlow(_)
-                | ElementKind::StartEvent(_)
-                | ElementKind::BoundaryEvent(_)
-        )
+        !is_in_multi_instance(element)
+            && !matches!(
+                element.kind,
+                ElementKind::Process
+                    | ElementKind::SequenceFlow(_)
+                    | ElementKind::StartEvent(_)
+                    | ElementKind::BoundaryEvent(_)
+                    | ElementKind::AdHocSubProcessInnerInstance
+            )
     });
     elements.map(|element| element.id.to_string()).collect()
 }
@@ -212,11 +218,11 @@ fn command(rig: &mut Rig, random: &mut Random, partitions: u32, elements: &[Stri
                 }
                 match random.next(8) {
                     0 => rig.fail(&job, random.next(3) as i32, 1000 * random.next(2) as i64),
-                    1 => {
+                    1 if !job.kind.is_listener() => {
                         let code = ["error", "unknown"][random.next(2) as usize];
                         rig.throw(&job, code, r#"{"thrown":1}"#);
                     }
-                    2 => {}
+                    1 | 2 => {}
                     _ => {
                         let text = "y".repeat(b as usize);
                         rig.complete(&job, &format!(r#"{{"b":{b},"x":"{text}"}}"#));

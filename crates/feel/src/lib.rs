@@ -18,6 +18,7 @@ mod prices;
 mod scope;
 mod syntax;
 mod temporal;
+mod tool_parameters;
 mod value;
 mod warning;
 
@@ -29,5 +30,6 @@ pub use number::{Number, ParseNumberError, Rounding};
 pub use scope::{Binding, EmptyScope, JsonScope, MapScope, Scope};
 pub use syntax::{HostType, HostTypes, MAX_NESTING, MAX_TEXT, ParseError, ParseOptions};
 pub use temporal::{Date, DateTime, DayTimeDuration, MAX_YEAR, Time, YearMonthDuration, Zone};
+pub use tool_parameters::{ToolParameter, tool_parameters};
 pub use value::{Context, ContextBuilder, Function, HostFunction, List, Range, Value};
 pub use warning::{Warning, WarningCode};

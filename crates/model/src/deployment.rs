@@ -3,108 +3,123 @@
 //! They presuppose that each resource for itself was accepted by [`parse`](crate::parse).
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use crate::error::{Finding, Invalid};
-use crate::graph::{Binding, BusinessRuleTask, Element, ElementKind, FormReference, TextValue};
+use crate::graph::{Binding, BusinessRuleTask, Element, ElementKind, ElementType, FormReference};
 use crate::resource::Resource;
 
-/// What an element calls in the version that is deployed together with its process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DeploymentBinding<'r> {
-    pub process_id: &'r str,
-    pub element_id: &'r str,
-    /// The tag of the element in the file.
-    pub element_type: &'static str,
-    pub called: Called,
-    /// Its id; it must lie in the same deployment.
-    pub called_id: &'r str,
-}
-
+/// What an element can name that is deployed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Called {
+pub enum Named {
     Process,
     Decision,
     Form,
+    Resource,
 }
 
-impl Called {
-    fn name(self) -> &'static str {
+impl Named {
+    fn in_words(self) -> &'static str {
         match self {
-            Called::Process => "process",
-            Called::Decision => "decision",
-            Called::Form => "form",
+            Named::Process => "called process",
+            Named::Decision => "called decision",
+            Named::Form => "form",
+            Named::Resource => "linked resource",
         }
     }
 }
 
+/// An element that binds to the version of something deployed together with its process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeploymentBinding<'r> {
+    pub process_id: &'r str,
+    pub element_id: &'r str,
+    pub element_type: &'static str,
+    pub named: Named,
+    /// What it names; it must lie in the same deployment.
+    pub id: &'r str,
+}
+
 impl Resource {
-    /// All calls with `bindingType="deployment"` whose id is constant.
+    /// All references with `bindingType="deployment"` whose id is constant.
     pub fn deployment_bindings(&self) -> impl Iterator<Item = DeploymentBinding<'_>> {
-        self.processes.iter().flat_map(|process| {
-            process.elements.iter().filter_map(|element| {
-                let (element_type, called, id) = bound_to_deployment(element)?;
-                Some(DeploymentBinding {
-                    process_id: &process.id,
-                    element_id: &element.id,
-                    element_type,
-                    called,
-                    called_id: id.as_static()?,
-                })
+        let elements = self.processes.iter().flat_map(|process| {
+            let elements = process.elements.iter();
+            elements.map(|element| (&process.id, element))
+        });
+        elements.flat_map(|(process_id, element)| {
+            let references = references(element).into_iter();
+            let bound = references.filter(|(_, binding, _)| **binding == Binding::Deployment);
+            bound.map(|(named, _, id)| DeploymentBinding {
+                process_id,
+                element_id: &element.id,
+                element_type: bpmn_name(element),
+                named,
+                id,
             })
         })
     }
 }
 
-fn bound_to_deployment(element: &Element) -> Option<(&'static str, Called, &TextValue)> {
-    let (tag, called, id, binding) = match &element.kind {
-        ElementKind::CallActivity(called) => (
-            "callActivity",
-            Called::Process,
-            &called.process_id,
-            &called.binding,
-        ),
-        ElementKind::BusinessRuleTask(BusinessRuleTask::Decision(called)) => (
-            "businessRuleTask",
-            Called::Decision,
-            &called.decision_id,
-            &called.binding,
-        ),
-        ElementKind::UserTask(task) => form_of("userTask", &task.form)?,
-        ElementKind::StartEvent(start) => form_of("startEvent", &start.form)?,
-        _ => return None,
-    };
-    (*binding == Binding::Deployment).then_some((tag, called, id))
+/// What the element names by a constant id, and with which binding.
+fn references(element: &Element) -> Vec<(Named, &Binding, &str)> {
+    let mut found = Vec::new();
+    let mut add = |named, binding, id: Option<_>| found.extend(id.map(|id| (named, binding, id)));
+    let mut form = None;
+    match &element.kind {
+        ElementKind::CallActivity(called) => {
+            add(
+                Named::Process,
+                &called.binding,
+                called.process_id.as_static(),
+            );
+        }
+        ElementKind::BusinessRuleTask(BusinessRuleTask::Decision(called)) => {
+            let id = called.decision_id.as_static();
+            add(Named::Decision, &called.binding, id);
+        }
+        ElementKind::UserTask(task) => form = task.form.as_ref(),
+        ElementKind::StartEvent(start) => form = start.form.as_ref(),
+        _ => {}
+    }
+    if let Some(FormReference::Id { id, binding }) = form {
+        add(Named::Form, binding, id.as_static());
+    }
+    for linked in element.job().iter().flat_map(|job| &job.linked_resources) {
+        add(Named::Resource, &linked.binding, Some(&linked.resource_id));
+    }
+    found
 }
 
-type BoundForm<'r> = (&'static str, Called, &'r TextValue, &'r Binding);
-
-fn form_of<'r>(tag: &'static str, form: &'r Option<FormReference>) -> Option<BoundForm<'r>> {
-    match form {
-        Some(FormReference::Id { id, binding }) => Some((tag, Called::Form, id, binding)),
-        _ => None,
+/// The name of the element in BPMN, as far as elements name something.
+fn bpmn_name(element: &Element) -> &'static str {
+    match element.element_type {
+        ElementType::CallActivity => "callActivity",
+        ElementType::BusinessRuleTask => "businessRuleTask",
+        ElementType::UserTask => "userTask",
+        ElementType::StartEvent => "startEvent",
+        ElementType::SendTask => "sendTask",
+        ElementType::ScriptTask => "scriptTask",
+        _ => "serviceTask",
     }
 }
 
-/// Process ids are unique within the deployment, and what is called with `bindingType="deployment"` is part of it.
+/// Process ids are unique within the deployment, and what is named with `bindingType="deployment"` is part of it.
 ///
-/// `resources` are pairs of resource name and content; `others` are the decisions and forms deployed with them, by their ids.
+/// `resources` are pairs of resource name and content, `others` what the deployment holds beside processes.
 ///
 /// # Errors
 /// One entry per resource with findings, in the given order.
 pub fn check(
     resources: &[(&str, &Resource)],
-    others: &HashSet<(Called, &str)>,
+    others: impl IntoIterator<Item = (Named, Arc<str>)>,
 ) -> Result<(), Vec<Invalid>> {
     let mut first_uses: HashMap<&str, &str> = HashMap::new();
-    let processes: HashSet<&str> = resources
+    let processes = resources
         .iter()
-        .flat_map(|(_, resource)| &resource.processes)
-        .map(|process| &*process.id)
-        .collect();
-    let is_deployed = |binding: &DeploymentBinding<'_>| match binding.called {
-        Called::Process => processes.contains(binding.called_id),
-        called => others.contains(&(called, binding.called_id)),
-    };
+        .flat_map(|(_, resource)| &resource.processes);
+    let processes = processes.map(|process| (Named::Process, process.id.clone()));
+    let deployed: HashSet<(Named, Arc<str>)> = processes.chain(others).collect();
     let mut invalid = Vec::new();
     for (name, resource) in resources {
         let mut findings = Vec::new();
@@ -117,11 +132,14 @@ pub fn check(
                 findings.push(finding(&process.id, &process.id, "process", message));
             }
         }
-        for binding in resource.deployment_bindings().filter(|b| !is_deployed(b)) {
+        for binding in resource.deployment_bindings() {
+            if deployed.contains(&(binding.named, binding.id.into())) {
+                continue;
+            }
             let message = format!(
-                "The bindingType is 'deployment', but the called {} '{}' is not part of this deployment. Deploy both together, or use another bindingType",
-                binding.called.name(),
-                binding.called_id
+                "The bindingType is 'deployment', but the {} '{}' is not part of this deployment. Deploy both together, or use another bindingType",
+                binding.named.in_words(),
+                binding.id
             );
             findings.push(finding(
                 binding.process_id,

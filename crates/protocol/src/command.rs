@@ -12,7 +12,7 @@ use crate::document::Document;
 use crate::key::Key;
 use crate::origin::{Claims, Origin};
 use crate::tenant::TenantId;
-use crate::value::{Corrections, GlobalListenerValue, JobResult};
+use crate::value::{ActivateElement, Corrections, GlobalListenerValue, JobResult};
 
 /// A client command with what travels beside it.
 #[derive(Clone, Debug)]
@@ -116,6 +116,7 @@ pub enum Command {
         variables: Document,
         local: bool,
     },
+    ActivateAdHoc(ActivateAdHoc),
     AssignUserTask(AssignUserTask),
     UpdateUserTask(UpdateUserTask),
     CompleteUserTask(CompleteUserTask),
@@ -222,6 +223,15 @@ pub struct ActivateJobs {
     pub fetch_variables: Vec<Arc<str>>,
 }
 
+/// Activates elements of an ad-hoc sub-process.
+#[derive(Clone, Debug)]
+pub struct ActivateAdHoc {
+    pub ad_hoc_sub_process_instance_key: Key,
+    pub elements: Vec<ActivateElement>,
+    /// What runs in it before ends.
+    pub cancel_remaining_instances: bool,
+}
+
 #[derive(Clone, Debug)]
 pub struct FailJob {
     pub job_key: Key,
@@ -314,6 +324,9 @@ impl Command {
                 variables, result, ..
             } => variables.weight() + result.as_ref().map_or(0, |result| result.weight()),
             Command::SetVariables { variables, .. } => variables.weight(),
+            Command::ActivateAdHoc(command) => {
+                command.elements.iter().map(ActivateElement::weight).sum()
+            }
             Command::FailJob(fail) => fail.variables.weight() + fail.error_message.len(),
             Command::ThrowError(error) => {
                 error.variables.weight() + error.error_code.len() + error.error_message.len()
@@ -323,8 +336,7 @@ impl Command {
                 message.variables.weight() + ids + message.message_id.len()
             }
             Command::CorrelateMessage(message) => {
-                let ids = message.name.len() + message.correlation_key.len();
-                message.variables.weight() + ids
+                message.variables.weight() + message.name.len() + message.correlation_key.len()
             }
             Command::AssignUserTask(assign) => assign.assignee.len() + assign.action.len(),
             Command::UpdateUserTask(update) => update.changes.weight() + update.action.len(),

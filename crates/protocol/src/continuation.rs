@@ -31,6 +31,15 @@ pub enum Step {
     TerminateChildren {
         scope: Key,
         next: Key,
+        /// The newest of them; with none, all.
+        last: Key,
+    },
+    /// The next inner instance of this multi-instance body begins.
+    ActivateInner(Key),
+    /// The process that this call activity calls begins.
+    Call {
+        caller: Key,
+        definition: Key,
     },
     /// The last child of a terminating scope has ended.
     Terminated(Key),

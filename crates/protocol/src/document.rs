@@ -1,5 +1,6 @@
 //! Variables as they travel: the client's own JSON text, checked once and split at the top level only.
 
+mod array;
 mod check;
 
 use std::borrow::Cow;
@@ -9,6 +10,7 @@ use std::sync::Arc;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
+pub use array::{array_element, array_end};
 pub use check::{MAX_DEPTH, MAX_NUMBER_EXPONENT, readable};
 
 /// JSON text of one value. Cheap to clone, so that request, log and state share one copy.

@@ -34,16 +34,20 @@ pub enum ValueType {
     CompensationSubscription = 39,
     MessageCorrelation = 40,
     Clock = 42,
+    AdHocSubProcessInstruction = 53,
+    MultiInstance = 58,
     Resource = 44,
     RuntimeInstruction = 59,
     Expression = 66,
     GlobalListener = 68,
     /// Skep's own: the work of a command that goes on in later batches. It is never exported.
     Continuation = 200,
+    /// Skep's own: a change within the value of a variable.
+    VariableElement = 210,
 }
 
 impl ValueType {
-    pub const ALL: [ValueType; 33] = [
+    pub const ALL: [ValueType; 36] = [
         ValueType::Job,
         ValueType::Deployment,
         ValueType::ProcessInstance,
@@ -77,6 +81,9 @@ impl ValueType {
         ValueType::Expression,
         ValueType::GlobalListener,
         ValueType::Continuation,
+        ValueType::MultiInstance,
+        ValueType::AdHocSubProcessInstruction,
+        ValueType::VariableElement,
     ];
 
     #[inline]
@@ -128,6 +135,9 @@ impl ValueType {
             ValueType::Expression => "EXPRESSION",
             ValueType::GlobalListener => "GLOBAL_LISTENER",
             ValueType::Continuation => "CONTINUATION",
+            ValueType::MultiInstance => "MULTI_INSTANCE",
+            ValueType::AdHocSubProcessInstruction => "AD_HOC_SUB_PROCESS_INSTRUCTION",
+            ValueType::VariableElement => "VARIABLE_ELEMENT",
         }
     }
 
@@ -172,6 +182,9 @@ impl ValueType {
             ValueType::Expression => name::<ExpressionIntent>(id),
             ValueType::GlobalListener => name::<GlobalListenerIntent>(id),
             ValueType::Continuation => name::<ContinuationIntent>(id),
+            ValueType::MultiInstance => name::<MultiInstanceIntent>(id),
+            ValueType::AdHocSubProcessInstruction => name::<AdHocSubProcessInstructionIntent>(id),
+            ValueType::VariableElement => name::<VariableElementIntent>(id),
         }
     }
 }
@@ -332,5 +345,14 @@ intents! {
     }
     ContinuationIntent {
         Continue = 0 "CONTINUE", Continued = 1 "CONTINUED",
+    }
+    AdHocSubProcessInstructionIntent {
+        Activate = 0 "ACTIVATE", Activated = 1 "ACTIVATED", Complete = 2 "COMPLETE", Completed = 3 "COMPLETED",
+    }
+    MultiInstanceIntent {
+        InputCollectionEvaluated = 0 "INPUT_COLLECTION_EVALUATED",
+    }
+    VariableElementIntent {
+        Updated = 0 "UPDATED",
     }
 }

@@ -4,7 +4,7 @@
 //!   encoding (version byte per value type; golden files in the tests).
 //! - [`command`], [`response`], [`failure`]: one client request on its way in and its answer on the way out. They live in
 //!   memory only.
-//! - [`service`]: the door between the gateways and the broker.
+//! - `service` (a feature): the door between the gateways and the broker.
 
 pub mod batch;
 pub mod command;

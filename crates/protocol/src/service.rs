@@ -66,7 +66,7 @@ pub trait Broker: Send + Sync + 'static {
     fn give_back(&self, jobs: Vec<JobActivation>);
 
     /// Opens a job stream over all partitions. `spec.max_jobs` is the credit: at most so many jobs are on their way to the
-    /// receiver and not yet taken by [`JobReceiver::recv`] at any time.
+    /// receiver and not yet taken by [`JobReceiver::poll_recv`] at any time.
     fn open_job_stream(&self, spec: ActivateJobs) -> Box<dyn JobReceiver>;
 
     /// Wakes partitions that have got something: follows [`Broker::execute`] where [`rings_later`] was true.

@@ -4,9 +4,11 @@
 //! [`RecordValue::VERSION`] and the old one stays readable. What can be read off the process definition (element id, type,
 //! headers) is not repeated: values name elements by index, and the PROCESS record maps indices to ids for ever.
 
+mod ad_hoc;
 mod decision_evaluation;
 mod definitions;
 mod job;
+mod multi_instance;
 mod subscriptions;
 
 use std::sync::Arc;
@@ -14,6 +16,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+
+pub use ad_hoc::*;
+pub use multi_instance::*;
 
 pub use crate::continuation::{Activation, ContinuationValue, QueuedStep, Step};
 pub use decision_evaluation::*;
@@ -82,6 +87,9 @@ record_values! {
     ClockValue: Clock, ClockIntent;
     ContinuationValue: Continuation, ContinuationIntent;
     RuntimeInstructionValue: RuntimeInstruction, RuntimeInstructionIntent;
+    MultiInstanceValue: MultiInstance, MultiInstanceIntent;
+    AdHocSubProcessInstructionValue: AdHocSubProcessInstruction, AdHocSubProcessInstructionIntent;
+    VariableElementValue: VariableElement, VariableElementIntent;
     DecisionValue: Decision, DecisionIntent;
     DecisionRequirementsValue: DecisionRequirements, DecisionRequirementsIntent;
     DecisionEvaluationValue: DecisionEvaluation, DecisionEvaluationIntent;

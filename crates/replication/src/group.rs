@@ -302,7 +302,7 @@ impl Group {
         self.tick_snapshots();
     }
 
-    /// Everything handed out in [`Output::appends`] up to this number is durable.
+    /// Everything handed out in [`crate::Output::appends`] up to this number is durable.
     pub fn persisted(&mut self, number: u64) {
         let mut done = None;
         // Work without frames waits only for the appends before it, so the front of the queue is always an append.

@@ -73,16 +73,10 @@ async fn serve(loaded: Loaded, logs: Arc<Logs>, started: Instant) -> anyhow::Res
     let mut gateway_config = settings.gateway_config();
     let exporter = Exporter::start(&settings.trace).map_err(|e| ConfigError(vec![e]))?;
     gateway_config.spans = exporter.map(|exporter| exporter as Arc<dyn SpanListener>);
-    let gateway = Gateway::bind(
-        gateway_config,
-        broker.clone(),
-        broker.clone(),
-        gateway_metrics,
-    )
-    .await?;
+    let (asked, read) = (broker.clone(), broker.clone());
+    let gateway = Gateway::bind(gateway_config, asked, read, gateway_metrics).await?;
     let (rest, grpc) = (gateway.rest_addr(), gateway.grpc_addr());
     management.started(broker.clone(), registry, process);
-
     println!(
         "Skep {} is up after {} ms.",
         env!("CARGO_PKG_VERSION"),
@@ -94,13 +88,13 @@ async fn serve(loaded: Loaded, logs: Arc<Logs>, started: Instant) -> anyhow::Res
         "  management  http://{management_addr}{}/health",
         settings.base_path
     );
-    println!("  data        {}", settings.broker.directory.display());
-    println!("{}", next_steps(rest));
+    let data = settings.broker.directory.display();
+    println!("  data        {data}\n{}", next_steps(rest));
     tracing::info!(
         %rest,
         %grpc,
         management = %management_addr,
-        data = %settings.broker.directory.display(),
+        %data,
         partitions = settings.broker.partitions,
         "started"
     );

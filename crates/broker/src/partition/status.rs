@@ -7,6 +7,7 @@ use parking_lot::Mutex;
 use skep_protocol::Key;
 use skep_protocol::service::{PartitionHealth, PartitionRole};
 
+use super::checkpoint::CheckpointMeta;
 use crate::flow_control::{InboxRoom, RequestLimit};
 
 /// Banned process instances with the reasons.
@@ -79,6 +80,14 @@ impl PartitionStatus {
             checkpoint_time: AtomicI64::new(0),
             pinned_clock: AtomicI64::new(i64::MIN),
         }
+    }
+
+    /// The last checkpoint that is in the store.
+    pub(super) fn checkpoint_is(&self, meta: CheckpointMeta) {
+        self.checkpoint_index.store(meta.index, Ordering::Relaxed);
+        self.checkpoint_term.store(meta.term, Ordering::Relaxed);
+        let position = meta.next_position - 1;
+        self.checkpoint_position.store(position, Ordering::Relaxed);
     }
 
     /// Banned instances with the reasons, at most [`MAX_LISTED_BANS`].

@@ -19,6 +19,9 @@ impl Apply<JobValue> for State {
                     listener_completed(self, value.element_instance_key);
                 }
                 removed(self, key, value.element_instance_key);
+                if let JobKind::ExecutionListener(_) = value.kind() {
+                    listener_has_run(self, value.element_instance_key);
+                }
             }
             Intent::Canceled => removed(self, key, value.element_instance_key),
             Intent::TimedOut | Intent::Yielded | Intent::RecurredAfterBackoff => {
@@ -99,10 +102,16 @@ pub(super) fn insert(state: &mut State, key: Key, job: Job, activated: bool) {
     if let Some(element) = state.elements.get_mut(job.element_instance_key) {
         element.job_key = key;
         if activated {
-            element.state = ElementState::Activated;
+            element.enter(ElementState::Activated);
         }
     }
     state.jobs.insert(key, job);
+}
+
+fn listener_has_run(state: &mut State, element_instance_key: Key) {
+    if let Some(element) = state.elements.get_mut(element_instance_key) {
+        element.extra().listeners_run += 1;
+    }
 }
 
 /// The next listener of a user task may look at its transition.

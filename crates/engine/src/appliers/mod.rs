@@ -3,6 +3,7 @@
 //! The leader applies each event as it emits it; followers and recovery apply the same events from the log. An applier that
 //! has been released is never edited: a change gets a new body version and a new applier beside the old one.
 
+mod ad_hoc;
 mod clock;
 mod command_distribution;
 mod compensation_subscription;
@@ -16,6 +17,7 @@ mod job_batch;
 mod message;
 mod message_start_event_subscription;
 mod message_subscription;
+mod multi_instance;
 mod process;
 mod process_event;
 mod process_instance;
@@ -27,6 +29,7 @@ mod timer;
 mod user_task;
 mod variable;
 mod variable_document;
+mod variable_element;
 
 use skep_protocol::ValueType;
 use skep_protocol::batch::BatchReader;
@@ -127,6 +130,11 @@ fn apply_record(state: &mut State, record: &Record<'_>) -> Result<(), DecodeErro
         ValueType::CompensationSubscription => go::<CompensationSubscriptionValue>(state, record),
         ValueType::Clock => go::<ClockValue>(state, record),
         ValueType::Continuation => go::<ContinuationValue>(state, record),
+        ValueType::AdHocSubProcessInstruction => {
+            go::<AdHocSubProcessInstructionValue>(state, record)
+        }
+        ValueType::MultiInstance => go::<MultiInstanceValue>(state, record),
+        ValueType::VariableElement => go::<VariableElementValue>(state, record),
         ValueType::RuntimeInstruction => go::<RuntimeInstructionValue>(state, record),
         ValueType::Decision => go::<DecisionValue>(state, record),
         ValueType::DecisionRequirements => go::<DecisionRequirementsValue>(state, record),

@@ -6,7 +6,7 @@ use skep_protocol::intent::ProcessInstanceIntent as Intent;
 use skep_protocol::value::ProcessInstanceValue;
 
 use super::Apply;
-use crate::state::{ElementInstance, ElementState, ScopeVariables, State};
+use crate::state::{ElementInstance, ElementState, Ended, ScopeVariables, State};
 
 impl Apply<ProcessInstanceValue> for State {
     fn apply(&mut self, key: Key, intent: Intent, value: &ProcessInstanceValue, _timestamp: i64) {
@@ -15,7 +15,8 @@ impl Apply<ProcessInstanceValue> for State {
             Intent::ElementActivated => set_state(self, key, ElementState::Activated),
             Intent::ElementCompleting => set_state(self, key, ElementState::Completing),
             Intent::ElementTerminating => set_state(self, key, ElementState::Terminating),
-            Intent::ElementCompleted | Intent::ElementTerminated => ended(self, key),
+            Intent::ElementCompleted => ended(self, key, Ended::Completed),
+            Intent::ElementTerminated => ended(self, key, Ended::Terminated),
             Intent::SequenceFlowTaken => {
                 let towards = towards(self, value);
                 flow_taken(self, value, towards);
@@ -30,10 +31,10 @@ impl Apply<ProcessInstanceValue> for State {
     }
 }
 
-pub(super) fn ended(state: &mut State, key: Key) {
+pub(super) fn ended(state: &mut State, key: Key, how: Ended) {
     state.banned.remove(key);
     state.message_starts.end(key);
-    let Some(element) = state.elements.remove(key) else {
+    let Some(element) = state.elements.remove(key, how) else {
         return;
     };
     if element.element == ElementIndex::PROCESS.0 {
@@ -43,9 +44,15 @@ pub(super) fn ended(state: &mut State, key: Key) {
     if let Some(job_key) = element.job_key.some() {
         state.jobs.remove(job_key);
     }
+    let Some(extra) = element.extra else {
+        return;
+    };
+    if extra.repeats.is_some() {
+        state.input_collections.table.remove(key);
+    }
     // What was to be activated in it never will be: an incident or a ban has held it up.
-    for trigger in element.extra.iter().flat_map(|extra| &extra.triggers) {
-        state.triggers.remove(*trigger);
+    for trigger in extra.triggers {
+        state.triggers.remove(trigger);
     }
 }
 
@@ -98,7 +105,7 @@ pub(super) fn activating(
 
 pub(super) fn set_state(state: &mut State, key: Key, new: ElementState) {
     if let Some(instance) = state.elements.get_mut(key) {
-        instance.state = new;
+        instance.enter(new);
     }
 }
 

@@ -19,7 +19,7 @@ use skep_protocol::value::ProcessInstanceValue;
 use skep_protocol::{Key, ValueType};
 
 use super::{job, process_instance};
-use crate::state::{ElementState, JobState, State, Variable};
+use crate::state::{ElementState, Ended, JobState, State, Variable};
 
 /// The only version of the bodies that the short ways know.
 const VERSION: u8 = 1;
@@ -67,21 +67,20 @@ fn process_instance(
         }
         Some(Intent::ElementCompleting) => {
             if next_is(rest, Intent::ElementCompleted, key) {
-                process_instance::ended(state, key);
+                process_instance::ended(state, key, Ended::Completed);
             } else {
                 process_instance::set_state(state, key, ElementState::Completing);
             }
         }
         Some(Intent::ElementTerminating) => {
             if next_is(rest, Intent::ElementTerminated, key) {
-                process_instance::ended(state, key);
+                process_instance::ended(state, key, Ended::Terminated);
             } else {
                 process_instance::set_state(state, key, ElementState::Terminating);
             }
         }
-        Some(Intent::ElementCompleted | Intent::ElementTerminated) => {
-            process_instance::ended(state, key);
-        }
+        Some(Intent::ElementCompleted) => process_instance::ended(state, key, Ended::Completed),
+        Some(Intent::ElementTerminated) => process_instance::ended(state, key, Ended::Terminated),
         Some(Intent::ElementActivating) => activating(state, key, &element(record)?, rest),
         Some(Intent::SequenceFlowTaken) => flow_taken(state, &element(record)?, rest)?,
         _ => return Ok(false),
@@ -215,7 +214,7 @@ fn removed(state: &mut State, key: Key, element_instance_key: Key, rest: &mut Ba
     {
         *rest = ahead;
         state.jobs.remove(key);
-        process_instance::ended(state, element_instance_key);
+        process_instance::ended(state, element_instance_key, Ended::Completed);
     } else {
         job::removed(state, key, element_instance_key);
     }

@@ -214,6 +214,9 @@ fn instance_of(cx: &mut Context<'_>, command: &Command) -> Key {
             element_instance_key,
             ..
         } => instance_of_element(cx, *element_instance_key),
+        Command::ActivateAdHoc(command) => {
+            instance_of_element(cx, command.ad_hoc_sub_process_instance_key)
+        }
         Command::AssignUserTask(AssignUserTask { user_task_key, .. })
         | Command::UpdateUserTask(UpdateUserTask { user_task_key, .. })
         | Command::CompleteUserTask(CompleteUserTask { user_task_key, .. }) => {
@@ -275,6 +278,8 @@ fn instance_of_step(cx: &mut Context<'_>, step: &Step) -> Option<Key> {
             Some(trigger.process_instance_key)
         }
         Step::Complete(key)
+        | Step::ActivateInner(key)
+        | Step::Call { caller: key, .. }
         | Step::Terminate(key)
         | Step::TerminateChildren { scope: key, .. }
         | Step::Terminated(key)

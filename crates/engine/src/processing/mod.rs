@@ -1,6 +1,7 @@
 //! Processors: command in, events out. A processor checks everything first and emits afterwards, so that a refused command
 //! leaves no trace but its rejection.
 
+pub(crate) mod ad_hoc;
 pub(crate) mod banning;
 pub(crate) mod bpmn;
 pub(crate) mod clock;

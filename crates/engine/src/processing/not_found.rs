@@ -4,7 +4,7 @@
 use skep_protocol::Rejection;
 use skep_protocol::command::Command;
 
-use super::{banning, incident, job, process_instance, user_task, variable};
+use super::{ad_hoc, banning, incident, job, process_instance, user_task, variable};
 
 /// The refusal of a command by key; `None` for commands that are not bound to a partition by a key.
 pub fn key_not_found(command: &Command) -> Option<Rejection> {
@@ -29,6 +29,9 @@ pub fn key_not_found(command: &Command) -> Option<Rejection> {
             element_instance_key,
             ..
         } => variable::not_found(*element_instance_key),
+        Command::ActivateAdHoc(command) => {
+            ad_hoc::not_found(command.ad_hoc_sub_process_instance_key)
+        }
         Command::AssignUserTask(assign) => {
             let (intent, verb) = user_task::assign::words_of(assign);
             user_task::not_found(intent, verb, assign.user_task_key)

@@ -4,6 +4,7 @@
 //! cheap.
 
 use std::collections::HashSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -70,13 +71,49 @@ pub struct Extra {
     pub depth: u32,
     pub tags: Vec<String>,
     pub business_id: Option<String>,
+    /// How many of the execution listeners of its present phase have run.
+    pub listeners_run: u32,
+    /// On a multi-instance body, once its input collection is known.
+    pub repeats: Option<Loop>,
+    /// On an inner instance of a multi-instance body: which one it is, from 1.
+    pub loop_counter: u32,
+    /// On an ad-hoc sub-process: its job has said that it is to complete once nothing runs in it.
+    pub fulfilled: bool,
     /// On a process: elements after whose end the instance is terminated.
     pub terminate_after: Vec<u32>,
     /// The user task that a user task element waits for.
     pub user_task: Key,
 }
 
+/// How far a multi-instance body has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Loop {
+    /// Items of the input collection.
+    pub instances: u32,
+    /// Inner instances that have begun; those that have ended are among them.
+    pub begun: u32,
+    pub completed: u32,
+    pub terminated: u32,
+    /// See [`skep_protocol::value::MultiInstanceValue::chain`].
+    pub chain: u32,
+}
+
+/// How an element instance has ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Ended {
+    Completed,
+    Terminated,
+}
+
 impl ElementInstance {
+    /// Another phase of its life begins.
+    pub fn enter(&mut self, state: ElementState) {
+        self.state = state;
+        if let Some(extra) = &mut self.extra {
+            extra.listeners_run = 0;
+        }
+    }
+
     pub fn extra(&mut self) -> &mut Extra {
         self.extra.get_or_insert_default()
     }
@@ -84,6 +121,11 @@ impl ElementInstance {
     pub fn is_interrupted(&self) -> bool {
         let extra = self.extra.as_ref();
         extra.is_some_and(|extra| extra.interrupted_by.some().is_some())
+    }
+
+    /// How far it has come, if it is a multi-instance body.
+    fn repeats(&mut self) -> Option<&mut Loop> {
+        self.extra.as_mut()?.repeats.as_mut()
     }
 
     /// The user task that this element waits for.
@@ -235,6 +277,19 @@ impl ElementInstances {
         }
     }
 
+    /// Replaces a part of the value of a scope's variable.
+    pub fn splice_variable(&mut self, scope: Key, name: &str, place: Range<usize>, by: &str) {
+        let row = self.get(scope);
+        let Some(variable) = row.and_then(|row| row.variables.get(name)) else {
+            return;
+        };
+        let mut text = String::with_capacity(variable.value.len() + by.len());
+        text.push_str(&variable.value[..place.start]);
+        text.push_str(by);
+        text.push_str(&variable.value[place.end..]);
+        self.set_variable(scope, name, &text.into());
+    }
+
     /// Adds an instance as the newest child of its flow scope.
     pub fn insert(&mut self, key: Key, mut instance: ElementInstance, consumed_flows: u32) {
         if self.unborn.key == Some(key) {
@@ -249,6 +304,10 @@ impl ElementInstances {
         if let Some(scope) = self.table.get_mut(scope_key) {
             scope.active_children += 1;
             scope.activated_by(instance.element, consumed_flows);
+            if let Some(repeats) = scope.repeats() {
+                repeats.begun += 1;
+                instance.extra().loop_counter = repeats.begun;
+            }
             let next = std::mem::replace(&mut scope.first_child, key);
             if next.is_none() {
                 scope.last_child = key;
@@ -276,7 +335,7 @@ impl ElementInstances {
     }
 
     /// Removes an instance and takes it out of its flow scope.
-    pub fn remove(&mut self, key: Key) -> Option<ElementInstance> {
+    pub fn remove(&mut self, key: Key, how: Ended) -> Option<ElementInstance> {
         let instance = self.table.remove(key)?;
         if instance.element == ElementIndex::PROCESS.0
             && let Some(running) = self.running.get_mut(instance.process_definition_key)
@@ -286,6 +345,12 @@ impl ElementInstances {
         let (previous, next) = (instance.previous_sibling, instance.next_sibling);
         if let Some(scope) = self.table.get_mut(instance.flow_scope_key) {
             scope.active_children = less(scope.active_children, 1, "children");
+            if let Some(repeats) = scope.repeats() {
+                match how {
+                    Ended::Completed => repeats.completed += 1,
+                    Ended::Terminated => repeats.terminated += 1,
+                }
+            }
             if scope.first_child == key {
                 scope.first_child = next;
             }

@@ -12,6 +12,7 @@ pub mod distributions;
 pub mod element_instances;
 pub mod global_listeners;
 pub mod incidents;
+pub mod input_collections;
 pub mod jobs;
 pub mod joins;
 pub mod messages;
@@ -37,9 +38,10 @@ pub use continuations::Continuations;
 pub use decisions::{Decisions, DeployedDecisions};
 pub use definitions::{Definitions, Pin, Versioned};
 pub use distributions::Distributions;
-pub use element_instances::{ElementInstance, ElementInstances, ElementState};
+pub use element_instances::{ElementInstance, ElementInstances, ElementState, Ended, Loop};
 pub use global_listeners::GlobalListeners;
 pub use incidents::Incidents;
+pub use input_collections::{InputCollection, InputCollections};
 pub use jobs::{Job, JobState, Jobs};
 pub use joins::Joins;
 pub use messages::Messages;
@@ -93,6 +95,7 @@ pub struct State {
     pub banned: Banned,
     pub triggers: Triggers,
     pub continuations: Continuations,
+    pub input_collections: InputCollections,
     pub user_tasks: UserTasks,
     pub global_listeners: GlobalListeners,
     pub compensations: Compensations,
@@ -127,6 +130,7 @@ impl State {
             banned: Banned::open(&tables)?,
             triggers: Triggers::open(&tables)?,
             continuations: Continuations::open(&tables)?,
+            input_collections: InputCollections::open(&tables)?,
             user_tasks: UserTasks::open(&tables)?,
             global_listeners: GlobalListeners::open(&tables)?,
             compensations: Compensations::open(&tables)?,
@@ -170,6 +174,7 @@ impl State {
         self.distributions.table.checkpoint(out);
         self.triggers.table.checkpoint(out);
         self.continuations.table.checkpoint(out);
+        self.input_collections.table.checkpoint(out);
         self.user_tasks.table.checkpoint(out);
         self.global_listeners.table.checkpoint(out);
         self.compensations.table.checkpoint(out);
@@ -213,6 +218,7 @@ impl State {
         evicted += self.distributions.table.evict(limit, &mut resident);
         evicted += self.triggers.table.evict(limit, &mut resident);
         evicted += self.continuations.table.evict(limit, &mut resident);
+        evicted += self.input_collections.table.evict(limit, &mut resident);
         evicted += self.user_tasks.table.evict(limit, &mut resident);
         evicted += self.global_listeners.table.evict(limit, &mut resident);
         evicted += self.compensations.table.evict(limit, &mut resident);
@@ -236,6 +242,7 @@ impl State {
             + self.distributions.table.resident_bytes()
             + self.triggers.table.resident_bytes()
             + self.continuations.table.resident_bytes()
+            + self.input_collections.table.resident_bytes()
             + self.user_tasks.table.resident_bytes()
             + self.global_listeners.table.resident_bytes()
             + self.compensations.table.resident_bytes()
@@ -272,6 +279,7 @@ impl State {
         self.distributions.table.dump(&mut all);
         self.triggers.table.dump(&mut all);
         self.continuations.table.dump(&mut all);
+        self.input_collections.table.dump(&mut all);
         self.user_tasks.table.dump(&mut all);
         self.global_listeners.table.dump(&mut all);
         self.compensations.table.dump(&mut all);

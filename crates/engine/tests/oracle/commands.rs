@@ -128,6 +128,11 @@ pub fn command(
             correlation_key: a.text("key").into(),
             variables: a.variables(),
         }),
+        "activateAdHoc" => Command::ActivateAdHoc(ActivateAdHoc {
+            ad_hoc_sub_process_instance_key: a.key("adHoc"),
+            elements: elements(&a.0["elements"]),
+            cancel_remaining_instances: a.0["cancelRemaining"] == true,
+        }),
         "setVariables" => Command::SetVariables {
             element_instance_key: a.key("scope"),
             variables: a.variables(),
@@ -176,7 +181,6 @@ fn job_result(result: &Value) -> Option<Box<JobResult>> {
         let texts = value.as_array()?.iter();
         Some(texts.map(|text| text_of(text).into()).collect())
     };
-    let elements = result["activateElements"].as_array().into_iter().flatten();
     let corrections = &result["corrections"];
     Some(Box::new(JobResult {
         kind: match result["type"].as_str() {
@@ -193,15 +197,26 @@ fn job_result(result: &Value) -> Option<Box<JobResult>> {
             follow_up_date: text(&corrections["followUpDate"]),
             priority: corrections["priority"].as_i64().map(|p| p as i32),
         },
-        activate_elements: elements
-            .map(|element| ActivateElement {
-                element_id: element["elementId"].as_str().unwrap_or("").into(),
-                variables: Arguments(element).variables().into_entries().collect(),
-            })
-            .collect(),
-        completion_condition_fulfilled: result["completionConditionFulfilled"] == true,
-        cancel_remaining_instances: result["cancelRemainingInstances"] == true,
+        activate_elements: elements(&result["activateElements"]),
+        // The names of the recorder did not reach the reference: its records have the results without both, and it acted so.
+        completion_condition_fulfilled: false,
+        cancel_remaining_instances: false,
     }))
+}
+
+/// Elements of an ad-hoc sub-process to be activated: ids, some with variables.
+fn elements(list: &Value) -> Vec<ActivateElement> {
+    let element = |element: &Value| ActivateElement {
+        element_id: match element {
+            Value::String(id) => id.as_str().into(),
+            _ => element["elementId"].as_str().unwrap_or("").into(),
+        },
+        variables: match element {
+            Value::String(_) => Vec::new(),
+            _ => Arguments(element).variables().into_entries().collect(),
+        },
+    };
+    list.as_array().into_iter().flatten().map(element).collect()
 }
 
 fn resources(folder: &Path, files: Vec<String>) -> Vec<Resource> {

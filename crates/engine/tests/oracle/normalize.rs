@@ -271,10 +271,25 @@ fn date(time: i64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
+/// Linked resources are JSON within a text, with keys in it: as what they are, they get names like all.
+fn open_linked_resources(value: &mut Value) {
+    let linked = value.pointer_mut("/customHeaders/linkedResources");
+    let Some(linked) = linked else {
+        return;
+    };
+    let mut resources: Value = serde_json::from_str(linked.as_str().unwrap_or("")).unwrap();
+    for resource in resources.as_array_mut().into_iter().flatten() {
+        let key = resource["resourceKey"].as_str().unwrap_or("");
+        resource["resourceKey"] = json!(format!("#{key}"));
+    }
+    *linked = resources;
+}
+
 /// What is compared, with names in place of keys.
 pub fn comparable(entries: Vec<Entry>) -> Vec<Entry> {
     let mut entries: Vec<Entry> = entries.into_iter().filter(Entry::is_compared).collect();
     for entry in &mut entries {
+        open_linked_resources(&mut entry.value);
         // A set: the recorder gave it in an order of its own.
         for set in ["/result/correctedAttributes", "/changedAttributes"] {
             if let Some(Value::Array(names)) = entry.value.pointer_mut(set) {
@@ -294,6 +309,7 @@ pub fn comparable(entries: Vec<Entry>) -> Vec<Entry> {
             entry.key.clear();
         }
     }
+    variables_of_called(&mut entries);
     let mut names = Names::default();
     for entry in entries.iter().filter(|e| e.is("PROCESS_INSTANCE", &[])) {
         names.own(entry);
@@ -315,6 +331,28 @@ pub fn comparable(entries: Vec<Entry>) -> Vec<Entry> {
         }
     }
     entries
+}
+
+/// The variables of a called process stand before it. What comes between them and its beginning says nothing.
+fn variables_of_called(entries: &mut Vec<Entry>) {
+    let begins = |entry: &Entry| {
+        entry.intent == "ELEMENT_ACTIVATING" && entry.value["bpmnElementType"] == "PROCESS"
+    };
+    let beginnings: Vec<String> = entries
+        .iter()
+        .filter(|e| begins(e))
+        .map(|e| e.key.clone())
+        .collect();
+    for process in beginnings {
+        let Some(at) = entries.iter().position(|e| begins(e) && e.key == process) else {
+            continue;
+        };
+        let before: Vec<Entry> = entries.drain(..at).collect();
+        let is_its =
+            |entry: &Entry| entry.value_type == "VARIABLE" && entry.value["scopeKey"] == *process;
+        let (its, others): (Vec<_>, Vec<_>) = before.into_iter().partition(is_its);
+        entries.splice(..0, others.into_iter().chain(its));
+    }
 }
 
 /// The variables of one document come in no particular order, and neither do the decisions of one file (in the reference that

@@ -3,7 +3,9 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod ad_hoc;
 mod banning;
+mod bindings;
 mod boundary_message;
 mod boundary_timer;
 mod broken_rules;
@@ -22,6 +24,7 @@ mod deployment;
 mod distribution;
 mod error_event;
 mod exclusive_gateway;
+mod execution_listeners;
 mod expression;
 mod global_listeners;
 mod incidents;
@@ -39,6 +42,7 @@ mod message_catch;
 mod message_correlation;
 mod message_partitions;
 mod message_start;
+mod multi_instance;
 mod origin;
 mod parallel_gateway;
 mod readable_variables;

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use skep_engine::Engine;
 use skep_engine::state::{ElementInstance, Row, read_row};
+use skep_model::ElementKind;
 use skep_protocol::Key;
 
 fn rows(engine: &Engine) -> HashMap<Key, ElementInstance> {
@@ -48,7 +49,12 @@ pub fn check(engine: &mut Engine) {
             || engine.state.compensations.goes_on(*key, None)
             || rows.contains_key(&extra.called_instance);
         let process = engine.state.processes.get(row.process_definition_key);
-        let id = process.map(|p| p.graph.elements[row.element as usize].id.clone());
+        let element = process.map(|process| &process.graph.elements[row.element as usize]);
+        // It waits for somebody who activates its elements.
+        let waits = waits
+            || element
+                .is_some_and(|element| matches!(element.kind, ElementKind::AdHocSubProcess(_)));
+        let id = element.map(|element| element.id.clone());
         assert!(waits, "element {id:?} ({key}) waits for nothing: {row:#?}");
     }
 }

@@ -45,12 +45,13 @@ impl Readers {
 
     /// Never blocks: what cannot wait is told so at once.
     pub fn submit(&self, job: Job) {
-        let jobs = self.jobs.lock().clone();
-        match jobs.map(|jobs| jobs.try_send(job)) {
-            Some(Ok(())) => {}
-            Some(Err(TrySendError::Full(job))) => job(Err(QueryError::Busy)),
-            Some(Err(TrySendError::Disconnected(job))) => job(Err(stopping())),
-            None => {}
+        let Some(jobs) = self.jobs.lock().clone() else {
+            return job(Err(stopping()));
+        };
+        match jobs.try_send(job) {
+            Ok(()) => {}
+            Err(TrySendError::Full(job)) => job(Err(QueryError::Busy)),
+            Err(TrySendError::Disconnected(job)) => job(Err(stopping())),
         }
     }
 

@@ -83,7 +83,7 @@ impl Expr {
         found
     }
 
-    fn is_name(&self, name: &str) -> bool {
+    pub(crate) fn is_name(&self, name: &str) -> bool {
         match self {
             Expr::Name(other) => &**other == name,
             Expr::Input => name == "?",

@@ -22,7 +22,7 @@ pub struct RequestKind {
     partition: u32,
 }
 
-const KINDS: [&str; 25] = [
+const KINDS: [&str; 26] = [
     "DEPLOYMENT#CREATE",
     "RESOURCE_DELETION#DELETE",
     "PROCESS_INSTANCE_CREATION#CREATE",
@@ -47,6 +47,7 @@ const KINDS: [&str; 25] = [
     "GLOBAL_LISTENER#CREATE",
     "GLOBAL_LISTENER#UPDATE",
     "GLOBAL_LISTENER#DELETE",
+    "AD_HOC_SUB_PROCESS_INSTRUCTION#ACTIVATE",
     "UNKNOWN",
 ];
 
@@ -78,6 +79,7 @@ impl RequestKind {
                 element_instance_key,
                 ..
             } => (12, Some(element_instance_key)),
+            Command::ActivateAdHoc(c) => (24, Some(&c.ad_hoc_sub_process_instance_key)),
             Command::PinClock { .. } => (13, None),
             Command::ResetClock => (14, None),
             Command::EvaluateExpression { .. } => (15, None),

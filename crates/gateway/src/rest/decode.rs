@@ -1,5 +1,6 @@
 //! From a request's body and path to what the broker is asked.
 
+mod ad_hoc;
 mod decisions;
 mod fields;
 mod global_listeners;
@@ -75,6 +76,9 @@ pub fn decode(
         Op::CorrelateMessage => messages::correlate(text, front),
         Op::ResolveIncident => {
             system::resolve_incident(key("incidentKey", parameter)?, text, front)
+        }
+        Op::ActivateAdHoc => {
+            ad_hoc::activate(key("adHocSubProcessInstanceKey", parameter)?, text, front)
         }
         Op::SetVariables => {
             process_instances::set_variables(key("elementInstanceKey", parameter)?, text, front)

@@ -16,7 +16,7 @@ mod stream;
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use http::header::{CONNECTION, CONTENT_TYPE, EXPECT};
+use http::header::{CONNECTION, CONTENT_TYPE, EXPECT, HeaderMap};
 use http::request::Parts;
 use http::{HeaderValue, Request, Response, StatusCode, Version};
 use hyper::body::Incoming;
@@ -93,7 +93,7 @@ async fn ask_broker(
     op: Op,
     parameter: Option<&str>,
     parts: &Parts,
-    mut body: Incoming,
+    body: Incoming,
     watch: &mut Stopwatch,
 ) -> Result<Response<RestBody>, Problem> {
     let (config, headers) = (&front.config, &parts.headers);
@@ -110,18 +110,7 @@ async fn ask_broker(
     if !http_body::Body::is_end_stream(&body) {
         check_content_type(content_type, expected)?;
     }
-    let received = body::read(&mut body, limit, front).await;
-    let received = match received {
-        Ok(received) => received,
-        Err(mut problem) => {
-            problem.unread_body = true;
-            // Who waits to be asked for the body does not send it.
-            if problem.status == StatusCode::PAYLOAD_TOO_LARGE && !headers.contains_key(EXPECT) {
-                body::drain(body);
-            }
-            return Err(problem);
-        }
-    };
+    let received = receive(front, headers, body, limit).await?;
     watch.decoded();
     let slot = front.gate.enter(op.is_finishing()).await?;
     watch.queued();
@@ -195,6 +184,23 @@ async fn ask_broker(
             Ok(response)
         }
     }
+}
+
+async fn receive(
+    front: &FrontEnd,
+    headers: &HeaderMap,
+    mut body: Incoming,
+    limit: usize,
+) -> Result<body::Received, Problem> {
+    let received = body::read(&mut body, limit, front).await;
+    received.map_err(|mut problem| {
+        problem.unread_body = true;
+        // Who waits to be asked for the body does not send it.
+        if problem.status == StatusCode::PAYLOAD_TOO_LARGE && !headers.contains_key(EXPECT) {
+            body::drain(body);
+        }
+        problem
+    })
 }
 
 const CLOSE: HeaderValue = HeaderValue::from_static("close");

@@ -241,6 +241,26 @@ mod tests {
         }
     }
 
+    /// What a part of a schema has beside the schema's own.
+    fn add(all: &mut Map<String, Value>, part: Map<String, Value>) {
+        for (name, value) in part {
+            match (all.get_mut(&name), value) {
+                (Some(Value::Object(own)), Value::Object(more)) => {
+                    for (name, value) in more {
+                        own.entry(name).or_insert(value);
+                    }
+                }
+                (Some(Value::Array(own)), Value::Array(more)) if name == "required" => {
+                    own.extend(more);
+                }
+                (Some(_), _) => {}
+                (None, value) => {
+                    all.insert(name, value);
+                }
+            }
+        }
+    }
+
     /// A schema with what it refers to and consists of put together. Alternatives share what all of them require.
     fn merged(root: &Value, schema: &Value) -> Map<String, Value> {
         let mut all = resolve(root, schema)
@@ -254,23 +274,7 @@ mod tests {
             .into_iter()
             .flatten()
         {
-            for (name, value) in merged(root, part) {
-                match (all.get_mut(&name), value) {
-                    // What a part has beside the schema's own.
-                    (Some(Value::Object(own)), Value::Object(more)) => {
-                        for (name, value) in more {
-                            own.entry(name).or_insert(value);
-                        }
-                    }
-                    (Some(Value::Array(own)), Value::Array(more)) if name == "required" => {
-                        own.extend(more);
-                    }
-                    (Some(_), _) => {}
-                    (None, value) => {
-                        all.insert(name, value);
-                    }
-                }
-            }
+            add(&mut all, merged(root, part));
         }
         let alternatives: Vec<_> = all
             .remove("oneOf")

@@ -21,6 +21,7 @@ pub enum Op {
     CorrelateMessage,
     ResolveIncident,
     SetVariables,
+    ActivateAdHoc,
     AssignUserTask,
     UnassignUserTask,
     UpdateUserTask,
@@ -111,6 +112,7 @@ pub const ROUTES: &[Route] = routes! {
     POST "/v2/messages/correlation" correlateMessage => CorrelateMessage;
     POST "/v2/incidents/{incidentKey}/resolution" resolveIncident => ResolveIncident;
     PUT "/v2/element-instances/{elementInstanceKey}/variables" createElementInstanceVariables => SetVariables;
+    POST "/v2/element-instances/ad-hoc-activities/{adHocSubProcessInstanceKey}/activation" activateAdHocSubProcessActivities => ActivateAdHoc;
     POST "/v2/decision-definitions/evaluation" evaluateDecision => EvaluateDecision;
     POST "/v2/user-tasks/{userTaskKey}/assignment" assignUserTask => AssignUserTask;
     DELETE "/v2/user-tasks/{userTaskKey}/assignee" unassignUserTask => UnassignUserTask;
@@ -187,7 +189,6 @@ pub const ROUTES: &[Route] = routes! {
     GET "/v2/documents/{documentId}" getDocument;
     DELETE "/v2/documents/{documentId}" deleteDocument;
     POST "/v2/documents/{documentId}/links" createDocumentLink;
-    POST "/v2/element-instances/ad-hoc-activities/{adHocSubProcessInstanceKey}/activation" activateAdHocSubProcessActivities;
     GET "/v2/global-task-listeners/{id}" getGlobalTaskListener;
     POST "/v2/global-task-listeners/search" searchGlobalTaskListeners;
     POST "/v2/groups" createGroup;

@@ -233,3 +233,35 @@ async fn a_result_that_says_nothing_is_none() {
         assert_eq!(result_of(&gateway), None, "{result}");
     }
 }
+
+#[tokio::test]
+async fn activities_of_an_ad_hoc_sub_process_are_activated_over_rest() {
+    let gateway = start().await;
+    let path = format!("/v2/element-instances/ad-hoc-activities/{KEY}/activation");
+    let body = r#"{"elements": [{"elementId": "a", "variables": {"x": 1}}, {"elementId": "b"}], "cancelRemainingInstances": true}"#;
+    assert_eq!(post(gateway.rest, &path, body).await.status, 204);
+    let Command::ActivateAdHoc(command) = gateway.broker.last().command else {
+        panic!("elements were activated")
+    };
+    assert_eq!(command.ad_hoc_sub_process_instance_key, KEY);
+    assert!(command.cancel_remaining_instances);
+    let element = |id: &str, variables: Vec<(_, _)>| ActivateElement {
+        element_id: id.into(),
+        variables,
+    };
+    let expected = [
+        element("a", vec![("x".into(), "1".into())]),
+        element("b", vec![]),
+    ];
+    assert_eq!(command.elements, expected);
+
+    let answer = post(gateway.rest, &path, "{}").await;
+    assert_eq!(answer.status, 400);
+    assert!(answer.text.contains("elements"), "{}", answer.text);
+    let answer = post(gateway.rest, &path, r#"{"elements": [{}]}"#).await;
+    assert!(
+        answer.text.contains("elements.elementId"),
+        "{}",
+        answer.text
+    );
+}

@@ -50,6 +50,7 @@ const SCOPES: &[fn(&mut Generator, Bpmn, usize) -> Bpmn] = &[
     |g, bpmn, depth| g.branches(bpmn, depth, Branches::Exclusive),
     |g, bpmn, depth| g.branches(bpmn, depth, Branches::Inclusive),
     Generator::repetition,
+    Generator::ad_hoc,
     Generator::sub_process,
     Generator::sub_process,
 ];
@@ -110,6 +111,7 @@ impl Generator {
             let number = self.next(4);
             bpmn = bpmn.input(&format!("={number}"), "a").output("=a", "b");
         }
+        bpmn = self.markers(bpmn);
         self.boundary(bpmn, &id)
     }
 
@@ -164,6 +166,7 @@ impl Generator {
     fn call_activity(&mut self, bpmn: Bpmn) -> Bpmn {
         let id = self.id("call");
         let bpmn = bpmn.call_activity(&id, "called");
+        let bpmn = self.markers(bpmn);
         self.boundary(bpmn, &id)
     }
 
@@ -191,6 +194,56 @@ impl Generator {
                 sub.end(end)
             }
         });
+        let bpmn = self.markers(bpmn);
+        self.boundary(bpmn, &id)
+    }
+
+    /// Perhaps a multi-instance marker and listeners for the activity before.
+    fn markers(&mut self, mut bpmn: Bpmn) -> Bpmn {
+        if self.next(6) == 0 {
+            let items = ["=[1,2,3]", "=for i in 1..b return i", "=[]"];
+            let items = items[self.next(3) as usize];
+            bpmn = bpmn.for_each(items, "item");
+            if self.next(2) == 0 {
+                bpmn = bpmn.sequential();
+            }
+            if self.next(2) == 0 {
+                bpmn = bpmn.collect("=a", "collected");
+            }
+            if self.next(3) == 0 {
+                bpmn = bpmn.until("=numberOfCompletedInstances >= b");
+            }
+        }
+        for event in ["start", "end"] {
+            if self.next(8) == 0 {
+                bpmn = bpmn.listener(event, "job");
+            }
+        }
+        bpmn
+    }
+
+    /// Two activities, of which the one that `a` chooses is activated first, or both are.
+    fn ad_hoc(&mut self, bpmn: Bpmn, depth: usize) -> Bpmn {
+        let (id, first, second) = (self.id("hoc"), self.id("service"), self.id("task"));
+        let active = [
+            format!(r#"=if a = 1 then ["{first}"] else ["{second}"]"#),
+            format!(r#"=["{first}","{second}","{first}"]"#),
+        ];
+        let active = &active[self.next(2) as usize];
+        let condition = self.next(3) == 0;
+        let bpmn = bpmn.ad_hoc(&id, |inside| {
+            let inside = inside.service_task(first, "job").apart().task(second);
+            // End events have no place directly inside.
+            let (sub, start, end) = (self.id("sub"), self.id("start"), self.id("end"));
+            inside.sub_process(sub, |sub| {
+                self.sequence(sub.start(start), depth + 1).end(end)
+            })
+        });
+        let bpmn = bpmn.active_elements(active);
+        let bpmn = match condition {
+            true => bpmn.until("=b >= 1"),
+            false => bpmn,
+        };
         self.boundary(bpmn, &id)
     }
 

@@ -1,5 +1,6 @@
 //! The last pass: elements are entered where others look for them.
 
+use super::ad_hoc_elements;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -101,6 +102,7 @@ pub(super) fn connect(process: &mut Process, document_order: &[ElementIndex]) {
         }
     }
     enter_activities(process, document_order);
+    ad_hoc_elements::describe(process);
 }
 
 fn starts(process: &mut Process, start: ElementIndex, scope: usize) {

@@ -4,6 +4,7 @@
 //! finished graph. What cannot be parsed leaves a placeholder, so that one mistake yields one finding and the other
 //! elements are still checked; as there are findings then, such a graph never leaves this crate.
 
+mod ad_hoc_elements;
 mod connect;
 mod meet;
 

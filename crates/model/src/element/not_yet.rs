@@ -5,7 +5,7 @@ use crate::graph::{CatchEvent, Element, ElementIndex, ElementKind as Kind, Throw
 
 /// Why the element cannot be deployed, if it cannot.
 pub(crate) fn check(element: &Element) -> Option<String> {
-    let what = kind(element).or_else(|| marker(element))?;
+    let what = kind(element)?;
     Some(not_supported_yet(what))
 }
 
@@ -13,8 +13,6 @@ pub(crate) fn check(element: &Element) -> Option<String> {
 fn kind(element: &Element) -> Option<&'static str> {
     Some(match &element.kind {
         Kind::EventSubProcess { .. } => "An event sub-process",
-        Kind::AdHocSubProcess(_) => "An ad-hoc sub-process",
-        Kind::MultiInstanceBody(_) => "The multi-instance marker",
         Kind::EventBasedGateway { .. } => "An event-based gateway",
         Kind::StartEvent(start) if element.parent == ElementIndex::PROCESS => {
             return start.event.as_ref().and_then(start_event);
@@ -25,18 +23,6 @@ fn kind(element: &Element) -> Option<&'static str> {
         Kind::EndEvent(event) => return end_event(event),
         _ => return None,
     })
-}
-
-/// What any element may have beside its kind.
-fn marker(element: &Element) -> Option<&'static str> {
-    if !element.start_listeners.is_empty() || !element.end_listeners.is_empty() {
-        return Some("An execution listener");
-    }
-    let job = element.job();
-    if job.is_some_and(|job| !job.linked_resources.is_empty()) {
-        return Some("A linked resource");
-    }
-    None
 }
 
 /// On the process itself.

@@ -32,6 +32,8 @@ pub struct OutputCollection {
 pub struct AdHocSubProcess {
     /// Those without incoming sequence flow, in document order.
     pub activities: Vec<ElementIndex>,
+    /// What `activities` are, as the text of a JSON list: `adHocSubProcessElements` in the instances.
+    pub elements_json: Arc<str>,
     /// The element of the instances around each activated activity; it is the parent of all that is inside, but event
     /// sub-processes.
     pub inner_instance: ElementIndex,

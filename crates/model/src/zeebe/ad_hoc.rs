@@ -53,6 +53,7 @@ pub(crate) fn parse<'x>(
     }
     Some(AdHocSubProcess {
         activities: Vec::new(),
+        elements_json: "[]".into(),
         inner_instance,
         active_elements,
         completion_condition,

@@ -1,10 +1,8 @@
 //! Rules across the resources of a deployment, and the text of a rejection.
 
-use std::collections::HashSet;
-
+use skep_model::Resource;
 use skep_model::builder::Bpmn;
-use skep_model::deployment::Called;
-use skep_model::{Invalid, Resource, deployment};
+use skep_model::deployment::{self, Named};
 use skep_protocol::Rejection;
 
 use crate::support::*;
@@ -23,10 +21,6 @@ fn caller(called: &str) -> Resource {
     )
 }
 
-fn check(resources: &[(&str, &Resource)]) -> Result<(), Vec<Invalid>> {
-    deployment::check(resources, &HashSet::new())
-}
-
 fn plain(id: &str) -> Resource {
     resource(Bpmn::process(id).start("s").end("e"))
 }
@@ -34,8 +28,12 @@ fn plain(id: &str) -> Resource {
 #[test]
 fn process_ids_are_unique_in_a_deployment() {
     let (a, b, c) = (plain("p"), plain("q"), plain("p"));
-    assert_eq!(check(&[("a.bpmn", &a), ("b.bpmn", &b)]), Ok(()));
-    let invalid = check(&[("a.bpmn", &a), ("b.bpmn", &b), ("c.bpmn", &c)]).expect_err("refused");
+    assert_eq!(
+        deployment::check(&[("a.bpmn", &a), ("b.bpmn", &b)], []),
+        Ok(())
+    );
+    let invalid = deployment::check(&[("a.bpmn", &a), ("b.bpmn", &b), ("c.bpmn", &c)], [])
+        .expect_err("refused");
     assert_eq!(invalid.len(), 1);
     assert_eq!(invalid[0].resource_name, "c.bpmn");
     assert!(
@@ -48,8 +46,11 @@ fn process_ids_are_unique_in_a_deployment() {
 #[test]
 fn what_is_bound_to_the_deployment_is_part_of_it() {
     let (caller, called) = (caller("called"), plain("called"));
-    assert_eq!(check(&[("a.bpmn", &caller), ("b.bpmn", &called)]), Ok(()));
-    let invalid = check(&[("a.bpmn", &caller)]).expect_err("refused");
+    assert_eq!(
+        deployment::check(&[("a.bpmn", &caller), ("b.bpmn", &called)], []),
+        Ok(())
+    );
+    let invalid = deployment::check(&[("a.bpmn", &caller)], []).expect_err("refused");
     assert_eq!(invalid[0].findings[0].element_id.as_deref(), Some("call"));
     assert!(
         invalid[0].findings[0]
@@ -67,7 +68,7 @@ fn a_process_may_call_itself_or_another_of_its_file() {
             .binding("deployment")
             .end("e"),
     );
-    assert_eq!(check(&[("a.bpmn", &itself)]), Ok(()));
+    assert_eq!(deployment::check(&[("a.bpmn", &itself)], []), Ok(()));
 }
 
 #[test]
@@ -80,40 +81,10 @@ fn calls_by_expression_or_with_other_bindings_are_not_checked() {
             .end("e"),
     );
     assert_eq!(
-        check(&[("a.bpmn", &by_expression), ("b.bpmn", &latest)]),
+        deployment::check(&[("a.bpmn", &by_expression), ("b.bpmn", &latest)], []),
         Ok(())
     );
     assert_eq!(latest.deployment_bindings().count(), 0);
-}
-
-#[test]
-fn decisions_and_forms_that_are_bound_to_the_deployment_are_part_of_it() {
-    let called =
-        "<zeebe:calledDecision decisionId='d' resultVariable='r' bindingType='deployment'/>";
-    let form = "<zeebe:formDefinition formId='f' bindingType='deployment'/>";
-    let bpmn = around(|p| {
-        let p = p.element("businessRuleTask", "rule").extension(called);
-        p.user_task("ask").extension(form)
-    });
-    let both = resource(bpmn);
-    let others = HashSet::from([(Called::Decision, "d"), (Called::Form, "f")]);
-    assert_eq!(deployment::check(&[("a.bpmn", &both)], &others), Ok(()));
-    let invalid = check(&[("a.bpmn", &both)]).expect_err("refused");
-    let findings = invalid[0].findings.iter();
-    let said: Vec<_> = findings
-        .map(|finding| (finding.element_id.as_deref(), &*finding.message))
-        .collect();
-    assert_eq!((said[0].0, said[1].0), (Some("rule"), Some("ask")));
-    assert!(
-        said[0]
-            .1
-            .contains("the called decision 'd' is not part of this deployment")
-    );
-    assert!(
-        said[1]
-            .1
-            .contains("the called form 'f' is not part of this deployment")
-    );
 }
 
 #[test]
@@ -141,4 +112,41 @@ fn the_rejection_names_resources_elements_and_rules() {
              - ERROR: The file is not a BPMN 2.0 model: its root is 'x', expected is 'definitions' in the namespace \
          http://www.omg.org/spec/BPMN/20100524/MODEL (line 1)"
     );
+}
+
+#[test]
+fn decisions_forms_and_resources_bound_to_the_deployment_are_part_of_it() {
+    let process = resource(
+        Bpmn::process("p")
+            .start("s")
+            .element("businessRuleTask", "decide")
+            .extension(r#"<zeebe:calledDecision decisionId="fee" resultVariable="r" bindingType="deployment"/>"#)
+            .user_task("ask")
+            .extension(r#"<zeebe:formDefinition formId="form" bindingType="deployment"/>"#)
+            .service_task("work", "work")
+            .extension(r#"<zeebe:linkedResources><zeebe:linkedResource resourceId="robot" resourceType="RPA" bindingType="deployment"/></zeebe:linkedResources>"#)
+            .end("e"),
+    );
+    let others = [
+        (Named::Decision, "fee".into()),
+        (Named::Form, "form".into()),
+        (Named::Resource, "robot".into()),
+    ];
+    let resources = [("p.bpmn", &process)];
+    assert_eq!(deployment::check(&resources, others), Ok(()));
+    let invalid = deployment::check(&resources, []).expect_err("refused");
+    let findings = invalid[0].findings.iter();
+    let told: Vec<_> = findings
+        .map(|f| (f.element_type.as_deref().unwrap_or(""), f.message.as_str()))
+        .collect();
+    for (element_type, said) in [
+        ("businessRuleTask", "the called decision 'fee' is not part"),
+        ("userTask", "the form 'form' is not part"),
+        ("serviceTask", "the linked resource 'robot' is not part"),
+    ] {
+        let found = told
+            .iter()
+            .any(|(kind, text)| *kind == element_type && text.contains(said));
+        assert!(found, "{told:?}");
+    }
 }

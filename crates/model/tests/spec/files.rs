@@ -37,3 +37,58 @@ fn a_plain_process_with_default_namespace_and_windows_line_ends() {
     let process = model("plain.bpmn");
     assert_eq!(process.element_ids().count(), 6);
 }
+
+/// The models that all suites share.
+fn shared(folder: &str) -> Vec<(String, String)> {
+    let path = format!(
+        "{}/../../tests/processes/{folder}",
+        env!("CARGO_MANIFEST_DIR")
+    );
+    let entries = std::fs::read_dir(path).expect("the models are there");
+    let paths = entries.map(|entry| entry.expect("an entry").path());
+    let mut models: Vec<_> = paths
+        .map(|path| {
+            let name = path.file_name().expect("a name").to_string_lossy();
+            let text = std::fs::read(&path).expect("readable");
+            (name.to_string(), String::from_utf8_lossy(&text).to_string())
+        })
+        .collect();
+    models.sort();
+    models
+}
+
+/// What the comment of a model says of the finding: ``finding on `ELEMENT`: RULE``.
+fn said_of(text: &str) -> Option<&str> {
+    let (_, after) = text.split_once("finding on `")?;
+    after.split_once('`').map(|(element, _)| element)
+}
+
+#[test]
+fn every_invalid_model_is_refused_where_it_says() {
+    let models = shared("invalid");
+    assert!(models.len() >= 100, "{} models", models.len());
+    for (name, text) in models {
+        let Err(invalid) = crate::support::parse(&text) else {
+            panic!("{name} is accepted");
+        };
+        if let Some(element) = said_of(&text) {
+            // What an element refers to is named in the text.
+            let quoted = format!("'{element}'");
+            let mut findings = invalid.findings.iter();
+            let found = findings.any(|finding| {
+                let ids = [&finding.element_id, &finding.process_id];
+                ids.iter().any(|id| id.as_deref() == Some(element))
+                    || finding.message.contains(&quoted)
+            });
+            assert!(found, "{name}: '{element}' is not named\n{invalid}");
+        }
+    }
+}
+
+#[test]
+fn every_valid_model_is_accepted() {
+    for (name, text) in shared("valid") {
+        let parsed = skep_model::parse(&name, text.as_bytes(), &Options::default());
+        assert!(parsed.is_ok(), "{name}: {}", parsed.expect_err("refused"));
+    }
+}

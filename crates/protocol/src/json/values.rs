@@ -18,6 +18,9 @@ pub(super) fn render(
     record: &Record<'_>,
     definitions: &dyn Definitions,
 ) -> Result<Value, DecodeError> {
+    if let Some(value) = render_bare(record)? {
+        return Ok(value);
+    }
     let names = Names(definitions);
     let mut value = match record.value_type {
         ValueType::Job => job(record.value()?, &names),
@@ -44,10 +47,6 @@ pub(super) fn render(
         ValueType::ResourceDeletion => resource_deletion(record.value()?),
         ValueType::CommandDistribution => command_distribution(record.value()?),
         ValueType::MessageCorrelation => message_correlation(record.value()?),
-        ValueType::Clock => {
-            let value: ClockValue = record.value()?;
-            return Ok(json!({"time": value.time}));
-        }
         ValueType::ProcessInstanceBatch => process_instance_batch(record.value()?),
         ValueType::RuntimeInstruction => runtime_instruction(record.value()?, &names),
         ValueType::GlobalListener => global_listener(record.key, record.value()?),
@@ -60,14 +59,13 @@ pub(super) fn render(
             decision_evaluation::render(record.key, record.value()?, &names)
         }
         ValueType::UserTask => user_task(record.key, record.value()?, &names),
-        ValueType::Expression => json!({}),
-        ValueType::Continuation => {
-            let value: ContinuationValue = record.value()?;
-            // The record itself says where it comes from.
-            let mut value = serde_json::to_value(value).unwrap_or_default();
-            value.as_object_mut().map(|fields| fields.remove("origin"));
-            return Ok(value);
-        }
+        // These came to their end above.
+        ValueType::Expression
+        | ValueType::Clock
+        | ValueType::MultiInstance
+        | ValueType::Continuation => json!({}),
+        ValueType::AdHocSubProcessInstruction => ad_hoc_instruction(record.value()?),
+        ValueType::VariableElement => variable_element(record.value()?, &names),
     };
     let tenantless = [
         ValueType::Error,
@@ -82,6 +80,28 @@ pub(super) fn render(
         value["tenantId"] = json!(process.unwrap_or_default().tenant.as_str());
     }
     Ok(value)
+}
+
+/// Values of no process and no tenant: they have their own fields alone.
+fn render_bare(record: &Record<'_>) -> Result<Option<Value>, DecodeError> {
+    Ok(Some(match record.value_type {
+        ValueType::Clock => {
+            let value: ClockValue = record.value()?;
+            json!({"time": value.time})
+        }
+        ValueType::MultiInstance => {
+            let value: MultiInstanceValue = record.value()?;
+            json!({"inputCollection": value.input_collection})
+        }
+        ValueType::Continuation => {
+            let value: ContinuationValue = record.value()?;
+            // The record itself says where it comes from.
+            let mut value = serde_json::to_value(value).unwrap_or_default();
+            value.as_object_mut().map(|fields| fields.remove("origin"));
+            value
+        }
+        _ => return Ok(None),
+    }))
 }
 
 pub(super) struct Names<'a>(&'a dyn Definitions);
@@ -173,11 +193,22 @@ fn job(v: JobValue, names: &Names<'_>) -> Value {
     })
 }
 
+fn activate_elements(elements: &[ActivateElement]) -> Value {
+    let element = |element: &ActivateElement| json!({"elementId": element.element_id, "variables": object(&element.variables)});
+    elements.iter().map(element).collect()
+}
+
+fn ad_hoc_instruction(v: AdHocSubProcessInstructionValue) -> Value {
+    json!({
+        "adHocSubProcessInstanceKey": v.ad_hoc_sub_process_instance_key,
+        "activateElements": activate_elements(&v.activate_elements),
+        "cancelRemainingInstances": v.cancel_remaining_instances,
+        "completionConditionFulfilled": v.completion_condition_fulfilled,
+    })
+}
+
 fn job_result(result: &JobResult) -> Value {
     let corrections = &result.corrections;
-    let elements = result.activate_elements.iter().map(
-        |element| json!({"elementId": element.element_id, "variables": object(&element.variables)}),
-    );
     json!({
         "type": result.kind,
         "denied": result.denied,
@@ -191,7 +222,7 @@ fn job_result(result: &JobResult) -> Value {
             "followUpDate": corrections.follow_up_date.as_deref().unwrap_or(""),
             "priority": corrections.priority.unwrap_or(-1),
         },
-        "activateElements": elements.collect::<Vec<_>>(),
+        "activateElements": activate_elements(&result.activate_elements),
         "cancelRemainingInstances": result.cancel_remaining_instances,
         "completionConditionFulfilled": result.completion_condition_fulfilled,
     })
@@ -316,6 +347,21 @@ fn timer(v: TimerValue, names: &Names<'_>) -> Value {
         "targetElementId": target.element_id,
         "dueDate": v.due_date,
         "repetitions": v.repetitions,
+    })
+}
+
+fn variable_element(v: VariableElementValue, names: &Names<'_>) -> Value {
+    let process = names.of(v.process_definition_key, 0);
+    json!({
+        "name": v.name,
+        "index": v.index,
+        "value": v.value,
+        "scopeKey": v.scope_key,
+        "elementInstanceKey": v.scope_key,
+        "bpmnProcessId": process.bpmn_process_id,
+        "processInstanceKey": v.process_instance_key,
+        "processDefinitionKey": v.process_definition_key,
+        "rootProcessInstanceKey": v.root_process_instance_key,
     })
 }
 

@@ -228,15 +228,22 @@ pub struct ActivateElement {
     pub variables: Vec<(Arc<str>, JsonText)>,
 }
 
+/// About how many bytes a text takes in memory beside its characters.
+const TEXT: usize = size_of::<Arc<str>>() + size_of::<[usize; 2]>();
+
+impl ActivateElement {
+    /// About how many bytes it takes in memory.
+    pub fn weight(&self) -> usize {
+        let variables = self.variables.iter();
+        let variables = variables.map(|(name, value)| 2 * TEXT + name.len() + value.len());
+        size_of::<ActivateElement>() + self.element_id.len() + variables.sum::<usize>()
+    }
+}
+
 impl JobResult {
     /// About how many bytes it takes in memory.
     pub fn weight(&self) -> usize {
-        const TEXT: usize = size_of::<Arc<str>>() + size_of::<[usize; 2]>();
-        let elements = self.activate_elements.iter().map(|element| {
-            let variables = element.variables.iter();
-            let variables = variables.map(|(name, value)| 2 * TEXT + name.len() + value.len());
-            size_of::<ActivateElement>() + element.element_id.len() + variables.sum::<usize>()
-        });
+        let elements = self.activate_elements.iter().map(ActivateElement::weight);
         size_of::<JobResult>()
             + self.denied_reason.len()
             + self.corrections.weight()

@@ -223,6 +223,39 @@ pub fn process_instance_creation() -> ProcessInstanceCreationValue {
     }
 }
 
+pub fn ad_hoc_sub_process_instruction() -> AdHocSubProcessInstructionValue {
+    AdHocSubProcessInstructionValue {
+        ad_hoc_sub_process_instance_key: key(1),
+        activate_elements: vec![ActivateElement {
+            element_id: "search".into(),
+            variables: variables(),
+        }],
+        cancel_remaining_instances: true,
+        completion_condition_fulfilled: true,
+    }
+}
+
+pub fn multi_instance() -> MultiInstanceValue {
+    MultiInstanceValue {
+        input_collection: vec!["1".into(), r#"{"a":null}"#.into()],
+        chain: 300,
+    }
+}
+
+pub fn variable_element() -> VariableElementValue {
+    VariableElementValue {
+        name: "results".into(),
+        scope_key: key(1),
+        process_instance_key: key(2),
+        process_definition_key: key(3),
+        root_process_instance_key: key(4),
+        index: 5,
+        begin: 600,
+        end: 604,
+        value: "17".into(),
+    }
+}
+
 pub fn error() -> ErrorValue {
     ErrorValue {
         error_event_position: 17,
@@ -301,6 +334,7 @@ pub fn continuation() -> ContinuationValue {
         Step::TerminateChildren {
             scope: key(9),
             next: Key::NONE,
+            last: key(9),
         },
         Step::Terminated(key(10)),
         Step::CorrelateMessage(key(11)),

@@ -98,15 +98,7 @@ impl Partition {
         match &result {
             Ok(meta) => {
                 self.pending_rows.clear();
-                self.status
-                    .checkpoint_index
-                    .store(meta.index, Ordering::Relaxed);
-                self.status
-                    .checkpoint_term
-                    .store(meta.term, Ordering::Relaxed);
-                self.status
-                    .checkpoint_position
-                    .store(meta.next_position - 1, Ordering::Relaxed);
+                self.status.checkpoint_is(*meta);
                 self.status
                     .checkpoint_time
                     .store(self.clock.now(), Ordering::Relaxed);

@@ -33,36 +33,14 @@ pub fn start(
 
     let kv = FjallKv::open(directory.join("state"), FjallConfig::default()).map_err(storage)?;
     let pending_rows = PendingRows::default();
-    let engine_config = EngineConfig {
-        partition,
-        partitions: config.partitions,
-        max_process_depth: config.max_process_depth,
-        expression_timeout: u64::try_from(config.expression_timeout.as_millis())
-            .unwrap_or(u64::MAX),
-        max_message_size: config.max_message_size,
-        retry_interval: i64::try_from(config.retry_interval.as_millis()).unwrap_or(i64::MAX),
-        #[cfg(test)]
-        on_work: Some(super::panics::tests::may_fail),
-        ..EngineConfig::default()
-    };
+    let engine_config = engine_config(config, partition);
     let (mut engine, meta) = open_engine(&kv, &pending_rows, &engine_config).map_err(core_error)?;
     let log_opened = Instant::now();
     let (writer, log_reader, group) =
         open_log(config, partition, &directory, meta, own_inbox.clone())?;
     metrics.journal_open.set(millis(log_opened));
-    status.checkpoint_index.store(meta.index, Ordering::Relaxed);
-    status.checkpoint_term.store(meta.term, Ordering::Relaxed);
-    status
-        .checkpoint_position
-        .store(meta.next_position - 1, Ordering::Relaxed);
-
-    let (secondary, exported) = open_secondary(
-        config,
-        partition,
-        &directory,
-        &mut engine,
-        log_reader.clone(),
-    );
+    status.checkpoint_is(meta);
+    let (secondary, exported) = open_secondary(config, &directory, &mut engine, log_reader.clone());
     let now = Instant::now();
     let worker = Partition {
         config: config.clone(),
@@ -118,6 +96,21 @@ pub fn start(
         secondary,
         thread: Mutex::new(Some(thread)),
     }))
+}
+
+fn engine_config(config: &BrokerConfig, partition: u32) -> EngineConfig {
+    EngineConfig {
+        partition,
+        partitions: config.partitions,
+        max_process_depth: config.max_process_depth,
+        expression_timeout: u64::try_from(config.expression_timeout.as_millis())
+            .unwrap_or(u64::MAX),
+        max_message_size: config.max_message_size,
+        retry_interval: i64::try_from(config.retry_interval.as_millis()).unwrap_or(i64::MAX),
+        #[cfg(test)]
+        on_work: Some(super::panics::tests::may_fail),
+        ..EngineConfig::default()
+    }
 }
 
 fn millis(since: Instant) -> i64 {

@@ -78,11 +78,11 @@ impl Exported {
 
 pub fn open_secondary(
     config: &BrokerConfig,
-    partition: u32,
     directory: &Path,
     engine: &mut Engine,
     log: LogReader,
 ) -> (Secondary, Exported) {
+    let partition = engine.config().partition;
     let progress = Arc::new(LogProgress::default());
     let Some(secondary) = config.secondary_storage.clone() else {
         let needs = Needs::Nothing;

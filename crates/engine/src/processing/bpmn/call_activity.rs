@@ -8,7 +8,8 @@ use skep_protocol::intent::ProcessInstanceIntent;
 use skep_protocol::value::{ErrorType, ProcessInstanceValue};
 
 use super::{
-    ElementBehavior, Ending, Next, Problem, Step, Subject, binding, lifecycle, subscriptions,
+    ElementBehavior, Ending, Next, Problem, Step, Subject, binding, incidents, lifecycle,
+    subscriptions,
 };
 use crate::processing::{Context, expression, variable};
 use crate::remote::Variables;
@@ -22,69 +23,131 @@ impl ElementBehavior for CallActivity {
             return Err(super::wrong_kind(cx, el));
         };
         let process = find_called(cx, el, called)?;
-        if let Some(reason) = &process.unusable {
-            return Err(Problem::new(ErrorType::CalledElementError, reason.as_ref()));
-        }
-        if process.graph.none_start_event().is_none() {
-            return Err(Problem::new(
-                ErrorType::CalledElementError,
-                format!(
-                    "Expected process with BPMN process id '{}' to have a none start event, but not found.",
-                    process.bpmn_process_id
-                ),
-            ));
-        }
-        let depth = depth_of(cx, el) + 1;
-        if depth > cx.config.max_process_depth {
-            return Err(Problem::new(
-                ErrorType::CalledElementError,
-                format!(
-                    "The call activity would start a process {depth} calls deep, but at most {} are allowed. \
-                     Does the process call itself for ever?",
-                    cx.config.max_process_depth
-                ),
-            ));
-        }
-        let variables: Variables = if called.propagate_all_parent_variables {
-            cx.state
-                .elements
-                .visible_variables(el.key, &VariableNames::all())
-        } else {
-            let row = cx.state.elements.get(el.key);
-            let local = row.into_iter().flat_map(|row| &row.variables);
-            local.map(|v| (v.name.clone(), v.value.clone())).collect()
-        };
-        check_size(cx, &variables, "called process")?;
+        check_callable(cx, el, &process)?;
+        // It fails here, and not in the step that calls.
+        variables_for(cx, el, called)?;
         subscriptions::subscribe_boundary_events(cx, el)?;
         lifecycle::activated(cx, el);
-
-        let key = cx.new_key();
-        let value = ProcessInstanceValue {
-            process_definition_key: process.key,
-            process_instance_key: key,
-            element: ElementIndex::PROCESS.0,
-            flow_scope_key: Key::NONE,
-            parent_process_instance_key: el.value.process_instance_key,
-            parent_element_instance_key: el.key,
-            root_process_instance_key: el.value.root_process_instance_key,
-            consumed_flows: 0,
-        };
-        for (name, text) in &variables {
-            variable::create_before(cx, &value, name, text);
-        }
-        cx.event(key, ProcessInstanceIntent::ElementActivating, &value);
-        let child = Subject {
-            key,
-            process,
-            value,
-        };
-        lifecycle::activate(cx, &child);
+        cx.steps.push(Step::Call {
+            caller: el.key,
+            definition: process.key,
+        });
         Ok(Next::Wait)
+    }
+
+    /// The incident of an activated one held up its call, or its completion.
+    fn resume(&self, cx: &mut Context<'_>, el: &Subject) {
+        if called_instance(cx, el.key).some().is_some() {
+            cx.steps.push(Step::Complete(el.key));
+            return;
+        }
+        let ElementKind::CallActivity(called) = &el.element().kind else {
+            return;
+        };
+        match find_called(cx, el, called) {
+            Ok(process) => call(cx, el.key, process.key),
+            Err(problem) => incidents::raise(cx, el, problem),
+        }
     }
 
     fn terminate(&self, cx: &mut Context<'_>, el: &Subject) -> Ending {
         terminate_called(cx, el.key)
     }
+}
+
+/// The called process begins, in a step of its own.
+pub(super) fn call(cx: &mut Context<'_>, caller: Key, definition: Key) {
+    let Some(row) = cx.state.elements.get(caller) else {
+        return;
+    };
+    // It is ended, and has nothing to wait for.
+    if row.state != ElementState::Activated || row.is_interrupted() {
+        return;
+    }
+    let Some(el) = Subject::load(cx, caller) else {
+        return;
+    };
+    if let Err(problem) = begin(cx, &el, definition) {
+        incidents::raise(cx, &el, problem);
+    }
+}
+
+fn begin(cx: &mut Context<'_>, el: &Subject, definition: Key) -> Result<(), Problem> {
+    let ElementKind::CallActivity(called) = &el.element().kind else {
+        return Err(super::wrong_kind(cx, el));
+    };
+    let Some(process) = cx.process(definition) else {
+        let message = format!("The definition {definition} of the called process was deleted.");
+        return Err(Problem::new(ErrorType::CalledElementError, message));
+    };
+    let variables = variables_for(cx, el, called)?;
+    let key = cx.new_key();
+    let value = ProcessInstanceValue {
+        process_definition_key: process.key,
+        process_instance_key: key,
+        element: ElementIndex::PROCESS.0,
+        flow_scope_key: Key::NONE,
+        parent_process_instance_key: el.value.process_instance_key,
+        parent_element_instance_key: el.key,
+        root_process_instance_key: el.value.root_process_instance_key,
+        consumed_flows: 0,
+    };
+    for (name, text) in &variables {
+        variable::create_before(cx, &value, name, text);
+    }
+    cx.event(key, ProcessInstanceIntent::ElementActivating, &value);
+    let child = Subject {
+        key,
+        process,
+        value,
+    };
+    lifecycle::activate(cx, &child);
+    Ok(())
+}
+
+fn check_callable(
+    cx: &mut Context<'_>,
+    el: &Subject,
+    process: &DeployedProcess,
+) -> Result<(), Problem> {
+    let refused = |why: String| Err(Problem::new(ErrorType::CalledElementError, why));
+    if let Some(reason) = &process.unusable {
+        return refused(reason.to_string());
+    }
+    if process.graph.none_start_event().is_none() {
+        return refused(format!(
+            "Expected process with BPMN process id '{}' to have a none start event, but not found.",
+            process.bpmn_process_id
+        ));
+    }
+    let depth = depth_of(cx, el) + 1;
+    if depth > cx.config.max_process_depth {
+        return refused(format!(
+            "The call activity would start a process {depth} calls deep, but at most {} are allowed. \
+             Does the process call itself for ever?",
+            cx.config.max_process_depth
+        ));
+    }
+    Ok(())
+}
+
+/// What the called process gets.
+fn variables_for(
+    cx: &mut Context<'_>,
+    el: &Subject,
+    called: &CalledElement,
+) -> Result<Variables, Problem> {
+    let variables: Variables = if called.propagate_all_parent_variables {
+        cx.state
+            .elements
+            .visible_variables(el.key, &VariableNames::all())
+    } else {
+        let row = cx.state.elements.get(el.key);
+        let local = row.into_iter().flat_map(|row| &row.variables);
+        local.map(|v| (v.name.clone(), v.value.clone())).collect()
+    };
+    check_size(cx, &variables, "called process")?;
+    Ok(variables)
 }
 
 /// Ends the instance that this element has called, if there is one.
@@ -118,6 +181,14 @@ pub(super) fn called_ended(cx: &mut Context<'_>, call_activity: Key, handed_on: 
         ElementState::Activated => cx.steps.push(Step::Complete(call_activity)),
         ElementState::Terminating => cx.steps.push(Step::Terminated(call_activity)),
         ElementState::Activating | ElementState::Completing => {}
+    }
+}
+
+/// The called process was terminated. A call activity that waits for just that goes with it (see [`lifecycle::terminated`]).
+pub(super) fn called_terminated(cx: &mut Context<'_>, call_activity: Key) {
+    let row = cx.state.elements.get(call_activity);
+    if row.is_none_or(|row| row.state != ElementState::Terminating) {
+        called_ended(cx, call_activity, Variables::new());
     }
 }
 

@@ -9,7 +9,7 @@ use skep_protocol::Key;
 use skep_protocol::intent::ProcessInstanceBatchIntent;
 use skep_protocol::value::ProcessInstanceBatchValue;
 
-use super::{Ending, Problem, Step, Subject, behavior_of, flows, incidents};
+use super::{Ending, Problem, Step, Subject, behavior_of, flows, incidents, lifecycle};
 use crate::processing::Context;
 use crate::state::ElementState;
 
@@ -22,15 +22,27 @@ pub(crate) trait Container: Sync {
     }
 
     /// `child` is about to complete: its output mappings are applied. A problem is an incident of the child.
-    fn child_completing(&self, _cx: &mut Context<'_>, _child: &Subject) -> Result<(), Problem> {
-        Ok(())
+    fn child_completing(
+        &self,
+        _cx: &mut Context<'_>,
+        _child: &Subject,
+    ) -> Result<Verdict, Problem> {
+        Ok(Verdict::GoOn)
     }
 
-    /// `child` has completed and nothing follows it; its row is gone.
+    /// `child` has completed and nothing follows it; its row is gone. Not called when that has fulfilled the scope.
     fn child_completed(&self, _cx: &mut Context<'_>, _child: &Subject) {}
 
     /// No child is active, and nothing in the scope is about to be activated.
     fn at_rest(&self, cx: &mut Context<'_>, scope: &Subject) -> Rest;
+}
+
+/// What the completion of a child means for its scope.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Verdict {
+    GoOn,
+    /// The scope has what it is for: what still runs in it ends, and then it completes.
+    Fulfilled,
 }
 
 /// What becomes of a scope in which nothing happens any more.
@@ -64,17 +76,19 @@ pub(super) fn child_activating(cx: &mut Context<'_>, child: &Subject) -> Result<
     }
 }
 
-pub(super) fn child_completing(cx: &mut Context<'_>, child: &Subject) -> Result<(), Problem> {
+pub(super) fn child_completing(cx: &mut Context<'_>, child: &Subject) -> Result<Verdict, Problem> {
     match around(child) {
         Some(container) => container.child_completing(cx, child),
-        None => Ok(()),
+        None => Ok(Verdict::GoOn),
     }
 }
 
 /// `child` has completed, and no sequence flow leaves it.
-pub(super) fn child_completed(cx: &mut Context<'_>, child: &Subject) {
-    if let Some(container) = around(child) {
-        container.child_completed(cx, child);
+pub(super) fn child_completed(cx: &mut Context<'_>, child: &Subject, verdict: Verdict) {
+    match (verdict, around(child)) {
+        (Verdict::GoOn, Some(container)) => container.child_completed(cx, child),
+        (Verdict::GoOn, None) => {}
+        (Verdict::Fulfilled, _) => end_rest(cx, child, child.flow_scope()),
     }
     child_ended(cx, child.flow_scope());
 }
@@ -95,7 +109,7 @@ pub(crate) fn child_ended(cx: &mut Context<'_>, scope: Key) {
         // What has interrupted it ends it.
         ElementState::Activated if row.goes_on() || row.is_interrupted() => {}
         ElementState::Activated => rest(cx, scope),
-        ElementState::Terminating => cx.steps.push(Step::Terminated(scope)),
+        ElementState::Terminating => lifecycle::terminated(cx, scope),
         ElementState::Activating | ElementState::Completing => {}
     }
 }
@@ -143,8 +157,7 @@ pub(super) fn end_rest(cx: &mut Context<'_>, of: &Subject, scope: Key) {
             flows::delete(cx, &of.value, flow);
         }
     }
-    let next = Key::NONE;
-    cx.steps.push(Step::TerminateChildren { scope, next });
+    terminate_all(cx, scope);
 }
 
 /// The scope terminates: first its children do, however many there are.
@@ -153,7 +166,14 @@ pub(super) fn terminate_children(cx: &mut Context<'_>, el: &Subject) -> Ending {
     if row.is_none_or(|row| row.active_children == 0) {
         return Ending::Now;
     }
-    let (scope, next) = (el.key, Key::NONE);
-    cx.steps.push(Step::TerminateChildren { scope, next });
+    terminate_all(cx, el.key);
     Ending::Waits
+}
+
+fn terminate_all(cx: &mut Context<'_>, scope: Key) {
+    cx.steps.push(Step::TerminateChildren {
+        scope,
+        next: Key::NONE,
+        last: Key::NONE,
+    });
 }

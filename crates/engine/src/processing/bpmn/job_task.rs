@@ -1,6 +1,6 @@
 //! Tasks and events whose work is a job for a worker: the service task, and every other kind in its job form.
 
-use super::{ElementBehavior, Next, Problem, Subject, lifecycle, subscriptions};
+use super::{ElementBehavior, Next, Problem, Subject, lifecycle, linked_resources, subscriptions};
 use crate::processing::Context;
 use crate::processing::job::create;
 
@@ -13,8 +13,13 @@ impl ElementBehavior for JobTask {
         };
         let (job_type, retries) =
             create::type_and_retries(cx, el, &definition.job_type, &definition.retries)?;
+        let headers = linked_resources::headers(cx, el, definition)?;
         subscriptions::subscribe_boundary_events(cx, el)?;
-        create::create(cx, &create::value(el, job_type, retries));
+        let mut job = create::value(el, job_type, retries);
+        if headers.is_some() {
+            job.extra().headers = headers;
+        }
+        create::create(cx, &job);
         lifecycle::activated(cx, el);
         Ok(Next::Wait)
     }

@@ -8,11 +8,14 @@ use skep_protocol::document::JsonText;
 use skep_protocol::intent::{
     CompensationSubscriptionIntent, ProcessInstanceIntent as Intent, RuntimeInstructionIntent,
 };
-use skep_protocol::value::{Activation, ProcessInstanceValue, RuntimeInstructionValue, Step};
+use skep_protocol::value::{
+    Activation, ListenerEvent, ProcessInstanceValue, RuntimeInstructionValue, Step,
+};
 
+use super::container::{self, Verdict};
 use super::subject::{self, Subject};
 use super::{
-    Ending, Flows, Next, Problem, behavior_of, compensation, container, flows, incidents, mappings,
+    Ending, Flows, Next, Problem, behavior_of, compensation, flows, incidents, listeners, mappings,
     subscriptions, triggers,
 };
 use crate::processing::{Context, job, variable};
@@ -71,10 +74,10 @@ pub(crate) fn accept(cx: &mut Context<'_>, el: &Subject, variables: &Variables) 
     }
 }
 
-/// Applies input mappings and lets the behaviour start. Also the way to try again after an incident.
+/// Applies input mappings, runs the start listeners, and lets the behaviour start. Also the way to go on after a listener, and
+/// to try again after an incident.
 pub(crate) fn activate(cx: &mut Context<'_>, el: &Subject) {
-    let prepared = prepare(cx, el);
-    match prepared.and_then(|()| behavior_of(&el.element().kind).activate(cx, el)) {
+    match begin(cx, el) {
         Ok(Next::Wait) => {}
         Ok(Next::Complete) => cx.steps.push(Step::Complete(el.key)),
         Ok(Next::Leave(flow)) => complete_with(cx, el, &[], flow),
@@ -82,9 +85,22 @@ pub(crate) fn activate(cx: &mut Context<'_>, el: &Subject) {
     }
 }
 
+fn begin(cx: &mut Context<'_>, el: &Subject) -> Result<Next, Problem> {
+    let element = el.element();
+    let to_run = &element.start_listeners;
+    if listeners::none_has_run(cx, el, to_run) {
+        prepare(cx, el)?;
+    }
+    if listeners::run_next(cx, el, ListenerEvent::Start, to_run)? {
+        return Ok(Next::Wait);
+    }
+    behavior_of(&element.kind).activate(cx, el)
+}
+
 /// What an element has before it begins: what its scope gives it, and its input mappings.
 fn prepare(cx: &mut Context<'_>, el: &Subject) -> Result<(), Problem> {
     container::child_activating(cx, el)?;
+    behavior_of(&el.element().kind).prepare(cx, el)?;
     if el.element().inputs.is_empty() {
         return Ok(());
     }
@@ -136,10 +152,12 @@ pub(crate) fn complete_with(
     finish(cx, el, into);
 }
 
-/// The second half of completion. Also the way to try again after an incident.
+/// The second half of completion. Also the way to go on after a listener, and to try again after an incident.
 pub(crate) fn finish(cx: &mut Context<'_>, el: &Subject, into: Option<Flows>) {
-    let handed_on = match conclude(cx, el) {
-        Ok(handed_on) => handed_on,
+    let (handed_on, verdict) = match conclude(cx, el) {
+        Ok(Some(concluded)) => concluded,
+        // A listener runs first.
+        Ok(None) => return,
         Err(problem) => return incidents::raise(cx, el, problem),
     };
     behavior_of(&el.element().kind).ending(cx, el);
@@ -167,23 +185,30 @@ pub(crate) fn finish(cx: &mut Context<'_>, el: &Subject, into: Option<Flows>) {
         flows::take(cx, el, *flow);
     }
     if outgoing.is_empty() {
-        container::child_completed(cx, el);
+        container::child_completed(cx, el, verdict);
     }
     flows::reconsider_joins(cx, el);
 }
 
-/// All of the completion that can fail: output mappings, what the behaviour hands on, what the scope makes of it.
-fn conclude(cx: &mut Context<'_>, el: &Subject) -> Result<Variables, Problem> {
+/// All of the completion that can fail: output mappings, end listeners, what the behaviour hands on, what the scope makes of it.
+/// `None` while a listener runs.
+fn conclude(cx: &mut Context<'_>, el: &Subject) -> Result<Option<(Variables, Verdict)>, Problem> {
     let element = el.element();
     let behavior = behavior_of(&element.kind);
-    if !element.outputs.is_empty() {
-        mappings::apply_outputs(cx, el)?;
+    let to_run = &element.end_listeners;
+    if listeners::none_has_run(cx, el, to_run) {
+        if !element.outputs.is_empty() {
+            mappings::apply_outputs(cx, el)?;
+        }
+        behavior.complete(cx, el)?;
+        subscriptions::unsubscribe(cx, el.key);
     }
-    behavior.complete(cx, el)?;
-    subscriptions::unsubscribe(cx, el.key);
+    if listeners::run_next(cx, el, ListenerEvent::End, to_run)? {
+        return Ok(None);
+    }
     let handed_on = behavior.hand_on(cx, el)?;
-    container::child_completing(cx, el)?;
-    Ok(handed_on)
+    let verdict = container::child_completing(cx, el)?;
+    Ok(Some((handed_on, verdict)))
 }
 
 /// The creation asked to terminate the instance after this element.
@@ -242,22 +267,24 @@ fn terminate_inner(cx: &mut Context<'_>, el: &Subject) {
     }
 }
 
-/// All children have ended: the element goes too, and what interrupted it goes on.
+/// What the element waited for has ended: it goes too, and with it the scopes that were waiting for nothing else.
 pub(crate) fn terminated(cx: &mut Context<'_>, key: Key) {
-    let Some(el) = Subject::load(cx, key) else {
-        return;
-    };
-    if cx
-        .state
-        .elements
-        .get(key)
-        .is_some_and(|row| row.active_children > 0)
-    {
-        return;
+    let mut next = Some(key);
+    while let Some(key) = next {
+        next = terminate_one(cx, key);
     }
-    let row = cx.state.elements.get(key);
+}
+
+/// Ends one element, and lets what interrupted it go on. Returns the scope around if that was the last it waited for.
+fn terminate_one(cx: &mut Context<'_>, key: Key) -> Option<Key> {
+    let el = Subject::load(cx, key)?;
+    let row = cx.state.elements.get(key)?;
+    if row.active_children > 0 {
+        return None;
+    }
     let interrupted_by = row
-        .and_then(|row| row.extra.as_ref())
+        .extra
+        .as_ref()
         .and_then(|extra| extra.interrupted_by.some());
     let behavior = behavior_of(&el.element().kind);
     behavior.ending(cx, &el);
@@ -269,6 +296,18 @@ pub(crate) fn terminated(cx: &mut Context<'_>, key: Key) {
     if let Some(trigger) = interrupted_by {
         cx.steps.push(Step::ActivateTriggered(trigger));
     }
+    // The process has a call activity around it, if it was called.
+    let around = match el.index() {
+        ElementIndex::PROCESS => el.value.parent_element_instance_key,
+        _ => el.flow_scope(),
+    };
+    let row = cx.state.elements.get(around);
+    let was_last =
+        row.is_some_and(|row| row.state == ElementState::Terminating && row.active_children == 0);
+    if was_last {
+        return Some(around);
+    }
     container::child_ended(cx, el.flow_scope());
     flows::reconsider_joins(cx, &el);
+    None
 }

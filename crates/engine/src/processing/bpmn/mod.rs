@@ -4,6 +4,7 @@
 //! one file per kind, and, for one with children, a [`Container`]. Steps are queued, not called recursively, so that the depth of a model costs no stack; [`queue`] bounds
 //! what one command does at a time.
 
+pub(crate) mod ad_hoc_sub_process;
 mod binding;
 pub(crate) mod boundary_event;
 mod business_rule_task;
@@ -19,7 +20,11 @@ pub(crate) mod inclusive_gateway;
 pub(crate) mod intermediate_catch_event;
 pub(crate) mod job_task;
 pub(crate) mod lifecycle;
+mod linked_resources;
+pub(crate) mod listeners;
 pub(crate) mod mappings;
+pub(crate) mod multi_instance;
+mod output_collection;
 pub(crate) mod parallel_gateway;
 pub(crate) mod pass_through;
 pub(crate) mod process;
@@ -90,6 +95,12 @@ pub(crate) enum Ending {
 
 /// What is particular to a kind of element.
 pub(crate) trait ElementBehavior: Sync {
+    /// The element is activating, its input mappings are not applied yet: what they may read of it. Done again when they are
+    /// tried again.
+    fn prepare(&self, _cx: &mut Context<'_>, _el: &Subject) -> Result<(), Problem> {
+        Ok(())
+    }
+
     /// The element is activating, its input mappings are applied. Everything that can fail comes first; then the behaviour
     /// calls [`lifecycle::activated`] and starts what the element waits for.
     fn activate(&self, cx: &mut Context<'_>, el: &Subject) -> Result<Next, Problem>;
@@ -171,14 +182,15 @@ pub(crate) fn behavior_of(kind: &ElementKind) -> &'static dyn ElementBehavior {
         ElementKind::UserTask(_) => &user_task::UserTask,
         ElementKind::CallActivity(_) => &call_activity::CallActivity,
         ElementKind::ExclusiveGateway { .. } => &exclusive_gateway::ExclusiveGateway,
+        ElementKind::MultiInstanceBody(_) => &multi_instance::MultiInstanceBody,
+        ElementKind::AdHocSubProcess(_) => &ad_hoc_sub_process::AdHocSubProcess,
+        ElementKind::AdHocSubProcessInnerInstance => &ad_hoc_sub_process::InnerInstance,
         ElementKind::InclusiveGateway { .. } => &inclusive_gateway::InclusiveGateway,
         ElementKind::Unusable(_) => &unusable::Unusable,
         // Not built yet, and refused at deployment (`not_yet` in skep-model).
-        ElementKind::EventSubProcess { .. }
-        | ElementKind::AdHocSubProcess(_)
-        | ElementKind::AdHocSubProcessInnerInstance
-        | ElementKind::MultiInstanceBody(_)
-        | ElementKind::EventBasedGateway { .. } => &unusable::Unusable,
+        ElementKind::EventSubProcess { .. } | ElementKind::EventBasedGateway { .. } => {
+            &unusable::Unusable
+        }
         // A sequence flow is never an instance: it is taken.
         ElementKind::SequenceFlow(_) => &pass_through::PassThrough,
     }

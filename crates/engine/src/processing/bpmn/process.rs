@@ -79,7 +79,7 @@ impl ElementBehavior for Process {
             cx.respond(request, Err(rejection));
         }
         if let Some(call_activity) = el.value.parent_element_instance_key.some() {
-            call_activity::called_ended(cx, call_activity, Variables::new());
+            call_activity::called_terminated(cx, call_activity);
         }
     }
 

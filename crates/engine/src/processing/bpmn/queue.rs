@@ -89,8 +89,22 @@ struct Resumed {
 
 impl Steps {
     pub fn push(&mut self, step: Step) {
-        let chain = self.chain;
+        self.push_at(step, self.chain);
+    }
+
+    /// The step that is being carried out goes on: what comes of it is no further from the last wait state.
+    pub fn again(&mut self, step: Step) {
+        self.push_at(step, self.chain.saturating_sub(1));
+    }
+
+    /// Queues a step that is so far from the last wait state.
+    pub fn push_at(&mut self, step: Step, chain: u32) {
         self.queue.push_back(QueuedStep { step, chain });
+    }
+
+    /// How far what is queued now is from the last wait state.
+    pub fn chain(&self) -> u32 {
+        self.chain
     }
 
     /// Nothing was queued and nothing is carried on.

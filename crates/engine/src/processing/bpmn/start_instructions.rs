@@ -23,6 +23,8 @@ pub(crate) fn check(process: &Process, id: &str) -> Result<ElementIndex, String>
         ElementKind::SequenceFlow(_) => Some("a sequence flow"),
         ElementKind::StartEvent(_) => Some("a start event"),
         ElementKind::BoundaryEvent(_) => Some("a boundary event"),
+        ElementKind::AdHocSubProcessInnerInstance => Some("no element of the model"),
+        _ if is_repeated(process, index) => Some("inside of a multi-instance activity"),
         _ => None,
     };
     match why_not {
@@ -32,6 +34,19 @@ pub(crate) fn check(process: &Process, id: &str) -> Result<ElementIndex, String>
              choose an activity, gateway or catch event."
         )),
     }
+}
+
+/// The element is inside of a multi-instance body: which of its instances would be meant?
+fn is_repeated(process: &Process, element: ElementIndex) -> bool {
+    let mut scope = process.element(element).parent;
+    while scope != ElementIndex::PROCESS {
+        let element = process.element(scope);
+        if matches!(element.kind, ElementKind::MultiInstanceBody(_)) {
+            return true;
+        }
+        scope = element.parent;
+    }
+    false
 }
 
 /// Activates the process and has the chosen elements activated instead of its start event.

@@ -5,7 +5,9 @@ use skep_protocol::Key;
 use skep_protocol::value::{Activation, ErrorType, Step};
 
 use super::queue::MAX_WAITING;
-use super::{Problem, Subject, compensation, incidents, lifecycle, triggers};
+use super::{
+    Problem, Subject, call_activity, compensation, incidents, lifecycle, multi_instance, triggers,
+};
 use crate::processing::Context;
 use crate::processing::message::message_side;
 
@@ -31,7 +33,7 @@ fn one(cx: &mut Context<'_>, step: Step, chain: u32) {
     match step {
         // Ending things always comes to an end.
         Step::Terminate(key) => lifecycle::terminate(cx, key),
-        Step::TerminateChildren { scope, next } => terminate_children(cx, scope, next),
+        Step::TerminateChildren { scope, next, last } => terminate_children(cx, scope, next, last),
         Step::Terminated(key) => lifecycle::terminated(cx, key),
         Step::Compensate {
             thrower,
@@ -41,7 +43,11 @@ fn one(cx: &mut Context<'_>, step: Step, chain: u32) {
             compensation::activate_handlers(cx, thrower, handler);
         }
         Step::CorrelateMessage(key) => message_side::correlate_next(cx, key),
-        Step::Activate(_) | Step::ActivateTriggered(_) | Step::Complete(_)
+        Step::Activate(_)
+        | Step::ActivateTriggered(_)
+        | Step::ActivateInner(_)
+        | Step::Call { .. }
+        | Step::Complete(_)
             if is_too_much(cx, chain) =>
         {
             put_off(cx, step)
@@ -52,6 +58,8 @@ fn one(cx: &mut Context<'_>, step: Step, chain: u32) {
             }
         }
         Step::ActivateTriggered(key) => activate_triggered(cx, key),
+        Step::Call { caller, definition } => call_activity::call(cx, caller, definition),
+        Step::ActivateInner(body) => multi_instance::activate_inner(cx, body),
         Step::Complete(key) => lifecycle::complete(cx, key),
     }
 }
@@ -78,7 +86,9 @@ fn put_off(cx: &mut Context<'_>, step: Step) {
                 el
             })
         }
-        Step::Complete(key) => Subject::load(cx, key),
+        Step::Complete(key) | Step::ActivateInner(key) | Step::Call { caller: key, .. } => {
+            Subject::load(cx, key)
+        }
         Step::Terminate(_)
         | Step::TerminateChildren { .. }
         | Step::Terminated(_)
@@ -93,7 +103,7 @@ fn put_off(cx: &mut Context<'_>, step: Step) {
 
 /// Ends the child `next` and then those that were created after it, one after the other: however many there are, one step
 /// stands for all.
-fn terminate_children(cx: &mut Context<'_>, scope: Key, next: Key) {
+fn terminate_children(cx: &mut Context<'_>, scope: Key, next: Key, last: Key) {
     let here = |cx: &mut Context<'_>, child: Key| {
         let row = cx.state.elements.get(child);
         row.is_some_and(|row| row.flow_scope_key == scope)
@@ -104,13 +114,15 @@ fn terminate_children(cx: &mut Context<'_>, scope: Key, next: Key) {
     } else {
         cx.state.elements.child_after(scope, Key::NONE)
     };
-    if child.is_none() {
+    // Keys rise: what is newer is not meant.
+    let is_meant = |child: Key| child.some().is_some() && (last.is_none() || child <= last);
+    if !is_meant(child) {
         return;
     }
     cx.steps.push(Step::Terminate(child));
     let next = cx.state.elements.child_after(scope, child);
-    if next.some().is_some() {
-        cx.steps.push(Step::TerminateChildren { scope, next });
+    if is_meant(next) {
+        cx.steps.push(Step::TerminateChildren { scope, next, last });
     }
 }
 

@@ -207,18 +207,14 @@ fn form(
         Some(FormReference::Key(name) | FormReference::External(name)) => {
             Ok((Key::NONE, expression::text(cx, name, el.key)?))
         }
-        Some(FormReference::Id { id, binding }) => {
+        Some(FormReference::Id { id, binding: bound }) => {
             let id = expression::text(cx, id, el.key)?;
             let (tenant, deployment) = (&el.process.tenant, el.process.deployment_key);
-            let key = cx.state.forms.bound(tenant, &id, binding, deployment);
-            let key = key.ok_or_else(|| {
-                let not_found = binding::not_found(binding, deployment);
-                Problem::new(
-                    ErrorType::FormNotFound,
-                    format!(
-                        "Expected form '{id}' {not_found}. Deploy it, then resolve the incident."
-                    ),
-                )
+            let found = cx.state.forms.bound(tenant, &id, bound, deployment);
+            let key = found.ok_or_else(|| {
+                let not_found = binding::not_found(bound, deployment);
+                let message = format!("Expected form with id '{id}' {not_found}.");
+                Problem::new(ErrorType::FormNotFound, message)
             })?;
             Ok((key, Arc::default()))
         }

@@ -1,14 +1,14 @@
 //! The resources of a deployment, read and checked: each for itself, then all together.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use skep_dmn::Drg;
-use skep_model::deployment::Called;
-use skep_model::{Invalid, Options, deployment};
+use skep_model::deployment::{self, Named};
+use skep_model::{Invalid, Options};
 use skep_protocol::command::Resource;
 use skep_protocol::findings::{Finding, shortened};
 use skep_protocol::{Rejection, RejectionType};
@@ -151,22 +151,18 @@ fn together(parsed: &[Parsed<'_>]) -> Vec<Invalid> {
     });
     let processes: Vec<_> = processes.collect();
     let others = parsed.iter().flat_map(|one| ids(&one.content));
-    let others: HashSet<_> = others
-        .filter_map(|(what, id)| match what {
-            DECISION_ID => Some((Called::Decision, id)),
-            FORM_ID => Some((Called::Form, id)),
-            _ => None,
-        })
-        .collect();
-    let checked = deployment::check(&processes, &others);
-    let mut invalid = checked.err().unwrap_or_default();
-    let mut first_uses: HashMap<(&str, &str), &str> = HashMap::new();
+    let others = others.filter_map(|(what, id)| Some((what.named()?, id.into())));
+    let mut invalid = deployment::check(&processes, others)
+        .err()
+        .unwrap_or_default();
+    let mut first_uses: HashMap<(What, &str), &str> = HashMap::new();
     for one in parsed {
         let mut findings = Vec::new();
         for (what, id) in ids(&one.content) {
             if let Some(other) = first_uses.insert((what, id), &one.name) {
                 let message = format!(
-                    "The {what} '{}' is also used by the resource '{}' of this deployment. Give each its own",
+                    "The {} '{}' is also used by the resource '{}' of this deployment. Give each its own",
+                    what.in_words(),
                     shortened(id.to_string(), 200),
                     shortened(other.to_string(), 200)
                 );
@@ -184,21 +180,48 @@ fn together(parsed: &[Parsed<'_>]) -> Vec<Invalid> {
     invalid
 }
 
-const DECISION_ID: &str = "decision id";
-const FORM_ID: &str = "form id";
+/// What an id names, but for processes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum What {
+    DecisionRequirements,
+    Decision,
+    Form,
+    Resource,
+}
 
-/// The ids that a resource brings, but for those of processes, with what they are.
-fn ids(content: &Content) -> Vec<(&'static str, &str)> {
+impl What {
+    fn in_words(self) -> &'static str {
+        match self {
+            What::DecisionRequirements => "decision requirements id",
+            What::Decision => "decision id",
+            What::Form => "form id",
+            What::Resource => "resource id",
+        }
+    }
+
+    /// What elements of a process call it, if they can name it.
+    fn named(self) -> Option<Named> {
+        match self {
+            What::DecisionRequirements => None,
+            What::Decision => Some(Named::Decision),
+            What::Form => Some(Named::Form),
+            What::Resource => Some(Named::Resource),
+        }
+    }
+}
+
+/// The ids that a resource brings, but for those of processes.
+fn ids(content: &Content) -> Vec<(What, &str)> {
     match content {
         Content::Processes(_) => Vec::new(),
         Content::Decisions(graph) => {
             let decisions = graph.decisions().iter();
-            let decisions = decisions.map(|decision| (DECISION_ID, decision.id()));
-            std::iter::once(("decision requirements id", graph.id()))
+            let decisions = decisions.map(|decision| (What::Decision, decision.id()));
+            std::iter::once((What::DecisionRequirements, graph.id()))
                 .chain(decisions)
                 .collect()
         }
-        Content::Form(form) => vec![(FORM_ID, &form.id)],
-        Content::Script(script) => vec![("resource id", &script.id)],
+        Content::Form(form) => vec![(What::Form, &form.id)],
+        Content::Script(script) => vec![(What::Resource, &script.id)],
     }
 }

@@ -1,11 +1,12 @@
 //! JOB COMPLETE.
 
+use skep_model::ElementIndex;
 use skep_protocol::intent::JobIntent;
 use skep_protocol::value::{JobKind, JobResult, JobValue};
 use skep_protocol::{Document, Key, Rejection, RejectionType, Response};
 
 use super::{finishable, value_of};
-use crate::processing::bpmn::{Subject, lifecycle};
+use crate::processing::bpmn::{Subject, ad_hoc_sub_process, lifecycle, listeners};
 use crate::processing::user_task::listener;
 use crate::processing::{Context, Outcome, reject};
 
@@ -26,9 +27,20 @@ pub(crate) fn process(
     if let JobKind::TaskListener(_) = value.kind() {
         return listener::complete(cx, key, &value);
     }
+    let activities = activities_of(cx, &value)?;
     cx.event(key, JobIntent::Completed, &value);
-    if let Some(el) = Subject::load(cx, value.element_instance_key) {
-        lifecycle::complete_with(cx, &el, &value.variables, None);
+    let Some(el) = Subject::load(cx, value.element_instance_key) else {
+        cx.broken(format_args!("the element of job {key} is gone"));
+        return Ok(Some(Response::Empty));
+    };
+    match value.kind() {
+        JobKind::ExecutionListener(_) => listeners::completed(cx, &el, &value.variables),
+        JobKind::AdHocSubProcess => {
+            let result = value.result().cloned().unwrap_or_default();
+            let variables = &value.variables;
+            ad_hoc_sub_process::job_completed(cx, &el, variables, &result, &activities);
+        }
+        _ => lifecycle::complete_with(cx, &el, &value.variables, None),
     }
     Ok(Some(Response::Empty))
 }
@@ -48,4 +60,26 @@ fn check(key: Key, result: &JobResult) -> Result<(), Rejection> {
             attributes.join(", ")
         ),
     ))
+}
+
+/// What the result of an ad-hoc sub-process's job activates; nothing for others.
+fn activities_of(cx: &mut Context<'_>, job: &JobValue) -> Result<Vec<ElementIndex>, Rejection> {
+    let elements = match (job.kind(), job.result()) {
+        (JobKind::AdHocSubProcess, Some(result)) => &result.activate_elements,
+        _ => return Ok(Vec::new()),
+    };
+    let Some(el) = Subject::load(cx, job.element_instance_key) else {
+        return Ok(Vec::new());
+    };
+    ad_hoc_sub_process::check(cx, &el, elements).map_err(|why| {
+        let kind = match elements.len() > ad_hoc_sub_process::MAX_ACTIVATED {
+            true => RejectionType::InvalidArgument,
+            false => RejectionType::NotFound,
+        };
+        let reason = format!(
+            "Expected to complete the job of the ad-hoc sub-process '{}' and to activate elements, but {why}",
+            el.element().id
+        );
+        reject(kind, "COMPLETE", reason)
+    })
 }

@@ -42,7 +42,7 @@ struct CorrectionsBody<'a> {
 
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct ElementBody<'a> {
+pub(super) struct ElementBody<'a> {
     #[serde(borrow)]
     element_id: Option<Text<'a>>,
     variables: Option<Document>,
@@ -56,7 +56,9 @@ pub fn decode(body: ResultBody) -> Result<Option<Box<JobResult>>, Failure> {
         None => (false, Corrections::default()),
     };
     let elements = body.activate_elements.unwrap_or_default().into_iter();
-    let elements: Result<Vec<_>, _> = elements.map(|Object(e)| element(e)).collect();
+    let elements: Result<Vec<_>, _> = elements
+        .map(|Object(e)| element(e, "result.activateElements.elementId"))
+        .collect();
     let result = JobResult {
         kind,
         denied: body.denied.unwrap_or_default(),
@@ -119,9 +121,10 @@ fn corrections(body: CorrectionsBody) -> Result<Corrections, Failure> {
     })
 }
 
-fn element(body: ElementBody) -> Result<ActivateElement, Failure> {
+/// `field`: where its id stands.
+pub(super) fn element(body: ElementBody, field: &'static str) -> Result<ActivateElement, Failure> {
     let what = "Name the element to activate.";
-    let element_id = said(body.element_id, "result.activateElements.elementId", what)?;
+    let element_id = said(body.element_id, field, what)?;
     Ok(ActivateElement {
         element_id: element_id.shared(),
         variables: body.variables.unwrap_or_default().into_entries().collect(),

@@ -1,0 +1,403 @@
+//! Ad-hoc sub-process: its activities have no order. Which of them are activated an expression says, a command, or the worker
+//! of its job. Each runs in an instance of its own, with all that follows it by sequence flows.
+
+use std::sync::Arc;
+
+use skep_feel::Value;
+use skep_model::{AdHocSubProcess as Definition, ElementIndex, ElementKind, JobDefinition};
+use skep_protocol::Key;
+use skep_protocol::document::JsonText;
+use skep_protocol::intent::AdHocSubProcessInstructionIntent;
+use skep_protocol::value::{
+    ActivateElement, Activation, AdHocSubProcessInstructionValue, JobKind, JobResult, Step,
+};
+
+use super::container::{self, Container, Rest, Verdict};
+use super::{
+    ElementBehavior, Ending, Next, Problem, Subject, flows, incidents, lifecycle,
+    output_collection, start_instructions, step, subscriptions,
+};
+use crate::processing::job::{self, create};
+use crate::processing::{Context, expression, variable};
+use crate::state::ElementState;
+
+/// Activities that one expression, command or job result may activate: all begin in one turn.
+pub(crate) const MAX_ACTIVATED: usize = 1_000;
+
+pub(crate) struct AdHocSubProcess;
+
+impl ElementBehavior for AdHocSubProcess {
+    /// What can be activated is there to be read, for an agent for instance.
+    fn prepare(&self, cx: &mut Context<'_>, el: &Subject) -> Result<(), Problem> {
+        let elements = &definition_of(cx, el)?.elements_json;
+        variable::set_local(cx, el.key, &"adHocSubProcessElements".into(), elements);
+        Ok(())
+    }
+
+    fn activate(&self, cx: &mut Context<'_>, el: &Subject) -> Result<Next, Problem> {
+        let definition = definition_of(cx, el)?;
+        let first = first_elements(cx, el, definition)?;
+        let job = match &definition.job {
+            Some(job) => Some(create::type_and_retries(
+                cx,
+                el,
+                &job.job_type,
+                &job.retries,
+            )?),
+            None => None,
+        };
+        if let Some(output) = &definition.output {
+            variable::set_local(cx, el.key, &output.collection, &"[]".into());
+        }
+        subscriptions::subscribe_boundary_events(cx, el)?;
+        if let Some((job_type, retries)) = job {
+            create_job(cx, el, job_type, retries);
+        }
+        lifecycle::activated(cx, el);
+        // Start instructions that wait for this scope take the place of what would be first.
+        if !start_instructions::go_on(cx, el.key) {
+            let begun = first
+                .into_iter()
+                .map(|element| (element, &[][..]))
+                .collect();
+            let begun = begin_all(cx, el, definition, begun);
+            activate_in(cx, begun);
+        }
+        Ok(Next::Wait)
+    }
+
+    /// The incident of an activated one: its next job could not be created.
+    fn resume(&self, cx: &mut Context<'_>, el: &Subject) {
+        if let Ok(definition) = definition_of(cx, el)
+            && let Some(job) = &definition.job
+        {
+            next_job(cx, el, job);
+        }
+        container::child_ended(cx, el.key);
+    }
+
+    /// The output collection goes to the scope around.
+    fn complete(&self, cx: &mut Context<'_>, el: &Subject) -> Result<(), Problem> {
+        if let Some(output) = &definition_of(cx, el)?.output {
+            output_collection::hand_over(cx, el, output);
+        }
+        Ok(())
+    }
+
+    fn terminate(&self, cx: &mut Context<'_>, el: &Subject) -> Ending {
+        container::terminate_children(cx, el)
+    }
+
+    fn as_container(&self) -> Option<&'static dyn Container> {
+        Some(&AdHocSubProcess)
+    }
+}
+
+impl Container for AdHocSubProcess {
+    fn child_completing(&self, cx: &mut Context<'_>, child: &Subject) -> Result<Verdict, Problem> {
+        let Some(definition) = definition_around(child).filter(|_| is_inner_instance(child)) else {
+            return Ok(Verdict::GoOn);
+        };
+        if let Some(output) = &definition.output {
+            let element = output_collection::element_of(cx, child, output)?;
+            output_collection::append(cx, child.flow_scope(), &output.collection, element)?;
+        }
+        let Some(condition) = &definition.completion_condition else {
+            return Ok(Verdict::GoOn);
+        };
+        let result = expression::extract(cx, condition, child.key)?;
+        let holds = match result.value {
+            Value::Boolean(holds) => holds,
+            _ => return Err(result.is_not("'BOOLEAN'")),
+        };
+        let row = cx.state.elements.get(child.flow_scope());
+        let is_last = row.is_some_and(|row| row.active_children == 1);
+        match holds && (definition.cancel_remaining_instances || is_last) {
+            true => Ok(Verdict::Fulfilled),
+            false => Ok(Verdict::GoOn),
+        }
+    }
+
+    /// A job decides what comes next. One that has not is out of date.
+    fn child_completed(&self, cx: &mut Context<'_>, child: &Subject) {
+        let scope = child.flow_scope();
+        let job = definition_around(child).and_then(|definition| definition.job.as_ref());
+        let Some(job) = job.filter(|_| is_inner_instance(child) && !is_fulfilled(cx, scope)) else {
+            return;
+        };
+        if let Some(el) = Subject::load(cx, scope) {
+            next_job(cx, &el, job);
+        }
+    }
+
+    fn at_rest(&self, cx: &mut Context<'_>, scope: &Subject) -> Rest {
+        let Ok(definition) = definition_of(cx, scope) else {
+            return Rest::Waits;
+        };
+        let somebody_decides =
+            definition.job.is_some() || definition.completion_condition.is_some();
+        match somebody_decides && !is_fulfilled(cx, scope.key) {
+            true => Rest::Waits,
+            false => Rest::Done,
+        }
+    }
+}
+
+/// The instance around an activity that was activated: a scope for it and for what follows it.
+pub(crate) struct InnerInstance;
+
+impl ElementBehavior for InnerInstance {
+    fn activate(&self, cx: &mut Context<'_>, el: &Subject) -> Result<Next, Problem> {
+        lifecycle::activated(cx, el);
+        Ok(Next::Wait)
+    }
+
+    fn terminate(&self, cx: &mut Context<'_>, el: &Subject) -> Ending {
+        container::terminate_children(cx, el)
+    }
+
+    fn as_container(&self) -> Option<&'static dyn Container> {
+        Some(&InnerInstance)
+    }
+}
+
+impl Container for InnerInstance {
+    fn at_rest(&self, cx: &mut Context<'_>, scope: &Subject) -> Rest {
+        flows::at_rest(cx, scope)
+    }
+}
+
+fn definition_of<'e>(cx: &Context<'_>, el: &'e Subject) -> Result<&'e Definition, Problem> {
+    match &el.element().kind {
+        ElementKind::AdHocSubProcess(definition) => Ok(definition),
+        _ => Err(super::wrong_kind(cx, el)),
+    }
+}
+
+/// The definition of the ad-hoc sub-process that `child` is in.
+fn definition_around(child: &Subject) -> Option<&Definition> {
+    let scope = child.process.graph.element(child.element().parent);
+    match &scope.kind {
+        ElementKind::AdHocSubProcess(definition) => Some(definition),
+        _ => None,
+    }
+}
+
+/// An event sub-process is a child, too, and none of these.
+fn is_inner_instance(child: &Subject) -> bool {
+    matches!(
+        child.element().kind,
+        ElementKind::AdHocSubProcessInnerInstance
+    )
+}
+
+/// Nothing is to be decided any more.
+fn is_fulfilled(cx: &mut Context<'_>, key: Key) -> bool {
+    let row = cx.state.elements.get(key);
+    let extra = row.and_then(|row| row.extra.as_ref());
+    extra.is_some_and(|extra| extra.fulfilled || extra.ending)
+}
+
+/// What `activeElementsCollection` says.
+fn first_elements(
+    cx: &mut Context<'_>,
+    el: &Subject,
+    definition: &Definition,
+) -> Result<Vec<ElementIndex>, Problem> {
+    let Some(active) = &definition.active_elements else {
+        return Ok(Vec::new());
+    };
+    let result = expression::extract(cx, active, el.key)?;
+    let Value::List(list) = &result.value else {
+        return Err(result.is_not("'ARRAY'"));
+    };
+    let mut ids: Vec<&str> = Vec::new();
+    for item in list.iter() {
+        match item {
+            Value::String(id) => ids.push(id),
+            _ => return Err(result.is_not("a list of element ids")),
+        }
+    }
+    find_all(el, definition, &ids).map_err(|why| {
+        let message =
+            format!("Expected to activate elements of the ad-hoc sub-process, but {why}.");
+        result.problem(message)
+    })
+}
+
+/// The activities with these ids.
+fn find_all(
+    el: &Subject,
+    definition: &Definition,
+    ids: &[&str],
+) -> Result<Vec<ElementIndex>, String> {
+    if ids.len() > MAX_ACTIVATED {
+        let count = ids.len();
+        return Err(format!(
+            "there are {count}, and at most {MAX_ACTIVATED} can be activated at a time"
+        ));
+    }
+    let graph = &el.process.graph;
+    let activity = |id: &&str| {
+        let found = graph.find(id);
+        found.filter(|index| definition.activities.contains(index))
+    };
+    let unknown: Vec<&str> = ids
+        .iter()
+        .copied()
+        .filter(|id| activity(id).is_none())
+        .collect();
+    if !unknown.is_empty() {
+        return Err(format!(
+            "it has no activities [{}] that no sequence flow leads to",
+            unknown.join(", ")
+        ));
+    }
+    Ok(ids.iter().filter_map(activity).collect())
+}
+
+type Variables<'a> = &'a [(Arc<str>, JsonText)];
+
+/// Begins an inner instance for each of these activities, with these variables of its own. Returns the scopes in which the
+/// activities are then to be activated.
+fn begin_all(
+    cx: &mut Context<'_>,
+    el: &Subject,
+    definition: &Definition,
+    activities: Vec<(ElementIndex, Variables<'_>)>,
+) -> Vec<(Key, ElementIndex)> {
+    let output = definition.output.as_ref();
+    let result = output.and_then(|output| output_collection::plain_variable(&output.element));
+    let mut begun = Vec::with_capacity(activities.len());
+    for (activity, variables) in activities {
+        let inner = Activation {
+            scope: el.key,
+            element: definition.inner_instance.0,
+            via: None,
+            consumed_flows: 0,
+        };
+        let Some(inner) = lifecycle::activating(cx, &inner) else {
+            continue;
+        };
+        lifecycle::activate(cx, &inner);
+        if let Some(name) = result {
+            variable::set_local(cx, inner.key, name, &"null".into());
+        }
+        for (name, value) in variables {
+            variable::set_local(cx, inner.key, name, value);
+        }
+        begun.push((inner.key, activity));
+    }
+    begun
+}
+
+fn activate_in(cx: &mut Context<'_>, begun: Vec<(Key, ElementIndex)>) {
+    for (scope, activity) in begun {
+        step::activate(cx, scope, activity);
+    }
+}
+
+/// Looks for the elements that a command or a job wants to be activated.
+///
+/// # Errors
+/// With the reason when some cannot be.
+pub(crate) fn check(
+    cx: &Context<'_>,
+    el: &Subject,
+    elements: &[ActivateElement],
+) -> Result<Vec<ElementIndex>, String> {
+    let definition = definition_of(cx, el).map_err(|problem| problem.message)?;
+    let ids: Vec<&str> = elements
+        .iter()
+        .map(|element| &*element.element_id)
+        .collect();
+    find_all(el, definition, &ids)
+}
+
+/// Carries out what it was told: what ran before ends if that is wanted, and the elements, which are `activities`, begin.
+/// `key`: of the record that says so.
+pub(crate) fn activate_elements(
+    cx: &mut Context<'_>,
+    el: &Subject,
+    key: Key,
+    value: &AdHocSubProcessInstructionValue,
+    activities: &[ElementIndex],
+) {
+    let Ok(definition) = definition_of(cx, el) else {
+        return;
+    };
+    let row = cx.state.elements.get(el.key);
+    let (oldest, newest) = row.map_or((Key::NONE, Key::NONE), |row| {
+        (row.last_child, row.first_child)
+    });
+    let elements = value.activate_elements.iter();
+    let with_variables = activities
+        .iter()
+        .zip(elements)
+        .map(|(activity, element)| (*activity, &element.variables[..]));
+    let begun = begin_all(cx, el, definition, with_variables.collect());
+    cx.event(key, AdHocSubProcessInstructionIntent::Activated, value);
+    if value.cancel_remaining_instances && oldest.some().is_some() {
+        let next = cx.state.elements.child_after(el.key, oldest);
+        lifecycle::terminate(cx, oldest);
+        if oldest != newest {
+            cx.steps.push(Step::TerminateChildren {
+                scope: el.key,
+                next,
+                last: newest,
+            });
+        }
+    }
+    activate_in(cx, begun);
+}
+
+/// The job of an ad-hoc sub-process is completed; `activities` are those that its result activates.
+pub(crate) fn job_completed(
+    cx: &mut Context<'_>,
+    el: &Subject,
+    variables: &[(Arc<str>, JsonText)],
+    result: &JobResult,
+    activities: &[ElementIndex],
+) {
+    let row = cx.state.elements.get(el.key);
+    if row.is_none_or(|row| row.state != ElementState::Activated || row.is_interrupted()) {
+        return;
+    }
+    variable::propagate(cx, el.key, variables);
+    let instruction = AdHocSubProcessInstructionValue {
+        ad_hoc_sub_process_instance_key: el.key,
+        activate_elements: result.activate_elements.clone(),
+        cancel_remaining_instances: result.cancel_remaining_instances,
+        completion_condition_fulfilled: result.completion_condition_fulfilled,
+    };
+    if !activities.is_empty() || result.cancel_remaining_instances {
+        activate_elements(cx, el, el.key, &instruction, activities);
+    }
+    if result.completion_condition_fulfilled {
+        let completed = AdHocSubProcessInstructionIntent::Completed;
+        cx.event(el.key, completed, &instruction);
+    }
+    if activities.is_empty() {
+        container::child_ended(cx, el.key);
+    }
+}
+
+/// The job that decides what comes next. An open one is out of date.
+fn next_job(cx: &mut Context<'_>, el: &Subject, definition: &JobDefinition) {
+    match create::type_and_retries(cx, el, &definition.job_type, &definition.retries) {
+        Ok((job_type, retries)) => {
+            let row = cx.state.elements.get(el.key);
+            if let Some(open) = row.and_then(|row| row.job_key.some()) {
+                job::cancel(cx, open, false);
+            }
+            create_job(cx, el, job_type, retries);
+        }
+        Err(problem) => incidents::raise(cx, el, problem),
+    }
+}
+
+fn create_job(cx: &mut Context<'_>, el: &Subject, job_type: Arc<str>, retries: i32) {
+    let mut job = create::value(el, job_type, retries);
+    job.extra().kind = JobKind::AdHocSubProcess;
+    create::create(cx, &job);
+}

@@ -1,0 +1,160 @@
+//! Output collections: a list variable of a scope to which each of its children adds a value.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use skep_feel::Expression;
+use skep_model::OutputCollection;
+use skep_protocol::Key;
+use skep_protocol::document::{JsonText, array_element, array_end, readable};
+use skep_protocol::intent::VariableElementIntent;
+use skep_protocol::value::{ErrorType, VariableElementValue};
+
+use super::{Problem, Subject};
+use crate::processing::{Context, expression, variable};
+
+/// A list of so many bytes is written anew with each of its elements. Of a longer one the log gets the elements, or it would
+/// grow with the square of their number.
+const WRITTEN_WHOLE: usize = 1 << 10;
+
+/// What a child adds: the output element, seen from the child.
+pub(super) fn element_of(
+    cx: &mut Context<'_>,
+    child: &Subject,
+    output: &OutputCollection,
+) -> Result<JsonText, Problem> {
+    let most = cx.max_step_bytes();
+    let result = expression::extract(cx, &output.element, child.key)?;
+    let json = result.value.to_json_within(most as u64);
+    let json = json.ok_or_else(|| {
+        result.problem(format!(
+            "Expected the output element for '{}' to have at most {most} bytes, but it has more.",
+            output.collection
+        ))
+    })?;
+    // It is one level deeper in the list.
+    readable(&output.collection, &format!("[{json}]")).map_err(|why| {
+        result.problem(format!(
+            "The output element for '{}' would make of it what cannot be read: {why}.",
+            output.collection
+        ))
+    })?;
+    Ok(json.into())
+}
+
+/// Replaces one element of the list.
+pub(super) fn set(
+    cx: &mut Context<'_>,
+    scope: Key,
+    name: &Arc<str>,
+    index: u32,
+    element: JsonText,
+) -> Result<(), Problem> {
+    let (text, key) = list(cx, scope, name)?;
+    let Some(place) = array_element(&text, index as usize) else {
+        return Err(no_place(name, &format!("no element at index {index}")));
+    };
+    if text.get(place.clone()) == Some(&*element) {
+        return Ok(());
+    }
+    write(cx, (scope, key, name, text), (index, place), element)
+}
+
+/// Adds an element at the end of the list.
+pub(super) fn append(
+    cx: &mut Context<'_>,
+    scope: Key,
+    name: &Arc<str>,
+    element: JsonText,
+) -> Result<(), Problem> {
+    let (text, key) = list(cx, scope, name)?;
+    let Some((end, count)) = array_end(&text) else {
+        return Err(no_place(name, "a value that is no list"));
+    };
+    let element = match count {
+        0 => element,
+        _ => format!(",{element}").into(),
+    };
+    write(
+        cx,
+        (scope, key, name, text),
+        (count as u32, end..end),
+        element,
+    )
+}
+
+/// The list goes from its scope, which completes, to the scope around.
+pub(super) fn hand_over(cx: &mut Context<'_>, el: &Subject, output: &OutputCollection) {
+    let row = cx.state.elements.get(el.key);
+    let results = row.and_then(|row| row.variables.get(&output.collection));
+    if let Some(results) = results.map(|variable| variable.value.clone()) {
+        let results = [(output.collection.clone(), results)];
+        variable::propagate(cx, el.flow_scope(), &results);
+    }
+}
+
+/// The list as it is, and the key of its variable.
+fn list(cx: &mut Context<'_>, scope: Key, name: &Arc<str>) -> Result<(JsonText, Key), Problem> {
+    let row = cx.state.elements.get(scope);
+    let variable = row.and_then(|row| row.variables.get(name));
+    let variable = variable.map(|variable| (variable.value.clone(), variable.key));
+    variable.ok_or_else(|| no_place(name, "no value"))
+}
+
+fn no_place(name: &str, found: &str) -> Problem {
+    let message = format!(
+        "Expected the output collection '{name}' to be the list to which each inner instance adds a value, but it has {found}. \
+         Does something else set a variable of this name? Set it to a list again, then resolve the incident."
+    );
+    Problem::new(ErrorType::ExtractValueError, message)
+}
+
+fn write(
+    cx: &mut Context<'_>,
+    (scope, key, name, text): (Key, Key, &Arc<str>, JsonText),
+    (index, place): (u32, Range<usize>),
+    element: JsonText,
+) -> Result<(), Problem> {
+    let length = text.len() - place.len() + element.len();
+    let most = cx.max_step_bytes();
+    if length > most {
+        let message = format!(
+            "Expected the output collection '{name}' to have at most {most} bytes, but with the value of this instance it has \
+             {length}. Let the output element select less, then resolve the incident."
+        );
+        return Err(Problem::new(ErrorType::ExtractValueError, message));
+    }
+    if length <= WRITTEN_WHOLE {
+        let whole = [&text[..place.start], &element, &text[place.end..]].concat();
+        variable::set_local(cx, scope, name, &whole.into());
+        return Ok(());
+    }
+    let Some(row) = cx.state.elements.get(scope) else {
+        cx.broken(format_args!(
+            "the scope {scope} of an output collection is gone"
+        ));
+        return Ok(());
+    };
+    let value = VariableElementValue {
+        name: name.clone(),
+        scope_key: scope,
+        process_instance_key: row.process_instance_key,
+        process_definition_key: row.process_definition_key,
+        root_process_instance_key: row.root_process_instance_key,
+        index,
+        begin: place.start as u32,
+        end: place.end as u32,
+        value: element,
+    };
+    cx.event(key, VariableElementIntent::Updated, &value);
+    Ok(())
+}
+
+/// The variable that an output element is, if it is no more than that. Each child has it as null, so that what a worker
+/// returns under this name stays with the child.
+pub(super) fn plain_variable(element: &Expression) -> Option<&Arc<str>> {
+    let [name] = element.variables() else {
+        return None;
+    };
+    (element.text().trim() == &**name).then_some(name)
+}

@@ -1,0 +1,273 @@
+//! Ad-hoc sub-processes, run by expressions and commands, or by the worker of a job.
+
+use crate::support::*;
+use skep_model::builder::Bpmn;
+use skep_protocol::command::{ActivateAdHoc, Command};
+use skep_protocol::value::{ActivateElement, JobKind, JobResult, JobResultType};
+use skep_protocol::{Document, Key, Rejection, RejectionType, Response};
+
+/// Two service tasks, the second followed by a third.
+fn content(inside: Bpmn) -> Bpmn {
+    inside
+        .service_task("a", "a")
+        .apart()
+        .service_task("b", "b")
+        .service_task("c", "c")
+}
+
+fn process(active: &str) -> Bpmn {
+    let bpmn = Bpmn::process("p").start("s").ad_hoc("hoc", content);
+    match active {
+        "" => bpmn.end("e"),
+        _ => bpmn.active_elements(active).end("e"),
+    }
+}
+
+fn run_by_job() -> Bpmn {
+    let job = r#"<zeebe:taskDefinition type="agent"/>"#;
+    Bpmn::process("p")
+        .start("s")
+        .ad_hoc("hoc", content)
+        .extension(job)
+        .end("e")
+}
+
+fn element(id: &str, variables: &str) -> ActivateElement {
+    ActivateElement {
+        element_id: id.into(),
+        variables: Document::parse(variables).unwrap().into_entries().collect(),
+    }
+}
+
+fn activate(
+    rig: &mut Rig,
+    key: Key,
+    elements: Vec<ActivateElement>,
+    cancel_remaining_instances: bool,
+) -> Result<Response, Rejection> {
+    rig.send(Command::ActivateAdHoc(ActivateAdHoc {
+        ad_hoc_sub_process_instance_key: key,
+        elements,
+        cancel_remaining_instances,
+    }))
+}
+
+/// Completes the job of the sub-process with this result.
+fn decide(rig: &mut Rig, elements: &[&str], fulfilled: bool, cancel: bool) {
+    let job = rig.job("agent");
+    assert_eq!(job.kind, JobKind::AdHocSubProcess);
+    let result = JobResult {
+        kind: JobResultType::AdHocSubProcess,
+        activate_elements: elements.iter().map(|id| element(id, "{}")).collect(),
+        completion_condition_fulfilled: fulfilled,
+        cancel_remaining_instances: cancel,
+        ..JobResult::default()
+    };
+    let complete = Command::CompleteJob {
+        job_key: job.key,
+        variables: Document::new(),
+        result: Some(Box::new(result)),
+    };
+    rig.send(complete).unwrap();
+}
+
+#[test]
+fn it_completes_when_what_was_activated_and_what_follows_has() {
+    let mut rig = Rig::with(process(r#"=["a","b"]"#));
+    let instance = rig.create("p", "{}");
+    rig.work("b", "{}");
+    rig.work("c", "{}");
+    assert!(rig.is_running(instance));
+    rig.work("a", "{}");
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn without_active_elements_it_waits_for_a_command() {
+    let mut rig = Rig::with(process(""));
+    let instance = rig.create("p", "{}");
+    let hoc = rig.element_key("hoc");
+    let elements = rig.variable(hoc, "adHocSubProcessElements");
+    let expected = r#"[{"elementId":"a"},{"elementId":"b"}]"#;
+    assert_eq!(elements.as_deref(), Some(expected));
+    activate(&mut rig, hoc, vec![element("a", r#"{"x":1}"#)], false).unwrap();
+    let job = rig.job("a");
+    let seen: serde_json::Value = serde_json::from_str(&job.variables).unwrap();
+    assert_eq!(seen["x"], 1);
+    assert_eq!(rig.variable(instance, "x"), None, "they are local");
+    rig.complete(&job, "{}");
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn a_command_may_end_what_ran_before() {
+    let mut rig = Rig::with(process(r#"=["a","a","a"]"#));
+    let instance = rig.create("p", "{}");
+    let hoc = rig.element_key("hoc");
+    activate(&mut rig, hoc, vec![element("b", "{}")], true).unwrap();
+    assert!(rig.jobs("a").is_empty());
+    rig.work("b", "{}");
+    rig.work("c", "{}");
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn what_cannot_be_activated_is_refused_and_nothing_is() {
+    let mut rig = Rig::with(process(""));
+    let instance = rig.create("p", "{}");
+    let hoc = rig.element_key("hoc");
+    let refused = |rig: &mut Rig, key, ids: &[&str]| {
+        let elements = ids.iter().map(|id| element(id, "{}")).collect();
+        activate(rig, key, elements, false).unwrap_err()
+    };
+    // No activity of this name; one that a sequence flow leads to; the process; no such instance.
+    let rejection = refused(&mut rig, hoc, &["a", "nope", "c"]);
+    assert_eq!(rejection.kind, RejectionType::NotFound);
+    assert!(rejection.reason.contains("[nope, c]"), "{rejection}");
+    let rejection = refused(&mut rig, instance, &["a"]);
+    assert!(rejection.reason.contains("which is none"), "{rejection}");
+    assert_eq!(
+        refused(&mut rig, Key(17), &["a"]).kind,
+        RejectionType::NotFound
+    );
+    let many = vec!["a"; 1_001];
+    let rejection = refused(&mut rig, hoc, &many);
+    assert_eq!(rejection.kind, RejectionType::InvalidArgument);
+    assert!(rig.jobs("a").is_empty());
+    rig.cancel(instance).unwrap();
+    rig.assert_terminated(instance);
+}
+
+#[test]
+fn it_stays_open_until_its_completion_condition_holds() {
+    let bpmn = Bpmn::process("p").start("s").ad_hoc("hoc", content);
+    let bpmn = bpmn
+        .active_elements(r#"=["a"]"#)
+        .until("=done = true")
+        .end("e");
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", "{}");
+    rig.work("a", "{}");
+    assert!(rig.is_running(instance));
+    let hoc = rig.element_key("hoc");
+    let two = vec![element("a", "{}"), element("b", "{}")];
+    activate(&mut rig, hoc, two, false).unwrap();
+    // What still runs ends with it.
+    rig.work("a", r#"{"done":true}"#);
+    rig.assert_completed(instance);
+    assert_eq!(rig.terminated(instance), ["b", "hoc#innerInstance"]);
+}
+
+#[test]
+fn what_remains_may_come_to_its_end_first() {
+    let bpmn = Bpmn::process("p").start("s").ad_hoc("hoc", content);
+    let bpmn = bpmn
+        .attribute("cancelRemainingInstances", "false")
+        .active_elements(r#"=["a","b"]"#)
+        .until("=done = true")
+        .end("e");
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", "{}");
+    rig.work("a", r#"{"done":true}"#);
+    assert!(rig.is_running(instance));
+    rig.work("b", "{}");
+    rig.work("c", "{}");
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn a_job_decides_again_whenever_something_has_ended() {
+    let mut rig = Rig::with(run_by_job());
+    let instance = rig.create("p", "{}");
+    decide(&mut rig, &["a", "b"], false, false);
+    rig.work("a", "{}");
+    decide(&mut rig, &["a"], false, false);
+    rig.work("a", "{}");
+    // It may say that all is done while something runs: then nobody is asked any more.
+    decide(&mut rig, &[], true, false);
+    assert!(rig.is_running(instance));
+    rig.work("b", "{}");
+    assert!(rig.jobs("agent").is_empty());
+    rig.work("c", "{}");
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn a_job_that_is_out_of_date_is_replaced() {
+    let mut rig = Rig::with(run_by_job());
+    let instance = rig.create("p", "{}");
+    decide(&mut rig, &["a", "a"], false, false);
+    let jobs = rig.jobs("a");
+    rig.complete(&jobs[0], "{}");
+    let first = rig.job("agent");
+    rig.complete(&jobs[1], "{}");
+    let stale = Command::CompleteJob {
+        job_key: first.key,
+        variables: Document::new(),
+        result: None,
+    };
+    assert_eq!(rig.send(stale).unwrap_err().kind, RejectionType::NotFound);
+    decide(&mut rig, &[], true, false);
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn a_job_may_end_what_runs() {
+    let mut rig = Rig::with(run_by_job());
+    let instance = rig.create("p", "{}");
+    decide(&mut rig, &["a", "b", "b"], false, false);
+    rig.work("a", "{}");
+    decide(&mut rig, &[], true, true);
+    rig.assert_completed(instance);
+    assert_eq!(rig.terminated(instance).len(), 4);
+}
+
+#[test]
+fn an_unknown_element_in_a_result_is_refused_and_the_job_stays() {
+    let mut rig = Rig::with(run_by_job());
+    let instance = rig.create("p", "{}");
+    let job = rig.job("agent");
+    let result = JobResult {
+        activate_elements: vec![element("nope", "{}")],
+        ..JobResult::default()
+    };
+    let complete = Command::CompleteJob {
+        job_key: job.key,
+        variables: Document::new(),
+        result: Some(Box::new(result)),
+    };
+    let rejection = rig.send(complete).unwrap_err();
+    assert_eq!(rejection.kind, RejectionType::NotFound);
+    assert!(rejection.reason.contains("[nope]"), "{rejection}");
+    rig.complete(&job, "{}");
+    rig.cancel(instance).unwrap();
+    rig.assert_terminated(instance);
+}
+
+#[test]
+fn a_job_without_retries_is_an_incident_of_its_own_kind() {
+    let mut rig = Rig::with(run_by_job());
+    rig.create("p", "{}");
+    let job = rig.job("agent");
+    rig.fail(&job, 0, 0);
+    assert_eq!(rig.incident().kind, "AD_HOC_SUB_PROCESS_NO_RETRIES");
+}
+
+#[test]
+fn many_that_end_at_once_do_so_in_steps() {
+    let active = r#"=for i in 1..1000 return "a""#;
+    let mut rig = Rig::with(process(active));
+    let instance = rig.create("p", "{}");
+    let hoc = rig.element_key("hoc");
+    rig.interrupted = true;
+    activate(&mut rig, hoc, vec![element("b", "{}")], true).unwrap();
+    let mut turns = 0;
+    while rig.run_work() {
+        turns += 1;
+    }
+    assert!(turns > 1);
+    rig.interrupted = false;
+    rig.work("b", "{}");
+    rig.work("c", "{}");
+    rig.assert_completed(instance);
+}
