@@ -14,7 +14,7 @@ use skep_model::builder::{Bpmn, random};
 use skep_model::{Element, ElementKind};
 use skep_protocol::command::*;
 use skep_protocol::value::{Corrections, JobResult};
-use skep_protocol::{Document, Key};
+use skep_protocol::{Document, Key, TenantId};
 use support::*;
 
 /// SplitMix64.
@@ -149,6 +149,7 @@ fn run(seed: u64) {
     rig.record_batches();
     rig.deploy(called());
     rig.deploy(started());
+    rig.deployed(vec![("decided.dmn", decided("3"))]);
     let size = 4 + random_source.next(30) as usize;
     let bpmn = random("random", seed, size);
     let elements = elements(&bpmn);
@@ -191,7 +192,7 @@ fn run(seed: u64) {
 
 fn command(rig: &mut Rig, random: &mut Random, partitions: u32, elements: &[String]) {
     let b = random.next(4);
-    match random.next(15) {
+    match random.next(16) {
         0 | 1 => {
             let partition = 1 + random.next(u64::from(partitions)) as u32;
             let variables = format!(r#"{{"a":{},"b":{b}}}"#, random.next(4));
@@ -245,6 +246,7 @@ fn command(rig: &mut Rig, random: &mut Random, partitions: u32, elements: &[Stri
         9 => resolve_incidents(rig),
         12 => users(rig, random),
         13 => listeners(rig, random),
+        14 => definitions(rig, random),
         10 => {
             let mut open: Vec<Key> = rig.open_instances();
             open.extend(rig.called_instances());
@@ -320,6 +322,48 @@ fn users(rig: &mut Rig, random: &mut Random) {
             _ => continue,
         });
     }
+}
+
+/// The next value of `a`, which fails beyond a limit.
+fn decided(limit: &str) -> String {
+    decision(
+        "decided",
+        "decided",
+        &format!("assert(a, a != {limit}) + 1"),
+    )
+}
+
+/// Definitions come and go while instances of them run.
+fn definitions(rig: &mut Rig, random: &mut Random) {
+    let state = &mut rig.engine(1).state;
+    let (tenant, latest) = (TenantId::default(), random.next(2) == 0);
+    let deployed = match latest {
+        true => state.processes.definitions.latest(&tenant, "called"),
+        false => state.decisions.requirements.latest(&tenant, "decided"),
+    };
+    let command = match (random.next(4), deployed) {
+        (0, Some(resource_key)) => Command::DeleteResource { resource_key },
+        (1, _) => Command::EvaluateDecision(EvaluateDecision {
+            decision: DecisionRef::Id("decided".into()),
+            variables: Document::parse(r#"{"a":1}"#).unwrap(),
+        }),
+        _ => {
+            // The same again is a duplicate, another limit a new version.
+            let limit = random.next(2).to_string();
+            let files = [
+                ("called.bpmn", called().xml()),
+                ("decided.dmn", decided(&limit)),
+            ];
+            let resources = files.map(|(name, content)| Resource {
+                name: name.to_string(),
+                content: content.into(),
+            });
+            Command::Deploy(Deploy {
+                resources: resources.to_vec(),
+            })
+        }
+    };
+    rig.send_async(command);
 }
 
 /// The jobs of listeners get every kind of answer.
@@ -399,6 +443,11 @@ fn finish(rig: &mut Rig, seed: u64) {
     rig.fate = Box::new(|_| Fate::Arrives);
     rig.interrupted = false;
     rig.settle(1);
+    // What was lost on its way to another partition is sent again, one after the other.
+    let unfinished = |rig: &mut Rig| rig.engine(1).state.distributions.unfinished().count();
+    while unfinished(rig) > 0 {
+        rig.advance(10_000);
+    }
     // Without this its timer would begin further instances.
     rig.deploy(Bpmn::process("started").start("s").end("e"));
     let banned = rig.partitions.iter_mut();
@@ -418,6 +467,11 @@ fn finish(rig: &mut Rig, seed: u64) {
     end_cancellations(rig);
     assert_eq!(rig.open_instances(), [], "seed {seed}");
     rig.assert_nothing_left();
+    for partition in &rig.partitions {
+        let processes = &partition.engine.state.processes;
+        let kept = processes.iter().filter(|p| processes.is_draining(p.key));
+        assert_eq!(kept.count(), 0, "seed {seed}: deleted definitions are gone");
+    }
 }
 
 #[test]

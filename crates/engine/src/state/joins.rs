@@ -77,6 +77,12 @@ impl Joins {
         self.on_their_way.keys().copied()
     }
 
+    /// A token waits at this gateway on this flow.
+    pub fn waits(&self, gateway: u32, flow: u32) -> bool {
+        let flows = self.by_gateway.get(&gateway);
+        flows.is_some_and(|flows| flows.contains_key(&flow))
+    }
+
     /// Flows on which tokens wait at this gateway.
     pub fn flows(&self, gateway: u32) -> impl Iterator<Item = u32> + '_ {
         self.by_gateway

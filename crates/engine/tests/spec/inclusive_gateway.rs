@@ -303,3 +303,33 @@ fn put_off_between_all_steps_it_joins_all_the_same() {
     assert_eq!(joins.count(), 1);
     rig.assert_nothing_left();
 }
+
+#[test]
+fn a_wide_join_waits_for_the_last_token() {
+    const BRANCHES: usize = 150;
+    let mut process = Bpmn::process("p").start("s").inclusive("fork");
+    for branch in 0..BRANCHES {
+        process = process.from("fork").when("=true");
+        process = process.service_task(format!("t{branch}"), "work");
+        process = match branch {
+            0 => process.inclusive("join").end("e"),
+            _ => process.to("join"),
+        };
+    }
+    let mut rig = Rig::with(process);
+    let instance = rig.create("p", "{}");
+    let mut done = 0;
+    while rig.is_running(instance) {
+        for job in rig.jobs("work") {
+            rig.complete(&job, "{}");
+            done += 1;
+        }
+    }
+    assert_eq!(done, BRANCHES);
+    rig.assert_completed(instance);
+    let joins = rig
+        .completed(instance)
+        .into_iter()
+        .filter(|id| id == "join");
+    assert_eq!(joins.count(), 1);
+}

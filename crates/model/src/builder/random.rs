@@ -7,7 +7,7 @@ use super::Bpmn;
 /// It reads the variables `a` and `b` in conditions (numbers from 0 to 3) and writes them in mappings: start it with
 /// both. To come to an end it needs that jobs of the type `job` are completed, some time with `b` = 3 (less repeats
 /// loops), that messages named `message` arrive with the correlation key `key`, that timers of one minute pass, and
-/// that a process with the id `called` can be called, that user tasks are completed and that jobs of the type `listener` are
+/// that a process with the id `called` can be called, that a decision `decided` is deployed, that user tasks are completed and that jobs of the type `listener` are
 /// completed without variables. Boundary events wait for the error `error` (which end events throw
 /// too, caught or not), for one minute, or for messages named `other-message`.
 pub fn random(id: impl Into<String>, seed: u64, size: usize) -> Bpmn {
@@ -38,6 +38,7 @@ const LEAVES: &[fn(&mut Generator, Bpmn) -> Bpmn] = &[
     Generator::service_task,
     Generator::user_task,
     Generator::script,
+    Generator::business_rule_task,
     Generator::link,
     Generator::compensable,
     |g, bpmn| bpmn.throw_compensation(g.id("compensate"), None),
@@ -118,6 +119,15 @@ impl Generator {
     fn script(&mut self, bpmn: Bpmn) -> Bpmn {
         let id = self.id("script");
         let bpmn = bpmn.script(&id, "=if a < 3 then a + 1 else 0", "a");
+        self.boundary(bpmn, &id)
+    }
+
+    fn business_rule_task(&mut self, bpmn: Bpmn) -> Bpmn {
+        let id = self.id("decide");
+        let bpmn = match self.next(3) {
+            0 => bpmn.job_task("businessRuleTask", &id, "job"),
+            _ => bpmn.decision(&id, "decided", "a"),
+        };
         self.boundary(bpmn, &id)
     }
 

@@ -53,79 +53,106 @@ fn choose(cx: &mut Context<'_>, el: &Subject) -> Result<Flows, Problem> {
 }
 
 /// A token of the scope may still reach the joining gateway on a flow that has none yet.
+///
+/// One token that can is enough to know: of very many, the newest is looked at first.
 pub(super) fn waits(
     cx: &mut Context<'_>,
     process: &DeployedProcess,
     activation: &Activation,
 ) -> bool {
-    let gateway = ElementIndex(activation.element);
-    let Some(row) = cx.state.elements.get(activation.scope) else {
+    let scope = activation.scope;
+    let row = cx.state.elements.get(scope);
+    let Some(row) = row.filter(|row| row.active_children > 0 || row.goes_on()) else {
+        // What waits at other gateways does so for this one, perhaps: nothing else happens.
         return false;
     };
-    let mut tokens = HashSet::new();
-    let mut triggers = Vec::new();
-    if let Some(extra) = &row.extra {
-        tokens.extend(extra.joins.on_their_way());
-        tokens.extend(extra.joins.gateways().filter(|other| *other != gateway.0));
-        triggers.clone_from(&extra.triggers);
-    }
-    // What waits at other gateways does so for this one, perhaps: nothing else happens.
-    if row.active_children == 0 && !row.goes_on() {
-        return false;
-    }
-    let extra = row.extra.as_ref();
-    let have: Vec<u32> = extra.map_or(Vec::new(), |e| e.joins.flows(gateway.0).collect());
-    for trigger in triggers {
-        tokens.extend(cx.state.triggers.get(trigger).map(|t| t.target_element));
-    }
-    let mut child = cx.state.elements.child_after(activation.scope, Key::NONE);
+    let mut child = row.first_child;
+    let mut search = Search {
+        graph: &process.graph,
+        gateway: ElementIndex(activation.element),
+        seen: HashSet::new(),
+        steps: 0,
+    };
+    let mut found = false;
     while let Some(row) = child.some().and_then(|key| cx.state.elements.get(key)) {
-        tokens.insert(row.element);
-        child = cx.state.elements.child_after(activation.scope, child);
+        let element = row.element;
+        child = row.next_sibling;
+        search.steps += 1;
+        found = !search.seen.contains(&element) && reaches(cx, scope, &mut search, element);
+        if found {
+            break;
+        }
     }
-    let (reached, steps) = reaches(&process.graph, tokens, gateway, &have);
-    cx.budget.take_evaluation(steps);
-    reached
+    if !found {
+        let mut others = others(cx, scope, search.gateway);
+        found = others.any(|element| reaches(cx, scope, &mut search, element));
+    }
+    cx.budget.take_evaluation(search.steps);
+    found
 }
 
-/// Whether a token on one of these elements can come to the gateway on a flow that is not one of those that it `has`, and how
-/// many elements were looked at.
-fn reaches(
-    graph: &Process,
-    tokens: HashSet<u32>,
+/// Elements that tokens of the scope are on the way to or wait at, other than at the gateway.
+fn others(
+    cx: &mut Context<'_>,
+    scope: Key,
     gateway: ElementIndex,
-    has: &[u32],
-) -> (bool, u64) {
-    let mut next: Vec<u32> = tokens.iter().copied().collect();
-    let mut seen = tokens;
-    let mut steps = 0;
+) -> impl Iterator<Item = u32> + use<> {
+    let row = cx.state.elements.get(scope);
+    let extra = row.and_then(|row| row.extra.as_ref());
+    let (mut elements, mut triggers) = (Vec::new(), Vec::new());
+    if let Some(extra) = extra {
+        elements.extend(extra.joins.on_their_way());
+        elements.extend(extra.joins.gateways().filter(|other| *other != gateway.0));
+        triggers.clone_from(&extra.triggers);
+    }
+    for trigger in triggers {
+        let trigger = cx.state.triggers.get(trigger);
+        elements.extend(trigger.map(|trigger| trigger.target_element));
+    }
+    elements.into_iter()
+}
+
+/// A look along the sequence flows, boundary events and links of a scope, for the way to a gateway.
+struct Search<'g> {
+    graph: &'g Process,
+    gateway: ElementIndex,
+    seen: HashSet<u32>,
+    /// Elements that were looked at.
+    steps: u64,
+}
+
+/// Whether a token on this element can come to the gateway on a flow that has no token yet.
+fn reaches(cx: &mut Context<'_>, scope: Key, search: &mut Search<'_>, from: u32) -> bool {
+    let row = cx.state.elements.get(scope);
+    let joins = row
+        .and_then(|row| row.extra.as_ref())
+        .map(|extra| &extra.joins);
+    let gateway = search.gateway;
+    let has = |flow: u32| joins.is_some_and(|joins| joins.waits(gateway.0, flow));
+    let graph = search.graph;
+    let mut next = vec![from];
     while let Some(at) = next.pop() {
-        steps += 1;
         // What has come through the gateway is behind it.
-        if at == gateway.0 {
+        if at == gateway.0 || !search.seen.insert(at) {
             continue;
         }
+        search.steps += 1;
         let Some(element) = graph.elements.get(at as usize) else {
             continue;
-        };
-        let mut go_on = |element: ElementIndex| {
-            if seen.insert(element.0) {
-                next.push(element.0);
-            }
         };
         for flow in &element.outgoing {
             let ElementKind::SequenceFlow(sequence_flow) = &graph.element(*flow).kind else {
                 continue;
             };
-            if sequence_flow.target == gateway && !has.contains(&flow.0) {
-                return (true, steps);
+            if sequence_flow.target == gateway && !has(flow.0) {
+                return true;
             }
-            go_on(sequence_flow.target);
+            next.push(sequence_flow.target.0);
         }
-        element.boundary_events.iter().copied().for_each(&mut go_on);
+        next.extend(element.boundary_events.iter().map(|event| event.0));
         if let ElementKind::IntermediateThrowEvent(ThrowEvent::Link { target }) = element.kind {
-            go_on(target);
+            next.push(target.0);
         }
     }
-    (false, steps)
+    false
 }
