@@ -345,6 +345,7 @@ impl Broker {
             // The engine takes it to the other partitions.
             Command::PinClock { .. }
             | Command::ResetClock
+            | Command::BroadcastSignal(_)
             | Command::CreateGlobalListener(_)
             | Command::UpdateGlobalListener(_)
             | Command::DeleteGlobalListener { .. } => 1,

@@ -15,7 +15,7 @@ use crate::processing::deployment::{create as deploy, delete_resource, distribut
 use crate::processing::message::{correlate, expire, message_side, process_side, publish};
 use crate::processing::{
     Context, Outcome, Volatile, ad_hoc, banning, clock, decision, expression, global_listener,
-    incident, job, process_instance, timer, user_task, variable,
+    incident, job, process_instance, signal, timer, user_task, variable,
 };
 use crate::remote::{Distributed, RemoteCommand};
 use crate::state::{State, StoreError};
@@ -507,6 +507,7 @@ fn dispatch(cx: &mut Context<'_>, command: &Command) -> Outcome {
         } => job::update::process(cx, *job_key, *retries, *timeout, *kind),
         Command::PublishMessage(command) => publish::process(cx, command),
         Command::CorrelateMessage(command) => correlate::process(cx, command),
+        Command::BroadcastSignal(command) => signal::process(cx, command),
         Command::ResolveIncident { incident_key } => incident::resolve(cx, *incident_key),
         Command::SetVariables {
             element_instance_key,
@@ -645,6 +646,7 @@ pub fn header_of(command: &Command) -> (Key, ValueType, u8) {
             ValueType::MessageCorrelation,
             MessageCorrelationIntent::Correlate.id(),
         ),
+        Command::BroadcastSignal(_) => (Key::NONE, ValueType::Signal, SignalIntent::Broadcast.id()),
         Command::ResolveIncident { incident_key } => (
             *incident_key,
             ValueType::Incident,
@@ -746,29 +748,17 @@ fn header_of_remote(command: &RemoteCommand) -> (Key, ValueType, u8) {
             distribution_key,
             command,
             ..
-        } => match command {
-            Distributed::Deployment { deployment_key, .. } => (
-                *deployment_key,
-                ValueType::Deployment,
-                DeploymentIntent::Distribute.id(),
-            ),
-            Distributed::ResourceDeletion { resource_key } => (
-                *resource_key,
-                ValueType::ResourceDeletion,
-                ResourceDeletionIntent::Delete.id(),
-            ),
-            Distributed::PinClock { .. } => {
-                (*distribution_key, ValueType::Clock, ClockIntent::Pin.id())
-            }
-            Distributed::SetGlobalListener { key, .. }
-            | Distributed::DeleteGlobalListener { key, .. } => {
-                let intent = distribution::intent_of(command);
-                (*key, ValueType::GlobalListener, intent)
-            }
-            Distributed::ResetClock => {
-                (*distribution_key, ValueType::Clock, ClockIntent::Reset.id())
-            }
-        },
+        } => {
+            let key = match command {
+                Distributed::Deployment { deployment_key, .. } => deployment_key,
+                Distributed::ResourceDeletion { resource_key } => resource_key,
+                Distributed::SetGlobalListener { key, .. }
+                | Distributed::DeleteGlobalListener { key, .. } => key,
+                _ => distribution_key,
+            };
+            let value_type = distribution::value_type_of(command);
+            (*key, value_type, distribution::intent_of(command))
+        }
         RemoteCommand::AcknowledgeDistribution {
             distribution_key, ..
         } => (

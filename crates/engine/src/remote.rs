@@ -95,6 +95,11 @@ pub enum Distributed {
         key: Key,
         listener: GlobalListenerValue,
     },
+    /// SIGNAL BROADCAST.
+    Signal {
+        name: Arc<str>,
+        variables: Variables,
+    },
 }
 
 /// One new thing of a deployment.

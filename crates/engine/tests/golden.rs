@@ -14,7 +14,7 @@ use skep_engine::remote::{CorrelateSubscription, Definition, Distributed, Remote
 use skep_engine::state::State;
 use skep_engine::state::table::EmptyStore;
 use skep_model::builder::Bpmn;
-use skep_protocol::command::Command;
+use skep_protocol::command::{BroadcastSignal, Command};
 use skep_protocol::element_type::ElementType;
 use skep_protocol::record::{decode, encode};
 use skep_protocol::value::{
@@ -65,6 +65,10 @@ fn scenario() -> Rig {
     rig.record_batches();
     deploy(&mut rig);
     rig.publish("order", "b", 0, r#"{"o":1}"#);
+    for number in 0..11 {
+        let bpmn = Bpmn::process(format!("signalled{number}"));
+        rig.deploy(bpmn.start_signal("s", "go").end("e"));
+    }
     let mut creation = Rig::creation("all", r#"{"a":1.50,"key":"k"}"#);
     creation.tags = vec!["tag".into()];
     creation.business_id = Some("B".into());
@@ -101,6 +105,11 @@ fn scenario() -> Rig {
     rig.interrupted = true;
     rig.turn_steps(0);
     rig.throw(&thrown, "E", r#"{"e":1}"#);
+    // And this signal has not reached all.
+    rig.send_async(Command::BroadcastSignal(BroadcastSignal {
+        signal_name: "go".into(),
+        variables: Document::parse(r#"{"s":1}"#).unwrap(),
+    }));
     rig.send_async(Command::PinClock {
         timestamp: START + 5 * MINUTE,
     });
@@ -209,7 +218,8 @@ fn an_old_log_applies_to_the_same_state() {
     assert_eq!(
         Vec::from_iter(tables),
         [
-            0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 25, 26, 35, 36, 40, 41, 42, 43, 44
+            0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 25, 26, 27, 28, 35, 36, 40, 41, 42, 43,
+            44
         ],
         "every table has a row"
     );
@@ -331,6 +341,10 @@ fn remote_commands() -> Vec<RemoteCommand> {
         distribute(Distributed::DeleteGlobalListener {
             key: key(1),
             listener: global_listener(),
+        }),
+        distribute(Distributed::Signal {
+            name: "go".into(),
+            variables: vec![("s".into(), "1".into())],
         }),
         RemoteCommand::AcknowledgeDistribution {
             distribution_key: key(1),

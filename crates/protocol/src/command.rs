@@ -108,6 +108,7 @@ pub enum Command {
     },
     PublishMessage(PublishMessage),
     CorrelateMessage(CorrelateMessage),
+    BroadcastSignal(BroadcastSignal),
     ResolveIncident {
         incident_key: Key,
     },
@@ -262,6 +263,12 @@ pub struct PublishMessage {
 }
 
 #[derive(Clone, Debug)]
+pub struct BroadcastSignal {
+    pub signal_name: Arc<str>,
+    pub variables: Document,
+}
+
+#[derive(Clone, Debug)]
 pub struct CorrelateMessage {
     pub name: Arc<str>,
     pub correlation_key: Arc<str>,
@@ -338,15 +345,14 @@ impl Command {
             Command::CorrelateMessage(message) => {
                 message.variables.weight() + message.name.len() + message.correlation_key.len()
             }
+            Command::BroadcastSignal(signal) => {
+                signal.variables.weight() + signal.signal_name.len()
+            }
             Command::AssignUserTask(assign) => assign.assignee.len() + assign.action.len(),
             Command::UpdateUserTask(update) => update.changes.weight() + update.action.len(),
-            Command::CreateGlobalListener(listener) | Command::UpdateGlobalListener(listener) => {
-                listener.weight()
-            }
+            Command::CreateGlobalListener(new) | Command::UpdateGlobalListener(new) => new.weight(),
             Command::DeleteGlobalListener { id } => id.len(),
-            Command::CompleteUserTask(complete) => {
-                complete.variables.weight() + complete.action.len()
-            }
+            Command::CompleteUserTask(task) => task.variables.weight() + task.action.len(),
             Command::EvaluateExpression {
                 expression,
                 variables,

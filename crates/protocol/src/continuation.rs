@@ -45,6 +45,13 @@ pub enum Step {
     Terminated(Key),
     /// A published message goes to the subscriptions that wait for it.
     CorrelateMessage(Key),
+    /// An activated event throws its signal.
+    ThrowSignal(Key),
+    /// A signal goes to the subscriptions behind this one.
+    DeliverSignal {
+        signal: Key,
+        after: Key,
+    },
     /// A compensation is thrown: this completed activity is next to be compensated.
     Compensate {
         thrower: Key,

@@ -27,6 +27,9 @@ pub enum ValueType {
     DecisionRequirements = 26,
     DecisionEvaluation = 27,
     ResourceDeletion = 32,
+    SignalSubscription = 30,
+    Signal = 31,
+    Escalation = 29,
     CommandDistribution = 33,
     ProcessInstanceBatch = 34,
     Form = 36,
@@ -47,7 +50,7 @@ pub enum ValueType {
 }
 
 impl ValueType {
-    pub const ALL: [ValueType; 36] = [
+    pub const ALL: [ValueType; 39] = [
         ValueType::Job,
         ValueType::Deployment,
         ValueType::ProcessInstance,
@@ -66,6 +69,9 @@ impl ValueType {
         ValueType::Process,
         ValueType::ProcessEvent,
         ValueType::ResourceDeletion,
+        ValueType::SignalSubscription,
+        ValueType::Signal,
+        ValueType::Escalation,
         ValueType::CommandDistribution,
         ValueType::ProcessInstanceBatch,
         ValueType::UserTask,
@@ -120,6 +126,9 @@ impl ValueType {
             ValueType::Process => "PROCESS",
             ValueType::ProcessEvent => "PROCESS_EVENT",
             ValueType::ResourceDeletion => "RESOURCE_DELETION",
+            ValueType::SignalSubscription => "SIGNAL_SUBSCRIPTION",
+            ValueType::Signal => "SIGNAL",
+            ValueType::Escalation => "ESCALATION",
             ValueType::CommandDistribution => "COMMAND_DISTRIBUTION",
             ValueType::ProcessInstanceBatch => "PROCESS_INSTANCE_BATCH",
             ValueType::UserTask => "USER_TASK",
@@ -167,6 +176,9 @@ impl ValueType {
             ValueType::Process => name::<ProcessIntent>(id),
             ValueType::ProcessEvent => name::<ProcessEventIntent>(id),
             ValueType::ResourceDeletion => name::<ResourceDeletionIntent>(id),
+            ValueType::SignalSubscription => name::<SignalSubscriptionIntent>(id),
+            ValueType::Signal => name::<SignalIntent>(id),
+            ValueType::Escalation => name::<EscalationIntent>(id),
             ValueType::CommandDistribution => name::<CommandDistributionIntent>(id),
             ValueType::ProcessInstanceBatch => name::<ProcessInstanceBatchIntent>(id),
             ValueType::UserTask => name::<UserTaskIntent>(id),
@@ -288,10 +300,19 @@ intents! {
         Created = 0 "CREATED", Deleting = 1 "DELETING", Deleted = 2 "DELETED",
     }
     ProcessEventIntent {
-        Triggering = 0 "TRIGGERING", Triggered = 1 "TRIGGERED",
+        Triggering = 0 "TRIGGERING", Triggered = 1 "TRIGGERED", Passed = 200 "PASSED",
     }
     ResourceDeletionIntent {
         Delete = 0 "DELETE", Deleting = 1 "DELETING", Deleted = 2 "DELETED",
+    }
+    SignalSubscriptionIntent {
+        Created = 0 "CREATED", Deleted = 1 "DELETED",
+    }
+    SignalIntent {
+        Broadcast = 0 "BROADCAST", Broadcasted = 1 "BROADCASTED", Continued = 200 "CONTINUED", Delivered = 201 "DELIVERED",
+    }
+    EscalationIntent {
+        Escalated = 0 "ESCALATED", NotEscalated = 1 "NOT_ESCALATED",
     }
     CommandDistributionIntent {
         Started = 0 "STARTED", Distributing = 1 "DISTRIBUTING", Acknowledge = 2 "ACKNOWLEDGE",

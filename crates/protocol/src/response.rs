@@ -30,6 +30,9 @@ pub enum Response {
         message_key: Key,
         process_instance_key: Key,
     },
+    SignalBroadcast {
+        signal_key: Key,
+    },
     VariablesSet {
         key: Key,
     },

@@ -96,6 +96,9 @@ record_values! {
     FormValue: Form, FormIntent;
     ResourceValue: Resource, ResourceIntent;
     MessageStartEventSubscriptionValue: MessageStartEventSubscription, MessageStartEventSubscriptionIntent;
+    SignalSubscriptionValue: SignalSubscription, SignalSubscriptionIntent;
+    SignalValue: Signal, SignalIntent;
+    EscalationValue: Escalation, EscalationIntent;
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

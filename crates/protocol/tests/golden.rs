@@ -103,6 +103,9 @@ macro_rules! all_samples {
             job_batch,
             timer,
             message_start_event_subscription,
+            signal_subscription,
+            signal,
+            escalation,
             variable,
             variable_document,
             process_instance_creation,
@@ -246,6 +249,15 @@ const FIELDS: &[(&str, &str)] = &[
     (
         "MESSAGE_START_EVENT_SUBSCRIPTION",
         "bpmnProcessId correlationKey messageKey messageName processDefinitionKey processInstanceKey startEventId tenantId variables",
+    ),
+    (
+        "SIGNAL_SUBSCRIPTION",
+        "bpmnProcessId catchEventId catchEventInstanceKey processDefinitionKey signalName tenantId",
+    ),
+    ("SIGNAL", "signalName tenantId variables"),
+    (
+        "ESCALATION",
+        "catchElementId escalationCode processInstanceKey tenantId throwElementId",
     ),
     (
         "MESSAGE_SUBSCRIPTION",

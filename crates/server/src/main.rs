@@ -3,6 +3,7 @@
 mod args;
 mod cli;
 mod config;
+mod errors;
 mod logs;
 mod management;
 mod otlp;
@@ -53,6 +54,8 @@ enum Command {
     Log(cli::log::LogArgs),
     /// Record a CPU flame graph of a running server.
     Profile(cli::profile::ProfileArgs),
+    /// Say what an error code means and what to do.
+    Explain(cli::explain::ExplainArgs),
     /// Print every setting with its value and where it comes from.
     Config(Box<cli::config::ConfigCommand>),
 }
@@ -70,6 +73,7 @@ fn main() -> ExitCode {
         Command::Feel(args) => cli::feel::run(&args),
         Command::Log(args) => cli::log::run(&args),
         Command::Profile(args) => cli::block_on(cli::profile::run(args)),
+        Command::Explain(args) => cli::explain::run(&args),
         Command::Config(args) => cli::config::run(&args),
     };
     match result {

@@ -13,6 +13,7 @@ use skep_gateway::{Gateway, GatewayMetrics, SpanListener};
 
 use crate::args::ConfigArgs;
 use crate::config::{ConfigError, Loaded, Settings};
+use crate::errors::Coded;
 use crate::logs::Logs;
 use crate::management::{self, Management};
 use crate::otlp::Exporter;
@@ -62,8 +63,9 @@ async fn serve(loaded: Loaded, logs: Arc<Logs>, started: Instant) -> anyhow::Res
         logs,
     );
     // First, so that probes are answered while data is recovered.
-    let management_addr =
-        management::listen(settings.management.socket(), management.clone()).await?;
+    let management_addr = management::listen(settings.management.socket(), management.clone())
+        .await
+        .map_err(cannot_listen)?;
     let broker = open_broker(&settings).await?;
     let mut registry = Registry::default();
     broker.metrics().register(&mut registry);
@@ -73,40 +75,18 @@ async fn serve(loaded: Loaded, logs: Arc<Logs>, started: Instant) -> anyhow::Res
     let mut gateway_config = settings.gateway_config();
     let exporter = Exporter::start(&settings.trace).map_err(|e| ConfigError(vec![e]))?;
     gateway_config.spans = exporter.map(|exporter| exporter as Arc<dyn SpanListener>);
-    let (asked, read) = (broker.clone(), broker.clone());
-    let gateway = Gateway::bind(gateway_config, asked, read, gateway_metrics).await?;
+    let gateway = Gateway::bind(
+        gateway_config,
+        broker.clone(),
+        broker.clone(),
+        gateway_metrics,
+    )
+    .await
+    .map_err(cannot_listen)?;
     let (rest, grpc) = (gateway.rest_addr(), gateway.grpc_addr());
     management.started(broker.clone(), registry, process);
-    println!(
-        "Skep {} is up after {} ms.",
-        env!("CARGO_PKG_VERSION"),
-        started.elapsed().as_millis()
-    );
-    println!("  REST        http://{rest}/v2");
-    println!("  gRPC        {grpc}");
-    println!(
-        "  management  http://{management_addr}{}/health",
-        settings.base_path
-    );
-    let data = settings.broker.directory.display();
-    println!("  data        {data}\n{}", next_steps(rest));
-    tracing::info!(
-        %rest,
-        %grpc,
-        management = %management_addr,
-        %data,
-        partitions = settings.broker.partitions,
-        "started"
-    );
-    let listening = [
-        ("REST", rest),
-        ("gRPC", grpc),
-        ("management", management_addr),
-    ];
-    if let Some(warning) = open_to_others(&listening) {
-        tracing::warn!("{warning}");
-    }
 
+    say_started(&settings, started, rest, grpc, management_addr);
     let stopping = management.clone();
     let shutdown = async move {
         let signal = stop.received().await;
@@ -119,6 +99,10 @@ async fn serve(loaded: Loaded, logs: Arc<Logs>, started: Instant) -> anyhow::Res
         });
     };
     gateway.serve(shutdown).await;
+    stop_broker(broker).await
+}
+
+async fn stop_broker(broker: Arc<Broker>) -> anyhow::Result<()> {
     let stopped = tokio::task::spawn_blocking(move || broker.stop());
     match tokio::time::timeout(CHECKPOINT_GRACE, stopped).await {
         Ok(result) => result?,
@@ -130,14 +114,61 @@ async fn serve(loaded: Loaded, logs: Arc<Logs>, started: Instant) -> anyhow::Res
     Ok(())
 }
 
+/// Where the server is reached: to the user on standard output, to operators in the log.
+fn say_started(
+    settings: &Settings,
+    started: Instant,
+    rest: SocketAddr,
+    grpc: SocketAddr,
+    management_addr: SocketAddr,
+) {
+    println!(
+        "Skep {} is up after {} ms.",
+        env!("CARGO_PKG_VERSION"),
+        started.elapsed().as_millis()
+    );
+    println!("  REST        http://{rest}/v2");
+    println!("  gRPC        {grpc}");
+    println!(
+        "  management  http://{management_addr}{}/health",
+        settings.base_path
+    );
+    println!("  data        {}", settings.broker.directory.display());
+    println!("{}", next_steps(rest));
+    tracing::info!(
+        %rest,
+        %grpc,
+        management = %management_addr,
+        data = %settings.broker.directory.display(),
+        partitions = settings.broker.partitions,
+        "started"
+    );
+    let listening = [
+        ("REST", rest),
+        ("gRPC", grpc),
+        ("management", management_addr),
+    ];
+    if let Some(warning) = open_to_others(&listening) {
+        tracing::warn!("{warning}");
+    }
+}
+
+/// A port that cannot be had; the error says which and why.
+fn cannot_listen(error: impl std::fmt::Display) -> Coded {
+    Coded::new("CANNOT_LISTEN", error.to_string())
+}
+
 async fn open_broker(settings: &Settings) -> anyhow::Result<Arc<Broker>> {
     let config = settings.broker_config();
     let clock = Arc::new(Clock::default());
     let opened = tokio::task::spawn_blocking(move || Broker::open(config, clock)).await?;
     opened.map_err(|error| match error {
-        OpenError::InUse { .. } => anyhow::anyhow!(
-            "{error}. Another skep serve has it: stop that one, or choose another directory with --data"
-        ),
+        OpenError::InUse { .. } => {
+            let text = format!(
+                "{error}. Another skep serve has it: stop that one, or choose another directory with --data"
+            );
+            Coded::new("DATA_IN_USE", text).into()
+        }
         error => anyhow::Error::new(error).context("the server cannot start"),
     })
 }

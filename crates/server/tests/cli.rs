@@ -149,6 +149,7 @@ fn a_process_is_deployed_started_and_seen_in_the_log() {
         let refused = with(&["deploy", "quick.bpmn", "bad.bpmn"]);
         assert_eq!(refused.status.code(), Some(1));
         let errors = stderr(&refused);
+        assert!(errors.contains("error[INVALID_ARGUMENT]: "), "{errors}");
         assert!(errors.contains("nothing was deployed"), "{errors}");
         let lines: Vec<&str> = errors.lines().collect();
         assert!(lines.contains(&"'bad.bpmn':"), "{errors}");
@@ -216,6 +217,7 @@ fn a_second_server_on_the_same_directory_is_refused() {
     );
     assert_eq!(second.status.code(), Some(1));
     let errors = stderr(&second);
+    assert!(errors.contains("error[DATA_IN_USE]: "), "{errors}");
     assert!(errors.contains("in use"), "{errors}");
     assert!(errors.contains("--data"), "{errors}");
 }
@@ -234,6 +236,7 @@ fn a_taken_port_is_named() {
         assert_eq!(output.status.code(), Some(1), "{flag}");
         let errors = stderr(&output);
         assert!(errors.contains(&port), "{errors}");
+        assert!(errors.contains("error[CANNOT_LISTEN]: "), "{errors}");
         assert!(errors.contains("choose another one"), "{errors}");
     }
 }
@@ -399,4 +402,29 @@ fn usage_errors_have_code_2_and_help_shows_the_way() {
     for word in ["serve", "deploy", "start", "status", "First steps"] {
         assert!(help.contains(word), "{help}");
     }
+}
+
+#[test]
+fn an_error_has_a_code_that_is_explained() {
+    let directory = TempDir::new().unwrap();
+    let output = run(
+        directory.path(),
+        &["start", "order", "--address", "http://127.0.0.1:1"],
+    );
+    let errors = stderr(&output);
+    assert!(errors.starts_with("error[NO_SERVER]: "), "{errors}");
+    assert!(errors.contains("`skep explain NO_SERVER`"), "{errors}");
+    let explained = run(directory.path(), &["explain", "no_server"]);
+    let page = stdout(&explained);
+    assert!(
+        page.contains("## What it means") && page.contains("## What to do"),
+        "{page}"
+    );
+    let listed = stdout(&run(directory.path(), &["explain"]));
+    assert!(
+        listed.lines().any(|code| code == "JOB_NO_RETRIES"),
+        "{listed}"
+    );
+    let unknown = run(directory.path(), &["explain", "NOTHING"]);
+    assert_eq!(unknown.status.code(), Some(2), "{}", stderr(&unknown));
 }

@@ -25,6 +25,8 @@ mod process_instance_batch;
 mod process_instance_creation;
 mod process_message_subscription;
 mod replay;
+mod signal;
+mod signal_subscription;
 mod timer;
 mod user_task;
 mod variable;
@@ -64,6 +66,7 @@ macro_rules! without_effect {
 without_effect!(
     DecisionEvaluationValue,
     DeploymentValue,
+    EscalationValue,
     MessageCorrelationValue,
     ProcessInstanceResultValue,
     ResourceDeletionValue,
@@ -122,6 +125,9 @@ fn apply_record(state: &mut State, record: &Record<'_>) -> Result<(), DecodeErro
         ValueType::Process => go::<ProcessValue>(state, record),
         ValueType::ProcessEvent => go::<ProcessEventValue>(state, record),
         ValueType::ResourceDeletion => go::<ResourceDeletionValue>(state, record),
+        ValueType::SignalSubscription => go::<SignalSubscriptionValue>(state, record),
+        ValueType::Signal => go::<SignalValue>(state, record),
+        ValueType::Escalation => go::<EscalationValue>(state, record),
         ValueType::CommandDistribution => go::<CommandDistributionValue>(state, record),
         ValueType::MessageCorrelation => go::<MessageCorrelationValue>(state, record),
         ValueType::ProcessInstanceBatch => go::<ProcessInstanceBatchValue>(state, record),

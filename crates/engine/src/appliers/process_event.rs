@@ -11,12 +11,30 @@ impl Apply<ProcessEventValue> for State {
     fn apply(&mut self, key: Key, intent: Intent, value: &ProcessEventValue, _timestamp: i64) {
         match intent {
             Intent::Triggering => triggering(self, key, value),
-            Intent::Triggered => {
-                self.triggers.remove(key);
-                if let Some(scope) = self.elements.get_mut(value.flow_scope_key) {
-                    scope.extra().triggers.retain(|trigger| *trigger != key);
+            Intent::Passed => {
+                let from = self.triggers.get(key).map(|row| row.flow_scope_key);
+                leave(self, key, from.unwrap_or(Key::NONE));
+                self.triggers.pass_on(key, value.flow_scope_key);
+                if let Some(element) = self.elements.get_mut(value.flow_scope_key) {
+                    element.extra().triggers.push(key);
                 }
             }
+            Intent::Triggered => {
+                self.triggers.remove(key);
+                leave(self, key, value.flow_scope_key);
+            }
+        }
+    }
+}
+
+/// The trigger does not wait in this scope any more. If it has interrupted the scope, what it was for begins.
+fn leave(state: &mut State, key: Key, scope: Key) {
+    if let Some(scope) = state.elements.get_mut(scope) {
+        let extra = scope.extra();
+        extra.triggers.retain(|trigger| *trigger != key);
+        if extra.interrupted_by == key {
+            extra.interrupted_by = Key::NONE;
+            extra.interrupted_inside = true;
         }
     }
 }

@@ -278,6 +278,7 @@ fn instance_of_step(cx: &mut Context<'_>, step: &Step) -> Option<Key> {
             Some(trigger.process_instance_key)
         }
         Step::Complete(key)
+        | Step::ThrowSignal(key)
         | Step::ActivateInner(key)
         | Step::Call { caller: key, .. }
         | Step::Terminate(key)
@@ -285,7 +286,7 @@ fn instance_of_step(cx: &mut Context<'_>, step: &Step) -> Option<Key> {
         | Step::Terminated(key)
         | Step::Compensate { thrower: key, .. }
         | Step::ActivateHandlers { thrower: key, .. } => instance_of_element(cx, *key),
-        Step::CorrelateMessage(_) => None,
+        Step::CorrelateMessage(_) | Step::DeliverSignal { .. } => None,
     }
 }
 

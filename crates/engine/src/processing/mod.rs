@@ -17,6 +17,7 @@ pub(crate) mod message;
 mod named;
 pub(crate) mod not_found;
 pub(crate) mod process_instance;
+pub(crate) mod signal;
 pub(crate) mod timer;
 pub(crate) mod user_task;
 pub(crate) mod variable;

@@ -51,6 +51,7 @@ pub fn key_not_found(command: &Command) -> Option<Rejection> {
         | Command::ActivateJobs(_)
         | Command::PublishMessage(_)
         | Command::CorrelateMessage(_)
+        | Command::BroadcastSignal(_)
         | Command::PinClock { .. }
         | Command::ResetClock
         | Command::EvaluateExpression { .. }

@@ -58,9 +58,14 @@ pub struct Extra {
     pub timers: Vec<Key>,
     /// Keys of the process message subscriptions.
     pub subscriptions: Vec<Key>,
+    /// Keys of the signal subscriptions.
+    pub signals: Vec<Key>,
     pub incidents: Vec<Key>,
-    /// The trigger of the boundary event that interrupts this activity, until the activity has terminated.
+    /// What interrupts this element: the trigger of a boundary event, until the element has terminated; or the trigger of an
+    /// event sub-process in this scope (it is one of [`Extra::triggers`] then), until all that was active here has ended.
     pub interrupted_by: Key,
+    /// An event sub-process has interrupted what was in this scope: no other one starts any more.
+    pub interrupted_inside: bool,
     /// Triggers whose targets are to be activated in this scope.
     pub triggers: Vec<Key>,
     /// A terminate end event was reached: nothing is activated in this scope any more, and it completes when it is empty.
@@ -133,18 +138,41 @@ impl ElementInstance {
         self.extra.as_ref().and_then(|extra| extra.user_task.some())
     }
 
-    /// Nothing is activated in this scope any more.
+    /// Triggers wait here: in a scope to activate something, in the start event of an event sub-process to be used up.
+    pub fn has_triggers(&self) -> bool {
+        let extra = self.extra.as_ref();
+        extra.is_some_and(|extra| !extra.triggers.is_empty())
+    }
+
+    /// The trigger of the event sub-process that waits for the end of what is active in this scope.
+    pub fn interrupted_within(&self) -> Option<Key> {
+        let extra = self.extra.as_ref()?;
+        let trigger = extra.interrupted_by.some()?;
+        extra.triggers.contains(&trigger).then_some(trigger)
+    }
+
+    /// An event sub-process has interrupted this scope, or is about to.
+    pub fn is_interrupted_inside(&self) -> bool {
+        let extra = self.extra.as_ref();
+        extra.is_some_and(|extra| extra.interrupted_inside) || self.interrupted_within().is_some()
+    }
+
+    /// Nothing is activated in this scope any more, or nothing before what interrupts it: tokens end when their turn comes.
     pub fn is_ending(&self) -> bool {
-        self.extra.as_ref().is_some_and(|extra| extra.ending)
+        let Some(extra) = &self.extra else {
+            return false;
+        };
+        extra.ending || self.interrupted_within().is_some()
     }
 
     /// Something in this scope is about to be activated: a token is on its way along a sequence flow (and not waiting at a
-    /// join), or a trigger waits for its turn.
+    /// join), or a trigger waits for its turn. One that waits for everything else to end is none of them.
     pub fn goes_on(&self) -> bool {
         let Some(extra) = &self.extra else {
             return self.active_flows > 0;
         };
-        self.active_flows > extra.joins.tokens() || !extra.triggers.is_empty()
+        let mut triggers = extra.triggers.iter();
+        self.active_flows > extra.joins.tokens() || triggers.any(|t| *t != extra.interrupted_by)
     }
 
     /// On how many sequence flows tokens wait in front of the joining `gateway` within this scope.

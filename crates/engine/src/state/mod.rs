@@ -47,7 +47,9 @@ pub use joins::Joins;
 pub use messages::Messages;
 pub(crate) use names::Names;
 pub use processes::{DeployedProcess, Processes};
-pub use subscriptions::{MessageStarts, MessageSubscriptions, ProcessMessageSubscriptions};
+pub use subscriptions::{
+    MessageStarts, MessageSubscriptions, ProcessMessageSubscriptions, SignalSubscriptions,
+};
 pub use table::{
     CheckpointWriter, EncodeLater, Row, RowStore, StoreError, Table, Tables, read_row, write_row,
 };
@@ -91,6 +93,7 @@ pub struct State {
     pub message_subscriptions: MessageSubscriptions,
     pub process_subscriptions: ProcessMessageSubscriptions,
     pub message_starts: MessageStarts,
+    pub signals: SignalSubscriptions,
     pub distributions: Distributions,
     pub banned: Banned,
     pub triggers: Triggers,
@@ -126,6 +129,7 @@ impl State {
             message_subscriptions: MessageSubscriptions::open(&tables)?,
             process_subscriptions: ProcessMessageSubscriptions::open(&tables)?,
             message_starts: MessageStarts::open(&tables)?,
+            signals: SignalSubscriptions::open(&tables)?,
             distributions: Distributions::open(&tables)?,
             banned: Banned::open(&tables)?,
             triggers: Triggers::open(&tables)?,
@@ -171,6 +175,8 @@ impl State {
         self.process_subscriptions.table.checkpoint(out);
         self.message_starts.table.checkpoint(out);
         self.message_starts.started.checkpoint(out);
+        self.signals.table.checkpoint(out);
+        self.signals.on_their_way.checkpoint(out);
         self.distributions.table.checkpoint(out);
         self.triggers.table.checkpoint(out);
         self.continuations.table.checkpoint(out);
@@ -215,6 +221,8 @@ impl State {
         evicted += self.process_subscriptions.table.evict(limit, &mut resident);
         evicted += self.message_starts.table.evict(limit, &mut resident);
         evicted += self.message_starts.started.evict(limit, &mut resident);
+        evicted += self.signals.table.evict(limit, &mut resident);
+        evicted += self.signals.on_their_way.evict(limit, &mut resident);
         evicted += self.distributions.table.evict(limit, &mut resident);
         evicted += self.triggers.table.evict(limit, &mut resident);
         evicted += self.continuations.table.evict(limit, &mut resident);
@@ -251,6 +259,8 @@ impl State {
             + self.process_subscriptions.table.resident_bytes()
             + self.message_starts.table.resident_bytes()
             + self.message_starts.started.resident_bytes()
+            + self.signals.table.resident_bytes()
+            + self.signals.on_their_way.resident_bytes()
     }
 
     /// A failed read of the store. The state can no longer be trusted: the partition must stop.
@@ -276,6 +286,8 @@ impl State {
         self.process_subscriptions.table.dump(&mut all);
         self.message_starts.table.dump(&mut all);
         self.message_starts.started.dump(&mut all);
+        self.signals.table.dump(&mut all);
+        self.signals.on_their_way.dump(&mut all);
         self.distributions.table.dump(&mut all);
         self.triggers.table.dump(&mut all);
         self.continuations.table.dump(&mut all);

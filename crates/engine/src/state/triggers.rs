@@ -1,7 +1,8 @@
 //! Triggers: an event has happened, and its target is still to be activated.
 //!
 //! A trigger is a row until it is used, so that it survives incidents, restarts and work that is put off. The scope in which
-//! the target is activated counts it (see `Extra::triggers`) and does not complete before it is used.
+//! the target is activated counts it (see `Extra::triggers`) and does not complete before it is used. The trigger of an event
+//! sub-process goes on to the sub-process and then to its start event, which uses it up when it completes.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -90,6 +91,13 @@ impl Triggers {
                     self.of_definition.remove(&definition);
                 }
             }
+        }
+    }
+
+    /// Where the trigger waits is another element instance now.
+    pub fn pass_on(&mut self, key: Key, flow_scope_key: Key) {
+        if let Some(trigger) = self.table.get_mut(key) {
+            trigger.flow_scope_key = flow_scope_key;
         }
     }
 

@@ -128,6 +128,10 @@ pub fn command(
             correlation_key: a.text("key").into(),
             variables: a.variables(),
         }),
+        "broadcastSignal" => Command::BroadcastSignal(BroadcastSignal {
+            signal_name: a.text("name").into(),
+            variables: a.variables(),
+        }),
         "activateAdHoc" => Command::ActivateAdHoc(ActivateAdHoc {
             ad_hoc_sub_process_instance_key: a.key("adHoc"),
             elements: elements(&a.0["elements"]),

@@ -276,3 +276,48 @@ fn records_say_what_is_compensated_by_what() {
     assert_eq!(events[1].text("compensationHandlerId"), "");
     assert_eq!(events[3].text("throwEventId"), "undo");
 }
+
+#[test]
+fn a_repeated_activity_is_compensated_once_and_a_repeated_handler_repeats() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .service_task("a", "a")
+        .for_each("=[1,2]", "i");
+    let bpmn = bpmn
+        .boundary_compensation("comp", "a", "undo")
+        .service_task("undo", "undo");
+    let bpmn = bpmn.for_compensation().for_each("=[1,2,3]", "i").from("a");
+    let mut rig = Rig::with(bpmn.end_compensation("throw", None));
+    let instance = rig.create("p", "{}");
+    for job in rig.jobs("a") {
+        rig.complete(&job, "{}");
+    }
+    let jobs = rig.jobs("undo");
+    assert_eq!(jobs.len(), 3);
+    for job in &jobs {
+        assert!(rig.is_running(instance));
+        rig.complete(job, "{}");
+    }
+    rig.assert_completed(instance);
+    let intents = ["CREATED", "TRIGGERED", "COMPLETED"];
+    assert_eq!(rig.intents("COMPENSATION_SUBSCRIPTION"), intents);
+    rig.assert_nothing_left();
+}
+
+/// Each inner instance leaves its own behind; the outermost scope leads to all of them.
+#[test]
+fn what_runs_in_each_inner_instance_is_compensated_in_each() {
+    let bpmn = nested(|sub| sub.end("e2")).for_each("=[1,2]", "i");
+    let mut rig = Rig::with(bpmn.throw_compensation("throw", None).end("e"));
+    let instance = rig.create("p", "{}");
+    for job in rig.jobs("a") {
+        rig.complete(&job, "{}");
+    }
+    let jobs = rig.jobs("undo-a");
+    assert_eq!(jobs.len(), 2);
+    for job in &jobs {
+        rig.complete(job, "{}");
+    }
+    rig.assert_completed(instance);
+    rig.assert_nothing_left();
+}

@@ -662,6 +662,11 @@ impl Rig {
                     "process subscriptions",
                     state.process_subscriptions.table.len(),
                 ),
+                (
+                    "signal subscriptions",
+                    state.signals.table.len() - state.signals.of_definitions(),
+                ),
+                ("signals", state.signals.on_their_way.len()),
                 ("triggers", state.triggers.table.len()),
                 ("continuations", state.continuations.len()),
                 ("bans", state.banned.len()),

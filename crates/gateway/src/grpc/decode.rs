@@ -3,8 +3,8 @@
 use pb::process_instance_creation_runtime_instruction::Instruction;
 use skep_proto::gateway_protocol as pb;
 use skep_protocol::command::{
-    ActivateJobs, AwaitResult, Command, CreateProcessInstance, DecisionRef, Deploy,
-    EvaluateDecision, FailJob, ProcessRef, PublishMessage, Request, Resource, ThrowError,
+    ActivateJobs, AwaitResult, BroadcastSignal, Command, CreateProcessInstance, DecisionRef,
+    Deploy, EvaluateDecision, FailJob, ProcessRef, PublishMessage, Request, Resource, ThrowError,
     UpdateJobKind,
 };
 use skep_protocol::document::DocumentError;
@@ -306,6 +306,17 @@ pub fn publish(request: pb::PublishMessageRequest) -> Decoded {
         correlation_key: request.correlation_key.into(),
         time_to_live: request.time_to_live,
         message_id: request.message_id.into(),
+        variables: variables("variables", &request.variables)?,
+    })
+    .into())
+}
+
+pub fn broadcast_signal(request: pb::BroadcastSignalRequest) -> Decoded {
+    check::tenant("tenantId", Some(&request.tenant_id))?;
+    let name = &request.signal_name;
+    check::not_blank("signalName", name, "Name the signal to broadcast.")?;
+    Ok(Command::BroadcastSignal(BroadcastSignal {
+        signal_name: name.as_str().into(),
         variables: variables("variables", &request.variables)?,
     })
     .into())

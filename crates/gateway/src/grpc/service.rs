@@ -342,9 +342,17 @@ impl Gateway for GatewayService {
 
     async fn broadcast_signal(
         &self,
-        _: Request<pb::BroadcastSignalRequest>,
+        request: Request<pb::BroadcastSignalRequest>,
     ) -> Reply<pb::BroadcastSignalResponse> {
-        not_yet("BroadcastSignal")
+        match self.command(request, decode::broadcast_signal).await? {
+            Answer::SignalBroadcast { signal_key } => {
+                Ok(Response::new(pb::BroadcastSignalResponse {
+                    key: signal_key.0,
+                    tenant_id: encode::tenant(),
+                }))
+            }
+            _ => unexpected("BroadcastSignal"),
+        }
     }
 
     async fn evaluate_conditional(

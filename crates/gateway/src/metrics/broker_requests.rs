@@ -22,7 +22,7 @@ pub struct RequestKind {
     partition: u32,
 }
 
-const KINDS: [&str; 26] = [
+const KINDS: [&str; 27] = [
     "DEPLOYMENT#CREATE",
     "RESOURCE_DELETION#DELETE",
     "PROCESS_INSTANCE_CREATION#CREATE",
@@ -48,6 +48,7 @@ const KINDS: [&str; 26] = [
     "GLOBAL_LISTENER#UPDATE",
     "GLOBAL_LISTENER#DELETE",
     "AD_HOC_SUB_PROCESS_INSTRUCTION#ACTIVATE",
+    "SIGNAL#BROADCAST",
     "UNKNOWN",
 ];
 
@@ -90,6 +91,7 @@ impl RequestKind {
             Command::CreateGlobalListener(_) => (21, None),
             Command::UpdateGlobalListener(_) => (22, None),
             Command::DeleteGlobalListener { .. } => (23, None),
+            Command::BroadcastSignal(_) => (25, None),
             // Asked by the management port, which is no gateway.
             Command::ListIncidents { .. } | Command::BanInstance { .. } => (UNKNOWN, None),
         };
@@ -111,6 +113,7 @@ impl RequestKind {
             Ok(Response::ProcessInstanceResult { created, .. }) => created.process_instance_key,
             Ok(Response::MessagePublished { message_key }) => *message_key,
             Ok(Response::MessageCorrelated { message_key, .. }) => *message_key,
+            Ok(Response::SignalBroadcast { signal_key }) => *signal_key,
             _ => Key::NONE,
         };
         match self.partition {

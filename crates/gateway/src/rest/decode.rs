@@ -8,6 +8,7 @@ mod job_result;
 mod jobs;
 mod messages;
 mod process_instances;
+mod signals;
 mod system;
 mod user_tasks;
 
@@ -74,6 +75,7 @@ pub fn decode(
         Op::UpdateJob => jobs::update(key("jobKey", parameter)?, text, front),
         Op::PublishMessage => messages::publish(text, front),
         Op::CorrelateMessage => messages::correlate(text, front),
+        Op::BroadcastSignal => signals::broadcast(text, front),
         Op::ResolveIncident => {
             system::resolve_incident(key("incidentKey", parameter)?, text, front)
         }

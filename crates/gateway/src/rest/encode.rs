@@ -62,6 +62,10 @@ pub fn response(response: Response, echo: Echo) -> Result<HttpResponse<RestBody>
             o.text("tenantId", DEFAULT_TENANT);
             o.key("messageKey", message_key);
         }),
+        Response::SignalBroadcast { signal_key } => Object::write(&mut body, |o| {
+            o.text("tenantId", DEFAULT_TENANT);
+            o.key("signalKey", signal_key);
+        }),
         Response::MessageCorrelated {
             message_key,
             process_instance_key,

@@ -16,6 +16,8 @@ mod stream;
 use std::convert::Infallible;
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use http::header::{CONNECTION, CONTENT_TYPE, EXPECT, HeaderMap};
 use http::request::Parts;
 use http::{HeaderValue, Request, Response, StatusCode, Version};
@@ -24,6 +26,7 @@ use skep_protocol::command::Held;
 use skep_protocol::service::Timings;
 use skep_protocol::{ActivatedJob, Command};
 
+use self::body::Received;
 pub use body::RestBody;
 
 use self::decode::Decoded;
@@ -32,6 +35,8 @@ use self::problem::Problem;
 use self::router::{Found, ROUTER};
 use self::routes::{Op, ROUTES};
 use self::stream::JobLines;
+use crate::admission::Slot;
+use crate::budget::Share;
 use crate::call::{FrontEnd, Stopwatch};
 use crate::metrics::served::NO_ROUTE;
 use crate::undelivered::Undelivered;
@@ -96,42 +101,73 @@ async fn ask_broker(
     body: Incoming,
     watch: &mut Stopwatch,
 ) -> Result<Response<RestBody>, Problem> {
-    let (config, headers) = (&front.config, &parts.headers);
-    let limit = match op {
-        Op::Deploy => config.multipart.max_size,
-        _ => config.max_message_size,
-    };
-    let content_type = headers.get(CONTENT_TYPE);
-    let expected = if op == Op::Deploy {
-        "multipart/form-data"
-    } else {
-        "application/json"
-    };
-    if !http_body::Body::is_end_stream(&body) {
-        check_content_type(content_type, expected)?;
-    }
-    let received = receive(front, headers, body, limit).await?;
+    let Received { bytes, share } = receive(front, op, &parts.headers, body).await?;
     watch.decoded();
     let slot = front.gate.enter(op.is_finishing()).await?;
     watch.queued();
     let decoded = match op {
-        Op::Deploy => {
-            let content_type = check_content_type(content_type, expected)?;
-            let max_parts = config.multipart.max_parts;
-            let deploy = multipart::deployment(content_type, &received.bytes, max_parts)?;
-            Decoded::Command {
-                request: Command::Deploy(deploy).into(),
-                timeout: config.request_timeout,
-                waits: false,
-                echo: Echo::Nothing,
-            }
-        }
-        op => decode::decode(op, parameter, &received.bytes, parts, front)?,
+        Op::Deploy => deployment(front, &parts.headers, &bytes)?,
+        op => decode::decode(op, parameter, &bytes, parts, front)?,
     };
     // What was decoded has its own copy; the share goes on with the request.
-    let share = received.share;
-    drop(received.bytes);
+    drop(bytes);
     watch.decoded();
+    carry_out(front, decoded, (slot, share), watch).await
+}
+
+fn expected_type(op: Op) -> &'static str {
+    if op == Op::Deploy {
+        "multipart/form-data"
+    } else {
+        "application/json"
+    }
+}
+
+/// The whole body, within its limit.
+async fn receive(
+    front: &FrontEnd,
+    op: Op,
+    headers: &HeaderMap,
+    mut body: Incoming,
+) -> Result<Received, Problem> {
+    let limit = match op {
+        Op::Deploy => front.config.multipart.max_size,
+        _ => front.config.max_message_size,
+    };
+    if !http_body::Body::is_end_stream(&body) {
+        check_content_type(headers.get(CONTENT_TYPE), expected_type(op))?;
+    }
+    body::read(&mut body, limit, front)
+        .await
+        .map_err(|mut problem| {
+            problem.unread_body = true;
+            // Who waits to be asked for the body does not send it.
+            if problem.status == StatusCode::PAYLOAD_TOO_LARGE && !headers.contains_key(EXPECT) {
+                body::drain(body);
+            }
+            problem
+        })
+}
+
+fn deployment(front: &FrontEnd, headers: &HeaderMap, bytes: &Bytes) -> Result<Decoded, Problem> {
+    let content_type = check_content_type(headers.get(CONTENT_TYPE), expected_type(Op::Deploy))?;
+    let max_parts = front.config.multipart.max_parts;
+    let deploy = multipart::deployment(content_type, bytes, max_parts)?;
+    Ok(Decoded::Command {
+        request: Command::Deploy(deploy).into(),
+        timeout: front.config.request_timeout,
+        waits: false,
+        echo: Echo::Nothing,
+    })
+}
+
+/// Does what was asked; `held` is what the request holds of the gateway's room.
+async fn carry_out(
+    front: &Arc<FrontEnd>,
+    decoded: Decoded,
+    held: (Slot, Share),
+    watch: &mut Stopwatch,
+) -> Result<Response<RestBody>, Problem> {
     match decoded {
         Decoded::Command {
             mut request,
@@ -139,7 +175,7 @@ async fn ask_broker(
             waits: false,
             echo,
         } => {
-            let held = Held::new((slot, share));
+            let held = Held::new(held);
             request.held = held.clone();
             let (result, timings) = front.execute(request, timeout, watch).await;
             let answer = match result {
@@ -156,19 +192,19 @@ async fn ask_broker(
             waits: true,
             echo,
         } => {
-            request.held = Held::new((slot, share));
+            request.held = Held::new(held);
             // Boxed: what few requests need must not make the future of each larger.
             let answered = Box::pin(front.execute_waiting(request, timeout, watch));
             let (result, Timings { .. }) = answered.await;
             Ok(encode::response(result?, echo)?)
         }
         Decoded::Query(asked) => {
-            let _held = (slot, share);
+            let _held = held;
             // Boxed: see above.
             Box::pin(queries::respond(front, *asked)).await
         }
         Decoded::Activate { command, wait } => {
-            drop((slot, share));
+            drop(held);
             let jobs = front.activate(command, wait).await?;
             let mut body = String::new();
             encode::jobs(&mut body, &jobs);
@@ -177,30 +213,14 @@ async fn ask_broker(
             Ok(encode::json(body).map(|body| body.with_jobs(undelivered)))
         }
         Decoded::Stream(spec) => {
-            drop((slot, share));
-            let lines = JobLines::new(front.open_job_stream(spec), config.stream_keep_alive);
+            drop(held);
+            let keep_alive = front.config.stream_keep_alive;
+            let lines = JobLines::new(front.open_job_stream(spec), keep_alive);
             let mut response = Response::new(RestBody::Jobs(lines));
             response.headers_mut().insert(CONTENT_TYPE, ND_JSON);
             Ok(response)
         }
     }
-}
-
-async fn receive(
-    front: &FrontEnd,
-    headers: &HeaderMap,
-    mut body: Incoming,
-    limit: usize,
-) -> Result<body::Received, Problem> {
-    let received = body::read(&mut body, limit, front).await;
-    received.map_err(|mut problem| {
-        problem.unread_body = true;
-        // Who waits to be asked for the body does not send it.
-        if problem.status == StatusCode::PAYLOAD_TOO_LARGE && !headers.contains_key(EXPECT) {
-            body::drain(body);
-        }
-        problem
-    })
 }
 
 const CLOSE: HeaderValue = HeaderValue::from_static("close");

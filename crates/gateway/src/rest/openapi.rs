@@ -284,9 +284,18 @@ mod tests {
             .flatten()
             .map(|a| merged(root, a))
             .collect();
-        let Some(first) = alternatives.first() else {
-            return all;
-        };
+        if let Some(first) = alternatives.first() {
+            add_alternatives(&mut all, first, &alternatives);
+        }
+        all
+    }
+
+    /// What every alternative requires is required; each may bring its own properties.
+    fn add_alternatives(
+        all: &mut Map<String, Value>,
+        first: &Map<String, Value>,
+        alternatives: &[Map<String, Value>],
+    ) {
         let required_by_all = |name: &Value| {
             alternatives.iter().all(|a| {
                 a.get("required")
@@ -301,7 +310,7 @@ mod tests {
             .unwrap_or_default();
         let required: Vec<Value> = required.into_iter().filter(required_by_all).collect();
         let mut properties = Map::new();
-        for alternative in &alternatives {
+        for alternative in alternatives {
             let of_it = alternative.get("properties").and_then(Value::as_object);
             properties.extend(
                 of_it
@@ -318,6 +327,5 @@ mod tests {
         }
         let kind = first.get("type").cloned().unwrap_or(Value::Null);
         all.entry("type").or_insert(kind);
-        all
     }
 }

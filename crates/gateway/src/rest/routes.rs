@@ -19,6 +19,7 @@ pub enum Op {
     UpdateJob,
     PublishMessage,
     CorrelateMessage,
+    BroadcastSignal,
     ResolveIncident,
     SetVariables,
     ActivateAdHoc,
@@ -110,6 +111,7 @@ pub const ROUTES: &[Route] = routes! {
     PATCH "/v2/jobs/{jobKey}" updateJob => UpdateJob;
     POST "/v2/messages/publication" publishMessage => PublishMessage;
     POST "/v2/messages/correlation" correlateMessage => CorrelateMessage;
+    POST "/v2/signals/broadcast" broadcastSignal => BroadcastSignal;
     POST "/v2/incidents/{incidentKey}/resolution" resolveIncident => ResolveIncident;
     PUT "/v2/element-instances/{elementInstanceKey}/variables" createElementInstanceVariables => SetVariables;
     POST "/v2/element-instances/ad-hoc-activities/{adHocSubProcessInstanceKey}/activation" activateAdHocSubProcessActivities => ActivateAdHoc;
@@ -253,7 +255,6 @@ pub const ROUTES: &[Route] = routes! {
     PUT "/v2/roles/{roleId}/users/{username}" assignRoleToUser;
     DELETE "/v2/roles/{roleId}/users/{username}" unassignRoleFromUser;
     POST "/v2/setup/user" createAdminUser;
-    POST "/v2/signals/broadcast" broadcastSignal;
     GET "/v2/system/usage-metrics" getUsageMetrics;
     GET "/v2/system/configuration" getSystemConfiguration;
     POST "/v2/tenants" createTenant;

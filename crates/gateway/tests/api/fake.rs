@@ -245,6 +245,7 @@ fn natural_answer(command: &Command) -> Response {
                 variables: r#"{"sum": 1.50}"#.to_string(),
             },
         },
+        Command::BroadcastSignal(_) => Response::SignalBroadcast { signal_key: KEY },
         Command::PublishMessage(_) => Response::MessagePublished { message_key: KEY },
         Command::CorrelateMessage(_) => Response::MessageCorrelated {
             message_key: KEY,

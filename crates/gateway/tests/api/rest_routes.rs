@@ -436,6 +436,25 @@ async fn messages_are_published_and_correlated() {
 }
 
 #[tokio::test]
+async fn signals_are_broadcast() {
+    let gateway = start().await;
+    let body = r#"{"signalName": "stop", "variables": {"why": "late"}, "tenantId": "<default>"}"#;
+    let answer = post(gateway.rest, "/v2/signals/broadcast", body).await;
+    assert_eq!(answer.status, 200);
+    assert_eq!(answer.json()["signalKey"], KEY.0.to_string());
+    assert_eq!(answer.json()["tenantId"], "<default>");
+    let Command::BroadcastSignal(broadcast) = gateway.broker.last().command else {
+        panic!()
+    };
+    assert_eq!(&*broadcast.signal_name, "stop");
+    assert_eq!(broadcast.variables.entries().len(), 1);
+    for body in [r#"{}"#, r#"{"signalName": " "}"#] {
+        let answer = post(gateway.rest, "/v2/signals/broadcast", body).await;
+        assert_eq!(answer.status, 400, "{body}");
+    }
+}
+
+#[tokio::test]
 async fn variables_are_set_locally_or_not() {
     let gateway = start().await;
     let path = format!("/v2/element-instances/{KEY}/variables");

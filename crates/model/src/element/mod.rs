@@ -156,6 +156,8 @@ pub(crate) fn has_inputs(kind: &ElementKind) -> bool {
             | ElementKind::EndEvent(
                 ThrowEvent::None | ThrowEvent::Terminate | ThrowEvent::Error { .. }
             )
+            | ElementKind::EndEvent(ThrowEvent::Escalation { .. })
+            | ElementKind::IntermediateThrowEvent(ThrowEvent::Escalation { .. })
     )
 }
 

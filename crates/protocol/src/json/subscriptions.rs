@@ -20,6 +20,35 @@ pub(super) fn message_start(v: MessageStartEventSubscriptionValue, names: &Names
     })
 }
 
+pub(super) fn signal_subscription(v: SignalSubscriptionValue, names: &Names<'_>) -> Value {
+    let catch_event = names.of(v.process_definition_key, v.catch_event);
+    json!({
+        "bpmnProcessId": v.bpmn_process_id,
+        "catchEventId": catch_event.element_id,
+        "catchEventInstanceKey": v.catch_event_instance_key,
+        "processDefinitionKey": v.process_definition_key,
+        "signalName": v.signal_name,
+    })
+}
+
+pub(super) fn signal(v: SignalValue) -> Value {
+    json!({
+        "signalName": v.signal_name,
+        "variables": object(&v.variables),
+    })
+}
+
+pub(super) fn escalation(v: EscalationValue, names: &Names<'_>) -> Value {
+    let throw = names.of(v.process_definition_key, v.throw_element);
+    let catch = v.catch_element.map(|(key, element)| names.of(key, element));
+    json!({
+        "processInstanceKey": v.process_instance_key,
+        "escalationCode": v.escalation_code,
+        "throwElementId": throw.element_id,
+        "catchElementId": catch.unwrap_or_default().element_id,
+    })
+}
+
 pub(super) fn compensation(v: CompensationSubscriptionValue, names: &Names<'_>) -> Value {
     let id = |element: Option<u32>| match element {
         Some(element) => names.of(v.process_definition_key, element).element_id,

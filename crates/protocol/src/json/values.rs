@@ -14,6 +14,14 @@ use crate::key::Key;
 use crate::record::{DecodeError, Record};
 use crate::value::*;
 
+/// Their records belong to no tenant.
+const TENANTLESS: [ValueType; 4] = [
+    ValueType::Error,
+    ValueType::CommandDistribution,
+    ValueType::JobBatch,
+    ValueType::GlobalListener,
+];
+
 pub(super) fn render(
     record: &Record<'_>,
     definitions: &dyn Definitions,
@@ -37,6 +45,11 @@ pub(super) fn render(
         ValueType::MessageStartEventSubscription => {
             subscriptions::message_start(record.value()?, &names)
         }
+        ValueType::SignalSubscription => {
+            subscriptions::signal_subscription(record.value()?, &names)
+        }
+        ValueType::Signal => subscriptions::signal(record.value()?),
+        ValueType::Escalation => subscriptions::escalation(record.value()?, &names),
         ValueType::Variable => variable(record.value()?, &names),
         ValueType::VariableDocument => variable_document(record.value()?),
         ValueType::ProcessInstanceCreation => process_instance_creation(record.value()?, &names),
@@ -67,13 +80,7 @@ pub(super) fn render(
         ValueType::AdHocSubProcessInstruction => ad_hoc_instruction(record.value()?),
         ValueType::VariableElement => variable_element(record.value()?, &names),
     };
-    let tenantless = [
-        ValueType::Error,
-        ValueType::CommandDistribution,
-        ValueType::JobBatch,
-        ValueType::GlobalListener,
-    ];
-    if !tenantless.contains(&record.value_type) && value.get("tenantId").is_none() {
+    if !TENANTLESS.contains(&record.value_type) && value.get("tenantId").is_none() {
         // What runs belongs to the tenant of its definition.
         let definition = value["processDefinitionKey"].as_i64().map(Key);
         let process = definition.and_then(|key| definitions.element(key, 0));

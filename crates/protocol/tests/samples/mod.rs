@@ -177,6 +177,33 @@ pub fn message_start_event_subscription() -> MessageStartEventSubscriptionValue 
     }
 }
 
+pub fn signal_subscription() -> SignalSubscriptionValue {
+    SignalSubscriptionValue {
+        process_definition_key: key(1),
+        bpmn_process_id: "order".into(),
+        signal_name: "stop".into(),
+        catch_event: 7,
+        catch_event_instance_key: key(2),
+    }
+}
+
+pub fn signal() -> SignalValue {
+    SignalValue {
+        signal_name: "stop".into(),
+        variables: variables(),
+    }
+}
+
+pub fn escalation() -> EscalationValue {
+    EscalationValue {
+        process_instance_key: key(1),
+        process_definition_key: key(2),
+        escalation_code: "late".into(),
+        throw_element: 3,
+        catch_element: Some((key(4), 5)),
+    }
+}
+
 pub fn compensation_subscription() -> CompensationSubscriptionValue {
     CompensationSubscriptionValue {
         process_definition_key: key(1),

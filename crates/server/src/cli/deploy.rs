@@ -7,6 +7,7 @@ use clap::Args;
 use skep_client::{Deployed, Error, Resource, RetryPolicy};
 
 use crate::args::ServerArgs;
+use crate::errors;
 
 #[derive(Args)]
 pub struct DeployArgs {
@@ -33,7 +34,9 @@ pub async fn run(args: DeployArgs) -> anyhow::Result<()> {
     let deploy = || client.deploy(&resources, None);
     let deployment = match RetryPolicy::default().run(deploy).await {
         Err(Error::Refused(problem)) => {
-            anyhow::bail!("nothing was deployed.\n{}", problem.detail)
+            let code = errors::of_answer(problem.code);
+            let text = format!("nothing was deployed.\n{}", problem.detail);
+            return Err(errors::Coded::new(code, text).into());
         }
         result => result?,
     };

@@ -6,6 +6,7 @@ use clap::Args;
 use skep_feel::{EvalContext, Expression, JsonScope};
 
 use super::Usage;
+use crate::errors::Coded;
 
 #[derive(Args)]
 pub struct FeelArgs {
@@ -20,8 +21,8 @@ pub struct FeelArgs {
 pub fn run(args: &FeelArgs) -> anyhow::Result<()> {
     let text = args.expression.trim();
     let text = text.strip_prefix('=').unwrap_or(text);
-    let expression =
-        Expression::parse(text).map_err(|e| anyhow::anyhow!("the expression has an error: {e}"))?;
+    let expression = Expression::parse(text)
+        .map_err(|e| Coded::new("EXPRESSION", format!("the expression has an error: {e}")))?;
     let scope = JsonScope::parse(&args.context)
         .map_err(|e| Usage(format!("--context must be a JSON object: {e}")))?;
     let now = SystemTime::now()

@@ -73,6 +73,7 @@ fn text(answer: &Value) -> String {
         text.push_str("\nThere are more: see --limit.\n");
     }
     let key = first["incidentKey"].as_str().unwrap_or("KEY");
+    text.push_str("\n`skep explain TYPE` says what a type means.");
     text.push_str(
         "\nMend the cause (set variables, or update the job's retries), then for instance:\n",
     );

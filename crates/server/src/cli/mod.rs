@@ -2,6 +2,7 @@
 
 pub mod config;
 pub mod deploy;
+pub mod explain;
 pub mod feel;
 mod fetch;
 pub mod incidents;
@@ -68,12 +69,14 @@ fn table<const N: usize>(rows: &[[String; N]]) -> String {
 
 /// Says what went wrong and chooses the exit code.
 pub fn report(error: &anyhow::Error) -> ExitCode {
-    eprintln!("error: {error:#}");
+    let code = crate::errors::code_of(error);
+    eprintln!("error[{code}]: {error:#}");
     if let Some(skep_client::Error::Connect { .. }) = error.downcast_ref() {
         eprintln!(
             "Start a server with `skep serve`, or name the address of a running one with --address."
         );
     }
+    eprintln!("`skep explain {code}` says what that means and what to do.");
     let usage = error.is::<Usage>() || error.is::<crate::config::ConfigError>();
     ExitCode::from(if usage { 2 } else { 1 })
 }

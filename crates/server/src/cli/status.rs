@@ -6,6 +6,7 @@ use clap::Args;
 use serde_json::Value;
 
 use crate::args::ServerArgs;
+use crate::errors::Coded;
 
 #[derive(Args)]
 pub struct StatusArgs {
@@ -75,11 +76,12 @@ pub async fn run(args: StatusArgs) -> anyhow::Result<()> {
     if sick.is_empty() {
         Ok(())
     } else {
-        anyhow::bail!(
+        let text = format!(
             "not healthy: partition {}; see {}/actuator/health and the server's log",
             sick.join(", "),
             args.management
-        )
+        );
+        Err(Coded::new("NOT_HEALTHY", text).into())
     }
 }
 

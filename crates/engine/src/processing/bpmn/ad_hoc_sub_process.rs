@@ -49,7 +49,7 @@ impl ElementBehavior for AdHocSubProcess {
         if let Some(output) = &definition.output {
             variable::set_local(cx, el.key, &output.collection, &"[]".into());
         }
-        subscriptions::subscribe_boundary_events(cx, el)?;
+        subscriptions::subscribe_scope(cx, el)?;
         if let Some((job_type, retries)) = job {
             create_job(cx, el, job_type, retries);
         }

@@ -1,6 +1,6 @@
 //! Boundary event: created when it has been triggered, so it has nothing to wait for.
 
-use super::{ElementBehavior, Next, Problem, Subject, error, lifecycle};
+use super::{ElementBehavior, Next, Problem, Subject, catching, lifecycle};
 use crate::processing::{Context, variable};
 
 pub(crate) struct BoundaryEvent;
@@ -15,7 +15,7 @@ impl ElementBehavior for BoundaryEvent {
     /// an error go nowhere.
     fn complete(&self, cx: &mut Context<'_>, el: &Subject) -> Result<(), Problem> {
         let element = el.element();
-        if !element.outputs.is_empty() || error::is_error_boundary_event(element) {
+        if !element.outputs.is_empty() || catching::is_error_boundary_event(element) {
             return Ok(());
         }
         variable::propagate_own(cx, el);

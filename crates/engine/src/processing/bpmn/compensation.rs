@@ -180,7 +180,7 @@ pub(crate) fn activate_handlers(cx: &mut Context<'_>, thrower: Key, handler: Key
         return;
     };
     let activation = activation(&event, ElementIndex(element));
-    if let Some(el) = lifecycle::activating_as(cx, &activation, Some(handler)) {
+    if let Some(el) = lifecycle::activating_as(cx, &activation, handler) {
         lifecycle::activate(cx, &el);
     }
 }

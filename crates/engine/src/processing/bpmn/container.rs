@@ -7,9 +7,9 @@
 use skep_model::{CatchEvent, ElementIndex};
 use skep_protocol::Key;
 use skep_protocol::intent::ProcessInstanceBatchIntent;
-use skep_protocol::value::ProcessInstanceBatchValue;
+use skep_protocol::value::{ProcessInstanceBatchValue, ProcessInstanceValue};
 
-use super::{Ending, Problem, Step, Subject, behavior_of, flows, incidents, lifecycle};
+use super::{Ending, Problem, Step, Subject, behavior_of, flows, incidents, lifecycle, step};
 use crate::processing::Context;
 use crate::state::ElementState;
 
@@ -105,10 +105,15 @@ pub(crate) fn child_ended(cx: &mut Context<'_>, scope: Key) {
     if row.active_children > 0 {
         return;
     }
+    let interrupted_within = row.interrupted_within();
     match row.state {
-        // What has interrupted it ends it.
-        ElementState::Activated if row.goes_on() || row.is_interrupted() => {}
-        ElementState::Activated => rest(cx, scope),
+        ElementState::Activated if row.goes_on() => {}
+        ElementState::Activated => match interrupted_within {
+            Some(event_sub_process) => step::activate_triggered(cx, event_sub_process),
+            // What has interrupted it ends it.
+            None if row.is_interrupted() => {}
+            None => rest(cx, scope),
+        },
         ElementState::Terminating => lifecycle::terminated(cx, scope),
         ElementState::Activating | ElementState::Completing => {}
     }
@@ -146,6 +151,15 @@ pub(super) fn end_rest(cx: &mut Context<'_>, of: &Subject, scope: Key) {
     };
     let key = cx.next_key();
     cx.event(key, ProcessInstanceBatchIntent::Terminated, &value);
+    end_children(cx, of, scope);
+}
+
+/// Ends all that is active in `scope`, and the tokens that wait in it. `of`: an element in the scope, or the scope itself.
+pub(super) fn end_children(cx: &mut Context<'_>, of: &Subject, scope: Key) {
+    let inside = ProcessInstanceValue {
+        flow_scope_key: scope,
+        ..of.value.clone()
+    };
     let extra = cx.state.elements.get(scope).map(|row| row.extra.as_ref());
     let joins: Vec<_> = extra
         .flatten()
@@ -154,10 +168,20 @@ pub(super) fn end_rest(cx: &mut Context<'_>, of: &Subject, scope: Key) {
         .collect();
     for (_, flow, count) in joins {
         for _ in 0..count {
-            flows::delete(cx, &of.value, flow);
+            flows::delete(cx, &inside, flow);
         }
     }
-    terminate_all(cx, scope);
+    let row = cx.state.elements.get(scope);
+    let Some(newest) = row.and_then(|row| row.first_child.some()) else {
+        child_ended(cx, scope);
+        return;
+    };
+    // What follows an interruption is newer.
+    cx.steps.push(Step::TerminateChildren {
+        scope,
+        next: Key::NONE,
+        last: newest,
+    });
 }
 
 /// The scope terminates: first its children do, however many there are.

@@ -1,9 +1,10 @@
 //! End events: none, error, terminate.
 
-use skep_model::{ElementKind, ThrowEvent as Definition};
+use skep_model::{ElementKind, TextValue, ThrowEvent as Definition};
 use skep_protocol::value::ErrorType;
 
-use super::{ElementBehavior, Next, Problem, Subject, container, error, lifecycle, triggers};
+use super::catching::{self, Thrown};
+use super::{ElementBehavior, Next, Problem, Subject, container, lifecycle, triggers};
 use crate::processing::{Context, expression};
 use crate::remote::Variables;
 
@@ -14,29 +15,13 @@ impl ElementBehavior for EndEvent {
         let ElementKind::EndEvent(definition) = &el.element().kind else {
             return Err(super::wrong_kind(cx, el));
         };
-        let Definition::Error { code } = definition else {
-            lifecycle::activated(cx, el);
-            return Ok(Next::Complete);
-        };
-        let code = expression::text(cx, code, el.key)?;
-        let Some(catcher) = error::find_catcher(cx, el.flow_scope(), &code) else {
-            return Err(Problem::new(
-                ErrorType::UnhandledErrorEvent,
-                format!(
-                    "Expected to throw an error event with the code '{code}', but it was not caught. {}",
-                    error::how_to_catch(cx, el.flow_scope())
-                ),
-            ));
-        };
-        lifecycle::activated(cx, el);
-        // The scope that this event belongs to is interrupted, and with it this event.
-        triggers::interrupt(
-            cx,
-            &catcher.activity,
-            catcher.boundary_event,
-            Variables::new(),
-        );
-        Ok(Next::Wait)
+        match definition {
+            Definition::Error { code } => throw_error(cx, el, code),
+            _ => {
+                lifecycle::activated(cx, el);
+                Ok(Next::Complete)
+            }
+        }
     }
 
     fn completed(&self, cx: &mut Context<'_>, el: &Subject, _: Variables) {
@@ -45,4 +30,21 @@ impl ElementBehavior for EndEvent {
             container::end_rest(cx, el, el.flow_scope());
         }
     }
+}
+
+fn throw_error(cx: &mut Context<'_>, el: &Subject, code: &TextValue) -> Result<Next, Problem> {
+    let code = expression::text(cx, code, el.key)?;
+    let Some(catcher) = catching::find(cx, el.flow_scope(), Thrown::Error(&code)) else {
+        return Err(Problem::new(
+            ErrorType::UnhandledErrorEvent,
+            format!(
+                "Expected to throw an error event with the code '{code}', but it was not caught. {}",
+                catching::how_to_catch(cx, el.flow_scope())
+            ),
+        ));
+    };
+    lifecycle::activated(cx, el);
+    // The scope that this event belongs to is interrupted, and with it this event.
+    triggers::interrupt(cx, &catcher.element, catcher.event, Variables::new());
+    Ok(Next::Wait)
 }

@@ -22,7 +22,7 @@ pub(crate) fn raise_for_job(cx: &mut Context<'_>, el: &Subject, problem: Problem
         element: el.value.element,
         element_instance_key: el.key,
         job_key,
-        variable_scope_key: el.key,
+        variable_scope_key: problem.variable_scope.some().unwrap_or(el.key),
     };
     let key = cx.next_key();
     cx.event(key, IncidentIntent::Created, &value);

@@ -25,13 +25,31 @@ use crate::state::ElementState;
 /// Creates the element instance. `None` when its flow scope is gone or ending, or when an earlier activation of the same
 /// join has consumed the tokens; the scope has then been told.
 pub(crate) fn activating(cx: &mut Context<'_>, activation: &Activation) -> Option<Subject> {
-    activating_as(cx, activation, None)
+    create(cx, activation, Key::NONE, None)
+}
+
+/// The same for what a trigger has brought about: if it has interrupted the scope, it goes on in it, and nothing else does.
+pub(crate) fn activating_by(
+    cx: &mut Context<'_>,
+    activation: &Activation,
+    trigger: Key,
+) -> Option<Subject> {
+    create(cx, activation, trigger, None)
 }
 
 /// As [`activating`], under a key that was taken for it.
 pub(crate) fn activating_as(
     cx: &mut Context<'_>,
     activation: &Activation,
+    key: Key,
+) -> Option<Subject> {
+    create(cx, activation, Key::NONE, Some(key))
+}
+
+fn create(
+    cx: &mut Context<'_>,
+    activation: &Activation,
+    trigger: Key,
     key: Option<Key>,
 ) -> Option<Subject> {
     let scope = cx.state.elements.get(activation.scope)?;
@@ -41,7 +59,8 @@ pub(crate) fn activating_as(
         consumed_flows: activation.consumed_flows,
         ..subject::value_of(scope)
     };
-    let (state, is_ending) = (scope.state, scope.is_ending());
+    let is_ending = scope.is_ending() && scope.interrupted_within() != Some(trigger);
+    let state = scope.state;
     let process = subject::definition_of(cx, &value)?;
     let is_open = state == ElementState::Activated && !is_ending;
     // A join that is ready no more: an earlier activation has consumed the tokens.
@@ -127,8 +146,7 @@ pub(crate) fn activated(cx: &mut Context<'_>, el: &Subject) {
 
 pub(crate) fn complete(cx: &mut Context<'_>, key: Key) {
     if let Some(el) = Subject::load(cx, key) {
-        let result = triggers::take_result(cx, &el);
-        complete_with(cx, &el, &result, None);
+        complete_with(cx, &el, &[], None);
     }
 }
 
@@ -145,9 +163,19 @@ pub(crate) fn complete_with(
     if row.is_none_or(|row| row.state != ElementState::Activated || row.is_interrupted()) {
         return;
     }
+    // A scope in which something goes on again since its end was queued completes later.
+    let goes_on = row.is_some_and(|row| row.active_children > 0 || row.goes_on());
+    if goes_on && behavior_of(&el.element().kind).as_container().is_some() {
+        return;
+    }
+    let has_trigger = row.is_some_and(|row| row.has_triggers());
     cx.event(el.key, Intent::ElementCompleting, &el.value);
     if !variables.is_empty() {
         variable::accept(cx, el, variables);
+    }
+    if has_trigger {
+        let variables = triggers::take(cx, el.key);
+        variable::accept(cx, el, &variables);
     }
     finish(cx, el, into);
 }
@@ -283,8 +311,10 @@ fn terminate_one(cx: &mut Context<'_>, key: Key) -> Option<Key> {
         return None;
     }
     let interrupted_by = row
-        .extra
-        .as_ref()
+        .interrupted_within()
+        .is_none()
+        .then_some(row)
+        .and_then(|row| row.extra.as_ref())
         .and_then(|extra| extra.interrupted_by.some());
     let behavior = behavior_of(&el.element().kind);
     behavior.ending(cx, &el);

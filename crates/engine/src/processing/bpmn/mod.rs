@@ -9,10 +9,11 @@ mod binding;
 pub(crate) mod boundary_event;
 mod business_rule_task;
 pub(crate) mod call_activity;
+pub(crate) mod catching;
 pub(crate) mod compensation;
 pub(crate) mod container;
 pub(crate) mod end_event;
-pub(crate) mod error;
+pub(crate) mod event_sub_process;
 pub(crate) mod exclusive_gateway;
 mod flows;
 pub(crate) mod incidents;
@@ -37,6 +38,7 @@ pub(crate) mod sub_process;
 pub(crate) mod subject;
 pub(crate) mod subscriptions;
 pub(crate) mod throw_event;
+pub(crate) mod throwing;
 pub(crate) mod triggers;
 pub(crate) mod unusable;
 pub(crate) mod user_task;
@@ -44,6 +46,7 @@ pub(crate) mod user_task;
 use skep_model::{
     BusinessRuleTask, ElementIndex, ElementKind, MessageThrow, ScriptTask as Script, ThrowEvent,
 };
+use skep_protocol::Key;
 use skep_protocol::value::ErrorType;
 use smallvec::SmallVec;
 
@@ -60,6 +63,8 @@ use crate::remote::Variables;
 pub(crate) struct Problem {
     pub error_type: ErrorType,
     pub message: String,
+    /// Whose variables an expression saw; none: those of the element.
+    pub variable_scope: Key,
 }
 
 impl Problem {
@@ -67,6 +72,15 @@ impl Problem {
         Problem {
             error_type,
             message: message.into(),
+            variable_scope: Key::NONE,
+        }
+    }
+
+    /// An expression of the element saw the variables of this scope.
+    pub fn seen_from(self, variable_scope: Key) -> Problem {
+        Problem {
+            variable_scope,
+            ..self
         }
     }
 }
@@ -158,11 +172,15 @@ pub(crate) fn behavior_of(kind: &ElementKind) -> &'static dyn ElementBehavior {
     match kind {
         ElementKind::Process => &process::Process,
         ElementKind::SubProcess => &sub_process::SubProcess,
+        ElementKind::EventSubProcess { .. } => &event_sub_process::EventSubProcess,
         ElementKind::StartEvent(_) => &start_event::StartEvent,
         ElementKind::ManualTask | ElementKind::Task => &pass_through::PassThrough,
         ElementKind::ParallelGateway => &parallel_gateway::ParallelGateway,
         ElementKind::EndEvent(
-            event @ (ThrowEvent::Message(_) | ThrowEvent::Compensation { .. }),
+            event @ (ThrowEvent::Message(_)
+            | ThrowEvent::Signal(_)
+            | ThrowEvent::Escalation { .. }
+            | ThrowEvent::Compensation { .. }),
         ) => throws(event),
         ElementKind::EndEvent(_) => &end_event::EndEvent,
         ElementKind::IntermediateCatchEvent(_) | ElementKind::ReceiveTask(_) => {
@@ -188,9 +206,7 @@ pub(crate) fn behavior_of(kind: &ElementKind) -> &'static dyn ElementBehavior {
         ElementKind::InclusiveGateway { .. } => &inclusive_gateway::InclusiveGateway,
         ElementKind::Unusable(_) => &unusable::Unusable,
         // Not built yet, and refused at deployment (`not_yet` in skep-model).
-        ElementKind::EventSubProcess { .. } | ElementKind::EventBasedGateway { .. } => {
-            &unusable::Unusable
-        }
+        ElementKind::EventBasedGateway { .. } => &unusable::Unusable,
         // A sequence flow is never an instance: it is taken.
         ElementKind::SequenceFlow(_) => &pass_through::PassThrough,
     }
@@ -203,8 +219,7 @@ fn throws(event: &ThrowEvent) -> &'static dyn ElementBehavior {
         ThrowEvent::Message(MessageThrow::Job(_)) => &job_task::JobTask,
         ThrowEvent::Message(MessageThrow::Publish) => &throw_event::PublishMessage,
         ThrowEvent::Terminate | ThrowEvent::Error { .. } => &end_event::EndEvent,
+        ThrowEvent::Signal(_) | ThrowEvent::Escalation { .. } => &throwing::Throwing,
         ThrowEvent::Compensation { .. } => &compensation::CompensationEvent,
-        // Not built yet, and refused at deployment (`not_yet` in skep-model).
-        ThrowEvent::Signal(_) | ThrowEvent::Escalation { .. } => &unusable::Unusable,
     }
 }

@@ -9,8 +9,8 @@ use skep_protocol::{RejectionType, response::ProcessInstanceCreated};
 use super::container::{self, Container, Rest};
 use super::subscriptions::start;
 use super::{
-    ElementBehavior, Ending, Next, Problem, Subject, call_activity, flows, lifecycle, step,
-    triggers,
+    ElementBehavior, Ending, Next, Problem, Subject, call_activity, flows, lifecycle,
+    start_instructions, step, subscriptions, triggers,
 };
 use crate::processing::deployment::delete_resource;
 use crate::processing::{Context, reject};
@@ -24,6 +24,12 @@ impl ElementBehavior for Process {
         if let Some(trigger) = triggers::beginning(cx, el.key) {
             lifecycle::activated(cx, el);
             step::activate_triggered(cx, trigger);
+            return Ok(Next::Wait);
+        }
+        if start_instructions::wait_in(cx, el.key) {
+            subscriptions::subscribe_scope(cx, el)?;
+            lifecycle::activated(cx, el);
+            start_instructions::go_on(cx, el.key);
             return Ok(Next::Wait);
         }
         let Some(start) = el.process.graph.none_start_event() else {

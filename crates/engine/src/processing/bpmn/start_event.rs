@@ -1,6 +1,6 @@
 //! Start event: of the process, with or without a trigger, and of a sub-process.
 
-use super::{ElementBehavior, Next, Problem, Subject, lifecycle};
+use super::{ElementBehavior, Next, Problem, Subject, lifecycle, subscriptions};
 use crate::processing::{Context, variable};
 
 pub(crate) struct StartEvent;
@@ -11,11 +11,12 @@ impl ElementBehavior for StartEvent {
         Ok(Next::Complete)
     }
 
-    /// The variables of what has started the process are the event's own. Without output mappings they go to the process.
+    /// The variables of what has started the process are the event's own. Without output mappings they go to the process. From
+    /// here on the scope listens.
     fn complete(&self, cx: &mut Context<'_>, el: &Subject) -> Result<(), Problem> {
         if el.element().outputs.is_empty() {
             variable::propagate_own(cx, el);
         }
-        Ok(())
+        subscriptions::subscribe_scope_around(cx, el)
     }
 }

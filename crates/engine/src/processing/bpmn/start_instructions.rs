@@ -6,7 +6,7 @@ use skep_model::{ElementIndex, ElementKind, Process};
 use skep_protocol::Key;
 use skep_protocol::value::{Activation, Step};
 
-use super::{Subject, lifecycle, subscriptions, triggers};
+use super::{Subject, incidents, lifecycle, subscriptions, triggers};
 use crate::processing::Context;
 use crate::state::ElementState;
 
@@ -51,6 +51,13 @@ fn is_repeated(process: &Process, element: ElementIndex) -> bool {
 
 /// Activates the process and has the chosen elements activated instead of its start event.
 pub(crate) fn activate_at(cx: &mut Context<'_>, root: &Subject, elements: &[ElementIndex]) {
+    if let Err(problem) = subscriptions::subscribe_scope(cx, root) {
+        // When it is tried again, these triggers stand for the instructions.
+        for element in elements {
+            triggers::triggering(cx, root, (root.key, *element), false, Vec::new());
+        }
+        return incidents::raise(cx, root, problem);
+    }
     lifecycle::activated(cx, root);
     let mut made = BTreeMap::new();
     for element in elements {
@@ -58,8 +65,13 @@ pub(crate) fn activate_at(cx: &mut Context<'_>, root: &Subject, elements: &[Elem
     }
 }
 
-/// The scope was activated. What start instructions chose within it takes the place of its start event; `false` when there
-/// is nothing.
+/// Start instructions have chosen something within this scope.
+pub(crate) fn wait_in(cx: &mut Context<'_>, scope: Key) -> bool {
+    let row = cx.state.elements.get(scope);
+    row.is_some_and(|row| row.has_triggers())
+}
+
+/// The scope was activated: what waits for it goes on. `false` when nothing does.
 pub(crate) fn go_on(cx: &mut Context<'_>, scope: Key) -> bool {
     let row = cx.state.elements.get(scope);
     let triggers = row.and_then(|row| row.extra.as_ref());
@@ -132,9 +144,9 @@ fn make_scope(cx: &mut Context<'_>, outer: &Subject, element: ElementIndex) -> O
         consumed_flows: 0,
     };
     let el = lifecycle::activating(cx, &activation)?;
-    match subscriptions::subscribe_boundary_events(cx, &el) {
+    match subscriptions::subscribe_scope(cx, &el) {
         Ok(()) => lifecycle::activated(cx, &el),
-        Err(problem) => super::incidents::raise(cx, &el, problem),
+        Err(problem) => incidents::raise(cx, &el, problem),
     }
     Some(el)
 }

@@ -6,10 +6,12 @@ use skep_protocol::value::{Activation, ErrorType, Step};
 
 use super::queue::MAX_WAITING;
 use super::{
-    Problem, Subject, call_activity, compensation, incidents, lifecycle, multi_instance, triggers,
+    Problem, Subject, call_activity, compensation, incidents, lifecycle, multi_instance, throwing,
+    triggers,
 };
 use crate::processing::Context;
 use crate::processing::message::message_side;
+use crate::processing::signal;
 
 /// Steps in a row, from one to the next, without anything that waits: a loop that never waits would never end.
 pub(crate) const MAX_CHAIN: u32 = 10_000;
@@ -43,11 +45,13 @@ fn one(cx: &mut Context<'_>, step: Step, chain: u32) {
             compensation::activate_handlers(cx, thrower, handler);
         }
         Step::CorrelateMessage(key) => message_side::correlate_next(cx, key),
+        Step::DeliverSignal { signal, after } => signal::deliver_next(cx, signal, after),
         Step::Activate(_)
         | Step::ActivateTriggered(_)
         | Step::ActivateInner(_)
         | Step::Call { .. }
         | Step::Complete(_)
+        | Step::ThrowSignal(_)
             if is_too_much(cx, chain) =>
         {
             put_off(cx, step)
@@ -61,6 +65,7 @@ fn one(cx: &mut Context<'_>, step: Step, chain: u32) {
         Step::Call { caller, definition } => call_activity::call(cx, caller, definition),
         Step::ActivateInner(body) => multi_instance::activate_inner(cx, body),
         Step::Complete(key) => lifecycle::complete(cx, key),
+        Step::ThrowSignal(key) => throwing::signal_now(cx, key),
     }
 }
 
@@ -86,15 +91,17 @@ fn put_off(cx: &mut Context<'_>, step: Step) {
                 el
             })
         }
-        Step::Complete(key) | Step::ActivateInner(key) | Step::Call { caller: key, .. } => {
-            Subject::load(cx, key)
-        }
+        Step::Complete(key)
+        | Step::ThrowSignal(key)
+        | Step::ActivateInner(key)
+        | Step::Call { caller: key, .. } => Subject::load(cx, key),
         Step::Terminate(_)
         | Step::TerminateChildren { .. }
         | Step::Terminated(_)
         | Step::Compensate { .. }
         | Step::ActivateHandlers { .. }
-        | Step::CorrelateMessage(_) => None,
+        | Step::CorrelateMessage(_)
+        | Step::DeliverSignal { .. } => None,
     };
     if let Some(el) = el {
         incidents::raise(cx, &el, too_many_steps());

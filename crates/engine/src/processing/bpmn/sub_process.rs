@@ -20,12 +20,15 @@ impl ElementBehavior for SubProcess {
                 "The sub-process has no none start event.",
             )
         })?;
-        subscriptions::subscribe_boundary_events(cx, el)?;
-        lifecycle::activated(cx, el);
         // Start instructions that wait for this scope take the place of its start event.
-        if !start_instructions::go_on(cx, el.key) {
-            step::activate(cx, el.key, start);
+        if start_instructions::wait_in(cx, el.key) {
+            subscriptions::subscribe_scope(cx, el)?;
+            lifecycle::activated(cx, el);
+            start_instructions::go_on(cx, el.key);
+            return Ok(Next::Wait);
         }
+        lifecycle::activated(cx, el);
+        step::activate(cx, el.key, start);
         Ok(Next::Wait)
     }
 

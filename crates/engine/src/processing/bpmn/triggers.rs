@@ -6,7 +6,7 @@ use skep_protocol::Key;
 use skep_protocol::intent::{ProcessEventIntent, ProcessInstanceIntent};
 use skep_protocol::value::{Activation, ProcessEventValue, ProcessInstanceValue, Step};
 
-use super::{Subject, lifecycle, start_instructions, step};
+use super::{Subject, container, lifecycle, start_instructions, step, subscriptions};
 use crate::processing::Context;
 use crate::remote::Variables;
 use crate::state::{ElementState, Trigger};
@@ -14,17 +14,43 @@ use crate::state::{ElementState, Trigger};
 /// Events reach an element while it waits: not while an incident holds it in its completion, and not once it is interrupted.
 /// What they are for must be something that this release can run.
 pub(crate) fn can_trigger(cx: &mut Context<'_>, element_instance_key: Key, target: u32) -> bool {
-    let Some(row) = cx.state.elements.get(element_instance_key) else {
+    let Some(el) = Subject::load(cx, element_instance_key) else {
         return false;
     };
-    let definition = row.process_definition_key;
-    let waits = row.state == ElementState::Activated && !row.is_interrupted();
-    let process = cx.state.processes.get(definition);
-    let target = process.and_then(|process| process.graph.elements.get(target as usize));
-    waits && target.is_some_and(|target| !matches!(target.kind, ElementKind::Unusable(_)))
+    let Some(event) = el.process.graph.elements.get(target as usize) else {
+        return false;
+    };
+    if matches!(event.kind, ElementKind::Unusable(_)) {
+        return false;
+    }
+    let target = ElementIndex(target);
+    let row = cx.state.elements.get(element_instance_key);
+    row.is_some_and(|row| {
+        let interrupted = match is_inside(&el, target) {
+            true => row.is_interrupted() || row.is_interrupted_inside(),
+            false if target == el.index() => row.is_interrupted() || row.has_triggers(),
+            false => row.is_interrupted() && row.interrupted_within().is_none(),
+        };
+        row.state == ElementState::Activated && !interrupted
+    })
 }
 
-/// An event has happened for `el`: at the element itself, or at one of its boundary events.
+/// Whether this event ends what it is attached to, or what its event sub-process is in.
+pub(crate) fn interrupts(el: &Subject, event: ElementIndex) -> bool {
+    match &el.process.graph.element(event).kind {
+        ElementKind::BoundaryEvent(event) => event.interrupting,
+        ElementKind::StartEvent(event) => event.interrupting,
+        _ => false,
+    }
+}
+
+/// The event starts an event sub-process of this scope: it is neither the element itself nor attached to it.
+fn is_inside(el: &Subject, event: ElementIndex) -> bool {
+    event != el.index() && !el.element().boundary_events.contains(&event)
+}
+
+/// An event has happened for `el`: at the element itself, at one of its boundary events, or at the start event of one of its
+/// event sub-processes.
 pub(crate) fn trigger(
     cx: &mut Context<'_>,
     el: &Subject,
@@ -35,31 +61,58 @@ pub(crate) fn trigger(
         lifecycle::complete_with(cx, el, &variables, None);
         return;
     }
-    let ElementKind::BoundaryEvent(event) = &el.process.graph.element(target).kind else {
-        return;
-    };
-    if event.interrupting {
-        interrupt(cx, el, target, variables);
-    } else {
-        let trigger = triggering(cx, el, (el.flow_scope(), target), false, variables);
-        step::activate_triggered(cx, trigger);
+    match &el.process.graph.element(target).kind {
+        ElementKind::BoundaryEvent(event) if event.interrupting => {
+            interrupt(cx, el, target, variables);
+        }
+        ElementKind::BoundaryEvent(_) => {
+            let trigger = triggering(cx, el, (el.flow_scope(), target), false, variables);
+            step::activate_triggered(cx, trigger);
+        }
+        ElementKind::StartEvent(event) if event.interrupting => {
+            interrupt(cx, el, target, variables);
+        }
+        ElementKind::StartEvent(_) => {
+            let trigger = triggering(cx, el, (el.key, target), false, variables);
+            cx.steps.push(Step::ActivateTriggered(trigger));
+        }
+        _ => cx.broken(format_args!("element {} is triggered by nothing", target.0)),
     }
 }
 
-/// Ends the activity; the boundary event follows. The first one that interrupts it counts.
-pub(crate) fn interrupt(
+/// The same where one event reaches very many: an element that waits for it completes when its turn comes.
+pub(crate) fn trigger_in_turn(
     cx: &mut Context<'_>,
-    activity: &Subject,
-    boundary_event: ElementIndex,
+    el: &Subject,
+    target: ElementIndex,
     variables: Variables,
 ) {
-    let row = cx.state.elements.get(activity.key);
-    if row.is_none_or(|row| row.is_interrupted()) {
+    if target != el.index() {
+        return trigger(cx, el, target, variables);
+    }
+    keep_result(cx, el, variables);
+    cx.steps.push(Step::Complete(el.key));
+}
+
+/// Ends an activity, and its boundary event follows; or all that is active in a scope, and its event sub-process follows. The
+/// first one that interrupts counts.
+pub(crate) fn interrupt(
+    cx: &mut Context<'_>,
+    el: &Subject,
+    event: ElementIndex,
+    variables: Variables,
+) {
+    if !can_trigger(cx, el.key, event.0) {
         return;
     }
-    let target = (activity.flow_scope(), boundary_event);
-    triggering(cx, activity, target, true, variables);
-    cx.steps.push(Step::Terminate(activity.key));
+    if !is_inside(el, event) {
+        triggering(cx, el, (el.flow_scope(), event), true, variables);
+        cx.steps.push(Step::Terminate(el.key));
+        return;
+    }
+    triggering(cx, el, (el.key, event), true, variables);
+    subscriptions::unsubscribe_event_sub_processes(cx, el);
+    container::end_children(cx, el, el.key);
 }
 
 /// Remembers that `target`, an element within a scope, is to be activated because of something that reached `el`.
@@ -89,25 +142,100 @@ pub(crate) fn keep_result(cx: &mut Context<'_>, el: &Subject, result: Variables)
     triggering(cx, el, (el.key, el.index()), false, result);
 }
 
-/// What the element has computed, if it has.
-pub(super) fn take_result(cx: &mut Context<'_>, el: &Subject) -> Variables {
-    let row = cx.state.elements.get(el.key);
-    let first = row.and_then(|row| row.extra.as_ref()?.triggers.first().copied());
-    let Some((key, trigger)) = first.and_then(|key| Some((key, cx.state.triggers.get(key)?)))
-    else {
+/// Creates the target of a trigger and hands out the trigger's variables, if it is used up by that. `None` when its scope ends;
+/// a target deeper inside has a trigger of its own then.
+pub(crate) fn activating_triggered(cx: &mut Context<'_>, key: Key) -> Option<(Subject, Variables)> {
+    let trigger = cx.state.triggers.get(key)?.clone();
+    if trigger.begins_instance() && cx.state.elements.get(trigger.flow_scope_key).is_none() {
+        let root = begin_instance(cx, &trigger)?;
+        return Some((root, Variables::new()));
+    }
+    let target = ElementIndex(trigger.target_element);
+    let scope = Subject::load(cx, trigger.flow_scope_key);
+    if let Some(scope) = &scope
+        && let Some(next) = towards_start(scope, target)
+    {
+        return pass_on(cx, key, &trigger, scope, next).map(|el| (el, Variables::new()));
+    }
+    used(cx, key, &trigger);
+    let scope = scope?;
+    if scope.process.graph.element(target).parent != scope.index() {
+        start_instructions::descend(cx, &scope, target);
+        return None;
+    }
+    let el = lifecycle::activating(cx, &activation_of(scope.key, target))?;
+    Some((el, trigger.variables))
+}
+
+fn activation_of(scope: Key, element: ElementIndex) -> Activation {
+    Activation {
+        scope,
+        element: element.0,
+        via: None,
+        consumed_flows: 0,
+    }
+}
+
+/// If `target` starts an event sub-process: what is to be activated in `scope` on the way to it, the sub-process or the start
+/// event itself.
+fn towards_start(scope: &Subject, target: ElementIndex) -> Option<ElementIndex> {
+    let graph = &scope.process.graph;
+    let element = graph.element(target);
+    let ElementKind::StartEvent(_) = element.kind else {
+        return None;
+    };
+    let sub_process = graph.element(element.parent);
+    match sub_process.kind {
+        ElementKind::EventSubProcess { .. } if element.parent == scope.index() => Some(target),
+        ElementKind::EventSubProcess { .. } if sub_process.parent == scope.index() => {
+            Some(element.parent)
+        }
+        _ => None,
+    }
+}
+
+/// Activates the next element towards a start event; the trigger waits there then.
+fn pass_on(
+    cx: &mut Context<'_>,
+    key: Key,
+    trigger: &Trigger,
+    scope: &Subject,
+    next: ElementIndex,
+) -> Option<Subject> {
+    let Some(el) = lifecycle::activating_by(cx, &activation_of(scope.key, next), key) else {
+        // Its scope ends, or another event sub-process has interrupted it.
+        used(cx, key, trigger);
+        container::child_ended(cx, scope.key);
+        return None;
+    };
+    let value = ProcessEventValue {
+        flow_scope_key: el.key,
+        ..value_of(trigger)
+    };
+    cx.event(key, ProcessEventIntent::Passed, &value);
+    Some(el)
+}
+
+/// What has waited in an element for its completion: the variables of an event's trigger, or what the element has computed.
+pub(crate) fn take(cx: &mut Context<'_>, event: Key) -> Variables {
+    let row = cx.state.elements.get(event);
+    let extra = row.and_then(|row| row.extra.as_ref());
+    let Some(key) = extra.and_then(|extra| extra.triggers.first().copied()) else {
         return Variables::new();
     };
-    // A scope may have been told what to activate in it.
-    if trigger.scope_key != el.key || trigger.target_element != el.value.element {
+    let Some(trigger) = cx.state.triggers.get(key).cloned() else {
         return Variables::new();
-    }
-    let trigger = trigger.clone();
-    cx.event(key, ProcessEventIntent::Triggered, &used(&trigger));
+    };
+    used(cx, key, &trigger);
     trigger.variables
 }
 
-/// The value of TRIGGERED.
-fn used(trigger: &Trigger) -> ProcessEventValue {
+fn used(cx: &mut Context<'_>, key: Key, trigger: &Trigger) {
+    cx.event(key, ProcessEventIntent::Triggered, &value_of(trigger));
+}
+
+/// What records say of a trigger that is there already.
+fn value_of(trigger: &Trigger) -> ProcessEventValue {
     ProcessEventValue {
         scope_key: trigger.scope_key,
         flow_scope_key: trigger.flow_scope_key,
@@ -115,35 +243,8 @@ fn used(trigger: &Trigger) -> ProcessEventValue {
         process_instance_key: trigger.process_instance_key,
         process_definition_key: trigger.process_definition_key,
         target_element: trigger.target_element,
-        variables: Vec::new(),
+        variables: Variables::new(),
     }
-}
-
-/// Creates the target of a trigger, which is used up by that, and hands out the trigger's variables. `None` when its scope
-/// ends; a target deeper inside has a trigger of its own then.
-pub(crate) fn activating_triggered(cx: &mut Context<'_>, key: Key) -> Option<(Subject, Variables)> {
-    let trigger = cx.state.triggers.get(key)?.clone();
-    if trigger.begins_instance() && cx.state.elements.get(trigger.flow_scope_key).is_none() {
-        let root = begin_instance(cx, &trigger)?;
-        return Some((root, Variables::new()));
-    }
-    cx.event(key, ProcessEventIntent::Triggered, &used(&trigger));
-    let target = ElementIndex(trigger.target_element);
-    let scope = Subject::load(cx, trigger.flow_scope_key)?;
-    if scope.process.graph.element(target).parent != scope.index() {
-        start_instructions::descend(cx, &scope, target);
-        return None;
-    }
-    let el = lifecycle::activating(
-        cx,
-        &Activation {
-            scope: scope.key,
-            element: target.0,
-            via: None,
-            consumed_flows: 0,
-        },
-    )?;
-    Some((el, trigger.variables))
 }
 
 /// The instance that the trigger of a start event begins. The trigger stays, until the process is activated.
@@ -168,8 +269,7 @@ fn begin_instance(cx: &mut Context<'_>, trigger: &Trigger) -> Option<Subject> {
     })
 }
 
-/// The process is activated: the trigger of its start event, if one has begun it.
+/// The trigger of the start event that has begun this process instance, if one has.
 pub(crate) fn beginning(cx: &mut Context<'_>, instance: Key) -> Option<Key> {
-    let row = cx.state.elements.get(instance)?;
-    row.extra.as_ref()?.triggers.first().copied()
+    cx.state.triggers.beginning(instance)
 }

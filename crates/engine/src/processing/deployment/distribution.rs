@@ -4,14 +4,14 @@
 
 use skep_protocol::intent::{
     ClockIntent, CommandDistributionIntent as Intent, DeploymentIntent, GlobalListenerIntent,
-    Intent as _, ResourceDeletionIntent,
+    Intent as _, ResourceDeletionIntent, SignalIntent,
 };
 use skep_protocol::record::encode;
 use skep_protocol::value::CommandDistributionValue;
 use skep_protocol::{Key, Response, ValueType};
 
 use super::{create, delete_resource};
-use crate::processing::{Context, clock, global_listener};
+use crate::processing::{Context, clock, global_listener, signal};
 use crate::remote::{Distributed, RemoteCommand};
 
 /// Starts a distribution. The client's answer waits until all partitions have it, so that whatever it does next finds the
@@ -22,10 +22,26 @@ pub(crate) fn start(
     command: Distributed,
     answer: Response,
 ) -> Option<Response> {
+    if !spread(cx, key, command) {
+        return Some(answer);
+    }
+    match cx.request {
+        Some(request) => {
+            cx.volatile
+                .awaiting_distribution
+                .insert(key, (request, answer));
+            None
+        }
+        None => Some(answer),
+    }
+}
+
+/// Sends a command to all other partitions. `false` when there are none.
+pub(crate) fn spread(cx: &mut Context<'_>, key: Key, command: Distributed) -> bool {
     let own = cx.state.partition;
     let others: Vec<u32> = (1..=cx.config.partitions).filter(|p| *p != own).collect();
     if others.is_empty() {
-        return Some(answer);
+        return false;
     }
     let value = CommandDistributionValue {
         partition_id: own,
@@ -46,18 +62,10 @@ pub(crate) fn start(
             send(cx, key, partition, command.clone());
         }
     }
-    match cx.request {
-        Some(request) => {
-            cx.volatile
-                .awaiting_distribution
-                .insert(key, (request, answer));
-            None
-        }
-        None => Some(answer),
-    }
+    true
 }
 
-fn value_type_of(command: &Distributed) -> ValueType {
+pub(crate) fn value_type_of(command: &Distributed) -> ValueType {
     match command {
         Distributed::Deployment { .. } => ValueType::Deployment,
         Distributed::ResourceDeletion { .. } => ValueType::ResourceDeletion,
@@ -65,6 +73,7 @@ fn value_type_of(command: &Distributed) -> ValueType {
         Distributed::SetGlobalListener { .. } | Distributed::DeleteGlobalListener { .. } => {
             ValueType::GlobalListener
         }
+        Distributed::Signal { .. } => ValueType::Signal,
     }
 }
 
@@ -76,6 +85,7 @@ pub(crate) fn intent_of(command: &Distributed) -> u8 {
         Distributed::ResetClock => ClockIntent::Reset.id(),
         Distributed::SetGlobalListener { .. } => GlobalListenerIntent::Update.id(),
         Distributed::DeleteGlobalListener { .. } => GlobalListenerIntent::Delete.id(),
+        Distributed::Signal { .. } => SignalIntent::Broadcast.id(),
     }
 }
 
@@ -131,6 +141,9 @@ fn carry_out(cx: &mut Context<'_>, command: &Distributed) {
             delete_resource::delete(cx, *resource_key)
         }
         Distributed::PinClock { time } => clock::pinned(cx, *time),
+        Distributed::Signal { name, variables } => {
+            signal::arrived(cx, name, variables);
+        }
         Distributed::ResetClock => clock::resetted(cx),
         Distributed::SetGlobalListener { key, listener } => {
             global_listener::set(cx, *key, listener)

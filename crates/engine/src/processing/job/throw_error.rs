@@ -6,7 +6,8 @@ use skep_protocol::intent::JobIntent;
 use skep_protocol::value::{ErrorType, JobValue, NO_CATCH_EVENT};
 
 use super::{finishable, value_of, wrong_state};
-use crate::processing::bpmn::{Problem, Subject, error, incidents, triggers};
+use crate::processing::bpmn::catching::{self, Thrown};
+use crate::processing::bpmn::{Problem, Subject, incidents, triggers};
 use crate::processing::{Context, Outcome};
 
 pub(crate) fn process(cx: &mut Context<'_>, command: &ThrowError) -> Outcome {
@@ -28,7 +29,7 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &ThrowError) -> Outcome {
     };
     value.extra().error_code = command.error_code.as_str().into();
     let element = value.element_instance_key;
-    let catcher = error::find_catcher(cx, element, &command.error_code);
+    let catcher = catching::find(cx, element, Thrown::Error(&command.error_code));
     let value = match &catcher {
         Some(_) => value,
         None => JobValue {
@@ -39,8 +40,7 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &ThrowError) -> Outcome {
     cx.event(key, JobIntent::ErrorThrown, &value);
     match catcher {
         Some(catcher) => {
-            let (activity, boundary_event) = (&catcher.activity, catcher.boundary_event);
-            triggers::interrupt(cx, activity, boundary_event, value.variables);
+            triggers::interrupt(cx, &catcher.element, catcher.event, value.variables);
         }
         None => {
             let Some(el) = Subject::load(cx, element) else {
@@ -54,7 +54,7 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &ThrowError) -> Outcome {
             let message = format!(
                 "Expected to throw an error event with the code '{}'{said}, but it was not caught. {}",
                 command.error_code,
-                error::how_to_catch(cx, element)
+                catching::how_to_catch(cx, element)
             );
             let problem = Problem::new(ErrorType::UnhandledErrorEvent, message);
             incidents::raise_for_job(cx, &el, problem, key);

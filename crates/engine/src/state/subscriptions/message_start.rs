@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use skep_protocol::value::MessageStartEventSubscriptionValue;
 use skep_protocol::{Key, TenantId};
 
+use super::{copied, remove_from};
 use crate::state::table::{Row, StoreError, Table, Tables};
 
 /// A start event of the latest version of a process.
@@ -193,22 +194,5 @@ impl MessageStarts {
             return None;
         }
         self.started.get(instance).cloned()
-    }
-}
-
-fn copied(keys: Option<&BTreeSet<Key>>) -> Vec<Key> {
-    keys.into_iter().flatten().copied().collect()
-}
-
-fn remove_from<K: std::hash::Hash + Eq>(
-    index: &mut HashMap<K, BTreeSet<Key>>,
-    entry: &K,
-    key: Key,
-) {
-    if let Some(keys) = index.get_mut(entry) {
-        keys.remove(&key);
-        if keys.is_empty() {
-            index.remove(entry);
-        }
     }
 }

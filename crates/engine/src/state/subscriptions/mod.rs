@@ -6,7 +6,27 @@
 mod message;
 mod message_start;
 mod process;
+mod signal;
+
+use std::collections::{BTreeSet, HashMap};
+use std::hash::Hash;
+
+use skep_protocol::Key;
 
 pub use message::{MessageSubscription, MessageSubscriptions, UnderWay};
 pub use message_start::{MessageStart, MessageStarts, StartedByMessage};
 pub use process::{ProcessMessageSubscription, ProcessMessageSubscriptions, SubscriptionState};
+pub use signal::{SignalOnItsWay, SignalSubscription, SignalSubscriptions};
+
+fn copied(keys: Option<&BTreeSet<Key>>) -> Vec<Key> {
+    keys.into_iter().flatten().copied().collect()
+}
+
+fn remove_from<K: Hash + Eq>(index: &mut HashMap<K, BTreeSet<Key>>, entry: &K, key: Key) {
+    if let Some(keys) = index.get_mut(entry) {
+        keys.remove(&key);
+        if keys.is_empty() {
+            index.remove(entry);
+        }
+    }
+}

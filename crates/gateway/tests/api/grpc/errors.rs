@@ -248,13 +248,6 @@ async fn rpcs_of_later_releases_are_unimplemented() {
     );
     refused(
         client
-            .broadcast_signal(pb::BroadcastSignalRequest::default())
-            .await,
-        code,
-        "'BroadcastSignal'",
-    );
-    refused(
-        client
             .evaluate_conditional(pb::EvaluateConditionalRequest::default())
             .await,
         code,

@@ -1,8 +1,9 @@
-//! What instances and definitions wait for: timers and messages, one file per kind.
+//! What instances and definitions wait for: messages, timers and signals, one file per kind.
 //!
 //! Everything is evaluated before anything is opened, so that a failing expression leaves no half-opened subscriptions.
 
 pub(crate) mod message;
+pub(crate) mod signal;
 pub(crate) mod start;
 pub(crate) mod timer;
 
@@ -11,7 +12,9 @@ use std::sync::Arc;
 
 use skep_model::{CatchEvent, Element, ElementIndex, ElementKind, Timer};
 use skep_protocol::Key;
-use skep_protocol::value::{ErrorType, ProcessMessageSubscriptionValue, TimerValue};
+use skep_protocol::value::{
+    ErrorType, ProcessMessageSubscriptionValue, SignalSubscriptionValue, TimerValue,
+};
 use smallvec::SmallVec;
 
 use super::{Problem, Subject};
@@ -49,6 +52,7 @@ impl Owner {
 pub(crate) enum Wait {
     Timer(TimerValue),
     Message(ProcessMessageSubscriptionValue),
+    Signal(SignalSubscriptionValue),
 }
 
 type Waits = SmallVec<[Wait; 2]>;
@@ -97,25 +101,60 @@ pub(crate) fn subscribe_own(cx: &mut Context<'_>, el: &Subject) -> Result<(), Pr
 }
 
 fn subscribe(cx: &mut Context<'_>, el: &Subject, mut waits: Waits) -> Result<(), Problem> {
-    let boundary_events = &el.element().boundary_events;
-    if boundary_events.is_empty() && waits.is_empty() {
+    if el.element().boundary_events.is_empty() && waits.is_empty() {
         return Ok(());
     }
+    of_boundary_events(cx, el, &mut waits)?;
+    check_names(cx, &waits)?;
+    open_all(cx, waits);
+    Ok(())
+}
+
+/// Opens what the boundary events and the event sub-processes of a scope wait for.
+pub(crate) fn subscribe_scope(cx: &mut Context<'_>, scope: &Subject) -> Result<(), Problem> {
+    let mut waits = Waits::new();
+    of_boundary_events(cx, scope, &mut waits)?;
+    of_event_sub_processes(cx, scope, &mut waits)?;
+    check_names(cx, &waits)?;
+    open_all(cx, waits);
+    Ok(())
+}
+
+fn of_boundary_events(
+    cx: &mut Context<'_>,
+    el: &Subject,
+    waits: &mut Waits,
+) -> Result<(), Problem> {
     let own = waits.len();
-    for index in boundary_events {
+    for index in &el.element().boundary_events {
         let element = el.process.graph.element(*index);
         if let Some(awaited) = Awaited::of(*index, element) {
             waits.extend(evaluate(cx, el, &awaited)?);
         }
     }
-    check_names(&waits)?;
     // Of timers that fall due together, the later in the document fires.
-    if let Some(boundary) = waits.get_mut(own..) {
-        boundary.sort_by_key(|wait| matches!(wait, Wait::Timer(_)));
-        let timers = boundary.partition_point(|wait| !matches!(wait, Wait::Timer(_)));
-        boundary[timers..].reverse();
+    let (timers, others): (Waits, Waits) = waits
+        .drain(own..)
+        .partition(|wait| matches!(wait, Wait::Timer(_)));
+    waits.extend(others);
+    waits.extend(timers.into_iter().rev());
+    Ok(())
+}
+
+fn of_event_sub_processes(
+    cx: &mut Context<'_>,
+    scope: &Subject,
+    waits: &mut Waits,
+) -> Result<(), Problem> {
+    let graph = &scope.process.graph;
+    for index in &scope.element().event_sub_processes {
+        let ElementKind::EventSubProcess { start } = graph.element(*index).kind else {
+            continue;
+        };
+        if let Some(awaited) = Awaited::of(start, graph.element(start)) {
+            waits.extend(evaluate(cx, scope, &awaited)?);
+        }
     }
-    open_all(cx, waits);
     Ok(())
 }
 
@@ -141,60 +180,110 @@ fn evaluate(
             let wait = message::evaluate(cx, el, *target, definition, *interrupting)?;
             Some(Wait::Message(wait))
         }
+        CatchEvent::Signal(definition) => {
+            let wait = signal::evaluate(cx, el, *target, definition)?;
+            Some(Wait::Signal(wait))
+        }
         _ => None,
     })
 }
 
+/// The start event of a scope completes: from here on the scope's boundary events and event sub-processes listen, with all
+/// that the start event has brought. A problem is the start event's.
+pub(crate) fn subscribe_scope_around(
+    cx: &mut Context<'_>,
+    start_event: &Subject,
+) -> Result<(), Problem> {
+    let graph = &start_event.process.graph;
+    let scope = graph.element(start_event.element().parent);
+    if scope.event_sub_processes.is_empty() && scope.boundary_events.is_empty() {
+        return Ok(());
+    }
+    match Subject::load(cx, start_event.flow_scope()) {
+        Some(scope) => subscribe_scope(cx, &scope).map_err(|problem| problem.seen_from(scope.key)),
+        None => Ok(()),
+    }
+}
+
 /// Static names are checked at deployment; computed ones can turn out the same.
-fn check_names(waits: &[Wait]) -> Result<(), Problem> {
-    let names = waits.iter().filter_map(|wait| match wait {
-        Wait::Message(subscription) => Some(&subscription.message_name),
-        Wait::Timer(_) => None,
-    });
+fn check_names(cx: &Context<'_>, waits: &[Wait]) -> Result<(), Problem> {
     let mut seen = HashSet::new();
-    for name in names {
-        if !seen.insert(name) {
-            return Err(Problem::new(
-                ErrorType::ExtractValueError,
-                format!(
-                    "Two events of this element wait for the same message '{name}', so it could not be told which one it \
-                     triggers. Give them different message names."
-                ),
-            ));
+    for wait in waits {
+        if let Wait::Message(subscription) = wait {
+            let name = &subscription.message_name;
+            let open = &cx.state.process_subscriptions;
+            let is_open = open.of_element(subscription.element_instance_key, name);
+            if is_open.is_some() || !seen.insert(name) {
+                return Err(same_name(name));
+            }
         }
     }
     Ok(())
 }
 
-/// Messages first, then timers.
-fn open_all(cx: &mut Context<'_>, waits: Waits) {
-    let (messages, timers): (Waits, Waits) = waits
-        .into_iter()
-        .partition(|wait| matches!(wait, Wait::Message(_)));
-    for wait in messages.into_iter().chain(timers) {
+fn same_name(name: &str) -> Problem {
+    Problem::new(
+        ErrorType::ExtractValueError,
+        format!(
+            "Two events of this element wait for the same message '{name}', so it could not be told which one it triggers. \
+             Give them different message names."
+        ),
+    )
+}
+
+/// Messages first, then timers, then signals.
+fn open_all(cx: &mut Context<'_>, mut waits: Waits) {
+    waits.sort_by_key(|wait| match wait {
+        Wait::Message(_) => 0,
+        Wait::Timer(_) => 1,
+        Wait::Signal(_) => 2,
+    });
+    for wait in waits {
         match wait {
-            Wait::Timer(value) => timer::open(cx, &value),
             Wait::Message(value) => message::open(cx, &value),
+            Wait::Timer(value) => timer::open(cx, &value),
+            Wait::Signal(value) => signal::open(cx, &value),
         }
     }
 }
 
 /// The element ends: nothing it waits for is needed any more.
 pub(crate) fn unsubscribe(cx: &mut Context<'_>, element_instance_key: Key) {
-    let Some(extra) = cx
-        .state
-        .elements
-        .get(element_instance_key)
-        .and_then(|row| row.extra.as_ref())
-    else {
+    close_all(cx, element_instance_key, &|_| true);
+}
+
+/// An event sub-process interrupts the scope: no other one of it starts any more. Boundary events of the scope stay.
+pub(crate) fn unsubscribe_event_sub_processes(cx: &mut Context<'_>, scope: &Subject) {
+    let boundary_events = &scope.element().boundary_events;
+    close_all(cx, scope.key, &|target| {
+        !boundary_events.contains(&ElementIndex(target))
+    });
+}
+
+fn close_all(cx: &mut Context<'_>, element_instance_key: Key, is_of: &dyn Fn(u32) -> bool) {
+    let row = cx.state.elements.get(element_instance_key);
+    let Some(extra) = row.and_then(|row| row.extra.as_ref()) else {
         return;
     };
     let (timers, messages) = (extra.timers.clone(), extra.subscriptions.clone());
+    let signals = extra.signals.clone();
     for key in timers {
-        timer::close(cx, key);
+        let timer = cx.state.timers.get(key);
+        if timer.is_some_and(|timer| is_of(timer.target_element)) {
+            timer::close(cx, key);
+        }
     }
     for key in messages {
-        message::close(cx, key);
+        let subscription = cx.state.process_subscriptions.get(key);
+        if subscription.is_some_and(|subscription| is_of(subscription.element)) {
+            message::close(cx, key);
+        }
+    }
+    for key in signals {
+        let subscription = cx.state.signals.get(key);
+        if subscription.is_some_and(|subscription| is_of(subscription.catch_event)) {
+            signal::close(cx, key);
+        }
     }
 }
 

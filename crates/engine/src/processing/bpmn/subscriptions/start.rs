@@ -1,26 +1,27 @@
 //! Start events of definitions: only the latest version of a process waits for them.
 //!
-//! Timers are on the partition that takes deployments. Message start events are on every partition, and an instance that a
+//! Timers and signals are on the partition that takes deployments. Message start events are on every partition, and an instance that a
 //! message starts lives where the message is, which also knows the instances that were started before.
 
 use std::sync::Arc;
 
-use skep_model::{CatchEvent, ElementIndex, ElementKind, Process};
+use skep_model::{CatchEvent, ElementIndex, ElementKind, Process, Signal, TextValue};
 use skep_protocol::Key;
 use skep_protocol::intent::{MessageStartEventSubscriptionIntent, ProcessEventIntent, TimerIntent};
 use skep_protocol::value::{
-    MessageStartEventSubscriptionValue, ProcessEventValue, Step, TimerValue,
+    MessageStartEventSubscriptionValue, ProcessEventValue, SignalSubscriptionValue, Step,
+    TimerValue,
 };
 
-use super::{Owner, timer};
+use super::{Owner, signal, timer};
 use crate::processing::Context;
 use crate::processing::bpmn::Problem;
 use crate::remote::Variables;
 use crate::state::DeployedProcess;
 
-/// The triggered start events of the process itself.
+/// The triggered start events of the process itself, the last of the document first.
 fn start_events(graph: &Process) -> impl Iterator<Item = (ElementIndex, &CatchEvent)> {
-    let elements = graph.elements.iter().enumerate();
+    let elements = graph.elements.iter().enumerate().rev();
     elements.filter_map(|(index, element)| match &element.kind {
         ElementKind::StartEvent(start) if element.parent == ElementIndex::PROCESS => {
             Some((ElementIndex(index as u32), start.event.as_ref()?))
@@ -53,33 +54,66 @@ pub(crate) fn close_timers(cx: &mut Context<'_>, definition: Key) {
     }
 }
 
-/// The definition is the latest version of its process now: it is started by what happens on this partition.
+/// The definition is the latest version of its process now: messages start it on this partition, and signals where it was
+/// deployed.
 pub(crate) fn open_subscriptions(cx: &mut Context<'_>, process: &DeployedProcess) {
+    let is_origin = process.key.partition() == Some(cx.state.partition);
     for (target, event) in start_events(&process.graph) {
-        if let CatchEvent::MessageStart(message_name) = event {
-            let value = MessageStartEventSubscriptionValue {
-                process_definition_key: process.key,
-                bpmn_process_id: process.bpmn_process_id.clone(),
-                message_name: message_name.clone(),
-                start_event: target.0,
-                process_instance_key: Key::NONE,
-                message_key: Key::NONE,
-                correlation_key: Arc::default(),
-                variables: Vec::new(),
-                tenant: process.tenant.clone(),
-            };
-            let key = cx.next_key();
-            cx.event(key, MessageStartEventSubscriptionIntent::Created, &value);
+        match event {
+            CatchEvent::MessageStart(name) => open_message(cx, process, target, name),
+            CatchEvent::Signal(Signal {
+                name: TextValue::Static(name),
+            }) if is_origin => {
+                let value = SignalSubscriptionValue {
+                    process_definition_key: process.key,
+                    bpmn_process_id: process.bpmn_process_id.clone(),
+                    signal_name: name.clone(),
+                    catch_event: target.0,
+                    catch_event_instance_key: Key::NONE,
+                };
+                signal::open(cx, &value);
+            }
+            _ => {}
         }
     }
 }
 
+fn open_message(
+    cx: &mut Context<'_>,
+    process: &DeployedProcess,
+    target: ElementIndex,
+    name: &Arc<str>,
+) {
+    let value = MessageStartEventSubscriptionValue {
+        process_definition_key: process.key,
+        bpmn_process_id: process.bpmn_process_id.clone(),
+        message_name: name.clone(),
+        start_event: target.0,
+        process_instance_key: Key::NONE,
+        message_key: Key::NONE,
+        correlation_key: Arc::default(),
+        variables: Vec::new(),
+        tenant: process.tenant.clone(),
+    };
+    let key = cx.next_key();
+    cx.event(key, MessageStartEventSubscriptionIntent::Created, &value);
+}
+
 /// The definition is not the latest version of its process any more.
 pub(crate) fn close_subscriptions(cx: &mut Context<'_>, definition: Key) {
-    for key in cx.state.message_starts.of_definition(definition) {
+    for key in cx
+        .state
+        .message_starts
+        .of_definition(definition)
+        .into_iter()
+        .rev()
+    {
         if let Some(value) = cx.state.message_starts.get(key).map(|row| row.value()) {
             cx.event(key, MessageStartEventSubscriptionIntent::Deleted, &value);
         }
+    }
+    for key in cx.state.signals.of_definition(definition).into_iter().rev() {
+        signal::close(cx, key);
     }
 }
 

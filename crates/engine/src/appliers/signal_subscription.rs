@@ -1,0 +1,28 @@
+//! SIGNAL_SUBSCRIPTION events: which events wait for a signal.
+
+use skep_protocol::Key;
+use skep_protocol::intent::SignalSubscriptionIntent as Intent;
+use skep_protocol::value::SignalSubscriptionValue;
+
+use super::Apply;
+use crate::state::State;
+
+impl Apply<SignalSubscriptionValue> for State {
+    fn apply(&mut self, key: Key, intent: Intent, value: &SignalSubscriptionValue, _: i64) {
+        let element = self.elements.get_mut(value.catch_event_instance_key);
+        match intent {
+            Intent::Created => {
+                if let Some(element) = element {
+                    element.extra().signals.push(key);
+                }
+                self.signals.insert(key, value);
+            }
+            Intent::Deleted => {
+                if let Some(element) = element {
+                    element.extra().signals.retain(|k| *k != key);
+                }
+                self.signals.remove(key);
+            }
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! SIGNAL BROADCAST: a signal goes to everything that waits for it, on every partition.
+
+use std::sync::Arc;
+
+use skep_model::{ElementIndex, ElementKind};
+use skep_protocol::command::BroadcastSignal;
+use skep_protocol::intent::SignalIntent;
+use skep_protocol::value::{SignalValue, Step};
+use skep_protocol::{Key, RejectionType, Response};
+
+use super::bpmn::subscriptions::start;
+use super::bpmn::{Subject, triggers};
+use super::deployment::distribution;
+use super::{Context, Outcome, reject};
+use crate::remote::{Distributed, Variables};
+use crate::state::table::weight_of;
+
+pub(crate) fn process(cx: &mut Context<'_>, command: &BroadcastSignal) -> Outcome {
+    if command.signal_name.is_empty() {
+        return Err(reject(
+            RejectionType::InvalidArgument,
+            "BROADCAST",
+            "Expected to broadcast a signal with a name, but the name is empty",
+        ));
+    }
+    let variables = command.variables.entries().to_vec();
+    let signal_key = broadcast(cx, &command.signal_name, variables);
+    Ok(Some(Response::SignalBroadcast { signal_key }))
+}
+
+/// Nobody waits for the other partitions: a signal is for those that listen.
+pub(crate) fn broadcast(cx: &mut Context<'_>, name: &Arc<str>, variables: Variables) -> Key {
+    let key = arrived(cx, name, &variables);
+    let command = Distributed::Signal {
+        name: name.clone(),
+        variables,
+    };
+    let distribution_key = cx.next_key();
+    distribution::spread(cx, distribution_key, command);
+    key
+}
+
+/// A signal on this partition.
+pub(crate) fn arrived(cx: &mut Context<'_>, name: &Arc<str>, variables: &Variables) -> Key {
+    let key = cx.next_key();
+    let value = SignalValue {
+        signal_name: name.clone(),
+        variables: variables.clone(),
+    };
+    cx.event(key, SignalIntent::Broadcasted, &value);
+    let Some(last) = cx.state.signals.newest(name) else {
+        return key;
+    };
+    if let Some(after) = deliver(cx, name, variables, Key::NONE, last) {
+        cx.event(key, SignalIntent::Continued, &value);
+        cx.steps.push(Step::DeliverSignal { signal: key, after });
+    }
+    key
+}
+
+/// The next turn of a signal that goes to many.
+pub(crate) fn deliver_next(cx: &mut Context<'_>, signal: Key, after: Key) {
+    let Some(row) = cx.state.signals.on_their_way.get(signal).cloned() else {
+        return;
+    };
+    match deliver(cx, &row.signal_name, &row.variables, after, row.last) {
+        Some(after) => cx.steps.push(Step::DeliverSignal { signal, after }),
+        None => {
+            let value = SignalValue {
+                signal_name: row.signal_name,
+                variables: Variables::new(),
+            };
+            cx.event(signal, SignalIntent::Delivered, &value);
+        }
+    }
+}
+
+/// Subscriptions that get a signal in one turn in any case, unless its variables are large ([`LARGE`], in bytes): those of
+/// one instance mostly fit, and nothing comes between them then.
+const TOGETHER: usize = 10;
+const LARGE: usize = 64 << 10;
+
+/// Gives the signal to subscriptions behind `after`, up to `last`, as far as this turn goes. Returns the last one that had it
+/// if there are more.
+fn deliver(
+    cx: &mut Context<'_>,
+    name: &str,
+    variables: &Variables,
+    mut after: Key,
+    last: Key,
+) -> Option<Key> {
+    let together = match weight_of(variables) > LARGE {
+        true => 1,
+        false => TOGETHER,
+    };
+    let mut delivered = 0;
+    while let Some(next) = cx.state.signals.next(name, after, last) {
+        if delivered >= together && cx.is_spent() {
+            return Some(after);
+        }
+        cx.budget.take_step();
+        deliver_to(cx, next, variables);
+        after = next;
+        delivered += 1;
+    }
+    None
+}
+
+fn deliver_to(cx: &mut Context<'_>, subscription: Key, variables: &Variables) {
+    let Some(row) = cx.state.signals.get(subscription).cloned() else {
+        return;
+    };
+    let target = ElementIndex(row.catch_event);
+    if row.is_of_definition() {
+        let process = cx.state.processes.get(row.process_definition_key);
+        let event = process.and_then(|process| process.graph.elements.get(target.get()));
+        if event.is_some_and(|event| !matches!(event.kind, ElementKind::Unusable(_))) {
+            let instance = cx.new_key();
+            let definition = row.process_definition_key;
+            start::begin_later(cx, (definition, target), instance, variables.clone());
+        }
+        return;
+    }
+    let element = row.element_instance_key;
+    let Some(el) = Subject::load(cx, element) else {
+        return;
+    };
+    let begun_by = *cx.working_for;
+    if cx.begin_work_of(el.value.process_instance_key)
+        && triggers::can_trigger(cx, element, target.0)
+    {
+        triggers::trigger_in_turn(cx, &el, target, variables.clone());
+    }
+    *cx.working_for = begun_by;
+}

@@ -1,0 +1,35 @@
+//! Broadcasting signals.
+
+use serde::Deserialize;
+use skep_protocol::command::{BroadcastSignal, Command};
+use skep_protocol::{Document, Failure};
+
+use super::fields::{Text, said};
+use super::{Decoded, command, required};
+use crate::call::FrontEnd;
+use crate::check;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Broadcast<'a> {
+    #[serde(borrow)]
+    signal_name: Option<Text<'a>>,
+    variables: Option<Document>,
+    #[serde(borrow)]
+    tenant_id: Option<Text<'a>>,
+}
+
+pub fn broadcast(text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
+    let body: Broadcast = required(text)?;
+    check::tenant("tenantId", body.tenant_id.as_deref())?;
+    let name = said(
+        body.signal_name,
+        "signalName",
+        "Name the signal to broadcast.",
+    )?;
+    let broadcast = BroadcastSignal {
+        signal_name: name.shared(),
+        variables: body.variables.unwrap_or_default(),
+    };
+    Ok(command(Command::BroadcastSignal(broadcast), front))
+}
