@@ -10,11 +10,13 @@ use skep_broker::Broker;
 use skep_broker::metrics::{BrokerMetrics, WorkCounter};
 use skep_engine::Noted;
 use skep_engine::state::{RowStore, State, StoreError};
-use skep_protocol::ValueType;
 use skep_protocol::batch::Kind;
-use skep_protocol::command::{AwaitResult, Command, FailJob};
+use skep_protocol::command::{
+    AwaitResult, Command, DecisionRef, Deploy, EvaluateDecision, FailJob, Resource,
+};
 use skep_protocol::record::RecordType;
 use skep_protocol::service::Broker as _;
+use skep_protocol::{Document, ValueType};
 use support::{Rig, create, jobs, one_task};
 
 fn scrape(broker: &Broker) -> String {
@@ -247,6 +249,37 @@ async fn incidents_are_counted_when_they_come_and_when_they_go() {
             ("zeebe_incident_events_total", &[("action", "created")], 1.0),
             ("zeebe_pending_incidents", &[("partition", "1")], 1.0),
             (JOBS, &[("action", "failed")], 1.0),
+        ],
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn evaluated_decisions_are_counted_and_those_that_fail() {
+    const DECISIONS: &str = "zeebe_evaluated_dmn_elements_total";
+    let rig = Rig::new(|_| {}).await;
+    let dmn = r##"<definitions xmlns="https://www.omg.org/spec/DMN/20191111/MODEL/" id="f" name="f" namespace="n">
+        <decision id="fee" name="fee"><informationRequirement><requiredDecision href="#base"/></informationRequirement>
+        <literalExpression><text>assert(base, x != null)</text></literalExpression></decision>
+        <decision id="base" name="base"><literalExpression><text>1</text></literalExpression></decision></definitions>"##;
+    let resources = vec![Resource {
+        name: "f.dmn".into(),
+        content: dmn.into(),
+    }];
+    let deployed = rig.send(Command::Deploy(Deploy { resources })).await;
+    deployed.unwrap();
+    for variables in [r#"{"x":1}"#, "{}"] {
+        let evaluate = EvaluateDecision {
+            decision: DecisionRef::Id("fee".into()),
+            variables: Document::parse(variables).unwrap(),
+        };
+        rig.send(Command::EvaluateDecision(evaluate)).await.unwrap();
+    }
+    shows(
+        &rig.broker,
+        &[
+            (DECISIONS, &[("action", "evaluated_successfully")], 3.0),
+            (DECISIONS, &[("action", "evaluated_failed")], 1.0),
         ],
     )
     .await;

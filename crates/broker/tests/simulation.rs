@@ -4,16 +4,10 @@
 
 mod sim;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use sim::Mutation;
 use sim::world::World;
-
-fn number(name: &str) -> Option<u64> {
-    std::env::var(name).ok()?.parse().ok()
-}
 
 /// What runs did, so that a test can tell that they did something.
 #[derive(Clone, Copy, Debug, Default)]
@@ -47,49 +41,20 @@ fn run(seed: u64, mutation: Mutation, tally: &Mutex<Tally>) {
     }
 }
 
-/// Runs seeds on all cores; returns a seed that failed, with the reason.
-fn search(count: u64, mutation: Mutation, tally: &Mutex<Tally>) -> Option<(u64, String)> {
-    let next = AtomicU64::new(1);
-    let failure = Mutex::new(None);
-    std::thread::scope(|scope| {
-        for _ in 0..std::thread::available_parallelism().map_or(2, usize::from) {
-            scope.spawn(|| {
-                loop {
-                    let seed = next.fetch_add(1, Ordering::Relaxed);
-                    if seed > count {
-                        return;
-                    }
-                    if let Err(panic) =
-                        catch_unwind(AssertUnwindSafe(|| run(seed, mutation, tally)))
-                    {
-                        next.store(count + 1, Ordering::Relaxed);
-                        let text = panic.downcast_ref::<String>().cloned();
-                        let text = text.or_else(|| {
-                            panic.downcast_ref::<&str>().map(|text| (*text).to_owned())
-                        });
-                        *failure.lock().unwrap() = Some((seed, text.unwrap_or_default()));
-                    }
-                }
-            });
-        }
-    });
-    failure.into_inner().unwrap()
-}
-
 #[test]
 fn replicated_partitions_stay_correct_whatever_happens_and_make_progress_when_it_ends() {
     let tally = Mutex::default();
-    if let Some(seed) = number("SKEP_SIM_SEED") {
-        run(seed, Mutation::None, &tally);
-        println!("{tally:?}");
-        return;
-    }
-    let seeds = number("SKEP_SIM_SEEDS").unwrap_or(8);
-    if let Some((seed, reason)) = search(seeds, Mutation::None, &tally) {
+    let seeds = skep_sim::chosen(8);
+    let failed = skep_sim::search(&seeds, |seed| run(seed, Mutation::None, &tally));
+    if let Some((seed, reason)) = failed {
         panic!("seed {seed} failed (repeat it with SKEP_SIM_SEED={seed}): {reason}");
     }
+    let seeds = seeds.len() as u64;
     let tally = tally.into_inner().unwrap();
     println!("{seeds} seeds: {tally:?}");
+    if seeds == 1 {
+        return;
+    }
     assert!(
         tally.acknowledged > 30 * seeds && tally.pushed > seeds && tally.remote > seeds,
         "{tally:?}"
@@ -125,7 +90,8 @@ fn the_checks_catch_partitions_that_are_driven_wrongly() {
         Mutation::SpeculativeCheckpoint,
         Mutation::SnapshotWithoutState,
     ] {
-        let caught = search(200, mutation, &Mutex::default());
+        let seeds: Vec<u64> = (1..=200).collect();
+        let caught = skep_sim::search(&seeds, |seed| run(seed, mutation, &Mutex::default()));
         assert!(caught.is_some(), "{mutation:?} was not caught");
         println!("{mutation:?}: {caught:?}");
     }

@@ -76,6 +76,12 @@ fn engine() -> Engine {
     Engine::new(EngineConfig::default(), state, 1)
 }
 
+/// As recovery opens it.
+fn follower() -> Engine {
+    let state = State::open_to_replay(1, Arc::new(EmptyStore)).expect("an empty store opens");
+    Engine::new(EngineConfig::default(), state, 1)
+}
+
 fn main() {
     let instances: usize = std::env::args()
         .nth(1)
@@ -99,7 +105,7 @@ fn main() {
         resources: vec![resource],
     });
     engine.process(0, Some(0), &deploy.into(), &mut worker);
-    let mut follower = self::engine();
+    let mut follower = self::follower();
     let (batch, effects) = engine.take_batch();
     assert!(effects.responses[0].1.is_ok(), "{effects:?}");
     follower
@@ -156,6 +162,9 @@ fn main() {
         replay += cpu_time() - started;
         bytes += log.drain(..).map(|batch| batch.len()).sum::<usize>();
     }
+    let started = cpu_time();
+    follower.promote().expect("the indices are built");
+    replay += cpu_time() - started;
     assert!(
         follower.state.dump() == engine.state.dump(),
         "replay gives the same state"

@@ -348,7 +348,7 @@ impl Engine {
             state.messages.next_due(),
         ];
         let next = due.into_iter().flatten().min()?;
-        match state.counters.pinned_clock {
+        match state.pinned_clock() {
             None => Some(next),
             // A pinned clock moves by commands alone: what is due is due at once, the rest is not.
             Some(pinned) => (next <= pinned).then_some(0),
@@ -383,6 +383,11 @@ impl Engine {
         appliers::apply_batch(&mut self.state, &mut reader)?;
         self.out.reset(reader.position());
         Ok(())
+    }
+
+    /// The log has been applied to its end and commands may come. See [`State::open_to_replay`].
+    pub fn promote(&mut self) -> Result<(), StoreError> {
+        self.state.promote()
     }
 
     /// Position of the next record.
@@ -424,7 +429,7 @@ impl Engine {
         request: Option<RequestId>,
         streams: &'a mut dyn JobStreams,
     ) -> Context<'a> {
-        let now = self.state.counters.pinned_clock.unwrap_or(now);
+        let now = self.state.pinned_clock().unwrap_or(now);
         self.out.begin(now);
         self.working_for = Key::NONE;
         self.budget = Budget::new(self.config.turn_steps, self.out.size());

@@ -15,7 +15,8 @@ mod noted;
 mod processing;
 mod record_names;
 pub mod remote;
-pub mod state;
+
+pub use appliers::state;
 
 pub use effects::{Effects, JobStreams, NoStreams, Pushed, RequestId, Reservation, StreamId};
 pub use engine::{Due, Engine, EngineConfig, header_of, message_partition};

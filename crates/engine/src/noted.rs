@@ -46,6 +46,10 @@ pub enum Note {
     },
     Incident(IncidentIntent),
     Distribution(CommandDistributionIntent),
+    DecisionsEvaluated {
+        succeeded: u32,
+        failed: u32,
+    },
 }
 
 /// A step in the life of an element instance.
@@ -78,6 +82,10 @@ impl Noted {
             ValueType::Incident => {
                 let intent = IncidentIntent::from_id(intent);
                 self.notes.extend(intent.map(Note::Incident));
+            }
+            ValueType::DecisionEvaluation => {
+                let evaluation: Option<&DecisionEvaluationValue> = value.downcast_ref();
+                self.notes.extend(evaluation.map(decisions));
             }
             ValueType::CommandDistribution => {
                 let intent = CommandDistributionIntent::from_id(intent);
@@ -137,5 +145,15 @@ impl Noted {
                 bytes: value.value.len(),
             }));
         }
+    }
+}
+
+/// The decision that failed is the last of those evaluated.
+fn decisions(value: &DecisionEvaluationValue) -> Note {
+    let evaluated = u32::try_from(value.evaluated_decisions.len()).unwrap_or(u32::MAX);
+    let failed = u32::from(value.failure.is_some());
+    Note::DecisionsEvaluated {
+        succeeded: evaluated.saturating_sub(failed),
+        failed,
     }
 }

@@ -239,7 +239,7 @@ fn an_old_state_opens() {
         .map(|(_, key)| Key(i64::from_be_bytes(key.as_slice().try_into().unwrap())))
         .collect();
     for key in keys {
-        assert!(state.elements.get_mut(key).is_some());
+        assert!(state.elements.get(key).is_some());
     }
     assert!(state.dump() == rows);
     assert_eq!(state.fault(), None);

@@ -13,7 +13,7 @@ use skep_engine::{Ban, Engine};
 use skep_model::builder::{Bpmn, random};
 use skep_model::{Element, ElementKind};
 use skep_protocol::command::*;
-use skep_protocol::value::{Corrections, JobResult};
+use skep_protocol::value::{ActivateElement, Corrections, JobResult};
 use skep_protocol::{Document, Key, TenantId};
 use support::*;
 
@@ -87,7 +87,7 @@ struct Follower {
 impl Follower {
     fn new(partition: u32, partitions: u32) -> Follower {
         let store = MemoryStore::default();
-        let state = State::open(partition, Arc::new(store.clone())).unwrap();
+        let state = State::open_to_replay(partition, Arc::new(store.clone())).unwrap();
         Follower {
             store,
             engine: Engine::new(config(partition, partitions), state, 1),
@@ -131,11 +131,12 @@ impl Follower {
     fn restart(&mut self) {
         self.pending = None;
         let config = self.engine.config().clone();
-        let state = State::open(config.partition, Arc::new(self.store.clone())).unwrap();
+        let state = State::open_to_replay(config.partition, Arc::new(self.store.clone())).unwrap();
         self.engine = Engine::new(config, state, self.stored_position);
         for (_, batch) in &self.since {
             self.engine.apply(batch).unwrap();
         }
+        self.engine.promote().unwrap();
     }
 }
 
@@ -192,7 +193,8 @@ fn run(seed: u64) {
 
 fn command(rig: &mut Rig, random: &mut Random, partitions: u32, elements: &[String]) {
     let b = random.next(4);
-    match random.next(16) {
+    match random.next(17) {
+        15 => activities(rig, random),
         0 | 1 => {
             let partition = 1 + random.next(u64::from(partitions)) as u32;
             let variables = format!(r#"{{"a":{},"b":{b}}}"#, random.next(4));
@@ -393,6 +395,38 @@ fn listeners(rig: &mut Rig, random: &mut Random) {
             result: Some(Box::new(result)),
         });
     }
+}
+
+/// A client activates something in one of the ad-hoc sub-processes, which may have ended.
+fn activities(rig: &mut Rig, random: &mut Random) {
+    let began = |record: &&Seen| {
+        record.intent == "ELEMENT_ACTIVATED"
+            && record.text("bpmnElementType") == "AD_HOC_SUB_PROCESS"
+    };
+    let keys: Vec<Key> = rig
+        .events("PROCESS_INSTANCE")
+        .filter(began)
+        .map(|r| r.key)
+        .collect();
+    let chosen = keys.get(random.next(keys.len().max(1) as u64) as usize);
+    let Some((key, partition)) = chosen.and_then(|key| Some((*key, key.partition()?))) else {
+        return;
+    };
+    // Those that start instructions have made do not describe what is in them.
+    let described = rig.variable(key, "adHocSubProcessElements");
+    let described: serde_json::Value =
+        serde_json::from_str(described.as_deref().unwrap_or("[]")).unwrap();
+    let elements = described.as_array().into_iter().flatten();
+    let elements = elements.map(|element| ActivateElement {
+        element_id: element["elementId"].as_str().unwrap().into(),
+        variables: vec![("a".into(), random.next(4).to_string().into())],
+    });
+    let command = ActivateAdHoc {
+        ad_hoc_sub_process_instance_key: key,
+        elements: elements.collect(),
+        cancel_remaining_instances: random.next(2) == 0,
+    };
+    rig.send_to(partition, Command::ActivateAdHoc(command));
 }
 
 /// The engine fails on this instance.

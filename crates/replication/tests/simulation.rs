@@ -1,18 +1,13 @@
-//! Groups of three in a simulated world. The checks of `sim/oracle.rs` run after every step.
+//! Groups of three in a simulated world. The checks of `skep_sim::oracle` run after every step.
 //!
 //! `SKEP_SIM_SEEDS=10000 cargo test -p skep-replication --test simulation` tries more seeds; `SKEP_SIM_SEED=17` runs one.
 
 mod sim;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use sim::Mutation;
 use sim::world::World;
-
-fn number(name: &str) -> Option<u64> {
-    std::env::var(name).ok()?.parse().ok()
-}
 
 /// What a run did, so that a test can tell that it did something.
 #[derive(Debug, Default)]
@@ -34,54 +29,20 @@ fn run(seed: u64, mutation: Mutation, tally: &Tally) {
     add(&tally.transfers, world.transfers);
 }
 
-/// Runs seeds on all cores; returns the first seed that failed, with the reason.
-fn search(first: u64, count: u64, mutation: Mutation, tally: &Tally) -> Option<(u64, String)> {
-    let next = AtomicU64::new(first);
-    let end = first + count;
-    let threads = std::thread::available_parallelism().map_or(2, usize::from);
-    std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads)
-            .map(|_| {
-                scope.spawn(|| {
-                    loop {
-                        let seed = next.fetch_add(1, Ordering::Relaxed);
-                        if seed >= end {
-                            return None;
-                        }
-                        let outcome = catch_unwind(AssertUnwindSafe(|| run(seed, mutation, tally)));
-                        if let Err(panic) = outcome {
-                            next.store(end, Ordering::Relaxed);
-                            let text = panic.downcast_ref::<String>().cloned();
-                            let text = text.or_else(|| {
-                                panic.downcast_ref::<&str>().map(|text| (*text).to_owned())
-                            });
-                            return Some((seed, text.unwrap_or_default()));
-                        }
-                    }
-                })
-            })
-            .collect();
-        workers
-            .into_iter()
-            .filter_map(|worker| worker.join().unwrap())
-            .min()
-    })
-}
-
 #[test]
 fn groups_of_three_stay_correct_whatever_happens_and_make_progress_when_it_ends() {
     let tally = Tally::default();
-    if let Some(seed) = number("SKEP_SIM_SEED") {
-        run(seed, Mutation::None, &tally);
-        println!("{tally:?}");
-        return;
-    }
-    let seeds = number("SKEP_SIM_SEEDS").unwrap_or(120);
-    if let Some((seed, reason)) = search(1, seeds, Mutation::None, &tally) {
+    let seeds = skep_sim::chosen(120);
+    let failed = skep_sim::search(&seeds, |seed| run(seed, Mutation::None, &tally));
+    if let Some((seed, reason)) = failed {
         panic!("seed {seed} failed (repeat it with SKEP_SIM_SEED={seed}): {reason}");
     }
+    let seeds = seeds.len() as u64;
     println!("{seeds} seeds: {tally:?}");
     let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+    if seeds == 1 {
+        return;
+    }
     assert!(count(&tally.acknowledged) > 50 * seeds, "{tally:?}");
     assert!(
         count(&tally.snapshots) > seeds
@@ -116,7 +77,8 @@ fn the_checks_catch_nodes_that_are_built_wrongly() {
         Mutation::IgnoreReplacement,
         Mutation::SpeculativeCheckpoint,
     ] {
-        let caught = search(1, 2000, mutation, &Tally::default());
+        let seeds: Vec<u64> = (1..=2000).collect();
+        let caught = skep_sim::search(&seeds, |seed| run(seed, mutation, &Tally::default()));
         assert!(caught.is_some(), "{mutation:?} was not caught");
         println!("{mutation:?}: {caught:?}");
     }

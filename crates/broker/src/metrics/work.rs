@@ -39,6 +39,7 @@ labels! {
     InstanceLabels { action: &'static str, r#type: &'static str, organizationId: &'static str }
     JobLabels { action: &'static str, r#type: Arc<str>, job_kind: &'static str }
     ActionLabels { action: &'static str }
+    DecisionLabels { action: &'static str, organizationId: &'static str }
     CreationLabels { creation_mode: &'static str }
     FlowLabels { context: &'static str, outcome: &'static str }
     CacheLabels { r#type: &'static str, exporterId: &'static str }
@@ -126,6 +127,7 @@ work_families! {
     elements: Counter<ElementLabels> NONE "zeebe_element_instance_events" "element instances by life-cycle";
     jobs: Counter<JobLabels> NONE "zeebe_job_events" "jobs by event";
     incidents: Counter<ActionLabels> NONE "zeebe_incident_events" "incidents by event";
+    decisions: Counter<DecisionLabels> NONE "zeebe_evaluated_dmn_elements" "evaluated decisions";
     cached: Gauge<CacheLabels> NONE "zeebe_execution_latency_current_cached_instances" "start times remembered to measure how long things take";
     variable_size: Histogram<VariableLabels> VARIABLE_SIZE "zeebe_variable_created_size" "bytes of created variables";
     push_tries: Counter<CodeLabels> NONE "zeebe_broker_jobs_fail_try_count" "failed push tries";
@@ -226,8 +228,9 @@ pub struct WorkCounter {
     elements: Tally,
     instances: Tally,
     jobs: Tally,
-    /// Small sets: incidents created and resolved, instances created by command.
+    /// Small sets: incidents created and resolved, decisions evaluated and failed, instances created by command.
     incidents: Tally,
+    decisions: Tally,
     creations: Tally,
     processed: Counter,
     written: Counter,
@@ -280,6 +283,7 @@ impl WorkCounter {
             instances: Tally::default(),
             jobs: Tally::default(),
             incidents: Tally::default(),
+            decisions: Tally::default(),
             creations: Tally::default(),
             processed: records("processed"),
             written: records("written"),
@@ -413,6 +417,10 @@ impl WorkCounter {
             }
             Note::Incident(IncidentIntent::Created) => self.incidents.add(0, 1),
             Note::Incident(IncidentIntent::Resolved) => self.incidents.add(1, 1),
+            Note::DecisionsEvaluated { succeeded, failed } => {
+                self.decisions.add(0, *succeeded);
+                self.decisions.add(1, *failed);
+            }
             Note::Distribution(CommandDistributionIntent::Started) => {
                 self.metrics.distributions.inc();
             }
@@ -582,6 +590,14 @@ impl WorkCounter {
         self.incidents.publish(|slot| {
             let action = name(&["created", "resolved"], slot);
             Counter::of(&metrics.incidents, ActionLabels { partition, action })
+        });
+        self.decisions.publish(|slot| {
+            let labels = DecisionLabels {
+                partition,
+                action: name(&["evaluated_successfully", "evaluated_failed"], slot),
+                organizationId: "",
+            };
+            Counter::of(&metrics.decisions, labels)
         });
         self.creations.publish(|slot| {
             let creation_mode = name(&CREATION_MODES, slot);

@@ -308,6 +308,7 @@ impl PartitionCore {
                     (self.evaluated, self.evaluated_term) = (entry.index, entry.term);
                 }
                 Event::Role(Role::Leader { .. }) => {
+                    self.engine.promote()?;
                     self.leader = true;
                     polled.became_leader = true;
                 }

@@ -2,6 +2,7 @@
 
 pub mod checkpoint;
 pub mod core;
+pub mod pending_rows;
 pub mod requests;
 pub mod status;
 pub mod thread;

@@ -34,8 +34,9 @@ use skep_storage::log::{
     AppendTimes, EntryId, Log, LogConfig, LogReader, LogWriter, Report, WriterConfig,
 };
 
-use super::checkpoint::{Capture, CheckpointMeta, PendingRows, StoredRows};
+use super::checkpoint::{CheckpointMeta, StoredRows};
 use super::core::{BATCH_BYTES, CoreError, MAX_INFLIGHT_ENTRIES, PartitionCore, Polled};
+use super::pending_rows::PendingRows;
 use super::requests::{Requests, Waiting};
 use super::status::{MAX_LISTED_BANS, PartitionStatus};
 use crate::clock::Clock;

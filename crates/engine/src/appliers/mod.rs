@@ -3,6 +3,10 @@
 //! The leader applies each event as it emits it; followers and recovery apply the same events from the log. An applier that
 //! has been released is never edited: a change gets a new body version and a new applier beside the old one.
 
+// What changes the state is visible here and nowhere else: a processor that changed it would not compile.
+#[path = "../state/mod.rs"]
+pub mod state;
+
 mod ad_hoc;
 mod clock;
 mod command_distribution;
@@ -34,7 +38,7 @@ mod variable_document;
 mod variable_element;
 
 use skep_protocol::ValueType;
-use skep_protocol::batch::BatchReader;
+use skep_protocol::batch::{BatchReader, BatchWriter};
 use skep_protocol::intent::Intent;
 use skep_protocol::key::Key;
 use skep_protocol::record::{DecodeError, Record, RecordType};
@@ -43,8 +47,46 @@ use skep_protocol::value::*;
 use crate::state::State;
 
 /// Changes the state as an event of this value type says.
-pub(crate) trait Apply<V: RecordValue> {
+trait Apply<V: RecordValue> {
     fn apply(&mut self, key: Key, intent: V::Intent, value: &V, timestamp: i64);
+
+    /// Applies an event that an earlier version has written, where what it meant is no longer what [`Apply::apply`] does: the
+    /// applier of that version stands beside the new one. `false`: read as one of now, it means what it meant.
+    fn apply_earlier(&mut self, _record: &Record<'_>) -> Result<bool, DecodeError> {
+        Ok(false)
+    }
+}
+
+/// An event that a processor can emit.
+pub(crate) trait Event: RecordValue {
+    /// Writes the event and applies it: the one way in which a processor changes the state.
+    fn emit(
+        &self,
+        out: &mut BatchWriter,
+        state: &mut State,
+        key: Key,
+        intent: Self::Intent,
+        timestamp: i64,
+    );
+}
+
+impl<V: RecordValue> Event for V
+where
+    State: Apply<V>,
+{
+    #[inline]
+    fn emit(
+        &self,
+        out: &mut BatchWriter,
+        state: &mut State,
+        key: Key,
+        intent: V::Intent,
+        timestamp: i64,
+    ) {
+        out.event(key, intent, self);
+        state.observe_key(key);
+        state.apply(key, intent, self, timestamp);
+    }
 }
 
 /// Value types whose events tell of a change but make none.
@@ -87,21 +129,26 @@ pub(crate) fn apply_batch(
     Ok(())
 }
 
-fn apply_record(state: &mut State, record: &Record<'_>) -> Result<(), DecodeError> {
-    fn go<V: RecordValue>(state: &mut State, record: &Record<'_>) -> Result<(), DecodeError>
-    where
-        State: Apply<V>,
-    {
-        let intent = V::Intent::from_id(record.intent).ok_or(DecodeError::Unknown {
-            what: "intent",
-            id: record.intent,
-            at: 0,
-        })?;
-        let value: V = record.value()?;
+fn go<V: RecordValue>(state: &mut State, record: &Record<'_>) -> Result<(), DecodeError>
+where
+    State: Apply<V>,
+{
+    let intent = V::Intent::from_id(record.intent).ok_or(DecodeError::Unknown {
+        what: "intent",
+        id: record.intent,
+        at: 0,
+    })?;
+    if record.version != V::VERSION && state.apply_earlier(record)? {
         state.observe_key(record.key);
-        state.apply(record.key, intent, &value, record.timestamp);
-        Ok(())
+        return Ok(());
     }
+    let value: V = record.value()?;
+    state.observe_key(record.key);
+    state.apply(record.key, intent, &value, record.timestamp);
+    Ok(())
+}
+
+fn apply_record(state: &mut State, record: &Record<'_>) -> Result<(), DecodeError> {
     match record.value_type {
         ValueType::Job => go::<JobValue>(state, record),
         ValueType::Deployment => go::<DeploymentValue>(state, record),
@@ -149,5 +196,66 @@ fn apply_record(state: &mut State, record: &Record<'_>) -> Result<(), DecodeErro
         ValueType::Resource => go::<ResourceValue>(state, record),
         // Evaluations are answered, not recorded as events.
         ValueType::Expression => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde::{Deserialize, Serialize};
+    use skep_protocol::intent::ClockIntent;
+
+    use super::*;
+    use crate::state::table::EmptyStore;
+
+    /// A clock whose second version counts in seconds: `PINNED 5` meant five milliseconds once.
+    #[derive(Serialize, Deserialize)]
+    struct Seconds(i64);
+
+    /// Its first version, as it was released.
+    #[derive(Serialize, Deserialize)]
+    struct Millis(i64);
+
+    impl RecordValue for Millis {
+        const VALUE_TYPE: ValueType = ValueType::Clock;
+        type Intent = ClockIntent;
+    }
+
+    impl RecordValue for Seconds {
+        const VALUE_TYPE: ValueType = ValueType::Clock;
+        const VERSION: u8 = 2;
+        type Intent = ClockIntent;
+    }
+
+    impl Apply<Seconds> for State {
+        fn apply(&mut self, _: Key, _: ClockIntent, value: &Seconds, _: i64) {
+            self.counters.pinned_clock = Some(value.0 * 1000);
+        }
+
+        fn apply_earlier(&mut self, record: &Record<'_>) -> Result<bool, DecodeError> {
+            if record.version != 1 {
+                return Ok(false);
+            }
+            let Millis(time) = record.value()?;
+            self.counters.pinned_clock = Some(time);
+            Ok(true)
+        }
+    }
+
+    #[test]
+    fn an_event_of_an_earlier_version_is_applied_as_that_version_did() {
+        let mut out = BatchWriter::new(1);
+        out.event(Key::new(1, 3), ClockIntent::Pinned, &Millis(5));
+        out.event(Key::new(1, 4), ClockIntent::Pinned, &Seconds(5));
+        let batch = out.take().unwrap();
+        let mut state = State::open(1, Arc::new(EmptyStore)).unwrap();
+        let mut clocks = Vec::new();
+        for record in BatchReader::new(&batch).unwrap() {
+            go::<Seconds>(&mut state, &record.unwrap()).unwrap();
+            clocks.push(state.counters.pinned_clock);
+        }
+        assert_eq!(clocks, [Some(5), Some(5000)]);
+        assert_eq!(state.next_key(), Key::new(1, 5));
     }
 }

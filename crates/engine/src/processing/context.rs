@@ -7,11 +7,10 @@ use skep_protocol::batch::BatchWriter;
 use skep_protocol::command::AwaitResult;
 use skep_protocol::intent::Intent;
 use skep_protocol::origin::Origin;
-use skep_protocol::value::RecordValue;
 use skep_protocol::{Key, Rejection, Response, TenantId};
 
 use super::bpmn::{Budget, Steps};
-use crate::appliers::Apply;
+use crate::appliers::Event;
 use crate::effects::{Effects, JobStreams, RequestId};
 use crate::engine::EngineConfig;
 use crate::state::State;
@@ -59,14 +58,9 @@ pub(crate) struct Context<'a> {
 impl Context<'_> {
     /// Writes an event and applies it.
     #[inline]
-    pub fn event<V: RecordValue>(&mut self, key: Key, intent: V::Intent, value: &V)
-    where
-        State: Apply<V>,
-    {
-        self.out.event(key, intent, value);
+    pub fn event<V: Event>(&mut self, key: Key, intent: V::Intent, value: &V) {
         self.effects.noted.event(key, intent.id(), value);
-        self.state.observe_key(key);
-        self.state.apply(key, intent, value, self.now);
+        value.emit(self.out, self.state, key, intent, self.now);
     }
 
     /// The turn has cost what it may: what is left waits for a later batch.

@@ -95,7 +95,7 @@ impl Banned {
     }
 
     /// The instance has ended.
-    pub fn remove(&mut self, process_instance: Key) {
+    pub(in crate::appliers) fn remove(&mut self, process_instance: Key) {
         if self.keys.remove(&process_instance).is_some() {
             self.table.remove(process_instance);
             self.revision += 1;
@@ -104,7 +104,7 @@ impl Banned {
 }
 
 impl State {
-    pub(crate) fn ban(&mut self, error: &ErrorValue) {
+    pub(in crate::appliers) fn ban(&mut self, error: &ErrorValue) {
         let instance = error.process_instance_key;
         if instance.some().is_some() {
             self.banned.insert(instance, &error.exception_message);

@@ -123,20 +123,20 @@ impl Compensations {
         self.table.get(key)
     }
 
-    pub fn insert(&mut self, key: Key, row: Compensation) {
+    pub(in crate::appliers) fn insert(&mut self, key: Key, row: Compensation) {
         self.remove(key);
         self.index.add(key, &row);
         self.table.insert(key, row);
     }
 
-    pub fn remove(&mut self, key: Key) {
+    pub(in crate::appliers) fn remove(&mut self, key: Key) {
         if let Some(row) = self.table.remove(key) {
             self.index.remove(key, &row);
         }
     }
 
     /// The process instance has ended.
-    pub fn forget(&mut self, instance: Key) {
+    pub(in crate::appliers) fn forget(&mut self, instance: Key) {
         if self.is_empty() {
             return;
         }

@@ -81,7 +81,7 @@ impl Continuations {
     }
 
     /// Takes what was done off the front and adds what came behind the end.
-    pub fn advance(&mut self, key: Key, value: &ContinuationValue) {
+    pub(in crate::appliers) fn advance(&mut self, key: Key, value: &ContinuationValue) {
         if !self.keys.contains(&key) {
             self.keys.insert(key);
             let row = Continuation {

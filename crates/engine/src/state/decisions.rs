@@ -9,7 +9,7 @@ use skep_protocol::Key;
 use skep_protocol::value::{DecisionRequirementsValue, DecisionValue};
 
 use super::definitions::Definitions;
-use super::table::{CheckpointWriter, StoreError, Tables};
+use super::table::{StoreError, Tables};
 
 /// The decisions of one file.
 #[derive(Debug)]
@@ -47,25 +47,29 @@ impl Decisions {
 
     /// Compiles and adds a file. It was validated before its record was written: what cannot be compiled nevertheless,
     /// because another release wrote it, is kept and concerns nothing but itself.
-    pub fn insert_requirements(&mut self, key: Key, value: &DecisionRequirementsValue) {
+    pub(in crate::appliers) fn insert_requirements(
+        &mut self,
+        key: Key,
+        value: &DecisionRequirementsValue,
+    ) {
         self.compiled.insert(key, Arc::new(compile(value)));
         self.requirements.insert(key, value.clone());
     }
 
-    pub fn insert_decision(&mut self, key: Key, value: &DecisionValue) {
+    pub(in crate::appliers) fn insert_decision(&mut self, key: Key, value: &DecisionValue) {
         let of = self.of_requirements.entry(value.decision_requirements_key);
         of.or_default().push(key);
         self.decisions.insert(key, value.clone());
     }
 
-    pub fn remove_requirements(&mut self, key: Key) {
+    pub(in crate::appliers) fn remove_requirements(&mut self, key: Key) {
         self.compiled.remove(&key);
         self.of_requirements.remove(&key);
         self.requirements.remove(key);
     }
 
     /// The file that holds the decision is removed after it.
-    pub fn remove_decision(&mut self, key: Key) {
+    pub(in crate::appliers) fn remove_decision(&mut self, key: Key) {
         self.decisions.remove(key);
     }
 
@@ -78,16 +82,6 @@ impl Decisions {
         self.of_requirements
             .get(&requirements)
             .map_or(&[], Vec::as_slice)
-    }
-
-    pub(super) fn checkpoint(&mut self, out: &mut dyn CheckpointWriter) {
-        self.requirements.checkpoint(out);
-        self.decisions.checkpoint(out);
-    }
-
-    pub(super) fn dump(&self, all: &mut BTreeMap<(u8, Vec<u8>), Vec<u8>>) {
-        self.requirements.dump(all);
-        self.decisions.dump(all);
     }
 }
 

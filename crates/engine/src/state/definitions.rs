@@ -12,7 +12,7 @@ use skep_protocol::value::{
 };
 use skep_protocol::{Key, TenantId};
 
-use super::table::{CheckpointWriter, Row, StoreError, Table, Tables, write_row};
+use super::table::{CheckpointWriter, Row, Rows, StoreError, Table, Tables, write_row};
 
 /// A row that is one version of something.
 pub trait Versioned: Row {
@@ -80,7 +80,7 @@ impl<V: Versioned> Definitions<V> {
         })
     }
 
-    pub fn insert(&mut self, key: Key, row: V) {
+    pub(in crate::appliers) fn insert(&mut self, key: Key, row: V) {
         if let Some(pin) = row.pin() {
             index(&mut self.by_id, key, &pin);
             let ids = self.last_versions.entry(pin.tenant.clone()).or_default();
@@ -93,14 +93,14 @@ impl<V: Versioned> Definitions<V> {
     }
 
     /// No look-up finds this version any more; `change` is what its row says of it.
-    pub fn retire(&mut self, key: Key, change: impl FnOnce(&mut V)) {
+    pub(in crate::appliers) fn retire(&mut self, key: Key, change: impl FnOnce(&mut V)) {
         self.unpin(key);
         if let Some(row) = self.table.get_mut(key) {
             change(row);
         }
     }
 
-    pub fn remove(&mut self, key: Key) {
+    pub(in crate::appliers) fn remove(&mut self, key: Key) {
         self.unpin(key);
         self.table.remove(key);
     }
@@ -181,8 +181,22 @@ impl<V: Versioned> Definitions<V> {
         let versions = self.by_id.get(tenant).and_then(|ids| ids.get(id));
         versions.into_iter().flat_map(|v| v.values().copied())
     }
+}
 
-    pub(super) fn checkpoint(&mut self, out: &mut dyn CheckpointWriter) {
+impl<V: Versioned> Rows for Definitions<V> {
+    fn resident_bytes(&self) -> usize {
+        self.table.resident_bytes()
+    }
+
+    fn dirty_bytes(&self) -> usize {
+        self.table.dirty_bytes()
+    }
+
+    fn evict(&mut self, limit: usize, resident: &mut usize) -> usize {
+        self.table.evict(limit, resident)
+    }
+
+    fn checkpoint(&mut self, out: &mut dyn CheckpointWriter) {
         self.table.checkpoint(out);
         for (tenant, id) in std::mem::take(&mut self.changed) {
             let ids = self.last_versions.get(&tenant);
@@ -193,7 +207,7 @@ impl<V: Versioned> Definitions<V> {
         }
     }
 
-    pub(super) fn dump(&self, all: &mut BTreeMap<(u8, Vec<u8>), Vec<u8>>) {
+    fn dump(&self, all: &mut BTreeMap<(u8, Vec<u8>), Vec<u8>>) {
         self.table.dump(all);
         for (tenant, ids) in &self.last_versions {
             for (id, version) in ids {

@@ -46,7 +46,7 @@ impl Distributions {
         Ok(Distributions { table, open })
     }
 
-    pub fn start(&mut self, key: Key, command: Vec<u8>) {
+    pub(in crate::appliers) fn start(&mut self, key: Key, command: Vec<u8>) {
         self.open.insert(key, ());
         self.table.insert(
             key,
@@ -57,19 +57,19 @@ impl Distributions {
         );
     }
 
-    pub fn add_pending(&mut self, key: Key, partition: u32) {
+    pub(in crate::appliers) fn add_pending(&mut self, key: Key, partition: u32) {
         if let Some(row) = self.table.get_mut(key) {
             row.pending.push(partition);
         }
     }
 
-    pub fn acknowledge(&mut self, key: Key, partition: u32) {
+    pub(in crate::appliers) fn acknowledge(&mut self, key: Key, partition: u32) {
         if let Some(row) = self.table.get_mut(key) {
             row.pending.retain(|p| *p != partition);
         }
     }
 
-    pub fn finish(&mut self, key: Key) {
+    pub(in crate::appliers) fn finish(&mut self, key: Key) {
         self.open.remove(&key);
         self.table.remove(key);
     }

@@ -112,14 +112,14 @@ pub enum Ended {
 
 impl ElementInstance {
     /// Another phase of its life begins.
-    pub fn enter(&mut self, state: ElementState) {
+    pub(in crate::appliers) fn enter(&mut self, state: ElementState) {
         self.state = state;
         if let Some(extra) = &mut self.extra {
             extra.listeners_run = 0;
         }
     }
 
-    pub fn extra(&mut self) -> &mut Extra {
+    pub(in crate::appliers) fn extra(&mut self) -> &mut Extra {
         self.extra.get_or_insert_default()
     }
 
@@ -182,7 +182,7 @@ impl ElementInstance {
     }
 
     /// An element of this scope is activated, by the tokens of so many sequence flows.
-    pub fn activated_by(&mut self, element: u32, flows: u32) {
+    pub(in crate::appliers) fn activated_by(&mut self, element: u32, flows: u32) {
         if flows == 0 {
             return;
         }
@@ -195,7 +195,7 @@ impl ElementInstance {
     }
 
     /// Takes tokens of this scope's sequence flows.
-    pub fn take_flows(&mut self, count: u32) {
+    pub(in crate::appliers) fn take_flows(&mut self, count: u32) {
         self.active_flows = less(self.active_flows, count, "sequence flows with a token");
     }
 }
@@ -274,12 +274,12 @@ impl ElementInstances {
         self.table.get(key)
     }
 
-    pub fn get_mut(&mut self, key: Key) -> Option<&mut ElementInstance> {
+    pub(in crate::appliers) fn get_mut(&mut self, key: Key) -> Option<&mut ElementInstance> {
         self.table.get_mut(key)
     }
 
     /// Gives a scope a new variable; a process instance may get it before it begins.
-    pub fn add_variable(&mut self, scope: Key, variable: Variable) {
+    pub(in crate::appliers) fn add_variable(&mut self, scope: Key, variable: Variable) {
         match self.table.get_mut(scope) {
             Some(scope) => {
                 let weight = scope.variables.add(variable);
@@ -290,7 +290,7 @@ impl ElementInstances {
     }
 
     /// What few process instances have; of one that begins after its creation as well.
-    pub fn extra_of_process(&mut self, key: Key) -> &mut Extra {
+    pub(in crate::appliers) fn extra_of_process(&mut self, key: Key) -> &mut Extra {
         match self.table.get_mut(key) {
             Some(process) => process.extra(),
             None => self.unborn.of(key).extra.get_or_insert_default(),
@@ -298,7 +298,7 @@ impl ElementInstances {
     }
 
     /// Gives a variable of a scope another value.
-    pub fn set_variable(&mut self, scope: Key, name: &str, value: &JsonText) {
+    pub(in crate::appliers) fn set_variable(&mut self, scope: Key, name: &str, value: &JsonText) {
         if let Some(scope) = self.table.get_mut(scope) {
             let grown = scope.variables.set(name, value);
             self.table.add_weight(grown);
@@ -306,7 +306,13 @@ impl ElementInstances {
     }
 
     /// Replaces a part of the value of a scope's variable.
-    pub fn splice_variable(&mut self, scope: Key, name: &str, place: Range<usize>, by: &str) {
+    pub(in crate::appliers) fn splice_variable(
+        &mut self,
+        scope: Key,
+        name: &str,
+        place: Range<usize>,
+        by: &str,
+    ) {
         let row = self.get(scope);
         let Some(variable) = row.and_then(|row| row.variables.get(name)) else {
             return;
@@ -319,7 +325,12 @@ impl ElementInstances {
     }
 
     /// Adds an instance as the newest child of its flow scope.
-    pub fn insert(&mut self, key: Key, mut instance: ElementInstance, consumed_flows: u32) {
+    pub(in crate::appliers) fn insert(
+        &mut self,
+        key: Key,
+        mut instance: ElementInstance,
+        consumed_flows: u32,
+    ) {
         if self.unborn.key == Some(key) {
             let unborn = std::mem::take(&mut self.unborn);
             instance.variables = unborn.variables;
@@ -363,7 +374,7 @@ impl ElementInstances {
     }
 
     /// Removes an instance and takes it out of its flow scope.
-    pub fn remove(&mut self, key: Key, how: Ended) -> Option<ElementInstance> {
+    pub(in crate::appliers) fn remove(&mut self, key: Key, how: Ended) -> Option<ElementInstance> {
         let instance = self.table.remove(key)?;
         if instance.element == ElementIndex::PROCESS.0
             && let Some(running) = self.running.get_mut(instance.process_definition_key)

@@ -57,14 +57,14 @@ impl GlobalListeners {
     }
 
     /// Adds a listener, or changes it.
-    pub fn set(&mut self, key: Key, value: GlobalListenerValue) {
+    pub(in crate::appliers) fn set(&mut self, key: Key, value: GlobalListenerValue) {
         self.ordered.retain(|(k, _)| *k != key);
         self.ordered.push((key, value.clone()));
         self.sort();
         self.table.insert(key, GlobalListener(value));
     }
 
-    pub fn remove(&mut self, key: Key) {
+    pub(in crate::appliers) fn remove(&mut self, key: Key) {
         self.ordered.retain(|(k, _)| *k != key);
         self.table.remove(key);
     }

@@ -40,12 +40,12 @@ impl Incidents {
         self.table.get(key).map(|row| &row.0)
     }
 
-    pub fn insert(&mut self, key: Key, value: IncidentValue) {
+    pub(in crate::appliers) fn insert(&mut self, key: Key, value: IncidentValue) {
         self.keys.insert(key);
         self.table.insert(key, IncidentRow(value));
     }
 
-    pub fn remove(&mut self, key: Key) {
+    pub(in crate::appliers) fn remove(&mut self, key: Key) {
         self.keys.remove(&key);
         self.table.remove(key);
     }

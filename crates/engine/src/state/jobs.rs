@@ -79,6 +79,8 @@ const MAX_IDLE_TYPES: usize = 1024;
 pub struct Jobs {
     pub table: Table<Job>,
     indices: Indices,
+    /// The indices are not kept: a log is applied, and nobody asks for jobs before its end.
+    deferred: bool,
 }
 
 #[derive(Default)]
@@ -133,26 +135,50 @@ impl Indices {
 }
 
 impl Jobs {
+    /// Without its indices: see [`Jobs::build_indices`].
     pub fn open(tables: &Arc<Tables>) -> Result<Jobs, StoreError> {
-        let mut indices = Indices::default();
-        let table = Table::open_with(tables, |key, job: Job| {
-            indices.add(key, job.state, &job.job_type, job.due);
-        })?;
-        Ok(Jobs { table, indices })
+        Ok(Jobs {
+            table: Table::open(tables)?,
+            indices: Indices::default(),
+            deferred: true,
+        })
+    }
+
+    /// From now on jobs are found by type and time.
+    pub(super) fn build_indices(&mut self) -> Result<(), StoreError> {
+        if std::mem::take(&mut self.deferred) {
+            let indices = &mut self.indices;
+            self.table.for_each(|key, job| {
+                indices.add(key, job.state, &job.job_type, job.due);
+            })?;
+        }
+        Ok(())
+    }
+
+    fn index(&mut self, key: Key, state: JobState, job_type: &Arc<str>, due: i64) {
+        if !self.deferred {
+            self.indices.add(key, state, job_type, due);
+        }
+    }
+
+    fn unindex(&mut self, key: Key, state: JobState, job_type: &Arc<str>, due: i64) {
+        if !self.deferred {
+            self.indices.remove(key, state, job_type, due);
+        }
     }
 
     pub fn get(&mut self, key: Key) -> Option<&Job> {
         self.table.get(key)
     }
 
-    pub fn insert(&mut self, key: Key, job: Job) {
-        self.indices.add(key, job.state, &job.job_type, job.due);
+    pub(in crate::appliers) fn insert(&mut self, key: Key, job: Job) {
+        self.index(key, job.state, &job.job_type, job.due);
         self.table.insert(key, job);
     }
 
-    pub fn remove(&mut self, key: Key) -> Option<Job> {
+    pub(in crate::appliers) fn remove(&mut self, key: Key) -> Option<Job> {
         let job = self.table.remove(key)?;
-        self.indices.remove(key, job.state, &job.job_type, job.due);
+        self.unindex(key, job.state, &job.job_type, job.due);
         Some(job)
     }
 
@@ -160,21 +186,24 @@ impl Jobs {
     pub(super) fn hold(&mut self, key: Key) {
         if let Some(job) = self.table.get(key) {
             let (state, job_type, due) = (job.state, job.job_type.clone(), job.due);
-            self.indices.remove(key, state, &job_type, due);
+            self.unindex(key, state, &job_type, due);
         }
     }
 
     /// Changes a job and keeps the indices true.
-    pub fn update(&mut self, key: Key, change: impl FnOnce(&mut Job)) {
+    pub(in crate::appliers) fn update(&mut self, key: Key, change: impl FnOnce(&mut Job)) {
         let Some(job) = self.table.get_mut(key) else {
             return;
         };
+        if self.deferred {
+            return change(job);
+        }
         let (state, due) = (job.state, job.due);
         change(job);
-        let (new_state, new_due, job_type) = (job.state, job.due, job.job_type.clone());
-        if (state, due) != (new_state, new_due) {
-            self.indices.remove(key, state, &job_type, due);
-            self.indices.add(key, new_state, &job_type, new_due);
+        if (state, due) != (job.state, job.due) {
+            let (new_state, new_due, job_type) = (job.state, job.due, job.job_type.clone());
+            self.unindex(key, state, &job_type, due);
+            self.index(key, new_state, &job_type, new_due);
         }
     }
 

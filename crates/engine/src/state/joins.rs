@@ -21,14 +21,14 @@ impl Joins {
     }
 
     /// A token arrives at `gateway` on `flow`.
-    pub fn add(&mut self, gateway: u32, flow: u32) {
+    pub(in crate::appliers) fn add(&mut self, gateway: u32, flow: u32) {
         let flows = self.by_gateway.entry(gateway).or_default();
         *flows.entry(flow).or_default() += 1;
         self.tokens += 1;
     }
 
     /// A token that waits at `gateway` on `flow` is gone. False if there was none.
-    pub fn remove(&mut self, gateway: u32, flow: u32) -> bool {
+    pub(in crate::appliers) fn remove(&mut self, gateway: u32, flow: u32) -> bool {
         let Some(flows) = self.by_gateway.get_mut(&gateway) else {
             return false;
         };
@@ -47,7 +47,7 @@ impl Joins {
     }
 
     /// The gateway is activated: it takes one token off each flow that has one. Returns how many it took.
-    pub fn consume(&mut self, gateway: u32) -> u32 {
+    pub(in crate::appliers) fn consume(&mut self, gateway: u32) -> u32 {
         let flows: Vec<u32> = self.flows(gateway).collect();
         for flow in &flows {
             self.remove(gateway, *flow);
@@ -56,12 +56,12 @@ impl Joins {
     }
 
     /// A token is about to activate this element.
-    pub fn set_out(&mut self, element: u32) {
+    pub(in crate::appliers) fn set_out(&mut self, element: u32) {
         *self.on_their_way.entry(element).or_default() += 1;
     }
 
     /// A token that was about to activate this element has done so, or is gone. False if there was none.
-    pub fn arrive(&mut self, element: u32) -> bool {
+    pub(in crate::appliers) fn arrive(&mut self, element: u32) -> bool {
         let Some(count) = self.on_their_way.get_mut(&element) else {
             return false;
         };

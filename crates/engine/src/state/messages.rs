@@ -1,13 +1,13 @@
 //! Published messages that are buffered until their time to live ends.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use skep_protocol::value::MessageValue;
 use skep_protocol::{Key, TenantId};
 
-use super::table::{CheckpointWriter, Row, StoreError, Table, Tables, weight_of};
+use super::table::{Row, StoreError, Table, Tables, weight_of};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Message {
@@ -74,7 +74,7 @@ impl Messages {
         }
     }
 
-    pub fn insert(&mut self, key: Key, value: MessageValue) {
+    pub(in crate::appliers) fn insert(&mut self, key: Key, value: MessageValue) {
         self.index(key, &value);
         self.table.insert(
             key,
@@ -85,7 +85,7 @@ impl Messages {
         );
     }
 
-    pub fn remove(&mut self, key: Key) {
+    pub(in crate::appliers) fn remove(&mut self, key: Key) {
         let Some(Message { value, .. }) = self.table.remove(key) else {
             return;
         };
@@ -103,7 +103,7 @@ impl Messages {
     }
 
     /// A process took the message.
-    pub fn add_correlated(&mut self, key: Key, bpmn_process_id: &Arc<str>) {
+    pub(in crate::appliers) fn add_correlated(&mut self, key: Key, bpmn_process_id: &Arc<str>) {
         if let Some(message) = self.table.get_mut(key) {
             message.correlated.push(bpmn_process_id.clone());
             self.table.add_weight(CORRELATED + bpmn_process_id.len());
@@ -156,14 +156,6 @@ impl Messages {
 
     pub fn is_empty(&self) -> bool {
         self.table.is_empty()
-    }
-
-    pub(crate) fn checkpoint(&mut self, out: &mut dyn CheckpointWriter) {
-        self.table.checkpoint(out);
-    }
-
-    pub(crate) fn dump(&self, all: &mut BTreeMap<(u8, Vec<u8>), Vec<u8>>) {
-        self.table.dump(all);
     }
 }
 

@@ -1,9 +1,24 @@
 //! The state of a partition: typed tables in memory, written behind to a store at checkpoints.
 //!
-//! Only appliers change it. Rows that are cold may be evicted and are read back on demand; indices over jobs, timers,
+//! Only appliers change it: what does so is visible to them alone ([`crate::appliers`] holds this module).
+//!
+//! ```
+//! fn read(state: &mut skep_engine::state::State, key: skep_protocol::Key) -> bool {
+//!     state.jobs.get(key).is_some()
+//! }
+//! ```
+//!
+//! ```compile_fail
+//! fn change(state: &mut skep_engine::state::State, key: skep_protocol::Key) -> bool {
+//!     state.jobs.remove(key).is_some()
+//! }
+//! ```
+//!
+//! Rows that are cold may be evicted and are read back on demand; indices over jobs, timers,
 //! messages and subscriptions stay in memory and are rebuilt from the store at recovery.
 
 pub mod banned;
+mod cells;
 pub mod compensations;
 pub mod continuations;
 pub mod decisions;
@@ -51,7 +66,8 @@ pub use subscriptions::{
     MessageStarts, MessageSubscriptions, ProcessMessageSubscriptions, SignalSubscriptions,
 };
 pub use table::{
-    CheckpointWriter, EncodeLater, Row, RowStore, StoreError, Table, Tables, read_row, write_row,
+    CheckpointWriter, EncodeLater, Row, RowStore, Rows, StoreError, Table, Tables, read_row,
+    write_row,
 };
 pub use timers::{Timer, Timers};
 pub use triggers::{Trigger, Triggers};
@@ -80,7 +96,7 @@ impl Row for Counters {
 
 pub struct State {
     pub partition: u32,
-    pub counters: Counters,
+    pub(in crate::appliers) counters: Counters,
     pub processes: Processes,
     pub decisions: Decisions,
     pub forms: Definitions<FormValue>,
@@ -106,15 +122,26 @@ pub struct State {
     tables: Arc<Tables>,
 }
 
+/// Tables of [`State::rows`].
+const TABLES: usize = 25;
+
 impl State {
     /// Opens the state that `store` holds; an empty store gives the empty state.
     ///
     /// Reads every row of the indexed tables once, without keeping them in memory.
     pub fn open(partition: u32, store: Arc<dyn RowStore>) -> Result<State, StoreError> {
+        let mut state = State::open_to_replay(partition, store)?;
+        state.promote()?;
+        Ok(state)
+    }
+
+    /// Opens the state for a log to be applied to it. Nothing can be asked for before [`State::promote`]: what replay does not
+    /// need is not kept up to date.
+    pub fn open_to_replay(partition: u32, store: Arc<dyn RowStore>) -> Result<State, StoreError> {
         let tables = Arc::new(Tables::new(store));
         let mut counters = Counters::default();
         tables.scan::<Counters>(&mut |_, row| counters = row)?;
-        let mut state = State {
+        Ok(State {
             partition,
             counters,
             processes: Processes::open(&tables)?,
@@ -140,9 +167,93 @@ impl State {
             compensations: Compensations::open(&tables)?,
             names: Names::default(),
             tables,
-        };
-        state.hold_work_of_banned();
-        Ok(state)
+        })
+    }
+
+    /// The state is there to work with: commands may come.
+    pub fn promote(&mut self) -> Result<(), StoreError> {
+        self.jobs.build_indices()?;
+        self.hold_work_of_banned();
+        Ok(())
+    }
+
+    /// Every table of rows.
+    fn rows(&self) -> [&dyn Rows; TABLES] {
+        [
+            &self.processes.definitions,
+            &self.decisions.requirements,
+            &self.decisions.decisions,
+            &self.forms,
+            &self.resources,
+            &self.elements.running,
+            &self.elements.table,
+            &self.jobs.table,
+            &self.timers.table,
+            &self.incidents.table,
+            &self.messages.table,
+            &self.message_subscriptions.table,
+            &self.process_subscriptions.table,
+            &self.message_starts.table,
+            &self.message_starts.started,
+            &self.signals.table,
+            &self.signals.on_their_way,
+            &self.distributions.table,
+            &self.triggers.table,
+            &self.continuations.table,
+            &self.input_collections.table,
+            &self.user_tasks.table,
+            &self.global_listeners.table,
+            &self.compensations.table,
+            &self.banned.table,
+        ]
+    }
+
+    fn rows_mut(&mut self) -> [&mut dyn Rows; TABLES] {
+        [
+            &mut self.processes.definitions,
+            &mut self.decisions.requirements,
+            &mut self.decisions.decisions,
+            &mut self.forms,
+            &mut self.resources,
+            &mut self.elements.running,
+            &mut self.elements.table,
+            &mut self.jobs.table,
+            &mut self.timers.table,
+            &mut self.incidents.table,
+            &mut self.messages.table,
+            &mut self.message_subscriptions.table,
+            &mut self.process_subscriptions.table,
+            &mut self.message_starts.table,
+            &mut self.message_starts.started,
+            &mut self.signals.table,
+            &mut self.signals.on_their_way,
+            &mut self.distributions.table,
+            &mut self.triggers.table,
+            &mut self.continuations.table,
+            &mut self.input_collections.table,
+            &mut self.user_tasks.table,
+            &mut self.global_listeners.table,
+            &mut self.compensations.table,
+            &mut self.banned.table,
+        ]
+    }
+
+    /// `Some` while the clock is pinned, epoch milliseconds.
+    pub fn pinned_clock(&self) -> Option<i64> {
+        self.counters.pinned_clock
+    }
+
+    /// The last distributed command of this partition that was carried out here.
+    pub fn last_received(&self, partition: u32) -> Option<Key> {
+        self.counters.received.get(&partition).copied()
+    }
+
+    /// For tests of what happens when a rule is broken: nothing else may change a row without an event.
+    #[doc(hidden)]
+    pub fn damage(&mut self, element: Key, change: impl FnOnce(&mut ElementInstance)) {
+        if let Some(row) = self.elements.get_mut(element) {
+            change(row);
+        }
     }
 
     /// The key that the next event of a new thing gets. It counts once that event is applied.
@@ -161,30 +272,9 @@ impl State {
     /// cannot be written at all the partition must stop, as the changes are not handed out again.
     pub fn checkpoint(&mut self, out: &mut dyn CheckpointWriter) {
         out.put(Counters::TABLE, &[], write_row(&self.counters));
-        self.processes.definitions.checkpoint(out);
-        self.decisions.checkpoint(out);
-        self.forms.checkpoint(out);
-        self.resources.checkpoint(out);
-        self.elements.table.checkpoint(out);
-        self.elements.running.checkpoint(out);
-        self.jobs.table.checkpoint(out);
-        self.timers.table.checkpoint(out);
-        self.incidents.table.checkpoint(out);
-        self.messages.checkpoint(out);
-        self.message_subscriptions.table.checkpoint(out);
-        self.process_subscriptions.table.checkpoint(out);
-        self.message_starts.table.checkpoint(out);
-        self.message_starts.started.checkpoint(out);
-        self.signals.table.checkpoint(out);
-        self.signals.on_their_way.checkpoint(out);
-        self.distributions.table.checkpoint(out);
-        self.triggers.table.checkpoint(out);
-        self.continuations.table.checkpoint(out);
-        self.input_collections.table.checkpoint(out);
-        self.user_tasks.table.checkpoint(out);
-        self.global_listeners.table.checkpoint(out);
-        self.compensations.table.checkpoint(out);
-        self.banned.table.checkpoint(out);
+        self.rows_mut()
+            .into_iter()
+            .for_each(|rows| rows.checkpoint(out));
     }
 
     /// Drops clean rows until about `limit` bytes of rows stay resident: first those that were not used since the last call,
@@ -200,67 +290,21 @@ impl State {
     }
 
     fn evict_unused(&mut self, limit: usize) -> usize {
-        let mut evicted = 0;
         let mut resident = self.resident_bytes();
-        evicted += self.processes.definitions.table.evict(limit, &mut resident);
-        evicted += self
-            .decisions
-            .requirements
-            .table
-            .evict(limit, &mut resident);
-        evicted += self.decisions.decisions.table.evict(limit, &mut resident);
-        evicted += self.forms.table.evict(limit, &mut resident);
-        evicted += self.resources.table.evict(limit, &mut resident);
-        evicted += self.elements.running.evict(limit, &mut resident);
-        evicted += self.elements.table.evict(limit, &mut resident);
-        evicted += self.jobs.table.evict(limit, &mut resident);
-        evicted += self.timers.table.evict(limit, &mut resident);
-        evicted += self.incidents.table.evict(limit, &mut resident);
-        evicted += self.messages.table.evict(limit, &mut resident);
-        evicted += self.message_subscriptions.table.evict(limit, &mut resident);
-        evicted += self.process_subscriptions.table.evict(limit, &mut resident);
-        evicted += self.message_starts.table.evict(limit, &mut resident);
-        evicted += self.message_starts.started.evict(limit, &mut resident);
-        evicted += self.signals.table.evict(limit, &mut resident);
-        evicted += self.signals.on_their_way.evict(limit, &mut resident);
-        evicted += self.distributions.table.evict(limit, &mut resident);
-        evicted += self.triggers.table.evict(limit, &mut resident);
-        evicted += self.continuations.table.evict(limit, &mut resident);
-        evicted += self.input_collections.table.evict(limit, &mut resident);
-        evicted += self.user_tasks.table.evict(limit, &mut resident);
-        evicted += self.global_listeners.table.evict(limit, &mut resident);
-        evicted += self.compensations.table.evict(limit, &mut resident);
-        evicted += self.banned.table.evict(limit, &mut resident);
-        evicted
+        let tables = self.rows_mut().into_iter();
+        tables.map(|rows| rows.evict(limit, &mut resident)).sum()
     }
 
     /// Estimated bytes of rows in memory.
     pub fn resident_bytes(&self) -> usize {
-        self.processes.definitions.table.resident_bytes()
-            + self.decisions.requirements.table.resident_bytes()
-            + self.decisions.decisions.table.resident_bytes()
-            + self.forms.table.resident_bytes()
-            + self.resources.table.resident_bytes()
-            + self.elements.running.resident_bytes()
-            + self.elements.table.resident_bytes()
-            + self.jobs.table.resident_bytes()
-            + self.timers.table.resident_bytes()
-            + self.incidents.table.resident_bytes()
-            + self.messages.table.resident_bytes()
-            + self.distributions.table.resident_bytes()
-            + self.triggers.table.resident_bytes()
-            + self.continuations.table.resident_bytes()
-            + self.input_collections.table.resident_bytes()
-            + self.user_tasks.table.resident_bytes()
-            + self.global_listeners.table.resident_bytes()
-            + self.compensations.table.resident_bytes()
-            + self.banned.table.resident_bytes()
-            + self.message_subscriptions.table.resident_bytes()
-            + self.process_subscriptions.table.resident_bytes()
-            + self.message_starts.table.resident_bytes()
-            + self.message_starts.started.resident_bytes()
-            + self.signals.table.resident_bytes()
-            + self.signals.on_their_way.resident_bytes()
+        let tables = self.rows().into_iter();
+        tables.map(|rows| rows.resident_bytes()).sum()
+    }
+
+    /// Estimated bytes of rows that the next checkpoint hands out.
+    pub fn dirty_bytes(&self) -> usize {
+        let tables = self.rows().into_iter();
+        tables.map(|rows| rows.dirty_bytes()).sum()
     }
 
     /// A failed read of the store. The state can no longer be trusted: the partition must stop.
@@ -272,30 +316,7 @@ impl State {
     pub fn dump(&self) -> BTreeMap<(u8, Vec<u8>), Vec<u8>> {
         let mut all = self.tables.dump();
         all.insert((Counters::TABLE, Vec::new()), write_row(&self.counters));
-        self.processes.definitions.dump(&mut all);
-        self.decisions.dump(&mut all);
-        self.forms.dump(&mut all);
-        self.resources.dump(&mut all);
-        self.elements.running.dump(&mut all);
-        self.elements.table.dump(&mut all);
-        self.jobs.table.dump(&mut all);
-        self.timers.table.dump(&mut all);
-        self.incidents.table.dump(&mut all);
-        self.messages.dump(&mut all);
-        self.message_subscriptions.table.dump(&mut all);
-        self.process_subscriptions.table.dump(&mut all);
-        self.message_starts.table.dump(&mut all);
-        self.message_starts.started.dump(&mut all);
-        self.signals.table.dump(&mut all);
-        self.signals.on_their_way.dump(&mut all);
-        self.distributions.table.dump(&mut all);
-        self.triggers.table.dump(&mut all);
-        self.continuations.table.dump(&mut all);
-        self.input_collections.table.dump(&mut all);
-        self.user_tasks.table.dump(&mut all);
-        self.global_listeners.table.dump(&mut all);
-        self.compensations.table.dump(&mut all);
-        self.banned.table.dump(&mut all);
+        self.rows().into_iter().for_each(|rows| rows.dump(&mut all));
         all
     }
 }

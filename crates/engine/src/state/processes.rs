@@ -108,7 +108,7 @@ impl Processes {
 
     /// Compiles and adds a definition. The text was validated before its PROCESS record was written: what cannot be compiled
     /// nevertheless, because another release wrote it, is kept and concerns nothing but itself.
-    pub fn insert(&mut self, value: &ProcessValue) {
+    pub(in crate::appliers) fn insert(&mut self, value: &ProcessValue) {
         let key = value.process_definition_key;
         self.by_key.insert(key, Arc::new(compiled(value)));
         let row = Definition {
@@ -119,7 +119,7 @@ impl Processes {
     }
 
     /// The definition can no longer be started. Instances that run keep it.
-    pub fn drain(&mut self, key: Key) {
+    pub(in crate::appliers) fn drain(&mut self, key: Key) {
         self.definitions.retire(key, |row| row.draining = true);
         if self.by_key.contains_key(&key) {
             self.draining.insert(key);
@@ -127,7 +127,7 @@ impl Processes {
     }
 
     /// Nothing runs any more: the definition is gone.
-    pub fn delete(&mut self, key: Key) {
+    pub(in crate::appliers) fn delete(&mut self, key: Key) {
         self.draining.remove(&key);
         self.by_key.remove(&key);
         self.definitions.remove(key);

@@ -11,6 +11,8 @@ use skep_protocol::Key;
 use skep_protocol::document::JsonText;
 use skep_protocol::record::{decode, encode};
 
+use super::cells::{Cell, Cells};
+
 /// A row of state. A stored row begins with the version of its encoding. A shape that has been released does not change: a new
 /// one gets the next version, and [`Row::read_earlier`] goes on reading the old one.
 pub trait Row: Serialize + DeserializeOwned + Clone + Send + Sync + 'static {
@@ -179,25 +181,44 @@ fn unreadable(table: u8, key: &[u8], reason: &str) -> StoreError {
     ))
 }
 
-struct Slot<V> {
-    /// `None`: deleted, but perhaps still in the store. Such a slot stays until the checkpoint that deletes the row is
-    /// known to have reached the store, so that a read in between does not find the old row.
-    row: Option<V>,
-    dirty: bool,
-    stored: bool,
-    used: bool,
+/// Bytes that a row takes in memory beside its weight: its cell and its entry in the index.
+const fn beside<V>() -> usize {
+    size_of::<Cell<V>>() - size_of::<V>() + 2 * size_of::<(Key, u32)>()
 }
 
 /// Rows by key.
 pub struct Table<V> {
-    rows: FxHashMap<Key, Slot<V>>,
+    index: FxHashMap<Key, u32>,
+    cells: Cells<V>,
+    /// Cells that were changed since the last checkpoint, each once.
+    changed: Vec<u32>,
     tables: Arc<Tables>,
     /// Rows of the store, resident or not. While it is 0, a miss in memory is a miss.
     stored: usize,
     /// The highest key that the store may hold: what is newer need not be looked for. Keys are given in rising order.
     highest_stored: Key,
     len: usize,
+    /// Of the rows in memory, as they were weighed last.
     weight: usize,
+    /// By how much rows have grown since.
+    grown: usize,
+    /// Of those that were changed since the last checkpoint.
+    dirty_weight: usize,
+    /// Cells of rows that the last checkpoints have deleted.
+    deleted: Vec<u32>,
+}
+
+/// Marks a cell as changed.
+fn change<V>(cell: &mut Cell<V>, at: u32, changed: &mut Vec<u32>, dirty_weight: &mut usize) {
+    cell.used = true;
+    if !cell.dirty {
+        cell.dirty = true;
+        *dirty_weight += cell.weight + beside::<V>();
+    }
+    if !cell.listed {
+        cell.listed = true;
+        changed.push(at);
+    }
 }
 
 impl<V: Row> Table<V> {
@@ -235,12 +256,17 @@ impl<V: Row> Table<V> {
             visit(key, bytes)
         })?;
         Ok(Table {
-            rows: FxHashMap::default(),
+            index: FxHashMap::default(),
+            cells: Cells::new(),
+            changed: Vec::new(),
             tables: tables.clone(),
             stored,
             highest_stored,
             len: stored,
             weight: 0,
+            grown: 0,
+            dirty_weight: 0,
+            deleted: Vec::new(),
         })
     }
 
@@ -253,33 +279,56 @@ impl<V: Row> Table<V> {
         self.len == 0
     }
 
-    pub fn resident_bytes(&self) -> usize {
-        self.weight + self.rows.len() * size_of::<Slot<V>>()
+    /// Visits every row once, in memory or not, without keeping it.
+    pub fn for_each(&self, mut visit: impl FnMut(Key, &V)) -> Result<(), StoreError> {
+        if self.stored > 0 {
+            let mut last = Ok(());
+            self.tables
+                .scan::<V>(&mut |key, row| match <[u8; 8]>::try_from(key)
+                    .map(|key| Key(i64::from_be_bytes(key)))
+                {
+                    Ok(key) if self.index.contains_key(&key) => {}
+                    Ok(key) => visit(key, &row),
+                    Err(_) => last = Err(unreadable(V::TABLE, key, "its key has not 8 bytes")),
+                })?;
+            last?;
+        }
+        for cell in self.cells.iter() {
+            if let Some(row) = &cell.row {
+                visit(cell.key, row);
+            }
+        }
+        Ok(())
     }
 
-    fn load(&mut self, key: Key) {
-        if self.stored > 0
-            && !key.is_none()
-            && key <= self.highest_stored
-            && !self.rows.contains_key(&key)
-            && let Some(row) = self.tables.read::<V>(key)
-        {
-            self.weight += row.weight();
-            let slot = Slot {
-                row: Some(row),
-                dirty: false,
-                stored: true,
-                used: true,
-            };
-            self.rows.insert(key, slot);
+    /// Where the row is, in memory or read into it.
+    #[inline]
+    fn find(&mut self, key: Key) -> Option<u32> {
+        if let Some(at) = self.index.get(&key) {
+            return Some(*at);
         }
+        if self.stored == 0 || key.is_none() || key > self.highest_stored {
+            return None;
+        }
+        self.read(key)
+    }
+
+    #[cold]
+    fn read(&mut self, key: Key) -> Option<u32> {
+        let row = self.tables.read::<V>(key)?;
+        let weight = row.weight();
+        self.weight += weight;
+        let at = self.cells.take();
+        self.cells.get_mut(at)?.fill(key, row, weight, true);
+        self.index.insert(key, at);
+        Some(at)
     }
 
     pub fn get(&mut self, key: Key) -> Option<&V> {
-        self.load(key);
-        let slot = self.rows.get_mut(&key)?;
-        slot.used = true;
-        slot.row.as_ref()
+        let at = self.find(key)?;
+        let cell = self.cells.get_mut(at)?;
+        cell.used = true;
+        cell.row.as_ref()
     }
 
     pub fn contains(&mut self, key: Key) -> bool {
@@ -287,123 +336,189 @@ impl<V: Row> Table<V> {
     }
 
     /// A row that was changed in place weighs more now.
-    pub fn add_weight(&mut self, bytes: usize) {
-        self.weight += bytes;
+    pub(in crate::appliers) fn add_weight(&mut self, bytes: usize) {
+        self.grown += bytes;
     }
 
     /// The row, to be changed. Its estimated weight is taken again at the next checkpoint; what may grow much is reported
     /// by [`Table::add_weight`].
-    pub fn get_mut(&mut self, key: Key) -> Option<&mut V> {
-        self.load(key);
-        let slot = self.rows.get_mut(&key)?;
-        slot.dirty = true;
-        slot.used = true;
-        slot.row.as_mut()
+    pub(in crate::appliers) fn get_mut(&mut self, key: Key) -> Option<&mut V> {
+        let at = self.find(key)?;
+        let cell = self.cells.get_mut(at)?;
+        change(cell, at, &mut self.changed, &mut self.dirty_weight);
+        cell.row.as_mut()
     }
 
-    pub fn insert(&mut self, key: Key, row: V) {
-        self.load(key);
-        self.weight += row.weight();
-        match self.rows.entry(key) {
-            Entry::Occupied(mut slot) => {
-                let slot = slot.get_mut();
-                match slot.row.replace(row) {
-                    Some(old) => self.weight = self.weight.saturating_sub(old.weight()),
-                    None => self.len += 1,
+    pub(in crate::appliers) fn insert(&mut self, key: Key, row: V) {
+        let weight = row.weight();
+        self.weight += weight;
+        if self.stored > 0 {
+            self.find(key);
+        }
+        let at = match self.index.entry(key) {
+            Entry::Occupied(place) => {
+                let at = *place.get();
+                if let Some(cell) = self.cells.get_mut(at) {
+                    self.len += usize::from(cell.row.is_none());
+                    self.weight = self.weight.saturating_sub(cell.weight);
+                    (cell.row, cell.weight) = (Some(row), weight);
                 }
-                (slot.dirty, slot.used) = (true, true);
+                at
             }
-            Entry::Vacant(vacant) => {
+            Entry::Vacant(place) => {
+                let at = *place.insert(self.cells.take());
                 self.len += 1;
-                vacant.insert(Slot {
-                    row: Some(row),
-                    dirty: true,
-                    stored: false,
-                    used: true,
-                });
+                if let Some(cell) = self.cells.get_mut(at) {
+                    cell.fill(key, row, weight, false);
+                }
+                at
             }
+        };
+        if let Some(cell) = self.cells.get_mut(at) {
+            change(cell, at, &mut self.changed, &mut self.dirty_weight);
         }
     }
 
-    pub fn remove(&mut self, key: Key) -> Option<V> {
-        self.load(key);
-        let Entry::Occupied(mut slot) = self.rows.entry(key) else {
+    pub(in crate::appliers) fn remove(&mut self, key: Key) -> Option<V> {
+        if self.stored > 0 {
+            self.find(key)?;
+        }
+        let Entry::Occupied(place) = self.index.entry(key) else {
             return None;
         };
-        let row = if slot.get().stored || slot.get().row.is_none() {
-            let slot = slot.get_mut();
-            let row = slot.row.take()?;
-            slot.dirty = true;
+        let at = *place.get();
+        let cell = self.cells.get_mut(at)?;
+        cell.row.as_ref()?;
+        let weight = std::mem::take(&mut cell.weight);
+        let row = if cell.stored {
+            let row = cell.row.take();
+            change(cell, at, &mut self.changed, &mut self.dirty_weight);
             row
         } else {
-            slot.remove().row?
+            self.dirty_weight = self.dirty_weight.saturating_sub(weight + beside::<V>());
+            place.remove();
+            self.cells.remove(at)
         };
         self.len -= 1;
-        self.weight = self.weight.saturating_sub(row.weight());
-        Some(row)
+        self.weight = self.weight.saturating_sub(weight);
+        row
     }
 
-    pub fn checkpoint(&mut self, out: &mut dyn CheckpointWriter) {
-        let (mut stored, mut weight) = (self.stored, 0);
-        for (key, slot) in &mut self.rows {
-            let row_weight = slot.row.as_ref().map_or(0, Row::weight);
-            weight += row_weight;
-            if slot.dirty {
-                slot.dirty = false;
-                let bytes = key.0.to_be_bytes();
-                match &slot.row {
-                    Some(row) => {
-                        if row_weight >= LARGE {
-                            let row = row.clone();
-                            out.put_later(V::TABLE, &bytes, Arc::new(move || write_row(&row)));
-                        } else {
-                            out.put(V::TABLE, &bytes, write_row(row));
-                        }
-                        stored += usize::from(!slot.stored);
-                        slot.stored = true;
-                        self.highest_stored = self.highest_stored.max(*key);
-                    }
-                    None => {
-                        out.delete(V::TABLE, &bytes);
-                        stored -= usize::from(slot.stored);
-                        slot.stored = false;
+    /// Gives memory back, if there is much to give.
+    fn close_up(&mut self) {
+        if self.cells.has_holes() {
+            let index = &mut self.index;
+            self.cells.close_up(|key, at| {
+                index.insert(key, at);
+            });
+            // Cells have changed their places.
+            let cells = &mut self.cells;
+            self.changed.clear();
+            self.deleted.clear();
+            for at in 0..cells.len() as u32 {
+                if let Some(cell) = cells.get_mut(at) {
+                    cell.listed = cell.dirty;
+                    if cell.dirty {
+                        self.changed.push(at);
+                    } else if cell.occupied && cell.row.is_none() {
+                        self.deleted.push(at);
                     }
                 }
             }
         }
-        (self.stored, self.weight) = (stored, weight);
+        if self.index.len() < self.index.capacity() / 4 {
+            self.index.shrink_to_fit();
+        }
     }
+}
 
+/// What is done with all tables alike.
+pub trait Rows {
+    /// Estimated bytes of the rows in memory.
+    fn resident_bytes(&self) -> usize;
+    /// Estimated bytes of the rows that were changed since the last checkpoint.
+    fn dirty_bytes(&self) -> usize;
+    /// Hands the changed rows to `out`. Takes time for those alone.
+    fn checkpoint(&mut self, out: &mut dyn CheckpointWriter);
     /// Drops clean rows while `resident` is over `limit`; rows used since the last call get a second chance. What was
     /// deleted before the last checkpoint is forgotten.
-    pub fn evict(&mut self, limit: usize, resident: &mut usize) -> usize {
-        let before = self.rows.len();
-        let mut weight = self.weight;
-        let mut forgotten = 0;
-        self.rows.retain(|_, slot| {
-            if slot.row.is_none() && !slot.dirty {
-                forgotten += 1;
-                return false;
-            }
-            if *resident <= limit || slot.dirty || std::mem::take(&mut slot.used) {
-                return true;
-            }
-            let row = slot.row.as_ref().map_or(0, Row::weight);
-            weight = weight.saturating_sub(row);
-            *resident = resident.saturating_sub(row + size_of::<Slot<V>>());
-            false
-        });
-        self.weight = weight;
-        if self.rows.len() < self.rows.capacity() / 4 {
-            self.rows.shrink_to_fit();
-        }
-        before - self.rows.len() - forgotten
+    fn evict(&mut self, limit: usize, resident: &mut usize) -> usize;
+    fn dump(&self, all: &mut BTreeMap<(u8, Vec<u8>), Vec<u8>>);
+}
+
+impl<V: Row> Rows for Table<V> {
+    fn resident_bytes(&self) -> usize {
+        self.weight + self.grown + self.index.len() * beside::<V>()
     }
 
-    pub(crate) fn dump(&self, all: &mut BTreeMap<(u8, Vec<u8>), Vec<u8>>) {
-        for (key, slot) in &self.rows {
-            let key = (V::TABLE, key.0.to_be_bytes().to_vec());
-            match &slot.row {
+    fn dirty_bytes(&self) -> usize {
+        self.dirty_weight + self.grown
+    }
+
+    fn checkpoint(&mut self, out: &mut dyn CheckpointWriter) {
+        for at in std::mem::take(&mut self.changed) {
+            let Some(cell) = self.cells.get_mut(at) else {
+                continue;
+            };
+            cell.listed = false;
+            if !std::mem::take(&mut cell.dirty) {
+                continue;
+            }
+            let bytes = cell.key.0.to_be_bytes();
+            let Some(row) = &cell.row else {
+                out.delete(V::TABLE, &bytes);
+                self.stored -= usize::from(std::mem::take(&mut cell.stored));
+                self.deleted.push(at);
+                continue;
+            };
+            let weight = row.weight();
+            self.weight = (self.weight + weight).saturating_sub(cell.weight);
+            cell.weight = weight;
+            if weight >= LARGE {
+                let row = row.clone();
+                out.put_later(V::TABLE, &bytes, Arc::new(move || write_row(&row)));
+            } else {
+                out.put(V::TABLE, &bytes, write_row(row));
+            }
+            self.stored += usize::from(!std::mem::replace(&mut cell.stored, true));
+            self.highest_stored = self.highest_stored.max(cell.key);
+        }
+        (self.grown, self.dirty_weight) = (0, 0);
+    }
+
+    fn evict(&mut self, limit: usize, resident: &mut usize) -> usize {
+        for at in std::mem::take(&mut self.deleted) {
+            let cell = self.cells.get(at);
+            let forgotten = cell.filter(|cell| cell.occupied && cell.row.is_none() && !cell.dirty);
+            if let Some(cell) = forgotten {
+                self.index.remove(&cell.key);
+                self.cells.remove(at);
+            }
+        }
+        let mut evicted = 0;
+        if *resident > limit {
+            for at in 0..self.cells.len() as u32 {
+                let Some(cell) = self.cells.get_mut(at).filter(|cell| cell.row.is_some()) else {
+                    continue;
+                };
+                if *resident <= limit || cell.dirty || std::mem::take(&mut cell.used) {
+                    continue;
+                }
+                evicted += 1;
+                self.index.remove(&cell.key);
+                self.weight = self.weight.saturating_sub(cell.weight);
+                *resident = resident.saturating_sub(cell.weight + beside::<V>());
+                self.cells.remove(at);
+            }
+        }
+        self.close_up();
+        evicted
+    }
+
+    fn dump(&self, all: &mut BTreeMap<(u8, Vec<u8>), Vec<u8>>) {
+        for cell in self.cells.iter() {
+            let key = (V::TABLE, cell.key.0.to_be_bytes().to_vec());
+            match &cell.row {
                 Some(row) => all.insert(key, write_row(row)),
                 None => all.remove(&key),
             };

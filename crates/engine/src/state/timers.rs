@@ -102,7 +102,7 @@ impl Timers {
         self.table.get(key)
     }
 
-    pub fn insert(&mut self, key: Key, timer: Timer) {
+    pub(in crate::appliers) fn insert(&mut self, key: Key, timer: Timer) {
         self.due.insert((timer.due_date, key));
         if timer.is_of_definition() {
             let keys = self.by_definition.entry(timer.process_definition_key);
@@ -111,7 +111,7 @@ impl Timers {
         self.table.insert(key, timer);
     }
 
-    pub fn remove(&mut self, key: Key) {
+    pub(in crate::appliers) fn remove(&mut self, key: Key) {
         let Some(timer) = self.table.remove(key) else {
             return;
         };

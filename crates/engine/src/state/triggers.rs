@@ -70,7 +70,7 @@ impl Triggers {
         self.table.get(key)
     }
 
-    pub fn insert(&mut self, key: Key, trigger: Trigger) {
+    pub(in crate::appliers) fn insert(&mut self, key: Key, trigger: Trigger) {
         if trigger.begins_instance() {
             self.beginning.insert(trigger.process_instance_key, key);
             let count = self.of_definition.entry(trigger.process_definition_key);
@@ -79,7 +79,7 @@ impl Triggers {
         self.table.insert(key, trigger);
     }
 
-    pub fn remove(&mut self, key: Key) {
+    pub(in crate::appliers) fn remove(&mut self, key: Key) {
         if let Some(trigger) = self.table.remove(key)
             && trigger.begins_instance()
         {
@@ -95,7 +95,7 @@ impl Triggers {
     }
 
     /// Where the trigger waits is another element instance now.
-    pub fn pass_on(&mut self, key: Key, flow_scope_key: Key) {
+    pub(in crate::appliers) fn pass_on(&mut self, key: Key, flow_scope_key: Key) {
         if let Some(trigger) = self.table.get_mut(key) {
             trigger.flow_scope_key = flow_scope_key;
         }

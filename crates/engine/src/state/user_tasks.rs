@@ -118,7 +118,7 @@ impl UserTask {
     }
 
     /// A transition begins.
-    pub fn begin(
+    pub(in crate::appliers) fn begin(
         &mut self,
         state: UserTaskState,
         value: &UserTaskValue,
@@ -129,13 +129,13 @@ impl UserTask {
     }
 
     /// The transition is over: the task has these attributes from now on.
-    pub fn end(&mut self, attributes: UserTaskAttributes) {
+    pub(in crate::appliers) fn end(&mut self, attributes: UserTaskAttributes) {
         self.attributes = attributes;
         self.give_up();
     }
 
     /// The transition is over, and nothing has changed.
-    pub fn give_up(&mut self) {
+    pub(in crate::appliers) fn give_up(&mut self) {
         self.state = UserTaskState::Created;
         self.transition = None;
     }

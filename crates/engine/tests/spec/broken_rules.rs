@@ -40,9 +40,7 @@ fn panic_of(break_rule: fn(&mut State, Key)) -> (String, Option<Key>, Key) {
 #[test]
 fn a_scope_that_loses_more_children_than_it_has_is_no_scope_without_children() {
     let (text, working_for, instance) = panic_of(|state, instance| {
-        if let Some(process) = state.elements.get_mut(instance) {
-            process.active_children = 0;
-        }
+        state.damage(instance, |process| process.active_children = 0);
     });
     assert!(text.contains("a scope has 0 children"), "{text}");
     assert_eq!(working_for, Some(instance));
@@ -52,9 +50,7 @@ fn a_scope_that_loses_more_children_than_it_has_is_no_scope_without_children() {
 fn an_element_without_its_definition_is_not_passed_over() {
     let (text, working_for, instance) = panic_of(|state, instance| {
         let child = state.elements.child_after(instance, Key::NONE);
-        if let Some(task) = state.elements.get_mut(child) {
-            task.process_definition_key = Key(17);
-        }
+        state.damage(child, |task| task.process_definition_key = Key(17));
     });
     assert!(
         text.contains("process definition 17 is not known"),

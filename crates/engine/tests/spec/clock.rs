@@ -50,14 +50,11 @@ fn all_partitions_are_pinned() {
     rig.deploy(process());
     pin(&mut rig, START + 7);
     for partition in 1..=3 {
-        assert_eq!(
-            rig.engine(partition).state.counters.pinned_clock,
-            Some(START + 7)
-        );
+        assert_eq!(rig.engine(partition).state.pinned_clock(), Some(START + 7));
     }
     rig.send(Command::ResetClock).unwrap();
     for partition in 1..=3 {
-        assert_eq!(rig.engine(partition).state.counters.pinned_clock, None);
+        assert_eq!(rig.engine(partition).state.pinned_clock(), None);
     }
 }
 

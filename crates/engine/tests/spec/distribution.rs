@@ -161,10 +161,10 @@ fn a_late_duplicate_is_acknowledged_and_not_carried_out_again() {
         rig.settle(2);
         assert!(rig.engine(2).state.dump() == dump, "nothing changes");
     }
-    assert_eq!(rig.engine(2).state.counters.pinned_clock, None);
+    assert_eq!(rig.engine(2).state.pinned_clock(), None);
     assert_eq!(rig.seen.iter().filter(|r| r.is_event()).count(), written);
     let acknowledged = sent.take();
     assert_eq!(acknowledged.len(), 4, "each is answered");
     rig.send(Command::PinClock { timestamp: START }).unwrap();
-    assert_eq!(rig.engine(2).state.counters.pinned_clock, Some(START));
+    assert_eq!(rig.engine(2).state.pinned_clock(), Some(START));
 }

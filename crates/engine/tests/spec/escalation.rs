@@ -1,4 +1,4 @@
-//! Escalations: thrown, caught, and not caught.
+//! Escalations that events throw, and the events that catch them.
 
 use crate::support::*;
 use skep_model::builder::Bpmn;

@@ -1,4 +1,4 @@
-//! Event sub-processes.
+//! Event sub-processes: what begins inside a scope when something happens.
 
 use crate::support::*;
 use skep_model::builder::Bpmn;

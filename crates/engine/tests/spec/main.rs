@@ -47,6 +47,7 @@ mod message_start;
 mod multi_instance;
 mod origin;
 mod parallel_gateway;
+mod promotion;
 mod readable_variables;
 mod receive_task;
 mod record_names;

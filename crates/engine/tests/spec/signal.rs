@@ -1,4 +1,4 @@
-//! Signals: broadcast, caught and thrown.
+//! Signals: broadcasts that catch, boundary and start events take.
 
 use crate::support::*;
 use skep_model::builder::Bpmn;

@@ -26,7 +26,7 @@ impl Partition {
         self.core
             .engine_mut()
             .state
-            .checkpoint(&mut Capture(&self.pending_rows));
+            .checkpoint(&mut self.pending_rows.capture());
         let meta = CheckpointMeta {
             index,
             term,
@@ -167,6 +167,7 @@ impl Partition {
                     .map_err(|reason| CoreError::Apply { index, reason })?;
             }
         }
+        engine.promote()?;
         self.core.rebuild(engine, term);
         self.shown_bans = None;
         for job_type in self.streams.forget_reservations() {

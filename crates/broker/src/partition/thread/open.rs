@@ -130,7 +130,7 @@ pub(super) fn open_engine(
         reader: kv.reader(),
         pending: pending.clone(),
     };
-    let state = State::open(config.partition, Arc::new(rows))?;
+    let state = State::open_to_replay(config.partition, Arc::new(rows))?;
     Ok((Engine::new(config.clone(), state, meta.next_position), meta))
 }
 

@@ -7,6 +7,9 @@ const MAX_WORK_INFLIGHT: usize = 2 << 20;
 /// Between two checkpoints that are made because rows fill the memory.
 const CROWDED_PAUSE: Duration = Duration::from_secs(5);
 
+/// Changed rows may fill this part of the memory for rows, then a checkpoint is taken.
+const DIRTY_PART: usize = 8;
+
 impl Partition {
     /// Timers, time-outs and the replica's ticks.
     pub(super) fn run_scheduled(&mut self) -> Result<(), CoreError> {
@@ -90,7 +93,10 @@ impl Partition {
         let resident = self.core.engine().state.resident_bytes();
         let crowded = resident > self.memory_share()
             && (self.last_checkpoint.elapsed() >= CROWDED_PAUSE || self.is_overfull());
+        // What is on its way to the store takes memory too: many small checkpoints take less than a large one.
+        let heavy = self.core.engine().state.dirty_bytes() > self.memory_share() / DIRTY_PART;
         let due = crowded
+            || heavy
             || self.last_checkpoint.elapsed() >= self.config.snapshot_period
             || self.log_bytes_since_checkpoint >= self.config.snapshot_log_bytes;
         if due && self.core.applied() > self.status.checkpoint_index.load(Ordering::Relaxed) {
@@ -172,7 +178,7 @@ impl Partition {
         set(&status.waiting_jobs, engine.state.jobs.activatable_count());
         set(&status.activated_jobs, engine.state.jobs.activated_count());
         set(&status.state_bytes, engine.state.resident_bytes());
-        let pinned = engine.state.counters.pinned_clock;
+        let pinned = engine.state.pinned_clock();
         status
             .pinned_clock
             .store(pinned.unwrap_or(i64::MIN), Ordering::Relaxed);

@@ -112,8 +112,8 @@ fn send(cx: &mut Context<'_>, key: Key, partition: u32, command: Distributed) {
 /// Another partition's command arrives here; possibly again, and possibly after others that came behind it: a clock that was
 /// reset is not to be pinned by a late duplicate. What was carried out is acknowledged only.
 pub(crate) fn receive(cx: &mut Context<'_>, key: Key, origin: u32, command: &Distributed) {
-    let last = cx.state.counters.received.get(&origin);
-    if last.is_none_or(|last| key > *last) {
+    let last = cx.state.last_received(origin);
+    if last.is_none_or(|last| key > last) {
         carry_out(cx, command);
         let value = CommandDistributionValue {
             partition_id: origin,

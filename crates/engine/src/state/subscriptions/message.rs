@@ -171,13 +171,13 @@ impl MessageSubscriptions {
         }
     }
 
-    pub fn insert(&mut self, key: Key, value: &MessageSubscriptionValue) {
+    pub(in crate::appliers) fn insert(&mut self, key: Key, value: &MessageSubscriptionValue) {
         let row = MessageSubscription::of(value);
         self.index(key, &row);
         self.table.insert(key, row);
     }
 
-    pub fn remove(&mut self, key: Key) {
+    pub(in crate::appliers) fn remove(&mut self, key: Key) {
         let Some(row) = self.table.remove(key) else {
             return;
         };
@@ -187,7 +187,7 @@ impl MessageSubscriptions {
     }
 
     /// A message is on its way to the instance; `None`: the correlation has ended, the subscription waits again.
-    pub fn set_under_way(&mut self, key: Key, message: Option<UnderWay>) {
+    pub(in crate::appliers) fn set_under_way(&mut self, key: Key, message: Option<UnderWay>) {
         let Some(row) = self.table.get_mut(key) else {
             return;
         };

@@ -124,13 +124,17 @@ impl MessageStarts {
         definitions.or_default().insert(key);
     }
 
-    pub fn insert(&mut self, key: Key, value: &MessageStartEventSubscriptionValue) {
+    pub(in crate::appliers) fn insert(
+        &mut self,
+        key: Key,
+        value: &MessageStartEventSubscriptionValue,
+    ) {
         let row = MessageStart::of(value);
         self.index(key, &row);
         self.table.insert(key, row);
     }
 
-    pub fn remove(&mut self, key: Key) {
+    pub(in crate::appliers) fn remove(&mut self, key: Key) {
         let Some(row) = self.table.remove(key) else {
             return;
         };
@@ -162,13 +166,13 @@ impl MessageStarts {
     }
 
     /// A message has started this instance.
-    pub fn begin(&mut self, instance: Key, started: StartedByMessage) {
+    pub(in crate::appliers) fn begin(&mut self, instance: Key, started: StartedByMessage) {
         self.running.insert(started.keeps_others(), instance);
         self.started.insert(instance, started);
     }
 
     /// The instance has ended.
-    pub fn end(&mut self, instance: Key) {
+    pub(in crate::appliers) fn end(&mut self, instance: Key) {
         if self.running.is_empty() {
             return;
         }

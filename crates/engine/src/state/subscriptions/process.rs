@@ -112,13 +112,17 @@ impl ProcessMessageSubscriptions {
         }
     }
 
-    pub fn insert(&mut self, key: Key, value: &ProcessMessageSubscriptionValue) {
+    pub(in crate::appliers) fn insert(
+        &mut self,
+        key: Key,
+        value: &ProcessMessageSubscriptionValue,
+    ) {
         let row = ProcessMessageSubscription::of(value);
         self.index(key, &row);
         self.table.insert(key, row);
     }
 
-    pub fn set_state(&mut self, key: Key, state: SubscriptionState) {
+    pub(in crate::appliers) fn set_state(&mut self, key: Key, state: SubscriptionState) {
         if let Some(row) = self.table.get_mut(key) {
             row.state = state;
             if state == SubscriptionState::Opened {
@@ -129,13 +133,13 @@ impl ProcessMessageSubscriptions {
         }
     }
 
-    pub fn set_last_message(&mut self, key: Key, message: Key) {
+    pub(in crate::appliers) fn set_last_message(&mut self, key: Key, message: Key) {
         if let Some(row) = self.table.get_mut(key) {
             row.last_message = message;
         }
     }
 
-    pub fn remove(&mut self, key: Key) {
+    pub(in crate::appliers) fn remove(&mut self, key: Key) {
         if let Some(row) = self.table.remove(key) {
             self.by_element
                 .remove(&(row.element_instance_key, row.message_name));

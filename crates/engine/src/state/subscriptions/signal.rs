@@ -106,13 +106,13 @@ impl SignalSubscriptions {
         }
     }
 
-    pub fn insert(&mut self, key: Key, value: &SignalSubscriptionValue) {
+    pub(in crate::appliers) fn insert(&mut self, key: Key, value: &SignalSubscriptionValue) {
         let row = SignalSubscription::of(value);
         self.index(key, &row);
         self.table.insert(key, row);
     }
 
-    pub fn remove(&mut self, key: Key) {
+    pub(in crate::appliers) fn remove(&mut self, key: Key) {
         let Some(row) = self.table.remove(key) else {
             return;
         };

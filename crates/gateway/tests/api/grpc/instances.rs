@@ -316,19 +316,6 @@ async fn the_short_commands_go_through() {
         KEY.0
     );
 
-    let request = pb::BroadcastSignalRequest {
-        signal_name: "stop".into(),
-        variables: r#"{"why":"late"}"#.into(),
-        ..Default::default()
-    };
-    let answer = client.broadcast_signal(request).await;
-    assert_eq!(answer.expect("broadcasts").into_inner().key, KEY.0);
-    let Command::BroadcastSignal(broadcast) = gateway.broker.last().command else {
-        panic!()
-    };
-    assert_eq!(&*broadcast.signal_name, "stop");
-    assert_eq!(broadcast.variables.entries().len(), 1);
-
     client
         .resolve_incident(pb::ResolveIncidentRequest {
             incident_key: KEY.0,
@@ -360,4 +347,22 @@ async fn the_short_commands_go_through() {
         gateway.broker.last().command,
         Command::SetVariables { local: true, .. }
     ));
+}
+
+#[tokio::test]
+async fn a_signal_goes_through() {
+    let gateway = start().await;
+    let mut client = client(&gateway).await;
+    let request = pb::BroadcastSignalRequest {
+        signal_name: "stop".into(),
+        variables: r#"{"why":"late"}"#.into(),
+        ..Default::default()
+    };
+    let answer = client.broadcast_signal(request).await;
+    assert_eq!(answer.expect("broadcasts").into_inner().key, KEY.0);
+    let Command::BroadcastSignal(broadcast) = gateway.broker.last().command else {
+        panic!()
+    };
+    assert_eq!(&*broadcast.signal_name, "stop");
+    assert_eq!(broadcast.variables.entries().len(), 1);
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use bytes::Bytes;
 
-use super::Random;
+use crate::Random;
 
 #[derive(Debug, Default)]
 pub struct Network {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use skep_storage::log::Frame;
 
-use super::hash;
+use crate::hash;
 
 /// An entry as it lies on a disk: its term, and a sum over the whole log up to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

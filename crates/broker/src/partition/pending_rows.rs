@@ -1,0 +1,189 @@
+//! The rows of a checkpoint on their way to the store.
+//!
+//! There may be millions, all at once: their bytes lie one after the other in large pieces, and a place in them is all that is
+//! kept for each row.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::{RwLock, RwLockWriteGuard};
+use rustc_hash::FxHashMap;
+use skep_engine::state::{CheckpointWriter, EncodeLater};
+use skep_protocol::record::encode;
+use skep_storage::StorageError;
+use skep_storage::kv::{KvBatch, KvStore};
+
+use super::checkpoint::CheckpointMeta;
+
+/// Bytes of one piece; a row that is larger has one of its own.
+const PIECE: usize = 1 << 20;
+
+/// What is to become of a row.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    Deleted,
+    At {
+        piece: u32,
+        at: u32,
+        len: u32,
+    },
+    /// A large row: encoded where it is needed, which is not the partition's thread.
+    Large(u32),
+}
+
+#[derive(Default)]
+struct Changes {
+    pieces: Vec<Vec<u8>>,
+    large: Vec<EncodeLater>,
+    /// Nearly all keys are numbers.
+    by_key: FxHashMap<(u8, [u8; 8]), Place>,
+    by_name: HashMap<(u8, Vec<u8>), Place>,
+}
+
+impl Changes {
+    fn len(&self) -> usize {
+        self.by_key.len() + self.by_name.len()
+    }
+
+    fn find(&self, table: u8, key: &[u8]) -> Option<Place> {
+        match <[u8; 8]>::try_from(key) {
+            Ok(key) => self.by_key.get(&(table, key)).copied(),
+            Err(_) => self.by_name.get(&(table, key.to_vec())).copied(),
+        }
+    }
+
+    fn set(&mut self, table: u8, key: &[u8], place: Place) {
+        match <[u8; 8]>::try_from(key) {
+            Ok(key) => self.by_key.insert((table, key), place),
+            Err(_) => self.by_name.insert((table, key.to_vec()), place),
+        };
+    }
+
+    fn put(&mut self, row: &[u8]) -> Place {
+        let room = self.pieces.last();
+        if room.is_none_or(|piece| piece.capacity() - piece.len() < row.len()) {
+            self.pieces.push(Vec::with_capacity(PIECE.max(row.len())));
+        }
+        let piece = self.pieces.len() - 1;
+        let bytes = &mut self.pieces[piece];
+        let at = bytes.len();
+        bytes.extend_from_slice(row);
+        Place::At {
+            piece: piece as u32,
+            at: at as u32,
+            len: row.len() as u32,
+        }
+    }
+
+    /// `None`: the row is deleted.
+    fn bytes(&self, place: Place) -> Option<Cow<'_, [u8]>> {
+        match place {
+            Place::Deleted => None,
+            Place::At { piece, at, len } => {
+                let (at, len) = (at as usize, len as usize);
+                let bytes = self.pieces.get(piece as usize)?.get(at..at + len)?;
+                Some(Cow::Borrowed(bytes))
+            }
+            Place::Large(number) => {
+                let encode = self.large.get(number as usize)?;
+                Some(Cow::Owned(encode()))
+            }
+        }
+    }
+}
+
+/// Changed rows that the store does not have yet.
+#[derive(Clone, Default)]
+pub struct PendingRows(Arc<RwLock<Changes>>);
+
+impl PendingRows {
+    pub fn clear(&self) {
+        *self.0.write() = Changes::default();
+    }
+
+    pub fn len(&self) -> usize {
+        self.0.read().len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The row as it is to be; `Some(None)`: deleted. `None`: nothing is known of it here.
+    pub fn get(&self, table: u8, key: &[u8]) -> Option<Option<Vec<u8>>> {
+        let changes = self.0.read();
+        let place = changes.find(table, key)?;
+        Some(changes.bytes(place).map(Cow::into_owned))
+    }
+
+    /// Collects the rows of one checkpoint. Nobody reads meanwhile.
+    pub fn capture(&self) -> Capture<'_> {
+        Capture(self.0.write())
+    }
+
+    /// Brings the store up to date. The rows are not copied: they stay here, readable, until they are cleared.
+    pub fn store(&self, kv: &mut dyn KvStore, meta: CheckpointMeta) -> Result<(), StorageError> {
+        let changes = self.0.read();
+        let mut batch = KvBatch::new();
+        for ((table, key), place) in &changes.by_key {
+            let row = changes.bytes(*place);
+            batch.change(*table, Cow::Borrowed(key.as_slice()), row);
+        }
+        for ((table, key), place) in &changes.by_name {
+            let row = changes.bytes(*place);
+            batch.change(*table, Cow::Borrowed(key.as_slice()), row);
+        }
+        batch.set_meta(encode(&meta));
+        kv.commit(batch)
+    }
+}
+
+pub struct Capture<'a>(RwLockWriteGuard<'a, Changes>);
+
+impl CheckpointWriter for Capture<'_> {
+    fn put(&mut self, table: u8, key: &[u8], row: Vec<u8>) {
+        let place = self.0.put(&row);
+        self.0.set(table, key, place);
+    }
+
+    fn put_later(&mut self, table: u8, key: &[u8], row: EncodeLater) {
+        let place = Place::Large(self.0.large.len() as u32);
+        self.0.large.push(row);
+        self.0.set(table, key, place);
+    }
+
+    fn delete(&mut self, table: u8, key: &[u8]) {
+        self.0.set(table, key, Place::Deleted);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_read_as_they_were_put() {
+        let rows = PendingRows::default();
+        let key = |n: u64| n.to_be_bytes();
+        let row = |n: u64| vec![n as u8; 3000 * n as usize];
+        let mut capture = rows.capture();
+        for n in 0..1000 {
+            capture.put(2, &key(n), row(n % 500));
+        }
+        capture.put(10, b"a name", vec![7; 2 * PIECE]);
+        capture.delete(2, &key(3));
+        capture.put_later(2, &key(4), Arc::new(|| vec![1, 2]));
+        capture.put(2, &key(5), vec![9]);
+        drop(capture);
+        assert_eq!(rows.len(), 1001);
+        assert_eq!(rows.get(2, &key(3)), Some(None));
+        assert_eq!(rows.get(2, &key(4)), Some(Some(vec![1, 2])));
+        assert_eq!(rows.get(2, &key(5)), Some(Some(vec![9])));
+        assert_eq!(rows.get(2, &key(777)), Some(Some(row(277))));
+        assert_eq!(rows.get(10, b"a name"), Some(Some(vec![7; 2 * PIECE])));
+        assert_eq!((rows.get(3, &key(5)), rows.get(10, b"other")), (None, None));
+        rows.clear();
+        assert!(rows.is_empty() && rows.get(2, &key(5)).is_none());
+    }
+}

@@ -1,0 +1,179 @@
+//! Where the rows of a table lie: in pages, so that they stay where they are. An index over them then holds and moves a number
+//! per row instead of the row, and giving a row's place to another costs no allocation.
+
+use skep_protocol::Key;
+
+/// Cells of one page.
+const PAGE: usize = 128;
+
+/// The place of one row.
+pub(super) struct Cell<V> {
+    pub key: Key,
+    /// `None` in an occupied cell: deleted, but perhaps still in the store. Such a cell stays until the checkpoint that deletes
+    /// the row is known to have reached the store, so that a read in between does not find the old row.
+    pub row: Option<V>,
+    /// Of the row, when it was weighed last.
+    pub weight: usize,
+    pub occupied: bool,
+    pub dirty: bool,
+    pub stored: bool,
+    pub used: bool,
+    /// The cell stands in the list of changed ones, whatever became of the row that changed.
+    pub listed: bool,
+}
+
+impl<V> Cell<V> {
+    /// Puts a row into an empty cell.
+    #[inline]
+    pub fn fill(&mut self, key: Key, row: V, weight: usize, stored: bool) {
+        self.key = key;
+        self.row = Some(row);
+        self.weight = weight;
+        (self.occupied, self.used, self.stored) = (true, true, stored);
+    }
+
+    fn vacant() -> Cell<V> {
+        Cell {
+            key: Key::NONE,
+            row: None,
+            weight: 0,
+            occupied: false,
+            dirty: false,
+            stored: false,
+            used: false,
+            listed: false,
+        }
+    }
+}
+
+pub(super) struct Cells<V> {
+    pages: Vec<Vec<Cell<V>>>,
+    vacant: Vec<u32>,
+    len: usize,
+}
+
+impl<V> Cells<V> {
+    pub fn new() -> Cells<V> {
+        Cells {
+            pages: Vec::new(),
+            vacant: Vec::new(),
+            len: 0,
+        }
+    }
+
+    /// Cells, occupied or not.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    #[inline]
+    pub fn get(&self, at: u32) -> Option<&Cell<V>> {
+        self.pages.get(at as usize / PAGE)?.get(at as usize % PAGE)
+    }
+
+    #[inline]
+    pub fn get_mut(&mut self, at: u32) -> Option<&mut Cell<V>> {
+        let page = self.pages.get_mut(at as usize / PAGE)?;
+        page.get_mut(at as usize % PAGE)
+    }
+
+    /// An empty cell to put a row into.
+    #[inline]
+    pub fn take(&mut self) -> u32 {
+        if let Some(at) = self.vacant.pop() {
+            return at;
+        }
+        if self.len.is_multiple_of(PAGE) {
+            self.pages.push(Vec::with_capacity(PAGE));
+        }
+        if let Some(page) = self.pages.last_mut() {
+            page.push(Cell::vacant());
+        }
+        self.len += 1;
+        (self.len - 1) as u32
+    }
+
+    /// Empties a cell and returns its row.
+    #[inline]
+    pub fn remove(&mut self, at: u32) -> Option<V> {
+        let cell = self.get_mut(at)?;
+        let row = cell.row.take();
+        (cell.occupied, cell.dirty) = (false, false);
+        self.vacant.push(at);
+        row
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Cell<V>> {
+        self.pages.iter().flatten().filter(|cell| cell.occupied)
+    }
+
+    /// So many cells are empty that it pays to close up.
+    pub fn has_holes(&self) -> bool {
+        self.vacant.len() > PAGE && self.vacant.len() > self.len / 4
+    }
+
+    /// Moves the last rows into the empty cells, and gives back the pages behind them. `moved` is told each row's new place.
+    pub fn close_up(&mut self, mut moved: impl FnMut(Key, u32)) {
+        let occupied = self.len - self.vacant.len();
+        let mut holes = std::mem::take(&mut self.vacant);
+        holes.retain(|at| (*at as usize) < occupied);
+        for from in occupied..self.len {
+            let from = from as u32;
+            let is_occupied = self.get(from).is_some_and(|cell| cell.occupied);
+            if is_occupied
+                && let Some(to) = holes.pop()
+                && let Some(cell) = self.get_mut(from)
+            {
+                let cell = std::mem::replace(cell, Cell::vacant());
+                moved(cell.key, to);
+                if let Some(place) = self.get_mut(to) {
+                    *place = cell;
+                }
+            }
+        }
+        self.len = occupied;
+        self.pages.truncate(occupied.div_ceil(PAGE));
+        if let Some(page) = self.pages.last_mut()
+            && !occupied.is_multiple_of(PAGE)
+        {
+            page.truncate(occupied % PAGE);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn put(cells: &mut Cells<i64>, n: i64) -> u32 {
+        let at = cells.take();
+        cells.get_mut(at).unwrap().fill(Key(n), n, 0, false);
+        at
+    }
+
+    #[test]
+    fn empty_cells_are_given_to_the_next_rows() {
+        let mut cells = Cells::new();
+        let places: Vec<u32> = (0..300).map(|n| put(&mut cells, n)).collect();
+        assert_eq!(cells.remove(places[7]), Some(7));
+        assert_eq!(put(&mut cells, 1000), places[7]);
+        assert_eq!((cells.len(), cells.iter().count()), (300, 300));
+    }
+
+    #[test]
+    fn closing_up_keeps_the_rows_and_gives_pages_back() {
+        let mut cells = Cells::new();
+        let mut places: Vec<u32> = (0..1000).map(|n| put(&mut cells, n)).collect();
+        for n in (0..1000).filter(|n| n % 10 != 3) {
+            cells.remove(places[n]);
+        }
+        assert!(cells.has_holes());
+        cells.close_up(|key, at| places[key.0 as usize] = at);
+        assert_eq!((cells.len(), cells.pages.len()), (100, 1));
+        for n in (3..1000).step_by(10) {
+            assert_eq!(cells.get(places[n]).unwrap().row, Some(n as i64));
+        }
+        let at = put(&mut cells, 5);
+        assert_eq!((at, cells.len()), (100, 101));
+    }
+}

@@ -1,0 +1,97 @@
+//! Only appliers change the state. The compiler holds it: what changes a row is visible to them alone. This test holds that it
+//! stays so: what takes the state as changeable and is visible to all either reads, which may bring a cold row into memory, or
+//! is of the engine's own making.
+#![allow(clippy::disallowed_methods)] // It reads the sources.
+
+use std::path::{Path, PathBuf};
+
+/// They change no row: reads of rows that may be cold, what the engine does with the state as a whole, and texts that are shared.
+const NO_CHANGE: &[&str] = &[
+    "get",
+    "contains",
+    "step",
+    "is_runaway",
+    "origin",
+    "steps",
+    "child_after",
+    "scope_of_variable",
+    "visible_variable",
+    "visible_variables",
+    "list",
+    "started_by",
+    "rest",
+    "promote",
+    "observe_key",
+    "checkpoint",
+    "evict",
+    "damage",
+    "records",
+    "running_of",
+    "item",
+];
+
+fn files(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).expect("sources are there") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            files(&path, found);
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+fn sources(folder: &str) -> Vec<(String, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("src")
+        .join(folder);
+    let mut found = Vec::new();
+    files(&folder, &mut found);
+    let read = |path: PathBuf| {
+        let text = std::fs::read_to_string(&path).expect("a source");
+        (path.display().to_string(), text)
+    };
+    found.into_iter().map(read).collect()
+}
+
+/// Names of functions that everybody may call and that take `&mut self`.
+fn changeable(source: &str) -> impl Iterator<Item = &str> {
+    let functions = source
+        .split("\n    pub fn ")
+        .skip(1)
+        .chain(source.split("\n    pub(crate) fn ").skip(1));
+    functions.filter_map(|function| {
+        let (name, rest) = function.split_once(['(', '<'])?;
+        let parameters = rest.split('{').next()?;
+        parameters.contains("&mut self").then_some(name)
+    })
+}
+
+#[test]
+fn what_changes_a_row_is_visible_to_appliers_alone() {
+    let mut seen = 0;
+    for (path, source) in sources("state") {
+        // Modules that no other sees.
+        if path.ends_with("cells.rs") || path.ends_with("names.rs") {
+            continue;
+        }
+        for name in changeable(&source) {
+            seen += 1;
+            assert!(
+                NO_CHANGE.contains(&name),
+                "{path}: {name} takes &mut self and is visible to processors. If it changes a row, say \
+                 `pub(in crate::appliers)`; if it only reads one that may be cold, add it to the list here."
+            );
+        }
+    }
+    assert!(seen > 20, "{seen} functions");
+}
+
+#[test]
+fn nobody_damages_the_state() {
+    for folder in ["processing", "appliers"] {
+        for (path, source) in sources(folder) {
+            assert!(!source.contains(".damage("), "{path}");
+        }
+    }
+}
