@@ -49,8 +49,8 @@ impl Gate {
         let (_waiting, ahead) = Waiting::enter(&self.waiting);
         if self.policy == OverloadPolicy::Abort && !finishing && ahead >= self.queue_capacity {
             return Err(Failure::ResourceExhausted(format!(
-                "The gateway works on as many requests as it is configured to and {ahead} more wait; nothing was done. \
-                 Send the request again later, or raise camunda.api.rest.executor.*"
+                "The gateway is at its limit of concurrent requests, and {ahead} more are waiting. Nothing was done. Send the \
+                 request again later, or raise camunda.api.rest.executor.*"
             )));
         }
         let slot = Arc::clone(&self.slots).acquire_owned();
@@ -59,8 +59,8 @@ impl Gate {
             Ok(Ok(permit)) => Ok(Slot(permit)),
             Ok(Err(_)) => Err(Failure::Unavailable("The gateway is stopping.".to_string())),
             Err(_) => Err(Failure::ResourceExhausted(format!(
-                "The gateway works on as many requests as it is configured to, and none was answered within {} ms; nothing was \
-                 done. Send the request again later.",
+                "The gateway is at its limit of concurrent requests, and none was answered within {} ms. Nothing was done. Send \
+                 the request again later.",
                 self.patience.as_millis()
             ))),
         }

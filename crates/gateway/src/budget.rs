@@ -133,8 +133,8 @@ impl Budget {
 
     fn no_room(&self, patience: Duration) -> Failure {
         Failure::ResourceExhausted(format!(
-            "The gateway holds as many bytes of requests as it may ({}), and had no room for this one within {} s; nothing was \
-             done. Send the request again later, or raise skep.api.max-buffered-size.",
+            "The gateway already holds the {} bytes of request bodies that it may hold, and no room became free within {} s. \
+             Nothing was done. Send the request again later, or raise skep.api.max-buffered-size.",
             self.bytes,
             patience.as_secs()
         ))

@@ -224,8 +224,8 @@ impl FrontEnd {
     }
 }
 
-const STOPPING: &str = "The server stops and no longer waits for what the request has begun. It may have begun; then it goes on \
-    when the server is back. Look for it before sending the request again.";
+const STOPPING: &str = "The server is stopping and no longer waits for what this request asked for. That may have begun; if so, \
+    it goes on when the server is back. Look for it before sending the request again.";
 
 fn no_answer(timeout: Duration) -> Failure {
     Failure::DeadlineExceeded(format!(

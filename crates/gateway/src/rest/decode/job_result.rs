@@ -72,7 +72,7 @@ pub fn decode(body: ResultBody) -> Result<Option<Box<JobResult>>, Failure> {
     };
     if let Some((field, its_type)) = misplaced(&result, corrects) {
         return invalid(format!(
-            "The field 'result.{field}' is one of results of the type {its_type}. Set 'result.type' to {its_type}, or leave the \
+            "The field 'result.{field}' belongs to results of type {its_type}. Set 'result.type' to {its_type}, or leave the \
              field out."
         ));
     }
