@@ -65,10 +65,13 @@ impl Changes {
         if room.is_none_or(|piece| piece.capacity() - piece.len() < row.len()) {
             self.pieces.push(Vec::with_capacity(PIECE.max(row.len())));
         }
-        let piece = self.pieces.len() - 1;
-        let bytes = &mut self.pieces[piece];
-        let at = bytes.len();
-        bytes.extend_from_slice(row);
+        let piece = self.pieces.len().saturating_sub(1);
+        // There is a last one: it was made above if there was none.
+        let at = self.pieces.last_mut().map_or(0, |bytes| {
+            let at = bytes.len();
+            bytes.extend_from_slice(row);
+            at
+        });
         Place::At {
             piece: piece as u32,
             at: at as u32,

@@ -24,6 +24,7 @@ mod deployment;
 mod distribution;
 mod error_event;
 mod escalation;
+mod event_based_gateway;
 mod event_sub_process;
 mod exclusive_gateway;
 mod execution_listeners;

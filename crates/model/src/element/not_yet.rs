@@ -11,13 +11,12 @@ pub(crate) fn check(element: &Element) -> Option<String> {
 
 /// Kinds of elements.
 fn kind(element: &Element) -> Option<&'static str> {
-    Some(match &element.kind {
-        Kind::EventBasedGateway { .. } => "An event-based gateway",
-        Kind::StartEvent(start) => return start.event.as_ref().and_then(start_event),
-        Kind::IntermediateCatchEvent(event) => return catch_event(event),
-        Kind::BoundaryEvent(boundary) => return boundary_event(&boundary.event),
-        _ => return None,
-    })
+    match &element.kind {
+        Kind::StartEvent(start) => start.event.as_ref().and_then(start_event),
+        Kind::IntermediateCatchEvent(event) => catch_event(event),
+        Kind::BoundaryEvent(boundary) => boundary_event(&boundary.event),
+        _ => None,
+    }
 }
 
 fn start_event(event: &CatchEvent) -> Option<&'static str> {

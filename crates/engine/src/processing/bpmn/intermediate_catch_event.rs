@@ -2,13 +2,19 @@
 
 use skep_model::CatchEvent as Definition;
 
-use super::{ElementBehavior, Next, Problem, Subject, lifecycle, subscriptions};
-use crate::processing::Context;
+use super::{
+    ElementBehavior, Next, Problem, Subject, event_based_gateway, lifecycle, subscriptions,
+};
+use crate::processing::{Context, variable};
 
 pub(crate) struct CatchEvent;
 
 impl ElementBehavior for CatchEvent {
     fn activate(&self, cx: &mut Context<'_>, el: &Subject) -> Result<Next, Problem> {
+        if event_based_gateway::is_before(&el.process.graph, el.element()) {
+            lifecycle::activated(cx, el);
+            return Ok(Next::Complete);
+        }
         subscriptions::subscribe_own(cx, el)?;
         lifecycle::activated(cx, el);
         // Where a link leads to there is nothing to wait for.
@@ -16,5 +22,15 @@ impl ElementBehavior for CatchEvent {
             Some(Definition::Link { .. }) => Ok(Next::Complete),
             _ => Ok(Next::Wait),
         }
+    }
+
+    /// What a gateway has waited for has brought its variables already: the event's own, as those of a boundary event.
+    fn complete(&self, cx: &mut Context<'_>, el: &Subject) -> Result<(), Problem> {
+        let element = el.element();
+        if element.outputs.is_empty() && event_based_gateway::is_before(&el.process.graph, element)
+        {
+            variable::propagate_own(cx, el);
+        }
+        Ok(())
     }
 }

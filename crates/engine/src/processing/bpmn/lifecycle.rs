@@ -206,7 +206,8 @@ pub(crate) fn finish(cx: &mut Context<'_>, el: &Subject, into: Option<Flows>) {
         return;
     }
     let outgoing = match &into {
-        Some(chosen) => chosen,
+        Some(chosen) => chosen.as_slice(),
+        None if !behavior_of(&el.element().kind).takes_flows() => &[],
         None => el.element().outgoing.as_slice(),
     };
     for flow in outgoing {

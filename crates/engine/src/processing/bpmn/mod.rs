@@ -13,6 +13,7 @@ pub(crate) mod catching;
 pub(crate) mod compensation;
 pub(crate) mod container;
 pub(crate) mod end_event;
+pub(crate) mod event_based_gateway;
 pub(crate) mod event_sub_process;
 pub(crate) mod exclusive_gateway;
 mod flows;
@@ -152,6 +153,11 @@ pub(crate) trait ElementBehavior: Sync {
         Ending::Now
     }
 
+    /// Whether the element is left by sequence flows.
+    fn takes_flows(&self) -> bool {
+        true
+    }
+
     /// The element has terminated and its row is gone.
     fn terminated(&self, _cx: &mut Context<'_>, _el: &Subject) {}
 
@@ -206,7 +212,7 @@ pub(crate) fn behavior_of(kind: &ElementKind) -> &'static dyn ElementBehavior {
         ElementKind::InclusiveGateway { .. } => &inclusive_gateway::InclusiveGateway,
         ElementKind::Unusable(_) => &unusable::Unusable,
         // Not built yet, and refused at deployment (`not_yet` in skep-model).
-        ElementKind::EventBasedGateway { .. } => &unusable::Unusable,
+        ElementKind::EventBasedGateway { .. } => &event_based_gateway::EventBasedGateway,
         // A sequence flow is never an instance: it is taken.
         ElementKind::SequenceFlow(_) => &pass_through::PassThrough,
     }

@@ -6,7 +6,7 @@ use skep_model::{ElementIndex, ElementKind, Process};
 use skep_protocol::Key;
 use skep_protocol::value::{Activation, Step};
 
-use super::{Subject, incidents, lifecycle, subscriptions, triggers};
+use super::{Subject, event_based_gateway, incidents, lifecycle, subscriptions, triggers};
 use crate::processing::Context;
 use crate::state::ElementState;
 
@@ -23,6 +23,11 @@ pub(crate) fn check(process: &Process, id: &str) -> Result<ElementIndex, String>
         ElementKind::SequenceFlow(_) => Some("a sequence flow"),
         ElementKind::StartEvent(_) => Some("a start event"),
         ElementKind::BoundaryEvent(_) => Some("a boundary event"),
+        ElementKind::IntermediateCatchEvent(_)
+            if event_based_gateway::is_before(process, element) =>
+        {
+            Some("an event behind an event-based gateway, which waits for it")
+        }
         ElementKind::AdHocSubProcessInnerInstance => Some("no element of the model"),
         _ if is_repeated(process, index) => Some("inside of a multi-instance activity"),
         _ => None,

@@ -44,9 +44,19 @@ pub(crate) fn interrupts(el: &Subject, event: ElementIndex) -> bool {
     }
 }
 
+/// The event is one that an event-based gateway waits for.
+fn is_behind_gateway(el: &Subject, event: ElementIndex) -> bool {
+    let kind = &el.process.graph.element(event).kind;
+    event != el.index() && matches!(kind, ElementKind::IntermediateCatchEvent(_))
+}
+
 /// The event starts an event sub-process of this scope: it is neither the element itself nor attached to it.
 fn is_inside(el: &Subject, event: ElementIndex) -> bool {
-    event != el.index() && !el.element().boundary_events.contains(&event)
+    let is_start = matches!(
+        el.process.graph.element(event).kind,
+        ElementKind::StartEvent(_)
+    );
+    is_start && !el.element().boundary_events.contains(&event)
 }
 
 /// An event has happened for `el`: at the element itself, at one of its boundary events, or at the start event of one of its
@@ -76,6 +86,11 @@ pub(crate) fn trigger(
             let trigger = triggering(cx, el, (el.key, target), false, variables);
             cx.steps.push(Step::ActivateTriggered(trigger));
         }
+        // Behind an event-based gateway; the first event counts.
+        ElementKind::IntermediateCatchEvent(_) => {
+            triggering(cx, el, (el.flow_scope(), target), false, variables);
+            lifecycle::complete_with(cx, el, &[], None);
+        }
         _ => cx.broken(format_args!("element {} is triggered by nothing", target.0)),
     }
 }
@@ -87,10 +102,13 @@ pub(crate) fn trigger_in_turn(
     target: ElementIndex,
     variables: Variables,
 ) {
-    if target != el.index() {
+    if target == el.index() {
+        keep_result(cx, el, variables);
+    } else if is_behind_gateway(el, target) {
+        triggering(cx, el, (el.flow_scope(), target), false, variables);
+    } else {
         return trigger(cx, el, target, variables);
     }
-    keep_result(cx, el, variables);
     cx.steps.push(Step::Complete(el.key));
 }
 
@@ -230,7 +248,7 @@ pub(crate) fn take(cx: &mut Context<'_>, event: Key) -> Variables {
     trigger.variables
 }
 
-fn used(cx: &mut Context<'_>, key: Key, trigger: &Trigger) {
+pub(super) fn used(cx: &mut Context<'_>, key: Key, trigger: &Trigger) {
     cx.event(key, ProcessEventIntent::Triggered, &value_of(trigger));
 }
 

@@ -110,6 +110,27 @@ fn subscribe(cx: &mut Context<'_>, el: &Subject, mut waits: Waits) -> Result<(),
     Ok(())
 }
 
+/// Opens what the events behind an event-based gateway wait for.
+pub(crate) fn subscribe_gateway(cx: &mut Context<'_>, el: &Subject) -> Result<(), Problem> {
+    let ElementKind::EventBasedGateway { events } = &el.element().kind else {
+        return Ok(());
+    };
+    let mut waits = Waits::new();
+    for index in events.iter().rev() {
+        let element = el.process.graph.element(*index);
+        if let Some(awaited) = Awaited::of(*index, element) {
+            waits.extend(evaluate(cx, el, &awaited)?);
+        }
+        if let ElementKind::ReceiveTask(definition) = &element.kind {
+            let wait = message::evaluate(cx, el, *index, definition, true)?;
+            waits.push(Wait::Message(wait));
+        }
+    }
+    check_names(cx, &waits)?;
+    open_all(cx, waits);
+    Ok(())
+}
+
 /// Opens what the boundary events and the event sub-processes of a scope wait for.
 pub(crate) fn subscribe_scope(cx: &mut Context<'_>, scope: &Subject) -> Result<(), Problem> {
     let mut waits = Waits::new();
