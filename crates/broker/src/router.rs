@@ -343,7 +343,12 @@ impl Broker {
                 message_partition(&message.correlation_key, self.config.partitions)
             }
             // The engine takes it to the other partitions.
-            Command::PinClock { .. } | Command::ResetClock | Command::BroadcastSignal(_) => 1,
+            Command::PinClock { .. }
+            | Command::ResetClock
+            | Command::BroadcastSignal(_)
+            | Command::CreateGlobalListener(_)
+            | Command::UpdateGlobalListener(_)
+            | Command::DeleteGlobalListener { .. } => 1,
             Command::ActivateJobs(_) => 1,
         };
         self.submit(partition, request, started)

@@ -14,8 +14,8 @@ use crate::processing::bpmn::{Budget, Steps, queue, step};
 use crate::processing::deployment::{create as deploy, delete_resource, distribution};
 use crate::processing::message::{correlate, expire, message_side, process_side, publish};
 use crate::processing::{
-    Context, Outcome, Volatile, ad_hoc, banning, clock, decision, expression, incident, job,
-    process_instance, signal, timer, user_task, variable,
+    Context, Outcome, Volatile, ad_hoc, banning, clock, decision, expression, global_listener,
+    incident, job, process_instance, signal, timer, user_task, variable,
 };
 use crate::remote::{Distributed, RemoteCommand};
 use crate::state::{State, StoreError};
@@ -523,6 +523,9 @@ fn dispatch(cx: &mut Context<'_>, command: &Command) -> Outcome {
         Command::AssignUserTask(command) => user_task::assign::process(cx, command),
         Command::UpdateUserTask(command) => user_task::update::process(cx, command),
         Command::CompleteUserTask(command) => user_task::complete::process(cx, command),
+        Command::CreateGlobalListener(listener) => global_listener::create(cx, listener),
+        Command::UpdateGlobalListener(listener) => global_listener::update(cx, listener),
+        Command::DeleteGlobalListener { id } => global_listener::delete(cx, id),
         Command::PinClock { timestamp } => clock::pin(cx, *timestamp),
         Command::ResetClock => clock::reset(cx),
         Command::EvaluateDecision(command) => decision::process(cx, command),
@@ -674,6 +677,18 @@ pub fn header_of(command: &Command) -> (Key, ValueType, u8) {
             };
             (command.user_task_key, ValueType::UserTask, intent.id())
         }
+        Command::CreateGlobalListener(_) => {
+            let intent = GlobalListenerIntent::Create.id();
+            (Key::NONE, ValueType::GlobalListener, intent)
+        }
+        Command::UpdateGlobalListener(_) => {
+            let intent = GlobalListenerIntent::Update.id();
+            (Key::NONE, ValueType::GlobalListener, intent)
+        }
+        Command::DeleteGlobalListener { .. } => {
+            let intent = GlobalListenerIntent::Delete.id();
+            (Key::NONE, ValueType::GlobalListener, intent)
+        }
         Command::UpdateUserTask(command) => {
             let intent = UserTaskIntent::Update.id();
             (command.user_task_key, ValueType::UserTask, intent)
@@ -738,29 +753,17 @@ fn header_of_remote(command: &RemoteCommand) -> (Key, ValueType, u8) {
             distribution_key,
             command,
             ..
-        } => match command {
-            Distributed::Deployment { deployment_key, .. } => (
-                *deployment_key,
-                ValueType::Deployment,
-                DeploymentIntent::Distribute.id(),
-            ),
-            Distributed::ResourceDeletion { resource_key } => (
-                *resource_key,
-                ValueType::ResourceDeletion,
-                ResourceDeletionIntent::Delete.id(),
-            ),
-            Distributed::PinClock { .. } => {
-                (*distribution_key, ValueType::Clock, ClockIntent::Pin.id())
-            }
-            Distributed::ResetClock => {
-                (*distribution_key, ValueType::Clock, ClockIntent::Reset.id())
-            }
-            Distributed::Signal { .. } => (
-                *distribution_key,
-                ValueType::Signal,
-                SignalIntent::Broadcast.id(),
-            ),
-        },
+        } => {
+            let key = match command {
+                Distributed::Deployment { deployment_key, .. } => deployment_key,
+                Distributed::ResourceDeletion { resource_key } => resource_key,
+                Distributed::SetGlobalListener { key, .. }
+                | Distributed::DeleteGlobalListener { key, .. } => key,
+                _ => distribution_key,
+            };
+            let value_type = distribution::value_type_of(command);
+            (*key, value_type, distribution::intent_of(command))
+        }
         RemoteCommand::AcknowledgeDistribution {
             distribution_key, ..
         } => (

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use skep_protocol::document::JsonText;
 use skep_protocol::value::{
-    DecisionRequirementsValue, DecisionValue, FormValue, MessageSubscriptionValue, ProcessValue,
-    ResourceValue,
+    DecisionRequirementsValue, DecisionValue, FormValue, GlobalListenerValue,
+    MessageSubscriptionValue, ProcessValue, ResourceValue,
 };
 use skep_protocol::{Key, TenantId};
 
@@ -85,6 +85,16 @@ pub enum Distributed {
     PinClock { time: i64 },
     /// CLOCK RESET.
     ResetClock,
+    /// GLOBAL_LISTENER CREATE or UPDATE.
+    SetGlobalListener {
+        key: Key,
+        listener: GlobalListenerValue,
+    },
+    /// GLOBAL_LISTENER DELETE.
+    DeleteGlobalListener {
+        key: Key,
+        listener: GlobalListenerValue,
+    },
     /// SIGNAL BROADCAST.
     Signal {
         name: Arc<str>,

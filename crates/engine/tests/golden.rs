@@ -17,7 +17,10 @@ use skep_model::builder::Bpmn;
 use skep_protocol::command::{BroadcastSignal, Command};
 use skep_protocol::element_type::ElementType;
 use skep_protocol::record::{decode, encode};
-use skep_protocol::value::{MessageSubscriptionValue, PinnedElement, ProcessValue};
+use skep_protocol::value::{
+    GlobalListenerEvent, GlobalListenerValue, ListenerEvent, MessageSubscriptionValue,
+    PinnedElement, ProcessValue,
+};
 use skep_protocol::{Document, Key, TenantId};
 use support::*;
 
@@ -151,6 +154,8 @@ fn deploy(rig: &mut Rig) {
         .to("later");
     rig.deploy(started);
     rig.deploy(asked());
+    rig.send(Command::CreateGlobalListener(global_listener()))
+        .unwrap();
 }
 
 fn asked() -> Bpmn {
@@ -213,7 +218,8 @@ fn an_old_log_applies_to_the_same_state() {
     assert_eq!(
         Vec::from_iter(tables),
         [
-            0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 25, 26, 27, 28, 35, 40, 41, 42, 43, 44
+            0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 25, 26, 27, 28, 35, 36, 40, 41, 42, 43,
+            44
         ],
         "every table has a row"
     );
@@ -237,6 +243,17 @@ fn an_old_state_opens() {
     }
     assert!(state.dump() == rows);
     assert_eq!(state.fault(), None);
+}
+
+fn global_listener() -> GlobalListenerValue {
+    GlobalListenerValue {
+        id: "global".into(),
+        job_type: "g".into(),
+        retries: 4,
+        events: vec![GlobalListenerEvent::One(ListenerEvent::Updating)],
+        after_non_global: true,
+        priority: 60,
+    }
 }
 
 fn remote_commands() -> Vec<RemoteCommand> {
@@ -317,6 +334,14 @@ fn remote_commands() -> Vec<RemoteCommand> {
         }),
         distribute(Distributed::PinClock { time: START }),
         distribute(Distributed::ResetClock),
+        distribute(Distributed::SetGlobalListener {
+            key: key(1),
+            listener: global_listener(),
+        }),
+        distribute(Distributed::DeleteGlobalListener {
+            key: key(1),
+            listener: global_listener(),
+        }),
         distribute(Distributed::Signal {
             name: "go".into(),
             variables: vec![("s".into(), "1".into())],

@@ -12,7 +12,7 @@ use crate::document::Document;
 use crate::key::Key;
 use crate::origin::{Claims, Origin};
 use crate::tenant::TenantId;
-use crate::value::{ActivateElement, Corrections, JobResult};
+use crate::value::{ActivateElement, Corrections, GlobalListenerValue, JobResult};
 
 /// A client command with what travels beside it.
 #[derive(Clone, Debug)]
@@ -121,6 +121,12 @@ pub enum Command {
     AssignUserTask(AssignUserTask),
     UpdateUserTask(UpdateUserTask),
     CompleteUserTask(CompleteUserTask),
+    CreateGlobalListener(GlobalListenerValue),
+    /// All of it is set anew.
+    UpdateGlobalListener(GlobalListenerValue),
+    DeleteGlobalListener {
+        id: Arc<str>,
+    },
     PinClock {
         timestamp: i64,
     },
@@ -337,17 +343,16 @@ impl Command {
                 message.variables.weight() + ids + message.message_id.len()
             }
             Command::CorrelateMessage(message) => {
-                let ids = message.name.len() + message.correlation_key.len();
-                message.variables.weight() + ids
+                message.variables.weight() + message.name.len() + message.correlation_key.len()
             }
             Command::BroadcastSignal(signal) => {
                 signal.variables.weight() + signal.signal_name.len()
             }
             Command::AssignUserTask(assign) => assign.assignee.len() + assign.action.len(),
             Command::UpdateUserTask(update) => update.changes.weight() + update.action.len(),
-            Command::CompleteUserTask(complete) => {
-                complete.variables.weight() + complete.action.len()
-            }
+            Command::CreateGlobalListener(new) | Command::UpdateGlobalListener(new) => new.weight(),
+            Command::DeleteGlobalListener { id } => id.len(),
+            Command::CompleteUserTask(task) => task.variables.weight() + task.action.len(),
             Command::EvaluateExpression {
                 expression,
                 variables,

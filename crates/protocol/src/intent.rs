@@ -42,6 +42,7 @@ pub enum ValueType {
     Resource = 44,
     RuntimeInstruction = 59,
     Expression = 66,
+    GlobalListener = 68,
     /// Skep's own: the work of a command that goes on in later batches. It is never exported.
     Continuation = 200,
     /// Skep's own: a change within the value of a variable.
@@ -49,7 +50,7 @@ pub enum ValueType {
 }
 
 impl ValueType {
-    pub const ALL: [ValueType; 38] = [
+    pub const ALL: [ValueType; 39] = [
         ValueType::Job,
         ValueType::Deployment,
         ValueType::ProcessInstance,
@@ -84,6 +85,7 @@ impl ValueType {
         ValueType::Form,
         ValueType::Resource,
         ValueType::Expression,
+        ValueType::GlobalListener,
         ValueType::Continuation,
         ValueType::MultiInstance,
         ValueType::AdHocSubProcessInstruction,
@@ -140,6 +142,7 @@ impl ValueType {
             ValueType::Form => "FORM",
             ValueType::Resource => "RESOURCE",
             ValueType::Expression => "EXPRESSION",
+            ValueType::GlobalListener => "GLOBAL_LISTENER",
             ValueType::Continuation => "CONTINUATION",
             ValueType::MultiInstance => "MULTI_INSTANCE",
             ValueType::AdHocSubProcessInstruction => "AD_HOC_SUB_PROCESS_INSTRUCTION",
@@ -189,6 +192,7 @@ impl ValueType {
             ValueType::Form => name::<FormIntent>(id),
             ValueType::Resource => name::<ResourceIntent>(id),
             ValueType::Expression => name::<ExpressionIntent>(id),
+            ValueType::GlobalListener => name::<GlobalListenerIntent>(id),
             ValueType::Continuation => name::<ContinuationIntent>(id),
             ValueType::MultiInstance => name::<MultiInstanceIntent>(id),
             ValueType::AdHocSubProcessInstruction => name::<AdHocSubProcessInstructionIntent>(id),
@@ -355,6 +359,10 @@ intents! {
     }
     ExpressionIntent {
         Evaluate = 0 "EVALUATE", Evaluated = 1 "EVALUATED",
+    }
+    GlobalListenerIntent {
+        Create = 0 "CREATE", Created = 1 "CREATED", Update = 2 "UPDATE", Updated = 3 "UPDATED", Delete = 4 "DELETE",
+        Deleted = 5 "DELETED",
     }
     ContinuationIntent {
         Continue = 0 "CONTINUE", Continued = 1 "CONTINUED",

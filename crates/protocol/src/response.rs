@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use crate::key::Key;
 use crate::user_task::UserTaskProperties;
-use crate::value::{DecisionEvaluationValue, DeploymentValue, IncidentValue, JobKind};
+use crate::value::{
+    DecisionEvaluationValue, DeploymentValue, GlobalListenerValue, IncidentValue, JobKind,
+};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Response {
@@ -38,6 +40,8 @@ pub enum Response {
         result: String,
         warnings: Vec<String>,
     },
+    /// As it is from now on.
+    GlobalListener(GlobalListenerValue),
     /// Also where the evaluation failed: the value says so.
     DecisionEvaluated {
         key: Key,

@@ -34,9 +34,11 @@ pub use job::*;
 pub use subscriptions::*;
 
 mod compensation;
+mod global_listener;
 mod user_task;
 
 pub use compensation::CompensationSubscriptionValue;
+pub use global_listener::{GlobalListenerEvent, GlobalListenerValue};
 pub use user_task::{UserTaskAttribute, UserTaskAttributes, UserTaskValue};
 
 /// A value that can stand in a record.

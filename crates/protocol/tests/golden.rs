@@ -129,7 +129,8 @@ macro_rules! all_samples {
             form,
             resource,
             user_task,
-            compensation_subscription
+            compensation_subscription,
+            global_listener
         )
     };
 }
@@ -329,6 +330,10 @@ const FIELDS: &[(&str, &str)] = &[
     (
         "RUNTIME_INSTRUCTION",
         "elementId processDefinitionKey processInstanceKey tenantId",
+    ),
+    (
+        "GLOBAL_LISTENER",
+        "afterNonGlobal configKey eventTypes globalListenerKey id listenerType priority retries source type",
     ),
     (
         "DECISION",

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -35,14 +36,18 @@ def skep(*arguments) -> str:
     return done.stdout
 
 
-def awaited(variables: dict) -> dict:
-    """The request of README's last step; the variables of the finished instance."""
-    body = {"processDefinitionId": "order", "variables": variables, "awaitCompletion": True, "requestTimeout": 30_000}
+def post(path: str, body: dict) -> dict:
     request = urllib.request.Request(
-        os.environ["SKEP_REST"] + "/v2/process-instances", json.dumps(body).encode(), {"content-type": "application/json"}
+        os.environ["SKEP_REST"] + path, json.dumps(body).encode(), {"content-type": "application/json"}
     )
     with urllib.request.urlopen(request, timeout=2 * DEADLINE) as answer:
-        return json.load(answer)["variables"]
+        return json.loads(answer.read() or "{}")
+
+
+def awaited(process: str, variables: dict) -> dict:
+    """The variables of the finished instance."""
+    body = {"processDefinitionId": process, "variables": variables, "awaitCompletion": True, "requestTimeout": 30_000}
+    return post("/v2/process-instances", body)["variables"]
 
 
 @contextmanager
@@ -66,8 +71,8 @@ def works(name: str, command: list[str]) -> None:
     skep("start", "order", "--variables", json.dumps({"orderId": f"{name}-1", "amount": 99}))
     with running(name, command) as output:
         until("the worker has charged the first order", lambda: f"{name}-1: charging 99" in output())
-        assert awaited({"orderId": f"{name}-2", "amount": 900}) == {"orderId": f"{name}-2", "amount": 900, "charged": False}
-        assert awaited({"orderId": f"{name}-3", "amount": 500})["charged"] is True
+        assert awaited("order", {"orderId": f"{name}-2", "amount": 900}) == {"orderId": f"{name}-2", "amount": 900, "charged": False}
+        assert awaited("order", {"orderId": f"{name}-3", "amount": 500})["charged"] is True
 
 
 def python_worker():
@@ -85,8 +90,24 @@ def java_worker():
     works("java", ["java", "-cp", f"{CACHE}/java/lib/*", str(EXAMPLES / "Worker.java")])
 
 
+def approval():
+    """What README tells of a task for the managers."""
+    skep("deploy", str(EXAMPLES / "approval.bpmn"))
+    with ThreadPoolExecutor() as beside:
+        result = beside.submit(awaited, "approval", {"what": "chairs", "amount": 900})
+        jobs = {"type": "tell-managers", "timeout": 60_000, "maxJobsToActivate": 1, "requestTimeout": 30_000}
+        (job,) = post("/v2/jobs/activation", jobs)["jobs"]
+        task = job["userTask"]
+        assert (task["candidateGroups"], task["priority"]) == (["managers"], 80), task
+        post(f"/v2/jobs/{job['jobKey']}/completion", {})
+        key = task["userTaskKey"]
+        post(f"/v2/user-tasks/{key}/assignment", {"assignee": "anna", "allowOverride": False})
+        post(f"/v2/user-tasks/{key}/completion", {"variables": {"approved": True}})
+        assert result.result()["approved"] is True
+
+
 def main() -> int:
-    for function in (python_worker, javascript_worker, java_worker):
+    for function in (python_worker, javascript_worker, java_worker, approval):
         name = function.__name__.replace("_", " ")
         if not wanted(name):
             continue

@@ -113,6 +113,7 @@ final class Check {
         Stream.of(
                 "(<bpmn:process id=\")([^\"]+)",
                 "(<zeebe:taskDefinition type=\")([^\"=]+)",
+                "(<zeebe:taskListener eventType=\"[^\"]+\" type=\")([^\"=]+)",
                 "(<zeebe:calledElement processId=\")([^\"=]+)",
                 "(<bpmn:message id=\"[^\"]+\" name=\")([^\"=]+)")
             .map(Pattern::compile)

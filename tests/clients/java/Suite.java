@@ -9,6 +9,8 @@ import io.camunda.client.api.response.PartitionBrokerRole;
 import io.camunda.client.api.response.ProcessInstanceEvent;
 import io.camunda.client.api.response.StatusResponse;
 import io.camunda.client.api.response.Topology;
+import io.camunda.client.api.search.enums.JobKind;
+import io.camunda.client.api.search.enums.ListenerEventType;
 import io.camunda.client.api.worker.JobHandler;
 import io.camunda.client.api.worker.JobWorker;
 import java.net.URI;
@@ -78,6 +80,7 @@ public final class Suite {
     check("set variables are seen by the next job, local ones are not", this::setVariables);
     check("a cancelled instance is gone and so is its job", this::cancel);
     check("a deleted resource cannot be started", this::deleteResource);
+    check("a user task and its listeners", this::userTask);
     check("published messages correlate, are buffered and have unique ids", this::messages);
     check("timers fire and interrupt", this::timers);
     check("gateways, mappings, sub-processes and errors lead where they should", this::processes);
@@ -291,6 +294,42 @@ public final class Suite {
     var job = activateOne(f.name("one-task"));
     client.newCancelInstanceCommand(instance.getProcessInstanceKey()).execute();
     refused("NOT_FOUND", client.newCompleteCommand(job));
+    refused("NOT_FOUND", client.newCancelInstanceCommand(instance.getProcessInstanceKey()));
+  }
+
+  /** Its commands go over REST always, the jobs of its listeners over both. */
+  private void userTask() throws Exception {
+    var f = new Check.Fixture("user-task");
+    deploy(f);
+    var instance = start(f.id, Map.of("assignee", "anna"));
+    var created = activateOne(f.name("user-task-created"));
+    Check.same(List.of(JobKind.TASK_LISTENER, ListenerEventType.CREATING), List.of(created.getKind(), created.getListenerEventType()));
+    var shown = created.getUserTask();
+    Check.same(List.of("anna", List.of("managers"), 70), List.of(shown.getAssignee(), shown.getCandidateGroups(), shown.getPriority()));
+    long task = shown.getUserTaskKey();
+    refused("INVALID_STATE", client.newCompleteUserTaskCommand(task));
+    client.newCompleteCommand(created).withResult(r -> r.forUserTask().correctPriority(80)).execute();
+
+    client.newUpdateUserTaskCommand(task).candidateGroups("clerks").clearDueDate().execute();
+    refused("INVALID_STATE", client.newAssignUserTaskCommand(task).assignee("bert").allowOverride(false));
+    client.newUnassignUserTaskCommand(task).execute();
+    client.newAssignUserTaskCommand(task).assignee("bert").allowOverride(false).execute();
+
+    var denied = Check.beside(() -> {
+      refused("INVALID_STATE", client.newCompleteUserTaskCommand(task).variable("approved", false));
+      return true;
+    });
+    var first = activateOne(f.name("user-task-checked"));
+    shown = first.getUserTask();
+    Check.same(List.of("bert", List.of("clerks"), 80), List.of(shown.getAssignee(), shown.getCandidateGroups(), shown.getPriority()));
+    Check.that(shown.getDueDate() == null, shown.getDueDate());
+    Check.same(false, first.getVariablesAsMap().get("approved"));
+    client.newCompleteCommand(first).withResult(r -> r.forUserTask().deny(true, "not this way")).execute();
+    denied.get();
+    var completed = Check.beside(() -> client.newCompleteUserTaskCommand(task).variable("approved", true).execute());
+    client.newCompleteCommand(activateOne(f.name("user-task-checked"))).execute();
+    completed.get();
+    refused("NOT_FOUND", client.newUnassignUserTaskCommand(task));
     refused("NOT_FOUND", client.newCancelInstanceCommand(instance.getProcessInstanceKey()));
   }
 

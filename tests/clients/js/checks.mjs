@@ -93,6 +93,7 @@ export function fixture(name, ...also) {
 		for (const pattern of [
 			/(<bpmn:process id=")([^"]+)/g,
 			/(<zeebe:taskDefinition type=")([^"=]+)/g,
+			/(<zeebe:taskListener eventType="[^"]+" type=")([^"=]+)/g,
 			/(<zeebe:calledElement processId=")([^"=]+)/g,
 			/(<bpmn:message id="[^"]+" name=")([^"=]+)/g,
 		]) {

@@ -340,6 +340,52 @@ await check('REST: a message is correlated, and the instance named', async () =>
 	await refused(r, 'NOT_FOUND', r.cancel(instance))
 })
 
+/** A task from its creation to its completion, by one client or the other. */
+const userTask = async (t) => {
+	const f = await deploy(t, 'user-task')
+	const instance = await t.start(f.id, { assignee: 'anna' })
+	const listener = async (type) => {
+		const request = { type: f.name(type), worker: 'check', timeout: 60_000, maxJobsToActivate: 1, requestTimeout: 30_000 }
+		const [found] = (await t.client.activateJobs(request)).jobs
+		assert.equal(found.kind, 'TASK_LISTENER')
+		return found
+	}
+	const done = (j, result) => t.client.completeJob({ jobKey: j.jobKey, variables: {}, result: { type: 'userTask', ...result } })
+	const created = await listener('user-task-created')
+	assert.equal(created.listenerEventType, 'CREATING')
+	const shown = created.userTask
+	assert.deepEqual(
+		[shown.assignee, [...shown.candidateGroups], Number(shown.priority), shown.dueDate],
+		['anna', ['managers'], 70, '2031-05-06T07:08:09Z'],
+	)
+	const userTaskKey = String(shown.userTaskKey)
+	await refused(t, 'INVALID_STATE', t.client.completeUserTask({ userTaskKey }))
+	await done(created, { corrections: { priority: 80 } })
+
+	// The strict client adds the default of the priority where it is left out.
+	await t.client.updateUserTask({ userTaskKey, changeset: { candidateGroups: ['clerks'], priority: 80 } })
+	const claim = (assignee) => t.client.assignUserTask({ userTaskKey, assignee, allowOverride: false })
+	await refused(t, 'INVALID_STATE', claim('bert'))
+	await t.client.unassignUserTask({ userTaskKey })
+	await claim('bert')
+
+	const complete = (variables) => t.client.completeUserTask({ userTaskKey, variables })
+	const denied = refused(t, 'INVALID_STATE', complete({ approved: false }))
+	const first = await listener('user-task-checked')
+	const { assignee, candidateGroups, priority } = first.userTask
+	assert.deepEqual([assignee, [...candidateGroups], Number(priority)], ['bert', ['clerks'], 80])
+	assert.equal(first.variables.approved, false)
+	await done(first, { denied: true, deniedReason: 'not this way' })
+	assert.match(await denied, /not this way/)
+	const completed = complete({ approved: true })
+	await done(await listener('user-task-checked'), {})
+	await completed
+	await refused(t, 'NOT_FOUND', t.client.unassignUserTask({ userTaskKey }))
+	await refused(t, 'NOT_FOUND', t.cancel(instance))
+}
+// The older REST client sends no results of jobs.
+for (const t of [sdkOrchestration(), o]) await check(`${t.label}: a user task and its listeners`, () => userTask(t))
+
 await check('REST: license and status', async () => {
 	const license = await o.client.getLicense()
 	assert.equal(typeof license.validLicense, 'boolean')

@@ -84,6 +84,7 @@ class Fixture:
         for pattern in (
             r'(<bpmn:process id=")([^"]+)',
             r'(<zeebe:taskDefinition type=")([^"=]+)',
+            r'(<zeebe:taskListener eventType="[^"]+" type=")([^"=]+)',
             r'(<zeebe:calledElement processId=")([^"=]+)',
             r'(<bpmn:message id="[^"]+" name=")([^"=]+)',
         ):

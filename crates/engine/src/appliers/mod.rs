@@ -14,6 +14,7 @@ mod compensation_subscription;
 mod continuation;
 mod definitions;
 mod error;
+mod global_listener;
 mod incident;
 mod job;
 mod job_batch;
@@ -177,6 +178,7 @@ fn apply_record(state: &mut State, record: &Record<'_>) -> Result<(), DecodeErro
         ValueType::CommandDistribution => go::<CommandDistributionValue>(state, record),
         ValueType::MessageCorrelation => go::<MessageCorrelationValue>(state, record),
         ValueType::ProcessInstanceBatch => go::<ProcessInstanceBatchValue>(state, record),
+        ValueType::GlobalListener => go::<GlobalListenerValue>(state, record),
         ValueType::UserTask => go::<UserTaskValue>(state, record),
         ValueType::CompensationSubscription => go::<CompensationSubscriptionValue>(state, record),
         ValueType::Clock => go::<ClockValue>(state, record),

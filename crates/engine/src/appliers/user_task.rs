@@ -5,16 +5,20 @@ use skep_protocol::intent::UserTaskIntent as Intent;
 use skep_protocol::value::{UserTaskAttribute, UserTaskValue};
 
 use super::Apply;
+use crate::state::global_listeners::ListenerJob;
 use crate::state::{State, UserTask, UserTaskState};
 
 impl Apply<UserTaskValue> for State {
     fn apply(&mut self, key: Key, intent: Intent, value: &UserTaskValue, _timestamp: i64) {
         let begin = |state: &mut State, to: UserTaskState| {
-            change(state, key, |task| task.begin(to, value));
+            let listeners = global_listeners(state, to);
+            change(state, key, |task| task.begin(to, value, listeners));
         };
         match intent {
             Intent::Creating => {
-                self.user_tasks.table.insert(key, UserTask::new(value));
+                let listeners = global_listeners(self, UserTaskState::Creating);
+                let task = UserTask::new(value, listeners);
+                self.user_tasks.table.insert(key, task);
                 set_task_of_element(self, value.element_instance_key, key);
             }
             Intent::Assigning => begin(self, UserTaskState::Assigning),
@@ -41,6 +45,15 @@ impl Apply<UserTaskValue> for State {
             Intent::Complete | Intent::Assign | Intent::Claim | Intent::Update => {}
         }
     }
+}
+
+/// Those that will look at a transition, whatever becomes of them meanwhile: before the listeners of the model, and behind.
+fn global_listeners(state: &State, to: UserTaskState) -> [Vec<ListenerJob>; 2] {
+    let event = to.listener_event();
+    [false, true].map(|after| match event {
+        Some(event) => state.global_listeners.of(event, after),
+        None => Vec::new(),
+    })
 }
 
 /// Changes a task, if it is there.

@@ -10,6 +10,7 @@ pub(crate) mod decision;
 pub(crate) mod deployment;
 pub(crate) mod evaluated;
 pub(crate) mod expression;
+pub(crate) mod global_listener;
 pub(crate) mod incident;
 pub(crate) mod job;
 pub(crate) mod message;

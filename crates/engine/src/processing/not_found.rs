@@ -42,7 +42,10 @@ pub fn key_not_found(command: &Command) -> Option<Rejection> {
         Command::CompleteUserTask(complete) => {
             user_task::not_found("COMPLETE", "complete", complete.user_task_key)
         }
-        Command::Deploy(_)
+        Command::CreateGlobalListener(_)
+        | Command::UpdateGlobalListener(_)
+        | Command::DeleteGlobalListener { .. }
+        | Command::Deploy(_)
         | Command::DeleteResource { .. }
         | Command::CreateProcessInstance(_)
         | Command::ActivateJobs(_)

@@ -25,6 +25,7 @@ pub mod decisions;
 pub mod definitions;
 pub mod distributions;
 pub mod element_instances;
+pub mod global_listeners;
 pub mod incidents;
 pub mod input_collections;
 pub mod jobs;
@@ -53,6 +54,7 @@ pub use decisions::{Decisions, DeployedDecisions};
 pub use definitions::{Definitions, Pin, Versioned};
 pub use distributions::Distributions;
 pub use element_instances::{ElementInstance, ElementInstances, ElementState, Ended, Loop};
+pub use global_listeners::GlobalListeners;
 pub use incidents::Incidents;
 pub use input_collections::{InputCollection, InputCollections};
 pub use jobs::{Job, JobState, Jobs};
@@ -114,13 +116,14 @@ pub struct State {
     pub continuations: Continuations,
     pub input_collections: InputCollections,
     pub user_tasks: UserTasks,
+    pub global_listeners: GlobalListeners,
     pub compensations: Compensations,
     pub(crate) names: Names,
     tables: Arc<Tables>,
 }
 
 /// Tables of [`State::rows`].
-const TABLES: usize = 24;
+const TABLES: usize = 25;
 
 impl State {
     /// Opens the state that `store` holds; an empty store gives the empty state.
@@ -160,6 +163,7 @@ impl State {
             continuations: Continuations::open(&tables)?,
             input_collections: InputCollections::open(&tables)?,
             user_tasks: UserTasks::open(&tables)?,
+            global_listeners: GlobalListeners::open(&tables)?,
             compensations: Compensations::open(&tables)?,
             names: Names::default(),
             tables,
@@ -198,6 +202,7 @@ impl State {
             &self.continuations.table,
             &self.input_collections.table,
             &self.user_tasks.table,
+            &self.global_listeners.table,
             &self.compensations.table,
             &self.banned.table,
         ]
@@ -227,6 +232,7 @@ impl State {
             &mut self.continuations.table,
             &mut self.input_collections.table,
             &mut self.user_tasks.table,
+            &mut self.global_listeners.table,
             &mut self.compensations.table,
             &mut self.banned.table,
         ]

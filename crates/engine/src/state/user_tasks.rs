@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use skep_protocol::Key;
-use skep_protocol::value::{UserTaskAttribute, UserTaskAttributes, UserTaskValue};
+use skep_protocol::value::{ListenerEvent, UserTaskAttribute, UserTaskAttributes, UserTaskValue};
 
+use super::global_listeners::ListenerJob;
 use super::table::{Row, StoreError, Table, Tables, weight_of};
 use crate::remote::Variables;
 
@@ -65,6 +66,8 @@ pub struct Transition {
     pub variables: Variables,
     /// Listeners of this transition that have completed.
     pub listeners_done: u32,
+    /// The global ones as they were when it began: before those of the model, and behind them.
+    pub global_listeners: [Vec<ListenerJob>; 2],
     /// The assignee is the one of the model: the task is assigned to him when it is created.
     pub assigns: bool,
 }
@@ -77,9 +80,23 @@ pub struct DocumentUpdate {
     pub local: bool,
 }
 
+impl UserTaskState {
+    /// What its listeners listen to.
+    pub fn listener_event(self) -> Option<ListenerEvent> {
+        Some(match self {
+            UserTaskState::Creating => ListenerEvent::Creating,
+            UserTaskState::Assigning | UserTaskState::Claiming => ListenerEvent::Assigning,
+            UserTaskState::Updating => ListenerEvent::Updating,
+            UserTaskState::Completing => ListenerEvent::Completing,
+            UserTaskState::Canceling => ListenerEvent::Canceling,
+            UserTaskState::Created => return None,
+        })
+    }
+}
+
 impl UserTask {
     /// A task that is being created.
-    pub fn new(value: &UserTaskValue) -> UserTask {
+    pub fn new(value: &UserTaskValue, listeners: [Vec<ListenerJob>; 2]) -> UserTask {
         let assigns = !value.attributes.assignee.is_empty();
         UserTask {
             state: UserTaskState::Creating,
@@ -95,15 +112,20 @@ impl UserTask {
                 assignee: Arc::default(),
                 ..value.attributes.clone()
             },
-            transition: Some(Box::new(Transition::new(value, assigns))),
+            transition: Some(Box::new(Transition::new(value, assigns, listeners))),
             document: None,
         }
     }
 
     /// A transition begins.
-    pub(in crate::appliers) fn begin(&mut self, state: UserTaskState, value: &UserTaskValue) {
+    pub(in crate::appliers) fn begin(
+        &mut self,
+        state: UserTaskState,
+        value: &UserTaskValue,
+        listeners: [Vec<ListenerJob>; 2],
+    ) {
         self.state = state;
-        self.transition = Some(Box::new(Transition::new(value, false)));
+        self.transition = Some(Box::new(Transition::new(value, false, listeners)));
     }
 
     /// The transition is over: the task has these attributes from now on.
@@ -120,20 +142,27 @@ impl UserTask {
 }
 
 impl Transition {
-    fn new(value: &UserTaskValue, assigns: bool) -> Transition {
+    fn new(
+        value: &UserTaskValue,
+        assigns: bool,
+        global_listeners: [Vec<ListenerJob>; 2],
+    ) -> Transition {
         Transition {
             attributes: value.attributes.clone(),
             changed: value.changed.clone(),
             action: value.action.clone(),
             variables: value.variables.clone(),
             listeners_done: 0,
+            global_listeners,
             assigns,
         }
     }
 
     fn weight(&self) -> usize {
         let texts = self.attributes.weight() + self.action.len() + weight_of(&self.variables);
-        size_of::<Self>() + self.changed.len() + texts
+        let listeners = self.global_listeners.iter().flatten();
+        let listeners = listeners.map(|job| job.job_type.len() + size_of::<ListenerJob>());
+        size_of::<Self>() + self.changed.len() + texts + listeners.sum::<usize>()
     }
 }
 

@@ -22,7 +22,7 @@ pub struct RequestKind {
     partition: u32,
 }
 
-const KINDS: [&str; 24] = [
+const KINDS: [&str; 27] = [
     "DEPLOYMENT#CREATE",
     "RESOURCE_DELETION#DELETE",
     "PROCESS_INSTANCE_CREATION#CREATE",
@@ -44,6 +44,9 @@ const KINDS: [&str; 24] = [
     "USER_TASK#CLAIM",
     "USER_TASK#UPDATE",
     "USER_TASK#COMPLETE",
+    "GLOBAL_LISTENER#CREATE",
+    "GLOBAL_LISTENER#UPDATE",
+    "GLOBAL_LISTENER#DELETE",
     "AD_HOC_SUB_PROCESS_INSTRUCTION#ACTIVATE",
     "SIGNAL#BROADCAST",
     "UNKNOWN",
@@ -77,7 +80,7 @@ impl RequestKind {
                 element_instance_key,
                 ..
             } => (12, Some(element_instance_key)),
-            Command::ActivateAdHoc(c) => (21, Some(&c.ad_hoc_sub_process_instance_key)),
+            Command::ActivateAdHoc(c) => (24, Some(&c.ad_hoc_sub_process_instance_key)),
             Command::PinClock { .. } => (13, None),
             Command::ResetClock => (14, None),
             Command::EvaluateExpression { .. } => (15, None),
@@ -85,7 +88,10 @@ impl RequestKind {
             Command::AssignUserTask(c) => (if c.claim { 18 } else { 17 }, Some(&c.user_task_key)),
             Command::UpdateUserTask(c) => (19, Some(&c.user_task_key)),
             Command::CompleteUserTask(c) => (20, Some(&c.user_task_key)),
-            Command::BroadcastSignal(_) => (22, None),
+            Command::CreateGlobalListener(_) => (21, None),
+            Command::UpdateGlobalListener(_) => (22, None),
+            Command::DeleteGlobalListener { .. } => (23, None),
+            Command::BroadcastSignal(_) => (25, None),
             // Asked by the management port, which is no gateway.
             Command::ListIncidents { .. } | Command::BanInstance { .. } => (UNKNOWN, None),
         };

@@ -3,6 +3,7 @@
 mod ad_hoc;
 mod decisions;
 mod fields;
+mod global_listeners;
 mod job_result;
 mod jobs;
 mod messages;
@@ -89,6 +90,13 @@ pub fn decode(
         Op::UnassignUserTask => user_tasks::unassign(key("userTaskKey", parameter)?, text, front),
         Op::UpdateUserTask => user_tasks::update(key("userTaskKey", parameter)?, text, front),
         Op::CompleteUserTask => user_tasks::complete(key("userTaskKey", parameter)?, text, front),
+        Op::CreateGlobalTaskListener => global_listeners::create(text, front),
+        Op::UpdateGlobalTaskListener => {
+            global_listeners::update(parameter.unwrap_or_default(), text, front)
+        }
+        Op::DeleteGlobalTaskListener => {
+            global_listeners::delete(parameter.unwrap_or_default(), text, front)
+        }
         Op::PinClock => system::pin_clock(text, front),
         Op::ResetClock => system::reset_clock(text, front),
         Op::EvaluateExpression => system::evaluate_expression(text, front),

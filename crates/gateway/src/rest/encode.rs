@@ -9,6 +9,7 @@ use http::{HeaderValue, Response as HttpResponse, StatusCode};
 use skep_protocol::response::ProcessInstanceCreated;
 use skep_protocol::service::{BrokerInfo, PartitionHealth, PartitionInfo, PartitionRole, Topology};
 use skep_protocol::user_task::UserTaskProperties;
+use skep_protocol::value::GlobalListenerValue;
 use skep_protocol::{ActivatedJob, DEFAULT_TENANT, Failure, Key, Response};
 
 use super::RestBody;
@@ -22,6 +23,8 @@ pub enum Echo {
     Nothing,
     Resource(Key),
     Expression(String),
+    /// The answer says that something is new.
+    Created,
 }
 
 pub fn json(body: impl Into<Bytes>) -> HttpResponse<RestBody> {
@@ -73,6 +76,14 @@ pub fn response(response: Response, echo: Echo) -> Result<HttpResponse<RestBody>
                 o.key("processInstanceKey", process_instance_key);
             });
         }
+        Response::GlobalListener(listener) => {
+            global_listener(&mut body, &listener);
+            let mut response = json(body);
+            if echo == Echo::Created {
+                *response.status_mut() = StatusCode::CREATED;
+            }
+            return Ok(response);
+        }
         Response::DecisionEvaluated { key, evaluation } => {
             decisions::evaluation(&mut body, key, &evaluation);
         }
@@ -103,6 +114,30 @@ fn resource_deleted(out: &mut String, key: Key) {
     Object::write(out, |o| {
         o.key("resourceKey", key);
         o.raw("batchOperation", "null");
+    });
+}
+
+fn global_listener(out: &mut String, listener: &GlobalListenerValue) {
+    Object::write(out, |o| {
+        o.text("id", &listener.id);
+        o.text("type", &listener.job_type);
+        o.number("retries", i64::from(listener.retries));
+        let events: Vec<String> = listener
+            .events
+            .iter()
+            .map(|e| e.name().to_string())
+            .collect();
+        o.texts("eventTypes", &events);
+        o.raw(
+            "afterNonGlobal",
+            if listener.after_non_global {
+                "true"
+            } else {
+                "false"
+            },
+        );
+        o.number("priority", i64::from(listener.priority));
+        o.text("source", "API");
     });
 }
 

@@ -27,6 +27,9 @@ pub enum Op {
     UnassignUserTask,
     UpdateUserTask,
     CompleteUserTask,
+    CreateGlobalTaskListener,
+    UpdateGlobalTaskListener,
+    DeleteGlobalTaskListener,
     PinClock,
     ResetClock,
     EvaluateExpression,
@@ -119,6 +122,9 @@ pub const ROUTES: &[Route] = routes! {
     DELETE "/v2/user-tasks/{userTaskKey}/assignee" unassignUserTask => UnassignUserTask;
     PATCH "/v2/user-tasks/{userTaskKey}" updateUserTask => UpdateUserTask;
     POST "/v2/user-tasks/{userTaskKey}/completion" completeUserTask => CompleteUserTask;
+    POST "/v2/global-task-listeners" createGlobalTaskListener => CreateGlobalTaskListener;
+    PUT "/v2/global-task-listeners/{id}" updateGlobalTaskListener => UpdateGlobalTaskListener;
+    DELETE "/v2/global-task-listeners/{id}" deleteGlobalTaskListener => DeleteGlobalTaskListener;
     PUT "/v2/clock" pinClock => PinClock;
     POST "/v2/clock/reset" resetClock => ResetClock;
     POST "/v2/expression/evaluation" evaluateExpression => EvaluateExpression;
@@ -189,10 +195,7 @@ pub const ROUTES: &[Route] = routes! {
     GET "/v2/documents/{documentId}" getDocument;
     DELETE "/v2/documents/{documentId}" deleteDocument;
     POST "/v2/documents/{documentId}/links" createDocumentLink;
-    POST "/v2/global-task-listeners" createGlobalTaskListener;
     GET "/v2/global-task-listeners/{id}" getGlobalTaskListener;
-    PUT "/v2/global-task-listeners/{id}" updateGlobalTaskListener;
-    DELETE "/v2/global-task-listeners/{id}" deleteGlobalTaskListener;
     POST "/v2/global-task-listeners/search" searchGlobalTaskListeners;
     POST "/v2/groups" createGroup;
     POST "/v2/groups/search" searchGroups;

@@ -252,6 +252,9 @@ fn natural_answer(command: &Command) -> Response {
             process_instance_key: Key(KEY.0 + 1),
         },
         Command::SetVariables { .. } => Response::VariablesSet { key: KEY },
+        Command::CreateGlobalListener(listener) | Command::UpdateGlobalListener(listener) => {
+            Response::GlobalListener(listener.clone())
+        }
         Command::EvaluateExpression { .. } => Response::ExpressionEvaluated {
             result: "[1, 2.50]".to_string(),
             warnings: vec!["no variable 'x'".to_string()],

@@ -568,6 +568,41 @@ async fn user_tasks_are_changed_and_completed() {
 }
 
 #[tokio::test]
+async fn global_task_listeners_are_created_changed_and_deleted() {
+    let gateway = start().await;
+    let body =
+        r#"{"id": "audit", "type": "write", "eventTypes": ["ALL", "completing"], "priority": 7}"#;
+    let answer = post(gateway.rest, "/v2/global-task-listeners", body).await;
+    assert_eq!(answer.status, 201);
+    let expected = json!({
+        "id": "audit",
+        "type": "write",
+        "retries": 3,
+        "eventTypes": ["all", "completing"],
+        "afterNonGlobal": false,
+        "priority": 7,
+        "source": "API",
+    });
+    assert_eq!(answer.json(), expected);
+    let path = "/v2/global-task-listeners/au%20dit";
+    let body =
+        r#"{"type": "write", "eventTypes": ["canceling"], "retries": 1, "afterNonGlobal": true}"#;
+    let answer = send(gateway.rest, "PUT", path, Some(JSON), body).await;
+    assert_eq!(answer.status, 200);
+    let Command::UpdateGlobalListener(listener) = gateway.broker.last().command else {
+        panic!()
+    };
+    assert_eq!((&*listener.id, listener.retries), ("au dit", 1));
+    assert!(listener.after_non_global && listener.priority == 50);
+    let answer = send(gateway.rest, "DELETE", path, None, "").await;
+    assert_eq!(answer.status, 204);
+    let Command::DeleteGlobalListener { id } = gateway.broker.last().command else {
+        panic!()
+    };
+    assert_eq!(&*id, "au dit");
+}
+
+#[tokio::test]
 async fn the_clock_is_pinned_and_reset() {
     let gateway = start().await;
     assert_eq!(

@@ -135,6 +135,10 @@ fn check_array(root: &Value, schema: &Value, items: &[Value], at: &str, found: &
     if most.is_some_and(|most| items.len() as u64 > most) {
         found.push(format!("{at} has more than {} items", schema["maxItems"]));
     }
+    let least = schema["minItems"].as_u64();
+    if least.is_some_and(|least| (items.len() as u64) < least) {
+        found.push(format!("{at} has less than {} items", schema["minItems"]));
+    }
     let twice = |(i, item)| items.iter().take(i).any(|other| other == item);
     if schema["uniqueItems"] == true && items.iter().enumerate().any(twice) {
         found.push(format!("{at} has an item twice"));
@@ -178,7 +182,7 @@ fn check_object(
 fn the_validator_finds_differences() {
     let root = serde_json::json!({"s": {"type": "object", "required": ["a"], "additionalProperties": false, "properties": {
         "a": {"type": "string", "pattern": "^-?[0-9]+$", "format": "int64", "maxLength": 25},
-        "b": {"type": "array", "items": {"type": "integer", "format": "int32", "minimum": 1}, "maxItems": 2, "uniqueItems": true},
+        "b": {"type": "array", "items": {"type": "integer", "format": "int32", "minimum": 1}, "minItems": 1, "maxItems": 2, "uniqueItems": true},
         "c": {"nullable": true, "allOf": [{"$ref": "#/s"}]},
         "d": {"type": "string", "enum": ["x"]},
         "f": {"anyOf": [{"required": ["x"]}, {"required": ["y"]}], "type": "object", "maxProperties": 1},
@@ -199,6 +203,7 @@ fn the_validator_finds_differences() {
         serde_json::json!({"a": 1}),
         serde_json::json!({"a": "9223372036854775808"}),
         serde_json::json!({"a": "00000000000000000000000001"}),
+        serde_json::json!({"a": "1", "b": []}),
         serde_json::json!({"a": "1", "b": ["1"]}),
         serde_json::json!({"a": "1", "b": [0]}),
         serde_json::json!({"a": "1", "b": [2_147_483_648i64]}),

@@ -14,6 +14,14 @@ use crate::key::Key;
 use crate::record::{DecodeError, Record};
 use crate::value::*;
 
+/// Their records belong to no tenant.
+const TENANTLESS: [ValueType; 4] = [
+    ValueType::Error,
+    ValueType::CommandDistribution,
+    ValueType::JobBatch,
+    ValueType::GlobalListener,
+];
+
 pub(super) fn render(
     record: &Record<'_>,
     definitions: &dyn Definitions,
@@ -54,6 +62,7 @@ pub(super) fn render(
         ValueType::MessageCorrelation => message_correlation(record.value()?),
         ValueType::ProcessInstanceBatch => process_instance_batch(record.value()?),
         ValueType::RuntimeInstruction => runtime_instruction(record.value()?, &names),
+        ValueType::GlobalListener => global_listener(record.key, record.value()?),
         ValueType::CompensationSubscription => subscriptions::compensation(record.value()?, &names),
         ValueType::Decision => definitions::decision(&record.value()?),
         ValueType::DecisionRequirements => definitions::decision_requirements(&record.value()?),
@@ -71,12 +80,7 @@ pub(super) fn render(
         ValueType::AdHocSubProcessInstruction => ad_hoc_instruction(record.value()?),
         ValueType::VariableElement => variable_element(record.value()?, &names),
     };
-    let tenantless = [
-        ValueType::Error,
-        ValueType::CommandDistribution,
-        ValueType::JobBatch,
-    ];
-    if !tenantless.contains(&record.value_type) && value.get("tenantId").is_none() {
+    if !TENANTLESS.contains(&record.value_type) && value.get("tenantId").is_none() {
         // What runs belongs to the tenant of its definition.
         let definition = value["processDefinitionKey"].as_i64().map(Key);
         let process = definition.and_then(|key| definitions.element(key, 0));
@@ -433,6 +437,22 @@ fn runtime_instruction(v: RuntimeInstructionValue, names: &Names<'_>) -> Value {
         "elementId": element.element_id,
         "processInstanceKey": v.process_instance_key,
         "processDefinitionKey": v.process_definition_key,
+    })
+}
+
+fn global_listener(key: Key, v: GlobalListenerValue) -> Value {
+    let events = v.events.iter().map(|event| event.name());
+    json!({
+        "globalListenerKey": key,
+        "id": v.id,
+        "type": v.job_type,
+        "retries": v.retries,
+        "eventTypes": events.collect::<Vec<_>>(),
+        "afterNonGlobal": v.after_non_global,
+        "priority": v.priority,
+        "listenerType": "USER_TASK",
+        "source": "API",
+        "configKey": Key::NONE,
     })
 }
 

@@ -452,3 +452,17 @@ pub fn user_task() -> UserTaskValue {
         denied_reason: "not yet".into(),
     }
 }
+
+pub fn global_listener() -> GlobalListenerValue {
+    GlobalListenerValue {
+        id: "audit".into(),
+        job_type: "write-audit".into(),
+        retries: 5,
+        events: vec![
+            GlobalListenerEvent::All,
+            GlobalListenerEvent::One(ListenerEvent::Completing),
+        ],
+        after_non_global: true,
+        priority: 70,
+    }
+}

@@ -4,10 +4,7 @@
 use std::sync::Arc;
 
 use skep_model::timer_value::parse_date;
-use skep_model::{
-    ElementKind, FormReference, NativeUserTask, TaskListenerEvent, TextValue,
-    UserTask as Definition,
-};
+use skep_model::{ElementKind, FormReference, NativeUserTask, TextValue, UserTask as Definition};
 use skep_protocol::Key;
 use skep_protocol::intent::UserTaskIntent;
 use skep_protocol::value::{ErrorType, Step, UserTaskAttributes, UserTaskValue};
@@ -76,7 +73,7 @@ fn create_task(
     let mut attributes = attributes(cx, el, definition)?;
     attributes.priority = priority(cx, el, &native.priority)?;
     let (form_key, external_form_reference) = form(cx, el, definition.form.as_ref())?;
-    let first = listener::find(cx, el, TaskListenerEvent::Creating, 0)?;
+    let first = listener::first(cx, el)?;
     subscriptions::subscribe_boundary_events(cx, el)?;
     let value = UserTaskValue {
         process_definition_key: el.process.key,

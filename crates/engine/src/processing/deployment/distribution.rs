@@ -3,15 +3,15 @@
 //! A partition gets one command at a time, in the order of their keys: a deletion must not overtake its deployment.
 
 use skep_protocol::intent::{
-    ClockIntent, CommandDistributionIntent as Intent, DeploymentIntent, Intent as _,
-    ResourceDeletionIntent, SignalIntent,
+    ClockIntent, CommandDistributionIntent as Intent, DeploymentIntent, GlobalListenerIntent,
+    Intent as _, ResourceDeletionIntent, SignalIntent,
 };
 use skep_protocol::record::encode;
 use skep_protocol::value::CommandDistributionValue;
 use skep_protocol::{Key, Response, ValueType};
 
 use super::{create, delete_resource};
-use crate::processing::{Context, clock, signal};
+use crate::processing::{Context, clock, global_listener, signal};
 use crate::remote::{Distributed, RemoteCommand};
 
 /// Starts a distribution. The client's answer waits until all partitions have it, so that whatever it does next finds the
@@ -65,21 +65,26 @@ pub(crate) fn spread(cx: &mut Context<'_>, key: Key, command: Distributed) -> bo
     true
 }
 
-fn value_type_of(command: &Distributed) -> ValueType {
+pub(crate) fn value_type_of(command: &Distributed) -> ValueType {
     match command {
         Distributed::Deployment { .. } => ValueType::Deployment,
         Distributed::ResourceDeletion { .. } => ValueType::ResourceDeletion,
         Distributed::PinClock { .. } | Distributed::ResetClock => ValueType::Clock,
+        Distributed::SetGlobalListener { .. } | Distributed::DeleteGlobalListener { .. } => {
+            ValueType::GlobalListener
+        }
         Distributed::Signal { .. } => ValueType::Signal,
     }
 }
 
-fn intent_of(command: &Distributed) -> u8 {
+pub(crate) fn intent_of(command: &Distributed) -> u8 {
     match command {
         Distributed::Deployment { .. } => DeploymentIntent::Distribute.id(),
         Distributed::ResourceDeletion { .. } => ResourceDeletionIntent::Delete.id(),
         Distributed::PinClock { .. } => ClockIntent::Pin.id(),
         Distributed::ResetClock => ClockIntent::Reset.id(),
+        Distributed::SetGlobalListener { .. } => GlobalListenerIntent::Update.id(),
+        Distributed::DeleteGlobalListener { .. } => GlobalListenerIntent::Delete.id(),
         Distributed::Signal { .. } => SignalIntent::Broadcast.id(),
     }
 }
@@ -140,6 +145,12 @@ fn carry_out(cx: &mut Context<'_>, command: &Distributed) {
             signal::arrived(cx, name, variables);
         }
         Distributed::ResetClock => clock::resetted(cx),
+        Distributed::SetGlobalListener { key, listener } => {
+            global_listener::set(cx, *key, listener)
+        }
+        Distributed::DeleteGlobalListener { key, listener } => {
+            global_listener::remove(cx, *key, listener)
+        }
     }
 }
 

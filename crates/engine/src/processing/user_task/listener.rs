@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use skep_model::{ElementKind, TaskListenerEvent};
+use skep_model::{ElementKind, ListenerDefinition, TaskListenerEvent};
 use skep_protocol::intent::{JobIntent, UserTaskIntent};
 use skep_protocol::value::{Corrections, JobKind, JobValue, ListenerEvent};
 use skep_protocol::{Key, Rejection, RejectionType, Response};
@@ -12,6 +12,7 @@ use crate::processing::bpmn::{Problem, Subject};
 use crate::processing::job;
 use crate::processing::{Context, Named, Outcome, reject};
 use crate::state::element_instances::Visible;
+use crate::state::global_listeners::ListenerJob;
 use crate::state::{UserTaskState, VariableNames};
 
 /// A listener whose job can be created.
@@ -21,47 +22,69 @@ pub(crate) struct Next {
     pub event: ListenerEvent,
 }
 
-/// The listener that is to look at the transition of a task, if there is one left.
+/// The listener that is to look at the transition of a task, if there is one left: global ones, then those of the model, then
+/// global ones that run behind these.
 pub(crate) fn next(cx: &mut Context<'_>, el: &Subject, key: Key) -> Result<Option<Next>, Problem> {
-    let Some(task) = cx.state.user_tasks.get(key) else {
+    let task = cx.state.user_tasks.get(key);
+    let Some((event, transition)) = task.and_then(|task| {
+        let transition = task.transition.as_deref()?;
+        Some((task.state.listener_event()?, transition))
+    }) else {
         return Ok(None);
     };
-    let done = task.transition.as_ref().map_or(0, |t| t.listeners_done);
-    match event_of(task.state) {
-        Some(event) => find(cx, el, event, done),
-        None => Ok(None),
-    }
+    let done = transition.listeners_done as usize;
+    let [before, behind] = transition.global_listeners.clone();
+    find(cx, el, event, (&before, &behind), done)
 }
 
-/// The listener of this kind of transition after `done` others.
-pub(crate) fn find(
+/// The one that looks at the creation first.
+pub(crate) fn first(cx: &mut Context<'_>, el: &Subject) -> Result<Option<Next>, Problem> {
+    let event = ListenerEvent::Creating;
+    let [before, behind] = [false, true].map(|behind| cx.state.global_listeners.of(event, behind));
+    find(cx, el, event, (&before, &behind), 0)
+}
+
+/// The listener after `done` others; the global ones run before and behind those of the model.
+fn find(
     cx: &mut Context<'_>,
     el: &Subject,
-    event: TaskListenerEvent,
-    done: u32,
+    event: ListenerEvent,
+    (before, behind): (&[ListenerJob], &[ListenerJob]),
+    done: usize,
 ) -> Result<Option<Next>, Problem> {
+    let global = |job: &ListenerJob| Next {
+        job_type: job.job_type.clone(),
+        retries: job.retries,
+        event,
+    };
+    let Some(done) = done.checked_sub(before.len()) else {
+        return Ok(before.get(done).map(global));
+    };
+    let of_model = of_model(el, event);
+    let Some(done) = done.checked_sub(of_model.len()) else {
+        let Some(listener) = of_model.get(done) else {
+            return Ok(None);
+        };
+        let (job_type, retries) =
+            job::create::type_and_retries(cx, el, &listener.job_type, &listener.retries)?;
+        return Ok(Some(Next {
+            job_type,
+            retries,
+            event,
+        }));
+    };
+    Ok(behind.get(done).map(global))
+}
+
+/// The listeners of the model, in its order.
+fn of_model(el: &Subject, event: ListenerEvent) -> Vec<&ListenerDefinition> {
     let ElementKind::UserTask(definition) = &el.element().kind else {
-        return Ok(None);
+        return Vec::new();
     };
-    let listeners = definition
-        .native
-        .iter()
-        .flat_map(|native| &native.listeners);
-    let mut listeners = listeners.filter(|listener| listener.event == event);
-    let Some(listener) = listeners.nth(done as usize) else {
-        return Ok(None);
-    };
-    let (job_type, retries) = job::create::type_and_retries(
-        cx,
-        el,
-        &listener.listener.job_type,
-        &listener.listener.retries,
-    )?;
-    Ok(Some(Next {
-        job_type,
-        retries,
-        event: recorded(event),
-    }))
+    let listeners = definition.native.iter();
+    let listeners = listeners.flat_map(|native| &native.listeners);
+    let listening = listeners.filter(|listener| recorded(listener.event) == event);
+    listening.map(|listener| &listener.listener).collect()
 }
 
 pub(crate) fn start(cx: &mut Context<'_>, el: &Subject, key: Key, next: Next) {
@@ -160,17 +183,6 @@ pub(crate) fn show_variables(
     }
     shown.retain(|(name, _)| asked.value(name).is_none());
     shown.extend(asked.entries().iter().cloned());
-}
-
-fn event_of(state: UserTaskState) -> Option<TaskListenerEvent> {
-    Some(match state {
-        UserTaskState::Creating => TaskListenerEvent::Creating,
-        UserTaskState::Assigning | UserTaskState::Claiming => TaskListenerEvent::Assigning,
-        UserTaskState::Updating => TaskListenerEvent::Updating,
-        UserTaskState::Completing => TaskListenerEvent::Completing,
-        UserTaskState::Canceling => TaskListenerEvent::Canceling,
-        UserTaskState::Created => return None,
-    })
 }
 
 fn recorded(event: TaskListenerEvent) -> ListenerEvent {
