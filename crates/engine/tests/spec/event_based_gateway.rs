@@ -1,3 +1,5 @@
+//! The event-based gateway: the first event that happens decides which way is taken.
+
 use crate::support::*;
 use skep_model::builder::Bpmn;
 use skep_protocol::Document;
