@@ -231,12 +231,20 @@ impl Parser<'_> {
         self.expect_symbol("(")?;
         if let Some(op) = self.compare_op() {
             self.advance();
-            let bound = self.sum()?;
+            let bound = self.bound()?;
             self.expect_symbol(")")?;
             return self.node(Expr::Comparison(op, Box::new(bound.expr)), bound.height);
         }
         let first = self.expression()?;
         self.after_parenthesis(first)
+    }
+
+    /// What a comparison in brackets compares with: a range around it does not end there.
+    fn bound(&mut self) -> Parsed {
+        let outer = std::mem::take(&mut self.range_end);
+        let bound = self.sum();
+        self.range_end = outer;
+        bound
     }
 
     /// Behind `(value`: the end of a range, or of the parenthesis.
@@ -258,9 +266,9 @@ impl Parser<'_> {
 
     fn range(&mut self, start: Node, start_included: bool) -> Parsed {
         self.expect_symbol("..")?;
-        self.range_end = true;
+        let outer = std::mem::replace(&mut self.range_end, true);
         let end = self.sum();
-        self.range_end = false;
+        self.range_end = outer;
         let end = end?;
         let end_included = if self.take_symbol("]") {
             true
@@ -291,7 +299,7 @@ impl Parser<'_> {
                 // `[< 5, > 10]` is a list of comparisons.
                 Some(op) => {
                     self.advance();
-                    let bound = self.sum()?;
+                    let bound = self.bound()?;
                     self.node(Expr::Comparison(op, Box::new(bound.expr)), bound.height)?
                 }
                 None => self.expression()?,

@@ -222,6 +222,22 @@ where
     }
 }
 
+/// Found by chance once: the end of a range ends at `[`, but not within brackets of its own.
+#[test]
+fn a_filter_within_brackets_at_the_end_of_a_range() {
+    for text in [
+        "[1..(= a[1])]",
+        "[1..[= a[1]]]",
+        "[1..(a[1])]",
+        "(1..[2..(> a[1])])",
+    ] {
+        let read = parse_expression(text, &ParseOptions::default());
+        let read = read.unwrap_or_else(|error| panic!("{text}: {error}"));
+        let again = parse_expression(&read.to_string(), &ParseOptions::default());
+        assert_eq!(again.ok(), Some(read), "{text}");
+    }
+}
+
 #[test]
 fn a_printed_expression_reads_back_as_the_same() {
     check(expression, |tree| {

@@ -651,6 +651,9 @@ fn documented(here: &str) -> Vec<&'static str> {
     .collect()
 }
 
+const ONE_DECISION: &str =
+    include_str!("../../../../tests/oracle/decision/delete-one-version-and-run-task/a.dmn");
+
 #[tokio::test(flavor = "multi_thread")]
 async fn every_metric_that_the_documentation_promises_is_in_a_scrape() {
     let server = Server::started().await;
@@ -658,14 +661,24 @@ async fn every_metric_that_the_documentation_promises_is_in_a_scrape() {
     let (status, text) = send(rest, "GET", "/v2/topology", "").await;
     assert_eq!(status, 200, "{text}");
     server.broker().streams().streams();
+    let resource = |name: &str, content: &'static str| skep_protocol::command::Resource {
+        name: name.into(),
+        content: content.into(),
+    };
     let deploy = Command::Deploy(skep_protocol::command::Deploy {
-        resources: vec![skep_protocol::command::Resource {
-            name: "order.bpmn".into(),
-            content: include_str!("../../../../examples/first-process.bpmn").into(),
-        }],
+        resources: vec![
+            resource(
+                "order.bpmn",
+                include_str!("../../../../examples/first-process.bpmn"),
+            ),
+            resource("one.dmn", ONE_DECISION),
+        ],
     });
     let answer = server.broker().execute(deploy.into()).await;
     assert!(answer.result.is_ok(), "{answer:?}");
+    let evaluate = "{\"decisionDefinitionId\": \"d\"}";
+    let path = "/v2/decision-definitions/evaluation";
+    assert_eq!(send(rest, "POST", path, evaluate).await.0, 200);
     let create = "{\"processDefinitionId\": \"order\", \"variables\": {\"amount\": 1}}";
     for _ in 0..2 {
         assert_eq!(
