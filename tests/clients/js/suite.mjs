@@ -67,7 +67,8 @@ const commands = {
 		await refused(t, 'NOT_FOUND', t.start('no-such-process'))
 		await t.deleteResource(first.key)
 		await refused(t, 'NOT_FOUND', t.start(f.id))
-		await refused(t, 'NOT_FOUND', t.deleteResource(first.key))
+		// An instance runs: the definition goes when that has ended.
+		await refused(t, 'INVALID_STATE', t.deleteResource(first.key))
 	},
 	'every valid fixture deploys in one deployment': async (t) => {
 		const ids = (await t.deploy(validFixtures())).map((p) => p.id)
