@@ -357,3 +357,45 @@ async fn user_tasks_are_found_by_who_may_do_them() {
     let found = find(&rig, &USER_TASK, "").await;
     assert_eq!(texts(&USER_TASK, &found, "state"), ["\"CANCELED\""]);
 }
+
+#[tokio::test]
+async fn a_page_of_large_values_is_bounded() {
+    let rig = Rig::new(|_| {}).await;
+    rig.deploy(&one_task()).await;
+    let large = format!(r#"{{"large": "{}"}}"#, "x".repeat(3 << 20));
+    for _ in 0..25 {
+        rig.create("one-task", &large).await.unwrap();
+    }
+    // Storing so much may take longer than a search waits.
+    let listed = search(&VARIABLE, "").unwrap();
+    let found = loop {
+        let query = Query::Search(listed.clone());
+        match rig.broker.query(query, Consistency::ReadYourWrites).await {
+            Ok((Answer::Found(found), 0)) => break found,
+            Ok((_, behind)) => assert!(behind > 0),
+            Err(error) => panic!("{error}"),
+        }
+    };
+    // Previews are small.
+    assert_eq!(found.rows.len(), 25);
+    let value = VARIABLE.index_of("value").unwrap();
+    assert!(
+        found
+            .rows
+            .iter()
+            .all(|row| row[value].as_text().unwrap().len() < 9_000)
+    );
+    let mut whole = search(&VARIABLE, "").unwrap();
+    whole.whole_texts = true;
+    let answer = rig
+        .broker
+        .query(Query::Search(whole.clone()), Consistency::Eventual)
+        .await;
+    assert_eq!(answer, Err(QueryError::TooLarge { mebibytes: 64 }));
+    whole.page.limit = 5;
+    let answer = rig
+        .broker
+        .query(Query::Search(whole), Consistency::Eventual)
+        .await;
+    assert!(matches!(answer, Ok((Answer::Found(found), _)) if found.rows.len() == 5));
+}

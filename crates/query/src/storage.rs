@@ -75,6 +75,10 @@ pub enum QueryError {
     )]
     TooLong { seconds: u64 },
     #[error(
+        "The answer would have more than {mebibytes} MiB. Ask for a smaller page, or leave 'truncateValues' out."
+    )]
+    TooLarge { mebibytes: usize },
+    #[error(
         "More queries than can be answered at a time wait already. Send this one again after a moment."
     )]
     Busy,

@@ -18,6 +18,8 @@ const CACHE_KIB: u32 = 4 << 10;
 const TIME_LIMIT: Duration = Duration::from_secs(10);
 /// Steps of SQLite's machine between two looks at the clock.
 const STEPS: i32 = 10_000;
+/// Bytes of texts in one answer of a partition.
+const MAX_BYTES: usize = 64 << 20;
 /// Rows of answers that have no pages.
 const MAX_ROWS: u32 = 10_000;
 
@@ -53,6 +55,9 @@ impl Reader {
             Some(rusqlite::ErrorCode::OperationInterrupted) => QueryError::TooLong {
                 seconds: TIME_LIMIT.as_secs(),
             },
+            Some(rusqlite::ErrorCode::TooBig) => QueryError::TooLarge {
+                mebibytes: MAX_BYTES >> 20,
+            },
             _ => QueryError::Unavailable(format!(
                 "Secondary storage cannot be read: {}.",
                 self.place.error(error)
@@ -63,10 +68,27 @@ impl Reader {
     fn rows(&self, sql: &Sql, columns: usize) -> rusqlite::Result<Vec<Row>> {
         let mut statement = self.connection.prepare_cached(&sql.text)?;
         let parameters = params_from_iter(sql.parameters.iter().map(super::writer::Bound));
-        let rows = statement.query_map(parameters, |row| {
-            (0..columns).map(|at| Ok(value(row.get_ref(at)?))).collect()
-        })?;
-        rows.collect()
+        let mut found = statement.query(parameters)?;
+        let (mut rows, mut bytes) = (Vec::new(), 0);
+        while let Some(row) = found.next()? {
+            let row: Row = (0..columns)
+                .map(|at| Ok(value(row.get_ref(at)?)))
+                .collect::<rusqlite::Result<_>>()?;
+            bytes += row
+                .iter()
+                .filter_map(Value::as_text)
+                .map(str::len)
+                .sum::<usize>();
+            // One row is always given: there is no smaller page.
+            if bytes > MAX_BYTES && !rows.is_empty() {
+                return Err(rusqlite::Error::SqliteFailure(
+                    rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_TOOBIG),
+                    None,
+                ));
+            }
+            rows.push(row);
+        }
+        Ok(rows)
     }
 
     fn search(&self, search: &Search) -> rusqlite::Result<Found> {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use skep_query::entities::PREVIEW;
 use skep_query::{Condition, Conditions, Cursor, Entity, Op, Search, Sort, Start, Value, merge};
 
 /// A statement with its parameters.
@@ -26,7 +27,7 @@ impl Sql {
 pub fn page(search: &Search) -> Sql {
     let mut sql = Sql::default();
     sql.push("SELECT ");
-    sql.push(&columns(search.entity));
+    sql.push(&listed(search));
     from(&mut sql, search, true);
     let reversed = matches!(search.page.start, Start::Before(_));
     sql.push(" ORDER BY ");
@@ -60,6 +61,26 @@ pub fn count(search: &Search) -> Sql {
     from(&mut sql, search, false);
     sql.push(&format!(" LIMIT {})", merge::MAX_COUNTED + 1));
     sql
+}
+
+/// The columns of a list: without what it does not show, and of long values no more than their previews, so that a page of large
+/// ones need not fit into memory.
+fn listed(search: &Search) -> String {
+    let entity = search.entity;
+    let fields = entity.fields.iter().enumerate();
+    let columns = fields.map(|(at, field)| match (entity.table, field.name) {
+        ("variable", "value") if !search.whole_texts && !sorts_by(search, at) => {
+            format!("substr(t.value, 1, {})", PREVIEW + 1)
+        }
+        _ if !field.shown => "NULL".to_string(),
+        (_, name) => format!("t.\"{name}\""),
+    });
+    columns.collect::<Vec<_>>().join(", ")
+}
+
+/// The whole value is in the cursor then.
+fn sorts_by(search: &Search, field: usize) -> bool {
+    search.sort.iter().any(|sort| sort.field == field)
 }
 
 pub fn columns(entity: &Entity) -> String {

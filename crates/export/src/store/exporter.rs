@@ -1,5 +1,6 @@
 //! The thread that reads the committed log and fills the store.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -30,6 +31,8 @@ const MAX_RETRY: Duration = Duration::from_secs(10);
 /// Ended instances are looked for this often, and so many are deleted at a time.
 const FORGET_EVERY: Duration = Duration::from_secs(1);
 const FORGET_SLICE: usize = 200;
+/// Bytes of the thread's stack. It compiles models, which nest as deep on the partition's thread, and needs as much.
+const STACK_BYTES: usize = 8 << 20;
 /// Without anything to do the thread looks around this often.
 const IDLE: Duration = Duration::from_secs(1);
 
@@ -84,13 +87,28 @@ impl<L: CommittedLog> Exporter<L> {
         partition: u32,
         definitions: Vec<Bytes>,
     ) -> Option<std::thread::JoinHandle<()>> {
+        let status = self.status.clone();
         let work = move || {
-            self.progress.attach();
-            self.seed(&definitions);
-            drop(definitions);
-            self.run(partition);
+            // A bug here must not look like a store that is merely behind.
+            let worked = catch_unwind(AssertUnwindSafe(|| {
+                self.progress.attach();
+                self.seed(&definitions);
+                drop(definitions);
+                self.run(partition);
+            }));
+            if worked.is_err() {
+                let reason = "the thread that fills secondary storage panicked; this is a bug, see the log of the node";
+                tracing::error!(
+                    partition,
+                    reason,
+                    "secondary storage is not written any more"
+                );
+                *status.fault.lock() = Some(reason.to_string());
+            }
         };
-        let thread = std::thread::Builder::new().name(format!("export-{partition}"));
+        let thread = std::thread::Builder::new()
+            .name(format!("export-{partition}"))
+            .stack_size(STACK_BYTES);
         match thread.spawn(work) {
             Ok(thread) => Some(thread),
             Err(error) => {

@@ -1,5 +1,7 @@
 //! The threads that answer queries.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use crossbeam_channel::{Sender, TrySendError, bounded};
 use parking_lot::Mutex;
 use skep_query::QueryError;
@@ -26,7 +28,10 @@ impl Readers {
             let waiting = waiting.clone();
             let work = move || {
                 for job in waiting {
-                    job(Ok(&mut reader));
+                    // One query that fails so takes its answer with it, not the thread.
+                    if catch_unwind(AssertUnwindSafe(|| job(Ok(&mut reader)))).is_err() {
+                        tracing::error!(partition, "a query panicked; this is a bug");
+                    }
                 }
             };
             let thread = std::thread::Builder::new().name(format!("query-{partition}"));
