@@ -6,10 +6,12 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use skep_protocol::document::JsonText;
 use skep_protocol::value::{
-    DecisionRequirementsValue, DecisionValue, FormValue, GlobalListenerValue,
-    MessageSubscriptionValue, ProcessValue, ResourceValue,
+    BatchOperationCreationValue, BatchOperationError, DecisionRequirementsValue, DecisionValue,
+    FormValue, GlobalListenerValue, MessageSubscriptionValue, ProcessValue, ResourceValue,
 };
 use skep_protocol::{Key, TenantId};
+
+use crate::state::BatchPart;
 
 pub type Variables = Vec<(Arc<str>, JsonText)>;
 
@@ -47,6 +49,12 @@ pub enum RemoteCommand {
     MessageSubscriptionClosed {
         element_instance_key: Key,
         message_name: Arc<str>,
+    },
+    /// BATCH_OPERATION_PARTITION_LIFECYCLE COMPLETE_PARTITION: how far a partition is, to the one that sums up.
+    BatchPart {
+        batch_operation_key: Key,
+        partition: u32,
+        part: BatchPart,
     },
     /// A command that all partitions carry out.
     Distribute {
@@ -94,6 +102,17 @@ pub enum Distributed {
     DeleteGlobalListener {
         key: Key,
         listener: GlobalListenerValue,
+    },
+    /// BATCH_OPERATION_CREATION CREATE.
+    BatchOperation {
+        key: Key,
+        value: Box<BatchOperationCreationValue>,
+    },
+    /// BATCH_OPERATION_LIFECYCLE_MANAGEMENT: the id of the event's intent.
+    ManageBatchOperation {
+        key: Key,
+        event: u8,
+        errors: Vec<BatchOperationError>,
     },
     /// SIGNAL BROADCAST.
     Signal {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::key::Key;
 use crate::user_task::UserTaskProperties;
 use crate::value::{
-    DecisionEvaluationValue, DeploymentValue, GlobalListenerValue, IncidentValue, JobKind,
+    BatchOperationType, DecisionEvaluationValue, DeploymentValue, GlobalListenerValue, IncidentValue, JobKind,
 };
 
 #[derive(Clone, Debug, PartialEq)]
@@ -39,6 +39,10 @@ pub enum Response {
     ExpressionEvaluated {
         result: String,
         warnings: Vec<String>,
+    },
+    BatchOperationCreated {
+        key: Key,
+        kind: BatchOperationType,
     },
     /// As it is from now on.
     GlobalListener(GlobalListenerValue),

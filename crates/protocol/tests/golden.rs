@@ -130,7 +130,15 @@ macro_rules! all_samples {
             resource,
             user_task,
             compensation_subscription,
-            global_listener
+            global_listener,
+            batch_operation_creation,
+            batch_operation_chunk,
+            batch_operation_initialization,
+            batch_operation_execution,
+            batch_operation_item,
+            batch_operation_partition_lifecycle,
+            batch_operation_lifecycle_management,
+            history_deletion
         )
     };
 }

@@ -18,6 +18,7 @@
 //! messages and subscriptions stay in memory and are rebuilt from the store at recovery.
 
 pub mod banned;
+pub mod batch_operations;
 mod cells;
 pub mod compensations;
 pub mod continuations;
@@ -48,6 +49,7 @@ use skep_protocol::Key;
 use skep_protocol::value::{FormValue, ResourceValue};
 
 pub use banned::{Banned, BannedInstance};
+pub use batch_operations::{BatchChunk, BatchOperation, BatchOperations, BatchPart, BatchPhase};
 pub use compensations::{Compensation, Compensations};
 pub use continuations::Continuations;
 pub use decisions::{Decisions, DeployedDecisions};
@@ -118,12 +120,13 @@ pub struct State {
     pub user_tasks: UserTasks,
     pub global_listeners: GlobalListeners,
     pub compensations: Compensations,
+    pub batch_operations: BatchOperations,
     pub(crate) names: Names,
     tables: Arc<Tables>,
 }
 
 /// Tables of [`State::rows`].
-const TABLES: usize = 25;
+const TABLES: usize = 27;
 
 impl State {
     /// Opens the state that `store` holds; an empty store gives the empty state.
@@ -165,6 +168,7 @@ impl State {
             user_tasks: UserTasks::open(&tables)?,
             global_listeners: GlobalListeners::open(&tables)?,
             compensations: Compensations::open(&tables)?,
+            batch_operations: BatchOperations::open(&tables)?,
             names: Names::default(),
             tables,
         })
@@ -204,6 +208,8 @@ impl State {
             &self.user_tasks.table,
             &self.global_listeners.table,
             &self.compensations.table,
+            &self.batch_operations.table,
+            &self.batch_operations.chunks,
             &self.banned.table,
         ]
     }
@@ -234,6 +240,8 @@ impl State {
             &mut self.user_tasks.table,
             &mut self.global_listeners.table,
             &mut self.compensations.table,
+            &mut self.batch_operations.table,
+            &mut self.batch_operations.chunks,
             &mut self.banned.table,
         ]
     }

@@ -10,6 +10,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod batch_operations;
 mod commands;
 mod compare;
 mod deployments;

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 
-use super::{Definitions, ElementNames, Started, decision_evaluation, definitions, subscriptions};
+use super::{
+    Definitions, ElementNames, Started, batch_operations, decision_evaluation, definitions, subscriptions,
+};
 use crate::DEFAULT_TENANT;
 use crate::document::JsonText;
 use crate::intent::ValueType;
@@ -75,6 +77,14 @@ pub(super) fn render(
         // These came to their end above.
         ValueType::Expression
         | ValueType::Clock
+        | ValueType::BatchOperationCreation
+        | ValueType::BatchOperationChunk
+        | ValueType::BatchOperationInitialization
+        | ValueType::BatchOperationExecution
+        | ValueType::BatchOperationItem
+        | ValueType::BatchOperationPartitionLifecycle
+        | ValueType::BatchOperationLifecycleManagement
+        | ValueType::HistoryDeletion
         | ValueType::MultiInstance
         | ValueType::Continuation => json!({}),
         ValueType::AdHocSubProcessInstruction => ad_hoc_instruction(record.value()?),
@@ -107,7 +117,7 @@ fn render_bare(record: &Record<'_>) -> Result<Option<Value>, DecodeError> {
             value.as_object_mut().map(|fields| fields.remove("origin"));
             value
         }
-        _ => return Ok(None),
+        _ => return batch_operations::render(record),
     }))
 }
 

@@ -3,15 +3,15 @@
 //! A partition gets one command at a time, in the order of their keys: a deletion must not overtake its deployment.
 
 use skep_protocol::intent::{
-    ClockIntent, CommandDistributionIntent as Intent, DeploymentIntent, GlobalListenerIntent,
-    Intent as _, ResourceDeletionIntent, SignalIntent,
+    BatchOperationIntent, ClockIntent, CommandDistributionIntent as Intent, DeploymentIntent,
+    GlobalListenerIntent, Intent as _, ResourceDeletionIntent, SignalIntent,
 };
 use skep_protocol::record::encode;
 use skep_protocol::value::CommandDistributionValue;
 use skep_protocol::{Key, Response, ValueType};
 
 use super::{create, delete_resource};
-use crate::processing::{Context, clock, global_listener, signal};
+use crate::processing::{Context, batch_operation, clock, global_listener, signal};
 use crate::remote::{Distributed, RemoteCommand};
 
 /// Starts a distribution. The client's answer waits until all partitions have it, so that whatever it does next finds the
@@ -74,6 +74,8 @@ pub(crate) fn value_type_of(command: &Distributed) -> ValueType {
             ValueType::GlobalListener
         }
         Distributed::Signal { .. } => ValueType::Signal,
+        Distributed::BatchOperation { .. } => ValueType::BatchOperationCreation,
+        Distributed::ManageBatchOperation { .. } => ValueType::BatchOperationLifecycleManagement,
     }
 }
 
@@ -86,6 +88,8 @@ pub(crate) fn intent_of(command: &Distributed) -> u8 {
         Distributed::SetGlobalListener { .. } => GlobalListenerIntent::Update.id(),
         Distributed::DeleteGlobalListener { .. } => GlobalListenerIntent::Delete.id(),
         Distributed::Signal { .. } => SignalIntent::Broadcast.id(),
+        Distributed::BatchOperation { .. } => BatchOperationIntent::Create.id(),
+        Distributed::ManageBatchOperation { event, .. } => *event,
     }
 }
 
@@ -145,6 +149,12 @@ fn carry_out(cx: &mut Context<'_>, command: &Distributed) {
             signal::arrived(cx, name, variables);
         }
         Distributed::ResetClock => clock::resetted(cx),
+        Distributed::BatchOperation { key, value } => batch_operation::created(cx, *key, value),
+        Distributed::ManageBatchOperation { key, event, errors } => {
+            if let Some(event) = BatchOperationIntent::from_id(*event) {
+                batch_operation::managed(cx, *key, event, errors);
+            }
+        }
         Distributed::SetGlobalListener { key, listener } => {
             global_listener::set(cx, *key, listener)
         }
