@@ -384,7 +384,7 @@ fn variables_of_called(entries: &mut Vec<Entry>) {
 }
 
 /// A modification sets the variables of an element before it begins, or as soon as it has: nobody can tell.
-fn variables_of_modified(entries: &mut Vec<Entry>) {
+fn variables_of_modified(entries: &mut [Entry]) {
     let mut at = 0;
     while at < entries.len() {
         let variable = entries[at].clone();

@@ -180,7 +180,7 @@ impl Planner<'_> {
         let place = path.iter().position(|scope| *scope == element);
         let below = match (element, place) {
             (ElementIndex::PROCESS, _) => path,
-            (_, Some(place)) => &path[place + 1..],
+            (_, Some(place)) => path.get(place + 1..).unwrap_or_default(),
             (_, None) => {
                 let other = &self.graph().element(element).id;
                 return Err(self.refused(format_args!(
