@@ -7,14 +7,15 @@ use std::time::{Duration, Instant};
 
 use skep_engine::{RemoteCommand, key_not_found, message_partition};
 use skep_protocol::command::{
-    ActivateAdHoc, ActivateJobs, AssignUserTask, Command, CompleteUserTask, FailJob, Request,
-    ThrowError, UpdateUserTask,
+    ActivateAdHoc, ActivateJobs, AddBatchItems, AssignUserTask, Command, CompleteUserTask, FailJob,
+    ModifyProcessInstance, Request, ThrowError, UpdateUserTask,
 };
 use skep_protocol::response::JobActivation;
 use skep_protocol::service::{
     self, Answer, BoxFuture, BrokerInfo, JobReceiver, PartitionInfo, PartitionRole, Reply,
     Topology, reply_channel,
 };
+use skep_protocol::value::HistoryDeletionValue;
 use skep_protocol::{ActivatedJob, Failure, Key, Response};
 use skep_storage::space::StatvfsProbe;
 
@@ -314,11 +315,35 @@ impl Broker {
             | Command::BanInstance {
                 process_instance_key: key,
             }
+            | Command::ModifyProcessInstance(ModifyProcessInstance {
+                process_instance_key: key,
+                ..
+            })
             | Command::CompleteJob { job_key: key, .. }
             | Command::FailJob(FailJob { job_key: key, .. })
             | Command::ThrowError(ThrowError { job_key: key, .. })
             | Command::UpdateJob { job_key: key, .. }
             | Command::ResolveIncident { incident_key: key }
+            | Command::CancelBatchOperation {
+                batch_operation_key: key,
+            }
+            | Command::SuspendBatchOperation {
+                batch_operation_key: key,
+            }
+            | Command::ResumeBatchOperation {
+                batch_operation_key: key,
+            }
+            | Command::AddBatchItems(AddBatchItems {
+                batch_operation_key: key,
+                ..
+            })
+            | Command::FailBatchOperation {
+                batch_operation_key: key,
+                ..
+            }
+            | Command::DeleteHistory(HistoryDeletionValue {
+                resource_key: key, ..
+            })
             | Command::AssignUserTask(AssignUserTask {
                 user_task_key: key, ..
             })
@@ -348,7 +373,8 @@ impl Broker {
             | Command::BroadcastSignal(_)
             | Command::CreateGlobalListener(_)
             | Command::UpdateGlobalListener(_)
-            | Command::DeleteGlobalListener { .. } => 1,
+            | Command::DeleteGlobalListener { .. }
+            | Command::CreateBatchOperation(_) => 1,
             Command::ActivateJobs(_) => 1,
         };
         self.submit(partition, request, started)

@@ -29,6 +29,7 @@ pub enum ValueType {
     ResourceDeletion = 32,
     SignalSubscription = 30,
     Signal = 31,
+    ProcessInstanceModification = 28,
     Escalation = 29,
     CommandDistribution = 33,
     ProcessInstanceBatch = 34,
@@ -59,7 +60,7 @@ pub enum ValueType {
 }
 
 impl ValueType {
-    pub const ALL: [ValueType; 47] = [
+    pub const ALL: [ValueType; 48] = [
         ValueType::Job,
         ValueType::Deployment,
         ValueType::ProcessInstance,
@@ -107,20 +108,24 @@ impl ValueType {
         ValueType::BatchOperationInitialization,
         ValueType::HistoryDeletion,
         ValueType::BatchOperationItem,
+        ValueType::ProcessInstanceModification,
     ];
 
     #[inline]
     pub fn from_id(id: u8) -> Option<ValueType> {
         const BY_ID: [Option<ValueType>; 256] = {
             let mut by_id = [None; 256];
-            let mut i = 0;
-            while i < ValueType::ALL.len() {
-                by_id[ValueType::ALL[i] as usize] = Some(ValueType::ALL[i]);
-                i += 1;
+            let mut rest: &[ValueType] = &ValueType::ALL;
+            while let [value_type, others @ ..] = rest {
+                let from_it_on = by_id.split_at_mut(*value_type as usize).1;
+                if let [place, ..] = from_it_on {
+                    *place = Some(*value_type);
+                }
+                rest = others;
             }
             by_id
         };
-        BY_ID[id as usize]
+        BY_ID.get(usize::from(id)).copied().flatten()
     }
 
     pub fn name(self) -> &'static str {
@@ -172,6 +177,7 @@ impl ValueType {
             ValueType::BatchOperationInitialization => "BATCH_OPERATION_INITIALIZATION",
             ValueType::HistoryDeletion => "HISTORY_DELETION",
             ValueType::BatchOperationItem => "BATCH_OPERATION_ITEM",
+            ValueType::ProcessInstanceModification => "PROCESS_INSTANCE_MODIFICATION",
         }
     }
 
@@ -230,6 +236,7 @@ impl ValueType {
             ValueType::BatchOperationInitialization => name::<BatchOperationIntent>(id),
             ValueType::HistoryDeletion => name::<HistoryDeletionIntent>(id),
             ValueType::BatchOperationItem => name::<BatchOperationItemIntent>(id),
+            ValueType::ProcessInstanceModification => name::<ProcessInstanceModificationIntent>(id),
         }
     }
 }
@@ -405,6 +412,9 @@ intents! {
     }
     MultiInstanceIntent {
         InputCollectionEvaluated = 0 "INPUT_COLLECTION_EVALUATED",
+    }
+    ProcessInstanceModificationIntent {
+        Modify = 0 "MODIFY", Modified = 1 "MODIFIED", Begun = 200 "BEGUN", Prepared = 201 "PREPARED",
     }
     VariableElementIntent {
         Updated = 0 "UPDATED",

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use crate::key::Key;
 use crate::user_task::UserTaskProperties;
 use crate::value::{
-    BatchOperationType, DecisionEvaluationValue, DeploymentValue, GlobalListenerValue, IncidentValue, JobKind,
+    BatchOperationType, DecisionEvaluationValue, DeploymentValue, GlobalListenerValue,
+    IncidentValue, JobKind,
 };
 
 #[derive(Clone, Debug, PartialEq)]

@@ -32,6 +32,7 @@ pub mod input_collections;
 pub mod jobs;
 pub mod joins;
 pub mod messages;
+pub mod modifications;
 mod names;
 pub mod processes;
 pub mod subscriptions;
@@ -62,6 +63,7 @@ pub use input_collections::{InputCollection, InputCollections};
 pub use jobs::{Job, JobState, Jobs};
 pub use joins::Joins;
 pub use messages::Messages;
+pub use modifications::{Modification, Modifications};
 pub(crate) use names::Names;
 pub use processes::{DeployedProcess, Processes};
 pub use subscriptions::{
@@ -121,12 +123,13 @@ pub struct State {
     pub global_listeners: GlobalListeners,
     pub compensations: Compensations,
     pub batch_operations: BatchOperations,
+    pub modifications: Modifications,
     pub(crate) names: Names,
     tables: Arc<Tables>,
 }
 
 /// Tables of [`State::rows`].
-const TABLES: usize = 27;
+const TABLES: usize = 28;
 
 impl State {
     /// Opens the state that `store` holds; an empty store gives the empty state.
@@ -169,6 +172,7 @@ impl State {
             global_listeners: GlobalListeners::open(&tables)?,
             compensations: Compensations::open(&tables)?,
             batch_operations: BatchOperations::open(&tables)?,
+            modifications: Modifications::open(&tables)?,
             names: Names::default(),
             tables,
         })
@@ -210,6 +214,7 @@ impl State {
             &self.compensations.table,
             &self.batch_operations.table,
             &self.batch_operations.chunks,
+            &self.modifications.table,
             &self.banned.table,
         ]
     }
@@ -242,6 +247,7 @@ impl State {
             &mut self.compensations.table,
             &mut self.batch_operations.table,
             &mut self.batch_operations.chunks,
+            &mut self.modifications.table,
             &mut self.banned.table,
         ]
     }

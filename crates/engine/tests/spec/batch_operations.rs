@@ -454,3 +454,25 @@ fn large_instances_do_not_pile_up() {
     assert!(keys.iter().all(|key| !rig.is_running(*key)));
     assert_gone(&mut rig);
 }
+
+#[test]
+fn tokens_are_moved() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .service_task("a", "a")
+        .service_task("b", "b")
+        .end("e");
+    let mut rig = Rig::with(bpmn);
+    let keys = instances(&mut rig, 2);
+    let command = CreateBatchOperation {
+        plan: BatchPlan::Modify {
+            moves: vec![("a".into(), "b".into())],
+        },
+        ..asked(BatchOperationType::ModifyProcessInstance)
+    };
+    let key = create(&mut rig, command);
+    choose(&mut rig, key, &keys);
+    assert_eq!(rig.jobs("a").len(), 0);
+    assert_eq!(rig.jobs("b").len(), 2);
+    assert_gone(&mut rig);
+}

@@ -671,6 +671,8 @@ impl Rig {
                 ("continuations", state.continuations.len()),
                 ("bans", state.banned.len()),
                 ("user tasks", state.user_tasks.table.len()),
+                ("batch operations", state.batch_operations.len()),
+                ("items", state.batch_operations.chunks.len()),
             ];
             for (what, count) in left {
                 assert_eq!(count, 0, "{what} left behind");

@@ -22,7 +22,7 @@ pub struct RequestKind {
     partition: u32,
 }
 
-const KINDS: [&str; 27] = [
+const KINDS: [&str; 33] = [
     "DEPLOYMENT#CREATE",
     "RESOURCE_DELETION#DELETE",
     "PROCESS_INSTANCE_CREATION#CREATE",
@@ -49,6 +49,12 @@ const KINDS: [&str; 27] = [
     "GLOBAL_LISTENER#DELETE",
     "AD_HOC_SUB_PROCESS_INSTRUCTION#ACTIVATE",
     "SIGNAL#BROADCAST",
+    "PROCESS_INSTANCE_MODIFICATION#MODIFY",
+    "BATCH_OPERATION_CREATION#CREATE",
+    "BATCH_OPERATION_LIFECYCLE_MANAGEMENT#CANCEL",
+    "BATCH_OPERATION_LIFECYCLE_MANAGEMENT#SUSPEND",
+    "BATCH_OPERATION_LIFECYCLE_MANAGEMENT#RESUME",
+    "HISTORY_DELETION#DELETE",
     "UNKNOWN",
 ];
 
@@ -92,8 +98,23 @@ impl RequestKind {
             Command::UpdateGlobalListener(_) => (22, None),
             Command::DeleteGlobalListener { .. } => (23, None),
             Command::BroadcastSignal(_) => (25, None),
-            // Asked by the management port, which is no gateway.
-            Command::ListIncidents { .. } | Command::BanInstance { .. } => (UNKNOWN, None),
+            Command::ModifyProcessInstance(c) => (26, Some(&c.process_instance_key)),
+            Command::CreateBatchOperation(_) => (27, None),
+            Command::CancelBatchOperation {
+                batch_operation_key: key,
+            } => (28, Some(key)),
+            Command::SuspendBatchOperation {
+                batch_operation_key: key,
+            } => (29, Some(key)),
+            Command::ResumeBatchOperation {
+                batch_operation_key: key,
+            } => (30, Some(key)),
+            Command::DeleteHistory(value) => (31, Some(&value.resource_key)),
+            // Asked by the management port, which is no gateway, or by the partition itself.
+            Command::ListIncidents { .. }
+            | Command::BanInstance { .. }
+            | Command::AddBatchItems(_)
+            | Command::FailBatchOperation { .. } => (UNKNOWN, None),
         };
         RequestKind {
             kind,
@@ -114,6 +135,7 @@ impl RequestKind {
             Ok(Response::MessagePublished { message_key }) => *message_key,
             Ok(Response::MessageCorrelated { message_key, .. }) => *message_key,
             Ok(Response::SignalBroadcast { signal_key }) => *signal_key,
+            Ok(Response::BatchOperationCreated { key, .. }) => *key,
             _ => Key::NONE,
         };
         match self.partition {

@@ -68,9 +68,7 @@ fn creation(key: Key, v: BatchOperationCreationValue) -> Value {
         json!([]),
     );
     let pairs = |pairs: &[(Arc<str>, Arc<str>)]| -> Value {
-        let pair = |(source, target): &(Arc<str>, Arc<str>)| {
-            json!({"sourceElementId": source, "targetElementId": target})
-        };
+        let pair = |(source, target): &(Arc<str>, Arc<str>)| json!({"sourceElementId": source, "targetElementId": target});
         pairs.iter().map(pair).collect()
     };
     match &v.plan {

@@ -4,6 +4,7 @@ mod batch_operations;
 mod decision_evaluation;
 mod definitions;
 mod lineage;
+mod modification;
 mod subscriptions;
 mod values;
 
@@ -45,6 +46,13 @@ pub struct ElementNames {
     pub tenant: TenantId,
 }
 
+/// Sets a field of an object.
+fn set(object: &mut Value, name: &str, value: Value) {
+    if let Value::Object(fields) = object {
+        fields.insert(name.to_string(), value);
+    }
+}
+
 /// Renders a record; indices are resolved through `definitions`. Names that it does not know are empty.
 pub fn render(record: &Record<'_>, definitions: &dyn Definitions) -> Result<Value, DecodeError> {
     let origin = record.origin();
@@ -73,15 +81,20 @@ pub fn render(record: &Record<'_>, definitions: &dyn Definitions) -> Result<Valu
             if origin.batch_operation_reference.is_none()
                 && let Some(key) = value.get("batchOperationKey")
             {
-                out["batchOperationReference"] = key.clone();
+                set(&mut out, "batchOperationReference", key.clone());
             }
-            out["value"] = value;
+            set(&mut out, "value", value);
         }
-        RecordType::Command => out["authorizations"] = origin.claims.to_json(),
+        RecordType::Command => set(&mut out, "authorizations", origin.claims.to_json()),
         RecordType::CommandRejection => {
             let rejection: RejectionValue = record.decode()?;
-            out["rejectionType"] = json!(rejection.rejection_type.as_str());
-            out["rejectionReason"] = json!(rejection.rejection_reason);
+            let rejection_type = rejection.rejection_type.as_str();
+            set(&mut out, "rejectionType", json!(rejection_type));
+            set(
+                &mut out,
+                "rejectionReason",
+                json!(rejection.rejection_reason),
+            );
         }
     }
     Ok(out)

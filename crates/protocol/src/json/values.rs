@@ -7,7 +7,8 @@ use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Definitions, ElementNames, Started, batch_operations, decision_evaluation, definitions, subscriptions,
+    Definitions, ElementNames, Started, batch_operations, decision_evaluation, definitions,
+    modification, set, subscriptions,
 };
 use crate::DEFAULT_TENANT;
 use crate::document::JsonText;
@@ -89,12 +90,14 @@ pub(super) fn render(
         | ValueType::Continuation => json!({}),
         ValueType::AdHocSubProcessInstruction => ad_hoc_instruction(record.value()?),
         ValueType::VariableElement => variable_element(record.value()?, &names),
+        ValueType::ProcessInstanceModification => modification::render(record.value()?, &names),
     };
     if !TENANTLESS.contains(&record.value_type) && value.get("tenantId").is_none() {
         // What runs belongs to the tenant of its definition.
-        let definition = value["processDefinitionKey"].as_i64().map(Key);
-        let process = definition.and_then(|key| definitions.element(key, 0));
-        value["tenantId"] = json!(process.unwrap_or_default().tenant.as_str());
+        let definition = value.get("processDefinitionKey").and_then(Value::as_i64);
+        let process = definition.and_then(|key| definitions.element(Key(key), 0));
+        let tenant = json!(process.unwrap_or_default().tenant.as_str());
+        set(&mut value, "tenantId", tenant);
     }
     Ok(value)
 }
@@ -137,9 +140,13 @@ impl Names<'_> {
     /// Adds the three paths of an element instance.
     fn with_path(&self, mut value: Value, element_instance_key: Key) -> Value {
         let path = self.0.lineage().path(element_instance_key, self.0);
-        value["elementInstancePath"] = json!(path.element_instances);
-        value["processDefinitionPath"] = json!(path.definitions);
-        value["callingElementPath"] = json!(path.calling_elements);
+        for (name, keys) in [
+            ("elementInstancePath", json!(path.element_instances)),
+            ("processDefinitionPath", json!(path.definitions)),
+            ("callingElementPath", json!(path.calling_elements)),
+        ] {
+            set(&mut value, name, keys);
+        }
         value
     }
 }
@@ -577,15 +584,15 @@ pub(super) fn base64(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {
         let mut group = [0u8; 4];
-        group[1..=chunk.len()].copy_from_slice(chunk);
+        for (place, byte) in group.iter_mut().skip(1).zip(chunk) {
+            *place = *byte;
+        }
         let bits = u32::from_be_bytes(group);
         for i in 0..4 {
-            if i <= chunk.len() {
-                let index = (bits >> (18 - 6 * i)) & 63;
-                out.push(char::from(ALPHABET[index as usize]));
-            } else {
-                out.push('=');
-            }
+            let index = (bits >> (18 - 6 * i)) & 63;
+            let digit = ALPHABET.get(index as usize);
+            let digit = digit.filter(|_| i <= chunk.len()).unwrap_or(&b'=');
+            out.push(char::from(*digit));
         }
     }
     out

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use skep_protocol::command::{Command, UpdateJobKind};
+use skep_protocol::command::{Command, ModifyProcessInstance, UpdateJobKind};
 use skep_protocol::intent::{
     BatchOperationChunkIntent, BatchOperationExecutionIntent as Intent, BatchOperationItemIntent,
 };
 use skep_protocol::value::{
     BatchOperationChunkValue, BatchOperationCreationValue, BatchOperationExecutionValue,
-    BatchOperationItem, BatchOperationItemValue, BatchOperationType, HistoryDeletionType,
-    HistoryDeletionValue,
+    BatchOperationItem, BatchOperationItemValue, BatchOperationType, BatchPlan,
+    HistoryDeletionType, HistoryDeletionValue, MoveAncestor, MoveInstruction,
 };
 use skep_protocol::{Key, ValueType};
 
@@ -116,11 +116,31 @@ fn one(
         BatchOperationType::DeleteDecisionInstance => {
             history(HistoryDeletionType::DecisionInstance)
         }
-        BatchOperationType::MigrateProcessInstance | BatchOperationType::ModifyProcessInstance => {
-            return Err(not_yet(value.kind));
+        BatchOperationType::ModifyProcessInstance => {
+            Command::ModifyProcessInstance(modification(key, &value.plan))
         }
+        BatchOperationType::MigrateProcessInstance => return Err(not_yet(value.kind)),
     };
     carry_out(cx, &command)
+}
+
+/// Tokens move within what both elements are in.
+fn modification(process_instance_key: Key, plan: &BatchPlan) -> ModifyProcessInstance {
+    let moves: &[_] = match plan {
+        BatchPlan::Modify { moves } => moves,
+        BatchPlan::None | BatchPlan::Migrate { .. } => &[],
+    };
+    let instruction = |(source, target): &(Arc<str>, Arc<str>)| MoveInstruction {
+        source_element_id: source.clone(),
+        target_element_id: target.clone(),
+        ancestor: MoveAncestor::Inferred,
+        ..MoveInstruction::default()
+    };
+    ModifyProcessInstance {
+        process_instance_key,
+        move_instructions: moves.iter().map(instruction).collect(),
+        ..ModifyProcessInstance::default()
+    }
 }
 
 /// A job without retries gets one: that is what its incident waits for.

@@ -61,10 +61,7 @@ fn check(cx: &Context<'_>, command: &CreateBatchOperation) -> Result<(), Rejecti
             format!("Expected to create a batch operation of type '{kind_name}', but {why}"),
         ))
     };
-    if matches!(
-        command.kind,
-        BatchOperationType::MigrateProcessInstance | BatchOperationType::ModifyProcessInstance
-    ) {
+    if command.kind == BatchOperationType::MigrateProcessInstance {
         return Err(not_yet(command.kind));
     }
     if command.filter.is_empty() {
@@ -87,7 +84,7 @@ fn check(cx: &Context<'_>, command: &CreateBatchOperation) -> Result<(), Rejecti
     Ok(())
 }
 
-/// Single instances can neither be modified nor migrated yet.
+/// Single instances cannot be migrated yet.
 pub(crate) fn not_yet(kind: BatchOperationType) -> Rejection {
     let kind = kind.as_str();
     let reason = format!("A batch operation of type '{kind}' is not supported by this release");
