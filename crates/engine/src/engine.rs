@@ -205,7 +205,7 @@ impl Engine {
         limit: usize,
         streams: &mut dyn JobStreams,
     ) -> Pushed {
-        if self.state.jobs.activatable(job_type).next().is_none() {
+        if self.state.jobs.tenants_waiting(job_type).is_empty() {
             return Pushed {
                 jobs: 0,
                 more: false,

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::document::Document;
 use crate::key::Key;
 use crate::origin::{Claims, Origin};
-use crate::tenant::TenantId;
+use crate::tenant::{TenantId, Tenants};
 use crate::value::{ActivateElement, Corrections, GlobalListenerValue, JobResult};
 
 /// A client command with what travels beside it.
@@ -212,7 +212,7 @@ pub struct AwaitResult {
     pub fetch_variables: Vec<String>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct ActivateJobs {
     pub job_type: Arc<str>,
     pub worker: Arc<str>,
@@ -222,6 +222,7 @@ pub struct ActivateJobs {
     pub max_jobs: u32,
     /// Empty means all.
     pub fetch_variables: Vec<Arc<str>>,
+    pub tenants: Tenants,
 }
 
 /// Activates elements of an ad-hoc sub-process.
@@ -361,7 +362,8 @@ impl Command {
             Command::ActivateJobs(activate) => {
                 let names = activate.fetch_variables.iter();
                 let names: usize = names.map(|n| n.len() + size_of::<Arc<str>>()).sum();
-                activate.job_type.len() + activate.worker.len() + names
+                let texts = activate.job_type.len() + activate.worker.len();
+                texts + names + activate.tenants.weight()
             }
             Command::DeleteResource { .. }
             | Command::CancelProcessInstance { .. }

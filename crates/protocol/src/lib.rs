@@ -32,4 +32,4 @@ pub use failure::{Failure, Rejection, RejectionType};
 pub use intent::ValueType;
 pub use key::Key;
 pub use response::{ActivatedJob, Response};
-pub use tenant::{DEFAULT_TENANT, TenantId};
+pub use tenant::{DEFAULT_TENANT, TenantFilter, TenantId, Tenants};

@@ -427,6 +427,7 @@ async fn open_job_streams_are_listed() {
         timeout: 300_000,
         max_jobs: 4,
         fetch_variables: vec!["a".into()],
+        tenants: skep_protocol::Tenants::default(),
     };
     let streams = [
         server.broker().open_job_stream(spec.clone()),
