@@ -60,29 +60,33 @@ impl Changes {
         key: Key,
         columns: [(&'static str, Value); N],
     ) {
-        let Some(at) = entities::ALL.iter().position(|e| std::ptr::eq(*e, entity)) else {
+        let at = entities::ALL.iter().position(|e| std::ptr::eq(*e, entity));
+        let Some(rows) = at.and_then(|at| self.rows.get_mut(at)) else {
             debug_assert!(false, "{} is not among the entities", entity.title);
             return;
         };
-        let row = match self.rows[at].entry(key.0) {
+        let row = match rows.entry(key.0) {
             Entry::Occupied(row) => row.into_mut(),
             Entry::Vacant(vacant) => {
                 self.len += 1;
                 let mut values = vec![Value::Null; entity.fields.len()];
-                values[0] = Value::Int(key.0);
+                values.splice(..1, [Value::Int(key.0)]);
                 vacant.insert(RowChange { mask: 1, values })
             }
         };
         for (name, value) in columns {
-            let Some(column) = entity.index_of(name) else {
+            let column = entity.index_of(name);
+            let Some((column, place)) =
+                column.and_then(|column| Some((column, row.values.get_mut(column)?)))
+            else {
                 debug_assert!(false, "{} has no {name}", entity.title);
                 continue;
             };
             if let Value::Text(text) = &value {
                 self.bytes += text.len();
             }
+            *place = value;
             row.mask |= 1 << column;
-            row.values[column] = value;
         }
     }
 

@@ -96,14 +96,17 @@ impl ValueType {
     pub fn from_id(id: u8) -> Option<ValueType> {
         const BY_ID: [Option<ValueType>; 256] = {
             let mut by_id = [None; 256];
-            let mut i = 0;
-            while i < ValueType::ALL.len() {
-                by_id[ValueType::ALL[i] as usize] = Some(ValueType::ALL[i]);
-                i += 1;
+            let mut rest: &[ValueType] = &ValueType::ALL;
+            while let [value_type, others @ ..] = rest {
+                let from_it_on = by_id.split_at_mut(*value_type as usize).1;
+                if let [place, ..] = from_it_on {
+                    *place = Some(*value_type);
+                }
+                rest = others;
             }
             by_id
         };
-        BY_ID[id as usize]
+        BY_ID.get(usize::from(id)).copied().flatten()
     }
 
     pub fn name(self) -> &'static str {

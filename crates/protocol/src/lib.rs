@@ -6,6 +6,8 @@
 //!   memory only.
 //! - `service` (a feature): the door between the gateways and the broker.
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
+
 pub mod batch;
 pub mod command;
 pub mod continuation;

@@ -125,7 +125,19 @@ pub enum Takes {
 
 impl Entity {
     pub fn key(&self) -> &'static Field {
-        &self.fields[0]
+        self.field(0)
+    }
+
+    /// The field at a place that [`index_of`](Entity::index_of) gave.
+    ///
+    /// # Panics
+    ///
+    /// If there is none: the place is of another entity.
+    pub fn field(&self, at: usize) -> &'static Field {
+        match self.fields.get(at) {
+            Some(field) => field,
+            None => panic!("field {at} is asked of {}", self.title),
+        }
     }
 
     /// The place of a field.

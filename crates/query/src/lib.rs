@@ -5,6 +5,8 @@
 //! the JSON of the answers. This crate has no IO: a store ([`Storage`]) finds rows, [`merge`] joins those of several
 //! partitions, [`answer`] writes them.
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
+
 pub mod answer;
 mod cursor;
 pub mod entities;

@@ -32,7 +32,7 @@ pub fn page(search: &Search) -> Sql {
     let reversed = matches!(search.page.start, Start::Before(_));
     sql.push(" ORDER BY ");
     for sort in &search.sort {
-        let name = search.entity.fields[sort.field].name;
+        let name = search.entity.field(sort.field).name;
         // What is absent comes last; in a reversed page that is first.
         let (direction, nulls) = match (sort.descending != reversed, reversed) {
             (true, false) => ("DESC", "LAST"),
@@ -119,7 +119,7 @@ fn all(sql: &mut Sql, table: &str, entity: &Entity, conditions: &Conditions) {
 fn one(sql: &mut Sql, table: &str, entity: &Entity, condition: &Condition) {
     match condition {
         Condition::Field { field, op } => {
-            let name = entity.fields[*field].name;
+            let name = entity.field(*field).name;
             operator(sql, &format!("{table}.\"{name}\""), op);
             // An index knows the beginnings of values.
             if let (("variable", "value"), Op::Eq(value)) = ((entity.table, name), op) {
@@ -129,7 +129,7 @@ fn one(sql: &mut Sql, table: &str, entity: &Entity, condition: &Condition) {
             }
         }
         Condition::Item { field, op } => {
-            let name = entity.fields[*field].name;
+            let name = entity.field(*field).name;
             sql.push(&format!(
                 "EXISTS (SELECT 1 FROM json_each({table}.\"{name}\") item WHERE "
             ));
@@ -137,7 +137,7 @@ fn one(sql: &mut Sql, table: &str, entity: &Entity, condition: &Condition) {
             sql.push(")");
         }
         Condition::Within { field, key } => {
-            let name = entity.fields[*field].name;
+            let name = entity.field(*field).name;
             sql.push(&format!(
                 "{table}.\"{name}\" IN (WITH RECURSIVE inside(key) AS (SELECT "
             ));
@@ -228,7 +228,7 @@ fn beyond(sql: &mut Sql, search: &Search, cursor: &Cursor, before: bool) {
         descending: false,
     };
     let sorts: Vec<Sort> = search.sort.iter().copied().chain([key]).collect();
-    let name = |sort: &Sort| format!("t.\"{}\"", search.entity.fields[sort.field].name);
+    let name = |sort: &Sort| format!("t.\"{}\"", search.entity.field(sort.field).name);
     sql.push(" AND (0");
     for (at, (sort, value)) in sorts.iter().zip(&cursor.0).enumerate() {
         let column = name(sort);

@@ -6,7 +6,7 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, ToSql, Transaction, params};
 use rustc_hash::FxHashMap;
 use skep_protocol::Key;
-use skep_query::{Value, entities};
+use skep_query::{Entity, Value, entities};
 
 use super::{Place, SqliteError, schema};
 use crate::changes::{Changes, IncidentDelta, RowChange};
@@ -154,6 +154,10 @@ fn upsert(
     rows: &FxHashMap<i64, RowChange>,
 ) -> rusqlite::Result<()> {
     // In the order of their keys rows that were made together lie together.
+    let Some(entity) = entities::ALL.get(at) else {
+        debug_assert!(false, "there is no entity {at}");
+        return Ok(());
+    };
     let mut keys: Vec<i64> = rows.keys().copied().collect();
     keys.sort_unstable();
     for key in keys {
@@ -162,7 +166,7 @@ fn upsert(
         };
         let sql = match texts.entry((at, row.mask)) {
             Entry::Occupied(sql) => sql.into_mut(),
-            Entry::Vacant(vacant) => vacant.insert(upsert_text(at, row.mask)),
+            Entry::Vacant(vacant) => vacant.insert(upsert_text(entity, row.mask)),
         };
         let mut statement = transaction.prepare_cached(sql)?;
         let set = row.values.iter().enumerate();
@@ -175,8 +179,7 @@ fn upsert(
     Ok(())
 }
 
-fn upsert_text(at: usize, mask: u32) -> String {
-    let entity = entities::ALL[at];
+fn upsert_text(entity: &Entity, mask: u32) -> String {
     let fields = entity.fields.iter().enumerate();
     let set: Vec<&str> = fields
         .filter(|(column, _)| mask & (1 << column) != 0)

@@ -176,7 +176,11 @@ impl GatewayMetrics {
         ];
         let sum: u64 = before.iter().fold(0, |sum, ns| sum.saturating_add(*ns));
         let response = total_ns.saturating_sub(sum);
-        let timers = &self.stage_handles[protocol as usize];
+        let [rest, grpc] = &self.stage_handles;
+        let timers = match protocol {
+            Protocol::rest => rest,
+            Protocol::grpc => grpc,
+        };
         for (timer, ns) in timers.iter().zip(before.into_iter().chain([response])) {
             timer.observe(ns);
         }

@@ -84,6 +84,9 @@ impl HttpRequests {
     }
 }
 
+/// The place of the code for what is none of the others.
+const UNKNOWN: usize = 2;
+
 /// gRPC status codes 0 to 16.
 const CODES: [&str; 17] = [
     "OK",
@@ -173,16 +176,20 @@ impl GrpcCalls {
         };
         handles.received.inc();
         handles.sent.inc_by(sent);
-        let code = usize::try_from(code).unwrap_or(2).min(CODES.len() - 1);
+        let code = usize::try_from(code).unwrap_or(UNKNOWN);
+        let code = if code < CODES.len() { code } else { UNKNOWN };
+        let (Some(name), Some(duration)) = (CODES.get(code), handles.durations.get(code)) else {
+            return;
+        };
         let timer = || {
             self.durations.get(GrpcLabels {
                 service: SERVICE,
                 method: info.name,
                 methodType: info.method_type(),
-                statusCode: CODES[code],
+                statusCode: name,
             })
         };
-        handles.durations[code].get_or_init(timer).observe(ns);
+        duration.get_or_init(timer).observe(ns);
     }
 
     /// Messages sent on a stream that goes on.

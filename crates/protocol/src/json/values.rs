@@ -6,7 +6,9 @@ use std::sync::Arc;
 use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 
-use super::{Definitions, ElementNames, Started, decision_evaluation, definitions, subscriptions};
+use super::{
+    Definitions, ElementNames, Started, decision_evaluation, definitions, set, subscriptions,
+};
 use crate::document::JsonText;
 use crate::intent::ValueType;
 use crate::key::Key;
@@ -81,9 +83,10 @@ pub(super) fn render(
     };
     if !TENANTLESS.contains(&record.value_type) && value.get("tenantId").is_none() {
         // What runs belongs to the tenant of its definition.
-        let definition = value["processDefinitionKey"].as_i64().map(Key);
-        let process = definition.and_then(|key| definitions.element(key, 0));
-        value["tenantId"] = json!(process.unwrap_or_default().tenant.as_str());
+        let definition = value.get("processDefinitionKey").and_then(Value::as_i64);
+        let process = definition.and_then(|key| definitions.element(Key(key), 0));
+        let tenant = json!(process.unwrap_or_default().tenant.as_str());
+        set(&mut value, "tenantId", tenant);
     }
     Ok(value)
 }
@@ -126,9 +129,13 @@ impl Names<'_> {
     /// Adds the three paths of an element instance.
     fn with_path(&self, mut value: Value, element_instance_key: Key) -> Value {
         let path = self.0.lineage().path(element_instance_key, self.0);
-        value["elementInstancePath"] = json!(path.element_instances);
-        value["processDefinitionPath"] = json!(path.definitions);
-        value["callingElementPath"] = json!(path.calling_elements);
+        for (name, keys) in [
+            ("elementInstancePath", json!(path.element_instances)),
+            ("processDefinitionPath", json!(path.definitions)),
+            ("callingElementPath", json!(path.calling_elements)),
+        ] {
+            set(&mut value, name, keys);
+        }
         value
     }
 }
@@ -568,15 +575,15 @@ pub(super) fn base64(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {
         let mut group = [0u8; 4];
-        group[1..=chunk.len()].copy_from_slice(chunk);
+        for (place, byte) in group.iter_mut().skip(1).zip(chunk) {
+            *place = *byte;
+        }
         let bits = u32::from_be_bytes(group);
         for i in 0..4 {
-            if i <= chunk.len() {
-                let index = (bits >> (18 - 6 * i)) & 63;
-                out.push(char::from(ALPHABET[index as usize]));
-            } else {
-                out.push('=');
-            }
+            let index = (bits >> (18 - 6 * i)) & 63;
+            let digit = ALPHABET.get(index as usize);
+            let digit = digit.filter(|_| i <= chunk.len()).unwrap_or(&b'=');
+            out.push(char::from(*digit));
         }
     }
     out
