@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use skep_engine::{RemoteCommand, key_not_found, message_partition};
 use skep_protocol::command::{
-    ActivateAdHoc, ActivateJobs, AssignUserTask, Command, CompleteUserTask, FailJob, Request,
-    ThrowError, UpdateUserTask,
+    ActivateAdHoc, ActivateJobs, AssignUserTask, Command, CompleteUserTask, FailJob,
+    ModifyProcessInstance, Request, ThrowError, UpdateUserTask,
 };
 use skep_protocol::response::JobActivation;
 use skep_protocol::service::{
@@ -314,6 +314,10 @@ impl Broker {
             | Command::BanInstance {
                 process_instance_key: key,
             }
+            | Command::ModifyProcessInstance(ModifyProcessInstance {
+                process_instance_key: key,
+                ..
+            })
             | Command::CompleteJob { job_key: key, .. }
             | Command::FailJob(FailJob { job_key: key, .. })
             | Command::ThrowError(ThrowError { job_key: key, .. })

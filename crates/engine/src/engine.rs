@@ -493,6 +493,7 @@ fn dispatch(cx: &mut Context<'_>, command: &Command) -> Outcome {
         Command::CancelProcessInstance {
             process_instance_key,
         } => process_instance::cancel::process(cx, *process_instance_key),
+        Command::ModifyProcessInstance(command) => process_instance::modify::process(cx, command),
         Command::BanInstance {
             process_instance_key,
         } => banning::by_operator(cx, *process_instance_key),
@@ -617,6 +618,11 @@ pub fn header_of(command: &Command) -> (Key, ValueType, u8) {
             *process_instance_key,
             ValueType::ProcessInstance,
             ProcessInstanceIntent::Cancel.id(),
+        ),
+        Command::ModifyProcessInstance(command) => (
+            command.process_instance_key,
+            ValueType::ProcessInstanceModification,
+            ProcessInstanceModificationIntent::Modify.id(),
         ),
         Command::BanInstance {
             process_instance_key,

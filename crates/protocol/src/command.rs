@@ -12,7 +12,10 @@ use crate::document::Document;
 use crate::key::Key;
 use crate::origin::{Claims, Origin};
 use crate::tenant::TenantId;
-use crate::value::{ActivateElement, Corrections, GlobalListenerValue, JobResult};
+use crate::value::{
+    ActivateElement, ActivateInstruction, Corrections, GlobalListenerValue, JobResult,
+    MoveInstruction, ProcessInstanceModificationValue, TerminateInstruction,
+};
 
 /// A client command with what travels beside it.
 #[derive(Clone, Debug)]
@@ -86,6 +89,7 @@ pub enum Command {
     CancelProcessInstance {
         process_instance_key: Key,
     },
+    ModifyProcessInstance(ModifyProcessInstance),
     /// Stops an instance for good, but for its cancellation.
     BanInstance {
         process_instance_key: Key,
@@ -233,6 +237,37 @@ pub struct ActivateAdHoc {
     pub cancel_remaining_instances: bool,
 }
 
+/// Changes where a process instance is: elements are activated, element instances terminated. All of it or nothing.
+#[derive(Clone, Debug, Default)]
+pub struct ModifyProcessInstance {
+    pub process_instance_key: Key,
+    pub activate_instructions: Vec<ActivateInstruction>,
+    pub terminate_instructions: Vec<TerminateInstruction>,
+    pub move_instructions: Vec<MoveInstruction>,
+}
+
+impl ModifyProcessInstance {
+    /// What records say of it.
+    pub fn into_value(self) -> ProcessInstanceModificationValue {
+        ProcessInstanceModificationValue {
+            process_instance_key: self.process_instance_key,
+            activate_instructions: self.activate_instructions,
+            terminate_instructions: self.terminate_instructions,
+            move_instructions: self.move_instructions,
+            ..ProcessInstanceModificationValue::default()
+        }
+    }
+
+    fn weight(&self) -> usize {
+        let activate = self.activate_instructions.iter();
+        let terminate = self.terminate_instructions.iter();
+        let moves = self.move_instructions.iter();
+        activate.map(ActivateInstruction::weight).sum::<usize>()
+            + terminate.map(TerminateInstruction::weight).sum::<usize>()
+            + moves.map(MoveInstruction::weight).sum::<usize>()
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct FailJob {
     pub job_key: Key,
@@ -334,6 +369,7 @@ impl Command {
             Command::ActivateAdHoc(command) => {
                 command.elements.iter().map(ActivateElement::weight).sum()
             }
+            Command::ModifyProcessInstance(modify) => modify.weight(),
             Command::FailJob(fail) => fail.variables.weight() + fail.error_message.len(),
             Command::ThrowError(error) => {
                 error.variables.weight() + error.error_code.len() + error.error_message.len()

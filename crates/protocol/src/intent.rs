@@ -29,6 +29,7 @@ pub enum ValueType {
     ResourceDeletion = 32,
     SignalSubscription = 30,
     Signal = 31,
+    ProcessInstanceModification = 28,
     Escalation = 29,
     CommandDistribution = 33,
     ProcessInstanceBatch = 34,
@@ -50,7 +51,7 @@ pub enum ValueType {
 }
 
 impl ValueType {
-    pub const ALL: [ValueType; 39] = [
+    pub const ALL: [ValueType; 40] = [
         ValueType::Job,
         ValueType::Deployment,
         ValueType::ProcessInstance,
@@ -90,6 +91,7 @@ impl ValueType {
         ValueType::MultiInstance,
         ValueType::AdHocSubProcessInstruction,
         ValueType::VariableElement,
+        ValueType::ProcessInstanceModification,
     ];
 
     #[inline]
@@ -150,6 +152,7 @@ impl ValueType {
             ValueType::MultiInstance => "MULTI_INSTANCE",
             ValueType::AdHocSubProcessInstruction => "AD_HOC_SUB_PROCESS_INSTRUCTION",
             ValueType::VariableElement => "VARIABLE_ELEMENT",
+            ValueType::ProcessInstanceModification => "PROCESS_INSTANCE_MODIFICATION",
         }
     }
 
@@ -200,6 +203,7 @@ impl ValueType {
             ValueType::MultiInstance => name::<MultiInstanceIntent>(id),
             ValueType::AdHocSubProcessInstruction => name::<AdHocSubProcessInstructionIntent>(id),
             ValueType::VariableElement => name::<VariableElementIntent>(id),
+            ValueType::ProcessInstanceModification => name::<ProcessInstanceModificationIntent>(id),
         }
     }
 }
@@ -375,6 +379,9 @@ intents! {
     }
     MultiInstanceIntent {
         InputCollectionEvaluated = 0 "INPUT_COLLECTION_EVALUATED",
+    }
+    ProcessInstanceModificationIntent {
+        Modify = 0 "MODIFY", Modified = 1 "MODIFIED", Begun = 200 "BEGUN", Prepared = 201 "PREPARED",
     }
     VariableElementIntent {
         Updated = 0 "UPDATED",

@@ -8,6 +8,7 @@ mod ad_hoc;
 mod decision_evaluation;
 mod definitions;
 mod job;
+mod modification;
 mod multi_instance;
 mod subscriptions;
 
@@ -18,6 +19,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 pub use ad_hoc::*;
+pub use modification::*;
 pub use multi_instance::*;
 
 pub use crate::continuation::{Activation, ContinuationValue, QueuedStep, Step};
@@ -90,6 +92,7 @@ record_values! {
     MultiInstanceValue: MultiInstance, MultiInstanceIntent;
     AdHocSubProcessInstructionValue: AdHocSubProcessInstruction, AdHocSubProcessInstructionIntent;
     VariableElementValue: VariableElement, VariableElementIntent;
+    ProcessInstanceModificationValue: ProcessInstanceModification, ProcessInstanceModificationIntent;
     DecisionValue: Decision, DecisionIntent;
     DecisionRequirementsValue: DecisionRequirements, DecisionRequirementsIntent;
     DecisionEvaluationValue: DecisionEvaluation, DecisionEvaluationIntent;

@@ -122,6 +122,7 @@ macro_rules! all_samples {
             runtime_instruction,
             multi_instance,
             ad_hoc_sub_process_instruction,
+            process_instance_modification,
             variable_element,
             decision,
             decision_requirements,

@@ -200,6 +200,7 @@ fn instance_of(cx: &mut Context<'_>, command: &Command) -> Key {
         Command::CancelProcessInstance {
             process_instance_key,
         } => Some(*process_instance_key),
+        Command::ModifyProcessInstance(modify) => Some(modify.process_instance_key),
         Command::CompleteJob { job_key, .. }
         | Command::FailJob(FailJob { job_key, .. })
         | Command::ThrowError(ThrowError { job_key, .. })
@@ -286,6 +287,9 @@ fn instance_of_step(cx: &mut Context<'_>, step: &Step) -> Option<Key> {
         | Step::Terminated(key)
         | Step::Compensate { thrower: key, .. }
         | Step::ActivateHandlers { thrower: key, .. } => instance_of_element(cx, *key),
+        Step::Modify { instance, .. }
+        | Step::ModifyTerminate { instance, .. }
+        | Step::ModifyTerminated { instance, .. } => Some(*instance),
         Step::CorrelateMessage(_) | Step::DeliverSignal { .. } => None,
     }
 }

@@ -31,6 +31,7 @@ pub mod input_collections;
 pub mod jobs;
 pub mod joins;
 pub mod messages;
+pub mod modifications;
 mod names;
 pub mod processes;
 pub mod subscriptions;
@@ -60,6 +61,7 @@ pub use input_collections::{InputCollection, InputCollections};
 pub use jobs::{Job, JobState, Jobs};
 pub use joins::Joins;
 pub use messages::Messages;
+pub use modifications::{Modification, Modifications};
 pub(crate) use names::Names;
 pub use processes::{DeployedProcess, Processes};
 pub use subscriptions::{
@@ -118,12 +120,13 @@ pub struct State {
     pub user_tasks: UserTasks,
     pub global_listeners: GlobalListeners,
     pub compensations: Compensations,
+    pub modifications: Modifications,
     pub(crate) names: Names,
     tables: Arc<Tables>,
 }
 
 /// Tables of [`State::rows`].
-const TABLES: usize = 25;
+const TABLES: usize = 26;
 
 impl State {
     /// Opens the state that `store` holds; an empty store gives the empty state.
@@ -165,6 +168,7 @@ impl State {
             user_tasks: UserTasks::open(&tables)?,
             global_listeners: GlobalListeners::open(&tables)?,
             compensations: Compensations::open(&tables)?,
+            modifications: Modifications::open(&tables)?,
             names: Names::default(),
             tables,
         })
@@ -204,6 +208,7 @@ impl State {
             &self.user_tasks.table,
             &self.global_listeners.table,
             &self.compensations.table,
+            &self.modifications.table,
             &self.banned.table,
         ]
     }
@@ -234,6 +239,7 @@ impl State {
             &mut self.user_tasks.table,
             &mut self.global_listeners.table,
             &mut self.compensations.table,
+            &mut self.modifications.table,
             &mut self.banned.table,
         ]
     }

@@ -20,7 +20,7 @@ pub struct RequestKind {
     partition: u32,
 }
 
-const KINDS: [&str; 27] = [
+const KINDS: [&str; 28] = [
     "DEPLOYMENT#CREATE",
     "RESOURCE_DELETION#DELETE",
     "PROCESS_INSTANCE_CREATION#CREATE",
@@ -47,6 +47,7 @@ const KINDS: [&str; 27] = [
     "GLOBAL_LISTENER#DELETE",
     "AD_HOC_SUB_PROCESS_INSTRUCTION#ACTIVATE",
     "SIGNAL#BROADCAST",
+    "PROCESS_INSTANCE_MODIFICATION#MODIFY",
     "UNKNOWN",
 ];
 
@@ -90,6 +91,7 @@ impl RequestKind {
             Command::UpdateGlobalListener(_) => (22, None),
             Command::DeleteGlobalListener { .. } => (23, None),
             Command::BroadcastSignal(_) => (25, None),
+            Command::ModifyProcessInstance(c) => (26, Some(&c.process_instance_key)),
             // Asked by the management port, which is no gateway.
             Command::ListIncidents { .. } | Command::BanInstance { .. } => (UNKNOWN, None),
         };

@@ -3,6 +3,7 @@
 mod decision_evaluation;
 mod definitions;
 mod lineage;
+mod modification;
 mod subscriptions;
 mod values;
 

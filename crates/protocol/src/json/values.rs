@@ -7,7 +7,8 @@ use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Definitions, ElementNames, Started, decision_evaluation, definitions, set, subscriptions,
+    Definitions, ElementNames, Started, decision_evaluation, definitions, modification, set,
+    subscriptions,
 };
 use crate::DEFAULT_TENANT;
 use crate::document::JsonText;
@@ -81,6 +82,7 @@ pub(super) fn render(
         | ValueType::Continuation => json!({}),
         ValueType::AdHocSubProcessInstruction => ad_hoc_instruction(record.value()?),
         ValueType::VariableElement => variable_element(record.value()?, &names),
+        ValueType::ProcessInstanceModification => modification::render(record.value()?, &names),
     };
     if !TENANTLESS.contains(&record.value_type) && value.get("tenantId").is_none() {
         // What runs belongs to the tenant of its definition.

@@ -262,6 +262,35 @@ pub fn ad_hoc_sub_process_instruction() -> AdHocSubProcessInstructionValue {
     }
 }
 
+pub fn process_instance_modification() -> ProcessInstanceModificationValue {
+    let variables = vec![VariableInstruction {
+        element_id: "task".into(),
+        variables: variables(),
+    }];
+    ProcessInstanceModificationValue {
+        process_instance_key: key(1),
+        process_definition_key: key(2),
+        root_process_instance_key: key(3),
+        activate_instructions: vec![ActivateInstruction {
+            element_id: "task".into(),
+            ancestor_scope_key: key(4),
+            variable_instructions: variables.clone(),
+            ancestor_scope_keys: vec![key(4), key(1)],
+        }],
+        terminate_instructions: vec![TerminateInstruction {
+            element_instance_key: key(5),
+            element_id: "old".into(),
+        }],
+        move_instructions: vec![MoveInstruction {
+            source_element_id: "old".into(),
+            source_element_instance_key: key(5),
+            target_element_id: "task".into(),
+            ancestor: MoveAncestor::Inferred,
+            variable_instructions: variables,
+        }],
+    }
+}
+
 pub fn multi_instance() -> MultiInstanceValue {
     MultiInstanceValue {
         input_collection: vec!["1".into(), r#"{"a":null}"#.into()],
@@ -365,6 +394,15 @@ pub fn continuation() -> ContinuationValue {
         },
         Step::Terminated(key(10)),
         Step::CorrelateMessage(key(11)),
+        Step::Modify {
+            instance: key(12),
+            next: 13,
+        },
+        Step::ModifyTerminate {
+            instance: key(12),
+            next: 13,
+            at: key(14),
+        },
     ];
     let steps = steps.map(|step| QueuedStep { step, chain: 12 });
     ContinuationValue {
