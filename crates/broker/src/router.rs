@@ -209,7 +209,7 @@ impl Broker {
             self.metrics.refresh(handle, self.config.node_id);
         }
         let streams = i64::try_from(self.streams.streams().len()).unwrap_or(i64::MAX);
-        self.metrics.open_streams.set(streams);
+        self.metrics.node.open_streams.set(streams);
     }
 
     /// Stops all partitions after a last checkpoint of each. Blocks.
