@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::key::Key;
+use crate::tenant::TenantId;
 use crate::user_task::UserTaskProperties;
 use crate::value::{
     BatchOperationType, DecisionEvaluationValue, DeploymentValue, GlobalListenerValue,
@@ -111,6 +112,7 @@ pub struct ActivatedJob {
     pub kind: JobKind,
     /// Of a task listener's job.
     pub user_task: Option<Box<UserTaskProperties>>,
+    pub tenant: TenantId,
 }
 
 impl ActivatedJob {
