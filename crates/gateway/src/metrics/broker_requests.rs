@@ -22,7 +22,7 @@ pub struct RequestKind {
     partition: u32,
 }
 
-const KINDS: [&str; 27] = [
+const KINDS: [&str; 31] = [
     "DEPLOYMENT#CREATE",
     "RESOURCE_DELETION#DELETE",
     "PROCESS_INSTANCE_CREATION#CREATE",
@@ -49,6 +49,10 @@ const KINDS: [&str; 27] = [
     "GLOBAL_LISTENER#DELETE",
     "AD_HOC_SUB_PROCESS_INSTRUCTION#ACTIVATE",
     "SIGNAL#BROADCAST",
+    "CONDITIONAL_EVALUATION#EVALUATE",
+    "CLUSTER_VARIABLE#CREATE",
+    "CLUSTER_VARIABLE#UPDATE",
+    "CLUSTER_VARIABLE#DELETE",
     "UNKNOWN",
 ];
 
@@ -92,6 +96,10 @@ impl RequestKind {
             Command::UpdateGlobalListener(_) => (22, None),
             Command::DeleteGlobalListener { .. } => (23, None),
             Command::BroadcastSignal(_) => (25, None),
+            Command::EvaluateConditionals(_) => (26, None),
+            Command::CreateClusterVariable(_) => (27, None),
+            Command::UpdateClusterVariable(_) => (28, None),
+            Command::DeleteClusterVariable { .. } => (29, None),
             // Asked by the management port, which is no gateway.
             Command::ListIncidents { .. } | Command::BanInstance { .. } => (UNKNOWN, None),
         };
@@ -114,6 +122,7 @@ impl RequestKind {
             Ok(Response::MessagePublished { message_key }) => *message_key,
             Ok(Response::MessageCorrelated { message_key, .. }) => *message_key,
             Ok(Response::SignalBroadcast { signal_key }) => *signal_key,
+            Ok(Response::ConditionalsEvaluated(evaluated)) => evaluated.key,
             _ => Key::NONE,
         };
         match self.partition {

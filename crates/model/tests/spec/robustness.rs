@@ -211,15 +211,8 @@ fn assert_sound(process: &Process) {
     }
 }
 
-fn options() -> Options {
-    Options {
-        accept_not_yet: true,
-        ..Options::default()
-    }
-}
-
 fn check(xml: &[u8]) {
-    match parse("fuzz.bpmn", xml, &options()) {
+    match parse("fuzz.bpmn", xml, &Options::default()) {
         Ok(resource) => {
             for process in &resource.processes {
                 assert_sound(process);
@@ -237,7 +230,7 @@ fn check(xml: &[u8]) {
 fn the_corpus_is_accepted() {
     for xml in CORPUS.iter() {
         check(xml);
-        let result = parse("corpus.bpmn", xml, &options());
+        let result = parse("corpus.bpmn", xml, &Options::default());
         assert!(
             result.is_ok(),
             "{}\n{}",
