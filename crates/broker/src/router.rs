@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use skep_engine::{RemoteCommand, key_not_found, message_partition};
 use skep_protocol::command::{
-    ActivateAdHoc, ActivateJobs, AssignUserTask, Command, CompleteUserTask, FailJob, Request,
-    ThrowError, UpdateUserTask,
+    ActivateAdHoc, ActivateJobs, AssignUserTask, Command, CompleteUserTask, FailJob,
+    ModifyProcessInstance, Request, ThrowError, UpdateUserTask,
 };
 use skep_protocol::response::JobActivation;
 use skep_protocol::service::{
@@ -209,7 +209,7 @@ impl Broker {
             self.metrics.refresh(handle, self.config.node_id);
         }
         let streams = i64::try_from(self.streams.streams().len()).unwrap_or(i64::MAX);
-        self.metrics.open_streams.set(streams);
+        self.metrics.node.open_streams.set(streams);
     }
 
     /// Stops all partitions after a last checkpoint of each. Blocks.
@@ -316,6 +316,10 @@ impl Broker {
             | Command::BanInstance {
                 process_instance_key: key,
             }
+            | Command::ModifyProcessInstance(ModifyProcessInstance {
+                process_instance_key: key,
+                ..
+            })
             | Command::CompleteJob { job_key: key, .. }
             | Command::FailJob(FailJob { job_key: key, .. })
             | Command::ThrowError(ThrowError { job_key: key, .. })

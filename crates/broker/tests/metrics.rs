@@ -296,7 +296,7 @@ async fn what_a_restart_replays_is_not_counted_again() {
             ("zeebe_command_distributions_total", &[], 1.0),
             (
                 "zeebe_command_distributions_acknowledged_received_total",
-                &[],
+                &[("targetPartition", "2")],
                 1.0,
             ),
             ("zeebe_command_distributions_active", &[], 0.0),

@@ -206,7 +206,7 @@ impl Engine {
         limit: usize,
         streams: &mut dyn JobStreams,
     ) -> Pushed {
-        if self.state.jobs.activatable(job_type).next().is_none() {
+        if self.state.jobs.tenants_waiting(job_type).is_empty() {
             return Pushed {
                 jobs: 0,
                 more: false,
@@ -497,6 +497,7 @@ fn dispatch(cx: &mut Context<'_>, command: &Command) -> Outcome {
         Command::CancelProcessInstance {
             process_instance_key,
         } => process_instance::cancel::process(cx, *process_instance_key),
+        Command::ModifyProcessInstance(command) => process_instance::modify::process(cx, command),
         Command::BanInstance {
             process_instance_key,
         } => banning::by_operator(cx, *process_instance_key),
@@ -627,6 +628,11 @@ pub fn header_of(command: &Command) -> (Key, ValueType, u8) {
             *process_instance_key,
             ValueType::ProcessInstance,
             ProcessInstanceIntent::Cancel.id(),
+        ),
+        Command::ModifyProcessInstance(command) => (
+            command.process_instance_key,
+            ValueType::ProcessInstanceModification,
+            ProcessInstanceModificationIntent::Modify.id(),
         ),
         Command::BanInstance {
             process_instance_key,

@@ -8,6 +8,8 @@
 //! read through [`state::RowStore`], and everything that must leave the node is returned as [`Effects`] for the broker to
 //! release once the batch is committed.
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
+
 mod appliers;
 mod effects;
 mod engine;

@@ -9,6 +9,8 @@
 //!   twice and nothing is missing, whenever the process ends.
 //! - [`store`] is the thread between the two, and the door for queries.
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
+
 mod changes;
 mod definitions;
 mod log;

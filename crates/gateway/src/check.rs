@@ -110,7 +110,7 @@ pub fn tags(tags: &[String]) -> Result<(), Failure> {
                  '_', '-', ':' or '.', and has at most {MAX_TAG_LENGTH} characters."
             ));
         }
-        if tags[..i].contains(tag) {
+        if tags.iter().take(i).any(|before| before == tag) {
             return invalid(format!(
                 "The field 'tags' holds '{tag}' twice. Name each tag once."
             ));

@@ -19,6 +19,8 @@
 //! for something that the client asked to wait for (long polls, job streams, `awaitCompletion`) hold neither while they wait
 //! for that.
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
+
 mod accept;
 mod admission;
 mod body;

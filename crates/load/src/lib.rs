@@ -15,6 +15,8 @@
 //! Open instances are tracked up to [`ledger::MAX_OPEN`]; job keys are remembered for duplicates up to
 //! [`ledger::MAX_SEEN`]; one sample per second is kept, at most [`drive::MAX_SAMPLES`].
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
+
 pub mod args;
 pub mod drive;
 pub mod ledger;

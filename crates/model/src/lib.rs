@@ -13,6 +13,8 @@
 //! definition, `zeebe/` per extension element, `validate/` for rules over the finished graph. An element that becomes
 //! executable gets its file there and a row in the table of `element/mod.rs`.
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
+
 pub mod builder;
 mod compile;
 mod context;

@@ -188,24 +188,21 @@ pub struct BatchReader<'a> {
 
 impl<'a> BatchReader<'a> {
     pub fn new(bytes: &'a [u8]) -> Result<BatchReader<'a>, DecodeError> {
-        let head: &[u8; HEADER] = bytes.first_chunk().ok_or(DecodeError::Truncated(0))?;
-        if head[0] != FORMAT {
+        let (format, rest) = bytes.split_first().ok_or(DecodeError::Truncated(0))?;
+        if *format != FORMAT {
             return Err(DecodeError::Unknown {
                 what: "batch format",
-                id: head[0],
+                id: *format,
                 at: 0,
             });
         }
-        let number = |at: usize| {
-            let mut b = [0; 8];
-            b.copy_from_slice(&head[at..at + 8]);
-            u64::from_le_bytes(b)
-        };
+        let (position, rest) = rest.split_first_chunk().ok_or(DecodeError::Truncated(0))?;
+        let timestamp = rest.first_chunk().ok_or(DecodeError::Truncated(0))?;
         Ok(BatchReader {
             bytes,
             at: HEADER,
-            position: number(1),
-            timestamp: number(9) as i64,
+            position: u64::from_le_bytes(*position),
+            timestamp: i64::from_le_bytes(*timestamp),
             source: None,
             command: &[],
         })

@@ -11,9 +11,10 @@ use serde::{Deserialize, Serialize};
 use crate::document::Document;
 use crate::key::Key;
 use crate::origin::{Claims, Origin};
-use crate::tenant::TenantId;
+use crate::tenant::{TenantId, Tenants};
 use crate::value::{
-    ActivateElement, ClusterVariableValue, Corrections, GlobalListenerValue, JobResult,
+    ActivateElement, ActivateInstruction, ClusterVariableValue, Corrections, GlobalListenerValue,
+    JobResult, MoveInstruction, ProcessInstanceModificationValue, TerminateInstruction,
 };
 
 /// A client command with what travels beside it.
@@ -88,6 +89,7 @@ pub enum Command {
     CancelProcessInstance {
         process_instance_key: Key,
     },
+    ModifyProcessInstance(ModifyProcessInstance),
     /// Stops an instance for good, but for its cancellation.
     BanInstance {
         process_instance_key: Key,
@@ -222,7 +224,7 @@ pub struct AwaitResult {
     pub fetch_variables: Vec<String>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct ActivateJobs {
     pub job_type: Arc<str>,
     pub worker: Arc<str>,
@@ -232,6 +234,7 @@ pub struct ActivateJobs {
     pub max_jobs: u32,
     /// Empty means all.
     pub fetch_variables: Vec<Arc<str>>,
+    pub tenants: Tenants,
 }
 
 /// Activates elements of an ad-hoc sub-process.
@@ -241,6 +244,37 @@ pub struct ActivateAdHoc {
     pub elements: Vec<ActivateElement>,
     /// What runs in it before ends.
     pub cancel_remaining_instances: bool,
+}
+
+/// Changes where a process instance is: elements are activated, element instances terminated. All of it or nothing.
+#[derive(Clone, Debug, Default)]
+pub struct ModifyProcessInstance {
+    pub process_instance_key: Key,
+    pub activate_instructions: Vec<ActivateInstruction>,
+    pub terminate_instructions: Vec<TerminateInstruction>,
+    pub move_instructions: Vec<MoveInstruction>,
+}
+
+impl ModifyProcessInstance {
+    /// What records say of it.
+    pub fn into_value(self) -> ProcessInstanceModificationValue {
+        ProcessInstanceModificationValue {
+            process_instance_key: self.process_instance_key,
+            activate_instructions: self.activate_instructions,
+            terminate_instructions: self.terminate_instructions,
+            move_instructions: self.move_instructions,
+            ..ProcessInstanceModificationValue::default()
+        }
+    }
+
+    fn weight(&self) -> usize {
+        let activate = self.activate_instructions.iter();
+        let terminate = self.terminate_instructions.iter();
+        let moves = self.move_instructions.iter();
+        activate.map(ActivateInstruction::weight).sum::<usize>()
+            + terminate.map(TerminateInstruction::weight).sum::<usize>()
+            + moves.map(MoveInstruction::weight).sum::<usize>()
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -352,6 +386,7 @@ impl Command {
             Command::ActivateAdHoc(command) => {
                 command.elements.iter().map(ActivateElement::weight).sum()
             }
+            Command::ModifyProcessInstance(modify) => modify.weight(),
             Command::FailJob(fail) => fail.variables.weight() + fail.error_message.len(),
             Command::ThrowError(error) => {
                 error.variables.weight() + error.error_code.len() + error.error_message.len()
@@ -384,7 +419,8 @@ impl Command {
             Command::ActivateJobs(activate) => {
                 let names = activate.fetch_variables.iter();
                 let names: usize = names.map(|n| n.len() + size_of::<Arc<str>>()).sum();
-                activate.job_type.len() + activate.worker.len() + names
+                let texts = activate.job_type.len() + activate.worker.len();
+                texts + names + activate.tenants.weight()
             }
             Command::DeleteResource { .. }
             | Command::CancelProcessInstance { .. }

@@ -74,6 +74,23 @@ pub enum Step {
         thrower: Key,
         handler: Key,
     },
+    /// The modification of a process instance: the next of its instructions is carried out, counted through all of them.
+    Modify {
+        instance: Key,
+        next: u32,
+    },
+    /// What a modification terminates, and all that is in it, begins to: this element instance is next.
+    ModifyTerminate {
+        instance: Key,
+        next: u32,
+        at: Key,
+    },
+    /// And has terminated, from the inside: what is in this one is next.
+    ModifyTerminated {
+        instance: Key,
+        next: u32,
+        at: Key,
+    },
 }
 
 /// A step with the number of steps that led to it since something waited: a loop that never waits shows by it.

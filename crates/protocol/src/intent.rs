@@ -29,6 +29,7 @@ pub enum ValueType {
     ResourceDeletion = 32,
     SignalSubscription = 30,
     Signal = 31,
+    ProcessInstanceModification = 28,
     Escalation = 29,
     CommandDistribution = 33,
     ProcessInstanceBatch = 34,
@@ -55,7 +56,7 @@ pub enum ValueType {
 }
 
 impl ValueType {
-    pub const ALL: [ValueType; 43] = [
+    pub const ALL: [ValueType; 44] = [
         ValueType::Job,
         ValueType::Deployment,
         ValueType::ProcessInstance,
@@ -99,20 +100,24 @@ impl ValueType {
         ValueType::ConditionalSubscription,
         ValueType::ConditionalEvaluation,
         ValueType::ConditionCheck,
+        ValueType::ProcessInstanceModification,
     ];
 
     #[inline]
     pub fn from_id(id: u8) -> Option<ValueType> {
         const BY_ID: [Option<ValueType>; 256] = {
             let mut by_id = [None; 256];
-            let mut i = 0;
-            while i < ValueType::ALL.len() {
-                by_id[ValueType::ALL[i] as usize] = Some(ValueType::ALL[i]);
-                i += 1;
+            let mut rest: &[ValueType] = &ValueType::ALL;
+            while let [value_type, others @ ..] = rest {
+                let from_it_on = by_id.split_at_mut(*value_type as usize).1;
+                if let [place, ..] = from_it_on {
+                    *place = Some(*value_type);
+                }
+                rest = others;
             }
             by_id
         };
-        BY_ID[id as usize]
+        BY_ID.get(usize::from(id)).copied().flatten()
     }
 
     pub fn name(self) -> &'static str {
@@ -160,6 +165,7 @@ impl ValueType {
             ValueType::ConditionalSubscription => "CONDITIONAL_SUBSCRIPTION",
             ValueType::ConditionalEvaluation => "CONDITIONAL_EVALUATION",
             ValueType::ConditionCheck => "CONDITION_CHECK",
+            ValueType::ProcessInstanceModification => "PROCESS_INSTANCE_MODIFICATION",
         }
     }
 
@@ -214,6 +220,7 @@ impl ValueType {
             ValueType::ConditionalSubscription => name::<ConditionalSubscriptionIntent>(id),
             ValueType::ConditionalEvaluation => name::<ConditionalEvaluationIntent>(id),
             ValueType::ConditionCheck => name::<ConditionCheckIntent>(id),
+            ValueType::ProcessInstanceModification => name::<ProcessInstanceModificationIntent>(id),
         }
     }
 }
@@ -403,6 +410,9 @@ intents! {
     }
     MultiInstanceIntent {
         InputCollectionEvaluated = 0 "INPUT_COLLECTION_EVALUATED",
+    }
+    ProcessInstanceModificationIntent {
+        Modify = 0 "MODIFY", Modified = 1 "MODIFIED", Begun = 200 "BEGUN", Prepared = 201 "PREPARED",
     }
     VariableElementIntent {
         Updated = 0 "UPDATED",

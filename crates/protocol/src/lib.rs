@@ -6,6 +6,8 @@
 //!   memory only.
 //! - `service` (a feature): the door between the gateways and the broker.
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
+
 pub mod batch;
 pub mod command;
 pub mod continuation;
@@ -32,4 +34,4 @@ pub use failure::{Failure, Rejection, RejectionType};
 pub use intent::ValueType;
 pub use key::Key;
 pub use response::{ActivatedJob, Response};
-pub use tenant::{DEFAULT_TENANT, TenantId};
+pub use tenant::{DEFAULT_TENANT, TenantFilter, TenantId, Tenants};

@@ -129,13 +129,14 @@ pub(crate) fn write<T: serde::Serialize>(
     // Serializing plain data into a growing vector cannot fail: the flavor below has no error.
     let _ = postcard::serialize_with_flavor::<T, _, ()>(body, Appended(out));
     let length = out.len() - at - 1;
-    if length < 0x80 {
-        out[at] = length as u8;
-        return;
+    match out.get_mut(at) {
+        Some(place) if length < 0x80 => *place = length as u8,
+        _ => {
+            let mut number = Vec::with_capacity(10);
+            write_varint(&mut number, length as u64);
+            out.splice(at..=at, number);
+        }
     }
-    let mut number = Vec::with_capacity(10);
-    write_varint(&mut number, length as u64);
-    out.splice(at..=at, number);
 }
 
 /// Lets postcard append to a vector by slices; its own growing flavor goes byte by byte.

@@ -120,6 +120,7 @@ pub struct ActivatedJob {
     pub kind: JobKind,
     /// Of a task listener's job.
     pub user_task: Option<Box<UserTaskProperties>>,
+    pub tenant: TenantId,
 }
 
 impl ActivatedJob {

@@ -49,19 +49,25 @@ pub fn join(search: &Search, parts: Vec<Found>) -> Found {
 
 fn compare(search: &Search, a: &Row, b: &Row) -> Ordering {
     for sort in &search.sort {
-        let (a, b) = (&a[sort.field], &b[sort.field]);
+        let (a, b) = (value(a, sort.field), value(b, sort.field));
         let order = a.compare(b, sort.descending);
         if order != Ordering::Equal {
             return order;
         }
     }
-    a[0].compare(&b[0], false)
+    value(a, 0).compare(value(b, 0), false)
+}
+
+/// The value of a field; rows have one for each.
+fn value(row: &Row, field: usize) -> &Value {
+    debug_assert!(field < row.len(), "field {field} of {row:?}");
+    row.get(field).unwrap_or(&Value::Null)
 }
 
 /// The cursor that stands for a row.
 pub fn cursor_of(search: &Search, row: &Row) -> Cursor {
     let by = search.sort.iter().map(|sort| sort.field);
-    let values = by.chain([0]).map(|field| row[field].clone());
+    let values = by.chain([0]).map(|field| value(row, field).clone());
     Cursor(values.collect::<Vec<Value>>())
 }
 

@@ -160,20 +160,13 @@ fn conditions(
             items(at, name == list, value, &path, budget, &mut found)?;
             continue;
         }
-        let at = entity.index_of(name);
-        match at {
-            Some(at) if !entity.fields[at].ops.is_none() => {
-                for op in ops(
-                    &entity.fields[at],
-                    entity.fields[at].ops,
-                    value,
-                    &path,
-                    budget,
-                )? {
-                    found.push(Condition::Field { field: at, op });
-                }
-            }
-            _ => return bad(unknown_field(entity, &path)),
+        let mut fields = entity.fields.iter().enumerate();
+        let field = fields.find(|(_, field)| field.name == name && !field.ops.is_none());
+        let Some((at, field)) = field else {
+            return bad(unknown_field(entity, &path));
+        };
+        for op in ops(field, field.ops, value, &path, budget)? {
+            found.push(Condition::Field { field: at, op });
         }
     }
     let groups = groups.into_iter();
@@ -233,7 +226,7 @@ fn related(
     let entity = (filter.entity)();
     let column = |name: &str| entity.index_of(name).unwrap_or_default();
     let at = column(filter.field);
-    let field = &entity.fields[at];
+    let field = entity.field(at);
     let mut row = Related {
         entity,
         own: filter.own,
@@ -442,7 +435,7 @@ fn sorts(entity: &Entity, value: &Json) -> Result<Vec<Sort>> {
 
 fn sortable(entity: &Entity, name: &str) -> Result<usize> {
     let at = entity.index_of(name);
-    match at.filter(|at| entity.fields[*at].sortable) {
+    match at.filter(|at| entity.field(*at).sortable) {
         Some(at) => Ok(at),
         None => {
             let fields = entity.fields.iter().filter(|field| field.sortable);

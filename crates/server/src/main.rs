@@ -1,8 +1,12 @@
 //! The `skep` binary: one command line for the server and its tools.
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
+
 mod args;
 mod cli;
 mod config;
+#[cfg(test)]
+mod documented_metrics;
 mod errors;
 mod logs;
 mod management;

@@ -32,10 +32,11 @@ fn files(endings: &[&str]) -> BTreeMap<String, String> {
                 if !foreign && !["node_modules", "__pycache__", "data"].contains(&name) {
                     directories.push(path);
                 }
-            } else if endings.iter().any(|ending| name.ends_with(ending)) {
-                let text = fs::read_to_string(&path).unwrap();
-                let path = path.strip_prefix(&root).unwrap().display().to_string();
-                found.insert(path, text);
+                continue;
+            }
+            let name = path.strip_prefix(&root).unwrap().display().to_string();
+            if endings.iter().any(|ending| name.ends_with(ending)) {
+                found.insert(name, fs::read_to_string(&path).unwrap());
             }
         }
     }
@@ -70,6 +71,24 @@ fn files_have_one_subject() {
         .map(|(path, lines)| format!("{path}: {lines} lines"))
         .collect();
     expect_none(&large, &format!("a file has at most {MAX_FILE} lines:"));
+}
+
+/// What input, disk or network may hold must not panic (`CONTRIBUTING.md`); the attribute lets clippy see to it.
+#[test]
+fn crates_have_neither_unwrap_nor_indexing() {
+    const LINTS: &str = "deny(clippy::unwrap_used, clippy::indexing_slicing)";
+    // Generated code, and what only tests depend on.
+    const WITHOUT: [&str; 2] = ["crates/proto/src/lib.rs", "crates/sim/src/lib.rs"];
+    let lax: Vec<String> = files(&["src/lib.rs", "src/main.rs"])
+        .into_iter()
+        .filter(|(path, _)| path.starts_with("crates/") && !WITHOUT.contains(&&**path))
+        .filter(|(_, text)| !text.contains(LINTS))
+        .map(|(path, _)| path)
+        .collect();
+    expect_none(
+        &lax,
+        &format!("a crate says #![cfg_attr(not(test), {LINTS})]:"),
+    );
 }
 
 /// Name and lines of each function; the source is formatted, so a function ends at the brace below its head.

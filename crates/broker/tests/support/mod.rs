@@ -147,5 +147,6 @@ pub fn jobs(max_jobs: u32) -> ActivateJobs {
         timeout: 60_000,
         max_jobs,
         fetch_variables: vec![],
+        tenants: skep_protocol::Tenants::default(),
     }
 }

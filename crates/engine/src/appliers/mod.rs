@@ -29,6 +29,7 @@ mod process_event;
 mod process_instance;
 mod process_instance_batch;
 mod process_instance_creation;
+mod process_instance_modification;
 mod process_message_subscription;
 mod replay;
 mod signal;
@@ -193,6 +194,9 @@ fn apply_record(state: &mut State, record: &Record<'_>) -> Result<(), DecodeErro
             go::<AdHocSubProcessInstructionValue>(state, record)
         }
         ValueType::MultiInstance => go::<MultiInstanceValue>(state, record),
+        ValueType::ProcessInstanceModification => {
+            go::<ProcessInstanceModificationValue>(state, record)
+        }
         ValueType::VariableElement => go::<VariableElementValue>(state, record),
         ValueType::RuntimeInstruction => go::<RuntimeInstructionValue>(state, record),
         ValueType::Decision => go::<DecisionValue>(state, record),

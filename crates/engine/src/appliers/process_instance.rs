@@ -39,6 +39,7 @@ pub(super) fn ended(state: &mut State, key: Key, how: Ended) {
     };
     if element.element == ElementIndex::PROCESS.0 {
         state.compensations.forget(key);
+        state.modifications.end(key);
     }
     // A job whose error was caught goes with its element.
     if let Some(job_key) = element.job_key.some() {

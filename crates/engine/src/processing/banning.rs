@@ -200,6 +200,7 @@ fn instance_of(cx: &mut Context<'_>, command: &Command) -> Key {
         Command::CancelProcessInstance {
             process_instance_key,
         } => Some(*process_instance_key),
+        Command::ModifyProcessInstance(modify) => Some(modify.process_instance_key),
         Command::CompleteJob { job_key, .. }
         | Command::FailJob(FailJob { job_key, .. })
         | Command::ThrowError(ThrowError { job_key, .. })
@@ -297,6 +298,9 @@ fn instance_of_step(cx: &mut Context<'_>, step: &Step) -> Option<Key> {
         Step::CorrelateMessage(_) | Step::DeliverSignal { .. } | Step::EvaluateStarts { .. } => {
             None
         }
+        Step::Modify { instance, .. }
+        | Step::ModifyTerminate { instance, .. }
+        | Step::ModifyTerminated { instance, .. } => Some(*instance),
     }
 }
 

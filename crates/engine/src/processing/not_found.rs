@@ -12,6 +12,9 @@ pub fn key_not_found(command: &Command) -> Option<Rejection> {
         Command::CancelProcessInstance {
             process_instance_key,
         } => process_instance::cancel::not_found(*process_instance_key),
+        Command::ModifyProcessInstance(modify) => {
+            process_instance::modify::not_found(modify.process_instance_key)
+        }
         Command::CompleteJob { job_key, .. } => job::not_found("COMPLETE", "complete", *job_key),
         Command::FailJob(fail) => job::not_found("FAIL", "fail", fail.job_key),
         Command::ThrowError(error) => {

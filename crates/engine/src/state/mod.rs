@@ -32,6 +32,7 @@ pub mod input_collections;
 pub mod jobs;
 pub mod joins;
 pub mod messages;
+pub mod modifications;
 mod names;
 pub mod processes;
 pub mod subscriptions;
@@ -62,6 +63,7 @@ pub use input_collections::{InputCollection, InputCollections};
 pub use jobs::{Job, JobState, Jobs};
 pub use joins::Joins;
 pub use messages::Messages;
+pub use modifications::{Modification, Modifications};
 pub(crate) use names::Names;
 pub use processes::{DeployedProcess, Processes};
 pub use subscriptions::{
@@ -123,12 +125,13 @@ pub struct State {
     pub global_listeners: GlobalListeners,
     pub cluster_variables: ClusterVariables,
     pub compensations: Compensations,
+    pub modifications: Modifications,
     pub(crate) names: Names,
     tables: Arc<Tables>,
 }
 
 /// Tables of [`State::rows`].
-const TABLES: usize = 29;
+const TABLES: usize = 30;
 
 impl State {
     /// Opens the state that `store` holds; an empty store gives the empty state.
@@ -172,6 +175,7 @@ impl State {
             global_listeners: GlobalListeners::open(&tables)?,
             cluster_variables: ClusterVariables::open(&tables)?,
             compensations: Compensations::open(&tables)?,
+            modifications: Modifications::open(&tables)?,
             names: Names::default(),
             tables,
         })
@@ -215,6 +219,7 @@ impl State {
             &self.global_listeners.table,
             &self.cluster_variables.table,
             &self.compensations.table,
+            &self.modifications.table,
             &self.banned.table,
         ]
     }
@@ -249,6 +254,7 @@ impl State {
             &mut self.global_listeners.table,
             &mut self.cluster_variables.table,
             &mut self.compensations.table,
+            &mut self.modifications.table,
             &mut self.banned.table,
         ]
     }

@@ -34,6 +34,13 @@ impl Trigger {
     }
 }
 
+impl Trigger {
+    /// Somebody has told the scope to activate the target: no event has happened.
+    pub fn is_instruction(&self) -> bool {
+        self.scope_key == self.flow_scope_key
+    }
+}
+
 impl Row for Trigger {
     const TABLE: u8 = 12;
 

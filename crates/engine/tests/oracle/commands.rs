@@ -82,6 +82,7 @@ pub fn command(
             timeout: a.seconds("timeout", 300.0),
             max_jobs: a.number("max", 32) as u32,
             fetch_variables: names(a.texts("fetchVariables")),
+            tenants: skep_protocol::Tenants::default(),
         }),
         "complete" => Command::CompleteJob {
             job_key: job,
@@ -148,6 +149,7 @@ pub fn command(
         "cancel" => Command::CancelProcessInstance {
             process_instance_key: a.key("instance"),
         },
+        "modify" => Command::ModifyProcessInstance(modification(a)),
         "evaluateDecision" => Command::EvaluateDecision(EvaluateDecision {
             decision: match a.0["decisionKey"].as_i64() {
                 Some(key) => DecisionRef::Key(Key(key)),
@@ -221,6 +223,38 @@ fn elements(list: &Value) -> Vec<ActivateElement> {
         },
     };
     list.as_array().into_iter().flatten().map(element).collect()
+}
+
+/// As gRPC has it: an ancestor of 0 is none.
+fn modification(a: &Arguments<'_>) -> ModifyProcessInstance {
+    let list = |name: &str| a.0[name].as_array().cloned().unwrap_or_default();
+    let activate = list("activate").into_iter().map(|instruction| {
+        let instruction = Arguments(&instruction);
+        let variables = instruction.0["variables"].as_array().cloned();
+        let variables = variables.unwrap_or_default().into_iter();
+        ActivateInstruction {
+            element_id: instruction.text("element").into(),
+            ancestor_scope_key: Key(instruction.number("ancestor", 0)),
+            variable_instructions: variables
+                .map(|variables| VariableInstruction {
+                    element_id: Arguments(&variables).text("scope").into(),
+                    variables: Arguments(&variables).variables().into_entries().collect(),
+                })
+                .collect(),
+            ancestor_scope_keys: Vec::new(),
+        }
+    });
+    let terminate = list("terminate").into_iter();
+    let terminate = terminate.map(|key| TerminateInstruction {
+        element_instance_key: key.as_i64().map_or(Key::NONE, Key),
+        ..TerminateInstruction::default()
+    });
+    ModifyProcessInstance {
+        process_instance_key: a.key("instance"),
+        activate_instructions: activate.collect(),
+        terminate_instructions: terminate.collect(),
+        move_instructions: Vec::new(),
+    }
 }
 
 fn resources(folder: &Path, files: Vec<String>) -> Vec<Resource> {

@@ -90,6 +90,7 @@ impl Entry {
             || self.is("ASYNC_REQUEST", &[])
             // Of 8.9; 8.8 was recorded.
             || self.is("PROCESS_INSTANCE", &["CANCELING"])
+            || self.is("PROCESS_INSTANCE_MODIFICATION", &["BEGUN", "PREPARED"])
             || self.is("COMMAND_DISTRIBUTION", &[])
             || self.is("CONTINUATION", &[])
             || self.is("PROCESS_MESSAGE_SUBSCRIPTION", &["CREATED", "DELETED"])
@@ -151,7 +152,14 @@ pub fn rendered(step: usize, record: &Value) -> Entry {
     let text = |name: &str| record[name].as_str().unwrap_or("").to_string();
     let value_type = text("valueType");
     let key = record["key"].as_i64().filter(|key| *key >= FIRST_KEY);
-    let value = shorten(&record["value"], "", &value_type);
+    let mut value = record["value"].clone();
+    if value_type == "PROCESS_INSTANCE_MODIFICATION"
+        && let Some(fields) = value.as_object_mut()
+    {
+        // Of 8.9; instructions have one of the same name.
+        fields.remove("elementInstanceKey");
+    }
+    let value = shorten(&value, "", &value_type);
     Entry {
         step,
         record_type: text("recordType"),
@@ -166,18 +174,22 @@ pub fn rendered(step: usize, record: &Value) -> Entry {
 /// Fields that 8.8, which was recorded, does not have.
 fn is_newer(field: &str, value_type: &str) -> bool {
     match field {
-        "rootProcessInstanceKey" | "businessId" | "source" => true,
+        "rootProcessInstanceKey" | "businessId" | "source" | "moveInstructions" => true,
         "elementInstanceKey" => matches!(
             value_type,
             "PROCESS_INSTANCE" | "VARIABLE" | "PROCESS_INSTANCE_CREATION"
         ),
         "processDefinitionKey" => matches!(
             value_type,
-            "MESSAGE_SUBSCRIPTION" | "PROCESS_MESSAGE_SUBSCRIPTION" | "MESSAGE_CORRELATION"
+            "MESSAGE_SUBSCRIPTION"
+                | "PROCESS_MESSAGE_SUBSCRIPTION"
+                | "MESSAGE_CORRELATION"
+                | "PROCESS_INSTANCE_MODIFICATION"
         ),
         "batchOperationKey" | "deleteHistory" | "resourceId" | "resourceType" => {
             value_type == "RESOURCE_DELETION"
         }
+        "bpmnProcessId" => value_type == "PROCESS_INSTANCE_MODIFICATION",
         _ => false,
     }
 }
@@ -310,6 +322,7 @@ pub fn comparable(entries: Vec<Entry>) -> Vec<Entry> {
         }
     }
     variables_of_called(&mut entries);
+    variables_of_modified(&mut entries);
     let mut names = Names::default();
     for entry in entries.iter().filter(|e| e.is("PROCESS_INSTANCE", &[])) {
         names.own(entry);
@@ -329,8 +342,23 @@ pub fn comparable(entries: Vec<Entry>) -> Vec<Entry> {
         if let Some(name) = names.by_key.get(&entry.key) {
             entry.key = name.clone();
         }
+        sort_scopes(&mut entry.value);
     }
     entries
+}
+
+/// A set, as well: the scopes that a modification activates in.
+fn sort_scopes(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            if let Some(Value::Array(scopes)) = fields.get_mut("ancestorScopeKeys") {
+                scopes.sort_by_key(Value::to_string);
+            }
+            fields.values_mut().for_each(sort_scopes);
+        }
+        Value::Array(items) => items.iter_mut().for_each(sort_scopes),
+        _ => {}
+    }
 }
 
 /// The variables of a called process stand before it. What comes between them and its beginning says nothing.
@@ -352,6 +380,27 @@ fn variables_of_called(entries: &mut Vec<Entry>) {
             |entry: &Entry| entry.value_type == "VARIABLE" && entry.value["scopeKey"] == *process;
         let (its, others): (Vec<_>, Vec<_>) = before.into_iter().partition(is_its);
         entries.splice(..0, others.into_iter().chain(its));
+    }
+}
+
+/// A modification sets the variables of an element before it begins, or as soon as it has: nobody can tell.
+fn variables_of_modified(entries: &mut [Entry]) {
+    let mut at = 0;
+    while at < entries.len() {
+        let variable = entries[at].clone();
+        let begins = |entry: &Entry| {
+            entry.intent == "ELEMENT_ACTIVATING" && variable.value["scopeKey"] == *entry.key
+        };
+        let is_of_process = |entry: &Entry| entry.value["bpmnElementType"] == "PROCESS";
+        let later = entries[at..].iter().position(begins);
+        match later {
+            Some(after)
+                if variable.value_type == "VARIABLE" && !is_of_process(&entries[at + after]) =>
+            {
+                entries[at..=at + after].rotate_left(1);
+            }
+            _ => at += 1,
+        }
     }
 }
 

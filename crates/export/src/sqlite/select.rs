@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use skep_query::entities::PREVIEW;
-use skep_query::{Condition, Conditions, Cursor, Entity, Op, Search, Sort, Start, Value, merge};
+use skep_query::{
+    Condition, Conditions, Cursor, Entity, Field, Indexed, Kind, Op, Search, Sort, Start, Value,
+    merge,
+};
 
 /// A statement with its parameters.
 #[derive(Debug, Default)]
@@ -32,7 +35,7 @@ pub fn page(search: &Search) -> Sql {
     let reversed = matches!(search.page.start, Start::Before(_));
     sql.push(" ORDER BY ");
     for sort in &search.sort {
-        let name = search.entity.fields[sort.field].name;
+        let name = search.entity.field(sort.field).name;
         // What is absent comes last; in a reversed page that is first.
         let (direction, nulls) = match (sort.descending != reversed, reversed) {
             (true, false) => ("DESC", "LAST"),
@@ -119,8 +122,26 @@ fn all(sql: &mut Sql, table: &str, entity: &Entity, conditions: &Conditions) {
 fn one(sql: &mut Sql, table: &str, entity: &Entity, condition: &Condition) {
     match condition {
         Condition::Field { field, op } => {
-            let name = entity.fields[*field].name;
-            operator(sql, &format!("{table}.\"{name}\""), op);
+            let Field {
+                name,
+                indexed,
+                kind,
+                ..
+            } = *entity.field(*field);
+            let column = format!("{table}.\"{name}\"");
+            match (indexed, op) {
+                (Indexed::Unlike(other), Op::Eq(_) | Op::In(_)) => {
+                    let other = format!("{table}.\"{other}\"");
+                    equal_to_either(sql, &column, &other, op);
+                }
+                // A literal, so that an index of the rows in this state can be used.
+                _ if let (Kind::Enum(names), Op::Eq(value)) = (kind, op)
+                    && let Some(name) = names.iter().find(|name| value.as_text() == Some(name)) =>
+                {
+                    sql.push(&format!("{column} = '{name}'"));
+                }
+                _ => operator(sql, &column, op),
+            }
             // An index knows the beginnings of values.
             if let (("variable", "value"), Op::Eq(value)) = ((entity.table, name), op) {
                 sql.push(&format!(" AND substr({table}.value, 1, 64) = substr("));
@@ -129,7 +150,7 @@ fn one(sql: &mut Sql, table: &str, entity: &Entity, condition: &Condition) {
             }
         }
         Condition::Item { field, op } => {
-            let name = entity.fields[*field].name;
+            let name = entity.field(*field).name;
             sql.push(&format!(
                 "EXISTS (SELECT 1 FROM json_each({table}.\"{name}\") item WHERE "
             ));
@@ -137,7 +158,7 @@ fn one(sql: &mut Sql, table: &str, entity: &Entity, condition: &Condition) {
             sql.push(")");
         }
         Condition::Within { field, key } => {
-            let name = entity.fields[*field].name;
+            let name = entity.field(*field).name;
             sql.push(&format!(
                 "{table}.\"{name}\" IN (WITH RECURSIVE inside(key) AS (SELECT "
             ));
@@ -155,9 +176,21 @@ fn one(sql: &mut Sql, table: &str, entity: &Entity, condition: &Condition) {
     }
 }
 
+/// A column whose index leaves out the rows in which it is the same as another one, which has an index of its own: each index is
+/// asked for its part.
+fn equal_to_either(sql: &mut Sql, column: &str, other: &str, op: &Op) {
+    sql.push(&format!("(({column} <> {other} AND "));
+    operator(sql, column, op);
+    sql.push(&format!(") OR ({column} = {other} AND "));
+    operator(sql, other, op);
+    sql.push("))");
+}
+
 /// Scopes have elements, and call activities have process instances, in the same partition.
 const WITHIN: &str = "
-    UNION SELECT e.elementInstanceKey FROM element_instance e, inside WHERE e.elementInstanceScopeKey = inside.key
+    UNION SELECT e.elementInstanceKey FROM element_instance e, inside WHERE e.processInstanceKey = inside.key
+    UNION SELECT e.elementInstanceKey FROM element_instance e, inside
+        WHERE e.elementInstanceScopeKey <> e.processInstanceKey AND e.elementInstanceScopeKey = inside.key
     UNION SELECT p.processInstanceKey FROM process_instance p, inside WHERE p.parentElementInstanceKey = inside.key)
     SELECT key FROM inside)";
 
@@ -228,7 +261,7 @@ fn beyond(sql: &mut Sql, search: &Search, cursor: &Cursor, before: bool) {
         descending: false,
     };
     let sorts: Vec<Sort> = search.sort.iter().copied().chain([key]).collect();
-    let name = |sort: &Sort| format!("t.\"{}\"", search.entity.fields[sort.field].name);
+    let name = |sort: &Sort| format!("t.\"{}\"", search.entity.field(sort.field).name);
     sql.push(" AND (0");
     for (at, (sort, value)) in sorts.iter().zip(&cursor.0).enumerate() {
         let column = name(sort);

@@ -71,7 +71,8 @@ impl Frames {
             }
             began |= self.have == 0;
             let (part, after) = bytes.split_at(wanted);
-            self.head[self.have..self.have + wanted].copy_from_slice(part);
+            let places = self.head.iter_mut().skip(self.have);
+            places.zip(part).for_each(|(place, byte)| *place = *byte);
             self.have += wanted;
             bytes = after;
             if self.have == HEAD {

@@ -137,7 +137,7 @@ pub fn activated_job(job: ActivatedJob) -> pb::ActivatedJob {
         retries: job.retries,
         deadline: job.deadline,
         variables: object_or_empty(job.variables),
-        tenant_id: tenant(),
+        tenant_id: job.tenant.to_string(),
         user_task: job.user_task.map(|task| job_result::user_task(*task)),
         kind: job_result::kind(job.kind),
         listener_event_type: job_result::listener_event(job.kind),

@@ -207,7 +207,7 @@ pub fn activated_job(out: &mut String, job: &ActivatedJob) {
         o.number("retries", i64::from(job.retries));
         o.number("deadline", job.deadline);
         o.raw("variables", object_or_empty(&job.variables));
-        o.text("tenantId", DEFAULT_TENANT);
+        o.text("tenantId", job.tenant.as_str());
         o.key("jobKey", job.key);
         o.key("processInstanceKey", job.process_instance_key);
         o.key("processDefinitionKey", job.process_definition_key);

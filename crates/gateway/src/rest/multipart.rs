@@ -65,10 +65,10 @@ fn malformed<T>(what: &str) -> Result<T, Failure> {
 fn parts(body: &Bytes, boundary: &str, max_parts: usize) -> Result<Vec<Part>, Failure> {
     // A delimiter is a line of its own, so that the body is searched for the line break before it as well. The first one may
     // stand at the very beginning.
-    let delimiter = format!("\r\n--{boundary}");
+    let first = format!("--{boundary}");
+    let delimiter = format!("\r\n{first}");
     let finder = memmem::Finder::new(delimiter.as_bytes());
-    let first = &delimiter.as_bytes()[2..];
-    let mut at = if body.starts_with(first) {
+    let mut at = if body.starts_with(first.as_bytes()) {
         first.len()
     } else {
         match finder.find(body) {
@@ -82,16 +82,12 @@ fn parts(body: &Bytes, boundary: &str, max_parts: usize) -> Result<Vec<Part>, Fa
         if rest.starts_with(b"--") {
             return Ok(parts);
         }
-        let padding = rest
-            .iter()
-            .take_while(|b| matches!(b, b' ' | b'\t'))
-            .count();
-        let Some(start) = rest[padding..]
-            .starts_with(b"\r\n")
-            .then_some(at + padding + 2)
-        else {
+        let is_padding = |byte: &u8| matches!(byte, b' ' | b'\t');
+        let padding = rest.iter().take_while(|byte| is_padding(byte)).count();
+        if !rest.iter().skip(padding).take(2).eq(b"\r\n") {
             return malformed("a boundary is not followed by a line break");
-        };
+        }
+        let start = at + padding + 2;
         let Some(length) = body.get(start - 2..).and_then(|rest| finder.find(rest)) else {
             return malformed("its last part is not closed");
         };
@@ -109,10 +105,11 @@ fn parts(body: &Bytes, boundary: &str, max_parts: usize) -> Result<Vec<Part>, Fa
 
 fn part(body: &Bytes, start: usize, end: usize) -> Result<Part, Failure> {
     let all = body.get(start..end).unwrap_or_default();
-    let (head, content) = match memmem::find(all, b"\r\n\r\n") {
-        Some(blank) => (&all[..blank], start + blank + 4),
-        None => return malformed("a part has no head"),
+    let head = memmem::find(all, b"\r\n\r\n").and_then(|blank| all.get(..blank));
+    let Some(head) = head else {
+        return malformed("a part has no head");
     };
+    let content = start + head.len() + 4;
     let Ok(head) = std::str::from_utf8(head) else {
         return malformed("the head of a part is not UTF-8");
     };

@@ -195,8 +195,12 @@ pub async fn respond(front: &FrontEnd, asked: Asked) -> Result<Response<RestBody
 
 const TEXT_XML: HeaderValue = HeaderValue::from_static("text/xml");
 
+fn value_of<'r>(entity: &Entity, row: &'r Row, field: &str) -> Option<&'r Value> {
+    row.get(entity.index_of(field)?)
+}
+
 fn text_of<'r>(entity: &Entity, row: &'r Row, field: &str) -> Option<&'r Arc<str>> {
-    match row.get(entity.index_of(field)?) {
+    match value_of(entity, row, field) {
         Some(Value::Text(text)) => Some(text),
         _ => None,
     }
@@ -243,11 +247,6 @@ impl Ask<'_> {
 
     /// The process instance and those that it was called from, the outermost first.
     async fn call_hierarchy(&mut self, key: Key) -> Result<String, Problem> {
-        let column = |name| PROCESS_INSTANCE.index_of(name).unwrap_or_default();
-        let (definition, parent) = (
-            column("processDefinitionKey"),
-            column("parentProcessInstanceKey"),
-        );
         let mut entries = Vec::new();
         let mut next = Some(key);
         while let Some(key) = next.filter(|_| entries.len() < MAX_HIERARCHY) {
@@ -255,16 +254,17 @@ impl Ask<'_> {
             let name = text_of(&PROCESS_INSTANCE, &row, "processDefinitionName");
             let name = name.or_else(|| text_of(&PROCESS_INSTANCE, &row, "processDefinitionId"));
             let mut entry = format!(r#"{{"processInstanceKey":"{key}","processDefinitionKey":"#);
-            answer::write_value(
-                &PROCESS_INSTANCE.fields[definition],
-                &row[definition],
-                &mut entry,
-            );
+            let definition = value_of(&PROCESS_INSTANCE, &row, "processDefinitionKey");
+            match definition.and_then(Value::as_int) {
+                Some(definition) => entry.push_str(&format!(r#""{definition}""#)),
+                None => entry.push_str("null"),
+            }
             entry.push_str(r#","processDefinitionName":"#);
             answer::write_text(name.map_or("", |name| name), &mut entry);
             entry.push('}');
             entries.push(entry);
-            next = row[parent].as_int().map(Key);
+            let parent = value_of(&PROCESS_INSTANCE, &row, "parentProcessInstanceKey");
+            next = parent.and_then(Value::as_int).map(Key);
         }
         entries.reverse();
         Ok(format!("[{}]", entries.join(",")))

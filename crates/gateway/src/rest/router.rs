@@ -51,7 +51,9 @@ impl Router {
         let mut at = 0;
         for segment in path.split('/').skip(1) {
             let next = self.nodes.len();
-            let node = &mut self.nodes[at];
+            let Some(node) = self.nodes.get_mut(at) else {
+                unreachable!("node {at} was made when its parent named it");
+            };
             let child = if segment.starts_with('{') {
                 *node.parameter.get_or_insert(next)
             } else {
@@ -62,7 +64,9 @@ impl Router {
             }
             at = child;
         }
-        self.nodes[at].routes.push((method, index));
+        if let Some(end) = self.nodes.get_mut(at) {
+            end.routes.push((method, index));
+        }
     }
 
     pub fn find<'p>(&self, method: &str, path: &'p str) -> Found<'p> {

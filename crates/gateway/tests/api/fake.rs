@@ -296,6 +296,7 @@ pub fn job(n: i64) -> ActivatedJob {
         tags: Arc::from([]),
         kind: JobKind::BpmnElement,
         user_task: None,
+        tenant: skep_protocol::TenantId::default(),
     }
 }
 

@@ -81,6 +81,11 @@ impl Generator {
         (z ^ (z >> 31)) % bound
     }
 
+    fn one_of<'a, T>(&mut self, all: &'a [T]) -> &'a T {
+        let chosen = all.get(self.next(all.len() as u64) as usize);
+        chosen.expect("a number below the length of the list")
+    }
+
     fn id(&mut self, kind: &str) -> String {
         self.count += 1;
         self.left = self.left.saturating_sub(1);
@@ -101,7 +106,10 @@ impl Generator {
         let choice = self.next((LEAVES.len() + scopes.len()) as u64) as usize;
         match LEAVES.get(choice) {
             Some(leaf) => leaf(self, bpmn),
-            None => SCOPES[choice - LEAVES.len()](self, bpmn, depth),
+            None => {
+                let scope = scopes.get(choice - LEAVES.len());
+                scope.expect("a number below the count of both")(self, bpmn, depth)
+            }
         }
     }
 
@@ -212,7 +220,7 @@ impl Generator {
     fn markers(&mut self, mut bpmn: Bpmn) -> Bpmn {
         if self.next(6) == 0 {
             let items = ["=[1,2,3]", "=for i in 1..b return i", "=[]"];
-            let items = items[self.next(3) as usize];
+            let items = *self.one_of(&items);
             bpmn = bpmn.for_each(items, "item");
             if self.next(2) == 0 {
                 bpmn = bpmn.sequential();
@@ -239,7 +247,7 @@ impl Generator {
             format!(r#"=if a = 1 then ["{first}"] else ["{second}"]"#),
             format!(r#"=["{first}","{second}","{first}"]"#),
         ];
-        let active = &active[self.next(2) as usize];
+        let active = self.one_of(&active);
         let condition = self.next(3) == 0;
         let bpmn = bpmn.ad_hoc(&id, |inside| {
             let inside = inside.service_task(first, "job").apart().task(second);

@@ -60,33 +60,32 @@ fn named(
 pub(super) fn connect(process: &mut Process, document_order: &[ElementIndex]) {
     for this in document_order.iter().copied() {
         let element = process.element(this);
-        let parent = element.parent.get();
+        let parent = element.parent;
         match &element.kind {
             ElementKind::SequenceFlow(flow) => {
-                let (source, target) = (flow.source.get(), flow.target.get());
-                process.elements[source].outgoing.push(this);
-                process.elements[target].incoming.push(this);
-                if let ElementKind::EventBasedGateway { events } =
-                    &mut process.elements[source].kind
-                {
-                    events.push(ElementIndex(target as u32));
+                let (source, target) = (flow.source, flow.target);
+                process.element_mut(target).incoming.push(this);
+                let source = process.element_mut(source);
+                source.outgoing.push(this);
+                if let ElementKind::EventBasedGateway { events } = &mut source.kind {
+                    events.push(target);
                 }
             }
             ElementKind::BoundaryEvent(event) => {
-                let activity = event.attached_to.get();
-                process.elements[activity].boundary_events.push(this);
+                let activity = event.attached_to;
+                process.element_mut(activity).boundary_events.push(this);
             }
             ElementKind::StartEvent(StartEvent { event: Some(_), .. }) => {
                 starts(process, this, parent);
             }
             ElementKind::EventSubProcess { .. } => {
-                process.elements[parent].event_sub_processes.push(this);
+                process.element_mut(parent).event_sub_processes.push(this);
             }
             ElementKind::StartEvent(_) | ElementKind::Unusable(_)
                 if element.element_type == ElementType::StartEvent =>
             {
                 starts(process, this, parent);
-                process.elements[parent].none_start.get_or_insert(this);
+                process.element_mut(parent).none_start.get_or_insert(this);
             }
             _ => {}
         }
@@ -97,19 +96,19 @@ pub(super) fn connect(process: &mut Process, document_order: &[ElementIndex]) {
     for this in document_order.iter().copied() {
         let element = process.element(this);
         if matches!(element.kind, ElementKind::InclusiveGateway { .. }) && element.joins() {
-            let scope = element.parent.get();
-            process.elements[scope].inclusive_joins.push(this);
+            let scope = element.parent;
+            process.element_mut(scope).inclusive_joins.push(this);
         }
     }
     enter_activities(process, document_order);
     ad_hoc_elements::describe(process);
 }
 
-fn starts(process: &mut Process, start: ElementIndex, scope: usize) {
-    if scope == ElementIndex::PROCESS.get() {
+fn starts(process: &mut Process, start: ElementIndex, scope: ElementIndex) {
+    if scope == ElementIndex::PROCESS {
         process.start_events.push(start);
     }
-    if let ElementKind::EventSubProcess { start: first } = &mut process.elements[scope].kind
+    if let ElementKind::EventSubProcess { start: first } = &mut process.element_mut(scope).kind
         && *first == ElementIndex::PROCESS
     {
         *first = start;
@@ -125,8 +124,8 @@ fn enter_activities(process: &mut Process, document_order: &[ElementIndex]) {
         if !is_inside || !can_be_activated(element) {
             continue;
         }
-        let sub_process = inner_instance.parent.get();
-        if let ElementKind::AdHocSubProcess(ad_hoc) = &mut process.elements[sub_process].kind {
+        let sub_process = inner_instance.parent;
+        if let ElementKind::AdHocSubProcess(ad_hoc) = &mut process.element_mut(sub_process).kind {
             ad_hoc.activities.push(this);
         }
     }

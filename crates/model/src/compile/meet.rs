@@ -108,12 +108,12 @@ fn enter<'x>(
         }
         _ => None,
     };
-    if let Some(body) = body {
-        met[body].inner = Some(this);
+    if let Some(body) = body.and_then(|body| met.get_mut(body)) {
+        body.inner = Some(this);
     }
     let inside = inside?;
-    if inside != this {
-        met[this].inner = Some(inside);
+    if let Some(this) = met.get_mut(this).filter(|_| inside != this) {
+        this.inner = Some(inside);
     }
     Some(Scope {
         parent: inside,

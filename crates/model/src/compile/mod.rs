@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use crate::context::Context;
 use crate::element;
-use crate::graph::{Element, ElementIndex, ElementKind, ElementType, PinnedElement, Process};
+use crate::graph::{self, Element, ElementIndex, ElementKind, ElementType, PinnedElement, Process};
 use crate::resource::Options;
 use crate::validate;
 use crate::xml::{self, Node};
@@ -37,11 +37,11 @@ impl<'x> Draft<'x> {
     }
 
     pub(crate) fn node(&self, index: ElementIndex) -> Node<'x> {
-        self.nodes[index.get()]
+        *graph::of(&self.nodes, index)
     }
 
     pub(crate) fn is_broken(&self, index: ElementIndex) -> bool {
-        self.broken[index.get()]
+        *graph::of(&self.broken, index)
     }
 
     pub(crate) fn indices(&self) -> impl Iterator<Item = ElementIndex> + use<> {

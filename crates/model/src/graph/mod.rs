@@ -32,6 +32,30 @@ impl ElementIndex {
     }
 }
 
+/// What a list by element index has for this element.
+pub(crate) fn of<T>(all: &[T], index: ElementIndex) -> &T {
+    match all.get(index.get()) {
+        Some(one) => one,
+        None => not_of_this_process(index, all.len()),
+    }
+}
+
+/// As [`of`], to change it.
+pub(crate) fn of_mut<T>(all: &mut [T], index: ElementIndex) -> &mut T {
+    let count = all.len();
+    match all.get_mut(index.get()) {
+        Some(one) => one,
+        None => not_of_this_process(index, count),
+    }
+}
+
+/// An index comes from the process that it is used with; everything after would be about another element.
+#[cold]
+fn not_of_this_process(index: ElementIndex, count: usize) -> ! {
+    let ElementIndex(index) = index;
+    panic!("element {index} is asked of a process that has {count} elements")
+}
+
 /// One executable process of a BPMN resource.
 #[derive(Debug)]
 pub struct Process {
@@ -60,8 +84,15 @@ impl Process {
             by_id: HashMap::new(),
         }
     }
+    /// # Panics
+    ///
+    /// If the index is not one of this process: whoever asks mistook the definition.
     pub fn element(&self, index: ElementIndex) -> &Element {
-        &self.elements[index.get()]
+        of(&self.elements, index)
+    }
+    /// As [`element`](Process::element), while the process is compiled.
+    pub(crate) fn element_mut(&mut self, index: ElementIndex) -> &mut Element {
+        of_mut(&mut self.elements, index)
     }
     /// The element with this BPMN id. A multi-instance activity and its body share their id: the body is found.
     pub fn find(&self, id: &str) -> Option<ElementIndex> {

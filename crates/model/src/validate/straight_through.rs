@@ -7,7 +7,7 @@
 use crate::compile::Draft;
 use crate::error::Findings;
 use crate::graph::{
-    BusinessRuleTask, CatchEvent, ElementIndex, ElementKind, ScriptTask, ThrowEvent,
+    BusinessRuleTask, CatchEvent, ElementIndex, ElementKind, ScriptTask, ThrowEvent, of, of_mut,
 };
 
 /// The longest accepted chain.
@@ -20,22 +20,21 @@ const MAX_LOOPS: usize = 10;
 enum Visit {
     Not,
     Open,
-    Done,
+    /// With the length of the longest chain that starts here.
+    Done(u32),
 }
 
 pub(crate) fn check(draft: &Draft<'_>, findings: &mut Findings) {
     let count = draft.process.elements.len();
     let mut visits = vec![Visit::Not; count];
-    // Length of the longest chain that starts at an element.
-    let mut chains = vec![0u32; count];
     let (mut too_long, mut loops) = (None, 0);
     for root in draft.indices().filter(|index| never_waits(draft, *index)) {
-        if visits[root.get()] != Visit::Not {
+        if *of(&visits, root) != Visit::Not {
             continue;
         }
         // Depth first with a stack of its own: each entry is an element and the next successor to look at.
         let mut stack = vec![(root, 0)];
-        visits[root.get()] = Visit::Open;
+        *of_mut(&mut visits, root) = Visit::Open;
         while let Some((index, next)) = stack.pop() {
             match successor(draft, index, next) {
                 Some(successor) => {
@@ -43,27 +42,30 @@ pub(crate) fn check(draft: &Draft<'_>, findings: &mut Findings) {
                     if !never_waits(draft, successor) {
                         continue;
                     }
-                    match visits[successor.get()] {
+                    let visit = of_mut(&mut visits, successor);
+                    match visit {
                         Visit::Not => {
-                            visits[successor.get()] = Visit::Open;
+                            *visit = Visit::Open;
                             stack.push((successor, 0));
                         }
                         Visit::Open if loops < MAX_LOOPS => {
                             loops += 1;
                             report_loop(draft, &stack, successor, findings);
                         }
-                        Visit::Open => {}
-                        Visit::Done => {}
+                        Visit::Open | Visit::Done(_) => {}
                     }
                 }
                 None => {
-                    visits[index.get()] = Visit::Done;
                     let longest = (0..)
                         .map_while(|n| successor(draft, index, n))
-                        .map(|s| chains[s.get()])
+                        .map(|after| match of(&visits, after) {
+                            Visit::Done(chain) => *chain,
+                            Visit::Open | Visit::Not => 0,
+                        })
                         .max();
-                    chains[index.get()] = 1 + longest.unwrap_or(0);
-                    if chains[index.get()] > MAX_CHAIN {
+                    let chain = 1 + longest.unwrap_or(0);
+                    *of_mut(&mut visits, index) = Visit::Done(chain);
+                    if chain > MAX_CHAIN {
                         too_long.get_or_insert(index);
                     }
                 }

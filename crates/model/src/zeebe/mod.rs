@@ -51,12 +51,12 @@ const SINGLE: [&str; 19] = [
 
 /// Refuses extensions that stand more than once.
 pub(crate) fn check(node: Node<'_>, context: &mut Context<'_, '_>) {
-    let mut seen = [0usize; SINGLE.len()];
+    let mut single = SINGLE.map(|name| (name, 0));
     for extension in xml::all_extensions(node) {
         let name = extension.tag_name().name();
-        if let Some(position) = SINGLE.iter().position(|single| *single == name) {
-            seen[position] += 1;
-            if seen[position] == 2 {
+        if let Some((_, seen)) = single.iter_mut().find(|(single, _)| *single == name) {
+            *seen += 1;
+            if *seen == 2 {
                 context.add(
                     node,
                     format!("The element has more than one 'zeebe:{name}'. Keep one"),

@@ -4,6 +4,7 @@ mod conditional;
 mod decision_evaluation;
 mod definitions;
 mod lineage;
+mod modification;
 mod subscriptions;
 mod values;
 
@@ -45,6 +46,13 @@ pub struct ElementNames {
     pub tenant: TenantId,
 }
 
+/// Sets a field of an object.
+fn set(object: &mut Value, name: &str, value: Value) {
+    if let Value::Object(fields) = object {
+        fields.insert(name.to_string(), value);
+    }
+}
+
 /// Renders a record; indices are resolved through `definitions`. Names that it does not know are empty.
 pub fn render(record: &Record<'_>, definitions: &dyn Definitions) -> Result<Value, DecodeError> {
     let origin = record.origin();
@@ -67,12 +75,17 @@ pub fn render(record: &Record<'_>, definitions: &dyn Definitions) -> Result<Valu
         "value": {},
     });
     match record.record_type {
-        RecordType::Event => out["value"] = values::render(record, definitions)?,
-        RecordType::Command => out["authorizations"] = origin.claims.to_json(),
+        RecordType::Event => set(&mut out, "value", values::render(record, definitions)?),
+        RecordType::Command => set(&mut out, "authorizations", origin.claims.to_json()),
         RecordType::CommandRejection => {
             let rejection: RejectionValue = record.decode()?;
-            out["rejectionType"] = json!(rejection.rejection_type.as_str());
-            out["rejectionReason"] = json!(rejection.rejection_reason);
+            let rejection_type = rejection.rejection_type.as_str();
+            set(&mut out, "rejectionType", json!(rejection_type));
+            set(
+                &mut out,
+                "rejectionReason",
+                json!(rejection.rejection_reason),
+            );
         }
     }
     Ok(out)

@@ -8,9 +8,8 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Definitions, ElementNames, Started, conditional, decision_evaluation, definitions,
-    subscriptions,
+    modification, set, subscriptions,
 };
-use crate::DEFAULT_TENANT;
 use crate::document::JsonText;
 use crate::intent::ValueType;
 use crate::key::Key;
@@ -87,12 +86,14 @@ pub(super) fn render(
         | ValueType::Continuation => json!({}),
         ValueType::AdHocSubProcessInstruction => ad_hoc_instruction(record.value()?),
         ValueType::VariableElement => variable_element(record.value()?, &names),
+        ValueType::ProcessInstanceModification => modification::render(record.value()?, &names),
     };
     if !TENANTLESS.contains(&record.value_type) && value.get("tenantId").is_none() {
         // What runs belongs to the tenant of its definition.
-        let definition = value["processDefinitionKey"].as_i64().map(Key);
-        let process = definition.and_then(|key| definitions.element(key, 0));
-        value["tenantId"] = json!(process.unwrap_or_default().tenant.as_str());
+        let definition = value.get("processDefinitionKey").and_then(Value::as_i64);
+        let process = definition.and_then(|key| definitions.element(Key(key), 0));
+        let tenant = json!(process.unwrap_or_default().tenant.as_str());
+        set(&mut value, "tenantId", tenant);
     }
     Ok(value)
 }
@@ -135,9 +136,13 @@ impl Names<'_> {
     /// Adds the three paths of an element instance.
     fn with_path(&self, mut value: Value, element_instance_key: Key) -> Value {
         let path = self.0.lineage().path(element_instance_key, self.0);
-        value["elementInstancePath"] = json!(path.element_instances);
-        value["processDefinitionPath"] = json!(path.definitions);
-        value["callingElementPath"] = json!(path.calling_elements);
+        for (name, keys) in [
+            ("elementInstancePath", json!(path.element_instances)),
+            ("processDefinitionPath", json!(path.definitions)),
+            ("callingElementPath", json!(path.calling_elements)),
+        ] {
+            set(&mut value, name, keys);
+        }
         value
     }
 }
@@ -205,6 +210,7 @@ fn job(v: JobValue, names: &Names<'_>) -> Value {
         "changedAttributes": [],
         "result": job_result(&extra.result.unwrap_or_default()),
         "tags": names.started(v.process_instance_key).tags,
+        "tenantId": extra.tenant.as_str(),
     })
 }
 
@@ -340,6 +346,7 @@ fn job_batch(v: JobBatchValue, names: &Names<'_>) -> Value {
         Some(job(value, names))
     });
     let jobs: Vec<Value> = known.collect();
+    let tenants: Vec<String> = v.tenants.iter().map(|id| id.to_string()).collect();
     json!({
         "type": v.job_type,
         "worker": v.worker,
@@ -348,8 +355,8 @@ fn job_batch(v: JobBatchValue, names: &Names<'_>) -> Value {
         "jobKeys": v.job_keys,
         "jobs": jobs,
         "truncated": v.truncated,
-        "tenantIds": [DEFAULT_TENANT],
-        "tenantFilter": "PROVIDED",
+        "tenantIds": tenants,
+        "tenantFilter": v.tenants.filter.name(),
     })
 }
 
@@ -588,15 +595,15 @@ pub(super) fn base64(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {
         let mut group = [0u8; 4];
-        group[1..=chunk.len()].copy_from_slice(chunk);
+        for (place, byte) in group.iter_mut().skip(1).zip(chunk) {
+            *place = *byte;
+        }
         let bits = u32::from_be_bytes(group);
         for i in 0..4 {
-            if i <= chunk.len() {
-                let index = (bits >> (18 - 6 * i)) & 63;
-                out.push(char::from(ALPHABET[index as usize]));
-            } else {
-                out.push('=');
-            }
+            let index = (bits >> (18 - 6 * i)) & 63;
+            let digit = ALPHABET.get(index as usize);
+            let digit = digit.filter(|_| i <= chunk.len()).unwrap_or(&b'=');
+            out.push(char::from(*digit));
         }
     }
     out

@@ -9,7 +9,7 @@ use skep_protocol::document::JsonText;
 use skep_protocol::element_type::ElementType;
 use skep_protocol::origin::{Claims, Origin, Principal};
 use skep_protocol::value::*;
-use skep_protocol::{Key, TenantId};
+use skep_protocol::{Key, TenantFilter, TenantId, Tenants};
 
 fn key(counter: u64) -> Key {
     Key::new(2, counter)
@@ -39,6 +39,7 @@ pub fn job() -> JobValue {
             recurring_time: 1_767_225_661_000,
             error_code: "card-declined".into(),
             result: Some(job_result()),
+            tenant: TenantId::new("acme"),
         })),
         worker: "worker-1".into(),
         deadline: 1_767_225_660_000,
@@ -148,6 +149,10 @@ pub fn job_batch() -> JobBatchValue {
         max_jobs_to_activate: 32,
         job_keys: vec![key(1), key(2)],
         truncated: true,
+        tenants: Tenants {
+            filter: TenantFilter::Assigned,
+            provided: vec![TenantId::new("acme")],
+        },
     }
 }
 
@@ -305,6 +310,35 @@ pub fn ad_hoc_sub_process_instruction() -> AdHocSubProcessInstructionValue {
     }
 }
 
+pub fn process_instance_modification() -> ProcessInstanceModificationValue {
+    let variables = vec![VariableInstruction {
+        element_id: "task".into(),
+        variables: variables(),
+    }];
+    ProcessInstanceModificationValue {
+        process_instance_key: key(1),
+        process_definition_key: key(2),
+        root_process_instance_key: key(3),
+        activate_instructions: vec![ActivateInstruction {
+            element_id: "task".into(),
+            ancestor_scope_key: key(4),
+            variable_instructions: variables.clone(),
+            ancestor_scope_keys: vec![key(4), key(1)],
+        }],
+        terminate_instructions: vec![TerminateInstruction {
+            element_instance_key: key(5),
+            element_id: "old".into(),
+        }],
+        move_instructions: vec![MoveInstruction {
+            source_element_id: "old".into(),
+            source_element_instance_key: key(5),
+            target_element_id: "task".into(),
+            ancestor: MoveAncestor::Inferred,
+            variable_instructions: variables,
+        }],
+    }
+}
+
 pub fn multi_instance() -> MultiInstanceValue {
     MultiInstanceValue {
         input_collection: vec!["1".into(), r#"{"a":null}"#.into()],
@@ -408,6 +442,15 @@ pub fn continuation() -> ContinuationValue {
         },
         Step::Terminated(key(10)),
         Step::CorrelateMessage(key(11)),
+        Step::Modify {
+            instance: key(12),
+            next: 13,
+        },
+        Step::ModifyTerminate {
+            instance: key(12),
+            next: 13,
+            at: key(14),
+        },
     ];
     let steps = steps.map(|step| QueuedStep { step, chain: 12 });
     ContinuationValue {

@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::search::{SearchArgs, items, word};
+use super::search::{SearchArgs, items, total, word};
 use super::table;
 
 #[derive(Args)]
@@ -22,8 +22,7 @@ pub async fn run(args: InstanceArgs) -> anyhow::Result<()> {
     let elements = search
         .find("element-instances", of_instance.clone(), by_start)
         .await?;
-    let mut open = of_instance.clone();
-    open["state"] = json!("ACTIVE");
+    let open = json!({"processInstanceKey": key.to_string(), "state": "ACTIVE"});
     let incidents = search.find("incidents", open, json!([])).await?;
     let jobs = search.find("jobs", of_instance.clone(), json!([])).await?;
     let by_name = json!([{"field": "name"}]);
@@ -36,19 +35,12 @@ pub async fn run(args: InstanceArgs) -> anyhow::Result<()> {
         variables,
     };
     if search.json {
-        let Page {
-            instance,
-            elements,
-            incidents,
-            jobs,
-            variables,
-        } = page;
         let all = json!({
-            "instance": instance,
-            "elementInstances": elements["items"],
-            "incidents": incidents["items"],
-            "jobs": jobs["items"],
-            "variables": variables["items"],
+            "instance": page.instance,
+            "elementInstances": items(&page.elements).collect::<Vec<_>>(),
+            "incidents": items(&page.incidents).collect::<Vec<_>>(),
+            "jobs": items(&page.jobs).collect::<Vec<_>>(),
+            "variables": items(&page.variables).collect::<Vec<_>>(),
         });
         return super::print(&format!("{all:#}\n"));
     }
@@ -164,8 +156,8 @@ impl Page {
 }
 
 fn more(answer: &Value, text: &mut String) {
-    let (shown, total) = (items(answer).count() as u64, &answer["page"]["totalItems"]);
-    if total.as_u64().is_some_and(|total| total > shown) {
+    let (shown, total) = (items(answer).count() as u64, total(answer));
+    if total > shown {
         text.push_str(&format!("({shown} of {total}; see --limit)\n"));
     }
 }

@@ -1,9 +1,9 @@
 //! `skep instances`: process instances as a table.
 
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use super::search::{SearchArgs, word};
+use super::search::{SearchArgs, total, word};
 use super::table;
 
 #[derive(Args)]
@@ -22,18 +22,19 @@ pub struct InstancesArgs {
 }
 
 pub async fn run(args: InstancesArgs) -> anyhow::Result<()> {
-    let mut filter = json!({});
+    let mut filter = Map::new();
     if let Some(process) = &args.process {
-        filter["processDefinitionId"] = json!(process);
+        filter.insert("processDefinitionId".into(), json!(process));
     }
     if let Some(state) = &args.state {
-        filter["state"] = json!(state.to_uppercase());
+        filter.insert("state".into(), json!(state.to_uppercase()));
     }
     if args.incidents {
-        filter["hasIncident"] = json!(true);
+        filter.insert("hasIncident".into(), json!(true));
     }
     let sort = json!([{"field": "startDate", "order": "DESC"}]);
-    let answer = args.search.find("process-instances", filter, sort).await?;
+    let search = args.search.find("process-instances", filter.into(), sort);
+    let answer = search.await?;
     if args.search.json {
         return super::print(&format!("{answer:#}\n"));
     }
@@ -66,12 +67,11 @@ fn text(answer: &Value) -> String {
         ]);
     }
     let mut text = table(&rows);
-    let total = answer["page"]["totalItems"].as_u64().unwrap_or_default();
+    let total = total(answer);
     if total > items.len() as u64 {
-        let more = if answer["page"]["hasMoreTotalItems"] == true {
-            "more than "
-        } else {
-            ""
+        let more = match answer.pointer("/page/hasMoreTotalItems") {
+            Some(Value::Bool(true)) => "more than ",
+            _ => "",
         };
         text.push_str(&format!(
             "\n{} of {more}{total}; see --limit.\n",

@@ -48,10 +48,16 @@ fn read((status, body): (http::StatusCode, bytes::Bytes)) -> anyhow::Result<Valu
     if status.is_success() {
         return Ok(answer);
     }
-    match answer["detail"].as_str() {
+    match answer.get("detail").and_then(Value::as_str) {
         Some(detail) => bail!("{detail}"),
         None => bail!("the server answered {status}: {answer}"),
     }
+}
+
+/// How many there are of what a page shows, as far as they are counted.
+pub fn total(answer: &Value) -> u64 {
+    let total = answer.pointer("/page/totalItems");
+    total.and_then(Value::as_u64).unwrap_or_default()
 }
 
 /// The items of a page.

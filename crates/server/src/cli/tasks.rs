@@ -1,7 +1,7 @@
 //! `skep tasks`: open user tasks as a table.
 
 use clap::Args;
-use serde_json::json;
+use serde_json::{Map, json};
 
 use super::search::{SearchArgs, items, word};
 use super::table;
@@ -22,19 +22,19 @@ pub struct TasksArgs {
 }
 
 pub async fn run(args: TasksArgs) -> anyhow::Result<()> {
-    let mut filter = json!({});
+    let mut filter = Map::new();
     if let Some(assignee) = &args.assignee {
-        filter["assignee"] = json!(assignee);
+        filter.insert("assignee".into(), json!(assignee));
     }
     if let Some(group) = &args.group {
-        filter["candidateGroup"] = json!(group);
+        filter.insert("candidateGroup".into(), json!(group));
     }
     if !args.all {
-        filter["state"] =
-            json!({"$in": ["CREATING", "CREATED", "ASSIGNING", "UPDATING", "COMPLETING"]});
+        let open = ["CREATING", "CREATED", "ASSIGNING", "UPDATING", "COMPLETING"];
+        filter.insert("state".into(), json!({"$in": open}));
     }
     let sort = json!([{"field": "creationDate"}]);
-    let answer = args.search.find("user-tasks", filter, sort).await?;
+    let answer = args.search.find("user-tasks", filter.into(), sort).await?;
     if args.search.json {
         return super::print(&format!("{answer:#}\n"));
     }

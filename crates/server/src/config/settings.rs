@@ -185,7 +185,7 @@ impl Settings {
             ("management.server.port", self.management),
         ];
         for (i, (name, listen)) in ports.iter().enumerate() {
-            for (other_name, other) in &ports[i + 1..] {
+            for (other_name, other) in ports.iter().skip(i + 1) {
                 if listen.port == other.port && listen.port != 0 {
                     found.push(format!(
                         "{name} and {other_name} are both {}: each interface needs its own port",

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use http::StatusCode;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use skep_broker::Broker;
 use skep_protocol::service::{PartitionHealth, PartitionRole};
 
@@ -71,17 +71,17 @@ pub fn group(management: &Management, group: Group) -> Answer {
 /// Everything, with details.
 pub fn all(management: &Management) -> Answer {
     let up = |group: Group| json!({ "status": status(group.is_up(management)).1 });
-    let mut components = json!({
-        "brokerStartup": up(Group::Startup),
-        "brokerReady": up(Group::Readiness),
-        "brokerStatus": up(Group::Status),
-    });
+    let mut components = vec![
+        ("brokerStartup", up(Group::Startup)),
+        ("brokerReady", up(Group::Readiness)),
+        ("brokerStatus", up(Group::Status)),
+    ];
     let mut healthy = Group::Status.is_up(management);
     if let Some(broker) = management.broker() {
-        let disk = disk(broker);
-        healthy &= disk["status"] == "UP";
-        components["diskSpace"] = disk;
-        let mut all = serde_json::Map::new();
+        let (up, details) = disk(broker);
+        healthy &= up;
+        components.push(("diskSpace", component(up, details)));
+        let mut all = Map::new();
         for handle in broker.partitions() {
             let partition = &handle.status;
             let mut details = json!({
@@ -89,22 +89,24 @@ pub fn all(management: &Management) -> Answer {
                 "health": health(partition.health()),
                 "bannedInstances": partition.banned_instances.load(Ordering::Relaxed),
             });
-            if let Some(failure) = partition.failure() {
-                details["message"] = json!(failure);
+            if let (Some(failure), Some(details)) = (partition.failure(), details.as_object_mut()) {
+                details.insert("message".into(), json!(failure));
             }
             let up = partition.health() == PartitionHealth::Healthy;
-            let component = json!({ "status": status(up).1, "details": details });
-            all.insert(partition.partition.to_string(), component);
+            all.insert(partition.partition.to_string(), component(up, details));
         }
         let up = broker
             .partitions()
             .iter()
             .all(|p| p.status.health() == PartitionHealth::Healthy);
-        components["partitions"] = json!({ "status": status(up).1, "components": all });
-        let secondary = secondary_storage(broker);
-        healthy &= secondary["status"] == "UP";
-        components["secondaryStorage"] = secondary;
+        let partitions = json!({ "status": status(up).1, "components": all });
+        components.push(("partitions", partitions));
+        let (up, details) = secondary_storage(broker);
+        healthy &= up;
+        components.push(("secondaryStorage", component(up, details)));
     }
+    let components = components.into_iter();
+    let components: Map<_, _> = components.map(|(name, c)| (name.into(), c)).collect();
     let (code, text) = status(healthy);
     answer(
         code,
@@ -112,33 +114,32 @@ pub fn all(management: &Management) -> Answer {
     )
 }
 
+fn component(up: bool, details: Value) -> Value {
+    json!({ "status": status(up).1, "details": details })
+}
+
 /// What can be searched: the engine works without, but whoever searches sees less and less of what happens.
-fn secondary_storage(broker: &Broker) -> Value {
-    let mut faults = serde_json::Map::new();
+fn secondary_storage(broker: &Broker) -> (bool, Value) {
+    let mut faults = Map::new();
     for handle in broker.partitions() {
         if let Some(fault) = handle.secondary.fault() {
             faults.insert(handle.status.partition.to_string(), json!(fault));
         }
     }
-    json!({
-        "status": status(faults.is_empty()).1,
-        "details": { "faults": faults },
-    })
+    (faults.is_empty(), json!({ "faults": faults }))
 }
 
-fn disk(broker: &Broker) -> Value {
+fn disk(broker: &Broker) -> (bool, Value) {
     let config = &broker.config().disk;
     let space = broker.disk();
     let up = !space.low.load(Ordering::Relaxed);
-    json!({
-        "status": status(up).1,
-        "details": {
-            "free": space.free.load(Ordering::Relaxed),
-            "threshold": config.processing,
-            "monitored": config.monitoring_enabled,
-            "path": broker.config().directory.display().to_string(),
-        },
-    })
+    let details = json!({
+        "free": space.free.load(Ordering::Relaxed),
+        "threshold": config.processing,
+        "monitored": config.monitoring_enabled,
+        "path": broker.config().directory.display().to_string(),
+    });
+    (up, details)
 }
 
 pub fn role(role: PartitionRole) -> &'static str {

@@ -45,8 +45,12 @@ pub fn properties(effective: &[Effective]) -> Answer {
             .entry(&prefix)
             .or_insert_with(|| json!({ "prefix": prefix, "properties": {}, "inputs": {} }));
         let value = masked(setting.name, &setting.value);
-        bean["properties"][name] = json!(value);
-        bean["inputs"][name] = json!({ "value": value, "origin": setting.source.to_string() });
+        let input = json!({ "value": value, "origin": setting.source.to_string() });
+        for (part, what) in [("properties", json!(value)), ("inputs", input)] {
+            if let Some(part) = bean.get_mut(part).and_then(Value::as_object_mut) {
+                part.insert(name.to_string(), what);
+            }
+        }
     }
     ok(&json!({ "contexts": { "skep": { "beans": beans } } }))
 }

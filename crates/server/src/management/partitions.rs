@@ -123,7 +123,7 @@ fn tree(status: &PartitionStatus) -> Value {
         })
     };
     let dead = status.health() == PartitionHealth::Dead;
-    let mut tree = json!({
+    let tree = json!({
         "id": name,
         "name": name,
         "status": state,
@@ -133,12 +133,17 @@ fn tree(status: &PartitionStatus) -> Value {
             child("Log", !dead && !status.stalled.load(Ordering::Relaxed)),
         ],
     });
-    if let Some(failure) = status.failure() {
-        tree["message"] = json!(failure);
-    } else if status.stalled.load(Ordering::Relaxed) {
-        tree["message"] = json!("the log cannot grow: its disk is full");
+    let message = status.failure().or_else(|| {
+        let full = status.stalled.load(Ordering::Relaxed);
+        full.then(|| "the log cannot grow: its disk is full".into())
+    });
+    match (tree, message) {
+        (Value::Object(mut tree), Some(message)) => {
+            tree.insert("message".into(), json!(message));
+            Value::Object(tree)
+        }
+        (tree, _) => tree,
     }
-    tree
 }
 
 /// What can be done with all partitions of this node.

@@ -46,9 +46,7 @@ impl ElementBehavior for AdHocSubProcess {
             )?),
             None => None,
         };
-        if let Some(output) = &definition.output {
-            variable::set_local(cx, el.key, &output.collection, &"[]".into());
-        }
+        begin_output(cx, el);
         subscriptions::subscribe_scope(cx, el)?;
         if let Some((job_type, retries)) = job {
             create_job(cx, el, job_type, retries);
@@ -254,6 +252,15 @@ fn find_all(
         ));
     }
     Ok(ids.iter().filter_map(activity).collect())
+}
+
+/// The list of results, empty. Of an element that is no ad-hoc sub-process: nothing.
+pub(super) fn begin_output(cx: &mut Context<'_>, el: &Subject) {
+    if let ElementKind::AdHocSubProcess(definition) = &el.element().kind
+        && let Some(output) = &definition.output
+    {
+        variable::set_local(cx, el.key, &output.collection, &"[]".into());
+    }
 }
 
 type Variables<'a> = &'a [(Arc<str>, JsonText)];

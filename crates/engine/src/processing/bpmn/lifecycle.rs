@@ -272,6 +272,15 @@ pub(crate) fn terminate(cx: &mut Context<'_>, key: Key) {
         }
         return;
     }
+    terminating(cx, &el);
+    terminate_inner(cx, &el);
+}
+
+/// What belongs to the element alone ends: its job, what it waits for, its incidents.
+pub(super) fn terminating(cx: &mut Context<'_>, el: &Subject) {
+    let Some(row) = cx.state.elements.get(el.key) else {
+        return;
+    };
     let (job_key, has_extra) = (row.job_key, row.extra.is_some());
     let error_caught = row.extra.as_ref().is_none_or(|e| e.incidents.is_empty());
     cx.event(el.key, Intent::ElementTerminating, &el.value);
@@ -282,10 +291,9 @@ pub(crate) fn terminate(cx: &mut Context<'_>, key: Key) {
         job::cancel(cx, job_key, error_caught);
     }
     if has_extra {
-        subscriptions::unsubscribe(cx, key);
-        incidents::resolve_all(cx, key);
+        subscriptions::unsubscribe(cx, el.key);
+        incidents::resolve_all(cx, el.key);
     }
-    terminate_inner(cx, &el);
 }
 
 /// The element ends once what it waits for (children, the called instance) has.
@@ -311,27 +319,9 @@ fn terminate_one(cx: &mut Context<'_>, key: Key) -> Option<Key> {
     if row.active_children > 0 {
         return None;
     }
-    let interrupted_by = row
-        .interrupted_within()
-        .is_none()
-        .then_some(row)
-        .and_then(|row| row.extra.as_ref())
-        .and_then(|extra| extra.interrupted_by.some());
-    let behavior = behavior_of(&el.element().kind);
-    behavior.ending(cx, &el);
-    cx.event(el.key, Intent::ElementTerminated, &el.value);
-    behavior.terminated(cx, &el);
-    if el.element().is_for_compensation {
-        compensation::handler_ended(cx, &el, CompensationSubscriptionIntent::Deleted);
-    }
-    if let Some(trigger) = interrupted_by {
-        cx.steps.push(Step::ActivateTriggered(trigger));
-    }
+    end(cx, &el);
     // The process has a call activity around it, if it was called.
-    let around = match el.index() {
-        ElementIndex::PROCESS => el.value.parent_element_instance_key,
-        _ => el.flow_scope(),
-    };
+    let around = around(&el);
     let row = cx.state.elements.get(around);
     let was_last =
         row.is_some_and(|row| row.state == ElementState::Terminating && row.active_children == 0);
@@ -341,4 +331,35 @@ fn terminate_one(cx: &mut Context<'_>, key: Key) -> Option<Key> {
     container::child_ended(cx, el.flow_scope());
     flows::reconsider_joins(cx, &el);
     None
+}
+
+/// What the element is in: for a process, the call activity that has called it.
+pub(super) fn around(el: &Subject) -> Key {
+    match el.index() {
+        ElementIndex::PROCESS => el.value.parent_element_instance_key,
+        _ => el.flow_scope(),
+    }
+}
+
+/// Ends one element, and lets what interrupted it go on. What is around it does not know yet.
+pub(super) fn end(cx: &mut Context<'_>, el: &Subject) {
+    let Some(row) = cx.state.elements.get(el.key) else {
+        return;
+    };
+    let interrupted_by = row
+        .interrupted_within()
+        .is_none()
+        .then_some(row)
+        .and_then(|row| row.extra.as_ref())
+        .and_then(|extra| extra.interrupted_by.some());
+    let behavior = behavior_of(&el.element().kind);
+    behavior.ending(cx, el);
+    cx.event(el.key, Intent::ElementTerminated, &el.value);
+    behavior.terminated(cx, el);
+    if el.element().is_for_compensation {
+        compensation::handler_ended(cx, el, CompensationSubscriptionIntent::Deleted);
+    }
+    if let Some(trigger) = interrupted_by {
+        cx.steps.push(Step::ActivateTriggered(trigger));
+    }
 }

@@ -25,6 +25,7 @@ pub(crate) mod lifecycle;
 mod linked_resources;
 pub(crate) mod listeners;
 pub(crate) mod mappings;
+pub(crate) mod modification;
 pub(crate) mod multi_instance;
 mod output_collection;
 pub(crate) mod parallel_gateway;
@@ -152,6 +153,9 @@ pub(crate) trait ElementBehavior: Sync {
     fn terminate(&self, _cx: &mut Context<'_>, _el: &Subject) -> Ending {
         Ending::Now
     }
+
+    /// The same for one that a modification terminates: nobody is asked, and what is inside is ended apart.
+    fn terminate_at_once(&self, _cx: &mut Context<'_>, _el: &Subject) {}
 
     /// Whether the element is left by sequence flows.
     fn takes_flows(&self) -> bool {

@@ -1,13 +1,18 @@
 //! Creating an instance at chosen elements: the scopes around them are created first.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use skep_model::{ElementIndex, ElementKind, Process};
 use skep_protocol::Key;
+use skep_protocol::document::JsonText;
 use skep_protocol::value::{Activation, Step};
 
-use super::{Subject, event_based_gateway, incidents, lifecycle, subscriptions, triggers};
-use crate::processing::Context;
+use super::{
+    Subject, ad_hoc_sub_process, event_based_gateway, incidents, lifecycle, subscriptions, triggers,
+};
+use crate::processing::{Context, variable};
+use crate::remote::Variables;
 use crate::state::ElementState;
 
 /// Why an instance cannot start at this element, or its index.
@@ -17,28 +22,33 @@ pub(crate) fn check(process: &Process, id: &str) -> Result<ElementIndex, String>
             "Expected to create instance of process with start instructions but no element found with id '{id}'."
         )
     })?;
-    let element = process.element(index);
-    let why_not = match element.kind {
-        ElementKind::Process => Some("the process itself"),
-        ElementKind::SequenceFlow(_) => Some("a sequence flow"),
-        ElementKind::StartEvent(_) => Some("a start event"),
-        ElementKind::BoundaryEvent(_) => Some("a boundary event"),
-        ElementKind::IntermediateCatchEvent(_)
-            if event_based_gateway::is_before(process, element) =>
-        {
-            Some("an event behind an event-based gateway, which waits for it")
-        }
-        ElementKind::AdHocSubProcessInnerInstance => Some("no element of the model"),
-        _ if is_repeated(process, index) => Some("inside of a multi-instance activity"),
-        _ => None,
-    };
-    match why_not {
+    let repeated = is_repeated(process, index).then_some("inside of a multi-instance activity");
+    match why_not_chosen(process, index).or(repeated) {
         None => Ok(index),
         Some(what) => Err(format!(
             "Expected to create instance of process with start instructions but the element with id '{id}' is {what}: \
              choose an activity, gateway or catch event."
         )),
     }
+}
+
+/// What an element is that cannot be activated because somebody says so; `None` for all others.
+pub(crate) fn why_not_chosen(process: &Process, index: ElementIndex) -> Option<&'static str> {
+    let element = process.element(index);
+    Some(match element.kind {
+        ElementKind::Process => "the process itself",
+        ElementKind::SequenceFlow(_) => "a sequence flow",
+        ElementKind::StartEvent(_) => "a start event",
+        ElementKind::BoundaryEvent(_) => "a boundary event",
+        ElementKind::IntermediateCatchEvent(_)
+            if event_based_gateway::is_before(process, element) =>
+        {
+            "an event behind an event-based gateway, which waits for it"
+        }
+        ElementKind::AdHocSubProcessInnerInstance => "no element of the model",
+        _ if element.is_for_compensation => "a compensation handler",
+        _ => return None,
+    })
 }
 
 /// The element is inside of a multi-instance body: which of its instances would be meant?
@@ -66,7 +76,7 @@ pub(crate) fn activate_at(cx: &mut Context<'_>, root: &Subject, elements: &[Elem
     lifecycle::activated(cx, root);
     let mut made = BTreeMap::new();
     for element in elements {
-        descend_into(cx, root, *element, &mut made);
+        descend_into(cx, root, *element, Variables::new(), &mut made);
     }
 }
 
@@ -88,8 +98,8 @@ pub(crate) fn go_on(cx: &mut Context<'_>, scope: Key) -> bool {
     !triggers.is_empty()
 }
 
-/// Goes on towards `target`, an element deep inside of `scope`, now that `scope` is activated.
-pub(crate) fn descend(cx: &mut Context<'_>, scope: &Subject, target: ElementIndex) {
+/// Goes on towards `target`, an element deep inside of `scope`, now that `scope` is activated. `own` will be its variables.
+pub(crate) fn descend(cx: &mut Context<'_>, scope: &Subject, target: ElementIndex, own: Variables) {
     // Another instruction may have made the next scope already.
     let mut made = BTreeMap::new();
     let mut child = cx.state.elements.child_after(scope.key, Key::NONE);
@@ -97,7 +107,7 @@ pub(crate) fn descend(cx: &mut Context<'_>, scope: &Subject, target: ElementInde
         made.insert(ElementIndex(row.element), child);
         child = cx.state.elements.child_after(scope.key, child);
     }
-    descend_into(cx, scope, target, &mut made);
+    descend_into(cx, scope, target, own, &mut made);
 }
 
 /// Makes the scopes between `scope` and `target` that are not there yet, without mappings and start events, and has `target`
@@ -106,22 +116,17 @@ fn descend_into(
     cx: &mut Context<'_>,
     scope: &Subject,
     target: ElementIndex,
+    own: Variables,
     made: &mut BTreeMap<ElementIndex, Key>,
 ) {
-    let graph = &scope.process.graph;
-    let mut path = Vec::new();
-    let mut parent = graph.element(target).parent;
-    while parent != scope.index() && parent != ElementIndex::PROCESS {
-        path.push(parent);
-        parent = graph.element(parent).parent;
-    }
+    let path = path(&scope.process.graph, scope.index(), target);
     let mut innermost = scope.clone();
     let mut activated = true;
-    for element in path.into_iter().rev() {
+    for element in path {
         let known = made.get(&element).copied();
         let inner = match known.and_then(|key| Subject::load(cx, key)) {
             Some(inner) => inner,
-            None => match make_scope(cx, &innermost, element) {
+            None => match make_scope(cx, &innermost, element, &[]) {
                 Some(inner) => inner,
                 None => return,
             },
@@ -134,14 +139,45 @@ fn descend_into(
             break;
         }
     }
-    let target = (innermost.key, target);
-    let trigger = triggers::triggering(cx, &innermost, target, false, Vec::new());
+    let target = (innermost.key, entry(&scope.process.graph, target));
+    let trigger = triggers::triggering(cx, &innermost, target, false, own);
     if activated {
         cx.steps.push(Step::ActivateTriggered(trigger));
     }
 }
 
-fn make_scope(cx: &mut Context<'_>, outer: &Subject, element: ElementIndex) -> Option<Subject> {
+/// What is triggered to have an element activated: of an event sub-process its start event, as nothing else begins it.
+pub(crate) fn entry(graph: &Process, element: ElementIndex) -> ElementIndex {
+    match graph.element(element).kind {
+        ElementKind::EventSubProcess { start } => start,
+        _ => element,
+    }
+}
+
+/// The elements between `scope` and `target`, the outermost first.
+pub(crate) fn path(
+    graph: &Process,
+    scope: ElementIndex,
+    target: ElementIndex,
+) -> Vec<ElementIndex> {
+    let mut path = Vec::new();
+    let mut parent = graph.element(target).parent;
+    while parent != scope && parent != ElementIndex::PROCESS {
+        path.push(parent);
+        parent = graph.element(parent).parent;
+    }
+    path.reverse();
+    path
+}
+
+/// Makes a scope that nothing but an instruction leads to, with these variables of its own. Neither its mappings are applied
+/// nor do its listeners run: what it is left with is its subscriptions. If they fail it has an incident and is not activated.
+pub(super) fn make_scope(
+    cx: &mut Context<'_>,
+    outer: &Subject,
+    element: ElementIndex,
+    variables: &[&(Arc<str>, JsonText)],
+) -> Option<Subject> {
     let activation = Activation {
         scope: outer.key,
         element: element.0,
@@ -149,6 +185,10 @@ fn make_scope(cx: &mut Context<'_>, outer: &Subject, element: ElementIndex) -> O
         consumed_flows: 0,
     };
     let el = lifecycle::activating(cx, &activation)?;
+    ad_hoc_sub_process::begin_output(cx, &el);
+    for (name, value) in variables {
+        variable::set_local(cx, el.key, name, value);
+    }
     match subscriptions::subscribe_scope(cx, &el) {
         Ok(()) => lifecycle::activated(cx, &el),
         Err(problem) => incidents::raise(cx, &el, problem),

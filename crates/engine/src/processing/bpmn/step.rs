@@ -6,8 +6,8 @@ use skep_protocol::value::{Activation, ErrorType, Step};
 
 use super::queue::MAX_WAITING;
 use super::{
-    Problem, Subject, call_activity, compensation, incidents, lifecycle, multi_instance, throwing,
-    triggers,
+    Problem, Subject, call_activity, compensation, incidents, lifecycle, modification,
+    multi_instance, throwing, triggers,
 };
 use crate::processing::Context;
 use crate::processing::message::message_side;
@@ -45,6 +45,13 @@ fn one(cx: &mut Context<'_>, step: Step, chain: u32) {
         } => compensation::compensate(cx, thrower, subscription),
         Step::ActivateHandlers { thrower, handler } => {
             compensation::activate_handlers(cx, thrower, handler);
+        }
+        Step::Modify { instance, next } => modification::carry_out(cx, instance, next),
+        Step::ModifyTerminate { instance, next, at } => {
+            modification::terminate(cx, instance, next, at);
+        }
+        Step::ModifyTerminated { instance, next, at } => {
+            modification::terminated(cx, instance, next, at);
         }
         Step::CorrelateMessage(key) => message_side::correlate_next(cx, key),
         Step::DeliverSignal { signal, after } => signal::deliver_next(cx, signal, after),
@@ -108,6 +115,9 @@ fn put_off(cx: &mut Context<'_>, step: Step) {
         | Step::Terminated(_)
         | Step::Compensate { .. }
         | Step::ActivateHandlers { .. }
+        | Step::Modify { .. }
+        | Step::ModifyTerminate { .. }
+        | Step::ModifyTerminated { .. }
         | Step::CorrelateMessage(_)
         | Step::DeliverSignal { .. }
         | Step::EvaluateCondition(_)

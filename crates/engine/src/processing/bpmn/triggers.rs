@@ -178,11 +178,16 @@ pub(crate) fn activating_triggered(cx: &mut Context<'_>, key: Key) -> Option<(Su
     used(cx, key, &trigger);
     let scope = scope?;
     if scope.process.graph.element(target).parent != scope.index() {
-        start_instructions::descend(cx, &scope, target);
+        start_instructions::descend(cx, &scope, target, trigger.variables);
         return None;
     }
     let el = lifecycle::activating(cx, &activation_of(scope.key, target))?;
-    Some((el, trigger.variables))
+    if !trigger.is_instruction() {
+        return Some((el, trigger.variables));
+    }
+    // They are there before its mappings.
+    lifecycle::accept(cx, &el, &trigger.variables);
+    Some((el, Variables::new()))
 }
 
 fn activation_of(scope: Key, element: ElementIndex) -> Activation {

@@ -27,6 +27,10 @@ impl ElementBehavior for Unusable {
             Ending::Waits => Ending::Waits,
         }
     }
+
+    fn terminate_at_once(&self, cx: &mut Context<'_>, el: &Subject) {
+        user_task::cancel_task(cx, el);
+    }
 }
 
 fn problem(el: &Subject) -> Problem {

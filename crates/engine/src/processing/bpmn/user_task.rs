@@ -50,6 +50,17 @@ impl ElementBehavior for UserTask {
     fn terminate(&self, cx: &mut Context<'_>, el: &Subject) -> Ending {
         terminate_task(cx, el)
     }
+
+    fn terminate_at_once(&self, cx: &mut Context<'_>, el: &Subject) {
+        cancel_task(cx, el);
+    }
+}
+
+/// Ends the task of an element that a modification terminates, if it has one. Its listeners are not heard.
+pub(super) fn cancel_task(cx: &mut Context<'_>, el: &Subject) {
+    if let Some(task) = task_of(cx, el) {
+        transition::cancel_at_once(cx, el, task);
+    }
 }
 
 /// Ends the task of an element that terminates, if it has one.

@@ -1,4 +1,5 @@
-//! Process instances: creation and cancellation.
+//! Process instances: creation, cancellation and modification.
 
 pub(crate) mod cancel;
 pub(crate) mod create;
+pub(crate) mod modify;

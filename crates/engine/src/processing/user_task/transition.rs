@@ -170,19 +170,9 @@ pub(crate) fn deny(cx: &mut Context<'_>, key: Key, reason: &str) {
 
 /// The element terminates. Listeners are heard, but cannot keep it from that.
 pub(crate) fn cancel(cx: &mut Context<'_>, el: &Subject, key: Key) -> Ending {
-    let Some(task) = cx.state.user_tasks.get(key) else {
+    let Some(value) = canceling(cx, key) else {
         return Ending::Now;
     };
-    let (state, value) = (task.state, value_of(task));
-    let refusal = reject(
-        RejectionType::InvalidState,
-        intent_of(state),
-        format!("The user task with key '{key}' was canceled before its listeners had completed"),
-    );
-    answer(cx, key, Err(refusal));
-    if state != UserTaskState::Canceling {
-        cx.event(key, Intent::Canceling, &value);
-    }
     // Nobody gets the jobs of a banned instance any more.
     let banned = cx.state.banned.contains(el.value.process_instance_key);
     let next = match banned {
@@ -195,11 +185,7 @@ pub(crate) fn cancel(cx: &mut Context<'_>, el: &Subject, key: Key) -> Ending {
             Ending::Waits
         }
         Ok(None) => {
-            let row = cx.state.elements.get(el.key);
-            if let Some(job_key) = row.and_then(|row| row.job_key.some()) {
-                job::cancel(cx, job_key, false);
-            }
-            cx.event(key, Intent::Canceled, &value);
+            canceled(cx, el, key, &value);
             Ending::Now
         }
         Err(problem) => {
@@ -207,6 +193,37 @@ pub(crate) fn cancel(cx: &mut Context<'_>, el: &Subject, key: Key) -> Ending {
             Ending::Waits
         }
     }
+}
+
+/// The same without listeners: a modification ends the element.
+pub(crate) fn cancel_at_once(cx: &mut Context<'_>, el: &Subject, key: Key) {
+    if let Some(value) = canceling(cx, key) {
+        canceled(cx, el, key, &value);
+    }
+}
+
+/// What the task was about to do is over.
+fn canceling(cx: &mut Context<'_>, key: Key) -> Option<UserTaskValue> {
+    let task = cx.state.user_tasks.get(key)?;
+    let (state, value) = (task.state, value_of(task));
+    let refusal = reject(
+        RejectionType::InvalidState,
+        intent_of(state),
+        format!("The user task with key '{key}' was canceled before its listeners had completed"),
+    );
+    answer(cx, key, Err(refusal));
+    if state != UserTaskState::Canceling {
+        cx.event(key, Intent::Canceling, &value);
+    }
+    Some(value)
+}
+
+fn canceled(cx: &mut Context<'_>, el: &Subject, key: Key, value: &UserTaskValue) {
+    let row = cx.state.elements.get(el.key);
+    if let Some(job_key) = row.and_then(|row| row.job_key.some()) {
+        job::cancel(cx, job_key, false);
+    }
+    cx.event(key, Intent::Canceled, value);
 }
 
 /// The command that brought a task into this state.
