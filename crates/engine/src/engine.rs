@@ -15,8 +15,8 @@ use crate::processing::deployment::{create as deploy, delete_resource, distribut
 use crate::processing::message::{correlate, expire, message_side, process_side, publish};
 use crate::processing::{
     Context, Outcome, Volatile, ad_hoc, banning, clock, cluster_variable, conditional_evaluation,
-    conditions, decision, expression, global_listener, incident, job, process_instance, signal,
-    timer, user_task, variable,
+    conditions, decision, expression, global_listener, incident_commands, job, process_instance,
+    signal, timer, user_task, variable,
 };
 use crate::remote::{Distributed, RemoteCommand};
 use crate::state::{State, StoreError};
@@ -524,7 +524,7 @@ fn dispatch(cx: &mut Context<'_>, command: &Command) -> Outcome {
         Command::DeleteClusterVariable { name, tenant } => {
             cluster_variable::delete(cx, name, tenant.as_ref())
         }
-        Command::ResolveIncident { incident_key } => incident::resolve(cx, *incident_key),
+        Command::ResolveIncident { incident_key } => incident_commands::resolve(cx, *incident_key),
         Command::SetVariables {
             element_instance_key,
             variables,
@@ -540,7 +540,7 @@ fn dispatch(cx: &mut Context<'_>, command: &Command) -> Outcome {
         Command::PinClock { timestamp } => clock::pin(cx, *timestamp),
         Command::ResetClock => clock::reset(cx),
         Command::EvaluateDecision(command) => decision::process(cx, command),
-        Command::ListIncidents { after, limit, .. } => incident::list(cx, *after, *limit),
+        Command::ListIncidents { after, limit, .. } => incident_commands::list(cx, *after, *limit),
         Command::EvaluateExpression {
             expression,
             variables,

@@ -237,6 +237,15 @@ pub struct ActivateJobs {
     pub tenants: Tenants,
 }
 
+impl ActivateJobs {
+    /// Bytes of its texts.
+    fn weight(&self) -> usize {
+        let names = self.fetch_variables.iter();
+        let names: usize = names.map(|n| n.len() + size_of::<Arc<str>>()).sum();
+        self.job_type.len() + self.worker.len() + names + self.tenants.weight()
+    }
+}
+
 /// Activates elements of an ad-hoc sub-process.
 #[derive(Clone, Debug)]
 pub struct ActivateAdHoc {
@@ -416,12 +425,7 @@ impl Command {
                 variables,
             } => expression.len() + variables.weight(),
             Command::EvaluateDecision(evaluate) => evaluate.variables.weight(),
-            Command::ActivateJobs(activate) => {
-                let names = activate.fetch_variables.iter();
-                let names: usize = names.map(|n| n.len() + size_of::<Arc<str>>()).sum();
-                let texts = activate.job_type.len() + activate.worker.len();
-                texts + names + activate.tenants.weight()
-            }
+            Command::ActivateJobs(activate) => activate.weight(),
             Command::DeleteResource { .. }
             | Command::CancelProcessInstance { .. }
             | Command::BanInstance { .. }

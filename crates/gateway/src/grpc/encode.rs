@@ -7,8 +7,8 @@ pub use decisions::evaluation;
 pub use deployments::{deployments, process};
 use skep_proto::gateway_protocol as pb;
 use skep_protocol::response::{ConditionalsEvaluated, ProcessInstanceCreated};
-use skep_protocol::service::{BrokerInfo, PartitionHealth, PartitionInfo, PartitionRole, Topology};
 use skep_protocol::{ActivatedJob, DEFAULT_TENANT, Key};
+use skep_service::{BrokerInfo, PartitionHealth, PartitionInfo, PartitionRole, Topology};
 
 use super::job_result;
 use crate::oversize::TooLarge;

@@ -7,10 +7,10 @@ use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Response as HttpResponse, StatusCode};
 use skep_protocol::response::{ConditionalsEvaluated, ProcessInstanceCreated};
-use skep_protocol::service::{BrokerInfo, PartitionHealth, PartitionInfo, PartitionRole, Topology};
 use skep_protocol::user_task::UserTaskProperties;
 use skep_protocol::value::{ClusterVariableValue, GlobalListenerValue};
 use skep_protocol::{ActivatedJob, DEFAULT_TENANT, Failure, Key, Response};
+use skep_service::{BrokerInfo, PartitionHealth, PartitionInfo, PartitionRole, Topology};
 
 use super::RestBody;
 use super::json::Object;
