@@ -6,8 +6,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use skep_protocol::document::JsonText;
 use skep_protocol::value::{
-    BatchOperationCreationValue, BatchOperationError, DecisionRequirementsValue, DecisionValue,
-    FormValue, GlobalListenerValue, MessageSubscriptionValue, ProcessValue, ResourceValue,
+    BatchOperationCreationValue, BatchOperationError, ClusterVariableValue,
+    DecisionRequirementsValue, DecisionValue, FormValue, GlobalListenerValue,
+    MessageSubscriptionValue, ProcessValue, ResourceValue,
 };
 use skep_protocol::{Key, TenantId};
 
@@ -113,6 +114,16 @@ pub enum Distributed {
         key: Key,
         event: u8,
         errors: Vec<BatchOperationError>,
+    },
+    /// CLUSTER_VARIABLE CREATE or UPDATE.
+    SetClusterVariable {
+        key: Key,
+        value: ClusterVariableValue,
+    },
+    /// CLUSTER_VARIABLE DELETE.
+    DeleteClusterVariable {
+        key: Key,
+        value: ClusterVariableValue,
     },
     /// SIGNAL BROADCAST.
     Signal {

@@ -49,6 +49,9 @@ pub enum ValueType {
     MultiInstance = 58,
     Resource = 44,
     RuntimeInstruction = 59,
+    ClusterVariable = 61,
+    ConditionalSubscription = 63,
+    ConditionalEvaluation = 64,
     Expression = 66,
     GlobalListener = 68,
     /// Skep's own: the work of a command that goes on in later batches. It is never exported.
@@ -57,10 +60,12 @@ pub enum ValueType {
     VariableElement = 210,
     /// Skep's own: what became of an item of a batch operation.
     BatchOperationItem = 250,
+    /// Skep's own: variables have changed where very many conditions listen. It is never exported.
+    ConditionCheck = 220,
 }
 
 impl ValueType {
-    pub const ALL: [ValueType; 48] = [
+    pub const ALL: [ValueType; 52] = [
         ValueType::Job,
         ValueType::Deployment,
         ValueType::ProcessInstance,
@@ -108,6 +113,10 @@ impl ValueType {
         ValueType::BatchOperationInitialization,
         ValueType::HistoryDeletion,
         ValueType::BatchOperationItem,
+        ValueType::ClusterVariable,
+        ValueType::ConditionalSubscription,
+        ValueType::ConditionalEvaluation,
+        ValueType::ConditionCheck,
         ValueType::ProcessInstanceModification,
     ];
 
@@ -177,6 +186,10 @@ impl ValueType {
             ValueType::BatchOperationInitialization => "BATCH_OPERATION_INITIALIZATION",
             ValueType::HistoryDeletion => "HISTORY_DELETION",
             ValueType::BatchOperationItem => "BATCH_OPERATION_ITEM",
+            ValueType::ClusterVariable => "CLUSTER_VARIABLE",
+            ValueType::ConditionalSubscription => "CONDITIONAL_SUBSCRIPTION",
+            ValueType::ConditionalEvaluation => "CONDITIONAL_EVALUATION",
+            ValueType::ConditionCheck => "CONDITION_CHECK",
             ValueType::ProcessInstanceModification => "PROCESS_INSTANCE_MODIFICATION",
         }
     }
@@ -236,6 +249,10 @@ impl ValueType {
             ValueType::BatchOperationInitialization => name::<BatchOperationIntent>(id),
             ValueType::HistoryDeletion => name::<HistoryDeletionIntent>(id),
             ValueType::BatchOperationItem => name::<BatchOperationItemIntent>(id),
+            ValueType::ClusterVariable => name::<ClusterVariableIntent>(id),
+            ValueType::ConditionalSubscription => name::<ConditionalSubscriptionIntent>(id),
+            ValueType::ConditionalEvaluation => name::<ConditionalEvaluationIntent>(id),
+            ValueType::ConditionCheck => name::<ConditionCheckIntent>(id),
             ValueType::ProcessInstanceModification => name::<ProcessInstanceModificationIntent>(id),
         }
     }
@@ -350,6 +367,20 @@ intents! {
     }
     SignalIntent {
         Broadcast = 0 "BROADCAST", Broadcasted = 1 "BROADCASTED", Continued = 200 "CONTINUED", Delivered = 201 "DELIVERED",
+    }
+    ConditionalSubscriptionIntent {
+        Created = 0 "CREATED", Trigger = 1 "TRIGGER", Triggered = 2 "TRIGGERED", Deleted = 3 "DELETED",
+        Migrated = 4 "MIGRATED",
+    }
+    ConditionalEvaluationIntent {
+        Evaluate = 0 "EVALUATE", Evaluated = 1 "EVALUATED", Continued = 200 "CONTINUED",
+    }
+    ConditionCheckIntent {
+        Begun = 0 "BEGUN", Ended = 1 "ENDED",
+    }
+    ClusterVariableIntent {
+        Create = 0 "CREATE", Created = 1 "CREATED", Update = 2 "UPDATE", Updated = 3 "UPDATED", Delete = 4 "DELETE",
+        Deleted = 5 "DELETED",
     }
     EscalationIntent {
         Escalated = 0 "ESCALATED", NotEscalated = 1 "NOT_ESCALATED",

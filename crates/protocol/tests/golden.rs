@@ -161,7 +161,11 @@ macro_rules! all_samples {
             batch_operation_item,
             batch_operation_partition_lifecycle,
             batch_operation_lifecycle_management,
-            history_deletion
+            history_deletion,
+            conditional_subscription,
+            conditional_evaluation,
+            condition_check,
+            cluster_variable
         )
     };
 }
@@ -286,6 +290,15 @@ const FIELDS: &[(&str, &str)] = &[
         "bpmnProcessId catchEventId catchEventInstanceKey processDefinitionKey signalName tenantId",
     ),
     ("SIGNAL", "signalName tenantId variables"),
+    (
+        "CONDITIONAL_SUBSCRIPTION",
+        "bpmnProcessId catchEventId condition elementInstanceKey interrupting processDefinitionKey processInstanceKey scopeKey tenantId variableEvents variableNames",
+    ),
+    (
+        "CONDITIONAL_EVALUATION",
+        "processDefinitionKey startedProcessInstances tenantId variables",
+    ),
+    ("CLUSTER_VARIABLE", "name scope tenantId value"),
     (
         "ESCALATION",
         "catchElementId escalationCode processInstanceKey tenantId throwElementId",

@@ -20,7 +20,7 @@ pub struct RequestKind {
     partition: u32,
 }
 
-const KINDS: [&str; 33] = [
+const KINDS: [&str; 37] = [
     "DEPLOYMENT#CREATE",
     "RESOURCE_DELETION#DELETE",
     "PROCESS_INSTANCE_CREATION#CREATE",
@@ -48,6 +48,10 @@ const KINDS: [&str; 33] = [
     "AD_HOC_SUB_PROCESS_INSTRUCTION#ACTIVATE",
     "SIGNAL#BROADCAST",
     "PROCESS_INSTANCE_MODIFICATION#MODIFY",
+    "CONDITIONAL_EVALUATION#EVALUATE",
+    "CLUSTER_VARIABLE#CREATE",
+    "CLUSTER_VARIABLE#UPDATE",
+    "CLUSTER_VARIABLE#DELETE",
     "BATCH_OPERATION_CREATION#CREATE",
     "BATCH_OPERATION_LIFECYCLE_MANAGEMENT#CANCEL",
     "BATCH_OPERATION_LIFECYCLE_MANAGEMENT#SUSPEND",
@@ -96,18 +100,22 @@ impl RequestKind {
             Command::UpdateGlobalListener(_) => (22, None),
             Command::DeleteGlobalListener { .. } => (23, None),
             Command::BroadcastSignal(_) => (25, None),
+            Command::EvaluateConditionals(_) => (27, None),
+            Command::CreateClusterVariable(_) => (28, None),
+            Command::UpdateClusterVariable(_) => (29, None),
+            Command::DeleteClusterVariable { .. } => (30, None),
             Command::ModifyProcessInstance(c) => (26, Some(&c.process_instance_key)),
-            Command::CreateBatchOperation(_) => (27, None),
+            Command::CreateBatchOperation(_) => (31, None),
             Command::CancelBatchOperation {
                 batch_operation_key: key,
-            } => (28, Some(key)),
+            } => (32, Some(key)),
             Command::SuspendBatchOperation {
                 batch_operation_key: key,
-            } => (29, Some(key)),
+            } => (33, Some(key)),
             Command::ResumeBatchOperation {
                 batch_operation_key: key,
-            } => (30, Some(key)),
-            Command::DeleteHistory(value) => (31, Some(&value.resource_key)),
+            } => (34, Some(key)),
+            Command::DeleteHistory(value) => (35, Some(&value.resource_key)),
             // Asked by the management port, which is no gateway, or by the partition itself.
             Command::ListIncidents { .. }
             | Command::BanInstance { .. }
@@ -134,6 +142,7 @@ impl RequestKind {
             Ok(Response::MessageCorrelated { message_key, .. }) => *message_key,
             Ok(Response::SignalBroadcast { signal_key }) => *signal_key,
             Ok(Response::BatchOperationCreated { key, .. }) => *key,
+            Ok(Response::ConditionalsEvaluated(evaluated)) => evaluated.key,
             _ => Key::NONE,
         };
         match self.partition {

@@ -1,6 +1,7 @@
 //! Records as JSON, in the shape that exporters and people see (`records.md` of the API facts).
 
 mod batch_operations;
+mod conditional;
 mod decision_evaluation;
 mod definitions;
 mod lineage;
