@@ -10,10 +10,10 @@ use skep_broker::metrics::{BrokerMetrics, WorkCounter};
 use skep_engine::state::{RowStore, State, StoreError, VariableNames};
 use skep_engine::{Effects, Engine, EngineConfig, JobStreams, Reservation};
 use skep_model::builder::Bpmn;
-use skep_protocol::Document;
 use skep_protocol::command::{
     Command, CreateProcessInstance, Deploy, ProcessRef, Request, Resource,
 };
+use skep_protocol::{Document, TenantId, Tenants};
 
 const INSTANCES: usize = 100_000;
 const BATCH: usize = 64;
@@ -39,12 +39,13 @@ impl RowStore for Nothing {
 struct Eager;
 
 impl JobStreams for Eager {
-    fn reserve(&mut self, _: &str) -> Option<Reservation> {
+    fn reserve(&mut self, _: &str, _: &TenantId) -> Option<Reservation> {
         Some(Reservation {
             stream: 1,
             worker: "worker".into(),
             timeout: 60_000,
             fetch_variables: VariableNames::all(),
+            tenants: Tenants::default(),
         })
     }
 

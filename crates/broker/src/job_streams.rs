@@ -13,9 +13,9 @@ use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use skep_engine::state::VariableNames;
 use skep_engine::{JobStreams, Reservation, StreamId};
-use skep_protocol::ActivatedJob;
 use skep_protocol::command::ActivateJobs;
-use skep_protocol::service::{JobReceiver, Sleeper, Wakes};
+use skep_protocol::{ActivatedJob, TenantId};
+use skep_service::{JobReceiver, Sleeper, Wakes};
 
 use crate::partition::{Message, PartitionHandle};
 
@@ -149,19 +149,22 @@ impl StreamRegistry {
 }
 
 impl JobStreams for StreamRegistry {
-    fn reserve(&mut self, job_type: &str) -> Option<Reservation> {
+    fn reserve(&mut self, job_type: &str, tenant: &TenantId) -> Option<Reservation> {
         let (next, streams) = self.by_type.get_mut(job_type)?;
         let reserved = |stream: &Arc<Stream>| Reservation {
             stream: stream.id,
             worker: stream.spec.worker.clone(),
             timeout: stream.spec.timeout,
             fetch_variables: stream.fetch_variables.clone(),
+            tenants: stream.spec.tenants.clone(),
         };
         // The second round sees credit that came back between the look and the flag.
         for mark in [false, true] {
             for offset in 0..streams.len() {
                 let index = (*next + offset) % streams.len();
-                let Some(stream) = streams.get(index) else {
+                let stream = streams.get(index);
+                let takes = |stream: &&Arc<Stream>| stream.spec.tenants.contains(tenant);
+                let Some(stream) = stream.filter(takes) else {
                     continue;
                 };
                 if mark {

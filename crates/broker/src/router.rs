@@ -11,11 +11,11 @@ use skep_protocol::command::{
     ModifyProcessInstance, Request, ThrowError, UpdateUserTask,
 };
 use skep_protocol::response::JobActivation;
-use skep_protocol::service::{
+use skep_protocol::{ActivatedJob, Failure, Key, Response};
+use skep_service::{
     self, Answer, BoxFuture, BrokerInfo, JobReceiver, PartitionInfo, PartitionRole, Reply,
     Topology, reply_channel,
 };
-use skep_protocol::{ActivatedJob, Failure, Key, Response};
 use skep_storage::space::StatvfsProbe;
 
 use crate::clock::Clock;
@@ -209,7 +209,7 @@ impl Broker {
             self.metrics.refresh(handle, self.config.node_id);
         }
         let streams = i64::try_from(self.streams.streams().len()).unwrap_or(i64::MAX);
-        self.metrics.open_streams.set(streams);
+        self.metrics.node.open_streams.set(streams);
     }
 
     /// Stops all partitions after a last checkpoint of each. Blocks.
@@ -271,7 +271,7 @@ impl Broker {
             route,
             place,
         };
-        if service::rings_later() {
+        if skep_service::rings_later() {
             handle.inbox.put(message);
         } else {
             handle.inbox.send(message);
@@ -293,7 +293,7 @@ impl Broker {
     fn can_take(&self, partition: u32) -> bool {
         self.shared.partition(partition).is_some_and(|handle| {
             let status = &handle.status;
-            status.health() == service::PartitionHealth::Healthy
+            status.health() == skep_service::PartitionHealth::Healthy
                 && status.role() == PartitionRole::Leader
                 && status.limit.inflight() < status.limit.limit()
         })
@@ -474,7 +474,7 @@ impl Drop for Arriving<'_> {
     }
 }
 
-impl service::Broker for Broker {
+impl skep_service::Broker for Broker {
     fn execute(&self, request: Request) -> Reply {
         self.route(request)
             .unwrap_or_else(|failure| Reply::ready(Err(failure)))

@@ -15,8 +15,8 @@ use skep_protocol::command::{
     AwaitResult, Command, DecisionRef, Deploy, EvaluateDecision, FailJob, Resource,
 };
 use skep_protocol::record::RecordType;
-use skep_protocol::service::Broker as _;
 use skep_protocol::{Document, ValueType};
+use skep_service::Broker as _;
 use support::{Rig, create, jobs, one_task};
 
 fn scrape(broker: &Broker) -> String {
@@ -296,7 +296,7 @@ async fn what_a_restart_replays_is_not_counted_again() {
             ("zeebe_command_distributions_total", &[], 1.0),
             (
                 "zeebe_command_distributions_acknowledged_received_total",
-                &[],
+                &[("targetPartition", "2")],
                 1.0,
             ),
             ("zeebe_command_distributions_active", &[], 0.0),

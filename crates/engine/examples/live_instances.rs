@@ -19,7 +19,7 @@ use skep_engine::state::{CheckpointWriter, RowStore, State, StoreError};
 use skep_engine::{Engine, EngineConfig, NoStreams};
 use skep_model::builder::Bpmn;
 use skep_protocol::command::*;
-use skep_protocol::{Document, Key};
+use skep_protocol::{Document, Key, TenantId};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -133,6 +133,11 @@ fn report(step: &str, started: Instant, count: usize) {
     );
 }
 
+fn waiting(state: &State) -> Vec<Key> {
+    let tenant = TenantId::default();
+    state.jobs.activatable("work", &tenant).collect()
+}
+
 fn main() {
     let count: usize = std::env::args()
         .nth(1)
@@ -218,7 +223,7 @@ fn main() {
     report("recovered from the store", started, count);
     println!("  before recovery            {before:.0} MiB (allocator and the index of the store)");
 
-    let jobs: Vec<Key> = engine.state.jobs.activatable("work").collect();
+    let jobs = waiting(&engine.state);
     assert_eq!(jobs.len(), count, "every job waits");
     let cold = jobs.len().min(100_000);
     let started = Instant::now();

@@ -19,7 +19,7 @@ use skep_model::builder::Bpmn;
 use skep_protocol::command::{
     Command, CreateProcessInstance, Deploy, ProcessRef, Request, Resource,
 };
-use skep_protocol::{Document, Key};
+use skep_protocol::{Document, Key, TenantId, Tenants};
 
 struct Counting;
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
@@ -59,12 +59,13 @@ struct Worker {
 }
 
 impl JobStreams for Worker {
-    fn reserve(&mut self, _job_type: &str) -> Option<Reservation> {
+    fn reserve(&mut self, _job_type: &str, _tenant: &TenantId) -> Option<Reservation> {
         Some(Reservation {
             stream: 1,
             worker: self.name.clone(),
             timeout: 60_000,
             fetch_variables: self.all.clone(),
+            tenants: Tenants::default(),
         })
     }
 

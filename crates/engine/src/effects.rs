@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use skep_protocol::{ActivatedJob, Rejection, Response};
+use skep_protocol::{ActivatedJob, Rejection, Response, TenantId, Tenants};
 
 use crate::noted::Noted;
 use crate::remote::RemoteCommand;
@@ -45,12 +45,14 @@ pub struct Reservation {
     /// Milliseconds.
     pub timeout: i64,
     pub fetch_variables: VariableNames,
+    /// As the stream names them.
+    pub tenants: Tenants,
 }
 
 /// The open job streams of the node, as far as the engine needs them: who has room for a job of this type?
 pub trait JobStreams {
-    /// Takes one credit of a stream that waits for jobs of `job_type`; `None` when no stream has room.
-    fn reserve(&mut self, job_type: &str) -> Option<Reservation>;
+    /// Takes one credit of a stream that waits for jobs of `job_type` of this tenant; `None` when no stream has room.
+    fn reserve(&mut self, job_type: &str, tenant: &TenantId) -> Option<Reservation>;
 
     /// Gives a credit back for which there was no job.
     fn release(&mut self, reservation: Reservation);
@@ -61,7 +63,7 @@ pub trait JobStreams {
 pub struct NoStreams;
 
 impl JobStreams for NoStreams {
-    fn reserve(&mut self, _job_type: &str) -> Option<Reservation> {
+    fn reserve(&mut self, _job_type: &str, _tenant: &TenantId) -> Option<Reservation> {
         None
     }
 

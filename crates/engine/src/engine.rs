@@ -15,7 +15,7 @@ use crate::processing::deployment::{create as deploy, delete_resource, distribut
 use crate::processing::message::{correlate, expire, message_side, process_side, publish};
 use crate::processing::{
     Context, Outcome, Volatile, ad_hoc, banning, clock, decision, expression, global_listener,
-    incident, job, process_instance, signal, timer, user_task, variable,
+    incident_commands, job, process_instance, signal, timer, user_task, variable,
 };
 use crate::remote::{Distributed, RemoteCommand};
 use crate::state::{State, StoreError};
@@ -205,7 +205,7 @@ impl Engine {
         limit: usize,
         streams: &mut dyn JobStreams,
     ) -> Pushed {
-        if self.state.jobs.activatable(job_type).next().is_none() {
+        if self.state.jobs.tenants_waiting(job_type).is_empty() {
             return Pushed {
                 jobs: 0,
                 more: false,
@@ -514,7 +514,7 @@ fn dispatch(cx: &mut Context<'_>, command: &Command) -> Outcome {
         Command::PublishMessage(command) => publish::process(cx, command),
         Command::CorrelateMessage(command) => correlate::process(cx, command),
         Command::BroadcastSignal(command) => signal::process(cx, command),
-        Command::ResolveIncident { incident_key } => incident::resolve(cx, *incident_key),
+        Command::ResolveIncident { incident_key } => incident_commands::resolve(cx, *incident_key),
         Command::SetVariables {
             element_instance_key,
             variables,
@@ -530,7 +530,7 @@ fn dispatch(cx: &mut Context<'_>, command: &Command) -> Outcome {
         Command::PinClock { timestamp } => clock::pin(cx, *timestamp),
         Command::ResetClock => clock::reset(cx),
         Command::EvaluateDecision(command) => decision::process(cx, command),
-        Command::ListIncidents { after, limit, .. } => incident::list(cx, *after, *limit),
+        Command::ListIncidents { after, limit, .. } => incident_commands::list(cx, *after, *limit),
         Command::EvaluateExpression {
             expression,
             variables,

@@ -45,7 +45,11 @@ pub enum Note {
         at_elements: bool,
     },
     Incident(IncidentIntent),
-    Distribution(CommandDistributionIntent),
+    Distribution {
+        intent: CommandDistributionIntent,
+        /// The partition that is to take the command, or has.
+        partition: u32,
+    },
     DecisionsEvaluated {
         succeeded: u32,
         failed: u32,
@@ -88,8 +92,13 @@ impl Noted {
                 self.notes.extend(evaluation.map(decisions));
             }
             ValueType::CommandDistribution => {
+                let value: Option<&CommandDistributionValue> = value.downcast_ref();
                 let intent = CommandDistributionIntent::from_id(intent);
-                self.notes.extend(intent.map(Note::Distribution));
+                self.notes
+                    .extend(value.zip(intent).map(|(value, intent)| Note::Distribution {
+                        intent,
+                        partition: value.partition_id,
+                    }));
             }
             _ => {}
         }

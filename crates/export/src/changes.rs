@@ -1,19 +1,11 @@
 //! Changes of rows that were not stored yet, merged.
 
-use std::collections::hash_map::Entry;
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use skep_protocol::Key;
+use skep_query::entities::PROCESS_INSTANCE;
 use skep_query::{Entity, Value, entities};
-
-/// New values for some of the columns of a row.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RowChange {
-    /// Bit n: column n is set.
-    pub mask: u32,
-    /// One for each column; what is not set is null.
-    pub values: Vec<Value>,
-}
 
 /// An incident begins or ends: it counts for its element instance and for everything around it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,22 +16,119 @@ pub struct IncidentDelta {
     pub delta: i64,
 }
 
+/// New values for some of the columns of a row.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RowChange<'a> {
+    pub key: i64,
+    /// Bit n: column n is set.
+    pub mask: u64,
+    /// One for each column; what is not set is null.
+    pub values: &'a [Value],
+}
+
+/// The rows of one entity that change. Their values stand one after the other: a row costs no allocation of its own.
+#[derive(Debug)]
+pub struct Rows {
+    pub entity: &'static Entity,
+    index: FxHashMap<i64, usize>,
+    masks: Vec<u64>,
+    values: Vec<Value>,
+}
+
+impl Rows {
+    fn new(entity: &'static Entity) -> Rows {
+        Rows {
+            entity,
+            index: FxHashMap::default(),
+            masks: Vec::new(),
+            values: Vec::new(),
+        }
+    }
+
+    /// The row, and whether it is new here.
+    fn row(&mut self, key: i64) -> (Option<(&mut u64, &mut [Value])>, bool) {
+        let width = self.entity.fields.len();
+        let next = self.masks.len();
+        let at = *self.index.entry(key).or_insert(next);
+        if at == next {
+            self.masks.push(1);
+            self.values.push(Value::Int(key));
+            let absent = std::iter::repeat_n(Value::Null, width.saturating_sub(1));
+            self.values.extend(absent);
+        }
+        let mask = self.masks.get_mut(at);
+        let values = self.values.get_mut(at * width..(at + 1) * width);
+        (mask.zip(values), at == next)
+    }
+
+    pub fn get(&self, key: i64) -> Option<RowChange<'_>> {
+        let at = *self.index.get(&key)?;
+        let width = self.entity.fields.len();
+        Some(RowChange {
+            key,
+            mask: *self.masks.get(at)?,
+            values: self.values.get(at * width..(at + 1) * width)?,
+        })
+    }
+
+    /// In the order of their keys, in which rows that were made together lie together.
+    pub fn sorted(&self) -> Vec<RowChange<'_>> {
+        let mut keys: Vec<i64> = self.index.keys().copied().collect();
+        keys.sort_unstable();
+        keys.into_iter().filter_map(|key| self.get(key)).collect()
+    }
+
+    fn clear(&mut self) {
+        self.index.clear();
+        self.masks.clear();
+        self.values.clear();
+    }
+}
+
+/// A place in a process: definition, and index of the element or sequence flow.
+pub type At = (Key, u32);
+
+/// How many instances of an element ended in which way.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ended {
+    pub element_id: Arc<str>,
+    pub completed: i64,
+    pub terminated: i64,
+}
+
 /// What a window of records changes.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Changes {
     /// Per entity, in the order of [`entities::ALL`].
-    pub rows: [FxHashMap<i64, RowChange>; entities::ALL.len()],
-    /// Sequence flows: process instance, id of the flow, process definition.
-    pub flows: FxHashMap<(i64, std::sync::Arc<str>), i64>,
+    pub rows: Vec<Rows>,
+    /// Sequence flows that process instances took: their ids.
+    flows: FxHashMap<(Key, At), Arc<str>>,
+    pub ended: FxHashMap<At, Ended>,
     pub incidents: Vec<IncidentDelta>,
     /// User tasks that are new: they have the tags of their process instance.
     pub user_tasks: Vec<Key>,
     /// Process ids whose latest version may be another one now.
-    pub versions: Vec<std::sync::Arc<str>>,
+    pub versions: Vec<Arc<str>>,
     /// Definitions with the bodies of their PROCESS records.
     pub definitions: Vec<(Key, Vec<u8>)>,
     len: usize,
     bytes: usize,
+}
+
+impl Default for Changes {
+    fn default() -> Changes {
+        Changes {
+            rows: entities::ALL.into_iter().map(Rows::new).collect(),
+            flows: FxHashMap::default(),
+            ended: FxHashMap::default(),
+            incidents: Vec::new(),
+            user_tasks: Vec::new(),
+            versions: Vec::new(),
+            definitions: Vec::new(),
+            len: 0,
+            bytes: 0,
+        }
+    }
 }
 
 impl Changes {
@@ -53,60 +142,113 @@ impl Changes {
         self.bytes
     }
 
-    /// Sets columns of a row, which need not be there yet. Names are those of the entity's fields.
-    pub fn set<const N: usize>(
-        &mut self,
-        entity: &'static Entity,
-        key: Key,
-        columns: [(&'static str, Value); N],
-    ) {
-        let at = entities::ALL.iter().position(|e| std::ptr::eq(*e, entity));
-        let Some(rows) = at.and_then(|at| self.rows.get_mut(at)) else {
-            debug_assert!(false, "{} is not among the entities", entity.title);
+    /// Forgets everything; the next window is about as large and finds the room.
+    pub fn clear(&mut self) {
+        for rows in &mut self.rows {
+            rows.clear();
+        }
+        self.flows.clear();
+        self.ended.clear();
+        self.incidents.clear();
+        self.user_tasks.clear();
+        self.versions.clear();
+        self.definitions.clear();
+        (self.len, self.bytes) = (0, 0);
+    }
+
+    /// Sets columns of a row, which need not be there yet; see [`set!`].
+    pub fn set<const N: usize>(&mut self, entity: usize, key: Key, columns: [(usize, Value); N]) {
+        let Some(rows) = self.rows.get_mut(entity) else {
+            debug_assert!(false, "there is no entity {entity}");
             return;
         };
-        let row = match rows.entry(key.0) {
-            Entry::Occupied(row) => row.into_mut(),
-            Entry::Vacant(vacant) => {
-                self.len += 1;
-                let mut values = vec![Value::Null; entity.fields.len()];
-                values.splice(..1, [Value::Int(key.0)]);
-                vacant.insert(RowChange { mask: 1, values })
-            }
+        let (row, is_new) = rows.row(key.0);
+        self.len += usize::from(is_new);
+        let Some((mask, values)) = row else {
+            return;
         };
-        for (name, value) in columns {
-            let column = entity.index_of(name);
-            let Some((column, place)) =
-                column.and_then(|column| Some((column, row.values.get_mut(column)?)))
-            else {
-                debug_assert!(false, "{} has no {name}", entity.title);
-                continue;
-            };
+        for (column, value) in columns {
             if let Value::Text(text) = &value {
                 self.bytes += text.len();
             }
-            *place = value;
-            row.mask |= 1 << column;
+            if let Some(place) = values.get_mut(column) {
+                *place = value;
+                *mask |= 1 << column;
+            }
         }
     }
 
-    pub fn flow(&mut self, process_instance: Key, flow: std::sync::Arc<str>, definition: Key) {
-        if self
-            .flows
-            .insert((process_instance.0, flow), definition.0)
-            .is_none()
+    /// A process instance took a sequence flow. `id` is asked for when that is news.
+    pub fn flow(&mut self, process_instance: Key, at: At, id: impl FnOnce() -> Option<Arc<str>>) {
+        if let std::collections::hash_map::Entry::Vacant(vacant) =
+            self.flows.entry((process_instance, at))
+            && let Some(id) = id()
         {
-            self.len += 1;
+            self.bytes += id.len() + size_of::<(Key, At)>();
+            vacant.insert(id);
         }
+    }
+
+    /// Writes the sequence flows into the rows of their process instances. `stored` tells those that the row has already, if it
+    /// was stored earlier.
+    pub fn settle_flows<E>(
+        &mut self,
+        mut stored: impl FnMut(i64) -> Result<Option<String>, E>,
+    ) -> Result<(), E> {
+        let taken = std::mem::take(&mut self.flows);
+        let mut flows: Vec<(Key, Arc<str>)> =
+            taken.into_iter().map(|((key, _), id)| (key, id)).collect();
+        flows.sort_unstable();
+        for of_one in flows.chunk_by(|(a, _), (b, _)| a == b) {
+            let Some((key, _)) = of_one.first() else {
+                continue;
+            };
+            let before = match self.flows_here(*key) {
+                Some(here) => here,
+                None => stored(key.0)?.unwrap_or_default(),
+            };
+            let mut ids: Vec<&str> = before.lines().collect();
+            ids.extend(of_one.iter().map(|(_, id)| &**id));
+            ids.sort_unstable();
+            ids.dedup();
+            let ids = Value::text(&ids.join("\n"));
+            set!(self, PROCESS_INSTANCE, *key, { "takenFlows": ids });
+        }
+        Ok(())
+    }
+
+    /// What the window says of the flows of a process instance, if that is all: it began here, or was settled before a flush
+    /// that failed.
+    fn flows_here(&self, key: Key) -> Option<String> {
+        const FLOWS: usize = PROCESS_INSTANCE.column("takenFlows");
+        const BEGUN: usize = PROCESS_INSTANCE.column("startDate");
+        let rows = self.rows.get(const { entities::number(&PROCESS_INSTANCE) });
+        let row = rows?.get(key.0)?;
+        let flows = row.values.get(FLOWS).and_then(Value::as_text);
+        let is_all = row.mask & (1 << FLOWS | 1 << BEGUN) != 0;
+        is_all.then(|| flows.unwrap_or_default().to_string())
     }
 
     pub fn incident(&mut self, delta: IncidentDelta) {
         self.incidents.push(delta);
     }
 
-    pub fn definition(&mut self, key: Key, id: std::sync::Arc<str>, body: Vec<u8>) {
+    pub fn definition(&mut self, key: Key, id: Arc<str>, body: Vec<u8>) {
         self.bytes += body.len();
         self.definitions.push((key, body));
         self.versions.push(id);
     }
 }
+
+/// Sets columns of a row by their names, which the compiler resolves: `set!(changes, JOB, key, { "state": value, … })`.
+macro_rules! set {
+    ($changes:expr, $entity:path, $key:expr, { $($name:literal: $value:expr),+ $(,)? }) => {
+        $changes.set(
+            const { skep_query::entities::number(&$entity) },
+            $key,
+            [$((const { $entity.column($name) }, $value)),+],
+        )
+    };
+}
+
+pub(crate) use set;

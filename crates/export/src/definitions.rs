@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 use skep_protocol::Key;
 use skep_protocol::element_type::ElementType;
 use skep_protocol::value::ProcessValue;
+use skep_query::Value;
 
 /// What rows say of a definition and its elements.
 #[derive(Debug)]
@@ -54,6 +55,62 @@ impl Definition {
             has_start_form: false,
         }
     }
+
+    /// Bytes, about.
+    fn weight(&self) -> usize {
+        let of = |element: &Element| {
+            let name = element.name.as_ref().map_or(0, |name| name.len());
+            size_of::<Element>() + element.id.len() + name + element.headers.len()
+        };
+        size_of::<Definition>() + self.id.len() + self.elements.iter().map(of).sum::<usize>()
+    }
+}
+
+/// An element of a definition, for the columns that tell of it. What is not known any more is absent.
+#[derive(Clone, Debug)]
+pub struct Place {
+    pub definition: Option<Arc<Definition>>,
+    element: u32,
+}
+
+impl Place {
+    pub fn new(definition: Option<Arc<Definition>>, element: u32) -> Place {
+        Place {
+            definition,
+            element,
+        }
+    }
+
+    pub fn element(&self) -> Option<&Element> {
+        self.definition
+            .as_ref()?
+            .elements
+            .get(self.element as usize)
+    }
+
+    fn of_definition(&self, value: impl Fn(&Definition) -> Value) -> Value {
+        self.definition.as_deref().map_or(Value::Null, value)
+    }
+
+    pub fn process_id(&self) -> Value {
+        self.of_definition(|d| Value::Text(d.id.clone()))
+    }
+
+    pub fn process_name(&self) -> Value {
+        self.of_definition(|d| Value::opt_text(d.name.as_ref()))
+    }
+
+    pub fn version(&self) -> Value {
+        self.of_definition(|d| Value::Int(d.version.into()))
+    }
+
+    pub fn version_tag(&self) -> Value {
+        self.of_definition(|d| Value::opt_text(d.version_tag.as_ref()))
+    }
+
+    pub fn element_id(&self) -> Value {
+        Value::opt_text(self.element().map(|element| &element.id))
+    }
 }
 
 /// Where definitions are looked up that were stored earlier.
@@ -62,23 +119,106 @@ pub trait StoredDefinitions {
     fn definition(&self, key: Key) -> Option<Vec<u8>>;
 }
 
-/// Those that were needed since the start.
+/// Bytes of models that are kept about, and how many definitions at least.
+const MAX_KEPT: usize = 16 << 20;
+const MIN_KEPT: usize = 16;
+
+/// Those that were needed last.
 #[derive(Debug, Default)]
 pub struct Definitions {
-    known: FxHashMap<Key, Option<Arc<Definition>>>,
+    known: FxHashMap<Key, Known>,
+    weight: usize,
+    /// Counts the look-ups: what was needed longest ago goes first.
+    time: u64,
+}
+
+#[derive(Debug)]
+struct Known {
+    definition: Option<Arc<Definition>>,
+    used: u64,
+    weight: usize,
 }
 
 impl Definitions {
-    pub fn insert(&mut self, key: Key, definition: Arc<Definition>) {
-        self.known.insert(key, Some(definition));
+    pub fn insert(&mut self, key: Key, definition: Option<Arc<Definition>>) {
+        self.time += 1;
+        let weight = definition.as_ref().map_or(64, |d| d.weight());
+        let known = Known {
+            definition,
+            used: self.time,
+            weight,
+        };
+        self.weight += weight;
+        if let Some(before) = self.known.insert(key, known) {
+            self.weight -= before.weight;
+        }
+        while self.weight > MAX_KEPT && self.known.len() > MIN_KEPT {
+            self.forget_oldest();
+        }
     }
 
     pub fn get(&mut self, key: Key, stored: &dyn StoredDefinitions) -> Option<Arc<Definition>> {
-        let found = self.known.entry(key).or_insert_with(|| {
-            let body = stored.definition(key)?;
-            let value: ProcessValue = skep_protocol::record::decode(&body).ok()?;
-            Some(Arc::new(Definition::new(&value)))
-        });
-        found.clone()
+        self.time += 1;
+        if let Some(known) = self.known.get_mut(&key) {
+            known.used = self.time;
+            return known.definition.clone();
+        }
+        let body = stored.definition(key);
+        let value = body.and_then(|body| skep_protocol::record::decode::<ProcessValue>(&body).ok());
+        let found = value.map(|value| Arc::new(Definition::new(&value)));
+        self.insert(key, found.clone());
+        found
+    }
+
+    fn forget_oldest(&mut self) {
+        let oldest = self.known.iter().min_by_key(|(_, known)| known.used);
+        let Some(key) = oldest.map(|(key, _)| *key) else {
+            return;
+        };
+        if let Some(known) = self.known.remove(&key) {
+            self.weight -= known.weight;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Nothing;
+
+    impl StoredDefinitions for Nothing {
+        fn definition(&self, _key: Key) -> Option<Vec<u8>> {
+            None
+        }
+    }
+
+    fn definition(id: &str) -> Option<Arc<Definition>> {
+        Some(Arc::new(Definition {
+            id: id.into(),
+            name: None,
+            version: 1,
+            version_tag: None,
+            elements: Vec::new(),
+            has_start_form: false,
+        }))
+    }
+
+    #[test]
+    fn what_was_needed_longest_ago_is_forgotten() {
+        let mut definitions = Definitions::default();
+        let long = "x".repeat(1 << 20);
+        for n in 1..=40 {
+            definitions.insert(Key(n), definition(&long));
+            definitions.get(Key(1), &Nothing);
+        }
+        assert!(
+            definitions.weight <= MAX_KEPT + (2 << 20),
+            "{}",
+            definitions.weight
+        );
+        assert!(definitions.get(Key(1), &Nothing).is_some());
+        assert!(definitions.get(Key(2), &Nothing).is_none());
+        assert!(definitions.get(Key(40), &Nothing).is_some());
     }
 }

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use hyper_util::server::conn::auto;
-use skep_protocol::service::{Broker, Post};
 use skep_query::Storage;
+use skep_service::{Broker, Post};
 use tokio::net::TcpListener;
 
 use crate::accept::accept;
@@ -51,7 +51,7 @@ impl Gateway {
         let config = Arc::new(config);
         let rest = listen("REST", config.rest_addr).await?;
         let grpc = listen("gRPC", config.grpc_addr).await?;
-        metrics.topology.read_from(Arc::clone(&broker));
+        metrics.read_topology_from(&broker);
         let partitions = broker.topology().partitions_count;
         metrics.broker_requests.partitions_are(partitions);
         let (stopper, stop) = stop_signal();

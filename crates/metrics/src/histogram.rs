@@ -11,7 +11,6 @@ use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, MetricEncoder, NoLabelSet};
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::metrics::{MetricType, TypedMetric};
-use prometheus_client::registry::Registry;
 
 use crate::bounds::Bounds;
 use crate::measure::Labels;
@@ -150,10 +149,6 @@ impl<L: Labels> HistogramFamily<L> {
             .or_insert_with(|| Histogram::new(self.bounds))
             .clone()
     }
-
-    pub fn register(&self, registry: &mut Registry) {
-        registry.register_collector(Box::new(self.clone()));
-    }
 }
 
 impl<L: Labels> Collector for HistogramFamily<L> {
@@ -185,10 +180,16 @@ impl<L: Labels> Collector for HistogramFamily<L> {
 
 #[cfg(test)]
 mod tests {
+    use prometheus_client::registry::Registry;
+
     use super::*;
     use crate::bounds::DEFAULT_BOUNDS;
 
     const MS: u64 = 1_000_000;
+
+    crate::labels! {
+        struct OfL { l: &'static str }
+    }
 
     fn exposed(register: impl Fn(&mut Registry)) -> String {
         let mut registry = Registry::default();
@@ -227,8 +228,8 @@ mod tests {
     #[test]
     fn amounts_are_exposed_as_they_are_and_have_no_maximum() {
         let family = HistogramFamily::new("b", "B", Bounds::amounts(&[1, 10]));
-        family.get([("l", "x")]).observe(7);
-        let text = exposed(|registry| family.register(registry));
+        family.get(OfL { l: "x" }).observe(7);
+        let text = exposed(|registry| registry.register_collector(Box::new(family.clone())));
         has(
             &text,
             &["b_bucket{le=\"10.0\",l=\"x\"} 1", "b_sum{l=\"x\"} 7.0"],
@@ -239,10 +240,10 @@ mod tests {
     #[test]
     fn a_family_tells_the_longest_of_this_minute_and_the_one_before() {
         let family = HistogramFamily::new("f_seconds", "F", DEFAULT_BOUNDS);
-        let histogram = family.get([("l", "x")]);
+        let histogram = family.get(OfL { l: "x" });
         histogram.observe(3 * MS);
         histogram.observe(2 * MS);
-        let told = || exposed(|registry| family.register(registry));
+        let told = || exposed(|registry| registry.register_collector(Box::new(family.clone())));
         has(
             &told(),
             &["f_seconds_count{l=\"x\"} 2", "f_seconds_max{l=\"x\"} 0.003"],

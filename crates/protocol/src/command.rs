@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::document::Document;
 use crate::key::Key;
 use crate::origin::{Claims, Origin};
-use crate::tenant::TenantId;
+use crate::tenant::{TenantId, Tenants};
 use crate::value::{
     ActivateElement, ActivateInstruction, Corrections, GlobalListenerValue, JobResult,
     MoveInstruction, ProcessInstanceModificationValue, TerminateInstruction,
@@ -216,7 +216,7 @@ pub struct AwaitResult {
     pub fetch_variables: Vec<String>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct ActivateJobs {
     pub job_type: Arc<str>,
     pub worker: Arc<str>,
@@ -226,6 +226,16 @@ pub struct ActivateJobs {
     pub max_jobs: u32,
     /// Empty means all.
     pub fetch_variables: Vec<Arc<str>>,
+    pub tenants: Tenants,
+}
+
+impl ActivateJobs {
+    /// Bytes of its texts.
+    fn weight(&self) -> usize {
+        let names = self.fetch_variables.iter();
+        let names: usize = names.map(|n| n.len() + size_of::<Arc<str>>()).sum();
+        self.job_type.len() + self.worker.len() + names + self.tenants.weight()
+    }
 }
 
 /// Activates elements of an ad-hoc sub-process.
@@ -394,11 +404,7 @@ impl Command {
                 variables,
             } => expression.len() + variables.weight(),
             Command::EvaluateDecision(evaluate) => evaluate.variables.weight(),
-            Command::ActivateJobs(activate) => {
-                let names = activate.fetch_variables.iter();
-                let names: usize = names.map(|n| n.len() + size_of::<Arc<str>>()).sum();
-                activate.job_type.len() + activate.worker.len() + names
-            }
+            Command::ActivateJobs(activate) => activate.weight(),
             Command::DeleteResource { .. }
             | Command::CancelProcessInstance { .. }
             | Command::BanInstance { .. }

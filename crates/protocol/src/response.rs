@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::key::Key;
+use crate::tenant::TenantId;
 use crate::user_task::UserTaskProperties;
 use crate::value::{
     DecisionEvaluationValue, DeploymentValue, GlobalListenerValue, IncidentValue, JobKind,
@@ -106,6 +107,7 @@ pub struct ActivatedJob {
     pub kind: JobKind,
     /// Of a task listener's job.
     pub user_task: Option<Box<UserTaskProperties>>,
+    pub tenant: TenantId,
 }
 
 impl ActivatedJob {

@@ -29,6 +29,11 @@ impl TenantId {
         }
     }
 
+    #[inline]
+    pub fn is_default(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Bytes of its text, beside itself.
     pub fn weight(&self) -> usize {
         self.0.len()
@@ -54,6 +59,67 @@ impl<'de> Deserialize<'de> for TenantId {
     }
 }
 
+/// Whose jobs a worker takes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Tenants {
+    pub filter: TenantFilter,
+    /// Those that the worker names; none stands for the default tenant.
+    pub provided: Vec<TenantId>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum TenantFilter {
+    /// The tenants that the request names.
+    #[default]
+    Provided,
+    /// Those that the caller is assigned to: with multi-tenancy off, the default tenant.
+    Assigned,
+}
+
+impl TenantFilter {
+    pub fn name(self) -> &'static str {
+        match self {
+            TenantFilter::Provided => "PROVIDED",
+            TenantFilter::Assigned => "ASSIGNED",
+        }
+    }
+}
+
+impl Tenants {
+    /// What a request says.
+    pub fn chosen<'a>(filter: TenantFilter, ids: impl IntoIterator<Item = &'a str>) -> Tenants {
+        let mut provided: Vec<TenantId> = ids.into_iter().map(TenantId::new).collect();
+        if provided.iter().all(TenantId::is_default) {
+            provided.clear();
+        }
+        Tenants { filter, provided }
+    }
+
+    /// Those that a request names.
+    pub fn provided<'a>(ids: impl IntoIterator<Item = &'a str>) -> Tenants {
+        Tenants::chosen(TenantFilter::Provided, ids)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = TenantId> + '_ {
+        let default = self.provided.is_empty().then(TenantId::default);
+        self.provided.iter().cloned().chain(default)
+    }
+
+    pub fn contains(&self, tenant: &TenantId) -> bool {
+        match self.provided.is_empty() {
+            true => tenant.is_default(),
+            false => self.provided.contains(tenant),
+        }
+    }
+
+    /// Bytes beside itself.
+    pub fn weight(&self) -> usize {
+        let ids = self.provided.iter();
+        ids.map(|id| size_of::<TenantId>() + id.weight()).sum()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -72,5 +138,20 @@ mod tests {
             assert_eq!(decode(&encode(&tenant)), Ok(tenant.clone()));
             assert_eq!(tenant.to_string(), id);
         }
+    }
+
+    #[test]
+    fn who_names_no_tenant_means_the_default_one() {
+        let (default, acme) = (TenantId::default(), TenantId::new("acme"));
+        for ids in [&[][..], &["<default>"], &["", "<default>"]] {
+            let tenants = Tenants::provided(ids.iter().copied());
+            assert_eq!(tenants, Tenants::default());
+            assert!(tenants.iter().eq([default.clone()]));
+            assert!(tenants.contains(&default) && !tenants.contains(&acme));
+        }
+        let both = Tenants::provided(["acme", "<default>"]);
+        assert_eq!(both.iter().collect::<Vec<_>>(), [acme.clone(), default]);
+        let one = Tenants::provided(["acme"]);
+        assert!(one.contains(&acme) && !one.contains(&TenantId::default()));
     }
 }

@@ -31,7 +31,7 @@ use crate::element_type::ElementType;
 use crate::failure::RejectionType;
 use crate::intent::*;
 use crate::key::Key;
-use crate::tenant::TenantId;
+use crate::tenant::{TenantId, Tenants};
 pub use job::*;
 pub use subscriptions::*;
 
@@ -74,6 +74,7 @@ record_values! {
     MessageSubscriptionValue: MessageSubscription, MessageSubscriptionIntent;
     ProcessMessageSubscriptionValue: ProcessMessageSubscription, ProcessMessageSubscriptionIntent;
     JobBatchValue: JobBatch, JobBatchIntent;
+    TimerValue: Timer, TimerIntent;
     VariableValue: Variable, VariableIntent;
     VariableDocumentValue: VariableDocument, VariableDocumentIntent;
     ProcessInstanceCreationValue: ProcessInstanceCreation, ProcessInstanceCreationIntent;
@@ -133,6 +134,7 @@ pub struct JobBatchValue {
     pub max_jobs_to_activate: u32,
     pub job_keys: Vec<Key>,
     pub truncated: bool,
+    pub tenants: Tenants,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -252,39 +254,6 @@ pub struct TimerValue {
     pub repetitions: i32,
     /// The cycle, if an expression gave it: later times follow from this text, whatever has become of the variables.
     pub cycle: Arc<str>,
-}
-
-/// Version 1: a cycle was computed anew each time.
-#[derive(Deserialize)]
-struct TimerValue1 {
-    element_instance_key: Key,
-    process_instance_key: Key,
-    process_definition_key: Key,
-    target_element: u32,
-    due_date: i64,
-    repetitions: i32,
-}
-
-impl RecordValue for TimerValue {
-    const VALUE_TYPE: ValueType = ValueType::Timer;
-    const VERSION: u8 = 2;
-    type Intent = TimerIntent;
-
-    fn read_earlier(version: u8, body: &[u8]) -> Option<TimerValue> {
-        if version != 1 {
-            return None;
-        }
-        let earlier: TimerValue1 = crate::record::decode(body).ok()?;
-        Some(TimerValue {
-            element_instance_key: earlier.element_instance_key,
-            process_instance_key: earlier.process_instance_key,
-            process_definition_key: earlier.process_definition_key,
-            target_element: earlier.target_element,
-            due_date: earlier.due_date,
-            repetitions: earlier.repetitions,
-            cycle: Arc::default(),
-        })
-    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -12,7 +12,7 @@ use std::sync::Mutex;
 use samples::*;
 use serde_json::json;
 use skep_protocol::batch::{BatchReader, BatchWriter};
-use skep_protocol::intent::Intent;
+use skep_protocol::intent::{ClockIntent, Intent};
 use skep_protocol::json::{Definitions, ElementNames, Lineage, render};
 use skep_protocol::origin::Origin;
 use skep_protocol::record::{decode, encode};
@@ -76,14 +76,36 @@ fn check<V: RecordValue + PartialEq + std::fmt::Debug>(
     );
 }
 
+/// A clock whose second version counts in seconds.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+struct Seconds(i64);
+
+impl RecordValue for Seconds {
+    const VALUE_TYPE: ValueType = ValueType::Clock;
+    const VERSION: u8 = 2;
+    type Intent = ClockIntent;
+
+    fn read_earlier(version: u8, body: &[u8]) -> Option<Seconds> {
+        let millis: i64 = (version == 1).then(|| decode(body).ok())??;
+        Some(Seconds(millis / 1000))
+    }
+}
+
 #[test]
-fn earlier_versions_are_read() {
-    let lines = golden("values.txt", &[]);
-    let read = TimerValue::read_earlier(1, &lines["TIMER.1"]);
-    let cycle = "".into();
-    assert_eq!(read, Some(TimerValue { cycle, ..timer() }));
-    assert_eq!(TimerValue::read_earlier(0, &lines["TIMER.1"]), None);
-    assert_eq!(TimerValue::read_earlier(1, &[]), None);
+fn a_body_of_an_earlier_version_is_read_and_one_of_a_later_is_not() {
+    let mut out = BatchWriter::new(1);
+    out.event(Key::new(1, 1), ClockIntent::Pinned, &clock());
+    out.event(Key::new(1, 2), ClockIntent::Pinned, &Seconds(7));
+    let batch = out.take().unwrap();
+    let records: Vec<_> = BatchReader::new(&batch)
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    let seconds = Seconds(clock().time / 1000);
+    assert_eq!(records[0].value::<Seconds>(), Ok(seconds));
+    assert_eq!(records[1].value::<Seconds>(), Ok(Seconds(7)));
+    let unknown = records[1].value::<ClockValue>().unwrap_err().to_string();
+    assert!(unknown.contains("unknown body version 2"), "{unknown}");
 }
 
 fn name<V: RecordValue>() -> String {

@@ -29,6 +29,20 @@ pub struct Field {
     pub sortable: bool,
     /// Stands in answers.
     pub shown: bool,
+    /// Which rows an index has that begins with it: what no filter looks for costs nothing to write.
+    pub indexed: Indexed,
+}
+
+/// Rows of an index.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Indexed {
+    All,
+    /// Those that have the field: most have not.
+    Present,
+    /// Those in which another field has this value.
+    While(&'static str, &'static str),
+    /// Those in which it is not the same as this field, which has an index of its own: in most it is.
+    Unlike(&'static str),
 }
 
 /// What a field holds.
@@ -140,6 +154,18 @@ impl Entity {
         }
     }
 
+    /// The place of a field that the code names; one that is not there does not compile.
+    pub const fn column(&self, name: &str) -> usize {
+        let (mut at, mut left) = (0, self.fields);
+        while let [field, after @ ..] = left {
+            if same(field.name, name) {
+                return at;
+            }
+            (at, left) = (at + 1, after);
+        }
+        panic!("the entity has no such field")
+    }
+
     /// The place of a field.
     pub fn index_of(&self, name: &str) -> Option<usize> {
         self.fields.iter().position(|field| field.name == name)
@@ -154,6 +180,7 @@ impl Field {
             ops,
             sortable: false,
             shown: true,
+            indexed: Indexed::All,
         }
     }
 
@@ -162,9 +189,39 @@ impl Field {
         self
     }
 
+    /// See [`Indexed::Present`].
+    pub const fn sparse(mut self) -> Field {
+        self.indexed = Indexed::Present;
+        self
+    }
+
+    /// See [`Indexed::While`].
+    pub const fn indexed_while(mut self, other: &'static str, value: &'static str) -> Field {
+        self.indexed = Indexed::While(other, value);
+        self
+    }
+
+    /// See [`Indexed::Unlike`].
+    pub const fn mostly_like(mut self, other: &'static str) -> Field {
+        self.indexed = Indexed::Unlike(other);
+        self
+    }
+
     /// It can be filtered by, but does not stand in answers.
     pub const fn hidden(mut self) -> Field {
         self.shown = false;
         self
     }
+}
+
+/// Equality of texts that the compiler can decide.
+pub(crate) const fn same(a: &str, b: &str) -> bool {
+    let (mut a, mut b) = (a.as_bytes(), b.as_bytes());
+    while let ([first, after @ ..], [other, after_other @ ..]) = (a, b) {
+        if *first != *other {
+            return false;
+        }
+        (a, b) = (after, after_other);
+    }
+    a.is_empty() && b.is_empty()
 }

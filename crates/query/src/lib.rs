@@ -19,7 +19,7 @@ mod time;
 mod value;
 
 pub use cursor::Cursor;
-pub use entity::{Entity, Field, Kind, Ops, RelatedFilter};
+pub use entity::{Entity, Field, Indexed, Kind, Ops, RelatedFilter};
 pub use parse::{BadRequest, key, search};
 pub use search::{Condition, Conditions, MAX_LIMIT, MAX_WINDOW, Op, Page, Search, Sort, Start};
 pub use storage::{Answer, BoxFuture, Consistency, Found, Query, QueryError, Row, Storage};

@@ -26,6 +26,10 @@ impl Value {
         }
     }
 
+    pub fn opt_text(text: Option<&Arc<str>>) -> Value {
+        text.map_or(Value::Null, |text| Value::Text(text.clone()))
+    }
+
     pub fn as_int(&self) -> Option<i64> {
         match self {
             Value::Int(number) => Some(*number),

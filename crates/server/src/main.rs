@@ -5,6 +5,8 @@
 mod args;
 mod cli;
 mod config;
+#[cfg(test)]
+mod documented_metrics;
 mod errors;
 mod logs;
 mod management;

@@ -1,90 +1,49 @@
 //! What the operating system says about this process, as metrics.
 
-use std::sync::atomic::AtomicU64;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;
-use prometheus_client::encoding::EncodeLabelSet;
-use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::Gauge;
-use prometheus_client::registry::Registry;
 use rustix::time::{ClockId, clock_gettime};
+use skep_metrics::{Family, Gauge, RealCounter, RealGauge, Registry, labels, metrics};
 
-type Real = Gauge<f64, AtomicU64>;
+labels! {
+    struct Build {
+        version: &'static str,
+        profile: &'static str,
+    }
+}
+
+metrics! {
+    /// The process that the server is.
+    pub struct ProcessFamilies {
+        cpu_usage: RealGauge = "process_cpu_usage", "share of all processors that this process used since the last look";
+        cpu_seconds: RealCounter = "process_cpu_seconds", "processor time used";
+        resident: Gauge = "process_resident_memory_bytes", "resident memory";
+        open_files: Gauge = "process_files_open_files", "open files";
+        max_files: Gauge = "process_files_max_files", "how many files may be open";
+        uptime: RealGauge = "process_uptime_seconds", "time since the start";
+        start_time: RealGauge = "process_start_time_seconds", "time of the start, seconds since 1970";
+        build: Family<Build, Gauge> = "skep_build_info", "version of this server";
+    }
+}
 
 /// Read when metrics are scraped.
 pub struct ProcessMetrics {
-    cpu_usage: Real,
-    cpu_seconds: Counter<f64, AtomicU64>,
-    resident: Gauge,
-    open_files: Gauge,
-    max_files: Gauge,
-    uptime: Real,
+    families: ProcessFamilies,
     started: Instant,
     /// When the CPU time was read last, and what it was.
     last: Mutex<(Instant, f64)>,
 }
 
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Build {
-    version: &'static str,
-    profile: &'static str,
-}
-
 impl ProcessMetrics {
     pub fn register(registry: &mut Registry, started: Instant) -> ProcessMetrics {
-        let metrics = ProcessMetrics {
-            cpu_usage: Real::default(),
-            cpu_seconds: Counter::default(),
-            resident: Gauge::default(),
-            open_files: Gauge::default(),
-            max_files: Gauge::default(),
-            uptime: Real::default(),
-            started,
-            last: Mutex::new((started, 0.0)),
-        };
-        registry.register(
-            "process_cpu_usage",
-            "share of all processors that this process used since the last look",
-            metrics.cpu_usage.clone(),
-        );
-        registry.register(
-            "process_cpu_seconds",
-            "processor time used",
-            metrics.cpu_seconds.clone(),
-        );
-        registry.register(
-            "process_resident_memory_bytes",
-            "resident memory",
-            metrics.resident.clone(),
-        );
-        registry.register(
-            "process_files_open_files",
-            "open files",
-            metrics.open_files.clone(),
-        );
-        registry.register(
-            "process_files_max_files",
-            "how many files may be open",
-            metrics.max_files.clone(),
-        );
-        registry.register(
-            "process_uptime_seconds",
-            "time since the start",
-            metrics.uptime.clone(),
-        );
-        let start = Real::default();
+        let families = ProcessFamilies::default();
+        families.register(registry);
         let since_epoch = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
-        start.set((since_epoch.saturating_sub(started.elapsed())).as_secs_f64());
-        registry.register(
-            "process_start_time_seconds",
-            "time of the start, seconds since 1970",
-            start,
-        );
-        let build = Family::<Build, Gauge>::default();
+        let start = since_epoch.saturating_sub(started.elapsed());
+        families.start_time.set(start.as_secs_f64());
         let labels = Build {
             version: env!("CARGO_PKG_VERSION"),
             profile: if cfg!(debug_assertions) {
@@ -93,15 +52,21 @@ impl ProcessMetrics {
                 "release"
             },
         };
-        build.get_or_create(&labels).set(1);
-        registry.register("skep_build_info", "version of this server", build);
+        families.build.of(labels).set(1);
+        let metrics = ProcessMetrics {
+            families,
+            started,
+            last: Mutex::new((started, 0.0)),
+        };
         metrics.refresh();
         metrics
     }
 
     pub fn refresh(&self) {
+        let families = &self.families;
         let now = Instant::now();
-        self.uptime
+        families
+            .uptime
             .set(now.saturating_duration_since(self.started).as_secs_f64());
         let time = clock_gettime(ClockId::ProcessCPUTime);
         let cpu = time.tv_sec as f64 + time.tv_nsec as f64 / 1e9;
@@ -109,10 +74,11 @@ impl ProcessMetrics {
         let passed = now.saturating_duration_since(last.0).as_secs_f64();
         if passed > 0.0 {
             let cores = std::thread::available_parallelism().map_or(1, usize::from) as f64;
-            self.cpu_usage
+            families
+                .cpu_usage
                 .set(((cpu - last.1) / passed / cores).clamp(0.0, 1.0));
         }
-        self.cpu_seconds.inc_by((cpu - last.1).max(0.0));
+        families.cpu_seconds.inc_by((cpu - last.1).max(0.0));
         *last = (now, cpu);
         drop(last);
         let set = |gauge: &Gauge, value: Option<i64>| {
@@ -120,9 +86,9 @@ impl ProcessMetrics {
                 gauge.set(value);
             }
         };
-        set(&self.resident, resident_bytes());
-        set(&self.open_files, open_files());
-        set(&self.max_files, max_files());
+        set(&families.resident, resident_bytes());
+        set(&families.open_files, open_files());
+        set(&families.max_files, max_files());
     }
 }
 

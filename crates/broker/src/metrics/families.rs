@@ -1,12 +1,11 @@
-//! The metrics that every partition has, one line each.
+//! The metrics of a broker, one line each.
 
-use prometheus_client::encoding::EncodeLabelSet;
-use prometheus_client::metrics::family::Family;
-use prometheus_client::registry::Registry;
-use skep_metrics::{Bounds, Counter, FINE_BOUNDS, Gauge, Histogram, Measure, Named, RealGauge};
+use std::sync::Arc;
+
+use skep_metrics::{Bounds, Counter, Family, Gauge, Histogram, RealGauge, Registry};
+use skep_metrics::{Declared, labels, metrics};
 
 use super::work::WorkMetrics;
-use super::{OfGroup, OfPartition, OfSnapshot};
 
 /// Milliseconds; those of the reference.
 const INSTANCE_TIME: Bounds = Bounds::milliseconds(&[
@@ -27,135 +26,177 @@ const KIB: Bounds = Bounds::scaled(
     ],
     1000.0,
 );
-/// What is no histogram has none.
-const NONE: Bounds = Bounds::amounts(&[]);
+const VARIABLE_SIZE: Bounds = Bounds::amounts(&[
+    64, 256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576, 2_097_152,
+]);
 
-macro_rules! families {
-    ($($field:ident: $kind:ident<$label:ty> $bounds:ident $name:literal $help:literal;)+) => {
-        /// The metrics of all partitions of a node.
-        #[derive(Clone, Debug)]
-        pub struct BrokerMetrics {
-            $($field: <$kind as Measure<$label>>::Family,)+
-            pub work: WorkMetrics,
-            /// Open job streams of the node.
-            pub open_streams: Gauge,
-            pub health_nodes: Family<HealthNode, Gauge>,
-        }
+labels! {
+    pub struct OfPartition { pub partition: u32 }
+    pub struct OfGroup { partition: u32, partitionGroupName: &'static str }
+    pub struct OfSnapshot { partition: u32, bootstrap: bool }
+    /// A component in the tree of health.
+    pub struct HealthNode { pub partition: u32, pub id: String, pub path: String }
 
-        /// Handles of one partition's metrics.
-        #[derive(Debug)]
-        pub struct PartitionMetrics {
-            $(#[doc = $help] pub $field: $kind,)+
-        }
-
-        impl Default for BrokerMetrics {
-            fn default() -> Self {
-                BrokerMetrics {
-                    $($field: <$kind as Measure<$label>>::family(Named {
-                        name: $name,
-                        help: $help,
-                        bounds: $bounds,
-                    }),)+
-                    work: WorkMetrics::default(),
-                    open_streams: Gauge::default(),
-                    health_nodes: Family::default(),
-                }
-            }
-        }
-
-        impl BrokerMetrics {
-            pub fn partition(&self, partition: u32) -> PartitionMetrics {
-                PartitionMetrics {
-                    $($field: <$kind as Measure<$label>>::of(&self.$field, partition.into()),)+
-                }
-            }
-
-            /// Enters everything under its public name. Counters get `_total` from the text format.
-            pub fn register(&self, registry: &mut Registry) {
-                $(<$kind as Measure<$label>>::register(
-                    &self.$field,
-                    Named { name: $name, help: $help, bounds: $bounds },
-                    registry,
-                );)+
-                self.work.register(registry);
-                registry.register(
-                    "zeebe_broker_open_job_stream_count",
-                    "open job streams",
-                    self.open_streams.clone(),
-                );
-                registry.register(
-                    "zeebe_broker_health_nodes",
-                    "1 healthy, 0 unknown, -1 unhealthy, -2 dead",
-                    self.health_nodes.clone(),
-                );
-            }
-        }
-    };
+    pub(super) struct RecordLabels { pub(super) partition: u32, pub(super) recordType: &'static str, pub(super) valueType: &'static str, pub(super) intent: &'static str }
+    pub(super) struct CommandLabels { pub(super) partition: u32, pub(super) valueType: &'static str, pub(super) intent: &'static str }
+    pub(super) struct ElementLabels { pub(super) partition: u32, pub(super) action: &'static str, pub(super) r#type: &'static str, pub(super) eventType: &'static str }
+    pub(super) struct InstanceLabels { pub(super) partition: u32, pub(super) action: &'static str, pub(super) r#type: &'static str, pub(super) organizationId: &'static str }
+    pub(super) struct JobLabels { pub(super) partition: u32, pub(super) action: &'static str, pub(super) r#type: Arc<str>, pub(super) job_kind: &'static str }
+    pub(super) struct ActionLabels { pub(super) partition: u32, pub(super) action: &'static str }
+    pub(super) struct DecisionLabels { pub(super) partition: u32, pub(super) action: &'static str, pub(super) organizationId: &'static str }
+    pub(super) struct CreationLabels { pub(super) partition: u32, pub(super) creation_mode: &'static str }
+    pub(super) struct FlowLabels { pub(super) partition: u32, pub(super) context: &'static str, pub(super) outcome: &'static str }
+    pub(super) struct CacheLabels { pub(super) partition: u32, pub(super) r#type: &'static str, pub(super) exporterId: &'static str }
+    pub(super) struct VariableLabels { pub(super) bpmnProcessId: Arc<str> }
+    pub(super) struct TargetLabels { pub(super) targetPartition: u32 }
+    pub(super) struct CodeLabels { pub(super) code: &'static str }
 }
 
-/// A component in the tree of health.
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-pub struct HealthNode {
-    pub partition: u32,
-    pub id: String,
-    pub path: String,
+impl From<u32> for OfPartition {
+    fn from(partition: u32) -> Self {
+        OfPartition { partition }
+    }
 }
 
-families! {
-    received: Counter<OfPartition> NONE "zeebe_received_request_count" "client commands that reached the partition";
-    dropped: Counter<OfPartition> NONE "zeebe_dropped_request_count" "client commands refused by back-pressure";
-    abandoned: Counter<OfPartition> NONE "skep_abandoned_requests" "client commands not carried out, as their client had gone before their turn came";
-    inflight: Gauge<OfPartition> NONE "zeebe_backpressure_inflight_requests_count" "accepted commands not yet answered";
-    limit: Gauge<OfPartition> NONE "zeebe_backpressure_requests_limit" "how many may be in flight now";
-    inflight_appends: Gauge<OfPartition> NONE "zeebe_backpressure_inflight_append_count" "batches proposed and not committed";
-    append_limit: Gauge<OfPartition> NONE "zeebe_backpressure_append_limit" "how many batches may be proposed and not committed";
-    deferred: Counter<OfPartition> NONE "zeebe_deferred_append_count" "batches that the log did not take at once";
-    proposed: Counter<OfPartition> NONE "zeebe_try_to_append" "batches offered to the log";
+impl From<u32> for OfGroup {
+    fn from(partition: u32) -> Self {
+        OfGroup {
+            partition,
+            partitionGroupName: "raft-partition",
+        }
+    }
+}
 
-    append: Histogram<OfPartition> FINE_BOUNDS "zeebe_log_appender_append_latency_seconds" "batch evaluated until written to the log";
-    commit: Histogram<OfPartition> FINE_BOUNDS "zeebe_log_appender_commit_latency_seconds" "batch evaluated until committed";
-    appended_position: Gauge<OfPartition> NONE "zeebe_log_appender_last_appended_position" "newest position written";
-    committed_position: Gauge<OfPartition> NONE "zeebe_log_appender_last_committed_position" "newest position committed";
-    batch_records: Histogram<OfPartition> RECORDS "zeebe_sequencer_batch_size" "records per committed batch";
-    batch_kib: Histogram<OfPartition> KIB "zeebe_sequencer_batch_length_bytes" "KiB per committed batch";
-    inbox_wait: Histogram<OfPartition> FINE_BOUNDS "zeebe_stream_processor_latency_seconds" "command accepted until its evaluation starts";
-    batch_time: Histogram<OfPartition> FINE_BOUNDS "zeebe_stream_processor_batch_processing_duration_seconds" "first command of a batch until the batch is proposed";
-    batch_commands: Histogram<OfPartition> COMMANDS "zeebe_stream_processor_batch_processing_commands" "commands per batch";
-    post_commit: Histogram<OfPartition> FINE_BOUNDS "zeebe_stream_processor_batch_processing_post_commit_tasks_seconds" "sending what a committed batch causes outside";
-    processed_position: Gauge<OfPartition> NONE "zeebe_stream_processor_last_processed_position" "newest evaluated position";
-    processor_state: Gauge<OfPartition> NONE "zeebe_stream_processor_state" "1 active, 0 paused";
-    recovery: RealGauge<OfPartition> NONE "zeebe_stream_processor_startup_recovery_time_seconds" "start until leader with everything recovered";
-    replayed: Counter<OfPartition> NONE "zeebe_replay_events" "records applied and not evaluated here";
+impl From<u32> for OfSnapshot {
+    fn from(partition: u32) -> Self {
+        OfSnapshot {
+            partition,
+            bootstrap: false,
+        }
+    }
+}
 
-    pending_incidents: Gauge<OfPartition> NONE "zeebe_pending_incidents" "open incidents";
-    banned_instances: Gauge<OfPartition> NONE "zeebe_banned_instances" "banned process instances";
-    buffered_messages: Gauge<OfPartition> NONE "zeebe_buffered_messages_count" "messages buffered";
-    instance_time: Histogram<OfPartition> INSTANCE_TIME "zeebe_process_instance_execution_time_seconds" "start to end of a process instance";
-    job_life: Histogram<OfPartition> JOB_LIFE "zeebe_job_life_time_seconds" "creation to end of a job";
-    job_activation: Histogram<OfPartition> JOB_ACTIVATION "zeebe_job_activation_time_seconds" "creation to activation of a job";
-    element_instances: Gauge<OfPartition> NONE "skep_element_instances" "live element instances";
-    waiting_jobs: Gauge<OfPartition> NONE "skep_jobs_activatable" "jobs that wait for a worker";
-    activated_jobs: Gauge<OfPartition> NONE "skep_jobs_activated" "jobs with workers";
-    state_bytes: Gauge<OfPartition> NONE "skep_state_resident_bytes" "estimated bytes of state in memory";
+metrics! {
+    /// What each partition has once.
+    pub struct PartitionFamilies,
+    /// One partition's metrics.
+    handles PartitionMetrics of u32 {
+        received: Family<OfPartition, Counter> = "zeebe_received_request_count", "client commands that reached the partition";
+        dropped: Family<OfPartition, Counter> = "zeebe_dropped_request_count", "client commands refused by back-pressure";
+        abandoned: Family<OfPartition, Counter> = "skep_abandoned_requests", "client commands not carried out, as their client had gone before their turn came";
+        inflight: Family<OfPartition, Gauge> = "zeebe_backpressure_inflight_requests_count", "accepted commands not yet answered";
+        limit: Family<OfPartition, Gauge> = "zeebe_backpressure_requests_limit", "how many may be in flight now";
+        inflight_appends: Family<OfPartition, Gauge> = "zeebe_backpressure_inflight_append_count", "batches proposed and not committed";
+        append_limit: Family<OfPartition, Gauge> = "zeebe_backpressure_append_limit", "how many batches may be proposed and not committed";
+        deferred: Family<OfPartition, Counter> = "zeebe_deferred_append_count", "batches that the log did not take at once";
+        proposed: Family<OfPartition, Counter> = "zeebe_try_to_append", "batches offered to the log";
 
-    role: Gauge<OfGroup> NONE "atomix_role" "0 inactive, 1 follower, 2 candidate, 3 leader";
-    committed_entries: Counter<OfGroup> NONE "atomix_commit_entries_rate" "entries committed";
-    uncommitted_entries: Gauge<OfGroup> NONE "atomix_non_committed_entries" "entries appended and not committed";
-    append_index: Gauge<OfGroup> NONE "atomix_partition_raft_append_index" "newest index appended";
-    commit_index: Gauge<OfGroup> NONE "atomix_partition_raft_commit_index" "newest index committed";
-    bootstrap: Gauge<OfGroup> NONE "atomix_partition_server_bootstrap_time" "start of the partition in milliseconds";
-    compaction: Histogram<OfGroup> FINE_BOUNDS "atomix_compaction_time_ms_seconds" "compaction of the log, ordered until done";
+        append: Family<OfPartition, Histogram> = "zeebe_log_appender_append_latency_seconds", "batch evaluated until written to the log";
+        commit: Family<OfPartition, Histogram> = "zeebe_log_appender_commit_latency_seconds", "batch evaluated until committed";
+        appended_position: Family<OfPartition, Gauge> = "zeebe_log_appender_last_appended_position", "newest position written";
+        committed_position: Family<OfPartition, Gauge> = "zeebe_log_appender_last_committed_position", "newest position committed";
+        batch_records: Family<OfPartition, Histogram> = "zeebe_sequencer_batch_size", "records per committed batch", RECORDS;
+        batch_kib: Family<OfPartition, Histogram> = "zeebe_sequencer_batch_length_bytes", "KiB per committed batch", KIB;
+        inbox_wait: Family<OfPartition, Histogram> = "zeebe_stream_processor_latency_seconds", "command accepted until its evaluation starts";
+        batch_time: Family<OfPartition, Histogram> = "zeebe_stream_processor_batch_processing_duration_seconds", "first command of a batch until the batch is proposed";
+        batch_commands: Family<OfPartition, Histogram> = "zeebe_stream_processor_batch_processing_commands", "commands per batch", COMMANDS;
+        post_commit: Family<OfPartition, Histogram> = "zeebe_stream_processor_batch_processing_post_commit_tasks_seconds", "sending what a committed batch causes outside";
+        processed_position: Family<OfPartition, Gauge> = "zeebe_stream_processor_last_processed_position", "newest evaluated position";
+        processor_state: Family<OfPartition, Gauge> = "zeebe_stream_processor_state", "1 active, 0 paused";
+        recovery: Family<OfPartition, RealGauge> = "zeebe_stream_processor_startup_recovery_time_seconds", "start until leader with everything recovered";
+        replayed: Family<OfPartition, Counter> = "zeebe_replay_events", "records applied and not evaluated here";
 
-    health: Gauge<OfPartition> NONE "zeebe_health" "1 healthy, 0 unhealthy, -1 dead";
+        pending_incidents: Family<OfPartition, Gauge> = "zeebe_pending_incidents", "open incidents";
+        banned_instances: Family<OfPartition, Gauge> = "zeebe_banned_instances", "banned process instances";
+        buffered_messages: Family<OfPartition, Gauge> = "zeebe_buffered_messages_count", "messages buffered";
+        instance_time: Family<OfPartition, Histogram> = "zeebe_process_instance_execution_time_seconds", "start to end of a process instance", INSTANCE_TIME;
+        job_life: Family<OfPartition, Histogram> = "zeebe_job_life_time_seconds", "creation to end of a job", JOB_LIFE;
+        job_activation: Family<OfPartition, Histogram> = "zeebe_job_activation_time_seconds", "creation to activation of a job", JOB_ACTIVATION;
+        element_instances: Family<OfPartition, Gauge> = "skep_element_instances", "live element instances";
+        waiting_jobs: Family<OfPartition, Gauge> = "skep_jobs_activatable", "jobs that wait for a worker";
+        activated_jobs: Family<OfPartition, Gauge> = "skep_jobs_activated", "jobs with workers";
+        state_bytes: Family<OfPartition, Gauge> = "skep_state_resident_bytes", "estimated bytes of state in memory";
 
-    checkpoints: Counter<OfSnapshot> NONE "zeebe_snapshot_count" "checkpoints stored";
-    capture: Histogram<OfSnapshot> FINE_BOUNDS "zeebe_snapshot_duration_seconds" "taking a checkpoint out of the state";
-    checkpoint: Histogram<OfSnapshot> FINE_BOUNDS "zeebe_snapshot_persist_duration_seconds" "taking and storing a checkpoint";
+        role: Family<OfGroup, Gauge> = "atomix_role", "0 inactive, 1 follower, 2 candidate, 3 leader";
+        committed_entries: Family<OfGroup, Counter> = "atomix_commit_entries_rate", "entries committed";
+        uncommitted_entries: Family<OfGroup, Gauge> = "atomix_non_committed_entries", "entries appended and not committed";
+        append_index: Family<OfGroup, Gauge> = "atomix_partition_raft_append_index", "newest index appended";
+        commit_index: Family<OfGroup, Gauge> = "atomix_partition_raft_commit_index", "newest index committed";
+        bootstrap: Family<OfGroup, Gauge> = "atomix_partition_server_bootstrap_time", "start of the partition in milliseconds";
+        compaction: Family<OfGroup, Histogram> = "atomix_compaction_time_ms_seconds", "compaction of the log, ordered until done";
 
-    journal_append: Histogram<OfPartition> FINE_BOUNDS "atomix_journal_append_latency_seconds" "writing entries to the log without the flush";
-    journal_open: Gauge<OfPartition> NONE "atomix_journal_open_time" "opening the log in milliseconds";
-    flush: Histogram<OfPartition> FINE_BOUNDS "atomix_journal_flush_time_seconds" "flush of the log to the disk";
-    appended_entries: Counter<OfPartition> NONE "atomix_journal_append_rate" "entries appended";
-    appended_kib: Counter<OfPartition> NONE "atomix_journal_append_data_rate" "KiB appended";
-    appended_bytes: Counter<OfPartition> NONE "skep_log_appended_bytes" "bytes written to the log";
+        health: Family<OfPartition, Gauge> = "zeebe_health", "1 healthy, 0 unhealthy, -1 dead";
+
+        checkpoints: Family<OfSnapshot, Counter> = "zeebe_snapshot_count", "checkpoints stored";
+        capture: Family<OfSnapshot, Histogram> = "zeebe_snapshot_duration_seconds", "taking a checkpoint out of the state";
+        checkpoint: Family<OfSnapshot, Histogram> = "zeebe_snapshot_persist_duration_seconds", "taking and storing a checkpoint";
+
+        journal_append: Family<OfPartition, Histogram> = "atomix_journal_append_latency_seconds", "writing entries to the log without the flush";
+        journal_open: Family<OfPartition, Gauge> = "atomix_journal_open_time", "opening the log in milliseconds";
+        flush: Family<OfPartition, Histogram> = "atomix_journal_flush_time_seconds", "flush of the log to the disk";
+        appended_entries: Family<OfPartition, Counter> = "atomix_journal_append_rate", "entries appended";
+        appended_kib: Family<OfPartition, Counter> = "atomix_journal_append_data_rate", "KiB appended";
+        appended_bytes: Family<OfPartition, Counter> = "skep_log_appended_bytes", "bytes written to the log";
+    }
+}
+
+metrics! {
+    /// What has more labels than the partition, or none.
+    pub struct WorkFamilies {
+        pub(super) flow: Family<FlowLabels, Counter> = "zeebe_flow_control", "what passed flow control, and what did not";
+        pub(super) appended: Family<RecordLabels, Counter> = "zeebe_log_appender_record_appended", "records written and committed";
+        pub(super) processing: Family<CommandLabels, Histogram> = "zeebe_stream_processor_processing_duration_seconds", "evaluation of one command";
+        pub(super) records: Family<ActionLabels, Counter> = "zeebe_stream_processor_records", "records through the partition";
+        pub(super) creations: Family<CreationLabels, Counter> = "zeebe_process_instance_creations", "root instances created by command";
+        pub(super) instances: Family<InstanceLabels, Counter> = "zeebe_executed_instances", "root instances by life-cycle";
+        pub(super) elements: Family<ElementLabels, Counter> = "zeebe_element_instance_events", "element instances by life-cycle";
+        pub(super) jobs: Family<JobLabels, Counter> = "zeebe_job_events", "jobs by event";
+        pub(super) incidents: Family<ActionLabels, Counter> = "zeebe_incident_events", "incidents by event";
+        pub(super) decisions: Family<DecisionLabels, Counter> = "zeebe_evaluated_dmn_elements", "evaluated decisions";
+        pub(super) cached: Family<CacheLabels, Gauge> = "zeebe_execution_latency_current_cached_instances", "start times remembered to measure how long things take";
+        pub(super) variable_size: Family<VariableLabels, Histogram> = "zeebe_variable_created_size", "bytes of created variables", VARIABLE_SIZE;
+        pub(super) push_tries: Family<CodeLabels, Counter> = "zeebe_broker_jobs_fail_try_count", "failed push tries";
+        pub(super) pushed: Counter = "zeebe_broker_jobs_pushed_count", "jobs pushed into streams";
+        pub(super) push_failed: Counter = "zeebe_broker_jobs_push_fail_count", "jobs whose stream was gone";
+        pub(super) distributions: Counter = "zeebe_command_distributions", "commands spread over partitions";
+        pub(super) acknowledged: Family<TargetLabels, Counter> = "zeebe_command_distributions_acknowledged_received", "acknowledgements received";
+        pub(super) distributions_active: Gauge = "zeebe_command_distributions_active", "spreads not finished";
+    }
+}
+
+metrics! {
+    /// What belongs to the node.
+    pub struct NodeMetrics {
+        pub open_streams: Gauge = "zeebe_broker_open_job_stream_count", "open job streams";
+        pub health_nodes: Family<HealthNode, Gauge> = "zeebe_broker_health_nodes", "1 healthy, 0 unknown, -1 unhealthy, -2 dead";
+    }
+}
+
+/// The metrics of all partitions of a node.
+#[derive(Clone, Debug, Default)]
+pub struct BrokerMetrics {
+    partitions: PartitionFamilies,
+    pub work: WorkMetrics,
+    pub node: NodeMetrics,
+}
+
+impl BrokerMetrics {
+    /// All that there is.
+    pub fn declared() -> impl Iterator<Item = &'static Declared> {
+        let partitions = PartitionFamilies::DECLARED.iter();
+        partitions
+            .chain(WorkFamilies::DECLARED)
+            .chain(NodeMetrics::DECLARED)
+    }
+
+    pub fn partition(&self, partition: u32) -> PartitionMetrics {
+        self.partitions.of(partition)
+    }
+
+    /// Enters everything under its public name.
+    pub fn register(&self, registry: &mut Registry) {
+        self.partitions.register(registry);
+        self.work.register(registry);
+        self.node.register(registry);
+    }
 }

@@ -11,51 +11,8 @@ pub use work::{Context, WorkCounter};
 
 use std::time::Duration;
 
-use prometheus_client::encoding::EncodeLabelSet;
-use skep_protocol::service::Timings;
+use skep_service::Timings;
 use skep_storage::log::AppendTimes;
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-pub struct OfPartition {
-    pub partition: u32,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-#[allow(non_snake_case)]
-pub struct OfGroup {
-    partition: u32,
-    partitionGroupName: &'static str,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-pub struct OfSnapshot {
-    partition: u32,
-    bootstrap: bool,
-}
-
-impl From<u32> for OfPartition {
-    fn from(partition: u32) -> Self {
-        OfPartition { partition }
-    }
-}
-
-impl From<u32> for OfGroup {
-    fn from(partition: u32) -> Self {
-        OfGroup {
-            partition,
-            partitionGroupName: "raft-partition",
-        }
-    }
-}
-
-impl From<u32> for OfSnapshot {
-    fn from(partition: u32) -> Self {
-        OfSnapshot {
-            partition,
-            bootstrap: false,
-        }
-    }
-}
 
 pub(crate) fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)

@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use skep_metrics::{Counter, Gauge, Measure};
-use skep_protocol::service::{PartitionHealth, PartitionRole};
+use skep_metrics::{Counter, Gauge};
+use skep_service::{PartitionHealth, PartitionRole};
 
 use super::families::{BrokerMetrics, HealthNode};
 use crate::partition::PartitionHandle;
@@ -46,15 +46,12 @@ impl BrokerMetrics {
         metrics.health.set(health);
         let id = format!("Partition-{partition}");
         let path = format!("Broker-{node_id}/{id}");
-        Gauge::of(
-            &self.health_nodes,
-            HealthNode {
-                partition,
-                id,
-                path,
-            },
-        )
-        .set(node);
+        let named = HealthNode {
+            partition,
+            id,
+            path,
+        };
+        self.node.health_nodes.of(named).set(node);
         let copy = |counter: &Counter, value: u64| {
             counter.inner().store(value, Ordering::Relaxed);
         };

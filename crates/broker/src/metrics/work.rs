@@ -8,53 +8,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use prometheus_client::encoding::EncodeLabelSet;
-use prometheus_client::registry::Registry;
 use rustc_hash::FxHashMap;
 use skep_engine::state::State;
 use skep_engine::{Note, Noted, NotedElement};
-use skep_metrics::{Bounds, Counter, FINE_BOUNDS, Gauge, Histogram, LabelValues, Measure, Named};
+use skep_metrics::{Counter, Gauge, Histogram, LabelValues, Registry};
 use skep_protocol::Key;
 use skep_protocol::batch::Kind;
 use skep_protocol::intent::*;
 use skep_protocol::record::RecordType;
 
-use super::families::PartitionMetrics;
+use super::families::*;
 use super::nanos;
 use super::starts::Starts;
 use super::tally::Tally;
-
-macro_rules! labels {
-    ($($name:ident { $($field:ident: $type:ty),+ })+) => {$(
-        #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-        #[allow(non_snake_case)]
-        pub struct $name { partition: u32, $($field: $type),+ }
-    )+};
-}
-
-labels! {
-    RecordLabels { recordType: &'static str, valueType: &'static str, intent: &'static str }
-    CommandLabels { valueType: &'static str, intent: &'static str }
-    ElementLabels { action: &'static str, r#type: &'static str, eventType: &'static str }
-    InstanceLabels { action: &'static str, r#type: &'static str, organizationId: &'static str }
-    JobLabels { action: &'static str, r#type: Arc<str>, job_kind: &'static str }
-    ActionLabels { action: &'static str }
-    DecisionLabels { action: &'static str, organizationId: &'static str }
-    CreationLabels { creation_mode: &'static str }
-    FlowLabels { context: &'static str, outcome: &'static str }
-    CacheLabels { r#type: &'static str, exporterId: &'static str }
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-#[allow(non_snake_case)]
-pub struct VariableLabels {
-    bpmnProcessId: Arc<str>,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-pub struct CodeLabels {
-    code: &'static str,
-}
 
 /// The process ids that are labels, over all partitions: these have the same definitions.
 #[derive(Clone, Debug, Default)]
@@ -68,69 +34,11 @@ impl ProcessIds {
     }
 }
 
-const VARIABLE_SIZE: Bounds = Bounds::amounts(&[
-    64, 256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576, 2_097_152,
-]);
-const NONE: Bounds = Bounds::amounts(&[]);
-
-macro_rules! work_families {
-    ($($field:ident: $kind:ident<$label:ty> $bounds:ident $name:literal $help:literal;)+) => {
-        /// The families that have more labels than the partition.
-        #[derive(Clone, Debug)]
-        pub struct WorkMetrics {
-            $($field: <$kind as Measure<$label>>::Family,)+
-            pub pushed: Counter,
-            pub push_failed: Counter,
-            distributions: Counter,
-            distributions_active: Gauge,
-            acknowledged: Counter,
-            process_ids: ProcessIds,
-        }
-
-        impl Default for WorkMetrics {
-            fn default() -> Self {
-                WorkMetrics {
-                    $($field: <$kind as Measure<$label>>::family(Named {
-                        name: $name,
-                        help: $help,
-                        bounds: $bounds,
-                    }),)+
-                    pushed: Counter::default(),
-                    push_failed: Counter::default(),
-                    distributions: Counter::default(),
-                    distributions_active: Gauge::default(),
-                    acknowledged: Counter::default(),
-                    process_ids: ProcessIds::default(),
-                }
-            }
-        }
-
-        impl WorkMetrics {
-            fn register_families(&self, registry: &mut Registry) {
-                $(<$kind as Measure<$label>>::register(
-                    &self.$field,
-                    Named { name: $name, help: $help, bounds: $bounds },
-                    registry,
-                );)+
-            }
-        }
-    };
-}
-
-work_families! {
-    flow: Counter<FlowLabels> NONE "zeebe_flow_control" "what passed flow control, and what did not";
-    appended: Counter<RecordLabels> NONE "zeebe_log_appender_record_appended" "records written and committed";
-    processing: Histogram<CommandLabels> FINE_BOUNDS "zeebe_stream_processor_processing_duration_seconds" "evaluation of one command";
-    records: Counter<ActionLabels> NONE "zeebe_stream_processor_records" "records through the partition";
-    creations: Counter<CreationLabels> NONE "zeebe_process_instance_creations" "root instances created by command";
-    instances: Counter<InstanceLabels> NONE "zeebe_executed_instances" "root instances by life-cycle";
-    elements: Counter<ElementLabels> NONE "zeebe_element_instance_events" "element instances by life-cycle";
-    jobs: Counter<JobLabels> NONE "zeebe_job_events" "jobs by event";
-    incidents: Counter<ActionLabels> NONE "zeebe_incident_events" "incidents by event";
-    decisions: Counter<DecisionLabels> NONE "zeebe_evaluated_dmn_elements" "evaluated decisions";
-    cached: Gauge<CacheLabels> NONE "zeebe_execution_latency_current_cached_instances" "start times remembered to measure how long things take";
-    variable_size: Histogram<VariableLabels> VARIABLE_SIZE "zeebe_variable_created_size" "bytes of created variables";
-    push_tries: Counter<CodeLabels> NONE "zeebe_broker_jobs_fail_try_count" "failed push tries";
+/// What is counted of the work.
+#[derive(Clone, Debug, Default)]
+pub struct WorkMetrics {
+    families: WorkFamilies,
+    process_ids: ProcessIds,
 }
 
 impl WorkMetrics {
@@ -141,40 +49,11 @@ impl WorkMetrics {
             context: name(&CONTEXTS, Context::UserCommand as usize),
             outcome: "requestLimitExhausted",
         };
-        Counter::of(&self.flow, labels)
+        self.families.flow.of(labels)
     }
 
     pub(super) fn register(&self, registry: &mut Registry) {
-        self.register_families(registry);
-        for (name, help, counter) in [
-            (
-                "zeebe_broker_jobs_pushed_count",
-                "jobs pushed into streams",
-                &self.pushed,
-            ),
-            (
-                "zeebe_broker_jobs_push_fail_count",
-                "jobs whose stream was gone",
-                &self.push_failed,
-            ),
-            (
-                "zeebe_command_distributions",
-                "commands spread over partitions",
-                &self.distributions,
-            ),
-            (
-                "zeebe_command_distributions_acknowledged_received",
-                "acknowledgements received",
-                &self.acknowledged,
-            ),
-        ] {
-            registry.register(name, help, counter.clone());
-        }
-        registry.register(
-            "zeebe_command_distributions_active",
-            "spreads not finished",
-            self.distributions_active.clone(),
-        );
+        self.families.register(registry);
     }
 }
 
@@ -221,7 +100,8 @@ const MAX_DEFINITIONS: usize = 10_000;
 #[derive(Debug)]
 pub struct WorkCounter {
     partition: u32,
-    metrics: WorkMetrics,
+    metrics: WorkFamilies,
+    process_ids: ProcessIds,
     flow: Tally,
     records: Tally,
     record_slots: FxHashMap<Kind, usize>,
@@ -258,24 +138,26 @@ struct Definition {
 
 impl WorkCounter {
     pub fn new(metrics: &WorkMetrics, partition: u32) -> WorkCounter {
-        let records = |action| Counter::of(&metrics.records, ActionLabels { partition, action });
+        let families = &metrics.families;
+        let records = |action| families.records.of(ActionLabels { partition, action });
         // There from the start: a rate needs its zero.
         for action in ["created", "resolved"] {
-            Counter::of(&metrics.incidents, ActionLabels { partition, action });
+            families.incidents.of(ActionLabels { partition, action });
         }
         let _skipped = records("skipped");
-        let _tries = push_tries(metrics);
+        let _tries = push_tries(families);
         let cached = |r#type| {
             let labels = CacheLabels {
                 partition,
                 r#type,
                 exporterId: "",
             };
-            Gauge::of(&metrics.cached, labels)
+            families.cached.of(labels)
         };
         WorkCounter {
             partition,
-            metrics: metrics.clone(),
+            metrics: families.clone(),
+            process_ids: metrics.process_ids.clone(),
             flow: Tally::default(),
             records: Tally::default(),
             record_slots: FxHashMap::default(),
@@ -318,7 +200,7 @@ impl WorkCounter {
                     valueType: value_type.name(),
                     intent: value_type.intent_name(intent),
                 };
-                let histogram = Histogram::of(&self.metrics.processing, labels);
+                let histogram = self.metrics.processing.of(labels);
                 self.processing.push((id, histogram));
                 self.processing.len() - 1
             }
@@ -421,13 +303,19 @@ impl WorkCounter {
                 self.decisions.add(0, *succeeded);
                 self.decisions.add(1, *failed);
             }
-            Note::Distribution(CommandDistributionIntent::Started) => {
-                self.metrics.distributions.inc();
-            }
-            Note::Distribution(CommandDistributionIntent::Acknowledged) => {
-                self.metrics.acknowledged.inc();
-            }
-            Note::Incident(_) | Note::Distribution(_) => {}
+            Note::Distribution { intent, partition } => match intent {
+                CommandDistributionIntent::Started => {
+                    self.metrics.distributions.inc();
+                }
+                CommandDistributionIntent::Acknowledged => {
+                    let of_target = TargetLabels {
+                        targetPartition: *partition,
+                    };
+                    self.metrics.acknowledged.of(of_target).inc();
+                }
+                _ => {}
+            },
+            Note::Incident(_) => {}
         }
     }
 
@@ -523,12 +411,12 @@ impl WorkCounter {
             index * LIFE.len()
         };
         let labels = VariableLabels {
-            bpmnProcessId: self.metrics.process_ids.of(&process.bpmn_process_id),
+            bpmnProcessId: self.process_ids.of(&process.bpmn_process_id),
         };
         self.definitions.push(Definition {
             key,
             slots: process.graph.elements.iter().map(slot_of).collect(),
-            variable_size: Histogram::of(&self.metrics.variable_size, labels),
+            variable_size: self.metrics.variable_size.of(labels),
         });
         let index = self.definitions.len() - 1;
         self.by_key.insert(key, index);
@@ -544,7 +432,7 @@ impl WorkCounter {
                 context: name(&CONTEXTS, slot),
                 outcome: "accepted",
             };
-            Counter::of(&metrics.flow, labels)
+            metrics.flow.of(labels)
         });
         let record_slots = &self.record_slots;
         self.records.publish(|slot| {
@@ -557,7 +445,7 @@ impl WorkCounter {
                 valueType: of(|kind| kind.value_type.name()),
                 intent: of(|kind| kind.value_type.intent_name(kind.intent)),
             };
-            Counter::of(&metrics.appended, labels)
+            metrics.appended.of(labels)
         });
         self.publish_instances();
         self.publish_jobs();
@@ -576,7 +464,7 @@ impl WorkCounter {
                 r#type,
                 eventType: event_type,
             };
-            Counter::of(&metrics.elements, labels)
+            metrics.elements.of(labels)
         });
         self.instances.publish(|slot| {
             let labels = InstanceLabels {
@@ -585,11 +473,11 @@ impl WorkCounter {
                 r#type: "ROOT_PROCESS_INSTANCE",
                 organizationId: "",
             };
-            Counter::of(&metrics.instances, labels)
+            metrics.instances.of(labels)
         });
         self.incidents.publish(|slot| {
             let action = name(&["created", "resolved"], slot);
-            Counter::of(&metrics.incidents, ActionLabels { partition, action })
+            metrics.incidents.of(ActionLabels { partition, action })
         });
         self.decisions.publish(|slot| {
             let labels = DecisionLabels {
@@ -597,17 +485,14 @@ impl WorkCounter {
                 action: name(&["evaluated_successfully", "evaluated_failed"], slot),
                 organizationId: "",
             };
-            Counter::of(&metrics.decisions, labels)
+            metrics.decisions.of(labels)
         });
         self.creations.publish(|slot| {
             let creation_mode = name(&CREATION_MODES, slot);
-            Counter::of(
-                &metrics.creations,
-                CreationLabels {
-                    partition,
-                    creation_mode,
-                },
-            )
+            metrics.creations.of(CreationLabels {
+                partition,
+                creation_mode,
+            })
         });
     }
 
@@ -622,7 +507,7 @@ impl WorkCounter {
                 r#type: job_types.name(slot / JOB_ACTIONS.len()),
                 job_kind: "BPMN_ELEMENT",
             };
-            Counter::of(&metrics.jobs, labels)
+            metrics.jobs.of(labels)
         });
     }
 }
@@ -632,6 +517,6 @@ fn name(names: &[&'static str], slot: usize) -> &'static str {
     names.get(slot).copied().unwrap_or(UNKNOWN)
 }
 
-fn push_tries(metrics: &WorkMetrics) -> Counter {
-    Counter::of(&metrics.push_tries, CodeLabels { code: "NOT_FOUND" })
+fn push_tries(metrics: &WorkFamilies) -> Counter {
+    metrics.push_tries.of(CodeLabels { code: "NOT_FOUND" })
 }

@@ -100,7 +100,7 @@ impl Clients {
                     worker: "worker".into(),
                     timeout: 600,
                     max_jobs: 3,
-                    fetch_variables: vec![],
+                    ..ActivateJobs::default()
                 };
                 (Asked::Activate, Command::ActivateJobs(activate))
             }

@@ -27,7 +27,11 @@ const KEEP: u64 = 10;
 pub struct Streams(pub u64);
 
 impl JobStreams for Streams {
-    fn reserve(&mut self, job_type: &str) -> Option<Reservation> {
+    fn reserve(
+        &mut self,
+        job_type: &str,
+        _tenant: &skep_protocol::TenantId,
+    ) -> Option<Reservation> {
         if job_type != super::clients::JOB_TYPE {
             return None;
         }
@@ -37,6 +41,7 @@ impl JobStreams for Streams {
             worker: "stream".into(),
             timeout: 700,
             fetch_variables: VariableNames::all(),
+            tenants: skep_protocol::Tenants::default(),
         })
     }
 

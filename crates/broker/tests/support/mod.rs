@@ -12,8 +12,8 @@ use skep_protocol::command::{
     ActivateJobs, AwaitResult, Command, CreateProcessInstance, Deploy, ProcessRef, PublishMessage,
     Resource,
 };
-use skep_protocol::service::Broker as _;
 use skep_protocol::{Document, Failure, Key, Response};
+use skep_service::Broker as _;
 
 pub struct Rig {
     pub broker: Arc<Broker>,
@@ -147,5 +147,6 @@ pub fn jobs(max_jobs: u32) -> ActivateJobs {
         timeout: 60_000,
         max_jobs,
         fetch_variables: vec![],
+        tenants: skep_protocol::Tenants::default(),
     }
 }

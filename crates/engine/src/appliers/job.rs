@@ -94,6 +94,7 @@ fn extra_of(created: &JobValue) -> Option<Box<Extra>> {
     Some(Box::new(Extra {
         kind: extra.kind,
         headers: extra.headers.clone(),
+        tenant: extra.tenant.clone(),
     }))
 }
 

@@ -11,7 +11,7 @@ pub(crate) mod deployment;
 pub(crate) mod evaluated;
 pub(crate) mod expression;
 pub(crate) mod global_listener;
-pub(crate) mod incident;
+pub(crate) mod incident_commands;
 pub(crate) mod job;
 pub(crate) mod message;
 mod named;

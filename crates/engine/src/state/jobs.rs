@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use skep_protocol::Key;
 use skep_protocol::value::JobKind;
+use skep_protocol::{Key, TenantId};
 
 use super::table::{Row, StoreError, Table, Tables};
 
@@ -48,6 +48,8 @@ pub struct Extra {
     pub kind: JobKind,
     /// Text of a JSON object: the custom headers, where they are not those of the element.
     pub headers: Option<Arc<str>>,
+    /// Whose job it is.
+    pub tenant: TenantId,
 }
 
 impl Job {
@@ -59,6 +61,20 @@ impl Job {
     pub fn headers(&self) -> Option<&Arc<str>> {
         self.extra.as_ref()?.headers.as_ref()
     }
+
+    pub fn tenant(&self) -> TenantId {
+        let extra = self.extra.as_ref();
+        extra.map_or_else(TenantId::default, |extra| extra.tenant.clone())
+    }
+
+    fn place(&self) -> Place {
+        Place {
+            state: self.state,
+            due: self.due,
+            job_type: self.job_type.clone(),
+            tenant: self.tenant(),
+        }
+    }
 }
 
 impl Row for Job {
@@ -66,7 +82,8 @@ impl Row for Job {
 
     fn weight(&self) -> usize {
         let extra = self.extra.as_ref().map_or(0, |extra| {
-            size_of::<Extra>() + extra.headers.as_ref().map_or(0, |headers| headers.len())
+            let headers = extra.headers.as_ref().map_or(0, |headers| headers.len());
+            size_of::<Extra>() + headers + extra.tenant.weight()
         });
         let texts = self.job_type.len() + self.worker.len() + self.error_message.len();
         size_of::<Self>() + texts + extra
@@ -85,49 +102,100 @@ pub struct Jobs {
 
 #[derive(Default)]
 struct Indices {
-    /// Waiting jobs per type, oldest first.
-    activatable: BTreeMap<Arc<str>, BTreeSet<Key>>,
+    activatable: BTreeMap<Arc<str>, Waiting>,
     deadlines: BTreeSet<(i64, Key)>,
     back_offs: BTreeSet<(i64, Key)>,
 }
 
+/// Waiting jobs of one type, oldest first.
+#[derive(Default)]
+struct Waiting {
+    /// Those of the default tenant, often the only one.
+    own: BTreeSet<Key>,
+    /// Tenants without such jobs are not in it.
+    others: BTreeMap<TenantId, BTreeSet<Key>>,
+}
+
+impl Waiting {
+    fn is_empty(&self) -> bool {
+        self.own.is_empty() && self.others.is_empty()
+    }
+
+    fn of(&self, tenant: &TenantId) -> Option<&BTreeSet<Key>> {
+        match tenant.is_default() {
+            true => Some(&self.own),
+            false => self.others.get(tenant),
+        }
+    }
+
+    fn insert(&mut self, tenant: TenantId, key: Key) {
+        match tenant.is_default() {
+            true => self.own.insert(key),
+            false => self.others.entry(tenant).or_default().insert(key),
+        };
+    }
+
+    fn remove(&mut self, tenant: &TenantId, key: Key) {
+        if tenant.is_default() {
+            self.own.remove(&key);
+        } else if let Some(keys) = self.others.get_mut(tenant) {
+            keys.remove(&key);
+            if keys.is_empty() {
+                self.others.remove(tenant);
+            }
+        }
+    }
+
+    fn queues(&self) -> impl Iterator<Item = &BTreeSet<Key>> {
+        std::iter::once(&self.own).chain(self.others.values())
+    }
+}
+
+/// Where a job stands in the indices.
+#[derive(PartialEq)]
+struct Place {
+    state: JobState,
+    due: i64,
+    job_type: Arc<str>,
+    tenant: TenantId,
+}
+
 impl Indices {
-    fn add(&mut self, key: Key, state: JobState, job_type: &Arc<str>, due: i64) {
-        match state {
-            JobState::Activatable => match self.activatable.get_mut(job_type) {
-                Some(waiting) => {
-                    waiting.insert(key);
-                }
+    fn add(&mut self, key: Key, place: Place) {
+        match place.state {
+            JobState::Activatable => match self.activatable.get_mut(&place.job_type) {
+                Some(waiting) => waiting.insert(place.tenant, key),
                 None => {
-                    self.activatable
-                        .insert(job_type.clone(), BTreeSet::from([key]));
+                    let mut waiting = Waiting::default();
+                    waiting.insert(place.tenant, key);
+                    self.activatable.insert(place.job_type, waiting);
                 }
             },
             JobState::Activated => {
-                self.deadlines.insert((due, key));
+                self.deadlines.insert((place.due, key));
             }
             JobState::BackingOff => {
-                self.back_offs.insert((due, key));
+                self.back_offs.insert((place.due, key));
             }
             JobState::Incident | JobState::ErrorThrown => {}
         }
     }
 
-    fn remove(&mut self, key: Key, state: JobState, job_type: &Arc<str>, due: i64) {
-        match state {
+    fn remove(&mut self, key: Key, place: &Place) {
+        match place.state {
             JobState::Activatable => {
-                if let Some(waiting) = self.activatable.get_mut(job_type) {
-                    waiting.remove(&key);
+                if let Some(waiting) = self.activatable.get_mut(&place.job_type) {
+                    waiting.remove(&place.tenant, key);
                     if waiting.is_empty() && self.activatable.len() > MAX_IDLE_TYPES {
-                        self.activatable.remove(job_type);
+                        self.activatable.remove(&place.job_type);
                     }
                 }
             }
             JobState::Activated => {
-                self.deadlines.remove(&(due, key));
+                self.deadlines.remove(&(place.due, key));
             }
             JobState::BackingOff => {
-                self.back_offs.remove(&(due, key));
+                self.back_offs.remove(&(place.due, key));
             }
             JobState::Incident | JobState::ErrorThrown => {}
         }
@@ -148,23 +216,10 @@ impl Jobs {
     pub(super) fn build_indices(&mut self) -> Result<(), StoreError> {
         if std::mem::take(&mut self.deferred) {
             let indices = &mut self.indices;
-            self.table.for_each(|key, job| {
-                indices.add(key, job.state, &job.job_type, job.due);
-            })?;
+            self.table
+                .for_each(|key, job| indices.add(key, job.place()))?;
         }
         Ok(())
-    }
-
-    fn index(&mut self, key: Key, state: JobState, job_type: &Arc<str>, due: i64) {
-        if !self.deferred {
-            self.indices.add(key, state, job_type, due);
-        }
-    }
-
-    fn unindex(&mut self, key: Key, state: JobState, job_type: &Arc<str>, due: i64) {
-        if !self.deferred {
-            self.indices.remove(key, state, job_type, due);
-        }
     }
 
     pub fn get(&mut self, key: Key) -> Option<&Job> {
@@ -172,21 +227,24 @@ impl Jobs {
     }
 
     pub(in crate::appliers) fn insert(&mut self, key: Key, job: Job) {
-        self.index(key, job.state, &job.job_type, job.due);
+        if !self.deferred {
+            self.indices.add(key, job.place());
+        }
         self.table.insert(key, job);
     }
 
     pub(in crate::appliers) fn remove(&mut self, key: Key) -> Option<Job> {
         let job = self.table.remove(key)?;
-        self.unindex(key, job.state, &job.job_type, job.due);
+        if !self.deferred {
+            self.indices.remove(key, &job.place());
+        }
         Some(job)
     }
 
     /// Takes a job out of the indices: nobody is to have it any more.
     pub(super) fn hold(&mut self, key: Key) {
         if let Some(job) = self.table.get(key) {
-            let (state, job_type, due) = (job.state, job.job_type.clone(), job.due);
-            self.unindex(key, state, &job_type, due);
+            self.indices.remove(key, &job.place());
         }
     }
 
@@ -201,26 +259,42 @@ impl Jobs {
         let (state, due) = (job.state, job.due);
         change(job);
         if (state, due) != (job.state, job.due) {
-            let (new_state, new_due, job_type) = (job.state, job.due, job.job_type.clone());
-            self.unindex(key, state, &job_type, due);
-            self.index(key, new_state, &job_type, new_due);
+            let now = job.place();
+            let before = Place {
+                state,
+                due,
+                job_type: now.job_type.clone(),
+                tenant: now.tenant.clone(),
+            };
+            self.indices.remove(key, &before);
+            self.indices.add(key, now);
         }
     }
 
-    /// Waiting jobs of a type, oldest first.
-    pub fn activatable(&self, job_type: &str) -> impl Iterator<Item = Key> + '_ {
-        self.indices
-            .activatable
-            .get(job_type)
-            .into_iter()
-            .flatten()
-            .copied()
+    /// Waiting jobs of a type and tenant, oldest first.
+    pub fn activatable(&self, job_type: &str, tenant: &TenantId) -> impl Iterator<Item = Key> + '_ {
+        let waiting = self.indices.activatable.get(job_type);
+        let keys = waiting.and_then(|waiting| waiting.of(tenant));
+        keys.into_iter().flatten().copied()
+    }
+
+    /// Tenants for which a job of the type waits.
+    pub fn tenants_waiting(&self, job_type: &str) -> Vec<TenantId> {
+        let Some(waiting) = self.indices.activatable.get(job_type) else {
+            return Vec::new();
+        };
+        let own = (!waiting.own.is_empty()).then(TenantId::default);
+        own.into_iter()
+            .chain(waiting.others.keys().cloned())
+            .collect()
     }
 
     /// Job types for which a job waits.
     pub fn activatable_types(&self) -> impl Iterator<Item = &Arc<str>> {
         let types = self.indices.activatable.iter();
-        types.filter(|(_, keys)| !keys.is_empty()).map(|(t, _)| t)
+        types
+            .filter(|(_, waiting)| !waiting.is_empty())
+            .map(|(t, _)| t)
     }
 
     /// Jobs whose deadline has passed, the most overdue first.
@@ -259,6 +333,7 @@ impl Jobs {
 
     /// Jobs that wait for a worker now.
     pub fn activatable_count(&self) -> usize {
-        self.indices.activatable.values().map(BTreeSet::len).sum()
+        let types = self.indices.activatable.values();
+        types.flat_map(Waiting::queues).map(BTreeSet::len).sum()
     }
 }

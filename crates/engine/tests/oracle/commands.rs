@@ -82,6 +82,7 @@ pub fn command(
             timeout: a.seconds("timeout", 300.0),
             max_jobs: a.number("max", 32) as u32,
             fetch_variables: names(a.texts("fetchVariables")),
+            tenants: skep_protocol::Tenants::default(),
         }),
         "complete" => Command::CompleteJob {
             job_key: job,

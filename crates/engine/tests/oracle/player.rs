@@ -144,6 +144,7 @@ impl Player<'_> {
             timeout: 300_000,
             max_jobs: 1,
             fetch_variables: Vec::new(),
+            tenants: skep_protocol::Tenants::default(),
         });
         match self.rig.send(command) {
             Ok(Response::JobsActivated { jobs, .. }) => {

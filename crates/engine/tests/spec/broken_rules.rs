@@ -25,7 +25,10 @@ fn panic_of(break_rule: fn(&mut State, Key)) -> (String, Option<Key>, Key) {
     let instance = rig.create("p", "{}");
     // Nobody activates the job: that would be work as well.
     let jobs = &rig.engine(1).state.jobs;
-    let job = jobs.activatable("work").next().expect("a job waits");
+    let job = jobs
+        .activatable("work", &skep_protocol::TenantId::default())
+        .next()
+        .expect("a job waits");
     let complete = Command::CompleteJob {
         job_key: job,
         variables: Default::default(),

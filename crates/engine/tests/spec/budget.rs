@@ -177,6 +177,7 @@ fn variables_that_are_too_large_for_a_called_process_are_an_incident() {
         timeout: MINUTE,
         max_jobs: 1,
         fetch_variables: vec!["none".into()],
+        tenants: skep_protocol::Tenants::default(),
     };
     let job = match rig.send(Command::ActivateJobs(activate)).unwrap() {
         skep_protocol::Response::JobsActivated { mut jobs, .. } => jobs.remove(0),

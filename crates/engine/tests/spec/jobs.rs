@@ -30,6 +30,7 @@ fn activate(
         timeout: MINUTE,
         max_jobs: 10,
         fetch_variables: vec![],
+        tenants: skep_protocol::Tenants::default(),
     };
     change(&mut command);
     match rig.send(Command::ActivateJobs(command))? {

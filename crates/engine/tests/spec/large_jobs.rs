@@ -39,6 +39,7 @@ fn activate(rig: &mut Rig, max_jobs: u32, fetch_variables: &[&str]) -> Vec<Activ
         timeout: MINUTE,
         max_jobs,
         fetch_variables: fetch_variables.iter().map(|name| (*name).into()).collect(),
+        tenants: skep_protocol::Tenants::default(),
     };
     match rig.send(Command::ActivateJobs(command)).unwrap() {
         Response::JobsActivated { jobs, .. } => jobs,

@@ -90,6 +90,7 @@ impl Lone {
             timeout: MINUTE,
             max_jobs: 1,
             fetch_variables,
+            tenants: skep_protocol::Tenants::default(),
         };
         match self.send(Command::ActivateJobs(command)) {
             Some(Response::JobsActivated { mut jobs, .. }) => jobs.remove(0),

@@ -310,7 +310,9 @@ fn a_long_output_collection_is_not_written_anew_for_each_result() {
     let mut rig = rig(&[&task]);
     let instance = rig.create("p", &items(COUNT));
     let waiting = &rig.engine(1).state.jobs;
-    let jobs: Vec<Key> = waiting.activatable("work").collect();
+    let jobs: Vec<Key> = waiting
+        .activatable("work", &skep_protocol::TenantId::default())
+        .collect();
     rig.record_batches();
     rig.batches.clear();
     for (i, job) in jobs.iter().enumerate().rev() {

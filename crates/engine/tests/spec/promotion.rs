@@ -37,7 +37,8 @@ fn indices(engine: &Engine) -> (Vec<Key>, Vec<Key>, Vec<Key>, Option<i64>) {
     let jobs = &engine.state.jobs;
     let far = i64::MAX - 1;
     (
-        jobs.activatable("work").collect(),
+        jobs.activatable("work", &skep_protocol::TenantId::default())
+            .collect(),
         jobs.timed_out(far).collect(),
         jobs.backed_off(far).collect(),
         engine.next_due(),

@@ -2,7 +2,8 @@
 
 use serde_json::json;
 use skep_model::builder::Bpmn;
-use skep_protocol::{Key, TenantId};
+use skep_protocol::command::{ActivateJobs, Command};
+use skep_protocol::{Key, Response, TenantId, Tenants};
 
 use crate::support::*;
 
@@ -35,7 +36,8 @@ fn each_tenant_has_its_own_definitions_and_versions() {
     let of_acme = as_tenant(&mut rig, "acme", |rig| rig.create("p", "{}"));
     assert_eq!(version_of(&mut rig, own).1, 2);
     assert_eq!(version_of(&mut rig, of_acme).1, 1);
-    assert_eq!(rig.job("work-acme").process_instance_key, of_acme);
+    let job = as_tenant(&mut rig, "acme", |rig| rig.job("work-acme"));
+    assert_eq!(job.process_instance_key, of_acme);
     let tenants = |value_type: &str, key: Key| {
         let records = rig.events(value_type).filter(move |r| r.instance() == key);
         let mut tenants: Vec<_> = records.map(|r| r.text("tenantId").to_string()).collect();
@@ -75,7 +77,7 @@ fn a_process_calls_those_of_its_tenant() {
         rig.create("caller", "{}");
     });
     assert!(rig.jobs("work").is_empty());
-    rig.work("work-acme", "{}");
+    as_tenant(&mut rig, "acme", |rig| rig.work("work-acme", "{}"));
     rig.assert_nothing_left();
 }
 
@@ -127,4 +129,83 @@ fn a_message_starts_processes_of_its_tenant() {
         .filter(|r| r.intent == "ELEMENT_ACTIVATING" && r.element() == "starts");
     let tenants: Vec<_> = began.map(|r| r.text("tenantId")).collect();
     assert_eq!(tenants, ["acme"]);
+}
+
+/// A rig where both tenants have an instance with a job of the same type: the instance of the default one first.
+fn same_job_type() -> (Rig, Key, Key) {
+    let mut rig = Rig::with(process("work"));
+    let own = rig.create("p", "{}");
+    let of_acme = as_tenant(&mut rig, "acme", |rig| {
+        rig.deploy(process("work"));
+        rig.create("p", "{}")
+    });
+    (rig, own, of_acme)
+}
+
+#[test]
+fn a_worker_gets_jobs_of_the_tenants_that_it_names() {
+    let (mut rig, own, of_acme) = same_job_type();
+    let mut taken = |tenants: &[&str]| {
+        let command = Command::ActivateJobs(ActivateJobs {
+            job_type: "work".into(),
+            worker: "w".into(),
+            timeout: 1,
+            max_jobs: 10,
+            fetch_variables: Vec::new(),
+            tenants: Tenants::provided(tenants.iter().copied()),
+        });
+        let Ok(Response::JobsActivated { jobs, .. }) = rig.send(command) else {
+            panic!("jobs are activated");
+        };
+        // They are there again for the next worker.
+        rig.advance(MINUTE);
+        let jobs = jobs.into_iter();
+        jobs.map(|job| (job.process_instance_key, job.tenant.to_string()))
+            .collect::<Vec<_>>()
+    };
+    let (own, of_acme) = (
+        (own, "<default>".to_string()),
+        (of_acme, "acme".to_string()),
+    );
+    assert_eq!(taken(&[]), std::slice::from_ref(&own));
+    assert_eq!(taken(&["acme"]), std::slice::from_ref(&of_acme));
+    assert_eq!(taken(&["acme", "<default>"]), [of_acme, own]);
+    assert_eq!(taken(&["globex"]), []);
+    let batches = rig
+        .events("JOB_BATCH")
+        .map(|r| r.field("tenantIds").clone());
+    assert_eq!(
+        batches.collect::<Vec<_>>(),
+        [
+            json!(["<default>"]),
+            json!(["acme"]),
+            json!(["acme", "<default>"])
+        ]
+    );
+}
+
+#[test]
+fn jobs_of_a_tenant_are_pushed_to_its_streams_and_no_others() {
+    let (mut rig, own, of_acme) = same_job_type();
+    rig.streams.tenants = Tenants::provided(["acme"]);
+    rig.streams.open("work", 9);
+    let push = |rig: &mut Rig| {
+        let now = rig.now;
+        let engine = &mut rig.partitions[0].engine;
+        engine.push_waiting_jobs(now, "work", 9, &mut rig.streams);
+        rig.settle(1);
+        let pushed = rig.streams.take();
+        let pushed = pushed.iter().map(|job| job.process_instance_key);
+        pushed.collect::<Vec<_>>()
+    };
+    assert_eq!(push(&mut rig), [of_acme]);
+    // Nothing is left for it; an instance that begins now has its job pushed at once.
+    assert_eq!(push(&mut rig), []);
+    let next = as_tenant(&mut rig, "acme", |rig| rig.create("p", "{}"));
+    let pushed = rig.streams.take();
+    assert_eq!(pushed[0].process_instance_key, next);
+    rig.create("p", "{}");
+    assert!(rig.streams.take().is_empty());
+    rig.streams.tenants = Tenants::default();
+    assert_eq!(push(&mut rig)[0], own);
 }

@@ -456,6 +456,7 @@ impl Rig {
             timeout: 10 * MINUTE,
             max_jobs: 1000,
             fetch_variables: vec![],
+            tenants: skep_protocol::Tenants::provided([self.tenant.as_str()]),
         };
         let mut jobs = Vec::new();
         for partition in 1..=self.partitions.len() as u32 {

@@ -4,13 +4,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use skep_engine::{JobStreams, Reservation, StreamId};
-use skep_protocol::ActivatedJob;
+use skep_protocol::{ActivatedJob, TenantId, Tenants};
 
 #[derive(Default)]
 pub struct Streams {
     pub credit: HashMap<String, usize>,
     pub pushed: Vec<(StreamId, ActivatedJob)>,
     pub fetch_variables: Vec<Arc<str>>,
+    pub tenants: Tenants,
 }
 
 impl Streams {
@@ -24,7 +25,10 @@ impl Streams {
 }
 
 impl JobStreams for Streams {
-    fn reserve(&mut self, job_type: &str) -> Option<Reservation> {
+    fn reserve(&mut self, job_type: &str, tenant: &TenantId) -> Option<Reservation> {
+        if !self.tenants.contains(tenant) {
+            return None;
+        }
         let credit = self.credit.get_mut(job_type).filter(|c| **c > 0)?;
         *credit -= 1;
         Some(Reservation {
@@ -32,6 +36,7 @@ impl JobStreams for Streams {
             worker: "streamer".into(),
             timeout: super::MINUTE,
             fetch_variables: self.fetch_variables.iter().cloned().collect(),
+            tenants: self.tenants.clone(),
         })
     }
 

@@ -7,24 +7,23 @@ use skep_query::Value;
 use skep_query::entities::INCIDENT;
 
 use super::{Projection, intent_of, key, tenant, word};
-use crate::changes::IncidentDelta;
+use crate::changes::{IncidentDelta, set};
 
-pub fn changed(
-    to: &mut Projection<'_>,
-    record: &Record<'_>,
-    value: &IncidentValue,
-) -> Result<(), DecodeError> {
-    let delta = match intent_of::<IncidentValue>(record)? {
+pub fn changed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeError> {
+    let intent = intent_of::<IncidentValue>(record)?;
+    if !matches!(intent, Intent::Created | Intent::Resolved) {
+        return Ok(());
+    }
+    let value: IncidentValue = record.value()?;
+    let delta = match intent {
         Intent::Created => {
-            created(to, record, value);
+            created(to, record, &value);
             1
         }
-        Intent::Resolved => {
-            let state = [("state", word("RESOLVED"))];
-            to.changes.set(&INCIDENT, record.key, state);
+        _ => {
+            set!(to.changes, INCIDENT, record.key, { "state": word("RESOLVED") });
             -1
         }
-        _ => return Ok(()),
     };
     to.changes.incident(IncidentDelta {
         incident_key: record.key,
@@ -35,40 +34,22 @@ pub fn changed(
 }
 
 fn created(to: &mut Projection<'_>, record: &Record<'_>, value: &IncidentValue) {
-    let definition = to.definition(value.process_definition_key);
-    let definition = definition.as_deref();
-    let element = definition.and_then(|d| d.elements.get(value.element as usize));
-    to.changes.set(
-        &INCIDENT,
-        record.key,
-        [
-            (
-                "processDefinitionId",
-                definition.map_or(Value::Null, |d| Value::Text(d.id.clone())),
-            ),
-            ("errorType", word(value.error_type.as_str())),
-            ("errorMessage", Value::Text(value.error_message.clone())),
-            (
-                "elementId",
-                element.map_or(Value::Null, |e| Value::Text(e.id.clone())),
-            ),
-            ("creationTime", Value::Int(record.timestamp)),
-            ("state", word("ACTIVE")),
-            ("tenantId", tenant()),
-            ("processDefinitionKey", key(value.process_definition_key)),
-            ("processInstanceKey", key(value.process_instance_key)),
-            (
-                "rootProcessInstanceKey",
-                key(value.root_process_instance_key),
-            ),
-            ("elementInstanceKey", key(value.element_instance_key)),
-            ("jobKey", key(value.job_key)),
-            (
-                "errorHashCode",
-                Value::Int(hash_code(&value.error_message).into()),
-            ),
-        ],
-    );
+    let place = to.place(value.process_definition_key, value.element);
+    set!(to.changes, INCIDENT, record.key, {
+        "processDefinitionId": place.process_id(),
+        "errorType": word(value.error_type.as_str()),
+        "errorMessage": Value::Text(value.error_message.clone()),
+        "elementId": place.element_id(),
+        "creationTime": Value::Int(record.timestamp),
+        "state": word("ACTIVE"),
+        "tenantId": tenant(),
+        "processDefinitionKey": key(value.process_definition_key),
+        "processInstanceKey": key(value.process_instance_key),
+        "rootProcessInstanceKey": key(value.root_process_instance_key),
+        "elementInstanceKey": key(value.element_instance_key),
+        "jobKey": key(value.job_key),
+        "errorHashCode": Value::Int(hash_code(&value.error_message).into()),
+    });
 }
 
 /// The number by which the API groups incidents of one message: `h = 31·h + unit` over its UTF-16 units, in 32 bits.

@@ -7,119 +7,84 @@ use skep_query::Value;
 use skep_query::entities::JOB;
 
 use super::{Projection, intent_of, key, tenant, word};
+use crate::changes::set;
 
-pub fn changed(
-    to: &mut Projection<'_>,
-    record: &Record<'_>,
-    value: &JobValue,
-) -> Result<(), DecodeError> {
+pub fn changed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeError> {
     let intent = intent_of::<JobValue>(record)?;
     match intent {
-        Intent::Created => created(to, record, value),
+        Intent::Created => created(to, record, &record.value()?),
         Intent::Completed | Intent::Canceled => {
-            let end = [("endTime", Value::Int(record.timestamp))];
-            to.changes.set(&JOB, record.key, end);
+            set!(to.changes, JOB, record.key, { "endTime": Value::Int(record.timestamp) });
         }
-        Intent::ErrorThrown => {
-            let code = value.extra.as_ref().map(|extra| &extra.error_code);
-            let error_code = code.map_or_else(|| word(""), |code| Value::Text(code.clone()));
-            let thrown = [
-                ("endTime", Value::Int(record.timestamp)),
-                ("errorCode", error_code),
-                ("errorMessage", Value::some_text(&value.error_message)),
-            ];
-            to.changes.set(&JOB, record.key, thrown);
-        }
+        Intent::ErrorThrown => error_thrown(to, record, &record.value()?),
         Intent::Failed => {
-            let failed = [
-                ("errorMessage", Value::some_text(&value.error_message)),
-                ("hasFailedWithRetriesLeft", Value::from(value.retries > 0)),
-                ("retries", Value::Int(value.retries.into())),
-            ];
-            to.changes.set(&JOB, record.key, failed);
+            let value: JobValue = record.value()?;
+            set!(to.changes, JOB, record.key, {
+                "errorMessage": Value::some_text(&value.error_message),
+                "hasFailedWithRetriesLeft": Value::from(value.retries > 0),
+                "retries": Value::Int(value.retries.into()),
+            });
         }
         Intent::RetriesUpdated | Intent::TimeoutUpdated | Intent::Updated => {
-            let updated = [
-                ("retries", Value::Int(value.retries.into())),
-                ("deadline", deadline(value.deadline)),
-            ];
-            to.changes.set(&JOB, record.key, updated);
+            let value: JobValue = record.value()?;
+            set!(to.changes, JOB, record.key, {
+                "retries": Value::Int(value.retries.into()),
+                "deadline": deadline(value.deadline),
+            });
         }
         Intent::TimedOut => {}
         _ => return Ok(()),
     }
-    let mut columns = [
-        ("lastUpdateTime", Value::Int(record.timestamp)),
-        ("state", Value::Null),
-    ];
+    set!(to.changes, JOB, record.key, { "lastUpdateTime": Value::Int(record.timestamp) });
     // The states of the API are the names of these events; the others leave it as it is.
-    match intent {
-        Intent::TimeoutUpdated | Intent::Updated => {
-            let [time, _] = columns;
-            to.changes.set(&JOB, record.key, [time]);
-        }
-        intent => {
-            columns[1].1 = word(intent.name());
-            to.changes.set(&JOB, record.key, columns);
-        }
+    if !matches!(intent, Intent::TimeoutUpdated | Intent::Updated) {
+        set!(to.changes, JOB, record.key, { "state": word(intent.name()) });
     }
     Ok(())
 }
 
 fn created(to: &mut Projection<'_>, record: &Record<'_>, value: &JobValue) {
-    let definition = to.definition(value.process_definition_key);
-    let definition = definition.as_deref();
-    let element = definition.and_then(|d| d.elements.get(value.element as usize));
-    let listener = value.kind().listener_event();
-    let listener = listener.map_or("UNSPECIFIED", |event| event.name());
-    let own = value.headers().or(element.map(|e| &e.headers));
-    let headers = own.map_or_else(|| word("{}"), |headers| Value::Text(headers.clone()));
-    to.changes.set(
-        &JOB,
-        record.key,
-        [
-            ("customHeaders", headers),
-            (
-                "elementId",
-                element.map_or(Value::Null, |e| Value::Text(e.id.clone())),
-            ),
-            ("elementInstanceKey", key(value.element_instance_key)),
-            ("hasFailedWithRetriesLeft", Value::from(false)),
-            ("kind", word(value.kind().name())),
-            ("listenerEventType", word(listener)),
-            (
-                "processDefinitionId",
-                definition.map_or(Value::Null, |d| Value::Text(d.id.clone())),
-            ),
-            ("processDefinitionKey", key(value.process_definition_key)),
-            ("processInstanceKey", key(value.process_instance_key)),
-            (
-                "rootProcessInstanceKey",
-                key(value.root_process_instance_key),
-            ),
-            ("retries", Value::Int(value.retries.into())),
-            ("tenantId", tenant()),
-            ("type", Value::Text(value.job_type.clone())),
-            ("worker", word("")),
-            ("creationTime", Value::Int(record.timestamp)),
-        ],
-    );
+    let place = to.place(value.process_definition_key, value.element);
+    let own = value.headers().or(place.element().map(|e| &e.headers));
+    set!(to.changes, JOB, record.key, {
+        "customHeaders": own.map_or_else(|| word("{}"), |headers| Value::Text(headers.clone())),
+        "elementId": place.element_id(),
+        "elementInstanceKey": key(value.element_instance_key),
+        "hasFailedWithRetriesLeft": Value::from(false),
+        "kind": word(value.kind().name()),
+        "listenerEventType": word(value.kind().listener_event_name()),
+        "processDefinitionId": place.process_id(),
+        "processDefinitionKey": key(value.process_definition_key),
+        "processInstanceKey": key(value.process_instance_key),
+        "rootProcessInstanceKey": key(value.root_process_instance_key),
+        "retries": Value::Int(value.retries.into()),
+        "tenantId": tenant(),
+        "type": Value::Text(value.job_type.clone()),
+        "worker": word(""),
+        "creationTime": Value::Int(record.timestamp),
+    });
+}
+
+fn error_thrown(to: &mut Projection<'_>, record: &Record<'_>, value: &JobValue) {
+    let code = value.extra.as_ref().map(|extra| &extra.error_code);
+    set!(to.changes, JOB, record.key, {
+        "endTime": Value::Int(record.timestamp),
+        "errorCode": code.map_or_else(|| word(""), |code| Value::Text(code.clone())),
+        "errorMessage": Value::some_text(&value.error_message),
+    });
 }
 
 /// A worker has taken these jobs.
-pub fn activated(
-    to: &mut Projection<'_>,
-    record: &Record<'_>,
-    value: &JobBatchValue,
-) -> Result<(), DecodeError> {
-    if intent_of::<JobBatchValue>(record)? == JobBatchIntent::Activated {
-        for job in &value.job_keys {
-            let taken = [
-                ("worker", Value::Text(value.worker.clone())),
-                ("deadline", deadline(value.deadline)),
-            ];
-            to.changes.set(&JOB, *job, taken);
-        }
+pub fn activated(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeError> {
+    if intent_of::<JobBatchValue>(record)? != JobBatchIntent::Activated {
+        return Ok(());
+    }
+    let value: JobBatchValue = record.value()?;
+    for job in &value.job_keys {
+        set!(to.changes, JOB, *job, {
+            "worker": Value::Text(value.worker.clone()),
+            "deadline": deadline(value.deadline),
+        });
     }
     Ok(())
 }

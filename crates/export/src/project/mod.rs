@@ -15,10 +15,10 @@ use skep_protocol::intent::Intent;
 use skep_protocol::record::{DecodeError, Record, RecordType};
 use skep_protocol::value::RecordValue;
 use skep_protocol::{DEFAULT_TENANT, Key, ValueType};
-use skep_query::Value;
+use skep_query::{Value, answer};
 
 use crate::changes::Changes;
-use crate::definitions::{Definition, Definitions, StoredDefinitions};
+use crate::definitions::{Definitions, Place, StoredDefinitions};
 
 /// Collects the changes that records make.
 pub struct Projection<'a> {
@@ -41,29 +41,24 @@ impl Projection<'_> {
         Ok((reader.position().saturating_sub(1), timestamp))
     }
 
+    /// Reads the body only of what rows show.
     fn record(&mut self, record: &Record<'_>) -> Result<(), DecodeError> {
         match record.value_type {
-            ValueType::ProcessInstance => {
-                let value = record.value()?;
-                process_instance::lifecycle(self, record, &value)?;
-                element_instance::lifecycle(self, record, &value)
-            }
-            ValueType::ProcessInstanceCreation => {
-                process_instance::created(self, record, &record.value()?)
-            }
-            ValueType::Variable => variable::changed(self, record, &record.value()?),
-            ValueType::Incident => incident::changed(self, record, &record.value()?),
-            ValueType::Job => job::changed(self, record, &record.value()?),
-            ValueType::JobBatch => job::activated(self, record, &record.value()?),
-            ValueType::UserTask => user_task::changed(self, record, &record.value()?),
-            ValueType::Process => process_definition::changed(self, record, &record.value()?),
+            ValueType::ProcessInstance => process_instance::lifecycle(self, record),
+            ValueType::ProcessInstanceCreation => process_instance::created(self, record),
+            ValueType::Variable => variable::changed(self, record),
+            ValueType::Incident => incident::changed(self, record),
+            ValueType::Job => job::changed(self, record),
+            ValueType::JobBatch => job::activated(self, record),
+            ValueType::UserTask => user_task::changed(self, record),
+            ValueType::Process => process_definition::changed(self, record),
             // They tell of nothing that these entities show.
             _ => Ok(()),
         }
     }
 
-    fn definition(&mut self, key: Key) -> Option<Arc<Definition>> {
-        self.definitions.get(key, self.stored)
+    fn place(&mut self, definition: Key, element: u32) -> Place {
+        Place::new(self.definitions.get(definition, self.stored), element)
     }
 }
 
@@ -79,8 +74,17 @@ fn key(key: Key) -> Value {
     key.some().map_or(Value::Null, |key| Value::Int(key.0))
 }
 
-fn name(text: Option<&Arc<str>>) -> Value {
-    text.map_or(Value::Null, |text| Value::Text(text.clone()))
+/// A JSON array.
+fn json_list<T: AsRef<str>>(texts: &[T]) -> Value {
+    let mut out = String::from("[");
+    for (n, text) in texts.iter().enumerate() {
+        if n > 0 {
+            out.push(',');
+        }
+        answer::write_text(text.as_ref(), &mut out);
+    }
+    out.push(']');
+    Value::text(&out)
 }
 
 fn tenant() -> Value {

@@ -6,98 +6,80 @@ use skep_protocol::value::{ProcessInstanceCreationValue, ProcessInstanceValue};
 use skep_query::Value;
 use skep_query::entities::PROCESS_INSTANCE;
 
-use super::{Projection, intent_of, key, name, tenant, word};
+use super::{Projection, element_instance, intent_of, json_list, key, tenant, word};
+use crate::changes::set;
 
-pub fn lifecycle(
-    to: &mut Projection<'_>,
-    record: &Record<'_>,
-    value: &ProcessInstanceValue,
-) -> Result<(), DecodeError> {
-    if record.key != value.process_instance_key {
-        return Ok(());
-    }
-    let ended = match intent_of::<ProcessInstanceValue>(record)? {
+pub fn lifecycle(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeError> {
+    let intent = intent_of::<ProcessInstanceValue>(record)?;
+    // Most of the events tell of nothing that rows show: their bodies are not read.
+    match intent {
         Intent::ElementActivating => {
-            activating(to, record, value);
-            return Ok(());
+            let value = record.value()?;
+            // The process itself is a process instance, not an element instance.
+            match is_process(record, &value) {
+                true => activating(to, record, &value),
+                false => element_instance::activating(to, record, &value),
+            }
         }
-        Intent::ElementCompleted => "COMPLETED",
-        Intent::ElementTerminated => "TERMINATED",
-        _ => return Ok(()),
-    };
-    let end = [
-        ("state", word(ended)),
-        ("endDate", Value::Int(record.timestamp)),
-    ];
-    to.changes.set(&PROCESS_INSTANCE, record.key, end);
+        Intent::ElementCompleted | Intent::ElementTerminated => {
+            let value = record.value()?;
+            match is_process(record, &value) {
+                true => ended(to, record, intent),
+                false => element_instance::ended(to, record, &value, intent),
+            }
+        }
+        Intent::SequenceFlowTaken => element_instance::flow_taken(to, &record.value()?),
+        _ => {}
+    }
     Ok(())
+}
+
+fn is_process(record: &Record<'_>, value: &ProcessInstanceValue) -> bool {
+    record.key == value.process_instance_key
+}
+
+pub fn end_state(intent: Intent) -> Value {
+    word(match intent {
+        Intent::ElementCompleted => "COMPLETED",
+        _ => "TERMINATED",
+    })
 }
 
 fn activating(to: &mut Projection<'_>, record: &Record<'_>, value: &ProcessInstanceValue) {
-    let definition = to.definition(value.process_definition_key);
-    let definition = definition.as_deref();
-    let of =
-        |text: fn(&crate::definitions::Definition) -> Value| definition.map_or(Value::Null, text);
-    to.changes.set(
-        &PROCESS_INSTANCE,
-        record.key,
-        [
-            ("processDefinitionId", of(|d| Value::Text(d.id.clone()))),
-            ("processDefinitionName", of(|d| name(d.name.as_ref()))),
-            (
-                "processDefinitionVersion",
-                of(|d| Value::Int(d.version.into())),
-            ),
-            (
-                "processDefinitionVersionTag",
-                of(|d| name(d.version_tag.as_ref())),
-            ),
-            ("startDate", Value::Int(record.timestamp)),
-            ("state", word("ACTIVE")),
-            ("hasIncident", Value::from(false)),
-            ("tenantId", tenant()),
-            ("processDefinitionKey", key(value.process_definition_key)),
-            (
-                "parentProcessInstanceKey",
-                key(value.parent_process_instance_key),
-            ),
-            (
-                "parentElementInstanceKey",
-                key(value.parent_element_instance_key),
-            ),
-            (
-                "rootProcessInstanceKey",
-                key(value.root_process_instance_key),
-            ),
-            ("activeIncidents", Value::Int(0)),
-        ],
-    );
+    let place = to.place(value.process_definition_key, value.element);
+    set!(to.changes, PROCESS_INSTANCE, record.key, {
+        "processDefinitionId": place.process_id(),
+        "processDefinitionName": place.process_name(),
+        "processDefinitionVersion": place.version(),
+        "processDefinitionVersionTag": place.version_tag(),
+        "startDate": Value::Int(record.timestamp),
+        "state": word("ACTIVE"),
+        "hasIncident": Value::from(false),
+        "tenantId": tenant(),
+        "processDefinitionKey": key(value.process_definition_key),
+        "parentProcessInstanceKey": key(value.parent_process_instance_key),
+        "parentElementInstanceKey": key(value.parent_element_instance_key),
+        "rootProcessInstanceKey": key(value.root_process_instance_key),
+        "activeIncidents": Value::Int(0),
+    });
 }
 
-pub fn created(
-    to: &mut Projection<'_>,
-    _record: &Record<'_>,
-    value: &ProcessInstanceCreationValue,
-) -> Result<(), DecodeError> {
+fn ended(to: &mut Projection<'_>, record: &Record<'_>, intent: Intent) {
+    set!(to.changes, PROCESS_INSTANCE, record.key, {
+        "state": end_state(intent),
+        "endDate": Value::Int(record.timestamp),
+    });
+}
+
+pub fn created(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeError> {
+    let value: ProcessInstanceCreationValue = record.value()?;
     if value.tags.is_empty() && value.business_id.is_none() {
         return Ok(());
     }
-    let tags: Vec<String> = value.tags.iter().map(|tag| json_text(tag)).collect();
-    let business_id = value
-        .business_id
-        .as_deref()
-        .map_or(Value::Null, Value::text);
-    let columns = [
-        ("tags", Value::text(&format!("[{}]", tags.join(",")))),
-        ("businessId", business_id),
-    ];
-    to.changes
-        .set(&PROCESS_INSTANCE, value.process_instance_key, columns);
+    let business_id = value.business_id.as_deref();
+    set!(to.changes, PROCESS_INSTANCE, value.process_instance_key, {
+        "tags": json_list(&value.tags),
+        "businessId": business_id.map_or(Value::Null, Value::text),
+    });
     Ok(())
-}
-
-fn json_text(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    skep_query::answer::write_text(text, &mut out);
-    out
 }

@@ -1,26 +1,19 @@
 //! User tasks.
 
-use std::sync::Arc;
-
 use skep_protocol::intent::UserTaskIntent as Intent;
 use skep_protocol::record::{DecodeError, Record};
 use skep_protocol::value::{UserTaskAttributes, UserTaskValue};
 use skep_query::entities::USER_TASK;
-use skep_query::{Value, answer, parse_time};
+use skep_query::{Value, parse_time};
 
-use super::{Projection, intent_of, key, name, tenant, word};
+use super::{Projection, intent_of, json_list, key, tenant, word};
+use crate::changes::set;
 
-pub fn changed(
-    to: &mut Projection<'_>,
-    record: &Record<'_>,
-    value: &UserTaskValue,
-) -> Result<(), DecodeError> {
+pub fn changed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeError> {
+    let intent = intent_of::<UserTaskValue>(record)?;
     // A transition shows the attributes that it would lead to; they hold once it has come about.
-    let (state, holds) = match intent_of::<UserTaskValue>(record)? {
-        Intent::Creating => {
-            creating(to, record, value);
-            ("CREATING", true)
-        }
+    let (state, holds) = match intent {
+        Intent::Creating => ("CREATING", true),
         Intent::Assigning | Intent::Claiming => ("ASSIGNING", false),
         Intent::Updating => ("UPDATING", false),
         Intent::Completing => ("COMPLETING", false),
@@ -33,83 +26,50 @@ pub fn changed(
         Intent::Canceled => ("CANCELED", false),
         _ => return Ok(()),
     };
-    to.changes
-        .set(&USER_TASK, record.key, [("state", word(state))]);
+    set!(to.changes, USER_TASK, record.key, { "state": word(state) });
     if matches!(state, "COMPLETED" | "CANCELED") {
-        let end = [("completionDate", Value::Int(record.timestamp))];
-        to.changes.set(&USER_TASK, record.key, end);
+        set!(to.changes, USER_TASK, record.key, { "completionDate": Value::Int(record.timestamp) });
     }
     if holds {
+        let value: UserTaskValue = record.value()?;
+        if intent == Intent::Creating {
+            creating(to, record, &value);
+        }
         attributes(to, record, &value.attributes);
     }
     Ok(())
 }
 
 fn creating(to: &mut Projection<'_>, record: &Record<'_>, value: &UserTaskValue) {
-    let definition = to.definition(value.process_definition_key);
-    let definition = definition.as_deref();
-    let element = definition.and_then(|d| d.elements.get(value.element as usize));
-    let headers = element.map_or_else(|| word("{}"), |e| Value::Text(e.headers.clone()));
+    let place = to.place(value.process_definition_key, value.element);
+    let element = place.element();
     to.changes.user_tasks.push(record.key);
-    to.changes.set(
-        &USER_TASK,
-        record.key,
-        [
-            ("name", name(element.and_then(|e| e.name.as_ref()))),
-            ("elementId", name(element.map(|e| &e.id))),
-            ("processDefinitionId", name(definition.map(|d| &d.id))),
-            ("creationDate", Value::Int(record.timestamp)),
-            ("tenantId", tenant()),
-            (
-                "externalFormReference",
-                Value::some_text(&value.external_form_reference),
-            ),
-            (
-                "processDefinitionVersion",
-                definition.map_or(Value::Null, |d| Value::Int(d.version.into())),
-            ),
-            ("customHeaders", headers),
-            ("elementInstanceKey", key(value.element_instance_key)),
-            (
-                "processName",
-                name(definition.and_then(|d| d.name.as_ref())),
-            ),
-            ("processDefinitionKey", key(value.process_definition_key)),
-            ("processInstanceKey", key(value.process_instance_key)),
-            (
-                "rootProcessInstanceKey",
-                key(value.root_process_instance_key),
-            ),
-            ("formKey", key(value.form_key)),
-        ],
-    );
+    set!(to.changes, USER_TASK, record.key, {
+        "name": Value::opt_text(element.and_then(|e| e.name.as_ref())),
+        "elementId": place.element_id(),
+        "processDefinitionId": place.process_id(),
+        "creationDate": Value::Int(record.timestamp),
+        "tenantId": tenant(),
+        "externalFormReference": Value::some_text(&value.external_form_reference),
+        "processDefinitionVersion": place.version(),
+        "customHeaders": element.map_or_else(|| word("{}"), |e| Value::Text(e.headers.clone())),
+        "elementInstanceKey": key(value.element_instance_key),
+        "processName": place.process_name(),
+        "processDefinitionKey": key(value.process_definition_key),
+        "processInstanceKey": key(value.process_instance_key),
+        "rootProcessInstanceKey": key(value.root_process_instance_key),
+        "formKey": key(value.form_key),
+    });
 }
 
 fn attributes(to: &mut Projection<'_>, record: &Record<'_>, attributes: &UserTaskAttributes) {
     let date = |text: &str| parse_time(text).map_or(Value::Null, Value::Int);
-    to.changes.set(
-        &USER_TASK,
-        record.key,
-        [
-            ("assignee", Value::some_text(&attributes.assignee)),
-            ("candidateGroups", list(&attributes.candidate_groups)),
-            ("candidateUsers", list(&attributes.candidate_users)),
-            ("followUpDate", date(&attributes.follow_up_date)),
-            ("dueDate", date(&attributes.due_date)),
-            ("priority", Value::Int(attributes.priority.into())),
-        ],
-    );
-}
-
-/// A JSON array.
-fn list(texts: &[Arc<str>]) -> Value {
-    let mut out = String::from("[");
-    for (n, text) in texts.iter().enumerate() {
-        if n > 0 {
-            out.push(',');
-        }
-        answer::write_text(text, &mut out);
-    }
-    out.push(']');
-    Value::text(&out)
+    set!(to.changes, USER_TASK, record.key, {
+        "assignee": Value::some_text(&attributes.assignee),
+        "candidateGroups": json_list(&attributes.candidate_groups),
+        "candidateUsers": json_list(&attributes.candidate_users),
+        "followUpDate": date(&attributes.follow_up_date),
+        "dueDate": date(&attributes.due_date),
+        "priority": Value::Int(attributes.priority.into()),
+    });
 }

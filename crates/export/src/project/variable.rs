@@ -8,30 +8,24 @@ use skep_query::Value;
 use skep_query::entities::{PREVIEW, VARIABLE};
 
 use super::{Projection, key, tenant};
+use crate::changes::set;
 
-pub fn changed(
-    to: &mut Projection<'_>,
-    record: &Record<'_>,
-    value: &VariableValue,
-) -> Result<(), DecodeError> {
-    let text = compact(&value.value);
+pub fn changed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeError> {
+    let value: VariableValue = record.value()?;
+    let text = match compact(&value.value) {
+        Cow::Borrowed(_) => value.value.clone(),
+        Cow::Owned(text) => text.into(),
+    };
     let is_long = text.len() > PREVIEW && text.chars().nth(PREVIEW).is_some();
-    to.changes.set(
-        &VARIABLE,
-        record.key,
-        [
-            ("name", Value::Text(value.name.clone())),
-            ("value", Value::text(&text)),
-            ("tenantId", tenant()),
-            ("isTruncated", Value::from(is_long)),
-            ("scopeKey", key(value.scope_key)),
-            ("processInstanceKey", key(value.process_instance_key)),
-            (
-                "rootProcessInstanceKey",
-                key(value.root_process_instance_key),
-            ),
-        ],
-    );
+    set!(to.changes, VARIABLE, record.key, {
+        "name": Value::Text(value.name),
+        "value": Value::Text(text),
+        "tenantId": tenant(),
+        "isTruncated": Value::from(is_long),
+        "scopeKey": key(value.scope_key),
+        "processInstanceKey": key(value.process_instance_key),
+        "rootProcessInstanceKey": key(value.root_process_instance_key),
+    });
     Ok(())
 }
 

@@ -121,17 +121,25 @@ impl Reader {
 
     /// Each with: sequence flow id, process instance, root process instance, definition, process id, tenant.
     fn sequence_flows(&self, process_instance_key: Key) -> rusqlite::Result<Vec<Row>> {
-        let sql = Sql {
-            text: format!(
-                "SELECT f.sequenceFlowId, f.processInstanceKey, p.rootProcessInstanceKey, f.processDefinitionKey,
-                    p.processDefinitionId, p.tenantId
-                 FROM sequence_flow f JOIN {} p USING (processInstanceKey)
-                 WHERE f.processInstanceKey = ? ORDER BY f.sequenceFlowId LIMIT {MAX_ROWS}",
-                PROCESS_INSTANCE.table
-            ),
-            parameters: vec![Value::Int(process_instance_key.0)],
+        let Some(row) = self.get(&PROCESS_INSTANCE, process_instance_key)? else {
+            return Ok(Vec::new());
         };
-        self.rows(&sql, 6)
+        let column = |at: usize| row.get(at).cloned().unwrap_or_default();
+        let shared = [
+            column(const { PROCESS_INSTANCE.column("processInstanceKey") }),
+            column(const { PROCESS_INSTANCE.column("rootProcessInstanceKey") }),
+            column(const { PROCESS_INSTANCE.column("processDefinitionKey") }),
+            column(const { PROCESS_INSTANCE.column("processDefinitionId") }),
+            column(const { PROCESS_INSTANCE.column("tenantId") }),
+        ];
+        let taken = column(const { PROCESS_INSTANCE.column("takenFlows") });
+        let ids = taken.as_text().unwrap_or_default().lines();
+        let flows = ids.map(|id| {
+            std::iter::once(Value::text(id))
+                .chain(shared.clone())
+                .collect()
+        });
+        Ok(flows.collect())
     }
 
     /// Each with: element id, active, canceled, incidents, completed.

@@ -1,12 +1,12 @@
 //! The tables, made from the entities.
 
 use rusqlite::Connection;
-use skep_query::{Entity, Kind, entities};
+use skep_query::{Entity, Indexed, Kind, entities};
 
 use super::{Place, SqliteError};
 
 /// Format of the file: another one is not touched.
-const FORMAT: i64 = 2;
+const FORMAT: i64 = 3;
 
 /// Makes the tables of a new file, or checks that the file is one of ours.
 pub fn prepare(connection: &Connection, place: &Place) -> Result<(), SqliteError> {
@@ -47,11 +47,15 @@ pub fn prepare(connection: &Connection, place: &Place) -> Result<(), SqliteError
     connection.execute_batch(&script).map_err(at)
 }
 
-/// Beside those of the entities: sequence flows, which have no key of their own, the bodies of PROCESS records, and how far
-/// the file goes.
+/// Beside those of the entities: how many instances of each element ended, the bodies of PROCESS records, and how far the file
+/// goes.
 const OWN_TABLES: &str = "
-CREATE TABLE sequence_flow (processInstanceKey INTEGER, sequenceFlowId TEXT, processDefinitionKey INTEGER,
-    PRIMARY KEY (processInstanceKey, sequenceFlowId)) WITHOUT ROWID;
+CREATE TABLE ended_element (processDefinitionKey INTEGER, elementId TEXT, completed INTEGER NOT NULL, terminated INTEGER NOT NULL,
+    PRIMARY KEY (processDefinitionKey, elementId)) WITHOUT ROWID;
+CREATE TRIGGER element_instance_forgotten AFTER DELETE ON element_instance WHEN OLD.state <> 'ACTIVE' BEGIN
+    UPDATE ended_element SET completed = completed - (OLD.state = 'COMPLETED'), terminated = terminated - (OLD.state = 'TERMINATED')
+    WHERE processDefinitionKey = OLD.processDefinitionKey AND elementId = OLD.elementId;
+END;
 CREATE TABLE definition_body (key INTEGER PRIMARY KEY, body BLOB NOT NULL);
 CREATE TABLE position (id INTEGER PRIMARY KEY CHECK (id = 1), entry INTEGER NOT NULL, record INTEGER NOT NULL,
     timestamp INTEGER NOT NULL);
@@ -75,10 +79,18 @@ fn table(entity: &Entity) -> String {
     let table = entity.table;
     let mut sql = format!("CREATE TABLE {table} ({});\n", columns.join(", "));
     for (n, columns) in entity.indices.iter().enumerate() {
+        let first = columns.first().copied().unwrap_or_default();
+        let rows = entity.index_of(first).map(|at| entity.field(at).indexed);
         let columns: Vec<String> = columns.iter().map(|c| format!("\"{c}\"")).collect();
         sql.push_str(&format!(
-            "CREATE INDEX {table}_{n} ON {table} ({});\n",
-            columns.join(", ")
+            "CREATE INDEX {table}_{n} ON {table} ({}){};\n",
+            columns.join(", "),
+            match rows.unwrap_or(Indexed::All) {
+                Indexed::All => String::new(),
+                Indexed::Present => format!(" WHERE \"{first}\" IS NOT NULL"),
+                Indexed::While(other, value) => format!(" WHERE \"{other}\" = '{value}'"),
+                Indexed::Unlike(other) => format!(" WHERE \"{first}\" <> \"{other}\""),
+            }
         ));
     }
     sql

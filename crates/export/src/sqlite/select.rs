@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use skep_query::entities::PREVIEW;
-use skep_query::{Condition, Conditions, Cursor, Entity, Op, Search, Sort, Start, Value, merge};
+use skep_query::{
+    Condition, Conditions, Cursor, Entity, Field, Indexed, Kind, Op, Search, Sort, Start, Value,
+    merge,
+};
 
 /// A statement with its parameters.
 #[derive(Debug, Default)]
@@ -119,8 +122,26 @@ fn all(sql: &mut Sql, table: &str, entity: &Entity, conditions: &Conditions) {
 fn one(sql: &mut Sql, table: &str, entity: &Entity, condition: &Condition) {
     match condition {
         Condition::Field { field, op } => {
-            let name = entity.field(*field).name;
-            operator(sql, &format!("{table}.\"{name}\""), op);
+            let Field {
+                name,
+                indexed,
+                kind,
+                ..
+            } = *entity.field(*field);
+            let column = format!("{table}.\"{name}\"");
+            match (indexed, op) {
+                (Indexed::Unlike(other), Op::Eq(_) | Op::In(_)) => {
+                    let other = format!("{table}.\"{other}\"");
+                    equal_to_either(sql, &column, &other, op);
+                }
+                // A literal, so that an index of the rows in this state can be used.
+                _ if let (Kind::Enum(names), Op::Eq(value)) = (kind, op)
+                    && let Some(name) = names.iter().find(|name| value.as_text() == Some(name)) =>
+                {
+                    sql.push(&format!("{column} = '{name}'"));
+                }
+                _ => operator(sql, &column, op),
+            }
             // An index knows the beginnings of values.
             if let (("variable", "value"), Op::Eq(value)) = ((entity.table, name), op) {
                 sql.push(&format!(" AND substr({table}.value, 1, 64) = substr("));
@@ -155,9 +176,21 @@ fn one(sql: &mut Sql, table: &str, entity: &Entity, condition: &Condition) {
     }
 }
 
+/// A column whose index leaves out the rows in which it is the same as another one, which has an index of its own: each index is
+/// asked for its part.
+fn equal_to_either(sql: &mut Sql, column: &str, other: &str, op: &Op) {
+    sql.push(&format!("(({column} <> {other} AND "));
+    operator(sql, column, op);
+    sql.push(&format!(") OR ({column} = {other} AND "));
+    operator(sql, other, op);
+    sql.push("))");
+}
+
 /// Scopes have elements, and call activities have process instances, in the same partition.
 const WITHIN: &str = "
-    UNION SELECT e.elementInstanceKey FROM element_instance e, inside WHERE e.elementInstanceScopeKey = inside.key
+    UNION SELECT e.elementInstanceKey FROM element_instance e, inside WHERE e.processInstanceKey = inside.key
+    UNION SELECT e.elementInstanceKey FROM element_instance e, inside
+        WHERE e.elementInstanceScopeKey <> e.processInstanceKey AND e.elementInstanceScopeKey = inside.key
     UNION SELECT p.processInstanceKey FROM process_instance p, inside WHERE p.parentElementInstanceKey = inside.key)
     SELECT key FROM inside)";
 

@@ -1,15 +1,15 @@
 //! Writing: one transaction for each window of changes, with the position.
 
-use std::collections::hash_map::Entry;
-
 use rusqlite::types::{ToSqlOutput, ValueRef};
-use rusqlite::{Connection, OpenFlags, OptionalExtension, ToSql, Transaction, params};
+use rusqlite::{
+    CachedStatement, Connection, OpenFlags, OptionalExtension, ToSql, Transaction, params,
+};
 use rustc_hash::FxHashMap;
 use skep_protocol::Key;
-use skep_query::{Entity, Value, entities};
+use skep_query::{Entity, Value};
 
 use super::{Place, SqliteError, schema};
-use crate::changes::{Changes, IncidentDelta, RowChange};
+use crate::changes::{Changes, IncidentDelta, Rows};
 use crate::definitions::StoredDefinitions;
 
 /// Up to where the file goes.
@@ -30,7 +30,7 @@ pub struct Writer {
     connection: Connection,
     place: Place,
     /// Texts of upserts, by entity and the set of columns.
-    upserts: FxHashMap<(usize, u32), String>,
+    upserts: FxHashMap<(usize, u64), String>,
 }
 
 impl Writer {
@@ -60,10 +60,18 @@ impl Writer {
     }
 
     /// Stores the changes, and that the file goes up to `position`, both or nothing.
-    pub fn flush(&mut self, changes: &Changes, position: Position) -> Result<(), SqliteError> {
+    pub fn flush(&mut self, changes: &mut Changes, position: Position) -> Result<(), SqliteError> {
         let upserts = &mut self.upserts;
         let transaction = self.connection.transaction();
         let flushed = transaction.and_then(|transaction| {
+            changes.settle_flows(|key| -> rusqlite::Result<Option<String>> {
+                let mut read = transaction.prepare_cached(
+                    "SELECT takenFlows FROM process_instance WHERE processInstanceKey = ?",
+                )?;
+                let found: Option<Option<String>> =
+                    read.query_row([key], |row| row.get(0)).optional()?;
+                Ok(found.flatten())
+            })?;
             for (at, rows) in changes.rows.iter().enumerate() {
                 upsert(&transaction, upserts, at, rows)?;
             }
@@ -109,7 +117,6 @@ impl Writer {
                 "incident",
                 "job",
                 "user_task",
-                "sequence_flow",
                 "process_instance",
             ] {
                 let sql = format!("DELETE FROM {table} WHERE processInstanceKey = ?");
@@ -149,37 +156,39 @@ impl ToSql for Bound<'_> {
 
 fn upsert(
     transaction: &Transaction<'_>,
-    texts: &mut FxHashMap<(usize, u32), String>,
+    texts: &mut FxHashMap<(usize, u64), String>,
     at: usize,
-    rows: &FxHashMap<i64, RowChange>,
+    rows: &Rows,
 ) -> rusqlite::Result<()> {
-    // In the order of their keys rows that were made together lie together.
-    let Some(entity) = entities::ALL.get(at) else {
-        debug_assert!(false, "there is no entity {at}");
-        return Ok(());
-    };
-    let mut keys: Vec<i64> = rows.keys().copied().collect();
-    keys.sort_unstable();
-    for key in keys {
-        let Some(row) = rows.get(&key) else {
+    // Few sets of columns occur: what a row costs is not the search for its statement.
+    let mut statements: Vec<(u64, CachedStatement<'_>)> = Vec::new();
+    for row in rows.sorted() {
+        let known = statements.iter().position(|(mask, _)| *mask == row.mask);
+        let known = match known {
+            Some(known) => known,
+            None => {
+                let text = texts.entry((at, row.mask));
+                let sql = text.or_insert_with(|| upsert_text(rows.entity, row.mask));
+                statements.push((row.mask, transaction.prepare_cached(sql)?));
+                statements.len() - 1
+            }
+        };
+        let Some((_, statement)) = statements.get_mut(known) else {
             continue;
         };
-        let sql = match texts.entry((at, row.mask)) {
-            Entry::Occupied(sql) => sql.into_mut(),
-            Entry::Vacant(vacant) => vacant.insert(upsert_text(entity, row.mask)),
-        };
-        let mut statement = transaction.prepare_cached(sql)?;
-        let set = row.values.iter().enumerate();
-        let set = set.filter(|(column, _)| row.mask & (1 << column) != 0);
-        for (parameter, (_, value)) in set.enumerate() {
-            statement.raw_bind_parameter(parameter + 1, Bound(value))?;
+        let mut parameter = 0;
+        for (column, value) in row.values.iter().enumerate() {
+            if row.mask & (1 << column) != 0 {
+                parameter += 1;
+                statement.raw_bind_parameter(parameter, Bound(value))?;
+            }
         }
         statement.raw_execute()?;
     }
     Ok(())
 }
 
-fn upsert_text(entity: &Entity, mask: u32) -> String {
+fn upsert_text(entity: &Entity, mask: u64) -> String {
     let fields = entity.fields.iter().enumerate();
     let set: Vec<&str> = fields
         .filter(|(column, _)| mask & (1 << column) != 0)
@@ -206,10 +215,14 @@ fn upsert_text(entity: &Entity, mask: u32) -> String {
 }
 
 fn others(transaction: &Transaction<'_>, changes: &Changes) -> rusqlite::Result<()> {
-    let mut flow = transaction
-        .prepare_cached("INSERT INTO sequence_flow VALUES (?, ?, ?) ON CONFLICT DO NOTHING")?;
-    for ((instance, id), definition) in &changes.flows {
-        flow.execute(params![instance, &**id, definition])?;
+    for ((definition, _), ended) in &changes.ended {
+        let (completed, terminated) = (ended.completed, ended.terminated);
+        transaction
+            .prepare_cached(
+                "INSERT INTO ended_element VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET
+                    completed = completed + excluded.completed, terminated = terminated + excluded.terminated",
+            )?
+            .execute(params![definition.0, &*ended.element_id, completed, terminated])?;
     }
     for (key, body) in &changes.definitions {
         transaction

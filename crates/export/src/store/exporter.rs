@@ -127,7 +127,7 @@ impl<L: CommittedLog> Exporter<L> {
             let key = value.process_definition_key;
             if self.definitions.get(key, &self.writer).is_none() {
                 self.definitions
-                    .insert(key, Arc::new(Definition::new(&value)));
+                    .insert(key, Some(Arc::new(Definition::new(&value))));
                 self.changes
                     .definition(key, value.bpmn_process_id.clone(), body.to_vec());
             }
@@ -243,9 +243,9 @@ impl<L: CommittedLog> Exporter<L> {
     }
 
     fn flush(&mut self) -> Result<(), SqliteError> {
-        self.writer.flush(&self.changes, self.read)?;
+        self.writer.flush(&mut self.changes, self.read)?;
         self.rows_since_sync += self.changes.len();
-        self.changes = Changes::default();
+        self.changes.clear();
         self.flushed = self.read;
         self.window_began = None;
         self.status

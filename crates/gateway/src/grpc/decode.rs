@@ -8,7 +8,7 @@ use skep_protocol::command::{
     UpdateJobKind,
 };
 use skep_protocol::document::DocumentError;
-use skep_protocol::{Document, Failure, Key};
+use skep_protocol::{Document, Failure, Key, TenantFilter, Tenants};
 
 use super::job_result;
 use crate::check::{self, invalid};
@@ -206,19 +206,19 @@ pub fn activate(request: pb::ActivateJobsRequest) -> Result<ActivateJobs, Failur
         request.timeout,
         u32::try_from(max_jobs).unwrap_or(1),
         request.fetch_variable,
-        &request.tenant_ids,
+        tenants(&request.tenant_ids, request.tenant_filter)?,
     )
 }
 
 pub fn stream(request: pb::StreamActivatedJobsRequest) -> Result<ActivateJobs, Failure> {
+    let tenants = tenants(&request.tenant_ids, request.tenant_filter)?;
     // The front end puts the stream's credit in.
-    let (fetch, tenants) = (request.fetch_variable, &request.tenant_ids);
     activation(
         request.r#type,
         request.worker,
         request.timeout,
         1,
-        fetch,
+        request.fetch_variable,
         tenants,
     )
 }
@@ -229,7 +229,7 @@ fn activation(
     timeout: i64,
     max_jobs: u32,
     fetch_variables: Vec<String>,
-    tenant_ids: &[String],
+    tenants: Tenants,
 ) -> Result<ActivateJobs, Failure> {
     check::not_blank("type", &job_type, "Name the job type to activate.")?;
     check::at_least_one(
@@ -237,14 +237,29 @@ fn activation(
         timeout,
         "Give the milliseconds that a worker has for a job.",
     )?;
-    check::tenants("tenantIds", tenant_ids.iter().map(String::as_str))?;
     Ok(ActivateJobs {
         job_type: job_type.into(),
         worker: worker.into(),
         timeout,
         max_jobs,
         fetch_variables: fetch_variables.into_iter().map(Into::into).collect(),
+        tenants,
     })
+}
+
+fn tenants(ids: &[String], filter: i32) -> Result<Tenants, Failure> {
+    let provided = ids.iter().map(String::as_str);
+    check::tenants("tenantIds", provided.clone())?;
+    let filter = match pb::TenantFilter::try_from(filter) {
+        Ok(pb::TenantFilter::Provided) => TenantFilter::Provided,
+        Ok(pb::TenantFilter::Assigned) => TenantFilter::Assigned,
+        Err(_) => {
+            return invalid(format!(
+                "The field 'tenantFilter' is {filter}, but must be PROVIDED (0) or ASSIGNED (1)."
+            ));
+        }
+    };
+    Ok(Tenants::chosen(filter, provided))
 }
 
 pub fn complete(request: pb::CompleteJobRequest) -> Decoded {

@@ -7,8 +7,8 @@ pub use decisions::evaluation;
 pub use deployments::{deployments, process};
 use skep_proto::gateway_protocol as pb;
 use skep_protocol::response::ProcessInstanceCreated;
-use skep_protocol::service::{BrokerInfo, PartitionHealth, PartitionInfo, PartitionRole, Topology};
 use skep_protocol::{ActivatedJob, DEFAULT_TENANT};
+use skep_service::{BrokerInfo, PartitionHealth, PartitionInfo, PartitionRole, Topology};
 
 use super::job_result;
 use crate::oversize::TooLarge;
@@ -124,7 +124,7 @@ pub fn activated_job(job: ActivatedJob) -> pb::ActivatedJob {
         retries: job.retries,
         deadline: job.deadline,
         variables: object_or_empty(job.variables),
-        tenant_id: tenant(),
+        tenant_id: job.tenant.to_string(),
         user_task: job.user_task.map(|task| job_result::user_task(*task)),
         kind: job_result::kind(job.kind),
         listener_event_type: job_result::listener_event(job.kind),

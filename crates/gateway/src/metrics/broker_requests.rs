@@ -4,13 +4,11 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use prometheus_client::encoding::EncodeLabelSet;
-use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::family::Family;
-use prometheus_client::registry::Registry;
 use skep_protocol::{Command, Failure, Key, Response};
 
-use skep_metrics::{DEFAULT_BOUNDS, Histogram, HistogramFamily};
+use skep_metrics::{Counter, Family, Histogram};
+
+use super::families::{FailureLabels, GatewayFamilies, RequestLabels};
 
 /// Partitions whose handles are kept; row 0 is for requests whose partition nobody knows (refused before routing).
 const KEPT_PARTITIONS: usize = 17;
@@ -128,7 +126,7 @@ impl RequestKind {
 /// Requests to the broker by partition and type.
 #[derive(Debug)]
 pub struct BrokerRequests {
-    latency: HistogramFamily<RequestLabels>,
+    latency: Family<RequestLabels, Histogram>,
     total: Family<RequestLabels, Counter>,
     failed: Family<FailureLabels, Counter>,
     handles: Box<[OnceLock<Handles>]>,
@@ -142,31 +140,12 @@ struct Handles {
     total: Counter,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-#[allow(non_snake_case)]
-struct RequestLabels {
-    partition: u32,
-    requestType: &'static str,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-#[allow(non_snake_case)]
-struct FailureLabels {
-    partition: u32,
-    requestType: &'static str,
-    error: &'static str,
-}
-
 impl BrokerRequests {
-    pub(super) fn new() -> BrokerRequests {
+    pub(super) fn new(families: &GatewayFamilies) -> BrokerRequests {
         BrokerRequests {
-            latency: HistogramFamily::new(
-                "zeebe_gateway_request_latency_seconds",
-                "From the gateway to the broker and back",
-                DEFAULT_BOUNDS,
-            ),
-            total: Family::default(),
-            failed: Family::default(),
+            latency: families.latency.clone(),
+            total: families.requests.clone(),
+            failed: families.failed.clone(),
             handles: (0..KINDS.len() * KEPT_PARTITIONS)
                 .map(|_| OnceLock::new())
                 .collect(),
@@ -189,8 +168,8 @@ impl BrokerRequests {
             requestType: kind.name(),
         };
         let make = || Handles {
-            latency: self.latency.get(labels()),
-            total: self.total.get_or_create_owned(&labels()),
+            latency: self.latency.of(labels()),
+            total: self.total.of(labels()),
         };
         let observe = |handles: &Handles| {
             handles.latency.observe(ns);
@@ -212,21 +191,7 @@ impl BrokerRequests {
             requestType,
             error,
         };
-        self.failed.get_or_create_owned(&labels).inc();
-    }
-
-    pub(super) fn register(&self, registry: &mut Registry) {
-        self.latency.register(registry);
-        registry.register(
-            "zeebe_gateway_total_requests",
-            "Requests sent to the broker",
-            self.total.clone(),
-        );
-        registry.register(
-            "zeebe_gateway_failed_requests",
-            "Requests to the broker that got no answer of the engine",
-            self.failed.clone(),
-        );
+        self.failed.of(labels).inc();
     }
 }
 
@@ -255,7 +220,8 @@ mod tests {
 
     #[test]
     fn a_request_counts_for_the_partition_of_its_key_or_of_its_answer() {
-        let requests = BrokerRequests::new();
+        let families = GatewayFamilies::default();
+        let requests = BrokerRequests::new(&families);
         requests.partitions_are(99);
         let complete = Command::CompleteJob {
             job_key: Key::new(3, 1),
@@ -276,8 +242,8 @@ mod tests {
         };
         requests.observe(publish, &Ok(published), 5);
 
-        let mut registry = Registry::default();
-        requests.register(&mut registry);
+        let mut registry = skep_metrics::Registry::default();
+        families.register(&mut registry);
         let mut text = String::new();
         prometheus_client::encoding::text::encode(&mut text, &registry).unwrap();
         for line in [

@@ -1,19 +1,14 @@
 //! `zeebe_long_polling_queued_current`: job activations that wait, by job type. A type without a waiting request has no
 //! series, and one scrape shows [`MAX_LABEL_VALUES`] types at most.
 
-use std::fmt;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
-use prometheus_client::metrics::MetricType;
-use prometheus_client::metrics::gauge::ConstGauge;
-use prometheus_client::registry::Registry;
 use rustc_hash::FxHashMap;
 use skep_metrics::{MAX_LABEL_VALUES, OTHER, fits_label};
 
 use super::Protocol;
+use super::families::PollLabels;
 
 type Counts = FxHashMap<(Arc<str>, Protocol), u64>;
 
@@ -36,15 +31,11 @@ impl LongPolls {
             key,
         }
     }
-
-    pub(super) fn register(&self, registry: &mut Registry) {
-        registry.register_collector(Box::new(self.clone()));
-    }
 }
 
 impl LongPolls {
     /// Types beyond the bounds of a label share one series; those that most requests wait for have their own.
-    fn by_label(&self) -> Vec<((Arc<str>, Protocol), u64)> {
+    pub(super) fn by_label(&self) -> Vec<(PollLabels, i64)> {
         let counts: Vec<_> = self.0.lock().iter().map(|(k, n)| (k.clone(), *n)).collect();
         let (mut shown, mut others): (Vec<_>, Vec<_>) = counts
             .into_iter()
@@ -58,7 +49,11 @@ impl LongPolls {
                 shown.push(((OTHER.into(), protocol), count));
             }
         }
-        shown
+        let series = shown.into_iter().map(|((r#type, protocol), count)| {
+            let count = i64::try_from(count).unwrap_or(i64::MAX);
+            (PollLabels { r#type, protocol }, count)
+        });
+        series.collect()
     }
 }
 
@@ -78,26 +73,6 @@ impl Drop for QueuedPoll {
 impl QueuedPoll {
     pub fn keep_for_test(self) {
         std::mem::forget(self);
-    }
-}
-
-impl Collector for LongPolls {
-    fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), fmt::Error> {
-        let counts = self.by_label();
-        let mut metric = encoder.encode_descriptor(
-            "zeebe_long_polling_queued_current",
-            "Job activations that wait for a job",
-            None,
-            MetricType::Gauge,
-        )?;
-        for ((job_type, protocol), count) in counts {
-            let labels = [
-                ("type", job_type.to_string()),
-                ("protocol", format!("{protocol:?}")),
-            ];
-            ConstGauge::new(count as i64).encode(metric.encode_family(&labels)?)?;
-        }
-        Ok(())
     }
 }
 
@@ -126,9 +101,13 @@ mod tests {
         waiting.push(polls.queue("1999", Protocol::rest));
         let shown = polls.by_label();
         assert_eq!(shown.len(), MAX_LABEL_VALUES + 2);
-        assert_eq!(shown[0], (("1999".into(), Protocol::rest), 2));
-        let total: u64 = shown.iter().map(|(_, count)| count).sum();
-        assert_eq!(total, waiting.len() as u64);
-        assert!(shown.iter().all(|((name, _), _)| name.len() < 300));
+        let first = PollLabels {
+            r#type: "1999".into(),
+            protocol: Protocol::rest,
+        };
+        assert_eq!(shown[0], (first, 2));
+        let total: i64 = shown.iter().map(|(_, count)| count).sum();
+        assert_eq!(total, waiting.len() as i64);
+        assert!(shown.iter().all(|(labels, _)| labels.r#type.len() < 300));
     }
 }

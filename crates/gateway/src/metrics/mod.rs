@@ -3,22 +3,22 @@
 //! Handles are resolved once per route, rpc and request type; an observation then is a few atomic additions.
 
 pub(crate) mod broker_requests;
+mod families;
 mod long_polling;
 pub(crate) mod served;
 mod topology;
 
-use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue};
-use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::Gauge;
-use prometheus_client::registry::Registry;
-use skep_metrics::{FINE_BOUNDS, Histogram, HistogramFamily};
-use skep_protocol::service::Timings;
+use std::sync::Arc;
+
+use prometheus_client::encoding::EncodeLabelValue;
+use skep_metrics::{Counter, Declared, Gauge, Histogram, Registry};
+use skep_service::{Broker, Timings};
+
+use families::{GatewayFamilies, PushLabels, StageLabels};
 
 pub use broker_requests::BrokerRequests;
 pub use long_polling::{LongPolls, QueuedPoll};
 pub use served::{GrpcCalls, HttpRequests};
-pub use topology::TopologyMetrics;
 
 /// The front end that a request came through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EncodeLabelValue)]
@@ -50,30 +50,17 @@ pub struct GatewayMetrics {
     pub broker_requests: BrokerRequests,
     pub long_polls: LongPolls,
     pub job_streams: JobStreams,
-    pub topology: TopologyMetrics,
-    stages: HistogramFamily<StageLabels>,
+    families: GatewayFamilies,
     stage_handles: [[Histogram; STAGES.len()]; 2],
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct StageLabels {
-    protocol: Protocol,
-    stage: &'static str,
-}
-
 /// Job streams as the gateway sees them.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct JobStreams {
     /// Open streams of clients. Streams are not aggregated, so this is the number of streams as well.
     pub clients: Gauge,
     streams: Gauge,
-    pushes: Family<PushLabels, Counter>,
     pushed: Counter,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct PushLabels {
-    status: &'static str,
 }
 
 impl JobStreams {
@@ -101,56 +88,42 @@ impl Default for GatewayMetrics {
 
 impl GatewayMetrics {
     pub fn new() -> GatewayMetrics {
-        let stages = HistogramFamily::new(
-            "skep_request_stage_seconds",
-            "Where requests spend their time; the sum over the stages is the latency",
-            FINE_BOUNDS,
-        );
-        let handles = |protocol| STAGES.map(|stage| stages.get(StageLabels { protocol, stage }));
+        let families = GatewayFamilies::default();
+        let stages = &families.stages;
+        let handles = |protocol| STAGES.map(|stage| stages.of(StageLabels { protocol, stage }));
         let stage_handles = [handles(Protocol::rest), handles(Protocol::grpc)];
-        let mut job_streams = JobStreams::default();
-        let success = PushLabels { status: "success" };
-        job_streams.pushed = job_streams.pushes.get_or_create_owned(&success);
+        let job_streams = JobStreams {
+            clients: families.stream_clients.clone(),
+            streams: families.streams.clone(),
+            pushed: families.pushes.of(PushLabels { status: "success" }),
+        };
+        let long_polls = LongPolls::default();
+        let polls = long_polls.clone();
+        families.queued.read_from(move || polls.by_label());
         GatewayMetrics {
-            http: HttpRequests::new(),
-            grpc: GrpcCalls::new(),
-            broker_requests: BrokerRequests::new(),
-            long_polls: LongPolls::default(),
+            http: HttpRequests::new(&families),
+            grpc: GrpcCalls::new(&families),
+            broker_requests: BrokerRequests::new(&families),
+            long_polls,
             job_streams,
-            topology: TopologyMetrics::default(),
-            stages,
+            families,
             stage_handles,
         }
     }
 
+    /// All that there is.
+    pub fn declared() -> impl Iterator<Item = &'static Declared> {
+        GatewayFamilies::DECLARED.iter()
+    }
+
+    /// Whose topology the metrics tell. The first one counts.
+    pub fn read_topology_from(&self, broker: &Arc<dyn Broker>) {
+        topology::read_from(&self.families, broker);
+    }
+
     /// Makes the metrics part of what the registry exposes.
     pub fn register(&self, registry: &mut Registry) {
-        self.http.register(registry);
-        self.grpc.register(registry);
-        self.broker_requests.register(registry);
-        self.stages.register(registry);
-        self.long_polls.register(registry);
-        let streams = &self.job_streams;
-        self.topology.register(registry);
-        for (name, help, gauge) in [
-            (
-                "zeebe_gateway_job_stream_clients",
-                "Open job streams of clients",
-                &streams.clients,
-            ),
-            (
-                "zeebe_gateway_job_stream_streams",
-                "Open job streams",
-                &streams.streams,
-            ),
-        ] {
-            registry.register(name, help, gauge.clone());
-        }
-        registry.register(
-            "zeebe_gateway_job_stream_push",
-            "Jobs handed to the connections of clients",
-            streams.pushes.clone(),
-        );
+        self.families.register(registry);
     }
 
     /// One answered request. What `total_ns` holds beyond the stages before is the way back: waking the connection, writing

@@ -2,14 +2,11 @@
 
 use std::sync::OnceLock;
 
-use prometheus_client::encoding::EncodeLabelSet;
-use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::family::Family;
-use prometheus_client::registry::Registry;
-
 use crate::grpc::rpcs::{RPCS, SERVICE};
 use crate::rest::routes::ROUTES;
-use skep_metrics::{FINE_BOUNDS, Histogram, HistogramFamily};
+use skep_metrics::{Counter, Family, Histogram};
+
+use super::families::{GatewayFamilies, GrpcLabels, HttpLabels, RpcLabels};
 
 /// Statuses whose handles are kept; another one is looked up when it occurs.
 const STATUSES: [u16; 16] = [
@@ -19,32 +16,18 @@ const STATUSES: [u16; 16] = [
 /// REST requests by route and status.
 #[derive(Debug)]
 pub struct HttpRequests {
-    family: HistogramFamily<HttpLabels>,
+    family: Family<HttpLabels, Histogram>,
     /// By route, then by position in `STATUSES`. The last row is for requests that match no route.
     handles: Box<[[OnceLock<Histogram>; STATUSES.len()]]>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct HttpLabels {
-    method: &'static str,
-    uri: &'static str,
-    status: u16,
-    outcome: &'static str,
-    exception: &'static str,
-    error: &'static str,
 }
 
 /// The row of requests that match no route: one for all, whatever the client asked for.
 pub const NO_ROUTE: usize = ROUTES.len();
 
 impl HttpRequests {
-    pub(super) fn new() -> HttpRequests {
+    pub(super) fn new(families: &GatewayFamilies) -> HttpRequests {
         HttpRequests {
-            family: HistogramFamily::new(
-                "http_server_requests_seconds",
-                "REST requests",
-                FINE_BOUNDS,
-            ),
+            family: families.http.clone(),
             handles: (0..=ROUTES.len()).map(|_| Default::default()).collect(),
         }
     }
@@ -63,7 +46,7 @@ impl HttpRequests {
             Some(route) => (route.method, route.path),
             None => ("UNKNOWN", "UNKNOWN"),
         };
-        self.family.get(HttpLabels {
+        self.family.of(HttpLabels {
             method,
             uri,
             status,
@@ -77,10 +60,6 @@ impl HttpRequests {
             exception: "none",
             error: "none",
         })
-    }
-
-    pub(super) fn register(&self, registry: &mut Registry) {
-        self.family.register(registry);
     }
 }
 
@@ -111,9 +90,7 @@ const CODES: [&str; 17] = [
 /// gRPC calls by rpc and status code.
 #[derive(Debug)]
 pub struct GrpcCalls {
-    durations: HistogramFamily<GrpcLabels>,
-    received: Family<RpcLabels, Counter>,
-    sent: Family<RpcLabels, Counter>,
+    durations: Family<GrpcLabels, Histogram>,
     handles: Box<[RpcHandles]>,
 }
 
@@ -124,27 +101,8 @@ struct RpcHandles {
     durations: [OnceLock<Histogram>; CODES.len()],
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-#[allow(non_snake_case)]
-struct GrpcLabels {
-    service: &'static str,
-    method: &'static str,
-    methodType: &'static str,
-    statusCode: &'static str,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-#[allow(non_snake_case)]
-struct RpcLabels {
-    service: &'static str,
-    method: &'static str,
-    methodType: &'static str,
-}
-
 impl GrpcCalls {
-    pub(super) fn new() -> GrpcCalls {
-        let received = Family::<RpcLabels, Counter>::default();
-        let sent = Family::<RpcLabels, Counter>::default();
+    pub(super) fn new(families: &GatewayFamilies) -> GrpcCalls {
         let handles = RPCS.iter().map(|rpc| {
             let labels = RpcLabels {
                 service: SERVICE,
@@ -152,20 +110,14 @@ impl GrpcCalls {
                 methodType: rpc.method_type(),
             };
             RpcHandles {
-                received: received.get_or_create_owned(&labels),
-                sent: sent.get_or_create_owned(&labels),
+                received: families.grpc_received.of(labels.clone()),
+                sent: families.grpc_sent.of(labels),
                 durations: Default::default(),
             }
         });
         GrpcCalls {
-            durations: HistogramFamily::new(
-                "grpc_server_processing_duration_seconds",
-                "gRPC calls",
-                FINE_BOUNDS,
-            ),
+            durations: families.grpc.clone(),
             handles: handles.collect(),
-            received,
-            sent,
         }
     }
 
@@ -182,7 +134,7 @@ impl GrpcCalls {
             return;
         };
         let timer = || {
-            self.durations.get(GrpcLabels {
+            self.durations.of(GrpcLabels {
                 service: SERVICE,
                 method: info.name,
                 methodType: info.method_type(),
@@ -197,19 +149,5 @@ impl GrpcCalls {
         if let Some(handles) = self.handles.get(rpc) {
             handles.sent.inc_by(messages);
         }
-    }
-
-    pub(super) fn register(&self, registry: &mut Registry) {
-        self.durations.register(registry);
-        registry.register(
-            "grpc_server_requests_received_messages",
-            "gRPC messages received",
-            self.received.clone(),
-        );
-        registry.register(
-            "grpc_server_responses_sent_messages",
-            "gRPC messages sent",
-            self.sent.clone(),
-        );
     }
 }

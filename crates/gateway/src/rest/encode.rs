@@ -7,10 +7,10 @@ use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Response as HttpResponse, StatusCode};
 use skep_protocol::response::ProcessInstanceCreated;
-use skep_protocol::service::{BrokerInfo, PartitionHealth, PartitionInfo, PartitionRole, Topology};
 use skep_protocol::user_task::UserTaskProperties;
 use skep_protocol::value::GlobalListenerValue;
 use skep_protocol::{ActivatedJob, DEFAULT_TENANT, Failure, Key, Response};
+use skep_service::{BrokerInfo, PartitionHealth, PartitionInfo, PartitionRole, Topology};
 
 use super::RestBody;
 use super::json::Object;
@@ -174,7 +174,7 @@ pub fn activated_job(out: &mut String, job: &ActivatedJob) {
         o.number("retries", i64::from(job.retries));
         o.number("deadline", job.deadline);
         o.raw("variables", object_or_empty(&job.variables));
-        o.text("tenantId", DEFAULT_TENANT);
+        o.text("tenantId", job.tenant.as_str());
         o.key("jobKey", job.key);
         o.key("processInstanceKey", job.process_instance_key);
         o.key("processDefinitionKey", job.process_definition_key);

@@ -10,13 +10,13 @@ use parking_lot::Mutex;
 use skep_gateway::{Gateway, GatewayConfig, GatewayMetrics};
 use skep_protocol::command::{ActivateJobs, Held, Request};
 use skep_protocol::response::{JobActivation, ProcessInstanceCreated};
-use skep_protocol::service::{
-    Answer, BoxFuture, Broker, BrokerInfo, JobReceiver, PartitionHealth, PartitionInfo,
-    PartitionRole, Reply, Responder, Timings, Topology, reply_channel,
-};
 use skep_protocol::value::JobKind;
 use skep_protocol::{ActivatedJob, Command, Failure, Key, Rejection, RejectionType, Response};
 use skep_query::{Answer as StoreAnswer, Consistency, Found, Query, QueryError, Storage};
+use skep_service::{
+    Answer, BoxFuture, Broker, BrokerInfo, JobReceiver, PartitionHealth, PartitionInfo,
+    PartitionRole, Reply, Responder, Timings, Topology, reply_channel,
+};
 use tokio::sync::{Notify, mpsc, oneshot};
 
 use crate::decisions;
@@ -286,6 +286,7 @@ pub fn job(n: i64) -> ActivatedJob {
         tags: Arc::from([]),
         kind: JobKind::BpmnElement,
         user_task: None,
+        tenant: skep_protocol::TenantId::default(),
     }
 }
 

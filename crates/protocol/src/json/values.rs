@@ -10,7 +10,6 @@ use super::{
     Definitions, ElementNames, Started, decision_evaluation, definitions, modification, set,
     subscriptions,
 };
-use crate::DEFAULT_TENANT;
 use crate::document::JsonText;
 use crate::intent::ValueType;
 use crate::key::Key;
@@ -206,6 +205,7 @@ fn job(v: JobValue, names: &Names<'_>) -> Value {
         "changedAttributes": [],
         "result": job_result(&extra.result.unwrap_or_default()),
         "tags": names.started(v.process_instance_key).tags,
+        "tenantId": extra.tenant.as_str(),
     })
 }
 
@@ -341,6 +341,7 @@ fn job_batch(v: JobBatchValue, names: &Names<'_>) -> Value {
         Some(job(value, names))
     });
     let jobs: Vec<Value> = known.collect();
+    let tenants: Vec<String> = v.tenants.iter().map(|id| id.to_string()).collect();
     json!({
         "type": v.job_type,
         "worker": v.worker,
@@ -349,8 +350,8 @@ fn job_batch(v: JobBatchValue, names: &Names<'_>) -> Value {
         "jobKeys": v.job_keys,
         "jobs": jobs,
         "truncated": v.truncated,
-        "tenantIds": [DEFAULT_TENANT],
-        "tenantFilter": "PROVIDED",
+        "tenantIds": tenants,
+        "tenantFilter": v.tenants.filter.name(),
     })
 }
 

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::document::JsonText;
 use crate::key::Key;
+use crate::tenant::TenantId;
 
 /// In place of an element: no event catches the error that a job threw.
 pub const NO_CATCH_EVENT: u32 = u32::MAX;
@@ -46,6 +47,8 @@ pub struct JobExtra {
     pub error_code: Arc<str>,
     /// On COMPLETED: what the worker answered beside variables.
     pub result: Option<JobResult>,
+    /// That of the job's definition.
+    pub tenant: TenantId,
 }
 
 impl Default for JobExtra {
@@ -57,6 +60,7 @@ impl Default for JobExtra {
             recurring_time: -1,
             error_code: Arc::default(),
             result: None,
+            tenant: TenantId::default(),
         }
     }
 }
@@ -74,6 +78,11 @@ impl JobValue {
     /// The custom headers, where they are not those of the element.
     pub fn headers(&self) -> Option<&Arc<str>> {
         self.extra.as_ref()?.headers.as_ref()
+    }
+
+    pub fn tenant(&self) -> TenantId {
+        let extra = self.extra.as_ref();
+        extra.map_or_else(TenantId::default, |extra| extra.tenant.clone())
     }
 
     pub fn result(&self) -> Option<&JobResult> {

@@ -9,7 +9,7 @@ use skep_protocol::document::JsonText;
 use skep_protocol::element_type::ElementType;
 use skep_protocol::origin::{Claims, Origin, Principal};
 use skep_protocol::value::*;
-use skep_protocol::{Key, TenantId};
+use skep_protocol::{Key, TenantFilter, TenantId, Tenants};
 
 fn key(counter: u64) -> Key {
     Key::new(2, counter)
@@ -39,6 +39,7 @@ pub fn job() -> JobValue {
             recurring_time: 1_767_225_661_000,
             error_code: "card-declined".into(),
             result: Some(job_result()),
+            tenant: TenantId::new("acme"),
         })),
         worker: "worker-1".into(),
         deadline: 1_767_225_660_000,
@@ -148,6 +149,10 @@ pub fn job_batch() -> JobBatchValue {
         max_jobs_to_activate: 32,
         job_keys: vec![key(1), key(2)],
         truncated: true,
+        tenants: Tenants {
+            filter: TenantFilter::Assigned,
+            provided: vec![TenantId::new("acme")],
+        },
     }
 }
 

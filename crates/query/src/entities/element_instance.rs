@@ -41,7 +41,9 @@ pub static ELEMENT_INSTANCE: Entity = Entity {
         Field::new("processDefinitionId", Kind::Text, Ops::PLAIN).sortable(),
         Field::new("startDate", Kind::Time, Ops::ORDERED).sortable(),
         Field::new("endDate", Kind::Time, Ops::ORDERED).sortable(),
-        Field::new("elementId", Kind::Text, Ops::PLAIN).sortable(),
+        Field::new("elementId", Kind::Text, Ops::PLAIN)
+            .sortable()
+            .indexed_while("state", "ACTIVE"),
         Field::new("elementName", Kind::Text, Ops::PLAIN).sortable(),
         Field::new("type", Kind::Enum(TYPES), Ops::PLAIN).sortable(),
         Field::new("state", Kind::Enum(STATES), Ops::ENUM).sortable(),
@@ -51,7 +53,9 @@ pub static ELEMENT_INSTANCE: Entity = Entity {
         Field::new("rootProcessInstanceKey", Kind::Key, Ops::NONE),
         Field::new("processDefinitionKey", Kind::Key, Ops::PLAIN).sortable(),
         Field::new("incidentKey", Kind::Key, Ops::PLAIN).sortable(),
-        Field::new("elementInstanceScopeKey", Kind::Key, Ops::PLAIN).hidden(),
+        Field::new("elementInstanceScopeKey", Kind::Key, Ops::PLAIN)
+            .hidden()
+            .mostly_like("processInstanceKey"),
         Field::new("activeIncidents", Kind::Int, Ops::NONE).hidden(),
     ],
     related: &[],
@@ -59,7 +63,7 @@ pub static ELEMENT_INSTANCE: Entity = Entity {
     indices: &[
         &["processInstanceKey"],
         &["elementInstanceScopeKey"],
-        &["processDefinitionKey", "elementId", "state"],
+        &["elementId", "processDefinitionKey"],
     ],
     everywhere: false,
 };

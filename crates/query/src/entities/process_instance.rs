@@ -18,17 +18,26 @@ pub static PROCESS_INSTANCE: Entity = Entity {
         Field::new("processDefinitionVersion", Kind::Int, Ops::ORDERED).sortable(),
         Field::new("processDefinitionVersionTag", Kind::Text, Ops::TEXT).sortable(),
         Field::new("startDate", Kind::Time, Ops::ORDERED).sortable(),
-        Field::new("endDate", Kind::Time, Ops::ORDERED).sortable(),
+        Field::new("endDate", Kind::Time, Ops::ORDERED)
+            .sortable()
+            .sparse(),
         Field::new("state", Kind::Enum(STATES), Ops::ENUM).sortable(),
         Field::new("hasIncident", Kind::Bool, Ops::PLAIN).sortable(),
         Field::new("tenantId", Kind::Text, Ops::TEXT).sortable(),
         Field::new("processDefinitionKey", Kind::Key, Ops::KEY).sortable(),
-        Field::new("parentProcessInstanceKey", Kind::Key, Ops::KEY).sortable(),
-        Field::new("parentElementInstanceKey", Kind::Key, Ops::KEY).sortable(),
+        Field::new("parentProcessInstanceKey", Kind::Key, Ops::KEY)
+            .sortable()
+            .sparse(),
+        Field::new("parentElementInstanceKey", Kind::Key, Ops::KEY)
+            .sortable()
+            .sparse(),
         Field::new("rootProcessInstanceKey", Kind::Key, Ops::NONE),
         Field::new("tags", Kind::Json, Ops::NONE),
-        Field::new("businessId", Kind::Text, Ops::TEXT).sortable(),
+        Field::new("businessId", Kind::Text, Ops::TEXT)
+            .sortable()
+            .sparse(),
         Field::new("activeIncidents", Kind::Int, Ops::NONE).hidden(),
+        Field::new("takenFlows", Kind::Text, Ops::NONE).hidden(),
         Field::new("batchOperationKey", Kind::Text, Ops::TEXT).hidden(),
         Field::new("batchOperationId", Kind::Text, Ops::TEXT).hidden(),
     ],

@@ -14,7 +14,9 @@ pub static VARIABLE: Entity = Entity {
         Field::new("value", Kind::Text, Ops::TEXT).sortable(),
         Field::new("tenantId", Kind::Text, Ops::PLAIN).sortable(),
         Field::new("isTruncated", Kind::Bool, Ops::PLAIN),
-        Field::new("scopeKey", Kind::Key, Ops::KEY).sortable(),
+        Field::new("scopeKey", Kind::Key, Ops::KEY)
+            .sortable()
+            .mostly_like("processInstanceKey"),
         Field::new("processInstanceKey", Kind::Key, Ops::KEY).sortable(),
         Field::new("rootProcessInstanceKey", Kind::Key, Ops::NONE),
     ],

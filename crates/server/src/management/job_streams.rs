@@ -60,11 +60,13 @@ fn client(broker: &Broker, streams: &[std::sync::Arc<Stream>]) -> Value {
 fn metadata(stream: &Stream) -> Value {
     let spec = &stream.spec;
     let variables: Vec<&str> = spec.fetch_variables.iter().map(|name| &**name).collect();
+    let tenants: Vec<String> = spec.tenants.iter().map(|id| id.to_string()).collect();
     json!({
         "worker": &*spec.worker,
         "timeout": duration(spec.timeout),
         "fetchVariables": variables,
-        "tenantIds": [skep_protocol::DEFAULT_TENANT],
+        "tenantIds": tenants,
+        "tenantFilter": spec.tenants.filter.name(),
     })
 }
 

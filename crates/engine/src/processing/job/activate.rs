@@ -8,7 +8,7 @@ use skep_protocol::document::write_json_object;
 use skep_protocol::intent::JobBatchIntent;
 use skep_protocol::user_task::UserTaskProperties;
 use skep_protocol::value::{ErrorType, JobBatchValue, JobKind};
-use skep_protocol::{ActivatedJob, Key, RejectionType, Response};
+use skep_protocol::{ActivatedJob, Key, RejectionType, Response, TenantId};
 
 use crate::effects::{Pushed, Reservation};
 use crate::processing::bpmn::{Problem, Subject, incidents};
@@ -51,24 +51,26 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &ActivateJobs) -> Outcome {
     let names = command.fetch_variables.iter().cloned().collect();
     let mut jobs = Vec::new();
     let (mut bytes, mut truncated) = (0, false);
-    // Jobs that are too large are no longer activatable afterwards: the next round sees those behind them.
-    let (mut seen, mut again) = (0, true);
-    while std::mem::take(&mut again) && !truncated {
-        let waiting = cx.state.jobs.activatable(&command.job_type);
-        let keys: Vec<Key> = waiting.skip(seen).take(max_jobs - jobs.len()).collect();
-        for key in keys {
-            match offer(cx, key, &command.worker, deadline, &names) {
-                Offer::Job(_, size) if bytes + size > max_bytes && !jobs.is_empty() => {
-                    truncated = true;
-                    break;
+    for tenant in command.tenants.iter() {
+        // Jobs that are too large are no longer activatable afterwards: the next round sees those behind them.
+        let (mut seen, mut again) = (0, true);
+        while std::mem::take(&mut again) && !truncated {
+            let waiting = cx.state.jobs.activatable(&command.job_type, &tenant);
+            let keys: Vec<Key> = waiting.skip(seen).take(max_jobs - jobs.len()).collect();
+            for key in keys {
+                match offer(cx, key, &command.worker, deadline, &names) {
+                    Offer::Job(_, size) if bytes + size > max_bytes && !jobs.is_empty() => {
+                        truncated = true;
+                        break;
+                    }
+                    Offer::Job(job, size) => {
+                        bytes += size;
+                        jobs.push(*job);
+                        seen += 1;
+                    }
+                    Offer::Refused => again = true,
+                    Offer::Unreadable => seen += 1,
                 }
-                Offer::Job(job, size) => {
-                    bytes += size;
-                    jobs.push(*job);
-                    seen += 1;
-                }
-                Offer::Refused => again = true,
-                Offer::Unreadable => seen += 1,
             }
         }
     }
@@ -82,6 +84,7 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &ActivateJobs) -> Outcome {
             max_jobs_to_activate: command.max_jobs,
             job_keys,
             truncated,
+            tenants: command.tenants.clone(),
         };
         let key = cx.next_key();
         cx.event(key, JobBatchIntent::Activated, &value);
@@ -105,14 +108,14 @@ pub(crate) fn push_new(cx: &mut Context<'_>) {
             if job.state != JobState::Activatable {
                 break;
             }
-            let job_type = job.job_type.clone();
-            let Some(reservation) = cx.streams.reserve(&job_type) else {
+            let (job_type, tenant) = (job.job_type.clone(), job.tenant());
+            let Some(reservation) = cx.streams.reserve(&job_type, &tenant) else {
                 if !cx.effects.jobs_available.contains(&job_type) {
                     cx.effects.jobs_available.push(job_type);
                 }
                 break;
             };
-            match push_oldest(cx, &job_type, reservation) {
+            match push_oldest(cx, &job_type, &tenant, reservation) {
                 Some(bytes) => pushed_bytes += bytes,
                 None => break,
             }
@@ -128,27 +131,40 @@ const MAX_PUSHED_BYTES: usize = 4 << 20;
 /// Pushes up to `limit` waiting jobs of a type into streams that have room again.
 pub(crate) fn push_waiting(cx: &mut Context<'_>, job_type: &str, limit: usize) -> Pushed {
     let (mut jobs, mut bytes) = (0, 0);
+    let mut tenants = cx.state.jobs.tenants_waiting(job_type);
     while jobs < limit && bytes < MAX_PUSHED_BYTES {
-        let reserved = oldest(cx, job_type).and_then(|_| cx.streams.reserve(job_type));
-        let pushed = reserved.and_then(|to| push_oldest(cx, job_type, to));
-        let Some(pushed) = pushed else {
+        // Tenants take turns, so that none waits for another one's backlog to end.
+        tenants.retain(|tenant| {
+            let waits = oldest(cx, job_type, tenant).is_some();
+            let reserved = waits.then(|| cx.streams.reserve(job_type, tenant));
+            let pushed = reserved
+                .flatten()
+                .and_then(|to| push_oldest(cx, job_type, tenant, to));
+            jobs += usize::from(pushed.is_some());
+            bytes += pushed.unwrap_or_default();
+            pushed.is_some()
+        });
+        if tenants.is_empty() {
             return Pushed { jobs, more: false };
-        };
-        jobs += 1;
-        bytes += pushed;
+        }
     }
     Pushed { jobs, more: true }
 }
 
-fn oldest(cx: &Context<'_>, job_type: &str) -> Option<Key> {
-    cx.state.jobs.activatable(job_type).next()
+fn oldest(cx: &Context<'_>, job_type: &str, tenant: &TenantId) -> Option<Key> {
+    cx.state.jobs.activatable(job_type, tenant).next()
 }
 
 /// Pushes the oldest waiting job that can be sent, and returns its bytes. `None` when there is none, or when a job cannot be
 /// read; the state then has a fault and the partition stops.
-fn push_oldest(cx: &mut Context<'_>, job_type: &str, to: Reservation) -> Option<usize> {
+fn push_oldest(
+    cx: &mut Context<'_>,
+    job_type: &str,
+    tenant: &TenantId,
+    to: Reservation,
+) -> Option<usize> {
     let deadline = cx.now.saturating_add(to.timeout);
-    while let Some(key) = oldest(cx, job_type) {
+    while let Some(key) = oldest(cx, job_type, tenant) {
         let (job, bytes) = match offer(cx, key, &to.worker, deadline, &to.fetch_variables) {
             Offer::Job(job, bytes) => (*job, bytes),
             Offer::Refused => continue,
@@ -162,6 +178,7 @@ fn push_oldest(cx: &mut Context<'_>, job_type: &str, to: Reservation) -> Option<
             max_jobs_to_activate: 1,
             job_keys: vec![key],
             truncated: false,
+            tenants: to.tenants.clone(),
         };
         let batch_key = cx.next_key();
         cx.event(batch_key, JobBatchIntent::Activated, &value);
@@ -216,12 +233,14 @@ fn offer(
         .iter()
         .map(|(name, value)| name.len() + value.len() + 4)
         .sum::<usize>();
+    let tenant = job.tenant();
     let texts = [&job.job_type, worker, &process.bpmn_process_id, &element.id];
     let size = JOB_OVERHEAD
         + variables_bytes
         + custom_headers.len()
         + texts.iter().map(|text| text.len()).sum::<usize>()
-        + user_task.as_ref().map_or(0, |task| task.text_bytes());
+        + user_task.as_ref().map_or(0, |task| task.text_bytes())
+        + tenant.weight();
     if size > max_batch_bytes(cx) {
         return match refuse_too_large(cx, key, job.element_instance_key, size) {
             true => Offer::Refused,
@@ -248,6 +267,7 @@ fn offer(
         tags: tags_of(cx, job.process_instance_key),
         kind,
         user_task,
+        tenant,
     };
     Offer::Job(Box::new(job), size)
 }

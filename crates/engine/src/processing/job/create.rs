@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use skep_model::TextValue;
-use skep_protocol::Key;
 use skep_protocol::intent::JobIntent;
-use skep_protocol::value::{ErrorType, JobValue};
+use skep_protocol::value::{ErrorType, JobExtra, JobValue};
+use skep_protocol::{Key, TenantId};
 
 use crate::processing::bpmn::{Problem, Subject};
 use crate::processing::{Context, expression};
@@ -47,12 +47,23 @@ pub(crate) fn value(el: &Subject, job_type: Arc<str>, retries: i32) -> JobValue 
         element: el.value.element,
         element_instance_key: el.key,
         retries,
-        extra: None,
+        extra: extra_of(&el.process.tenant),
         worker: Arc::default(),
         deadline: -1,
         error_message: Arc::default(),
         variables: Vec::new(),
     }
+}
+
+/// The default tenant goes without saying.
+fn extra_of(tenant: &TenantId) -> Option<Box<JobExtra>> {
+    let extra = || {
+        Box::new(JobExtra {
+            tenant: tenant.clone(),
+            ..JobExtra::default()
+        })
+    };
+    (!tenant.is_default()).then(extra)
 }
 
 /// JOB CREATED. Workers get the job at the end of the turn.

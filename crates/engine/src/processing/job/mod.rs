@@ -30,6 +30,7 @@ pub(crate) fn value_of(job: &Job) -> JobValue {
             Box::new(JobExtra {
                 kind: extra.kind,
                 headers: extra.headers.clone(),
+                tenant: extra.tenant.clone(),
                 ..JobExtra::default()
             })
         }),

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use skep_protocol::command::{ActivateJobs, Command, FailJob, ThrowError, UpdateJobKind};
-use skep_protocol::{Document, Failure, Key};
+use skep_protocol::{Document, Failure, Key, TenantFilter, Tenants};
 
 use super::fields::{Object, Text, present, said, shared};
 use super::job_result::{self, ResultBody};
@@ -61,31 +61,34 @@ fn activation(body: Activation, max_jobs: u32) -> Result<ActivateJobs, Failure> 
     let what = "Give the milliseconds that a worker has for a job.";
     let timeout = present(body.timeout, "timeout", what)?;
     check::at_least_one("timeout", timeout, what)?;
-    check::tenants("tenantIds", body.tenant_ids.iter().flatten().map(|t| &**t))?;
-    tenant_filter(body.tenant_filter.as_deref())?;
+    let provided = body.tenant_ids.iter().flatten().map(|t| &**t);
+    check::tenants("tenantIds", provided.clone())?;
+    let filter = tenant_filter(body.tenant_filter.as_deref())?;
+    let tenants = Tenants::chosen(filter, provided);
     Ok(ActivateJobs {
         job_type: job_type.shared(),
         worker: body.worker.map_or_else(|| "".into(), |w| w.shared()),
         timeout,
         max_jobs,
         fetch_variables: shared(body.fetch_variable),
+        tenants,
     })
 }
 
-/// With one tenant both filters mean the same.
-fn tenant_filter(filter: Option<&str>) -> Result<(), Failure> {
-    match filter {
-        Some(f)
-            if !["PROVIDED", "ASSIGNED"]
-                .iter()
-                .any(|known| f.eq_ignore_ascii_case(known)) =>
-        {
+fn tenant_filter(filter: Option<&str>) -> Result<TenantFilter, Failure> {
+    let Some(name) = filter else {
+        return Ok(TenantFilter::default());
+    };
+    let known = [TenantFilter::Provided, TenantFilter::Assigned];
+    let named = |filter: &TenantFilter| name.eq_ignore_ascii_case(filter.name());
+    known.into_iter().find(named).map_or_else(
+        || {
             invalid(format!(
-                "The field 'tenantFilter' is '{f}', but must be PROVIDED or ASSIGNED."
+                "The field 'tenantFilter' is '{name}', but must be PROVIDED or ASSIGNED."
             ))
-        }
-        _ => Ok(()),
-    }
+        },
+        Ok,
+    )
 }
 
 #[derive(Deserialize, Default)]

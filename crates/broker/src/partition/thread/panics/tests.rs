@@ -5,8 +5,8 @@ use skep_model::builder::Bpmn;
 use skep_protocol::command::{
     ActivateJobs, CreateProcessInstance, Deploy, ProcessRef, PublishMessage, Resource,
 };
-use skep_protocol::service::{Broker as _, PartitionHealth};
 use skep_protocol::{Document, RejectionType};
+use skep_service::{Broker as _, PartitionHealth};
 
 use super::*;
 use crate::Broker;
@@ -128,6 +128,7 @@ async fn what_panics_again_and_again_is_banned_and_the_partition_goes_on() {
         timeout: 60_000,
         max_jobs: 100,
         fetch_variables: vec![],
+        tenants: skep_protocol::Tenants::default(),
     };
     let wait = Duration::from_secs(20);
     let jobs = broker.activate_jobs(activation, wait).await.unwrap();
@@ -179,6 +180,7 @@ async fn a_job_that_was_given_back_right_before_a_panic_goes_back() {
         timeout: 600_000,
         max_jobs: 1,
         fetch_variables: vec![],
+        tenants: skep_protocol::Tenants::default(),
     };
     let activate = |wait| broker.activate_jobs(activation.clone(), wait);
     let job = activate(Duration::ZERO).await.unwrap()[0].activation();

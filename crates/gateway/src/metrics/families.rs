@@ -1,0 +1,76 @@
+//! The metrics of the gateways, one line each.
+
+use std::sync::Arc;
+
+use skep_metrics::{Computed, Counter, DEFAULT_BOUNDS, Family, Gauge, Histogram, Unlabelled};
+use skep_metrics::{labels, metrics};
+
+use super::Protocol;
+
+labels! {
+    pub(super) struct HttpLabels {
+        pub(super) method: &'static str,
+        pub(super) uri: &'static str,
+        pub(super) status: u16,
+        pub(super) outcome: &'static str,
+        pub(super) exception: &'static str,
+        pub(super) error: &'static str,
+    }
+    pub(super) struct GrpcLabels {
+        pub(super) service: &'static str,
+        pub(super) method: &'static str,
+        pub(super) methodType: &'static str,
+        pub(super) statusCode: &'static str,
+    }
+    pub(super) struct RpcLabels {
+        pub(super) service: &'static str,
+        pub(super) method: &'static str,
+        pub(super) methodType: &'static str,
+    }
+    pub(super) struct RequestLabels {
+        pub(super) partition: u32,
+        pub(super) requestType: &'static str,
+    }
+    pub(super) struct FailureLabels {
+        pub(super) partition: u32,
+        pub(super) requestType: &'static str,
+        pub(super) error: &'static str,
+    }
+    pub(super) struct StageLabels {
+        pub(super) protocol: Protocol,
+        pub(super) stage: &'static str,
+    }
+    pub(super) struct PollLabels {
+        pub(super) r#type: Arc<str>,
+        pub(super) protocol: Protocol,
+    }
+    pub(super) struct PushLabels {
+        pub(super) status: &'static str,
+    }
+    pub(super) struct RoleLabels {
+        pub(super) partition: u32,
+        pub(super) broker: i32,
+    }
+}
+
+metrics! {
+    /// What both front ends tell.
+    pub struct GatewayFamilies {
+        pub(super) http: Family<HttpLabels, Histogram> = "http_server_requests_seconds", "REST requests";
+        pub(super) grpc: Family<GrpcLabels, Histogram> = "grpc_server_processing_duration_seconds", "gRPC calls";
+        pub(super) grpc_received: Family<RpcLabels, Counter> = "grpc_server_requests_received_messages", "gRPC messages received";
+        pub(super) grpc_sent: Family<RpcLabels, Counter> = "grpc_server_responses_sent_messages", "gRPC messages sent";
+
+        pub(super) latency: Family<RequestLabels, Histogram> = "zeebe_gateway_request_latency_seconds", "From the gateway to the broker and back", DEFAULT_BOUNDS;
+        pub(super) requests: Family<RequestLabels, Counter> = "zeebe_gateway_total_requests", "Requests sent to the broker";
+        pub(super) failed: Family<FailureLabels, Counter> = "zeebe_gateway_failed_requests", "Requests to the broker that got no answer of the engine";
+        pub(super) stages: Family<StageLabels, Histogram> = "skep_request_stage_seconds", "Where requests spend their time; the sum over the stages is the latency";
+
+        pub(super) queued: Computed<PollLabels> = "zeebe_long_polling_queued_current", "Job activations that wait for a job";
+        pub(super) stream_clients: Gauge = "zeebe_gateway_job_stream_clients", "Open job streams of clients";
+        pub(super) streams: Gauge = "zeebe_gateway_job_stream_streams", "Open job streams";
+        pub(super) pushes: Family<PushLabels, Counter> = "zeebe_gateway_job_stream_push", "Jobs handed to the connections of clients";
+        pub(super) servers: Computed<Unlabelled> = "zeebe_gateway_job_stream_servers", "Nodes known";
+        pub(super) roles: Computed<RoleLabels> = "zeebe_gateway_topology_partition_roles", "Role of each node for each partition: 3 leader, 0 follower";
+    }
+}
