@@ -303,7 +303,9 @@ impl Broker {
         let started = Instant::now();
         let partition = match &request.command {
             Command::Deploy(_) | Command::DeleteResource { .. } => 1,
-            Command::CreateProcessInstance(_) => return self.submit_anywhere(request, started),
+            Command::CreateProcessInstance(_) | Command::EvaluateConditionals(_) => {
+                return self.submit_anywhere(request, started);
+            }
             Command::ListIncidents { partition, .. } => *partition,
             Command::EvaluateExpression { .. } | Command::EvaluateDecision(_) => {
                 return self.submit_anywhere(request, started);
@@ -350,6 +352,9 @@ impl Broker {
             Command::PinClock { .. }
             | Command::ResetClock
             | Command::BroadcastSignal(_)
+            | Command::CreateClusterVariable(_)
+            | Command::UpdateClusterVariable(_)
+            | Command::DeleteClusterVariable { .. }
             | Command::CreateGlobalListener(_)
             | Command::UpdateGlobalListener(_)
             | Command::DeleteGlobalListener { .. } => 1,

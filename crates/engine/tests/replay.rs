@@ -2,7 +2,6 @@
 //! commands and restarts in between, a state that applies the batches is the state that wrote them.
 //!
 //! `SKEP_SEEDS=1000 cargo test -p skep-engine --test replay` tries more processes; `SKEP_SEED=7` only this one.
-#![allow(clippy::disallowed_methods)] // The number of seeds comes from the environment.
 
 mod support;
 
@@ -523,28 +522,19 @@ fn finish(rig: &mut Rig, seed: u64) {
 
 #[test]
 fn a_replayed_state_is_the_state_that_wrote_the_log() {
-    for seed in seeds() {
+    skep_sim::each(25, |seed| {
         run(seed, 16);
-    }
+    });
 }
 
 #[test]
 fn so_is_that_of_instances_that_are_modified_at_random() {
     let (mut modified, mut runs) = (0, 0);
-    for seed in seeds() {
+    skep_sim::each(25, |seed| {
         modified += run(seed, 2);
         runs += 1;
-    }
+    });
     // One run alone may have none.
     let enough = runs < 25 || modified > runs;
     assert!(enough, "{modified} modifications in {runs} runs");
-}
-
-fn seeds() -> std::ops::Range<u64> {
-    if let Ok(seed) = std::env::var("SKEP_SEED") {
-        let seed = seed.parse().expect("SKEP_SEED is a number");
-        return seed..seed + 1;
-    }
-    let seeds = std::env::var("SKEP_SEEDS").ok();
-    0..seeds.and_then(|s| s.parse().ok()).unwrap_or(25)
 }

@@ -5,6 +5,9 @@ pub(crate) mod ad_hoc;
 pub(crate) mod banning;
 pub(crate) mod bpmn;
 pub(crate) mod clock;
+pub(crate) mod cluster_variable;
+pub(crate) mod conditional_evaluation;
+pub(crate) mod conditions;
 pub(crate) mod context;
 pub(crate) mod decision;
 pub(crate) mod deployment;
@@ -23,7 +26,7 @@ pub(crate) mod user_task;
 pub(crate) mod variable;
 
 pub(crate) use context::{Context, Volatile};
-pub(crate) use named::Named;
+pub(crate) use named::{CAMUNDA, Named};
 
 use skep_protocol::{Rejection, RejectionType};
 use std::borrow::Cow;

@@ -55,6 +55,10 @@ pub fn key_not_found(command: &Command) -> Option<Rejection> {
         | Command::PublishMessage(_)
         | Command::CorrelateMessage(_)
         | Command::BroadcastSignal(_)
+        | Command::EvaluateConditionals(_)
+        | Command::CreateClusterVariable(_)
+        | Command::UpdateClusterVariable(_)
+        | Command::DeleteClusterVariable { .. }
         | Command::PinClock { .. }
         | Command::ResetClock
         | Command::EvaluateExpression { .. }

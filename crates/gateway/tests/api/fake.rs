@@ -255,6 +255,16 @@ fn natural_answer(command: &Command) -> Response {
         Command::CreateGlobalListener(listener) | Command::UpdateGlobalListener(listener) => {
             Response::GlobalListener(listener.clone())
         }
+        Command::EvaluateConditionals(_) => {
+            Response::ConditionalsEvaluated(skep_protocol::response::ConditionalsEvaluated {
+                key: KEY,
+                tenant: Default::default(),
+                started: vec![(KEY, Key(KEY.0 + 1))],
+            })
+        }
+        Command::CreateClusterVariable(value) | Command::UpdateClusterVariable(value) => {
+            Response::ClusterVariable(value.clone())
+        }
         Command::EvaluateExpression { .. } => Response::ExpressionEvaluated {
             result: "[1, 2.50]".to_string(),
             warnings: vec!["no variable 'x'".to_string()],
