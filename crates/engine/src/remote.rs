@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use skep_protocol::document::JsonText;
 use skep_protocol::origin::Origin;
 use skep_protocol::value::{
-    DecisionRequirementsValue, DecisionValue, FormValue, GlobalListenerValue,
+    ClusterVariableValue, DecisionRequirementsValue, DecisionValue, FormValue, GlobalListenerValue,
     MessageSubscriptionValue, ProcessValue, ResourceValue,
 };
 use skep_protocol::{Key, TenantId};
@@ -129,6 +129,16 @@ pub enum Distributed {
     DeleteGlobalListener {
         key: Key,
         listener: GlobalListenerValue,
+    },
+    /// CLUSTER_VARIABLE CREATE or UPDATE.
+    SetClusterVariable {
+        key: Key,
+        value: ClusterVariableValue,
+    },
+    /// CLUSTER_VARIABLE DELETE.
+    DeleteClusterVariable {
+        key: Key,
+        value: ClusterVariableValue,
     },
     /// SIGNAL BROADCAST.
     Signal {
