@@ -490,7 +490,7 @@ fn finish(rig: &mut Rig, seed: u64) {
     rig.interrupted = false;
     rig.settle(1);
     // What was lost on its way to another partition is sent again, one after the other.
-    let unfinished = |rig: &mut Rig| rig.engine(1).state.distributions.unfinished().count();
+    let unfinished = |rig: &mut Rig| rig.engine(1).state.distributions.table.len();
     while unfinished(rig) > 0 {
         rig.advance(10_000);
     }

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use skep_engine::state::State;
 use skep_engine::state::table::EmptyStore;
-use skep_engine::{Engine, EngineConfig, RemoteCommand, RequestId, message_partition};
+use skep_engine::{Engine, EngineConfig, RemoteCommand, RequestId, Sent, message_partition};
 use skep_model::builder::Bpmn;
 use skep_protocol::batch::BatchReader;
 use skep_protocol::command::*;
@@ -96,7 +96,7 @@ pub struct Rig {
     pub streams: Streams,
     pub seen: Vec<Seen>,
     pub fate: Box<dyn FnMut(&RemoteCommand) -> Fate>,
-    pub network: VecDeque<(u32, RemoteCommand)>,
+    pub network: VecDeque<(u32, Sent)>,
     answers: HashMap<RequestId, Result<Response, Rejection>>,
     next_request: RequestId,
     /// Job types announced to long-polling clients.
@@ -343,7 +343,7 @@ impl Rig {
             self.announced.push(job_type.to_string());
         }
         for (to, command) in effects.sends {
-            match (self.fate)(&command) {
+            match (self.fate)(&command.command) {
                 Fate::Arrives => self.network.push_back((to, command)),
                 Fate::Lost => {}
                 Fate::Twice => {
@@ -363,7 +363,7 @@ impl Rig {
                 "the partitions talk for ever: {command:?}"
             );
             // Commands travel as bytes.
-            let command: RemoteCommand =
+            let command: Sent =
                 skep_protocol::record::decode(&skep_protocol::record::encode(&command)).unwrap();
             let target = &mut self.partitions[to as usize - 1];
             target
