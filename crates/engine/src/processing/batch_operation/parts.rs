@@ -28,7 +28,7 @@ pub(crate) fn tell(cx: &mut Context<'_>, key: Key) {
             partition: own,
             part,
         };
-        cx.effects.sends.push((sums_up, command));
+        cx.effects.sends.push((sums_up, command.into()));
     }
 }
 
