@@ -327,7 +327,6 @@ impl Engine {
             let sent = message_side::retry(&mut cx, limit) + process_side::retry(&mut cx, limit);
             cx.begin_work_of(Key::NONE);
             distribution::retry(&mut cx);
-            batch_operation::parts::retry(&mut cx);
             sent < limit
         } else {
             true
@@ -562,22 +561,7 @@ fn dispatch(cx: &mut Context<'_>, command: &Command) -> Outcome {
         Command::CreateGlobalListener(listener) => global_listener::create(cx, listener),
         Command::UpdateGlobalListener(listener) => global_listener::update(cx, listener),
         Command::DeleteGlobalListener { id } => global_listener::delete(cx, id),
-        Command::CreateBatchOperation(command) => batch_operation::create(cx, command),
-        Command::CancelBatchOperation {
-            batch_operation_key,
-        } => batch_operation::cancel(cx, *batch_operation_key),
-        Command::SuspendBatchOperation {
-            batch_operation_key,
-        } => batch_operation::suspend(cx, *batch_operation_key),
-        Command::ResumeBatchOperation {
-            batch_operation_key,
-        } => batch_operation::resume(cx, *batch_operation_key),
-        Command::AddBatchItems(command) => batch_operation::choose::add(cx, command),
-        Command::FailBatchOperation {
-            batch_operation_key,
-            message,
-        } => batch_operation::choose::fail(cx, *batch_operation_key, message),
-        Command::DeleteHistory(value) => batch_operation::history::delete(cx, value),
+        Command::Batch(command) => batch_operation::process(cx, command),
         Command::PinClock { timestamp } => clock::pin(cx, *timestamp),
         Command::ResetClock => clock::reset(cx),
         Command::EvaluateDecision(command) => decision::process(cx, command),
@@ -775,38 +759,7 @@ pub fn header_of(command: &Command) -> (Key, ValueType, u8) {
             let intent = UserTaskIntent::Complete.id();
             (command.user_task_key, ValueType::UserTask, intent)
         }
-        Command::CreateBatchOperation(_) => (
-            Key::NONE,
-            ValueType::BatchOperationCreation,
-            BatchOperationIntent::Create.id(),
-        ),
-        Command::CancelBatchOperation {
-            batch_operation_key: key,
-        } => managing(*key, BatchOperationIntent::Cancel),
-        Command::SuspendBatchOperation {
-            batch_operation_key: key,
-        } => managing(*key, BatchOperationIntent::Suspend),
-        Command::ResumeBatchOperation {
-            batch_operation_key: key,
-        } => managing(*key, BatchOperationIntent::Resume),
-        Command::AddBatchItems(command) => (
-            command.batch_operation_key,
-            ValueType::BatchOperationChunk,
-            BatchOperationChunkIntent::Create.id(),
-        ),
-        Command::FailBatchOperation {
-            batch_operation_key,
-            ..
-        } => (
-            *batch_operation_key,
-            ValueType::BatchOperationInitialization,
-            BatchOperationIntent::Fail.id(),
-        ),
-        Command::DeleteHistory(value) => (
-            value.resource_key,
-            ValueType::HistoryDeletion,
-            HistoryDeletionIntent::Delete.id(),
-        ),
+        Command::Batch(command) => batch_operation::header_of(command),
         Command::PinClock { .. } => (Key::NONE, ValueType::Clock, ClockIntent::Pin.id()),
         Command::ResetClock => (Key::NONE, ValueType::Clock, ClockIntent::Reset.id()),
         Command::EvaluateDecision(_) => (
@@ -824,11 +777,6 @@ pub fn header_of(command: &Command) -> (Key, ValueType, u8) {
             ExpressionIntent::Evaluate.id(),
         ),
     }
-}
-
-fn managing(key: Key, intent: BatchOperationIntent) -> (Key, ValueType, u8) {
-    let value_type = ValueType::BatchOperationLifecycleManagement;
-    (key, value_type, intent.id())
 }
 
 fn header_of_remote(command: &RemoteCommand) -> (Key, ValueType, u8) {

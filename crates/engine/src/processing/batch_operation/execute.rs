@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use skep_protocol::command::{Command, ModifyProcessInstance, UpdateJobKind};
+use skep_protocol::command::{BatchCommand, Command, ModifyProcessInstance, UpdateJobKind};
 use skep_protocol::intent::{
     BatchOperationChunkIntent, BatchOperationExecutionIntent as Intent, BatchOperationItemIntent,
 };
@@ -102,10 +102,10 @@ fn one(
 ) -> Outcome {
     let key = item.item_key;
     let history = |kind| {
-        Command::DeleteHistory(HistoryDeletionValue {
+        Command::Batch(BatchCommand::DeleteHistory(HistoryDeletionValue {
             resource_key: key,
             kind,
-        })
+        }))
     };
     let command = match value.kind {
         BatchOperationType::CancelProcessInstance => Command::CancelProcessInstance {
