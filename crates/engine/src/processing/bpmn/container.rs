@@ -93,6 +93,12 @@ pub(super) fn child_completed(cx: &mut Context<'_>, child: &Subject, verdict: Ve
     child_ended(cx, child.flow_scope());
 }
 
+/// All that is in the scope ends, and then itself.
+pub(super) fn is_terminating(cx: &mut Context<'_>, scope: Key) -> bool {
+    let row = cx.state.elements.get(scope);
+    row.is_some_and(|row| row.state == ElementState::Terminating)
+}
+
 /// A child of `scope` has ended without a successor, or a token has: the scope may be done.
 pub(crate) fn child_ended(cx: &mut Context<'_>, scope: Key) {
     // The process has no scope around it.
@@ -144,6 +150,10 @@ fn has_incident(cx: &mut Context<'_>, key: Key) -> bool {
 /// Ends everything that is left in `scope`; the scope itself then completes. Tokens that are on their way end when their
 /// turn comes (see [`super::lifecycle::activating`]). `of`: an element in the scope.
 pub(super) fn end_rest(cx: &mut Context<'_>, of: &Subject, scope: Key) {
+    // Without this, one that has lost its last child would end here, before whoever ended that child has told it.
+    if is_terminating(cx, scope) {
+        return;
+    }
     let value = ProcessInstanceBatchValue {
         process_instance_key: of.value.process_instance_key,
         batch_element_instance_key: scope,
