@@ -49,6 +49,10 @@ fn started() -> Bpmn {
         .end("e")
         .start_cycle("by-timer", "R/PT2M")
         .to("task")
+        .start_signal("by-signal", "signal")
+        .to("task")
+        .start_condition("by-condition", "=b = 3")
+        .to("task")
 }
 
 /// Ids of elements at which an instance may begin or end.
@@ -192,7 +196,23 @@ fn run(seed: u64) {
 
 fn command(rig: &mut Rig, random: &mut Random, partitions: u32, elements: &[String]) {
     let b = random.next(4);
-    match random.next(17) {
+    match random.next(20) {
+        16 => {
+            let variables = Document::parse(r#"{"s":1}"#).unwrap();
+            rig.send_async(Command::BroadcastSignal(BroadcastSignal {
+                signal_name: "signal".into(),
+                variables,
+            }));
+        }
+        17 => {
+            let partition = 1 + random.next(u64::from(partitions)) as u32;
+            let variables = Document::parse(&format!(r#"{{"b":{b}}}"#)).unwrap();
+            let evaluate = EvaluateConditionals {
+                process_definition_key: None,
+                variables,
+            };
+            rig.send_to(partition, Command::EvaluateConditionals(evaluate));
+        }
         15 => activities(rig, random),
         0 | 1 => {
             let partition = 1 + random.next(u64::from(partitions)) as u32;
