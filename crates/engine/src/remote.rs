@@ -5,13 +5,44 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use skep_protocol::document::JsonText;
+use skep_protocol::origin::Origin;
 use skep_protocol::value::{
-    ClusterVariableValue, DecisionRequirementsValue, DecisionValue, FormValue, GlobalListenerValue,
+    BatchOperationCreationValue, BatchOperationError, ClusterVariableValue,
+    DecisionRequirementsValue, DecisionValue, FormValue, GlobalListenerValue,
     MessageSubscriptionValue, ProcessValue, ResourceValue,
 };
 use skep_protocol::{Key, TenantId};
 
+use crate::state::BatchPart;
+
 pub type Variables = Vec<(Arc<str>, JsonText)>;
+
+/// What one partition sends to another.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sent {
+    /// Where the client's command comes from that led to this one. `None`: nothing is to be said, or the command is repeated
+    /// by an engine that no longer knows; distributed commands know it until they are acknowledged.
+    pub origin: Option<Box<Origin>>,
+    pub command: RemoteCommand,
+}
+
+impl Sent {
+    pub fn new(origin: &Origin, command: RemoteCommand) -> Sent {
+        Sent {
+            origin: origin.kept(),
+            command,
+        }
+    }
+}
+
+impl From<RemoteCommand> for Sent {
+    fn from(command: RemoteCommand) -> Sent {
+        Sent {
+            origin: None,
+            command,
+        }
+    }
+}
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum RemoteCommand {
@@ -48,6 +79,12 @@ pub enum RemoteCommand {
         element_instance_key: Key,
         message_name: Arc<str>,
     },
+    /// BATCH_OPERATION_PARTITION_LIFECYCLE COMPLETE_PARTITION: how far a partition is, to the one that sums up.
+    BatchPart {
+        batch_operation_key: Key,
+        partition: u32,
+        part: BatchPart,
+    },
     /// A command that all partitions carry out.
     Distribute {
         distribution_key: Key,
@@ -72,6 +109,13 @@ pub struct CorrelateSubscription {
     pub variables: Variables,
 }
 
+/// A command that all partitions carry out, as it is kept until all have acknowledged it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Order {
+    pub origin: Option<Box<Origin>>,
+    pub command: Distributed,
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Distributed {
     /// DEPLOYMENT DISTRIBUTE.
@@ -94,6 +138,17 @@ pub enum Distributed {
     DeleteGlobalListener {
         key: Key,
         listener: GlobalListenerValue,
+    },
+    /// BATCH_OPERATION_CREATION CREATE.
+    BatchOperation {
+        key: Key,
+        value: Box<BatchOperationCreationValue>,
+    },
+    /// BATCH_OPERATION_LIFECYCLE_MANAGEMENT: the id of the event's intent.
+    ManageBatchOperation {
+        key: Key,
+        event: u8,
+        errors: Vec<BatchOperationError>,
     },
     /// CLUSTER_VARIABLE CREATE or UPDATE.
     SetClusterVariable {
