@@ -14,8 +14,8 @@ use rustc_hash::FxHashMap;
 use skep_engine::state::VariableNames;
 use skep_engine::{JobStreams, Reservation, StreamId};
 use skep_protocol::command::ActivateJobs;
-use skep_protocol::service::{JobReceiver, Sleeper, Wakes};
 use skep_protocol::{ActivatedJob, TenantId};
+use skep_service::{JobReceiver, Sleeper, Wakes};
 
 use crate::partition::{Message, PartitionHandle};
 

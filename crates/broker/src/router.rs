@@ -11,11 +11,11 @@ use skep_protocol::command::{
     ModifyProcessInstance, Request, ThrowError, UpdateUserTask,
 };
 use skep_protocol::response::JobActivation;
-use skep_protocol::service::{
+use skep_protocol::{ActivatedJob, Failure, Key, Response};
+use skep_service::{
     self, Answer, BoxFuture, BrokerInfo, JobReceiver, PartitionInfo, PartitionRole, Reply,
     Topology, reply_channel,
 };
-use skep_protocol::{ActivatedJob, Failure, Key, Response};
 use skep_storage::space::StatvfsProbe;
 
 use crate::clock::Clock;
@@ -271,7 +271,7 @@ impl Broker {
             route,
             place,
         };
-        if service::rings_later() {
+        if skep_service::rings_later() {
             handle.inbox.put(message);
         } else {
             handle.inbox.send(message);
@@ -293,7 +293,7 @@ impl Broker {
     fn can_take(&self, partition: u32) -> bool {
         self.shared.partition(partition).is_some_and(|handle| {
             let status = &handle.status;
-            status.health() == service::PartitionHealth::Healthy
+            status.health() == skep_service::PartitionHealth::Healthy
                 && status.role() == PartitionRole::Leader
                 && status.limit.inflight() < status.limit.limit()
         })
@@ -303,7 +303,9 @@ impl Broker {
         let started = Instant::now();
         let partition = match &request.command {
             Command::Deploy(_) | Command::DeleteResource { .. } => 1,
-            Command::CreateProcessInstance(_) => return self.submit_anywhere(request, started),
+            Command::CreateProcessInstance(_) | Command::EvaluateConditionals(_) => {
+                return self.submit_anywhere(request, started);
+            }
             Command::ListIncidents { partition, .. } => *partition,
             Command::EvaluateExpression { .. } | Command::EvaluateDecision(_) => {
                 return self.submit_anywhere(request, started);
@@ -350,6 +352,9 @@ impl Broker {
             Command::PinClock { .. }
             | Command::ResetClock
             | Command::BroadcastSignal(_)
+            | Command::CreateClusterVariable(_)
+            | Command::UpdateClusterVariable(_)
+            | Command::DeleteClusterVariable { .. }
             | Command::CreateGlobalListener(_)
             | Command::UpdateGlobalListener(_)
             | Command::DeleteGlobalListener { .. } => 1,
@@ -474,7 +479,7 @@ impl Drop for Arriving<'_> {
     }
 }
 
-impl service::Broker for Broker {
+impl skep_service::Broker for Broker {
     fn execute(&self, request: Request) -> Reply {
         self.route(request)
             .unwrap_or_else(|failure| Reply::ready(Err(failure)))

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use skep_broker::flow_control::{Algorithm, Fixed, FlowControlConfig, MAX_WAITING};
 use skep_broker::partition::{Message, PartitionStatus};
 use skep_protocol::command::{Held, Request};
-use skep_protocol::service::{Answer, Broker as _};
 use skep_protocol::{Command, Document, Failure, Key};
+use skep_service::{Answer, Broker as _};
 use support::{Rig, create, one_task};
 
 fn fixed(limit: u32) -> FlowControlConfig {
@@ -83,7 +83,7 @@ trait Look {
     async fn take_arrived_or_pending(&mut self) -> Option<Answer>;
 }
 
-impl Look for skep_protocol::service::Reply {
+impl Look for skep_service::Reply {
     fn take_arrived_now(&mut self) -> Option<Answer> {
         let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
         match std::pin::Pin::new(self).poll(&mut cx) {

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use skep_broker::partition::Message;
 use skep_protocol::response::JobActivation;
-use skep_protocol::service::{Broker as _, JobReceiver};
 use skep_protocol::{ActivatedJob, Key};
+use skep_service::{Broker as _, JobReceiver};
 use support::{Rig, jobs, one_task};
 
 async fn next(stream: &mut Box<dyn JobReceiver>) -> Option<ActivatedJob> {

@@ -15,8 +15,8 @@ use skep_protocol::command::{
     AwaitResult, Command, DecisionRef, Deploy, EvaluateDecision, FailJob, Resource,
 };
 use skep_protocol::record::RecordType;
-use skep_protocol::service::Broker as _;
 use skep_protocol::{Document, ValueType};
+use skep_service::Broker as _;
 use support::{Rig, create, jobs, one_task};
 
 fn scrape(broker: &Broker) -> String {

@@ -10,8 +10,8 @@ use skep_model::builder::Bpmn;
 use skep_protocol::command::{
     AwaitResult, Command, CreateProcessInstance, FailJob, ProcessRef, ThrowError, UpdateJobKind,
 };
-use skep_protocol::service::PartitionHealth;
 use skep_protocol::{Failure, Key, RejectionType, Response};
+use skep_service::PartitionHealth;
 use support::{Rig, create, one_task, publish};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -253,8 +253,8 @@ async fn the_number_of_partitions_and_the_owner_of_a_directory_are_fixed() {
 }
 
 impl Rig {
-    fn broker_reply(&self, command: Command) -> skep_protocol::service::Reply {
-        skep_protocol::service::Broker::execute(&*self.broker, command.into())
+    fn broker_reply(&self, command: Command) -> skep_service::Reply {
+        skep_service::Broker::execute(&*self.broker, command.into())
     }
 }
 

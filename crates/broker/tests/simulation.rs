@@ -1,6 +1,6 @@
 //! Partitions replicated on three nodes in a simulated world. The checks of `sim/` run after every step.
 //!
-//! `SKEP_SIM_SEEDS=1000 cargo test -p skep-broker --test simulation` tries more seeds; `SKEP_SIM_SEED=17` runs one.
+//! `SKEP_SEEDS=1000 cargo test -p skep-broker --test simulation` tries more seeds; `SKEP_SEED=17` runs one.
 
 mod sim;
 
@@ -47,7 +47,7 @@ fn replicated_partitions_stay_correct_whatever_happens_and_make_progress_when_it
     let seeds = skep_sim::chosen(8);
     let failed = skep_sim::search(&seeds, |seed| run(seed, Mutation::None, &tally));
     if let Some((seed, reason)) = failed {
-        panic!("seed {seed} failed (repeat it with SKEP_SIM_SEED={seed}): {reason}");
+        panic!("seed {seed} failed (repeat it with SKEP_SEED={seed}): {reason}");
     }
     let seeds = seeds.len() as u64;
     let tally = tally.into_inner().unwrap();

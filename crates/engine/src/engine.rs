@@ -14,8 +14,9 @@ use crate::processing::bpmn::{Budget, Steps, queue, step};
 use crate::processing::deployment::{create as deploy, delete_resource, distribution};
 use crate::processing::message::{correlate, expire, message_side, process_side, publish};
 use crate::processing::{
-    Context, Outcome, Volatile, ad_hoc, banning, clock, decision, expression, global_listener,
-    incident, job, process_instance, signal, timer, user_task, variable,
+    Context, Outcome, Volatile, ad_hoc, banning, clock, cluster_variable, conditional_evaluation,
+    conditions, decision, expression, global_listener, incident_commands, job, process_instance,
+    signal, timer, user_task, variable,
 };
 use crate::remote::{Distributed, RemoteCommand};
 use crate::state::{State, StoreError};
@@ -407,7 +408,8 @@ impl Engine {
         let correlations = volatile.awaiting_correlation.values().copied();
         let user_tasks = volatile.awaiting_user_tasks.values().copied();
         let waiting = results.chain(distributions).chain(correlations);
-        waiting.chain(user_tasks).collect()
+        let evaluations = volatile.awaiting_evaluations.values().copied();
+        waiting.chain(user_tasks).chain(evaluations).collect()
     }
 
     /// The client no longer waits.
@@ -421,6 +423,7 @@ impl Engine {
             .retain(|_, (id, _)| *id != request);
         volatile.awaiting_correlation.retain(|_, id| *id != request);
         volatile.awaiting_user_tasks.retain(|_, id| *id != request);
+        volatile.awaiting_evaluations.retain(|_, id| *id != request);
     }
 
     fn context<'a>(
@@ -466,6 +469,7 @@ fn answer(cx: &mut Context<'_>, outcome: Outcome) {
 
 /// Carries out what the command has queued, stores what is left of it, and hands out new jobs.
 fn finish(cx: &mut Context<'_>) {
+    conditions::settle(cx);
     if !cx.steps.is_empty() {
         step::run(cx);
         queue::suspend(cx);
@@ -514,7 +518,13 @@ fn dispatch(cx: &mut Context<'_>, command: &Command) -> Outcome {
         Command::PublishMessage(command) => publish::process(cx, command),
         Command::CorrelateMessage(command) => correlate::process(cx, command),
         Command::BroadcastSignal(command) => signal::process(cx, command),
-        Command::ResolveIncident { incident_key } => incident::resolve(cx, *incident_key),
+        Command::EvaluateConditionals(command) => conditional_evaluation::process(cx, command),
+        Command::CreateClusterVariable(value) => cluster_variable::create(cx, value),
+        Command::UpdateClusterVariable(value) => cluster_variable::update(cx, value),
+        Command::DeleteClusterVariable { name, tenant } => {
+            cluster_variable::delete(cx, name, tenant.as_ref())
+        }
+        Command::ResolveIncident { incident_key } => incident_commands::resolve(cx, *incident_key),
         Command::SetVariables {
             element_instance_key,
             variables,
@@ -530,7 +540,7 @@ fn dispatch(cx: &mut Context<'_>, command: &Command) -> Outcome {
         Command::PinClock { timestamp } => clock::pin(cx, *timestamp),
         Command::ResetClock => clock::reset(cx),
         Command::EvaluateDecision(command) => decision::process(cx, command),
-        Command::ListIncidents { after, limit, .. } => incident::list(cx, *after, *limit),
+        Command::ListIncidents { after, limit, .. } => incident_commands::list(cx, *after, *limit),
         Command::EvaluateExpression {
             expression,
             variables,
@@ -658,6 +668,22 @@ pub fn header_of(command: &Command) -> (Key, ValueType, u8) {
             MessageCorrelationIntent::Correlate.id(),
         ),
         Command::BroadcastSignal(_) => (Key::NONE, ValueType::Signal, SignalIntent::Broadcast.id()),
+        Command::EvaluateConditionals(_) => {
+            let intent = ConditionalEvaluationIntent::Evaluate.id();
+            (Key::NONE, ValueType::ConditionalEvaluation, intent)
+        }
+        Command::CreateClusterVariable(_) => {
+            let intent = ClusterVariableIntent::Create.id();
+            (Key::NONE, ValueType::ClusterVariable, intent)
+        }
+        Command::UpdateClusterVariable(_) => {
+            let intent = ClusterVariableIntent::Update.id();
+            (Key::NONE, ValueType::ClusterVariable, intent)
+        }
+        Command::DeleteClusterVariable { .. } => {
+            let intent = ClusterVariableIntent::Delete.id();
+            (Key::NONE, ValueType::ClusterVariable, intent)
+        }
         Command::ResolveIncident { incident_key } => (
             *incident_key,
             ValueType::Incident,
@@ -764,7 +790,9 @@ fn header_of_remote(command: &RemoteCommand) -> (Key, ValueType, u8) {
                 Distributed::Deployment { deployment_key, .. } => deployment_key,
                 Distributed::ResourceDeletion { resource_key } => resource_key,
                 Distributed::SetGlobalListener { key, .. }
-                | Distributed::DeleteGlobalListener { key, .. } => key,
+                | Distributed::DeleteGlobalListener { key, .. }
+                | Distributed::SetClusterVariable { key, .. }
+                | Distributed::DeleteClusterVariable { key, .. } => key,
                 _ => distribution_key,
             };
             let value_type = distribution::value_type_of(command);

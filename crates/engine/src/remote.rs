@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use skep_protocol::document::JsonText;
 use skep_protocol::value::{
-    DecisionRequirementsValue, DecisionValue, FormValue, GlobalListenerValue,
+    ClusterVariableValue, DecisionRequirementsValue, DecisionValue, FormValue, GlobalListenerValue,
     MessageSubscriptionValue, ProcessValue, ResourceValue,
 };
 use skep_protocol::{Key, TenantId};
@@ -94,6 +94,16 @@ pub enum Distributed {
     DeleteGlobalListener {
         key: Key,
         listener: GlobalListenerValue,
+    },
+    /// CLUSTER_VARIABLE CREATE or UPDATE.
+    SetClusterVariable {
+        key: Key,
+        value: ClusterVariableValue,
+    },
+    /// CLUSTER_VARIABLE DELETE.
+    DeleteClusterVariable {
+        key: Key,
+        value: ClusterVariableValue,
     },
     /// SIGNAL BROADCAST.
     Signal {

@@ -2,7 +2,6 @@
 //! commands and restarts in between, a state that applies the batches is the state that wrote them.
 //!
 //! `SKEP_SEEDS=1000 cargo test -p skep-engine --test replay` tries more processes; `SKEP_SEED=7` only this one.
-#![allow(clippy::disallowed_methods)] // The number of seeds comes from the environment.
 
 mod support;
 
@@ -510,13 +509,5 @@ fn finish(rig: &mut Rig, seed: u64) {
 
 #[test]
 fn a_replayed_state_is_the_state_that_wrote_the_log() {
-    if let Ok(seed) = std::env::var("SKEP_SEED") {
-        return run(seed.parse().expect("SKEP_SEED is a number"));
-    }
-    let seeds = std::env::var("SKEP_SEEDS")
-        .ok()
-        .and_then(|s| s.parse().ok());
-    for seed in 0..seeds.unwrap_or(25) {
-        run(seed);
-    }
+    skep_sim::each(25, run);
 }

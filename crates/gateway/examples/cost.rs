@@ -20,10 +20,10 @@ use skep_gateway::{Gateway, GatewayConfig, GatewayMetrics};
 use skep_proto::gateway_protocol as pb;
 use skep_protocol::command::{ActivateJobs, Request};
 use skep_protocol::response::{JobActivation, Response};
-use skep_protocol::service::{
+use skep_protocol::{ActivatedJob, Failure};
+use skep_service::{
     Answer, BoxFuture, Broker, JobReceiver, Reply, Responder, Timings, Topology, reply_channel,
 };
-use skep_protocol::{ActivatedJob, Failure};
 use tokio::net::TcpStream;
 
 const IN_FLIGHT: usize = 32;

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use http::HeaderMap;
 use skep_protocol::command::{ActivateJobs, Request};
-use skep_protocol::service::{Broker, JobReceiver, Timings};
 use skep_protocol::{ActivatedJob, Failure, Response};
 use skep_query::Storage;
+use skep_service::{Broker, JobReceiver, Timings};
 
 use crate::admission::Gate;
 use crate::config::GatewayConfig;

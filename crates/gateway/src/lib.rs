@@ -1,4 +1,4 @@
-//! The edge: REST v2 and gRPC, two front ends over one door to the broker ([`skep_protocol::service::Broker`]).
+//! The edge: REST v2 and gRPC, two front ends over one door to the broker ([`skep_service::Broker`]).
 //!
 //! Both front ends do the same and nothing else: find the operation, decode the request into a
 //! [`Command`](skep_protocol::Command), hand it to the broker, write the answer. There is no filter chain, no hand-off to

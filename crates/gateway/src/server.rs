@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use hyper_util::server::conn::auto;
-use skep_protocol::service::{Broker, Post};
 use skep_query::Storage;
+use skep_service::{Broker, Post};
 use tokio::net::TcpListener;
 
 use crate::accept::accept;

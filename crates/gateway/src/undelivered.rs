@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use skep_proto::gateway_protocol::ActivateJobsResponse;
 use skep_protocol::Key;
 use skep_protocol::response::JobActivation;
-use skep_protocol::service::Broker;
+use skep_service::Broker;
 use tokio_stream::Stream;
 use tonic::Status;
 

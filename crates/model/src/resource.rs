@@ -21,8 +21,6 @@ pub struct Options {
     pub max_name_length: usize,
     /// Characters of a constant job type.
     pub max_job_type_length: usize,
-    /// Accepts what the engine does not run yet: for tests of the model alone.
-    pub accept_not_yet: bool,
 }
 
 impl Default for Options {
@@ -32,7 +30,6 @@ impl Default for Options {
             max_id_length: 32_768,
             max_name_length: 32_768,
             max_job_type_length: 32_768,
-            accept_not_yet: false,
         }
     }
 }

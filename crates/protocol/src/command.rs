@@ -13,8 +13,8 @@ use crate::key::Key;
 use crate::origin::{Claims, Origin};
 use crate::tenant::{TenantId, Tenants};
 use crate::value::{
-    ActivateElement, ActivateInstruction, Corrections, GlobalListenerValue, JobResult,
-    MoveInstruction, ProcessInstanceModificationValue, TerminateInstruction,
+    ActivateElement, ActivateInstruction, ClusterVariableValue, Corrections, GlobalListenerValue,
+    JobResult, MoveInstruction, ProcessInstanceModificationValue, TerminateInstruction,
 };
 
 /// A client command with what travels beside it.
@@ -113,6 +113,14 @@ pub enum Command {
     PublishMessage(PublishMessage),
     CorrelateMessage(CorrelateMessage),
     BroadcastSignal(BroadcastSignal),
+    EvaluateConditionals(EvaluateConditionals),
+    CreateClusterVariable(ClusterVariableValue),
+    UpdateClusterVariable(ClusterVariableValue),
+    DeleteClusterVariable {
+        name: Arc<str>,
+        /// None: the global one.
+        tenant: Option<TenantId>,
+    },
     ResolveIncident {
         incident_key: Key,
     },
@@ -313,6 +321,14 @@ pub struct BroadcastSignal {
     pub variables: Document,
 }
 
+/// The conditions of start events are evaluated with these variables, and processes start by those that hold.
+#[derive(Clone, Debug)]
+pub struct EvaluateConditionals {
+    /// None: of all definitions of the tenant.
+    pub process_definition_key: Option<Key>,
+    pub variables: Document,
+}
+
 #[derive(Clone, Debug)]
 pub struct CorrelateMessage {
     pub name: Arc<str>,
@@ -394,6 +410,11 @@ impl Command {
             Command::BroadcastSignal(signal) => {
                 signal.variables.weight() + signal.signal_name.len()
             }
+            Command::EvaluateConditionals(evaluate) => evaluate.variables.weight(),
+            Command::CreateClusterVariable(value) | Command::UpdateClusterVariable(value) => {
+                value.weight()
+            }
+            Command::DeleteClusterVariable { name, .. } => name.len(),
             Command::AssignUserTask(assign) => assign.assignee.len() + assign.action.len(),
             Command::UpdateUserTask(update) => update.changes.weight() + update.action.len(),
             Command::CreateGlobalListener(new) | Command::UpdateGlobalListener(new) => new.weight(),

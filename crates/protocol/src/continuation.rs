@@ -52,6 +52,18 @@ pub enum Step {
         signal: Key,
         after: Key,
     },
+    /// Variables have changed that this subscription's condition may see.
+    EvaluateCondition(Key),
+    /// The same for very many: those of a scope behind this one.
+    CheckConditions {
+        check: Key,
+        after: Key,
+    },
+    /// The conditions that start processes are evaluated: those behind this one.
+    EvaluateStarts {
+        evaluation: Key,
+        after: Key,
+    },
     /// A compensation is thrown: this completed activity is next to be compensated.
     Compensate {
         thrower: Key,

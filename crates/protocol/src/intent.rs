@@ -42,16 +42,21 @@ pub enum ValueType {
     MultiInstance = 58,
     Resource = 44,
     RuntimeInstruction = 59,
+    ClusterVariable = 61,
+    ConditionalSubscription = 63,
+    ConditionalEvaluation = 64,
     Expression = 66,
     GlobalListener = 68,
     /// Skep's own: the work of a command that goes on in later batches. It is never exported.
     Continuation = 200,
     /// Skep's own: a change within the value of a variable.
     VariableElement = 210,
+    /// Skep's own: variables have changed where very many conditions listen. It is never exported.
+    ConditionCheck = 220,
 }
 
 impl ValueType {
-    pub const ALL: [ValueType; 40] = [
+    pub const ALL: [ValueType; 44] = [
         ValueType::Job,
         ValueType::Deployment,
         ValueType::ProcessInstance,
@@ -91,6 +96,10 @@ impl ValueType {
         ValueType::MultiInstance,
         ValueType::AdHocSubProcessInstruction,
         ValueType::VariableElement,
+        ValueType::ClusterVariable,
+        ValueType::ConditionalSubscription,
+        ValueType::ConditionalEvaluation,
+        ValueType::ConditionCheck,
         ValueType::ProcessInstanceModification,
     ];
 
@@ -152,6 +161,10 @@ impl ValueType {
             ValueType::MultiInstance => "MULTI_INSTANCE",
             ValueType::AdHocSubProcessInstruction => "AD_HOC_SUB_PROCESS_INSTRUCTION",
             ValueType::VariableElement => "VARIABLE_ELEMENT",
+            ValueType::ClusterVariable => "CLUSTER_VARIABLE",
+            ValueType::ConditionalSubscription => "CONDITIONAL_SUBSCRIPTION",
+            ValueType::ConditionalEvaluation => "CONDITIONAL_EVALUATION",
+            ValueType::ConditionCheck => "CONDITION_CHECK",
             ValueType::ProcessInstanceModification => "PROCESS_INSTANCE_MODIFICATION",
         }
     }
@@ -203,6 +216,10 @@ impl ValueType {
             ValueType::MultiInstance => name::<MultiInstanceIntent>(id),
             ValueType::AdHocSubProcessInstruction => name::<AdHocSubProcessInstructionIntent>(id),
             ValueType::VariableElement => name::<VariableElementIntent>(id),
+            ValueType::ClusterVariable => name::<ClusterVariableIntent>(id),
+            ValueType::ConditionalSubscription => name::<ConditionalSubscriptionIntent>(id),
+            ValueType::ConditionalEvaluation => name::<ConditionalEvaluationIntent>(id),
+            ValueType::ConditionCheck => name::<ConditionCheckIntent>(id),
             ValueType::ProcessInstanceModification => name::<ProcessInstanceModificationIntent>(id),
         }
     }
@@ -317,6 +334,20 @@ intents! {
     }
     SignalIntent {
         Broadcast = 0 "BROADCAST", Broadcasted = 1 "BROADCASTED", Continued = 200 "CONTINUED", Delivered = 201 "DELIVERED",
+    }
+    ConditionalSubscriptionIntent {
+        Created = 0 "CREATED", Trigger = 1 "TRIGGER", Triggered = 2 "TRIGGERED", Deleted = 3 "DELETED",
+        Migrated = 4 "MIGRATED",
+    }
+    ConditionalEvaluationIntent {
+        Evaluate = 0 "EVALUATE", Evaluated = 1 "EVALUATED", Continued = 200 "CONTINUED",
+    }
+    ConditionCheckIntent {
+        Begun = 0 "BEGUN", Ended = 1 "ENDED",
+    }
+    ClusterVariableIntent {
+        Create = 0 "CREATE", Created = 1 "CREATED", Update = 2 "UPDATE", Updated = 3 "UPDATED", Delete = 4 "DELETE",
+        Deleted = 5 "DELETED",
     }
     EscalationIntent {
         Escalated = 0 "ESCALATED", NotEscalated = 1 "NOT_ESCALATED",

@@ -4,7 +4,6 @@
 //!   encoding (version byte per value type; golden files in the tests).
 //! - [`command`], [`response`], [`failure`]: one client request on its way in and its answer on the way out. They live in
 //!   memory only.
-//! - `service` (a feature): the door between the gateways and the broker.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 
@@ -22,8 +21,6 @@ pub mod key;
 pub mod origin;
 pub mod record;
 pub mod response;
-#[cfg(feature = "service")]
-pub mod service;
 pub mod tenant;
 pub mod user_task;
 pub mod value;

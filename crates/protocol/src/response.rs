@@ -6,7 +6,8 @@ use crate::key::Key;
 use crate::tenant::TenantId;
 use crate::user_task::UserTaskProperties;
 use crate::value::{
-    DecisionEvaluationValue, DeploymentValue, GlobalListenerValue, IncidentValue, JobKind,
+    ClusterVariableValue, DecisionEvaluationValue, DeploymentValue, GlobalListenerValue,
+    IncidentValue, JobKind,
 };
 
 #[derive(Clone, Debug, PartialEq)]
@@ -34,6 +35,9 @@ pub enum Response {
     SignalBroadcast {
         signal_key: Key,
     },
+    ConditionalsEvaluated(ConditionalsEvaluated),
+    /// As it is from now on.
+    ClusterVariable(ClusterVariableValue),
     VariablesSet {
         key: Key,
     },
@@ -53,6 +57,15 @@ pub enum Response {
         /// There are more after the last one.
         more: bool,
     },
+}
+
+/// What the evaluation of the conditions of start events has started.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConditionalsEvaluated {
+    pub key: Key,
+    pub tenant: TenantId,
+    /// Definition and instance of each.
+    pub started: Vec<(Key, Key)>,
 }
 
 /// An incident that waits to be resolved.

@@ -5,6 +5,8 @@
 //! headers) is not repeated: values name elements by index, and the PROCESS record maps indices to ids for ever.
 
 mod ad_hoc;
+mod cluster_variable;
+mod conditional;
 mod decision_evaluation;
 mod definitions;
 mod job;
@@ -19,6 +21,10 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 pub use ad_hoc::*;
+pub use cluster_variable::ClusterVariableValue;
+pub use conditional::{
+    ConditionCheckValue, ConditionalEvaluationValue, ConditionalSubscriptionValue,
+};
 pub use modification::*;
 pub use multi_instance::*;
 
@@ -103,6 +109,10 @@ record_values! {
     SignalSubscriptionValue: SignalSubscription, SignalSubscriptionIntent;
     SignalValue: Signal, SignalIntent;
     EscalationValue: Escalation, EscalationIntent;
+    ConditionalSubscriptionValue: ConditionalSubscription, ConditionalSubscriptionIntent;
+    ConditionalEvaluationValue: ConditionalEvaluation, ConditionalEvaluationIntent;
+    ConditionCheckValue: ConditionCheck, ConditionCheckIntent;
+    ClusterVariableValue: ClusterVariable, ClusterVariableIntent;
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -153,7 +153,11 @@ macro_rules! all_samples {
             resource,
             user_task,
             compensation_subscription,
-            global_listener
+            global_listener,
+            conditional_subscription,
+            conditional_evaluation,
+            condition_check,
+            cluster_variable
         )
     };
 }
@@ -278,6 +282,15 @@ const FIELDS: &[(&str, &str)] = &[
         "bpmnProcessId catchEventId catchEventInstanceKey processDefinitionKey signalName tenantId",
     ),
     ("SIGNAL", "signalName tenantId variables"),
+    (
+        "CONDITIONAL_SUBSCRIPTION",
+        "bpmnProcessId catchEventId condition elementInstanceKey interrupting processDefinitionKey processInstanceKey scopeKey tenantId variableEvents variableNames",
+    ),
+    (
+        "CONDITIONAL_EVALUATION",
+        "processDefinitionKey startedProcessInstances tenantId variables",
+    ),
+    ("CLUSTER_VARIABLE", "name scope tenantId value"),
     (
         "ESCALATION",
         "catchElementId escalationCode processInstanceKey tenantId throwElementId",

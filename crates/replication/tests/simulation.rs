@@ -1,6 +1,6 @@
 //! Groups of three in a simulated world. The checks of `skep_sim::oracle` run after every step.
 //!
-//! `SKEP_SIM_SEEDS=10000 cargo test -p skep-replication --test simulation` tries more seeds; `SKEP_SIM_SEED=17` runs one.
+//! `SKEP_SEEDS=10000 cargo test -p skep-replication --test simulation` tries more seeds; `SKEP_SEED=17` runs one.
 
 mod sim;
 
@@ -35,7 +35,7 @@ fn groups_of_three_stay_correct_whatever_happens_and_make_progress_when_it_ends(
     let seeds = skep_sim::chosen(120);
     let failed = skep_sim::search(&seeds, |seed| run(seed, Mutation::None, &tally));
     if let Some((seed, reason)) = failed {
-        panic!("seed {seed} failed (repeat it with SKEP_SIM_SEED={seed}): {reason}");
+        panic!("seed {seed} failed (repeat it with SKEP_SEED={seed}): {reason}");
     }
     let seeds = seeds.len() as u64;
     println!("{seeds} seeds: {tally:?}");

@@ -1,11 +1,13 @@
-//! What simulations share: chance from one seed, a network that fails, an oracle that knows what must never happen, and the
-//! search for seeds that break something. Only tests depend on it.
+//! What random tests share: chance from one seed, and which seeds there are. And what simulations of several nodes share (the
+//! feature `cluster`): a network that fails, an oracle that knows what must never happen. Only tests depend on it.
 
+#[cfg(feature = "cluster")]
 pub mod network;
+#[cfg(feature = "cluster")]
 pub mod oracle;
 mod seeds;
 
-pub use seeds::{chosen, fresh, number, search};
+pub use seeds::{chosen, each, fresh, number, search};
 
 /// The one source of chance. The same seed gives the same run.
 #[derive(Debug, Clone)]

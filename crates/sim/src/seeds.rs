@@ -1,4 +1,4 @@
-//! Which seeds a simulation runs: the first ones, always the same, and one that nobody has seen before.
+//! Which seeds a random test runs: the first ones, always the same, and one that nobody has seen before.
 
 use std::hash::{BuildHasher, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,15 +10,15 @@ pub fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
 
-/// The seeds of a test: `SKEP_SIM_SEED` alone if it is set, else the first ones (`SKEP_SIM_SEEDS`, or `usual`) and a fresh one,
+/// The seeds of a test: `SKEP_SEED` alone if it is set, else the first ones (`SKEP_SEEDS`, or `usual`) and a fresh one,
 /// which is printed.
 pub fn chosen(usual: u64) -> Vec<u64> {
-    if let Some(seed) = number("SKEP_SIM_SEED") {
+    if let Some(seed) = number("SKEP_SEED") {
         return vec![seed];
     }
-    let count = number("SKEP_SIM_SEEDS").unwrap_or(usual);
+    let count = number("SKEP_SEEDS").unwrap_or(usual);
     let fresh = fresh();
-    println!("{count} seeds, and a fresh one: SKEP_SIM_SEED={fresh}");
+    println!("{count} seeds, and a fresh one: SKEP_SEED={fresh}");
     (1..=count).chain([fresh]).collect()
 }
 
@@ -27,6 +27,22 @@ pub fn fresh() -> u64 {
     // The library's hasher is keyed by the operating system.
     let random = std::collections::hash_map::RandomState::new();
     random.build_hasher().finish() >> 16
+}
+
+/// Runs the [`chosen`] seeds one after the other, and says which one panicked.
+pub fn each(usual: u64, mut run: impl FnMut(u64)) {
+    struct Named(u64);
+    impl Drop for Named {
+        fn drop(&mut self) {
+            if std::thread::panicking() {
+                eprintln!("repeat it with SKEP_SEED={}", self.0);
+            }
+        }
+    }
+    for seed in chosen(usual) {
+        let _named = Named(seed);
+        run(seed);
+    }
 }
 
 /// Runs seeds on all cores until one fails; returns it, with the reason.

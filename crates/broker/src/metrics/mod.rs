@@ -11,7 +11,7 @@ pub use work::{Context, WorkCounter};
 
 use std::time::Duration;
 
-use skep_protocol::service::Timings;
+use skep_service::Timings;
 use skep_storage::log::AppendTimes;
 
 pub(crate) fn nanos(duration: Duration) -> u64 {

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use skep_metrics::{Counter, Gauge};
-use skep_protocol::service::{PartitionHealth, PartitionRole};
+use skep_service::{PartitionHealth, PartitionRole};
 
 use super::families::{BrokerMetrics, HealthNode};
 use crate::partition::PartitionHandle;

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashSet;
 use skep_engine::RequestId;
-use skep_protocol::service::Responder;
+use skep_service::Responder;
 
 /// A client on hold.
 #[derive(Debug)]

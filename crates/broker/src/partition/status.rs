@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU64, AtomicUsize,
 
 use parking_lot::Mutex;
 use skep_protocol::Key;
-use skep_protocol::service::{PartitionHealth, PartitionRole};
+use skep_service::{PartitionHealth, PartitionRole};
 
 use super::checkpoint::CheckpointMeta;
 use crate::flow_control::{InboxRoom, RequestLimit};

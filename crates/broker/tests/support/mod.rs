@@ -12,8 +12,8 @@ use skep_protocol::command::{
     ActivateJobs, AwaitResult, Command, CreateProcessInstance, Deploy, ProcessRef, PublishMessage,
     Resource,
 };
-use skep_protocol::service::Broker as _;
 use skep_protocol::{Document, Failure, Key, Response};
+use skep_service::Broker as _;
 
 pub struct Rig {
     pub broker: Arc<Broker>,

@@ -9,8 +9,10 @@ pub mod state;
 
 mod ad_hoc;
 mod clock;
+mod cluster_variable;
 mod command_distribution;
 mod compensation_subscription;
+mod conditional;
 mod continuation;
 mod definitions;
 mod error;
@@ -175,6 +177,10 @@ fn apply_record(state: &mut State, record: &Record<'_>) -> Result<(), DecodeErro
         ValueType::ResourceDeletion => go::<ResourceDeletionValue>(state, record),
         ValueType::SignalSubscription => go::<SignalSubscriptionValue>(state, record),
         ValueType::Signal => go::<SignalValue>(state, record),
+        ValueType::ConditionalSubscription => go::<ConditionalSubscriptionValue>(state, record),
+        ValueType::ConditionalEvaluation => go::<ConditionalEvaluationValue>(state, record),
+        ValueType::ClusterVariable => go::<ClusterVariableValue>(state, record),
+        ValueType::ConditionCheck => go::<ConditionCheckValue>(state, record),
         ValueType::Escalation => go::<EscalationValue>(state, record),
         ValueType::CommandDistribution => go::<CommandDistributionValue>(state, record),
         ValueType::MessageCorrelation => go::<MessageCorrelationValue>(state, record),

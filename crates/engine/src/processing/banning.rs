@@ -287,10 +287,20 @@ fn instance_of_step(cx: &mut Context<'_>, step: &Step) -> Option<Key> {
         | Step::Terminated(key)
         | Step::Compensate { thrower: key, .. }
         | Step::ActivateHandlers { thrower: key, .. } => instance_of_element(cx, *key),
+        Step::EvaluateCondition(key) => {
+            let subscription = cx.state.conditions.get(*key)?;
+            Some(subscription.process_instance_key)
+        }
+        Step::CheckConditions { check, .. } => {
+            let check = cx.state.conditions.checks.get(*check)?;
+            Some(check.0.process_instance_key)
+        }
+        Step::CorrelateMessage(_) | Step::DeliverSignal { .. } | Step::EvaluateStarts { .. } => {
+            None
+        }
         Step::Modify { instance, .. }
         | Step::ModifyTerminate { instance, .. }
         | Step::ModifyTerminated { instance, .. } => Some(*instance),
-        Step::CorrelateMessage(_) | Step::DeliverSignal { .. } => None,
     }
 }
 

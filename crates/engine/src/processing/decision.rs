@@ -31,7 +31,7 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &EvaluateDecision) -> Outco
             format!("Expected to evaluate decision, but no decision found for {what}"),
         ));
     };
-    let variables: Named = command.variables.entries().iter().cloned().collect();
+    let variables = expression::given(cx, command.variables.entries(), &decision.tenant);
     let (key, evaluation) = evaluate(cx, &decision, None, |_, _| variables);
     Ok(Some(Response::DecisionEvaluated {
         key,

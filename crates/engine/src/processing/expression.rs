@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use skep_feel::{EvalContext, Evaluation, Expression, Limits, Number, Value, Warning, WarningCode};
 use skep_model::{TextList, TextValue};
+use skep_protocol::document::JsonText;
 use skep_protocol::value::ErrorType;
-use skep_protocol::{Document, Key, Rejection, RejectionType, Response};
+use skep_protocol::{Document, Key, Rejection, RejectionType, Response, TenantId};
 
 use super::bpmn::Problem;
 use super::evaluated::{self, Evaluated};
-use super::{Context, Named, Outcome, reject};
+use super::{CAMUNDA, Context, Named, Outcome, reject};
 
 pub(crate) fn eval_context(cx: &Context<'_>) -> EvalContext {
     let limits = Limits::with_millis(cx.config.expression_timeout);
@@ -77,9 +78,36 @@ pub(crate) fn visible(
             Some(value) => Some(value.clone()),
             None => cx.state.elements.visible_variable(scope, name),
         };
-        if let Some(value) = value {
-            named.set(name.clone(), value);
+        match value {
+            Some(value) => named.set(name.clone(), value),
+            None if **name == *CAMUNDA => {
+                let tenant = tenant_at(cx, scope);
+                named.set_camunda(cx.state.cluster_variables.seen_by(&tenant));
+            }
+            None => {}
         }
+    }
+    named
+}
+
+/// Whose cluster variables an element sees. Where there is none yet: those of the tenant of the command.
+fn tenant_at(cx: &mut Context<'_>, scope: Key) -> TenantId {
+    let definition = cx.state.elements.get(scope);
+    match definition.map(|row| row.process_definition_key) {
+        Some(definition) => cx.tenant_of(definition),
+        None => cx.tenant.clone(),
+    }
+}
+
+/// What an evaluation sees that is given its variables: those, and the cluster variables of a tenant.
+pub(crate) fn given(
+    cx: &mut Context<'_>,
+    variables: &[(Arc<str>, JsonText)],
+    tenant: &TenantId,
+) -> Named {
+    let mut named: Named = variables.iter().cloned().collect();
+    if !cx.state.cluster_variables.is_empty() {
+        named.set_camunda(cx.state.cluster_variables.seen_by(tenant));
     }
     named
 }
@@ -270,7 +298,8 @@ pub(crate) fn evaluate_for_client(
     };
     let parsed = Expression::parse(text)
         .map_err(|e| invalid(format!("Failed to parse expression '{expression}': {e}")))?;
-    let named: Named = variables.entries().iter().cloned().collect();
+    let tenant = cx.tenant.clone();
+    let named = given(cx, variables.entries(), &tenant);
     let Evaluation {
         value, warnings, ..
     } = parsed.evaluate(&named, &eval_context(cx));

@@ -5,13 +5,16 @@ pub(crate) mod ad_hoc;
 pub(crate) mod banning;
 pub(crate) mod bpmn;
 pub(crate) mod clock;
+pub(crate) mod cluster_variable;
+pub(crate) mod conditional_evaluation;
+pub(crate) mod conditions;
 pub(crate) mod context;
 pub(crate) mod decision;
 pub(crate) mod deployment;
 pub(crate) mod evaluated;
 pub(crate) mod expression;
 pub(crate) mod global_listener;
-pub(crate) mod incident;
+pub(crate) mod incident_commands;
 pub(crate) mod job;
 pub(crate) mod message;
 mod named;
@@ -23,7 +26,7 @@ pub(crate) mod user_task;
 pub(crate) mod variable;
 
 pub(crate) use context::{Context, Volatile};
-pub(crate) use named::Named;
+pub(crate) use named::{CAMUNDA, Named};
 
 use skep_protocol::{Rejection, RejectionType};
 use std::borrow::Cow;

@@ -3,12 +3,15 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use skep_feel::{Binding, Scope};
+use skep_feel::{Binding, Scope, Value};
 use skep_protocol::document::JsonText;
 use smallvec::SmallVec;
 
 /// Up to so many names a look at each is cheaper than an index.
 const FEW: usize = 16;
+
+/// The name under which expressions see what belongs to the cluster. A variable of this name hides it.
+pub(crate) const CAMUNDA: &str = "camunda";
 
 /// Each name once, in the order in which they were added. One is found in constant time, however many there are.
 #[derive(Debug, Default)]
@@ -16,6 +19,8 @@ pub(crate) struct Named {
     list: SmallVec<[(Arc<str>, JsonText); 4]>,
     /// By name, when there are more than [`FEW`].
     index: HashMap<Arc<str>, usize>,
+    /// What the name `camunda` stands for: cluster variables.
+    camunda: Option<Arc<Value>>,
 }
 
 impl Named {
@@ -26,6 +31,11 @@ impl Named {
             Some(entry) => entry.1 = value,
             None => self.add(name, value),
         }
+    }
+
+    /// Adds what is seen as [`CAMUNDA`], unless something of this name is there.
+    pub fn set_camunda(&mut self, seen: Arc<Value>) {
+        self.camunda = Some(seen);
     }
 
     fn add(&mut self, name: Arc<str>, value: JsonText) {
@@ -71,7 +81,11 @@ impl FromIterator<(Arc<str>, JsonText)> for Named {
 
 impl Scope for Named {
     fn get(&self, name: &str) -> Option<Binding<'_>> {
-        self.value(name).map(|value| Binding::Json(value))
+        match self.value(name) {
+            Some(value) => Some(Binding::Json(value)),
+            None if name == CAMUNDA => self.camunda.as_deref().map(Binding::Value),
+            None => None,
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 use skep_protocol::Rejection;
 use skep_protocol::command::Command;
 
-use super::{ad_hoc, banning, incident, job, process_instance, user_task, variable};
+use super::{ad_hoc, banning, incident_commands, job, process_instance, user_task, variable};
 
 /// The refusal of a command by key; `None` for commands that are not bound to a partition by a key.
 pub fn key_not_found(command: &Command) -> Option<Rejection> {
@@ -27,7 +27,7 @@ pub fn key_not_found(command: &Command) -> Option<Rejection> {
         Command::BanInstance {
             process_instance_key,
         } => banning::not_found(*process_instance_key),
-        Command::ResolveIncident { incident_key } => incident::not_found(*incident_key),
+        Command::ResolveIncident { incident_key } => incident_commands::not_found(*incident_key),
         Command::SetVariables {
             element_instance_key,
             ..
@@ -55,6 +55,10 @@ pub fn key_not_found(command: &Command) -> Option<Rejection> {
         | Command::PublishMessage(_)
         | Command::CorrelateMessage(_)
         | Command::BroadcastSignal(_)
+        | Command::EvaluateConditionals(_)
+        | Command::CreateClusterVariable(_)
+        | Command::UpdateClusterVariable(_)
+        | Command::DeleteClusterVariable { .. }
         | Command::PinClock { .. }
         | Command::ResetClock
         | Command::EvaluateExpression { .. }

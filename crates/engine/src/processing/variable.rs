@@ -8,7 +8,7 @@ use skep_protocol::value::{ProcessInstanceValue, VariableDocumentValue, Variable
 use skep_protocol::{Document, Key, Rejection, RejectionType, Response};
 
 use super::bpmn::Subject;
-use super::{Context, Outcome, reject, user_task};
+use super::{Context, Outcome, conditions, reject, user_task};
 
 /// VARIABLE_DOCUMENT UPDATE.
 pub(crate) fn update(
@@ -84,6 +84,7 @@ pub(crate) fn set_local(cx: &mut Context<'_>, scope: Key, name: &Arc<str>, value
             cx.event(key, VariableIntent::Created, &record);
         }
     }
+    conditions::changed(cx, scope, name, old_key.is_none());
 }
 
 /// A variable of a process instance that is about to begin.

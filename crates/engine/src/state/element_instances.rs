@@ -60,6 +60,8 @@ pub struct Extra {
     pub subscriptions: Vec<Key>,
     /// Keys of the signal subscriptions.
     pub signals: Vec<Key>,
+    /// Keys of the conditional subscriptions.
+    pub conditions: Vec<Key>,
     pub incidents: Vec<Key>,
     /// What interrupts this element: the trigger of a boundary event, until the element has terminated; or the trigger of an
     /// event sub-process in this scope (it is one of [`Extra::triggers`] then), until all that was active here has ended.
@@ -417,6 +419,17 @@ impl ElementInstances {
             None => self.get(scope).map(|row| row.last_child),
         };
         next.unwrap_or(Key::NONE)
+    }
+
+    /// The scopes whose variables are seen at `key`, from the inside to the process.
+    pub(in crate::appliers) fn scopes_from(&mut self, key: Key) -> Vec<Key> {
+        let mut scopes = Vec::new();
+        let mut scope = key;
+        while let Some(instance) = self.get(scope) {
+            scopes.push(scope);
+            scope = instance.flow_scope_key;
+        }
+        scopes
     }
 
     /// The scope that a change of `name` seen from `key` reaches: the nearest one that has it.

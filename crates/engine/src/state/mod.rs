@@ -19,6 +19,7 @@
 
 pub mod banned;
 mod cells;
+pub mod cluster_variables;
 pub mod compensations;
 pub mod continuations;
 pub mod decisions;
@@ -49,6 +50,7 @@ use skep_protocol::Key;
 use skep_protocol::value::{FormValue, ResourceValue};
 
 pub use banned::{Banned, BannedInstance};
+pub use cluster_variables::ClusterVariables;
 pub use compensations::{Compensation, Compensations};
 pub use continuations::Continuations;
 pub use decisions::{Decisions, DeployedDecisions};
@@ -65,7 +67,8 @@ pub use modifications::{Modification, Modifications};
 pub(crate) use names::Names;
 pub use processes::{DeployedProcess, Processes};
 pub use subscriptions::{
-    MessageStarts, MessageSubscriptions, ProcessMessageSubscriptions, SignalSubscriptions,
+    ConditionalSubscriptions, MessageStarts, MessageSubscriptions, ProcessMessageSubscriptions,
+    SignalSubscriptions,
 };
 pub use table::{
     CheckpointWriter, EncodeLater, Row, RowStore, Rows, StoreError, Table, Tables, read_row,
@@ -112,6 +115,7 @@ pub struct State {
     pub process_subscriptions: ProcessMessageSubscriptions,
     pub message_starts: MessageStarts,
     pub signals: SignalSubscriptions,
+    pub conditions: ConditionalSubscriptions,
     pub distributions: Distributions,
     pub banned: Banned,
     pub triggers: Triggers,
@@ -119,6 +123,7 @@ pub struct State {
     pub input_collections: InputCollections,
     pub user_tasks: UserTasks,
     pub global_listeners: GlobalListeners,
+    pub cluster_variables: ClusterVariables,
     pub compensations: Compensations,
     pub modifications: Modifications,
     pub(crate) names: Names,
@@ -126,7 +131,7 @@ pub struct State {
 }
 
 /// Tables of [`State::rows`].
-const TABLES: usize = 26;
+const TABLES: usize = 30;
 
 impl State {
     /// Opens the state that `store` holds; an empty store gives the empty state.
@@ -160,6 +165,7 @@ impl State {
             process_subscriptions: ProcessMessageSubscriptions::open(&tables)?,
             message_starts: MessageStarts::open(&tables)?,
             signals: SignalSubscriptions::open(&tables)?,
+            conditions: ConditionalSubscriptions::open(&tables)?,
             distributions: Distributions::open(&tables)?,
             banned: Banned::open(&tables)?,
             triggers: Triggers::open(&tables)?,
@@ -167,6 +173,7 @@ impl State {
             input_collections: InputCollections::open(&tables)?,
             user_tasks: UserTasks::open(&tables)?,
             global_listeners: GlobalListeners::open(&tables)?,
+            cluster_variables: ClusterVariables::open(&tables)?,
             compensations: Compensations::open(&tables)?,
             modifications: Modifications::open(&tables)?,
             names: Names::default(),
@@ -201,12 +208,16 @@ impl State {
             &self.message_starts.started,
             &self.signals.table,
             &self.signals.on_their_way,
+            &self.conditions.table,
+            &self.conditions.checks,
+            &self.conditions.evaluations,
             &self.distributions.table,
             &self.triggers.table,
             &self.continuations.table,
             &self.input_collections.table,
             &self.user_tasks.table,
             &self.global_listeners.table,
+            &self.cluster_variables.table,
             &self.compensations.table,
             &self.modifications.table,
             &self.banned.table,
@@ -232,12 +243,16 @@ impl State {
             &mut self.message_starts.started,
             &mut self.signals.table,
             &mut self.signals.on_their_way,
+            &mut self.conditions.table,
+            &mut self.conditions.checks,
+            &mut self.conditions.evaluations,
             &mut self.distributions.table,
             &mut self.triggers.table,
             &mut self.continuations.table,
             &mut self.input_collections.table,
             &mut self.user_tasks.table,
             &mut self.global_listeners.table,
+            &mut self.cluster_variables.table,
             &mut self.compensations.table,
             &mut self.modifications.table,
             &mut self.banned.table,

@@ -217,18 +217,13 @@ fn closing_is_repeated_until_the_message_side_answers() {
 
 #[test]
 fn whatever_the_network_does_each_message_is_taken_exactly_once() {
-    for seed in 0..8u64 {
+    skep_sim::each(8, |seed| {
         let mut rig = rig(process());
-        let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-        rig.fate = Box::new(move |_| {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            match state % 4 {
-                0 => Fate::Lost,
-                1 => Fate::Twice,
-                _ => Fate::Arrives,
-            }
+        let mut chance = skep_sim::Random(seed);
+        rig.fate = Box::new(move |_| match chance.below(4) {
+            0 => Fate::Lost,
+            1 => Fate::Twice,
+            _ => Fate::Arrives,
         });
         let instances: Vec<_> = (0..6)
             .map(|i| rig.create_on(1 + i % 3, "p", r#"{"key":"k"}"#))
@@ -248,5 +243,5 @@ fn whatever_the_network_does_each_message_is_taken_exactly_once() {
         assert_eq!(taken, ["0", "1", "2", "3", "4", "5"], "seed {seed}");
         let jobs = rig.jobs("work");
         assert_eq!(jobs.len(), instances.len());
-    }
+    });
 }

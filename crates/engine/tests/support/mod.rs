@@ -668,6 +668,12 @@ impl Rig {
                     state.signals.table.len() - state.signals.of_definitions(),
                 ),
                 ("signals", state.signals.on_their_way.len()),
+                (
+                    "conditional subscriptions",
+                    state.conditions.table.len() - state.conditions.of_definitions(),
+                ),
+                ("checks of conditions", state.conditions.checks.len()),
+                ("evaluations", state.conditions.evaluations.len()),
                 ("triggers", state.triggers.table.len()),
                 ("continuations", state.continuations.len()),
                 ("bans", state.banned.len()),

@@ -45,6 +45,7 @@ pub fn check(engine: &mut Engine) {
             || !extra.timers.is_empty()
             || !extra.subscriptions.is_empty()
             || !extra.signals.is_empty()
+            || !extra.conditions.is_empty()
             || !extra.incidents.is_empty()
             || waits_for_its_user(engine, extra.user_task)
             || engine.state.compensations.goes_on(*key, None)

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use parking_lot::Mutex;
-use skep_protocol::service::BoxFuture;
+use skep_service::BoxFuture;
 use tokio::time::Sleep;
 use tonic::Status;
 

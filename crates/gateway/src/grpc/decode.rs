@@ -4,8 +4,8 @@ use pb::process_instance_creation_runtime_instruction::Instruction;
 use skep_proto::gateway_protocol as pb;
 use skep_protocol::command::{
     ActivateJobs, AwaitResult, BroadcastSignal, Command, CreateProcessInstance, DecisionRef,
-    Deploy, EvaluateDecision, FailJob, ProcessRef, PublishMessage, Request, Resource, ThrowError,
-    UpdateJobKind,
+    Deploy, EvaluateConditionals, EvaluateDecision, FailJob, ProcessRef, PublishMessage, Request,
+    Resource, ThrowError, UpdateJobKind,
 };
 use skep_protocol::document::DocumentError;
 use skep_protocol::{Document, Failure, Key, TenantFilter, Tenants};
@@ -332,6 +332,15 @@ pub fn broadcast_signal(request: pb::BroadcastSignalRequest) -> Decoded {
     check::not_blank("signalName", name, "Name the signal to broadcast.")?;
     Ok(Command::BroadcastSignal(BroadcastSignal {
         signal_name: name.as_str().into(),
+        variables: variables("variables", &request.variables)?,
+    })
+    .into())
+}
+
+pub fn evaluate_conditional(request: pb::EvaluateConditionalRequest) -> Decoded {
+    check::tenant("tenantId", Some(&request.tenant_id))?;
+    Ok(Command::EvaluateConditionals(EvaluateConditionals {
+        process_definition_key: request.process_definition_key.map(Key),
         variables: variables("variables", &request.variables)?,
     })
     .into())

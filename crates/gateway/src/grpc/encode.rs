@@ -6,12 +6,25 @@ mod deployments;
 pub use decisions::evaluation;
 pub use deployments::{deployments, process};
 use skep_proto::gateway_protocol as pb;
-use skep_protocol::response::ProcessInstanceCreated;
-use skep_protocol::service::{BrokerInfo, PartitionHealth, PartitionInfo, PartitionRole, Topology};
-use skep_protocol::{ActivatedJob, DEFAULT_TENANT};
+use skep_protocol::response::{ConditionalsEvaluated, ProcessInstanceCreated};
+use skep_protocol::{ActivatedJob, DEFAULT_TENANT, Key};
+use skep_service::{BrokerInfo, PartitionHealth, PartitionInfo, PartitionRole, Topology};
 
 use super::job_result;
 use crate::oversize::TooLarge;
+
+pub fn conditionals(evaluated: ConditionalsEvaluated) -> pb::EvaluateConditionalResponse {
+    let started = evaluated.started.into_iter();
+    let reference = |(definition, instance): (Key, Key)| pb::ProcessInstanceReference {
+        process_definition_key: definition.0,
+        process_instance_key: instance.0,
+    };
+    pb::EvaluateConditionalResponse {
+        process_instances: started.map(reference).collect(),
+        conditional_evaluation_key: evaluated.key.0,
+        tenant_id: evaluated.tenant.to_string(),
+    }
+}
 
 pub fn tenant() -> String {
     DEFAULT_TENANT.to_string()

@@ -357,8 +357,13 @@ impl Gateway for GatewayService {
 
     async fn evaluate_conditional(
         &self,
-        _: Request<pb::EvaluateConditionalRequest>,
+        request: Request<pb::EvaluateConditionalRequest>,
     ) -> Reply<pb::EvaluateConditionalResponse> {
-        not_yet("EvaluateConditional")
+        match self.command(request, decode::evaluate_conditional).await? {
+            Answer::ConditionalsEvaluated(evaluated) => {
+                Ok(Response::new(encode::conditionals(evaluated)))
+            }
+            _ => unexpected("EvaluateConditional"),
+        }
     }
 }

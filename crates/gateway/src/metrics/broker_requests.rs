@@ -20,7 +20,7 @@ pub struct RequestKind {
     partition: u32,
 }
 
-const KINDS: [&str; 28] = [
+const KINDS: [&str; 32] = [
     "DEPLOYMENT#CREATE",
     "RESOURCE_DELETION#DELETE",
     "PROCESS_INSTANCE_CREATION#CREATE",
@@ -48,6 +48,10 @@ const KINDS: [&str; 28] = [
     "AD_HOC_SUB_PROCESS_INSTRUCTION#ACTIVATE",
     "SIGNAL#BROADCAST",
     "PROCESS_INSTANCE_MODIFICATION#MODIFY",
+    "CONDITIONAL_EVALUATION#EVALUATE",
+    "CLUSTER_VARIABLE#CREATE",
+    "CLUSTER_VARIABLE#UPDATE",
+    "CLUSTER_VARIABLE#DELETE",
     "UNKNOWN",
 ];
 
@@ -91,6 +95,10 @@ impl RequestKind {
             Command::UpdateGlobalListener(_) => (22, None),
             Command::DeleteGlobalListener { .. } => (23, None),
             Command::BroadcastSignal(_) => (25, None),
+            Command::EvaluateConditionals(_) => (27, None),
+            Command::CreateClusterVariable(_) => (28, None),
+            Command::UpdateClusterVariable(_) => (29, None),
+            Command::DeleteClusterVariable { .. } => (30, None),
             Command::ModifyProcessInstance(c) => (26, Some(&c.process_instance_key)),
             // Asked by the management port, which is no gateway.
             Command::ListIncidents { .. } | Command::BanInstance { .. } => (UNKNOWN, None),
@@ -114,6 +122,7 @@ impl RequestKind {
             Ok(Response::MessagePublished { message_key }) => *message_key,
             Ok(Response::MessageCorrelated { message_key, .. }) => *message_key,
             Ok(Response::SignalBroadcast { signal_key }) => *signal_key,
+            Ok(Response::ConditionalsEvaluated(evaluated)) => evaluated.key,
             _ => Key::NONE,
         };
         match self.partition {

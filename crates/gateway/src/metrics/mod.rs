@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use prometheus_client::encoding::EncodeLabelValue;
 use skep_metrics::{Counter, Declared, Gauge, Histogram, Registry};
-use skep_protocol::service::{Broker, Timings};
+use skep_service::{Broker, Timings};
 
 use families::{GatewayFamilies, PushLabels, StageLabels};
 

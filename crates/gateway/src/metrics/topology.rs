@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use skep_metrics::Unlabelled;
-use skep_protocol::service::{Broker, PartitionRole};
+use skep_service::{Broker, PartitionRole};
 
 use super::families::{GatewayFamilies, RoleLabels};
 

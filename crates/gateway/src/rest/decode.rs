@@ -1,6 +1,8 @@
 //! From a request's body and path to what the broker is asked.
 
 mod ad_hoc;
+mod cluster_variables;
+mod conditionals;
 mod decisions;
 mod fields;
 mod global_listeners;
@@ -101,6 +103,23 @@ pub fn decode(
         Op::ResetClock => system::reset_clock(text, front),
         Op::EvaluateExpression => system::evaluate_expression(text, front),
         Op::EvaluateDecision => decisions::evaluate(text, front),
+        Op::EvaluateConditionals => conditionals::evaluate(text, front),
+        Op::CreateGlobalClusterVariable => cluster_variables::create(None, text, front),
+        Op::CreateTenantClusterVariable => cluster_variables::create(parameter, text, front),
+        Op::UpdateGlobalClusterVariable => {
+            cluster_variables::update(parameter.unwrap_or_default(), None, text, front)
+        }
+        Op::UpdateTenantClusterVariable => {
+            let name = cluster_variables::name_in(parts);
+            cluster_variables::update(&name, parameter, text, front)
+        }
+        Op::DeleteGlobalClusterVariable => {
+            cluster_variables::delete(parameter.unwrap_or_default(), None, text, front)
+        }
+        Op::DeleteTenantClusterVariable => {
+            let name = cluster_variables::name_in(parts);
+            cluster_variables::delete(&name, parameter, text, front)
+        }
         _ => Err(Failure::Internal(format!(
             "The operation {op:?} takes no JSON body."
         ))),

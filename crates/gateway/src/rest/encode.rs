@@ -6,11 +6,11 @@ mod deployments;
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Response as HttpResponse, StatusCode};
-use skep_protocol::response::ProcessInstanceCreated;
-use skep_protocol::service::{BrokerInfo, PartitionHealth, PartitionInfo, PartitionRole, Topology};
+use skep_protocol::response::{ConditionalsEvaluated, ProcessInstanceCreated};
 use skep_protocol::user_task::UserTaskProperties;
-use skep_protocol::value::GlobalListenerValue;
+use skep_protocol::value::{ClusterVariableValue, GlobalListenerValue};
 use skep_protocol::{ActivatedJob, DEFAULT_TENANT, Failure, Key, Response};
+use skep_service::{BrokerInfo, PartitionHealth, PartitionInfo, PartitionRole, Topology};
 
 use super::RestBody;
 use super::json::Object;
@@ -84,6 +84,8 @@ pub fn response(response: Response, echo: Echo) -> Result<HttpResponse<RestBody>
             }
             return Ok(response);
         }
+        Response::ConditionalsEvaluated(evaluated) => conditionals(&mut body, &evaluated),
+        Response::ClusterVariable(variable) => cluster_variable(&mut body, &variable),
         Response::DecisionEvaluated { key, evaluation } => {
             decisions::evaluation(&mut body, key, &evaluation);
         }
@@ -138,6 +140,37 @@ fn global_listener(out: &mut String, listener: &GlobalListenerValue) {
         );
         o.number("priority", i64::from(listener.priority));
         o.text("source", "API");
+    });
+}
+
+fn conditionals(out: &mut String, evaluated: &ConditionalsEvaluated) {
+    Object::write(out, |o| {
+        o.key("conditionalEvaluationKey", evaluated.key);
+        o.text("tenantId", evaluated.tenant.as_str());
+        o.array(
+            "processInstances",
+            &evaluated.started,
+            |out, (definition, instance)| {
+                Object::write(out, |o| {
+                    o.key("processDefinitionKey", *definition);
+                    o.key("processInstanceKey", *instance);
+                });
+            },
+        );
+    });
+}
+
+/// The value is JSON text in a string.
+fn cluster_variable(out: &mut String, variable: &ClusterVariableValue) {
+    Object::write(out, |o| {
+        o.text("name", &variable.name);
+        let scope = match variable.tenant {
+            Some(_) => "TENANT",
+            None => "GLOBAL",
+        };
+        o.text("scope", scope);
+        o.optional_text("tenantId", variable.tenant.as_ref().map(|t| t.as_str()));
+        o.text("value", &variable.value);
     });
 }
 

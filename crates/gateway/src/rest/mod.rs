@@ -23,8 +23,8 @@ use http::request::Parts;
 use http::{HeaderValue, Request, Response, StatusCode, Version};
 use hyper::body::Incoming;
 use skep_protocol::command::Held;
-use skep_protocol::service::Timings;
 use skep_protocol::{ActivatedJob, Command};
+use skep_service::Timings;
 
 use self::body::Received;
 pub use body::RestBody;

@@ -101,10 +101,16 @@ mod tests {
                 continue;
             };
             same_codes(&at.1, &ours, theirs);
-            let (ours, theirs) = (
+            let (ours, mut theirs) = (
                 Shape::of(&document, request(&document, &ours)),
                 Shape::of(&facts, request(&facts, theirs)),
             );
+            if at.1.starts_with("/v2/cluster-variables/")
+                && let Some(value) = theirs.properties.get_mut("value")
+            {
+                // Described as an object, and taken whatever it is.
+                value.kind.clear();
+            }
             assert_eq!(ours, theirs, "request of {at:?}");
         }
         for (at, ours) in operations(&document) {

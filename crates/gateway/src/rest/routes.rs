@@ -69,6 +69,13 @@ pub enum Op {
     SearchUserTaskVariables,
     SearchUserTaskEffectiveVariables,
     EvaluateDecision,
+    EvaluateConditionals,
+    CreateGlobalClusterVariable,
+    UpdateGlobalClusterVariable,
+    DeleteGlobalClusterVariable,
+    CreateTenantClusterVariable,
+    UpdateTenantClusterVariable,
+    DeleteTenantClusterVariable,
     /// An operation of the API that this release does not carry out.
     NotYet,
 }
@@ -141,6 +148,13 @@ pub const ROUTES: &[Route] = routes! {
     POST "/v2/global-task-listeners" createGlobalTaskListener => CreateGlobalTaskListener;
     PUT "/v2/global-task-listeners/{id}" updateGlobalTaskListener => UpdateGlobalTaskListener;
     DELETE "/v2/global-task-listeners/{id}" deleteGlobalTaskListener => DeleteGlobalTaskListener;
+    POST "/v2/cluster-variables/global" createGlobalClusterVariable => CreateGlobalClusterVariable;
+    PUT "/v2/cluster-variables/global/{name}" updateGlobalClusterVariable => UpdateGlobalClusterVariable;
+    DELETE "/v2/cluster-variables/global/{name}" deleteGlobalClusterVariable => DeleteGlobalClusterVariable;
+    POST "/v2/cluster-variables/tenants/{tenantId}" createTenantClusterVariable => CreateTenantClusterVariable;
+    PUT "/v2/cluster-variables/tenants/{tenantId}/{name}" updateTenantClusterVariable => UpdateTenantClusterVariable;
+    DELETE "/v2/cluster-variables/tenants/{tenantId}/{name}" deleteTenantClusterVariable => DeleteTenantClusterVariable;
+    POST "/v2/conditionals/evaluation" evaluateConditionals => EvaluateConditionals;
     PUT "/v2/clock" pinClock => PinClock;
     POST "/v2/clock/reset" resetClock => ResetClock;
     POST "/v2/expression/evaluation" evaluateExpression => EvaluateExpression;
@@ -201,16 +215,9 @@ pub const ROUTES: &[Route] = routes! {
     POST "/v2/batch-operations/{batchOperationKey}/cancellation" cancelBatchOperation;
     POST "/v2/batch-operations/{batchOperationKey}/resumption" resumeBatchOperation;
     POST "/v2/batch-operations/{batchOperationKey}/suspension" suspendBatchOperation;
-    POST "/v2/cluster-variables/global" createGlobalClusterVariable;
     GET "/v2/cluster-variables/global/{name}" getGlobalClusterVariable;
-    PUT "/v2/cluster-variables/global/{name}" updateGlobalClusterVariable;
-    DELETE "/v2/cluster-variables/global/{name}" deleteGlobalClusterVariable;
     POST "/v2/cluster-variables/search" searchClusterVariables;
-    POST "/v2/cluster-variables/tenants/{tenantId}" createTenantClusterVariable;
     GET "/v2/cluster-variables/tenants/{tenantId}/{name}" getTenantClusterVariable;
-    PUT "/v2/cluster-variables/tenants/{tenantId}/{name}" updateTenantClusterVariable;
-    DELETE "/v2/cluster-variables/tenants/{tenantId}/{name}" deleteTenantClusterVariable;
-    POST "/v2/conditionals/evaluation" evaluateConditionals;
     POST "/v2/decision-instances/{decisionEvaluationKey}/deletion" deleteDecisionInstance;
     POST "/v2/decision-instances/deletion" deleteDecisionInstancesBatchOperation;
     POST "/v2/documents" createDocument;

@@ -40,11 +40,12 @@ fn operations() -> Vec<Operation> {
     found
 }
 
-/// The path with a key for each parameter.
+/// The path with a key for each parameter, and the only tenant.
 fn filled_in(path: &str) -> String {
-    let parts = path.split('/').map(|part| match part.starts_with('{') {
-        true => KEY.to_string(),
-        false => part.to_string(),
+    let parts = path.split('/').map(|part| match part {
+        "{tenantId}" => "%3Cdefault%3E".to_string(),
+        part if part.starts_with('{') => KEY.to_string(),
+        part => part.to_string(),
     });
     format!("/v2{}", parts.collect::<Vec<_>>().join("/"))
 }

@@ -10,13 +10,13 @@ use parking_lot::Mutex;
 use skep_gateway::{Gateway, GatewayConfig, GatewayMetrics};
 use skep_protocol::command::{ActivateJobs, Held, Request};
 use skep_protocol::response::{JobActivation, ProcessInstanceCreated};
-use skep_protocol::service::{
-    Answer, BoxFuture, Broker, BrokerInfo, JobReceiver, PartitionHealth, PartitionInfo,
-    PartitionRole, Reply, Responder, Timings, Topology, reply_channel,
-};
 use skep_protocol::value::JobKind;
 use skep_protocol::{ActivatedJob, Command, Failure, Key, Rejection, RejectionType, Response};
 use skep_query::{Answer as StoreAnswer, Consistency, Found, Query, QueryError, Storage};
+use skep_service::{
+    Answer, BoxFuture, Broker, BrokerInfo, JobReceiver, PartitionHealth, PartitionInfo,
+    PartitionRole, Reply, Responder, Timings, Topology, reply_channel,
+};
 use tokio::sync::{Notify, mpsc, oneshot};
 
 use crate::decisions;
@@ -254,6 +254,16 @@ fn natural_answer(command: &Command) -> Response {
         Command::SetVariables { .. } => Response::VariablesSet { key: KEY },
         Command::CreateGlobalListener(listener) | Command::UpdateGlobalListener(listener) => {
             Response::GlobalListener(listener.clone())
+        }
+        Command::EvaluateConditionals(_) => {
+            Response::ConditionalsEvaluated(skep_protocol::response::ConditionalsEvaluated {
+                key: KEY,
+                tenant: Default::default(),
+                started: vec![(KEY, Key(KEY.0 + 1))],
+            })
+        }
+        Command::CreateClusterVariable(value) | Command::UpdateClusterVariable(value) => {
+            Response::ClusterVariable(value.clone())
         }
         Command::EvaluateExpression { .. } => Response::ExpressionEvaluated {
             result: "[1, 2.50]".to_string(),

@@ -603,6 +603,62 @@ async fn global_task_listeners_are_created_changed_and_deleted() {
 }
 
 #[tokio::test]
+async fn the_conditions_of_start_events_are_evaluated() {
+    let gateway = start().await;
+    let body = format!(r#"{{"variables":{{"x":1}},"processDefinitionKey":"{KEY}"}}"#);
+    let answer = post(gateway.rest, "/v2/conditionals/evaluation", &body).await;
+    assert_eq!(answer.status, 200);
+    let instance = (KEY.0 + 1).to_string();
+    let expected = json!({
+        "conditionalEvaluationKey": KEY.to_string(),
+        "tenantId": "<default>",
+        "processInstances": [
+            {"processDefinitionKey": KEY.to_string(), "processInstanceKey": instance}
+        ],
+    });
+    assert_eq!(answer.json(), expected);
+    let Command::EvaluateConditionals(evaluate) = gateway.broker.last().command else {
+        panic!()
+    };
+    assert_eq!(evaluate.process_definition_key, Some(KEY));
+    assert_eq!(evaluate.variables, vars(r#"{"x":1}"#));
+    let answer = post(gateway.rest, "/v2/conditionals/evaluation", "{}").await;
+    assert_eq!(answer.status, 400);
+}
+
+#[tokio::test]
+async fn cluster_variables_are_created_changed_and_deleted() {
+    let gateway = start().await;
+    let body = r#"{"name": "limit", "value": [1, 2.50]}"#;
+    for (path, scope, tenant) in [
+        ("/v2/cluster-variables/global", "GLOBAL", json!(null)),
+        (
+            "/v2/cluster-variables/tenants/%3Cdefault%3E",
+            "TENANT",
+            json!("<default>"),
+        ),
+    ] {
+        let expected = |value: &str| json!({"name": "limit", "scope": scope, "tenantId": tenant, "value": value});
+        let answer = post(gateway.rest, path, body).await;
+        assert_eq!(answer.status, 200);
+        assert_eq!(answer.json(), expected("[1, 2.50]"));
+        let one = format!("{path}/limit");
+        let answer = send(gateway.rest, "PUT", &one, Some(JSON), r#"{"value": null}"#).await;
+        assert_eq!(answer.status, 200);
+        assert_eq!(answer.json(), expected("null"));
+        let answer = send(gateway.rest, "DELETE", &one, None, "").await;
+        assert_eq!(answer.status, 204);
+        let Command::DeleteClusterVariable { name, tenant: of } = gateway.broker.last().command
+        else {
+            panic!()
+        };
+        assert_eq!((&*name, of.is_some()), ("limit", scope == "TENANT"));
+    }
+    let other = "/v2/cluster-variables/tenants/acme";
+    assert_eq!(post(gateway.rest, other, body).await.status, 400);
+}
+
+#[tokio::test]
 async fn the_clock_is_pinned_and_reset() {
     let gateway = start().await;
     assert_eq!(

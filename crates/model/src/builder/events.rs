@@ -209,8 +209,23 @@ impl Bpmn {
     fn condition_definition(self, condition: &str) -> Self {
         let condition = write::escape(condition);
         self.content(&format!(
-            "<bpmn:conditionalEventDefinition><bpmn:condition>{condition}</bpmn:condition></bpmn:conditionalEventDefinition>"
+            "<bpmn:conditionalEventDefinition><bpmn:extensionElements></bpmn:extensionElements><bpmn:condition>{condition}</bpmn:condition></bpmn:conditionalEventDefinition>"
         ))
+    }
+
+    /// Of the conditional event added last: the variables whose changes count, and which changes.
+    pub fn variable_filter(mut self, names: &str, events: &str) -> Self {
+        let filter = write::tag(
+            "zeebe:conditionalFilter",
+            &[("variableNames", names), ("variableEvents", events)],
+        );
+        if let Some(content) = self.last().content.last_mut() {
+            *content = content.replace(
+                "<bpmn:extensionElements></bpmn:extensionElements>",
+                &format!("<bpmn:extensionElements>{filter}</bpmn:extensionElements>"),
+            );
+        }
+        self
     }
 
     fn compensation_definition(self, activity: Option<&str>) -> Self {

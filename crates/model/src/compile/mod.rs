@@ -79,7 +79,6 @@ pub(crate) fn compile<'x>(
     context: &mut Context<'_, 'x>,
     purpose: Purpose<'_>,
 ) -> Option<Process> {
-    let before = context.findings.count();
     let met = meet(node, context);
     let pinned = match purpose {
         Purpose::Stored(elements) => Some(elements),
@@ -122,9 +121,6 @@ pub(crate) fn compile<'x>(
     connect::connect(&mut draft.process, &places);
     if let Purpose::Deployment(options) = purpose {
         validate::check(&draft, options, context.findings);
-        if context.findings.count() == before && !options.accept_not_yet {
-            validate::refuse_not_yet(&draft, context.findings);
-        }
     }
     Some(draft.process)
 }

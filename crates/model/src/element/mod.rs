@@ -11,7 +11,6 @@ pub(crate) mod event_based_gateway;
 pub(crate) mod event_sub_process;
 pub(crate) mod intermediate_catch_event;
 pub(crate) mod intermediate_throw_event;
-pub(crate) mod not_yet;
 pub(crate) mod process;
 pub(crate) mod receive_task;
 mod role;
@@ -23,7 +22,7 @@ pub(crate) mod start_event;
 pub(crate) mod sub_process;
 pub(crate) mod user_task;
 
-pub(crate) use role::{Role, never_supported, not_supported_yet, role};
+pub(crate) use role::{Role, never_supported, role};
 
 use crate::compile::{Draft, Place};
 use crate::context::Context;

@@ -76,13 +76,6 @@ fn never(what: &str, instead: &str) -> Role {
     Role::Refused(never_supported(what, instead))
 }
 
-/// For what is planned: works in other engines with this API, and in a later release of this one.
-pub(crate) fn not_supported_yet(what: &str) -> String {
-    format!(
-        "{what} is not supported by this release of Skep yet. Remove it from the model, or wait for a release that supports it"
-    )
-}
-
 /// For what no engine with this API executes.
 pub(crate) fn never_supported(what: &str, instead: &str) -> String {
     format!("{what} is not executed by engines with this API. {instead}")

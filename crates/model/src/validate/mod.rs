@@ -5,7 +5,7 @@ mod lengths;
 mod straight_through;
 
 use crate::compile::Draft;
-use crate::element::{self, not_yet};
+use crate::element;
 use crate::error::Findings;
 use crate::graph::ElementType;
 use crate::resource::Options;
@@ -20,13 +20,4 @@ pub(crate) fn check(draft: &Draft<'_>, options: &Options, findings: &mut Finding
         event_names::check(draft, index, findings);
     }
     straight_through::check(draft, findings);
-}
-
-/// What is right, and still cannot be deployed.
-pub(crate) fn refuse_not_yet(draft: &Draft<'_>, findings: &mut Findings) {
-    for index in draft.indices() {
-        if let Some(reason) = not_yet::check(draft.element(index)) {
-            findings.add(draft.node(index), reason);
-        }
-    }
 }

@@ -1,22 +1,12 @@
 //! `zeebe:calledElement`: the process that a call activity starts.
 
 use crate::context::Context;
-use crate::element::not_supported_yet;
 use crate::graph::CalledElement;
 use crate::value::{self, boolean};
 use crate::xml::Node;
 
 pub(crate) fn required<'x>(node: Node<'x>, context: &mut Context<'_, 'x>) -> Option<CalledElement> {
     let called = super::exactly_one(node, "calledElement", "call activity", context)?;
-    if called
-        .attribute("businessId")
-        .is_some_and(|id| !id.is_empty())
-    {
-        context.add(
-            called,
-            not_supported_yet("The attribute 'businessId' of a call activity"),
-        );
-    }
     let process_id = value::required_text(called, "processId", context.findings);
     let binding = super::binding(called, context);
     let parent = boolean(

@@ -1,8 +1,9 @@
 //! Extension elements of the zeebe namespace, one file each.
 //!
 //! A known extension on an element where it has no meaning is accepted without effect, as modelers leave such remains
-//! behind when the type of an element is changed. Extensions that would change the execution and are not supported yet
-//! are refused wherever they stand. Attributes of the zeebe namespace (`modelerTemplate` …) only serve modelers.
+//! behind when the type of an element is changed. One that is not known has no effect either, as in the reference engine: later
+//! releases bring theirs (`jobPriorityDefinition`, `agentDefinition`), and a model that has them runs. Attributes of the zeebe
+//! namespace (`modelerTemplate` …) only serve modelers.
 
 pub(crate) mod ad_hoc;
 pub(crate) mod called_decision;
@@ -22,11 +23,10 @@ pub(crate) mod user_task;
 pub(crate) mod version_tag;
 
 use crate::context::Context;
-use crate::element::not_supported_yet;
 use crate::graph::Binding;
 use crate::xml::{self, Node};
 
-/// Extensions that are known, each at most once per element.
+/// Extensions that stand at most once per element.
 const SINGLE: [&str; 19] = [
     "adHoc",
     "assignmentDefinition",
@@ -49,18 +49,7 @@ const SINGLE: [&str; 19] = [
     "versionTag",
 ];
 
-/// Known, and without effect or not bound to one per element.
-const OTHERS: [&str; 4] = [
-    "agentDefinition",
-    "conditionalFilter",
-    "properties",
-    "userTaskForm",
-];
-
-/// Extensions that later releases execute.
-const NOT_YET: [&str; 1] = ["jobPriorityDefinition"];
-
-/// Refuses extensions that are not executed and such that stand more than once.
+/// Refuses extensions that stand more than once.
 pub(crate) fn check(node: Node<'_>, context: &mut Context<'_, '_>) {
     let mut single = SINGLE.map(|name| (name, 0));
     for extension in xml::all_extensions(node) {
@@ -73,16 +62,6 @@ pub(crate) fn check(node: Node<'_>, context: &mut Context<'_, '_>) {
                     format!("The element has more than one 'zeebe:{name}'. Keep one"),
                 );
             }
-        } else if NOT_YET.contains(&name) {
-            context.add(
-                extension,
-                not_supported_yet(&format!("The extension 'zeebe:{name}'")),
-            );
-        } else if !OTHERS.contains(&name) {
-            context.add(
-                extension,
-                format!("The extension 'zeebe:{name}' is not known. Remove it"),
-            );
         }
     }
 }

@@ -245,28 +245,19 @@ fn known_extensions_where_they_mean_nothing_have_no_effect() {
     }));
 }
 
+/// The reference engine does not look at them.
 #[test]
-fn unknown_zeebe_extensions_are_refused() {
-    refused(
-        task().extension("<zeebe:magic/>"),
-        "t",
-        "'zeebe:magic' is not known",
-    );
+fn unknown_zeebe_extensions_have_no_effect() {
+    accepted(task().extension("<zeebe:magic/>"));
 }
 
+/// As in release 8.9.
 #[test]
-fn extensions_of_later_releases_are_refused() {
+fn extensions_of_release_8_10_have_no_effect() {
     let priority = "<zeebe:jobPriorityDefinition priority='1'/>";
-    let why = "is not supported by this release of Skep yet";
-    refused(task().extension(priority), "t", why);
-    refused(task().process_extension(priority), "p", why);
-    let bpmn = Bpmn::process("p")
-        .start("s")
-        .call_activity("c", "q")
-        .called("businessId", "=id");
-    refused(
-        bpmn,
-        "c",
-        "'businessId' of a call activity is not supported by this release of Skep yet",
-    );
+    accepted(task().extension(priority));
+    accepted(task().process_extension(priority));
+    accepted(task().extension("<zeebe:agentDefinition agentType='a'/>"));
+    let bpmn = Bpmn::process("p").start("s").call_activity("c", "q");
+    accepted(bpmn.called("businessId", "=id"));
 }

@@ -211,15 +211,8 @@ fn assert_sound(process: &Process) {
     }
 }
 
-fn options() -> Options {
-    Options {
-        accept_not_yet: true,
-        ..Options::default()
-    }
-}
-
 fn check(xml: &[u8]) {
-    match parse("fuzz.bpmn", xml, &options()) {
+    match parse("fuzz.bpmn", xml, &Options::default()) {
         Ok(resource) => {
             for process in &resource.processes {
                 assert_sound(process);
@@ -237,7 +230,7 @@ fn check(xml: &[u8]) {
 fn the_corpus_is_accepted() {
     for xml in CORPUS.iter() {
         check(xml);
-        let result = parse("corpus.bpmn", xml, &options());
+        let result = parse("corpus.bpmn", xml, &Options::default());
         assert!(
             result.is_ok(),
             "{}\n{}",
@@ -250,7 +243,9 @@ fn the_corpus_is_accepted() {
 #[test]
 fn random_processes_are_valid_and_the_same_for_the_same_seed() {
     let mut kinds = HashSet::new();
-    for seed in 0..150 {
+    let mut processes = 0;
+    skep_sim::each(150, |seed| {
+        processes += 1;
         let xml = random("p", seed, 40).xml();
         assert_eq!(xml, random("p", seed, 40).xml());
         let resource = parse("random.bpmn", xml.as_bytes(), &Options::default())
@@ -263,8 +258,12 @@ fn random_processes_are_valid_and_the_same_for_the_same_seed() {
                 .map(|element| element.element_type),
         );
         check(xml.as_bytes());
-    }
-    assert!(kinds.len() >= 19, "every type of element occurs: {kinds:?}");
+    });
+    // One seed alone is somebody's search for a failure.
+    assert!(
+        kinds.len() >= 19 || processes == 1,
+        "every type of element occurs: {kinds:?}"
+    );
 }
 
 proptest! {

@@ -4,13 +4,8 @@ use skep_feel::Expression;
 use skep_model::builder::Bpmn;
 use skep_model::{Element, Invalid, Options, Process, Resource};
 
-/// What the engine does not run yet is right, too (see `not_supported.rs`).
 pub fn parse(xml: &str) -> Result<Resource, Invalid> {
-    let options = Options {
-        accept_not_yet: true,
-        ..Options::default()
-    };
-    skep_model::parse("test.bpmn", xml.as_bytes(), &options)
+    skep_model::parse("test.bpmn", xml.as_bytes(), &Options::default())
 }
 
 /// The process is deployed.

@@ -1,5 +1,6 @@
 //! Records as JSON, in the shape that exporters and people see (`records.md` of the API facts).
 
+mod conditional;
 mod decision_evaluation;
 mod definitions;
 mod lineage;

@@ -7,8 +7,8 @@ use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Definitions, ElementNames, Started, decision_evaluation, definitions, modification, set,
-    subscriptions,
+    Definitions, ElementNames, Started, conditional, decision_evaluation, definitions,
+    modification, set, subscriptions,
 };
 use crate::document::JsonText;
 use crate::intent::ValueType;
@@ -17,7 +17,8 @@ use crate::record::{DecodeError, Record};
 use crate::value::*;
 
 /// Their records belong to no tenant.
-const TENANTLESS: [ValueType; 4] = [
+const TENANTLESS: [ValueType; 5] = [
+    ValueType::ConditionCheck,
     ValueType::Error,
     ValueType::CommandDistribution,
     ValueType::JobBatch,
@@ -52,6 +53,10 @@ pub(super) fn render(
         }
         ValueType::Signal => subscriptions::signal(record.value()?),
         ValueType::Escalation => subscriptions::escalation(record.value()?, &names),
+        ValueType::ConditionalSubscription => conditional::subscription(record.value()?, &names),
+        ValueType::ConditionalEvaluation => conditional::evaluation(record.value()?),
+        ValueType::ConditionCheck => conditional::check(record.value()?),
+        ValueType::ClusterVariable => cluster_variable(record.value()?),
         ValueType::Variable => variable(record.value()?, &names),
         ValueType::VariableDocument => variable_document(record.value()?),
         ValueType::ProcessInstanceCreation => process_instance_creation(record.value()?, &names),
@@ -447,6 +452,19 @@ fn runtime_instruction(v: RuntimeInstructionValue, names: &Names<'_>) -> Value {
         "elementId": element.element_id,
         "processInstanceKey": v.process_instance_key,
         "processDefinitionKey": v.process_definition_key,
+    })
+}
+
+fn cluster_variable(v: ClusterVariableValue) -> Value {
+    let (scope, tenant) = match &v.tenant {
+        Some(tenant) => ("TENANT", tenant.as_str()),
+        None => ("GLOBAL", ""),
+    };
+    json!({
+        "name": v.name,
+        "scope": scope,
+        "tenantId": tenant,
+        "value": v.value,
     })
 }
 

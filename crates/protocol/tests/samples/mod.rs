@@ -192,6 +192,49 @@ pub fn signal_subscription() -> SignalSubscriptionValue {
     }
 }
 
+pub fn conditional_subscription() -> ConditionalSubscriptionValue {
+    ConditionalSubscriptionValue {
+        process_definition_key: key(1),
+        bpmn_process_id: "order".into(),
+        process_instance_key: key(2),
+        element_instance_key: key(3),
+        scope_key: key(4),
+        catch_event: 7,
+        interrupting: true,
+        condition: "x > 5".into(),
+        variable_names: vec!["x".into()],
+        variable_events: vec!["update".into()],
+        tenant: TenantId::new("acme"),
+    }
+}
+
+pub fn conditional_evaluation() -> ConditionalEvaluationValue {
+    ConditionalEvaluationValue {
+        process_definition_key: key(1),
+        tenant: TenantId::new("acme"),
+        variables: variables(),
+        started: vec![(key(1), key(2))],
+        last: key(3),
+    }
+}
+
+pub fn condition_check() -> ConditionCheckValue {
+    ConditionCheckValue {
+        process_instance_key: key(1),
+        scope_key: key(2),
+        changes: vec![("x".into(), true), ("y".into(), false)],
+        last: key(3),
+    }
+}
+
+pub fn cluster_variable() -> ClusterVariableValue {
+    ClusterVariableValue {
+        name: "limit".into(),
+        value: "1.50".into(),
+        tenant: Some(TenantId::new("acme")),
+    }
+}
+
 pub fn signal() -> SignalValue {
     SignalValue {
         signal_name: "stop".into(),

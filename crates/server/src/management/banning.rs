@@ -5,8 +5,8 @@ use http::{Method, StatusCode};
 use serde_json::{Value, json};
 use skep_broker::Broker;
 use skep_protocol::command::Command;
-use skep_protocol::service::Broker as _;
 use skep_protocol::{Failure, Key, RejectionType};
+use skep_service::Broker as _;
 
 use super::reply::{Handled, allow, bad_request, message, no_content, ok};
 

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use http::StatusCode;
 use serde_json::{Map, Value, json};
 use skep_broker::Broker;
-use skep_protocol::service::{PartitionHealth, PartitionRole};
+use skep_service::{PartitionHealth, PartitionRole};
 
 use super::Management;
 use super::reply::{Answer, json as answer};

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use skep_broker::Broker;
 use skep_protocol::command::{Command, MAX_LISTED_INCIDENTS};
 use skep_protocol::response::OpenIncident;
-use skep_protocol::service::Broker as _;
 use skep_protocol::{Key, Response};
+use skep_service::Broker as _;
 
 use super::reply::{Handled, bad_request, message, ok, query};
 

@@ -7,7 +7,7 @@ use http::StatusCode;
 use serde_json::{Map, Value, json};
 use skep_broker::Broker;
 use skep_broker::partition::{Message, PartitionHandle, PartitionStatus};
-use skep_protocol::service::{PartitionHealth, PartitionRole};
+use skep_service::{PartitionHealth, PartitionRole};
 
 use super::Management;
 use super::health::{health, role};

@@ -10,7 +10,7 @@ use skep_broker::clock::Clock;
 use skep_broker::config::DiskConfig;
 use skep_gateway::{Gateway, GatewayConfig, GatewayMetrics};
 use skep_protocol::command::{ActivateJobs, Command};
-use skep_protocol::service::Broker as _;
+use skep_service::Broker as _;
 use tempfile::TempDir;
 
 use super::*;

@@ -115,7 +115,7 @@ impl Attackers {
         let recent = self.0.recent.lock().unwrap();
         let lines: Vec<_> = recent.iter().map(String::as_str).collect();
         format!(
-            "SKEP_FUZZ_SEED={}; models and the server's log are in {}; the last attacks:\n{}",
+            "SKEP_SEED={}; models and the server's log are in {}; the last attacks:\n{}",
             self.0.seed,
             self.0.kept.display(),
             lines.join("\n")

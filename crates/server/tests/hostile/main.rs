@@ -2,7 +2,7 @@
 //! stay healthy, memory stays bounded, and the server comes back after a stop and after a `kill -9`.
 //!
 //! `SKEP_FUZZ_SECONDS=600 cargo test -p skep --test hostile -- --nocapture` runs longer than the default. A seed that failed
-//! is run again with `SKEP_FUZZ_SEED=<seed>`; its models are kept in the directory that the failure names.
+//! is run again with `SKEP_SEED=<seed>`; its models are kept in the directory that the failure names.
 
 mod attack;
 mod dice;
@@ -49,15 +49,14 @@ impl Bounds {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn hostile_models_hold_nobody_up_with_a_fixed_seed() {
-    if setting("SKEP_FUZZ_SEED").is_none() {
+    if setting("SKEP_SEED").is_none() {
         run(20_261_122, 1).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn hostile_models_hold_nobody_up_with_a_fresh_seed() {
-    let seed =
-        setting("SKEP_FUZZ_SEED").unwrap_or_else(|| rand::random_range(0..u64::from(u32::MAX)));
+    let seed = setting("SKEP_SEED").unwrap_or_else(skep_sim::fresh);
     run(seed, 1 + (seed % 2)).await;
 }
 
@@ -75,7 +74,7 @@ static ONE_AT_A_TIME: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(())
 /// Attacks for a while, with a restart in the middle of it, and another one at the end.
 async fn run(seed: u64, partitions: u64) {
     // Shown when the test fails.
-    println!("SKEP_FUZZ_SEED={seed} repeats this");
+    println!("SKEP_SEED={seed} repeats this");
     let _alone = ONE_AT_A_TIME.lock().await;
     let bounds = Bounds::read();
     let data = tempfile::tempdir().unwrap();

@@ -1,4 +1,5 @@
-//! Raising and closing incidents.
+//! What elements do with incidents: raise them where they cannot go on, close them when they end. `incident_commands.rs` has
+//! what clients ask of them.
 
 use skep_protocol::Key;
 use skep_protocol::intent::IncidentIntent;

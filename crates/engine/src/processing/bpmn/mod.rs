@@ -215,7 +215,6 @@ pub(crate) fn behavior_of(kind: &ElementKind) -> &'static dyn ElementBehavior {
         ElementKind::AdHocSubProcessInnerInstance => &ad_hoc_sub_process::InnerInstance,
         ElementKind::InclusiveGateway { .. } => &inclusive_gateway::InclusiveGateway,
         ElementKind::Unusable(_) => &unusable::Unusable,
-        // Not built yet, and refused at deployment (`not_yet` in skep-model).
         ElementKind::EventBasedGateway { .. } => &event_based_gateway::EventBasedGateway,
         // A sequence flow is never an instance: it is taken.
         ElementKind::SequenceFlow(_) => &pass_through::PassThrough,

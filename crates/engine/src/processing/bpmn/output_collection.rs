@@ -11,7 +11,7 @@ use skep_protocol::intent::VariableElementIntent;
 use skep_protocol::value::{ErrorType, VariableElementValue};
 
 use super::{Problem, Subject};
-use crate::processing::{Context, expression, variable};
+use crate::processing::{Context, conditions, expression, variable};
 
 /// A list of so many bytes is written anew with each of its elements. Of a longer one the log gets the elements, or it would
 /// grow with the square of their number.
@@ -147,6 +147,7 @@ fn write(
         value: element,
     };
     cx.event(key, VariableElementIntent::Updated, &value);
+    conditions::changed(cx, scope, name, false);
     Ok(())
 }
 

@@ -11,6 +11,7 @@ use skep_protocol::intent::ContinuationIntent;
 use skep_protocol::value::{ContinuationValue, QueuedStep, Step};
 
 use crate::processing::Context;
+use crate::processing::conditions::Changes;
 use crate::state::State;
 
 /// What one turn may cost: about 2 ms of a partition's time, unless a single step costs more.
@@ -76,6 +77,8 @@ pub(crate) struct Steps {
     chain: u32,
     /// Too many steps waited once: those that are left are put off, or they would double for ever just below the limit.
     runaway: bool,
+    /// Variables that the present step has set where conditions listen.
+    pub changes: Changes,
 }
 
 /// Steps that may wait at a time for one command; a loop that doubles its tokens in every round reaches it.
@@ -100,6 +103,21 @@ impl Steps {
     /// Queues a step that is so far from the last wait state.
     pub fn push_at(&mut self, step: Step, chain: u32) {
         self.queue.push_back(QueuedStep { step, chain });
+    }
+
+    /// Queues steps before those behind `place`, as if they had been queued then.
+    pub fn insert_at(&mut self, place: usize, steps: &[Step]) {
+        let chain = self.chain;
+        for (offset, step) in steps.iter().enumerate() {
+            let step = QueuedStep { step: *step, chain };
+            let place = (place + offset).min(self.queue.len());
+            self.queue.insert(place, step);
+        }
+    }
+
+    /// How many steps this turn has queued that are not carried out.
+    pub fn len(&self) -> usize {
+        self.queue.len()
     }
 
     /// How far what is queued now is from the last wait state.

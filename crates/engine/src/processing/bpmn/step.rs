@@ -11,13 +11,14 @@ use super::{
 };
 use crate::processing::Context;
 use crate::processing::message::message_side;
-use crate::processing::signal;
+use crate::processing::{conditional_evaluation, conditions, signal};
 
 /// Steps in a row, from one to the next, without anything that waits: a loop that never waits would never end.
 pub(crate) const MAX_CHAIN: u32 = 10_000;
 
 /// Carries out queued steps and those that they queue, until there are none or the budget of the turn is spent.
 pub(crate) fn run(cx: &mut Context<'_>) {
+    conditions::settle(cx);
     while !cx.is_spent() {
         let Some(next) = cx.steps.pop(cx.state) else {
             break;
@@ -27,6 +28,7 @@ pub(crate) fn run(cx: &mut Context<'_>) {
             continue;
         }
         one(cx, next.step, next.chain);
+        conditions::settle(cx);
     }
     cx.steps.end_chain();
 }
@@ -53,6 +55,12 @@ fn one(cx: &mut Context<'_>, step: Step, chain: u32) {
         }
         Step::CorrelateMessage(key) => message_side::correlate_next(cx, key),
         Step::DeliverSignal { signal, after } => signal::deliver_next(cx, signal, after),
+        // What they trigger is counted.
+        Step::EvaluateCondition(key) => conditions::evaluate(cx, key),
+        Step::CheckConditions { check, after } => conditions::check_next(cx, check, after),
+        Step::EvaluateStarts { evaluation, after } => {
+            conditional_evaluation::go_on(cx, evaluation, after);
+        }
         Step::Activate(_)
         | Step::ActivateTriggered(_)
         | Step::ActivateInner(_)
@@ -111,7 +119,10 @@ fn put_off(cx: &mut Context<'_>, step: Step) {
         | Step::ModifyTerminate { .. }
         | Step::ModifyTerminated { .. }
         | Step::CorrelateMessage(_)
-        | Step::DeliverSignal { .. } => None,
+        | Step::DeliverSignal { .. }
+        | Step::EvaluateCondition(_)
+        | Step::CheckConditions { .. }
+        | Step::EvaluateStarts { .. } => None,
     };
     if let Some(el) = el {
         incidents::raise(cx, &el, too_many_steps());

@@ -3,15 +3,15 @@
 //! A partition gets one command at a time, in the order of their keys: a deletion must not overtake its deployment.
 
 use skep_protocol::intent::{
-    ClockIntent, CommandDistributionIntent as Intent, DeploymentIntent, GlobalListenerIntent,
-    Intent as _, ResourceDeletionIntent, SignalIntent,
+    ClockIntent, ClusterVariableIntent, CommandDistributionIntent as Intent, DeploymentIntent,
+    GlobalListenerIntent, Intent as _, ResourceDeletionIntent, SignalIntent,
 };
 use skep_protocol::record::encode;
 use skep_protocol::value::CommandDistributionValue;
 use skep_protocol::{Key, Response, ValueType};
 
 use super::{create, delete_resource};
-use crate::processing::{Context, clock, global_listener, signal};
+use crate::processing::{Context, clock, cluster_variable, global_listener, signal};
 use crate::remote::{Distributed, RemoteCommand};
 
 /// Starts a distribution. The client's answer waits until all partitions have it, so that whatever it does next finds the
@@ -74,6 +74,9 @@ pub(crate) fn value_type_of(command: &Distributed) -> ValueType {
             ValueType::GlobalListener
         }
         Distributed::Signal { .. } => ValueType::Signal,
+        Distributed::SetClusterVariable { .. } | Distributed::DeleteClusterVariable { .. } => {
+            ValueType::ClusterVariable
+        }
     }
 }
 
@@ -86,6 +89,8 @@ pub(crate) fn intent_of(command: &Distributed) -> u8 {
         Distributed::SetGlobalListener { .. } => GlobalListenerIntent::Update.id(),
         Distributed::DeleteGlobalListener { .. } => GlobalListenerIntent::Delete.id(),
         Distributed::Signal { .. } => SignalIntent::Broadcast.id(),
+        Distributed::SetClusterVariable { .. } => ClusterVariableIntent::Update.id(),
+        Distributed::DeleteClusterVariable { .. } => ClusterVariableIntent::Delete.id(),
     }
 }
 
@@ -145,6 +150,10 @@ fn carry_out(cx: &mut Context<'_>, command: &Distributed) {
             signal::arrived(cx, name, variables);
         }
         Distributed::ResetClock => clock::resetted(cx),
+        Distributed::SetClusterVariable { key, value } => cluster_variable::set(cx, *key, value),
+        Distributed::DeleteClusterVariable { key, value } => {
+            cluster_variable::remove(cx, *key, value)
+        }
         Distributed::SetGlobalListener { key, listener } => {
             global_listener::set(cx, *key, listener)
         }

@@ -3,6 +3,7 @@
 //! A message subscription of an instance has two sides: the process side lives with the instance, the message side where the
 //! correlation key hashes to. Message start events are subscribed to on every partition, as each owns some of the messages.
 
+mod conditional;
 mod message;
 mod message_start;
 mod process;
@@ -13,6 +14,9 @@ use std::hash::Hash;
 
 use skep_protocol::Key;
 
+pub use conditional::{
+    ConditionCheck, ConditionalSubscription, ConditionalSubscriptions, StartsEvaluation,
+};
 pub use message::{MessageSubscription, MessageSubscriptions, UnderWay};
 pub use message_start::{MessageStart, MessageStarts, StartedByMessage};
 pub use process::{ProcessMessageSubscription, ProcessMessageSubscriptions, SubscriptionState};

@@ -246,13 +246,6 @@ async fn rpcs_of_later_releases_are_unimplemented() {
         code,
         "'MigrateProcessInstance'",
     );
-    refused(
-        client
-            .evaluate_conditional(pb::EvaluateConditionalRequest::default())
-            .await,
-        code,
-        "'EvaluateConditional'",
-    );
 }
 
 #[tokio::test]

@@ -350,6 +350,31 @@ async fn the_short_commands_go_through() {
 }
 
 #[tokio::test]
+async fn the_conditions_of_start_events_are_evaluated() {
+    let gateway = start().await;
+    let mut client = client(&gateway).await;
+    let request = pb::EvaluateConditionalRequest {
+        variables: r#"{"x":1}"#.into(),
+        process_definition_key: Some(KEY.0),
+        ..Default::default()
+    };
+    let answer = client.evaluate_conditional(request).await;
+    let answer = answer.expect("evaluates").into_inner();
+    assert_eq!(answer.conditional_evaluation_key, KEY.0);
+    assert_eq!(answer.tenant_id, "<default>");
+    let [started] = &answer.process_instances[..] else {
+        panic!("{answer:?}")
+    };
+    assert_eq!(started.process_definition_key, KEY.0);
+    assert_eq!(started.process_instance_key, KEY.0 + 1);
+    let Command::EvaluateConditionals(evaluate) = gateway.broker.last().command else {
+        panic!()
+    };
+    assert_eq!(evaluate.process_definition_key, Some(KEY));
+    assert_eq!(evaluate.variables.entries().len(), 1);
+}
+
+#[tokio::test]
 async fn a_signal_goes_through() {
     let gateway = start().await;
     let mut client = client(&gateway).await;

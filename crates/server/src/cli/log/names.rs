@@ -79,8 +79,8 @@ mod tests {
     use skep_broker::{Broker, BrokerConfig};
     use skep_protocol::command::{Command, Deploy, Resource};
     use skep_protocol::json::Definitions;
-    use skep_protocol::service::{Broker as _, PartitionRole};
     use skep_protocol::{Key, Response};
+    use skep_service::{Broker as _, PartitionRole};
 
     use super::*;
 

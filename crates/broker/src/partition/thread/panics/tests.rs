@@ -5,8 +5,8 @@ use skep_model::builder::Bpmn;
 use skep_protocol::command::{
     ActivateJobs, CreateProcessInstance, Deploy, ProcessRef, PublishMessage, Resource,
 };
-use skep_protocol::service::{Broker as _, PartitionHealth};
 use skep_protocol::{Document, RejectionType};
+use skep_service::{Broker as _, PartitionHealth};
 
 use super::*;
 use crate::Broker;

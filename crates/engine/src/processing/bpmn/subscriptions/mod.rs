@@ -1,7 +1,8 @@
-//! What instances and definitions wait for: messages, timers and signals, one file per kind.
+//! What instances and definitions wait for: messages, timers, signals and conditions, one file per kind.
 //!
 //! Everything is evaluated before anything is opened, so that a failing expression leaves no half-opened subscriptions.
 
+pub(crate) mod conditional;
 pub(crate) mod message;
 pub(crate) mod signal;
 pub(crate) mod start;
@@ -13,7 +14,8 @@ use std::sync::Arc;
 use skep_model::{CatchEvent, Element, ElementIndex, ElementKind, Timer};
 use skep_protocol::Key;
 use skep_protocol::value::{
-    ErrorType, ProcessMessageSubscriptionValue, SignalSubscriptionValue, TimerValue,
+    ConditionalSubscriptionValue, ErrorType, ProcessMessageSubscriptionValue,
+    SignalSubscriptionValue, TimerValue,
 };
 use smallvec::SmallVec;
 
@@ -53,6 +55,7 @@ pub(crate) enum Wait {
     Timer(TimerValue),
     Message(ProcessMessageSubscriptionValue),
     Signal(SignalSubscriptionValue),
+    Conditional(ConditionalSubscriptionValue),
 }
 
 type Waits = SmallVec<[Wait; 2]>;
@@ -205,6 +208,10 @@ fn evaluate(
             let wait = signal::evaluate(cx, el, *target, definition)?;
             Some(Wait::Signal(wait))
         }
+        CatchEvent::Conditional(condition) => {
+            let wait = conditional::of_element(el, *target, condition, *interrupting);
+            Some(Wait::Conditional(wait))
+        }
         _ => None,
     })
 }
@@ -252,18 +259,20 @@ fn same_name(name: &str) -> Problem {
     )
 }
 
-/// Messages first, then timers, then signals.
+/// Messages first, then timers, then signals, then conditions.
 fn open_all(cx: &mut Context<'_>, mut waits: Waits) {
     waits.sort_by_key(|wait| match wait {
         Wait::Message(_) => 0,
         Wait::Timer(_) => 1,
         Wait::Signal(_) => 2,
+        Wait::Conditional(_) => 3,
     });
     for wait in waits {
         match wait {
             Wait::Message(value) => message::open(cx, &value),
             Wait::Timer(value) => timer::open(cx, &value),
             Wait::Signal(value) => signal::open(cx, &value),
+            Wait::Conditional(value) => conditional::open(cx, &value),
         }
     }
 }
@@ -287,7 +296,7 @@ fn close_all(cx: &mut Context<'_>, element_instance_key: Key, is_of: &dyn Fn(u32
         return;
     };
     let (timers, messages) = (extra.timers.clone(), extra.subscriptions.clone());
-    let signals = extra.signals.clone();
+    let (signals, conditions) = (extra.signals.clone(), extra.conditions.clone());
     for key in timers {
         let timer = cx.state.timers.get(key);
         if timer.is_some_and(|timer| is_of(timer.target_element)) {
@@ -304,6 +313,12 @@ fn close_all(cx: &mut Context<'_>, element_instance_key: Key, is_of: &dyn Fn(u32
         let subscription = cx.state.signals.get(key);
         if subscription.is_some_and(|subscription| is_of(subscription.catch_event)) {
             signal::close(cx, key);
+        }
+    }
+    for key in conditions {
+        let subscription = cx.state.conditions.get(key);
+        if subscription.is_some_and(|subscription| is_of(subscription.catch_event)) {
+            conditional::close(cx, key);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Start events of definitions: only the latest version of a process waits for them.
 //!
-//! Timers and signals are on the partition that takes deployments. Message start events are on every partition, and an instance that a
-//! message starts lives where the message is, which also knows the instances that were started before.
+//! Timers and signals are on the partition that takes deployments. Conditional and message start events are on every partition:
+//! an instance that a condition starts lives where the client's variables arrived; one that a message starts lives where the message is, which also knows the instances that were started before.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use skep_protocol::value::{
     TimerValue,
 };
 
-use super::{Owner, signal, timer};
+use super::{Owner, conditional, signal, timer};
 use crate::processing::Context;
 use crate::processing::bpmn::Problem;
 use crate::remote::Variables;
@@ -73,6 +73,10 @@ pub(crate) fn open_subscriptions(cx: &mut Context<'_>, process: &DeployedProcess
                 };
                 signal::open(cx, &value);
             }
+            CatchEvent::Conditional(condition) => {
+                let value = conditional::of_definition(process, target, Some(condition), true);
+                conditional::open(cx, &value);
+            }
             _ => {}
         }
     }
@@ -114,6 +118,10 @@ pub(crate) fn close_subscriptions(cx: &mut Context<'_>, definition: Key) {
     }
     for key in cx.state.signals.of_definition(definition).into_iter().rev() {
         signal::close(cx, key);
+    }
+    let conditions = cx.state.conditions.of_definition(definition);
+    for key in conditions.into_iter().rev() {
+        conditional::close(cx, key);
     }
 }
 

@@ -1,4 +1,5 @@
-//! INCIDENT RESOLVE: the cause is mended, the element goes on where it stopped. And the list of those that wait for it.
+//! What clients ask of incidents: RESOLVE (the cause is mended, the element goes on where it stopped), and the list of those
+//! that wait for it. `bpmn/incidents.rs` is where elements raise them.
 
 use std::sync::Arc;
 

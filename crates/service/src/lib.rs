@@ -2,6 +2,8 @@
 //!
 //! The gateways know this trait and nothing of partitions; the broker implements it.
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
+
 mod reply;
 mod ring;
 mod wakes;
@@ -12,9 +14,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use crate::command::{ActivateJobs, Request};
-use crate::failure::Failure;
-use crate::response::{ActivatedJob, JobActivation, Response};
+use skep_protocol::command::{ActivateJobs, Request};
+use skep_protocol::failure::Failure;
+use skep_protocol::response::{ActivatedJob, JobActivation, Response};
 
 pub use self::reply::{Reply, Responder, reply_channel};
 pub use self::ring::rings_later;

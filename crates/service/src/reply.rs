@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
 use super::{Answer, Sleeper, Timings, Wakes};
-use crate::failure::Failure;
-use crate::response::Response;
+use skep_protocol::failure::Failure;
+use skep_protocol::response::Response;
 
 /// What both ends share. Like a oneshot channel, but that the sender may leave the waking to [`Wakes`].
 #[derive(Debug, Default)]

@@ -176,9 +176,9 @@ mod tests {
 
     use super::super::{BoxFuture, JobReceiver, Reply, Topology, rings_later};
     use super::*;
-    use crate::command::{ActivateJobs, Request};
-    use crate::failure::Failure;
-    use crate::response::{ActivatedJob, JobActivation, Response};
+    use skep_protocol::command::{ActivateJobs, Request};
+    use skep_protocol::failure::Failure;
+    use skep_protocol::response::{ActivatedJob, JobActivation, Response};
 
     #[derive(Default)]
     struct Count(AtomicUsize);

@@ -1,0 +1,234 @@
+//! Conditions: which events wait for one, checks that are on their way to very many, and evaluations of start events.
+
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Bound;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use skep_protocol::value::{ConditionCheckValue, ConditionalEvaluationValue};
+use skep_protocol::{Key, TenantId};
+
+use crate::remote::Variables;
+use crate::state::table::{Row, StoreError, Table, Tables, weight_of};
+
+/// What its records say beside this is in the model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ConditionalSubscription {
+    pub process_definition_key: Key,
+    pub process_instance_key: Key,
+    /// Whose subscription it is; none: that of the definition, for its start event.
+    pub element_instance_key: Key,
+    /// The event that the condition triggers.
+    pub catch_event: u32,
+    /// Whose variables the condition sees, and the scopes around it, from the inside to the process.
+    pub scopes: Vec<Key>,
+    pub tenant: TenantId,
+}
+
+impl ConditionalSubscription {
+    /// It starts instances.
+    pub fn is_of_definition(&self) -> bool {
+        self.element_instance_key.is_none()
+    }
+
+    /// Whose variables the condition sees.
+    pub fn scope(&self) -> Key {
+        self.scopes.first().copied().unwrap_or(Key::NONE)
+    }
+}
+
+impl Row for ConditionalSubscription {
+    const TABLE: u8 = 51;
+
+    fn weight(&self) -> usize {
+        size_of::<Self>() + size_of_val(self.scopes.as_slice())
+    }
+}
+
+/// Variables have changed where more conditions listen than were looked at so far.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ConditionCheck(pub ConditionCheckValue);
+
+impl Row for ConditionCheck {
+    const TABLE: u8 = 52;
+
+    fn weight(&self) -> usize {
+        let changes = self.0.changes.iter();
+        size_of::<Self>() + changes.map(|(name, _)| name.len() + 24).sum::<usize>()
+    }
+}
+
+/// An evaluation of start events that has not come to its end.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StartsEvaluation {
+    pub process_definition_key: Key,
+    pub tenant: TenantId,
+    pub variables: Variables,
+    /// Definition and instance of each that was started.
+    pub started: Vec<(Key, Key)>,
+    /// The newest subscription that is looked at.
+    pub last: Key,
+}
+
+impl Row for StartsEvaluation {
+    const TABLE: u8 = 53;
+
+    fn weight(&self) -> usize {
+        size_of::<Self>() + weight_of(&self.variables) + size_of_val(self.started.as_slice())
+    }
+}
+
+pub struct ConditionalSubscriptions {
+    pub table: Table<ConditionalSubscription>,
+    pub checks: Table<ConditionCheck>,
+    pub evaluations: Table<StartsEvaluation>,
+    /// By each scope whose variables the condition may see.
+    by_scope: HashMap<Key, BTreeSet<Key>>,
+    /// Those of start events.
+    by_definition: HashMap<Key, BTreeSet<Key>>,
+    by_tenant: HashMap<TenantId, BTreeSet<Key>>,
+}
+
+impl ConditionalSubscriptions {
+    pub fn open(tables: &Arc<Tables>) -> Result<ConditionalSubscriptions, StoreError> {
+        let mut rows = Vec::new();
+        let table = Table::open_with(tables, |key, row: ConditionalSubscription| {
+            rows.push((key, row));
+        })?;
+        let mut subscriptions = ConditionalSubscriptions {
+            table,
+            checks: Table::open(tables)?,
+            evaluations: Table::open(tables)?,
+            by_scope: HashMap::new(),
+            by_definition: HashMap::new(),
+            by_tenant: HashMap::new(),
+        };
+        for (key, row) in rows {
+            subscriptions.index(key, &row);
+        }
+        Ok(subscriptions)
+    }
+
+    fn index(&mut self, key: Key, row: &ConditionalSubscription) {
+        for scope in &row.scopes {
+            self.by_scope.entry(*scope).or_default().insert(key);
+        }
+        if row.is_of_definition() {
+            let definition = self.by_definition.entry(row.process_definition_key);
+            definition.or_default().insert(key);
+            let tenant = self.by_tenant.entry(row.tenant.clone());
+            tenant.or_default().insert(key);
+        }
+    }
+
+    pub(in crate::appliers) fn insert(&mut self, key: Key, row: ConditionalSubscription) {
+        self.index(key, &row);
+        self.table.insert(key, row);
+    }
+
+    pub(in crate::appliers) fn remove(&mut self, key: Key) {
+        let Some(row) = self.table.remove(key) else {
+            return;
+        };
+        for scope in &row.scopes {
+            super::remove_from(&mut self.by_scope, scope, key);
+        }
+        if row.is_of_definition() {
+            super::remove_from(&mut self.by_definition, &row.process_definition_key, key);
+            super::remove_from(&mut self.by_tenant, &row.tenant, key);
+        }
+    }
+
+    /// It waits for an event of another definition from now on: its instance was migrated.
+    pub(in crate::appliers) fn migrate(&mut self, key: Key, definition: Key, catch_event: u32) {
+        if let Some(row) = self.table.get_mut(key) {
+            row.process_definition_key = definition;
+            row.catch_event = catch_event;
+        }
+    }
+
+    /// Remembers an evaluation that goes on in a later turn, or what it has started since.
+    pub(in crate::appliers) fn go_on(&mut self, key: Key, value: &ConditionalEvaluationValue) {
+        match self.evaluations.get_mut(key) {
+            Some(row) => row.started.extend(&value.started),
+            None => self.evaluations.insert(
+                key,
+                StartsEvaluation {
+                    process_definition_key: value.process_definition_key,
+                    tenant: value.tenant.clone(),
+                    variables: value.variables.clone(),
+                    started: value.started.clone(),
+                    last: value.last,
+                },
+            ),
+        }
+    }
+
+    pub fn get(&mut self, key: Key) -> Option<&ConditionalSubscription> {
+        self.table.get(key)
+    }
+
+    /// Conditions listen to the variables of this scope.
+    pub fn listen_to(&self, scope: Key) -> bool {
+        !self.by_scope.is_empty() && self.by_scope.contains_key(&scope)
+    }
+
+    /// Those that listen to the variables of this scope, oldest first.
+    pub fn of_scope(&self, scope: Key) -> impl ExactSizeIterator<Item = Key> {
+        static NONE: BTreeSet<Key> = BTreeSet::new();
+        self.by_scope.get(&scope).unwrap_or(&NONE).iter().copied()
+    }
+
+    /// The newest of them.
+    pub fn newest_of_scope(&self, scope: Key) -> Key {
+        newest(self.by_scope.get(&scope))
+    }
+
+    /// The oldest of them that is newer than `after` and not newer than `last`.
+    pub fn next_of_scope(&self, scope: Key, after: Key, last: Key) -> Option<Key> {
+        next(self.by_scope.get(&scope)?, after, last)
+    }
+
+    /// Start events of one version of a process.
+    pub fn of_definition(&self, definition: Key) -> Vec<Key> {
+        super::copied(self.by_definition.get(&definition))
+    }
+
+    /// How many wait for the start events of definitions.
+    pub fn of_definitions(&self) -> usize {
+        self.by_definition.values().map(BTreeSet::len).sum()
+    }
+
+    fn starts(&self, tenant: &TenantId, definition: Key) -> Option<&BTreeSet<Key>> {
+        match definition.some() {
+            Some(definition) => self.by_definition.get(&definition),
+            None => self.by_tenant.get(tenant),
+        }
+    }
+
+    /// The newest start event of a tenant, or of one definition.
+    pub fn newest_start(&self, tenant: &TenantId, definition: Key) -> Key {
+        newest(self.starts(tenant, definition))
+    }
+
+    /// The oldest of them that is newer than `after` and not newer than `last`.
+    pub fn next_start(
+        &self,
+        tenant: &TenantId,
+        definition: Key,
+        after: Key,
+        last: Key,
+    ) -> Option<Key> {
+        next(self.starts(tenant, definition)?, after, last)
+    }
+}
+
+fn newest(keys: Option<&BTreeSet<Key>>) -> Key {
+    keys.and_then(|keys| keys.last().copied())
+        .unwrap_or(Key::NONE)
+}
+
+fn next(keys: &BTreeSet<Key>, after: Key, last: Key) -> Option<Key> {
+    let later = (Bound::Excluded(after), Bound::Included(last));
+    (after < last).then(|| keys.range(later).next().copied())?
+}

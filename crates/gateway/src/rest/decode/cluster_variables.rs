@@ -1,0 +1,94 @@
+//! Cluster variables: global ones, and those of a tenant.
+
+use http::request::Parts;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use skep_protocol::command::Command;
+use skep_protocol::value::ClusterVariableValue;
+use skep_protocol::{Failure, TenantId};
+
+use super::fields::{Text, said};
+use super::{Decoded, command, optional, required};
+use crate::call::FrontEnd;
+use crate::check;
+use crate::rest::path;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Creation<'a> {
+    #[serde(borrow)]
+    name: Option<Text<'a>>,
+    /// Anything, null too.
+    #[serde(borrow)]
+    value: &'a RawValue,
+}
+
+/// `tenant`: the path's, if it names one.
+pub fn create(tenant: Option<&str>, text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
+    let body: Creation = required(text)?;
+    let name = said(body.name, "name", "Choose a name for the variable.")?;
+    let value = value(&name, tenant, body.value)?;
+    Ok(command(Command::CreateClusterVariable(value), front))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Update<'a> {
+    /// Anything, null too.
+    #[serde(borrow)]
+    value: &'a RawValue,
+}
+
+pub fn update(
+    name: &str,
+    tenant: Option<&str>,
+    text: &str,
+    front: &FrontEnd,
+) -> Result<Decoded, Failure> {
+    let body: Update = required(text)?;
+    let value = value(name, tenant, body.value)?;
+    Ok(command(Command::UpdateClusterVariable(value), front))
+}
+
+/// The body of an operation that takes none.
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+struct Nothing {}
+
+pub fn delete(
+    name: &str,
+    tenant: Option<&str>,
+    text: &str,
+    front: &FrontEnd,
+) -> Result<Decoded, Failure> {
+    let Nothing {} = optional(text)?;
+    let delete = Command::DeleteClusterVariable {
+        name: name.into(),
+        tenant: known(tenant)?,
+    };
+    Ok(command(delete, front))
+}
+
+fn value(
+    name: &str,
+    tenant: Option<&str>,
+    value: &RawValue,
+) -> Result<ClusterVariableValue, Failure> {
+    Ok(ClusterVariableValue {
+        name: name.into(),
+        value: value.get().into(),
+        tenant: known(tenant)?,
+    })
+}
+
+fn known(tenant: Option<&str>) -> Result<Option<TenantId>, Failure> {
+    check::tenant("tenantId", tenant)?;
+    Ok(tenant.map(TenantId::new))
+}
+
+/// The name in a path that ends in it; what stands before it may be a parameter as well.
+pub fn name_in(parts: &Parts) -> String {
+    let path = path::decoded(parts.uri.path());
+    let last = path.rsplit('/').next();
+    last.unwrap_or_default().to_string()
+}

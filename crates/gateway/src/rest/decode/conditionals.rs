@@ -1,0 +1,30 @@
+//! Evaluating the conditions that start processes.
+
+use serde::Deserialize;
+use skep_protocol::command::{Command, EvaluateConditionals};
+use skep_protocol::{Document, Failure};
+
+use super::fields::{KeyText, Text, present};
+use super::{Decoded, command, required};
+use crate::call::FrontEnd;
+use crate::check;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Evaluation<'a> {
+    process_definition_key: Option<KeyText>,
+    variables: Option<Document>,
+    #[serde(borrow)]
+    tenant_id: Option<Text<'a>>,
+}
+
+pub fn evaluate(text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
+    let body: Evaluation = required(text)?;
+    check::tenant("tenantId", body.tenant_id.as_deref())?;
+    let what = "Give the variables that the conditions are to see; an empty object is possible.";
+    let evaluate = EvaluateConditionals {
+        process_definition_key: body.process_definition_key.map(|KeyText(key)| key),
+        variables: present(body.variables, "variables", what)?,
+    };
+    Ok(command(Command::EvaluateConditionals(evaluate), front))
+}
