@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use skep_engine::{RemoteCommand, key_not_found, message_partition};
+use skep_engine::{Sent, key_not_found, message_partition};
 use skep_protocol::command::{
     ActivateAdHoc, ActivateJobs, AssignUserTask, Command, CompleteUserTask, FailJob,
     ModifyProcessInstance, Request, ThrowError, UpdateUserTask,
@@ -95,7 +95,7 @@ impl Shared {
 }
 
 impl Outlet for Shared {
-    fn send_remote(&self, partition: u32, command: RemoteCommand) {
+    fn send_remote(&self, partition: u32, command: Sent) {
         if let Some(partition) = self.partition(partition) {
             partition.inbox.send(Message::Remote(command));
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use skep_protocol::{ActivatedJob, Rejection, Response, TenantId, Tenants};
 
 use crate::noted::Noted;
-use crate::remote::RemoteCommand;
+use crate::remote::Sent;
 use crate::state::VariableNames;
 
 /// Names a waiting client within the broker; the engine only carries it.
@@ -20,7 +20,7 @@ pub struct Effects {
     pub responses: Vec<(RequestId, Result<Response, Rejection>)>,
     pub pushes: Vec<(StreamId, ActivatedJob)>,
     /// Commands to other partitions (or to this one), by partition id.
-    pub sends: Vec<(u32, RemoteCommand)>,
+    pub sends: Vec<(u32, Sent)>,
     /// Job types for which a job waits that no stream took: long-polling clients want to know.
     pub jobs_available: Vec<Arc<str>>,
     /// What the records of the batch say about the work, for the metrics.

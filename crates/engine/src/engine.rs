@@ -18,7 +18,7 @@ use crate::processing::{
     conditions, decision, expression, global_listener, incident_commands, job, process_instance,
     signal, timer, user_task, variable,
 };
-use crate::remote::{Distributed, RemoteCommand};
+use crate::remote::{Distributed, RemoteCommand, Sent};
 use crate::state::{State, StoreError};
 
 #[derive(Clone, Debug)]
@@ -150,14 +150,11 @@ impl Engine {
     }
 
     /// Carries out a command from another partition.
-    pub fn process_remote(
-        &mut self,
-        now: i64,
-        command: &RemoteCommand,
-        streams: &mut dyn JobStreams,
-    ) {
+    pub fn process_remote(&mut self, now: i64, sent: &Sent, streams: &mut dyn JobStreams) {
+        let command = &sent.command;
         let (key, value_type, intent) = header_of_remote(command);
         let mut cx = self.context(now, None, streams);
+        cx.origin = sent.origin.as_deref().cloned().unwrap_or_default();
         cx.out.command(key, value_type, intent, &cx.origin);
         if cx.begin_remote(command) {
             dispatch_remote(&mut cx, command);

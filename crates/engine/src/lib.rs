@@ -26,4 +26,4 @@ pub use noted::{Note, Noted, NotedElement};
 pub use processing::banning::Ban;
 pub use processing::not_found::key_not_found;
 pub use record_names::RecordNames;
-pub use remote::RemoteCommand;
+pub use remote::{RemoteCommand, Sent};

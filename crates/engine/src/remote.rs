@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use skep_protocol::document::JsonText;
+use skep_protocol::origin::Origin;
 use skep_protocol::value::{
     ClusterVariableValue, DecisionRequirementsValue, DecisionValue, FormValue, GlobalListenerValue,
     MessageSubscriptionValue, ProcessValue, ResourceValue,
@@ -12,6 +13,33 @@ use skep_protocol::value::{
 use skep_protocol::{Key, TenantId};
 
 pub type Variables = Vec<(Arc<str>, JsonText)>;
+
+/// What one partition sends to another.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sent {
+    /// Where the client's command comes from that led to this one. `None`: nothing is to be said, or the command is repeated
+    /// by an engine that no longer knows; distributed commands know it until they are acknowledged.
+    pub origin: Option<Box<Origin>>,
+    pub command: RemoteCommand,
+}
+
+impl Sent {
+    pub fn new(origin: &Origin, command: RemoteCommand) -> Sent {
+        Sent {
+            origin: origin.kept(),
+            command,
+        }
+    }
+}
+
+impl From<RemoteCommand> for Sent {
+    fn from(command: RemoteCommand) -> Sent {
+        Sent {
+            origin: None,
+            command,
+        }
+    }
+}
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum RemoteCommand {
@@ -70,6 +98,13 @@ pub struct CorrelateSubscription {
     pub message_name: Arc<str>,
     pub message_key: Key,
     pub variables: Variables,
+}
+
+/// A command that all partitions carry out, as it is kept until all have acknowledged it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Order {
+    pub origin: Option<Box<Origin>>,
+    pub command: Distributed,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -9,13 +9,14 @@ mod support;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use skep_engine::Engine;
 use skep_engine::remote::{CorrelateSubscription, Definition, Distributed, RemoteCommand};
 use skep_engine::state::State;
 use skep_engine::state::table::EmptyStore;
+use skep_engine::{Engine, Sent};
 use skep_model::builder::Bpmn;
 use skep_protocol::command::{BroadcastSignal, Command};
 use skep_protocol::element_type::ElementType;
+use skep_protocol::origin::{Claims, Origin, Principal};
 use skep_protocol::record::{decode, encode};
 use skep_protocol::value::{
     GlobalListenerEvent, GlobalListenerValue, ListenerEvent, MessageSubscriptionValue,
@@ -353,15 +354,32 @@ fn remote_commands() -> Vec<RemoteCommand> {
     ]
 }
 
+fn origin() -> Origin {
+    let anna = Principal {
+        id: "anna".into(),
+        ..Principal::default()
+    };
+    Origin {
+        operation_reference: Some(7),
+        batch_operation_reference: Key::new(1, 9),
+        claims: Claims::User(anna.into()),
+    }
+}
+
 #[test]
 fn commands_between_partitions_read_and_write_as_ever() {
-    let commands = remote_commands();
+    let plain = remote_commands().into_iter().map(Sent::from);
+    let said = remote_commands()
+        .into_iter()
+        .take(1)
+        .map(|command| Sent::new(&origin(), command));
+    let commands: Vec<Sent> = plain.chain(said).collect();
     let lines = golden("remote.txt", || {
         commands.iter().map(|c| vec![encode(c)]).collect()
     });
     assert_eq!(lines.len(), commands.len());
     for (line, command) in lines.iter().zip(&commands) {
-        assert_eq!(decode::<RemoteCommand>(&line[0]).as_ref(), Ok(command));
+        assert_eq!(decode::<Sent>(&line[0]).as_ref(), Ok(command));
         assert_eq!(hex(&encode(command)), hex(&line[0]), "{command:?}");
     }
 }

@@ -5,6 +5,9 @@
 
 mod support;
 
+#[path = "replay/modifications.rs"]
+mod modifications;
+
 use std::sync::Arc;
 
 use skep_engine::state::State;
@@ -139,7 +142,9 @@ impl Follower {
     }
 }
 
-fn run(seed: u64) {
+/// `share`: one of so many commands modifies an instance. Returns how many of them did.
+fn run(seed: u64, share: u64) -> usize {
+    let mut modified = 0;
     let mut random_source = Random(seed);
     let partitions = 1 + random_source.next(3) as u32;
     let mut rig = Rig::with_partitions(partitions);
@@ -153,6 +158,7 @@ fn run(seed: u64) {
     let size = 4 + random_source.next(30) as usize;
     let bpmn = random("random", seed, size);
     let elements = elements(&bpmn);
+    let ids = modifications::all_ids(&bpmn);
     rig.deploy(bpmn);
     let mut fates = Random(seed ^ 0xfa7e);
     rig.fate = Box::new(move |_| match fates.next(12) {
@@ -164,7 +170,13 @@ fn run(seed: u64) {
     for _ in 0..40 {
         // Work that is put off may wait while other commands come.
         rig.interrupted = random_source.next(3) != 0;
-        command(&mut rig, &mut random_source, partitions, &elements);
+        match random_source.next(share) {
+            0 => {
+                let done = modifications::modify(&mut rig, &mut random_source, &ids);
+                modified += usize::from(done);
+            }
+            _ => command(&mut rig, &mut random_source, partitions, &elements),
+        }
         for _ in 0..random_source.next(5) {
             rig.run_work();
         }
@@ -188,6 +200,7 @@ fn run(seed: u64) {
         }
     }
     finish(&mut rig, seed);
+    modified
 }
 
 fn command(rig: &mut Rig, random: &mut Random, partitions: u32, elements: &[String]) {
@@ -477,7 +490,7 @@ fn finish(rig: &mut Rig, seed: u64) {
     rig.interrupted = false;
     rig.settle(1);
     // What was lost on its way to another partition is sent again, one after the other.
-    let unfinished = |rig: &mut Rig| rig.engine(1).state.distributions.unfinished().count();
+    let unfinished = |rig: &mut Rig| rig.engine(1).state.distributions.table.len();
     while unfinished(rig) > 0 {
         rig.advance(10_000);
     }
@@ -509,5 +522,19 @@ fn finish(rig: &mut Rig, seed: u64) {
 
 #[test]
 fn a_replayed_state_is_the_state_that_wrote_the_log() {
-    skep_sim::each(25, run);
+    skep_sim::each(25, |seed| {
+        run(seed, 16);
+    });
+}
+
+#[test]
+fn so_is_that_of_instances_that_are_modified_at_random() {
+    let (mut modified, mut runs) = (0, 0);
+    skep_sim::each(25, |seed| {
+        modified += run(seed, 2);
+        runs += 1;
+    });
+    // One run alone may have none.
+    let enough = runs < 25 || modified > runs;
+    assert!(enough, "{modified} modifications in {runs} runs");
 }

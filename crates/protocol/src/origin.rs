@@ -25,6 +25,11 @@ impl Origin {
             && self.claims == Claims::Anonymous
     }
 
+    /// To be kept with what comes of the command; nothing where nothing is to be said.
+    pub fn kept(&self) -> Option<Box<Origin>> {
+        (!self.is_plain()).then(|| Box::new(self.clone()))
+    }
+
     /// About how many bytes it takes in memory.
     pub fn weight(&self) -> usize {
         size_of::<Origin>() + self.claims.weight()

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use bytes::Bytes;
-use skep_engine::{Ban, Due, Effects, Engine, JobStreams, Pushed, RemoteCommand, RequestId};
+use skep_engine::{Ban, Due, Effects, Engine, JobStreams, Pushed, RequestId, Sent};
 use skep_protocol::Key;
 use skep_protocol::command::Request;
 use skep_protocol::record::DecodeError;
@@ -182,12 +182,7 @@ impl PartitionCore {
         self.engine.process(now, id, request, streams);
     }
 
-    pub fn process_remote(
-        &mut self,
-        now: i64,
-        command: &RemoteCommand,
-        streams: &mut dyn JobStreams,
-    ) {
+    pub fn process_remote(&mut self, now: i64, command: &Sent, streams: &mut dyn JobStreams) {
         self.engine.process_remote(now, command, streams);
     }
 

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::Sender;
 use parking_lot::Mutex;
 use skep_engine::state::State;
-use skep_engine::{Engine, EngineConfig, Noted, RemoteCommand, RequestId, StreamId, header_of};
+use skep_engine::{Engine, EngineConfig, Noted, RequestId, Sent, StreamId, header_of};
 use skep_metrics::Gauge;
 use skep_protocol::command::{Command, Request};
 use skep_protocol::{Failure, Key, Response};
@@ -73,7 +73,7 @@ pub enum Message {
         /// Its room in the inbox.
         place: Place,
     },
-    Remote(RemoteCommand),
+    Remote(Sent),
     /// A pushed job that was not delivered.
     Yield {
         key: Key,
@@ -156,7 +156,7 @@ pub enum OpenError {
 
 /// Where the effects of a partition go besides clients and streams.
 pub trait Outlet: Send + Sync {
-    fn send_remote(&self, partition: u32, command: RemoteCommand);
+    fn send_remote(&self, partition: u32, command: Sent);
     /// Jobs of this type wait and no stream took them.
     fn jobs_available(&self, job_type: &Arc<str>);
 }

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use skep_engine::{Effects, RemoteCommand};
+use skep_engine::{Effects, Sent};
 
 use super::clients::{Clients, JOB_TYPE};
 use super::network::{Flight, Network};
@@ -19,7 +19,7 @@ const EPOCH: i64 = 1_700_000_000_000;
 #[derive(Debug)]
 enum Happening {
     Arrive(Flight),
-    Remote(RemoteCommand),
+    Remote(Sent),
     Tick { node: u64, life: u64 },
     DiskDone { node: u64, life: u64 },
     Client,

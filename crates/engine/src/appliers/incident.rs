@@ -11,7 +11,7 @@ impl Apply<IncidentValue> for State {
     fn apply(&mut self, key: Key, intent: Intent, value: &IncidentValue, _timestamp: i64) {
         match intent {
             Intent::Created => {
-                self.incidents.insert(key, value.clone());
+                self.incidents.insert(key, value);
                 if let Some(element) = self.elements.get_mut(value.element_instance_key) {
                     element.extra().incidents.push(key);
                 }

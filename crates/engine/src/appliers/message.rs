@@ -10,7 +10,7 @@ use crate::state::State;
 impl Apply<MessageValue> for State {
     fn apply(&mut self, key: Key, intent: Intent, value: &MessageValue, _timestamp: i64) {
         match intent {
-            Intent::Published => self.messages.insert(key, value.clone()),
+            Intent::Published => self.messages.insert(key, value),
             Intent::Expired => self.messages.remove(key),
             Intent::Publish | Intent::Expire => {}
         }

@@ -13,6 +13,7 @@ use super::bpmn::{Budget, Steps};
 use crate::appliers::Event;
 use crate::effects::{Effects, JobStreams, RequestId};
 use crate::engine::EngineConfig;
+use crate::remote::{RemoteCommand, Sent};
 use crate::state::State;
 
 /// What the leader remembers of waiting clients. It is no state: a client whose leader is gone asks again.
@@ -85,6 +86,12 @@ impl Context<'_> {
         let key = self.state.next_key();
         self.state.observe_key(key);
         key
+    }
+
+    /// Sends a command to another partition, or to this one, once the batch is committed.
+    pub fn send(&mut self, partition: u32, command: RemoteCommand) {
+        let sent = Sent::new(&self.origin, command);
+        self.effects.sends.push((partition, sent));
     }
 
     pub fn respond(&mut self, request: RequestId, answer: Result<Response, Rejection>) {

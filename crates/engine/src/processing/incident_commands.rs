@@ -20,7 +20,7 @@ pub(crate) fn list(cx: &mut Context<'_>, after: Key, limit: u32) -> Outcome {
     keys.truncate(limit);
     let mut incidents = Vec::with_capacity(keys.len());
     for key in keys {
-        let Some(incident) = cx.state.incidents.get(key).cloned() else {
+        let Some(incident) = cx.state.incidents.get(key).map(|row| row.value()) else {
             continue;
         };
         let process = cx.process(incident.process_definition_key);
@@ -42,7 +42,7 @@ pub(crate) fn list(cx: &mut Context<'_>, after: Key, limit: u32) -> Outcome {
 }
 
 pub(crate) fn resolve(cx: &mut Context<'_>, key: Key) -> Outcome {
-    let Some(incident) = cx.state.incidents.get(key).cloned() else {
+    let Some(incident) = cx.state.incidents.get(key).map(|row| row.value()) else {
         return Err(not_found(key));
     };
     let job_key = incident.job_key.some();

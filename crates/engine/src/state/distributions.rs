@@ -1,24 +1,24 @@
 //! Commands on their way to all partitions, kept until each has acknowledged.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use skep_protocol::Key;
 
 use super::table::{Row, StoreError, Table, Tables};
-use crate::remote::Distributed;
+use crate::remote::Order;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Distribution {
-    /// The encoded [`Distributed`] command.
+    /// The encoded [`Order`].
     pub command: Vec<u8>,
     /// Partitions that have not acknowledged.
     pub pending: Vec<u32>,
 }
 
 impl Distribution {
-    pub fn command(&self) -> Option<Distributed> {
+    pub fn order(&self) -> Option<Order> {
         skep_protocol::record::decode(&self.command).ok()
     }
 }
@@ -33,21 +33,22 @@ impl Row for Distribution {
 
 pub struct Distributions {
     pub table: Table<Distribution>,
-    /// Keys of all unfinished distributions.
-    open: BTreeMap<Key, ()>,
+    /// By partition, what it has not acknowledged.
+    waiting: BTreeMap<u32, BTreeSet<Key>>,
 }
 
 impl Distributions {
     pub fn open(tables: &Arc<Tables>) -> Result<Self, StoreError> {
-        let mut open = BTreeMap::new();
-        let table = Table::open_with(tables, |key, _| {
-            open.insert(key, ());
+        let mut waiting = BTreeMap::<u32, BTreeSet<Key>>::new();
+        let table = Table::open_with(tables, |key, row: Distribution| {
+            for partition in row.pending {
+                waiting.entry(partition).or_default().insert(key);
+            }
         })?;
-        Ok(Distributions { table, open })
+        Ok(Distributions { table, waiting })
     }
 
     pub(in crate::appliers) fn start(&mut self, key: Key, command: Vec<u8>) {
-        self.open.insert(key, ());
         self.table.insert(
             key,
             Distribution {
@@ -60,6 +61,7 @@ impl Distributions {
     pub(in crate::appliers) fn add_pending(&mut self, key: Key, partition: u32) {
         if let Some(row) = self.table.get_mut(key) {
             row.pending.push(partition);
+            self.waiting.entry(partition).or_default().insert(key);
         }
     }
 
@@ -67,14 +69,18 @@ impl Distributions {
         if let Some(row) = self.table.get_mut(key) {
             row.pending.retain(|p| *p != partition);
         }
+        if let Some(keys) = self.waiting.get_mut(&partition) {
+            keys.remove(&key);
+        }
     }
 
+    /// All partitions have acknowledged it.
     pub(in crate::appliers) fn finish(&mut self, key: Key) {
-        self.open.remove(&key);
         self.table.remove(key);
     }
 
-    pub fn unfinished(&self) -> impl Iterator<Item = Key> + '_ {
-        self.open.keys().copied()
+    /// The oldest that the partition has not acknowledged.
+    pub fn next_for(&self, partition: u32) -> Option<Key> {
+        self.waiting.get(&partition)?.first().copied()
     }
 }

@@ -6,18 +6,60 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use skep_protocol::Key;
-use skep_protocol::value::IncidentValue;
+use skep_protocol::value::{ErrorType, IncidentValue};
 
 use super::table::{Row, StoreError, Table, Tables};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct IncidentRow(pub IncidentValue);
+pub struct IncidentRow {
+    pub error_type: ErrorType,
+    pub error_message: Arc<str>,
+    pub process_definition_key: Key,
+    pub process_instance_key: Key,
+    pub root_process_instance_key: Key,
+    pub element: u32,
+    pub element_instance_key: Key,
+    /// None unless a job is the cause.
+    pub job_key: Key,
+    pub variable_scope_key: Key,
+}
+
+impl IncidentRow {
+    fn of(value: &IncidentValue) -> IncidentRow {
+        IncidentRow {
+            error_type: value.error_type,
+            error_message: value.error_message.clone(),
+            process_definition_key: value.process_definition_key,
+            process_instance_key: value.process_instance_key,
+            root_process_instance_key: value.root_process_instance_key,
+            element: value.element,
+            element_instance_key: value.element_instance_key,
+            job_key: value.job_key,
+            variable_scope_key: value.variable_scope_key,
+        }
+    }
+
+    /// As records show it.
+    pub fn value(&self) -> IncidentValue {
+        IncidentValue {
+            error_type: self.error_type,
+            error_message: self.error_message.clone(),
+            process_definition_key: self.process_definition_key,
+            process_instance_key: self.process_instance_key,
+            root_process_instance_key: self.root_process_instance_key,
+            element: self.element,
+            element_instance_key: self.element_instance_key,
+            job_key: self.job_key,
+            variable_scope_key: self.variable_scope_key,
+        }
+    }
+}
 
 impl Row for IncidentRow {
     const TABLE: u8 = 5;
 
     fn weight(&self) -> usize {
-        size_of::<Self>() + self.0.error_message.len()
+        size_of::<Self>() + self.error_message.len()
     }
 }
 
@@ -36,13 +78,13 @@ impl Incidents {
         Ok(Incidents { table, keys })
     }
 
-    pub fn get(&mut self, key: Key) -> Option<&IncidentValue> {
-        self.table.get(key).map(|row| &row.0)
+    pub fn get(&mut self, key: Key) -> Option<&IncidentRow> {
+        self.table.get(key)
     }
 
-    pub(in crate::appliers) fn insert(&mut self, key: Key, value: IncidentValue) {
+    pub(in crate::appliers) fn insert(&mut self, key: Key, value: &IncidentValue) {
         self.keys.insert(key);
-        self.table.insert(key, IncidentRow(value));
+        self.table.insert(key, IncidentRow::of(value));
     }
 
     pub(in crate::appliers) fn remove(&mut self, key: Key) {

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use skep_protocol::document::JsonText;
 use skep_protocol::value::MessageValue;
 use skep_protocol::{Key, TenantId};
 
@@ -11,22 +12,57 @@ use super::table::{Row, StoreError, Table, Tables, weight_of};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Message {
-    pub value: MessageValue,
+    pub name: Arc<str>,
+    pub correlation_key: Arc<str>,
+    pub message_id: Arc<str>,
+    /// Milliseconds; one that is not buffered has none, or less.
+    pub time_to_live: i64,
+    /// Epoch milliseconds.
+    pub deadline: i64,
+    pub variables: Vec<(Arc<str>, JsonText)>,
+    pub tenant: TenantId,
     /// Processes that took the message: it goes to one instance of each at most.
     pub correlated: Vec<Arc<str>>,
+}
+
+impl Message {
+    fn of(value: &MessageValue) -> Message {
+        Message {
+            name: value.name.clone(),
+            correlation_key: value.correlation_key.clone(),
+            message_id: value.message_id.clone(),
+            time_to_live: value.time_to_live,
+            deadline: value.deadline,
+            variables: value.variables.clone(),
+            tenant: value.tenant.clone(),
+            correlated: Vec::new(),
+        }
+    }
+
+    /// As records show it.
+    pub fn value(&self) -> MessageValue {
+        MessageValue {
+            name: self.name.clone(),
+            correlation_key: self.correlation_key.clone(),
+            time_to_live: self.time_to_live,
+            deadline: self.deadline,
+            message_id: self.message_id.clone(),
+            variables: self.variables.clone(),
+            tenant: self.tenant.clone(),
+        }
+    }
 }
 
 impl Row for Message {
     const TABLE: u8 = 6;
 
     fn weight(&self) -> usize {
-        let value = &self.value;
-        let texts = [&value.name, &value.correlation_key, &value.message_id];
+        let texts = [&self.name, &self.correlation_key, &self.message_id];
         let correlated = self.correlated.iter().map(|id| CORRELATED + id.len());
         size_of::<Self>()
             + texts.iter().map(|text| text.len()).sum::<usize>()
-            + weight_of(&value.variables)
-            + value.tenant.weight()
+            + weight_of(&self.variables)
+            + self.tenant.weight()
             + correlated.sum::<usize>()
     }
 }
@@ -56,13 +92,13 @@ impl Messages {
         };
         tables.scan::<Message>(&mut |key, row| {
             if let Ok(key) = <[u8; 8]>::try_from(key) {
-                messages.index(Key(i64::from_be_bytes(key)), &row.value);
+                messages.index(Key(i64::from_be_bytes(key)), &row);
             }
         })?;
         Ok(messages)
     }
 
-    fn index(&mut self, key: Key, message: &MessageValue) {
+    fn index(&mut self, key: Key, message: &Message) {
         let name = name_of(message);
         self.by_name.entry(name).or_default().insert(key);
         if !message.message_id.is_empty() {
@@ -74,32 +110,27 @@ impl Messages {
         }
     }
 
-    pub(in crate::appliers) fn insert(&mut self, key: Key, value: MessageValue) {
-        self.index(key, &value);
-        self.table.insert(
-            key,
-            Message {
-                value,
-                correlated: Vec::new(),
-            },
-        );
+    pub(in crate::appliers) fn insert(&mut self, key: Key, value: &MessageValue) {
+        let message = Message::of(value);
+        self.index(key, &message);
+        self.table.insert(key, message);
     }
 
     pub(in crate::appliers) fn remove(&mut self, key: Key) {
-        let Some(Message { value, .. }) = self.table.remove(key) else {
+        let Some(message) = self.table.remove(key) else {
             return;
         };
-        let name = name_of(&value);
+        let name = name_of(&message);
         if let Some(keys) = self.by_name.get_mut(&name) {
             keys.remove(&key);
             if keys.is_empty() {
                 self.by_name.remove(&name);
             }
         }
-        if !value.message_id.is_empty() {
-            self.by_id.remove(&id_of(&value));
+        if !message.message_id.is_empty() {
+            self.by_id.remove(&id_of(&message));
         }
-        self.deadlines.remove(&(value.deadline, key));
+        self.deadlines.remove(&(message.deadline, key));
     }
 
     /// A process took the message.
@@ -159,7 +190,7 @@ impl Messages {
     }
 }
 
-fn name_of(message: &MessageValue) -> NameAndKey {
+fn name_of(message: &Message) -> NameAndKey {
     (
         message.tenant.clone(),
         message.name.clone(),
@@ -167,7 +198,7 @@ fn name_of(message: &MessageValue) -> NameAndKey {
     )
 }
 
-fn id_of(message: &MessageValue) -> NameKeyAndId {
+fn id_of(message: &Message) -> NameKeyAndId {
     let (tenant, name, correlation_key) = name_of(message);
     (tenant, name, correlation_key, message.message_id.clone())
 }

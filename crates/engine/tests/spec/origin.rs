@@ -2,10 +2,11 @@
 //! in what is put off.
 
 use serde_json::json;
+use skep_engine::RemoteCommand;
 use skep_model::builder::Bpmn;
-use skep_protocol::Key;
-use skep_protocol::command::Request;
+use skep_protocol::command::{BroadcastSignal, Command, Request};
 use skep_protocol::origin::{Claims, Principal};
+use skep_protocol::{Document, Key};
 
 use crate::support::*;
 
@@ -131,4 +132,81 @@ fn the_record_of_a_command_says_who_asked() {
             assert_eq!(event.json["authorizations"], json!({}));
         }
     }
+}
+
+/// Records on another partition than the first, from the `from`th on: their operation reference and who asked.
+fn elsewhere(rig: &Rig, from: usize) -> Vec<(String, serde_json::Value, serde_json::Value)> {
+    let records = rig.seen[from..].iter();
+    let elsewhere = records.filter(|r| r.json["partitionId"] != 1 && !r.is_event());
+    elsewhere
+        .map(|r| {
+            let (reference, who) = (&r.json["operationReference"], &r.json["authorizations"]);
+            (
+                format!("{} {}", r.value_type, r.intent),
+                reference.clone(),
+                who.clone(),
+            )
+        })
+        .collect()
+}
+
+fn anna() -> Claims {
+    let anna = Principal {
+        id: "anna".into(),
+        ..Principal::default()
+    };
+    Claims::User(anna.into())
+}
+
+#[test]
+fn a_distributed_command_says_it_to_every_partition_also_when_it_is_repeated() {
+    let mut rig = Rig::with_partitions(2);
+    let mut lost = false;
+    rig.fate = Box::new(move |command| match command {
+        RemoteCommand::Distribute { .. } if !std::mem::replace(&mut lost, true) => Fate::Lost,
+        _ => Fate::Arrives,
+    });
+    let from = rig.seen.len();
+    let signal = Command::BroadcastSignal(BroadcastSignal {
+        signal_name: "go".into(),
+        variables: Document::new(),
+    });
+    let asked = Request {
+        claims: anna(),
+        operation_reference: Some(4711),
+        ..signal.into()
+    };
+    process(&mut rig, &asked);
+    assert_eq!(elsewhere(&rig, from), []);
+    rig.advance(MINUTE);
+    let who = json!({"authorized_username": "anna"});
+    let broadcast = ("SIGNAL BROADCAST".to_string(), json!(4711), who);
+    assert_eq!(elsewhere(&rig, from), [broadcast]);
+}
+
+#[test]
+fn a_subscription_is_opened_in_the_name_of_who_began_the_instance() {
+    let waits = Bpmn::process("p")
+        .start("s")
+        .catch_message("c", "m", "=key")
+        .end("e");
+    let mut rig = Rig::with_partitions(2);
+    rig.deploy(waits);
+    let key = (0..).map(|n| format!("k{n}"));
+    let key = key
+        .into_iter()
+        .find(|key| skep_engine::message_partition(key, 2) == 2)
+        .unwrap();
+    let from = rig.seen.len();
+    let asked = Request {
+        claims: anna(),
+        operation_reference: Some(4711),
+        ..Rig::creation("p", &json!({"key": key}).to_string())
+            .into_command()
+            .into()
+    };
+    process(&mut rig, &asked);
+    let who = json!({"authorized_username": "anna"});
+    let opened = ("MESSAGE_SUBSCRIPTION CREATE".to_string(), json!(4711), who);
+    assert_eq!(elsewhere(&rig, from), [opened]);
 }

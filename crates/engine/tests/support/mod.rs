@@ -17,7 +17,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use skep_engine::state::State;
 use skep_engine::state::table::EmptyStore;
-use skep_engine::{Engine, EngineConfig, RemoteCommand, RequestId, message_partition};
+use skep_engine::{Engine, EngineConfig, RemoteCommand, RequestId, Sent, message_partition};
 use skep_model::builder::Bpmn;
 use skep_protocol::batch::BatchReader;
 use skep_protocol::command::*;
@@ -96,7 +96,7 @@ pub struct Rig {
     pub streams: Streams,
     pub seen: Vec<Seen>,
     pub fate: Box<dyn FnMut(&RemoteCommand) -> Fate>,
-    pub network: VecDeque<(u32, RemoteCommand)>,
+    pub network: VecDeque<(u32, Sent)>,
     answers: HashMap<RequestId, Result<Response, Rejection>>,
     next_request: RequestId,
     /// Job types announced to long-polling clients.
@@ -250,6 +250,10 @@ impl Rig {
             | Command::BanInstance {
                 process_instance_key: key,
             }
+            | Command::ModifyProcessInstance(ModifyProcessInstance {
+                process_instance_key: key,
+                ..
+            })
             | Command::CompleteJob { job_key: key, .. }
             | Command::UpdateJob { job_key: key, .. }
             | Command::ResolveIncident { incident_key: key }
@@ -339,7 +343,7 @@ impl Rig {
             self.announced.push(job_type.to_string());
         }
         for (to, command) in effects.sends {
-            match (self.fate)(&command) {
+            match (self.fate)(&command.command) {
                 Fate::Arrives => self.network.push_back((to, command)),
                 Fate::Lost => {}
                 Fate::Twice => {
@@ -359,7 +363,7 @@ impl Rig {
                 "the partitions talk for ever: {command:?}"
             );
             // Commands travel as bytes.
-            let command: RemoteCommand =
+            let command: Sent =
                 skep_protocol::record::decode(&skep_protocol::record::encode(&command)).unwrap();
             let target = &mut self.partitions[to as usize - 1];
             target
@@ -678,6 +682,7 @@ impl Rig {
                 ("continuations", state.continuations.len()),
                 ("bans", state.banned.len()),
                 ("user tasks", state.user_tasks.table.len()),
+                ("modifications", state.modifications.table.len()),
             ];
             for (what, count) in left {
                 assert_eq!(count, 0, "{what} left behind");

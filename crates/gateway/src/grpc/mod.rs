@@ -6,6 +6,7 @@ mod body;
 mod decode;
 mod encode;
 mod job_result;
+mod modification;
 pub mod rpcs;
 mod service;
 mod status;

@@ -163,8 +163,8 @@ impl Partition {
         gauge(&metrics.uncommitted_entries, uncommitted);
         let counted = metrics.replayed.inner();
         counted.store(self.core.replayed(), Ordering::Relaxed);
-        let unfinished = self.core.engine().state.distributions.unfinished();
-        self.work.look(unfinished.count());
+        let unfinished = self.core.engine().state.distributions.table.len();
+        self.work.look(unfinished);
         let engine = self.core.engine();
         let status = &self.status;
         let set =

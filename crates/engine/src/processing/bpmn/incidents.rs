@@ -39,7 +39,7 @@ pub(crate) fn resolve_all(cx: &mut Context<'_>, element_instance_key: Key) {
         .map(|extra| extra.incidents.clone())
         .unwrap_or_default();
     for key in incidents {
-        if let Some(value) = cx.state.incidents.get(key).cloned() {
+        if let Some(value) = cx.state.incidents.get(key).map(|row| row.value()) {
             cx.event(key, IncidentIntent::Resolved, &value);
         }
     }

@@ -181,7 +181,7 @@ pub(crate) fn suspend(cx: &mut Context<'_>) {
             taken,
             steps,
             runaway,
-            origin: (begins && !cx.origin.is_plain()).then(|| Box::new(cx.origin.clone())),
+            origin: begins.then(|| cx.origin.kept()).flatten(),
         };
         cx.event(key, ContinuationIntent::Continued, &value);
     }

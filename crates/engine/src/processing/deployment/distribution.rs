@@ -12,7 +12,7 @@ use skep_protocol::{Key, Response, ValueType};
 
 use super::{create, delete_resource};
 use crate::processing::{Context, clock, cluster_variable, global_listener, signal};
-use crate::remote::{Distributed, RemoteCommand};
+use crate::remote::{Distributed, Order, RemoteCommand, Sent};
 
 /// Starts a distribution. The client's answer waits until all partitions have it, so that whatever it does next finds the
 /// same thing everywhere; with one partition there is nothing to wait for.
@@ -43,11 +43,15 @@ pub(crate) fn spread(cx: &mut Context<'_>, key: Key, command: Distributed) -> bo
     if others.is_empty() {
         return false;
     }
+    let order = Order {
+        origin: cx.origin.kept(),
+        command,
+    };
     let value = CommandDistributionValue {
         partition_id: own,
-        value_type: value_type_of(&command) as u8,
-        intent: intent_of(&command),
-        command_value: encode(&command).into(),
+        value_type: value_type_of(&order.command) as u8,
+        intent: intent_of(&order.command),
+        command_value: encode(&order).into(),
     };
     cx.event(key, Intent::Started, &value);
     for partition in others {
@@ -56,10 +60,10 @@ pub(crate) fn spread(cx: &mut Context<'_>, key: Key, command: Distributed) -> bo
             command_value: Default::default(),
             ..value.clone()
         };
-        let waits = next_for(cx, partition).is_some();
+        let waits = cx.state.distributions.next_for(partition).is_some();
         cx.event(key, Intent::Distributing, &value);
         if !waits {
-            send(cx, key, partition, command.clone());
+            send(cx, key, partition, order.clone());
         }
     }
     true
@@ -95,23 +99,20 @@ pub(crate) fn intent_of(command: &Distributed) -> u8 {
 }
 
 /// The oldest command that the partition has not acknowledged.
-fn next_for(cx: &mut Context<'_>, partition: u32) -> Option<(Key, Distributed)> {
-    let unfinished: Vec<Key> = cx.state.distributions.unfinished().collect();
-    unfinished.into_iter().find_map(|key| {
-        let row = cx.state.distributions.table.get(key)?;
-        let waits = row.pending.contains(&partition);
-        waits.then(|| row.command().map(|command| (key, command)))?
-    })
+fn next_for(cx: &mut Context<'_>, partition: u32) -> Option<(Key, Order)> {
+    let key = cx.state.distributions.next_for(partition)?;
+    let order = cx.state.distributions.table.get(key)?.order()?;
+    Some((key, order))
 }
 
-fn send(cx: &mut Context<'_>, key: Key, partition: u32, command: Distributed) {
-    let origin = cx.state.partition;
+fn send(cx: &mut Context<'_>, key: Key, partition: u32, order: Order) {
     let command = RemoteCommand::Distribute {
         distribution_key: key,
-        origin,
-        command,
+        origin: cx.state.partition,
+        command: order.command,
     };
-    cx.effects.sends.push((partition, command));
+    let origin = order.origin;
+    cx.effects.sends.push((partition, Sent { origin, command }));
 }
 
 /// Another partition's command arrives here; possibly again, and possibly after others that came behind it: a clock that was
@@ -133,7 +134,7 @@ pub(crate) fn receive(cx: &mut Context<'_>, key: Key, origin: u32, command: &Dis
         distribution_key: key,
         partition,
     };
-    cx.effects.sends.push((origin, answer));
+    cx.send(origin, answer);
 }
 
 fn carry_out(cx: &mut Context<'_>, command: &Distributed) {
@@ -171,7 +172,7 @@ pub(crate) fn acknowledge(cx: &mut Context<'_>, key: Key, partition: u32) {
     if !row.pending.contains(&partition) {
         return;
     }
-    let command = row.command();
+    let command = row.order().map(|order| order.command);
     let value = CommandDistributionValue {
         partition_id: partition,
         value_type: command
@@ -193,16 +194,16 @@ pub(crate) fn acknowledge(cx: &mut Context<'_>, key: Key, partition: u32) {
             cx.respond(request, Ok(answer));
         }
     }
-    if let Some((next, command)) = next_for(cx, partition) {
-        send(cx, next, partition, command);
+    if let Some((next, order)) = next_for(cx, partition) {
+        send(cx, next, partition, order);
     }
 }
 
 /// Sends what is not acknowledged once more.
 pub(crate) fn retry(cx: &mut Context<'_>) {
     for partition in 1..=cx.config.partitions {
-        if let Some((key, command)) = next_for(cx, partition) {
-            send(cx, key, partition, command);
+        if let Some((key, order)) = next_for(cx, partition) {
+            send(cx, key, partition, order);
         }
     }
 }

@@ -20,7 +20,7 @@ pub(crate) fn process(cx: &mut Context<'_>, key: Key) {
         deadline: -1,
         message_id: Arc::default(),
         variables: Vec::new(),
-        tenant: message.value.tenant.clone(),
+        tenant: message.tenant.clone(),
     };
     cx.event(key, MessageIntent::Expired, &value);
 }

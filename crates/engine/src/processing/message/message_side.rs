@@ -18,7 +18,7 @@ pub(crate) fn correlate_to_waiting(cx: &mut Context<'_>, message_key: Key) -> Pr
     let Some(message) = cx.state.messages.get(message_key) else {
         return Progress::Done { taken: 0 };
     };
-    let value = message.value.clone();
+    let value = message.value();
     let had: HashSet<Arc<str>> = message.correlated.iter().cloned().collect();
     let takers =
         cx.state
@@ -72,7 +72,7 @@ pub(crate) fn correlate_next(cx: &mut Context<'_>, message_key: Key) {
 /// MESSAGE EXPIRED of a message without time to live.
 pub(crate) fn end_unbuffered(cx: &mut Context<'_>, message_key: Key) {
     let message = cx.state.messages.get(message_key);
-    if let Some(value) = message.map(|m| m.value.clone())
+    if let Some(value) = message.map(|m| m.value())
         && value.time_to_live <= 0
     {
         cx.event(message_key, MessageIntent::Expired, &value);
@@ -124,8 +124,8 @@ fn correlate_buffered(cx: &mut Context<'_>, key: Key) {
         let Some(message) = cx.state.messages.get(message_key) else {
             continue;
         };
-        if message.value.deadline > cx.now && !message.correlated.contains(&value.bpmn_process_id) {
-            let variables = message.value.variables.clone();
+        if message.deadline > cx.now && !message.correlated.contains(&value.bpmn_process_id) {
+            let variables = message.variables.clone();
             start_correlation(cx, key, value, message_key, variables);
             return;
         }
@@ -159,7 +159,7 @@ fn send_correlate(cx: &mut Context<'_>, value: &MessageSubscriptionValue) {
 
 fn send_to_instance(cx: &mut Context<'_>, process_instance_key: Key, command: RemoteCommand) {
     if let Some(partition) = process_instance_key.partition() {
-        cx.effects.sends.push((partition, command));
+        cx.send(partition, command);
     }
 }
 
@@ -257,7 +257,7 @@ pub(crate) fn close(
         element_instance_key,
         message_name: message_name.clone(),
     };
-    cx.effects.sends.push((reply_to, command));
+    cx.send(reply_to, command);
 }
 
 /// Sends unanswered correlations again, up to `limit` at a time. Returns how many.

@@ -65,7 +65,7 @@ fn acknowledge(cx: &mut Context<'_>, command: &CorrelateSubscription) {
         message_name: command.message_name.clone(),
         message_key: command.message_key,
     };
-    cx.effects.sends.push((command.message_partition, answer));
+    cx.send(command.message_partition, answer);
 }
 
 pub(crate) fn reject(cx: &mut Context<'_>, command: &CorrelateSubscription) {
@@ -75,7 +75,7 @@ pub(crate) fn reject(cx: &mut Context<'_>, command: &CorrelateSubscription) {
         message_name: command.message_name.clone(),
         message_key: command.message_key,
     };
-    cx.effects.sends.push((command.message_partition, answer));
+    cx.send(command.message_partition, answer);
 }
 
 /// PROCESS_MESSAGE_SUBSCRIPTION DELETE: the message side is closed.

@@ -234,13 +234,6 @@ async fn rpcs_of_later_releases_are_unimplemented() {
     let code = Code::Unimplemented;
     refused(
         client
-            .modify_process_instance(pb::ModifyProcessInstanceRequest::default())
-            .await,
-        code,
-        "'ModifyProcessInstance'",
-    );
-    refused(
-        client
             .migrate_process_instance(pb::MigrateProcessInstanceRequest::default())
             .await,
         code,

@@ -59,9 +59,7 @@ pub(crate) fn send_open(cx: &mut Context<'_>, subscription: &ProcessMessageSubsc
         tenant: cx.tenant_of(subscription.process_definition_key),
     };
     let command = RemoteCommand::OpenMessageSubscription(value);
-    cx.effects
-        .sends
-        .push((subscription.subscription_partition, command));
+    cx.send(subscription.subscription_partition, command);
 }
 
 pub(crate) fn close(cx: &mut Context<'_>, key: Key) {
@@ -79,7 +77,5 @@ pub(crate) fn send_close(cx: &mut Context<'_>, subscription: &ProcessMessageSubs
         message_name: subscription.message_name.clone(),
         reply_to: cx.state.partition,
     };
-    cx.effects
-        .sends
-        .push((subscription.subscription_partition, command));
+    cx.send(subscription.subscription_partition, command);
 }

@@ -148,8 +148,8 @@ pub(crate) fn by_message(cx: &mut Context<'_>, start: Key, message_key: Key) -> 
     let mut value = cx.state.message_starts.get(start)?.value();
     let message = cx.state.messages.get(message_key)?;
     let taken = message.correlated.contains(&value.bpmn_process_id);
-    value.correlation_key = message.value.correlation_key.clone();
-    value.variables = message.value.variables.clone();
+    value.correlation_key = message.correlation_key.clone();
+    value.variables = message.variables.clone();
     let key = &value.correlation_key;
     let runs = !key.is_empty() && {
         let starts = &cx.state.message_starts;
@@ -189,7 +189,7 @@ pub(crate) fn next_message(cx: &mut Context<'_>, instance: Key) {
         for message in messages.waiting(tenant, &name, &started.correlation_key) {
             let waits = cx.state.messages.get(message).is_some_and(|row| {
                 let new = !row.correlated.contains(&started.bpmn_process_id);
-                new && row.value.deadline > cx.now
+                new && row.deadline > cx.now
             });
             if waits {
                 next = Some(next.map_or(message, |other| other.min(message)));
