@@ -11,7 +11,8 @@ use skep_protocol::command::{
     ModifyProcessInstance, Request, ThrowError, UpdateUserTask,
 };
 use skep_protocol::response::JobActivation;
-use skep_protocol::{ActivatedJob, Failure, Key, Response};
+use skep_protocol::{ActivatedJob, Failure, Key, Rejection, RejectionType, Response};
+use skep_query::QueryError;
 use skep_service::{
     self, Answer, BoxFuture, BrokerInfo, JobReceiver, PartitionInfo, PartitionRole, Reply,
     Topology, reply_channel,
@@ -299,6 +300,18 @@ impl Broker {
         })
     }
 
+    /// A batch operation is made on the first partition, and its items are searched for.
+    fn batch_operation_home(&self) -> Result<u32, Failure> {
+        match self.config.secondary_storage {
+            Some(_) => Ok(1),
+            None => Err(Failure::Rejected(Rejection::new(
+                RejectionType::Forbidden,
+                "CREATE",
+                QueryError::Disabled.to_string(),
+            ))),
+        }
+    }
+
     fn route(&self, request: Request) -> Result<Reply, Failure> {
         let started = Instant::now();
         let partition = match &request.command {
@@ -361,8 +374,8 @@ impl Broker {
             | Command::CreateGlobalListener(_)
             | Command::UpdateGlobalListener(_)
             | Command::DeleteGlobalListener { .. }
-            | Command::Batch(_) => 1,
-            Command::ActivateJobs(_) => 1,
+            | Command::ActivateJobs(_) => 1,
+            Command::Batch(_) => self.batch_operation_home()?,
         };
         self.submit(partition, request, started)
     }

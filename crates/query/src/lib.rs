@@ -14,6 +14,7 @@ mod entity;
 pub mod merge;
 mod parse;
 mod search;
+pub mod selection;
 mod storage;
 mod time;
 mod value;

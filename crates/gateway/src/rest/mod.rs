@@ -23,7 +23,7 @@ use http::request::Parts;
 use http::{HeaderValue, Request, Response, StatusCode, Version};
 use hyper::body::Incoming;
 use skep_protocol::command::Held;
-use skep_protocol::{ActivatedJob, Command};
+use skep_protocol::{ActivatedJob, Command, Failure};
 use skep_service::Timings;
 
 use self::body::Received;
@@ -168,6 +168,17 @@ async fn carry_out(
     held: (Slot, Share),
     watch: &mut Stopwatch,
 ) -> Result<Response<RestBody>, Problem> {
+    let decoded = match decoded {
+        Decoded::Of {
+            entity,
+            key,
+            command,
+        } => {
+            Box::pin(queries::must_exist(front, entity, key)).await?;
+            *command
+        }
+        decoded => decoded,
+    };
     match decoded {
         Decoded::Command {
             mut request,
@@ -202,6 +213,9 @@ async fn carry_out(
             let _held = held;
             // Boxed: see above.
             Box::pin(queries::respond(front, *asked)).await
+        }
+        Decoded::Of { .. } => {
+            Err(Failure::Internal("A command is about two things.".into()).into())
         }
         Decoded::Activate { command, wait } => {
             drop(held);
