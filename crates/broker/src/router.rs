@@ -130,7 +130,7 @@ impl Broker {
                 Ok(handle) => handle,
                 // The others are not to suffer from it. A broker with nothing to do had better say so and end.
                 Err(error) if config.partitions > 1 => {
-                    tracing::error!(partition, %error, "a partition cannot start");
+                    tracing::error!(code = "PARTITION_CANNOT_START", partition, %error, "a partition cannot start");
                     let handle = PartitionHandle::failed(
                         &config,
                         partition,
