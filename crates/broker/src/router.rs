@@ -7,10 +7,11 @@ use std::time::{Duration, Instant};
 
 use skep_engine::{Sent, key_not_found, message_partition};
 use skep_protocol::command::{
-    ActivateAdHoc, ActivateJobs, AssignUserTask, Command, CompleteUserTask, FailJob,
+    ActivateAdHoc, ActivateJobs, AddBatchItems, AssignUserTask, Command, CompleteUserTask, FailJob,
     ModifyProcessInstance, Request, ThrowError, UpdateUserTask,
 };
 use skep_protocol::response::JobActivation;
+use skep_protocol::value::HistoryDeletionValue;
 use skep_protocol::{ActivatedJob, Failure, Key, Response};
 use skep_service::{
     self, Answer, BoxFuture, BrokerInfo, JobReceiver, PartitionInfo, PartitionRole, Reply,
@@ -325,6 +326,26 @@ impl Broker {
             | Command::ThrowError(ThrowError { job_key: key, .. })
             | Command::UpdateJob { job_key: key, .. }
             | Command::ResolveIncident { incident_key: key }
+            | Command::CancelBatchOperation {
+                batch_operation_key: key,
+            }
+            | Command::SuspendBatchOperation {
+                batch_operation_key: key,
+            }
+            | Command::ResumeBatchOperation {
+                batch_operation_key: key,
+            }
+            | Command::AddBatchItems(AddBatchItems {
+                batch_operation_key: key,
+                ..
+            })
+            | Command::FailBatchOperation {
+                batch_operation_key: key,
+                ..
+            }
+            | Command::DeleteHistory(HistoryDeletionValue {
+                resource_key: key, ..
+            })
             | Command::AssignUserTask(AssignUserTask {
                 user_task_key: key, ..
             })
@@ -357,7 +378,8 @@ impl Broker {
             | Command::DeleteClusterVariable { .. }
             | Command::CreateGlobalListener(_)
             | Command::UpdateGlobalListener(_)
-            | Command::DeleteGlobalListener { .. } => 1,
+            | Command::DeleteGlobalListener { .. }
+            | Command::CreateBatchOperation(_) => 1,
             Command::ActivateJobs(_) => 1,
         };
         self.submit(partition, request, started)

@@ -38,6 +38,13 @@ pub enum ValueType {
     CompensationSubscription = 39,
     MessageCorrelation = 40,
     Clock = 42,
+    BatchOperationCreation = 50,
+    BatchOperationExecution = 51,
+    BatchOperationChunk = 52,
+    BatchOperationLifecycleManagement = 54,
+    BatchOperationPartitionLifecycle = 55,
+    BatchOperationInitialization = 60,
+    HistoryDeletion = 62,
     AdHocSubProcessInstruction = 53,
     MultiInstance = 58,
     Resource = 44,
@@ -51,12 +58,14 @@ pub enum ValueType {
     Continuation = 200,
     /// Skep's own: a change within the value of a variable.
     VariableElement = 210,
+    /// Skep's own: what became of an item of a batch operation.
+    BatchOperationItem = 250,
     /// Skep's own: variables have changed where very many conditions listen. It is never exported.
     ConditionCheck = 220,
 }
 
 impl ValueType {
-    pub const ALL: [ValueType; 44] = [
+    pub const ALL: [ValueType; 52] = [
         ValueType::Job,
         ValueType::Deployment,
         ValueType::ProcessInstance,
@@ -96,6 +105,14 @@ impl ValueType {
         ValueType::MultiInstance,
         ValueType::AdHocSubProcessInstruction,
         ValueType::VariableElement,
+        ValueType::BatchOperationCreation,
+        ValueType::BatchOperationExecution,
+        ValueType::BatchOperationChunk,
+        ValueType::BatchOperationLifecycleManagement,
+        ValueType::BatchOperationPartitionLifecycle,
+        ValueType::BatchOperationInitialization,
+        ValueType::HistoryDeletion,
+        ValueType::BatchOperationItem,
         ValueType::ClusterVariable,
         ValueType::ConditionalSubscription,
         ValueType::ConditionalEvaluation,
@@ -161,6 +178,14 @@ impl ValueType {
             ValueType::MultiInstance => "MULTI_INSTANCE",
             ValueType::AdHocSubProcessInstruction => "AD_HOC_SUB_PROCESS_INSTRUCTION",
             ValueType::VariableElement => "VARIABLE_ELEMENT",
+            ValueType::BatchOperationCreation => "BATCH_OPERATION_CREATION",
+            ValueType::BatchOperationExecution => "BATCH_OPERATION_EXECUTION",
+            ValueType::BatchOperationChunk => "BATCH_OPERATION_CHUNK",
+            ValueType::BatchOperationLifecycleManagement => "BATCH_OPERATION_LIFECYCLE_MANAGEMENT",
+            ValueType::BatchOperationPartitionLifecycle => "BATCH_OPERATION_PARTITION_LIFECYCLE",
+            ValueType::BatchOperationInitialization => "BATCH_OPERATION_INITIALIZATION",
+            ValueType::HistoryDeletion => "HISTORY_DELETION",
+            ValueType::BatchOperationItem => "BATCH_OPERATION_ITEM",
             ValueType::ClusterVariable => "CLUSTER_VARIABLE",
             ValueType::ConditionalSubscription => "CONDITIONAL_SUBSCRIPTION",
             ValueType::ConditionalEvaluation => "CONDITIONAL_EVALUATION",
@@ -216,6 +241,14 @@ impl ValueType {
             ValueType::MultiInstance => name::<MultiInstanceIntent>(id),
             ValueType::AdHocSubProcessInstruction => name::<AdHocSubProcessInstructionIntent>(id),
             ValueType::VariableElement => name::<VariableElementIntent>(id),
+            ValueType::BatchOperationCreation => name::<BatchOperationIntent>(id),
+            ValueType::BatchOperationExecution => name::<BatchOperationExecutionIntent>(id),
+            ValueType::BatchOperationChunk => name::<BatchOperationChunkIntent>(id),
+            ValueType::BatchOperationLifecycleManagement => name::<BatchOperationIntent>(id),
+            ValueType::BatchOperationPartitionLifecycle => name::<BatchOperationIntent>(id),
+            ValueType::BatchOperationInitialization => name::<BatchOperationIntent>(id),
+            ValueType::HistoryDeletion => name::<HistoryDeletionIntent>(id),
+            ValueType::BatchOperationItem => name::<BatchOperationItemIntent>(id),
             ValueType::ClusterVariable => name::<ClusterVariableIntent>(id),
             ValueType::ConditionalSubscription => name::<ConditionalSubscriptionIntent>(id),
             ValueType::ConditionalEvaluation => name::<ConditionalEvaluationIntent>(id),
@@ -416,5 +449,26 @@ intents! {
     }
     VariableElementIntent {
         Updated = 0 "UPDATED",
+    }
+    /// Of the whole life of a batch operation; several value types share them.
+    BatchOperationIntent {
+        Create = 0 "CREATE", Created = 1 "CREATED", FinishInitialization = 4 "FINISH_INITIALIZATION",
+        Initialized = 5 "INITIALIZED", Fail = 6 "FAIL", Failed = 7 "FAILED", Cancel = 8 "CANCEL",
+        Canceled = 9 "CANCELED", Suspend = 10 "SUSPEND", Suspended = 11 "SUSPENDED", Resume = 12 "RESUME",
+        Resumed = 13 "RESUMED", Completed = 15 "COMPLETED", CompletePartition = 16 "COMPLETE_PARTITION",
+        PartitionCompleted = 17 "PARTITION_COMPLETED", PartitionFailed = 19 "PARTITION_FAILED",
+        Progressed = 200 "PROGRESSED",
+    }
+    BatchOperationExecutionIntent {
+        Execute = 0 "EXECUTE", Executing = 1 "EXECUTING", Executed = 2 "EXECUTED",
+    }
+    BatchOperationChunkIntent {
+        Create = 0 "CREATE", Created = 1 "CREATED", Deleted = 200 "DELETED",
+    }
+    BatchOperationItemIntent {
+        Executed = 0 "EXECUTED", Failed = 1 "FAILED",
+    }
+    HistoryDeletionIntent {
+        Delete = 0 "DELETE", Deleted = 1 "DELETED",
     }
 }

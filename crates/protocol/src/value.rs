@@ -41,10 +41,12 @@ use crate::tenant::{TenantId, Tenants};
 pub use job::*;
 pub use subscriptions::*;
 
+mod batch_operation;
 mod compensation;
 mod global_listener;
 mod user_task;
 
+pub use batch_operation::*;
 pub use compensation::CompensationSubscriptionValue;
 pub use global_listener::{GlobalListenerEvent, GlobalListenerValue};
 pub use user_task::{UserTaskAttribute, UserTaskAttributes, UserTaskValue};

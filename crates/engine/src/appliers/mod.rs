@@ -8,6 +8,7 @@
 pub mod state;
 
 mod ad_hoc;
+mod batch_operation;
 mod clock;
 mod cluster_variable;
 mod command_distribution;
@@ -112,6 +113,7 @@ without_effect!(
     DecisionEvaluationValue,
     DeploymentValue,
     EscalationValue,
+    HistoryDeletionValue,
     MessageCorrelationValue,
     ProcessInstanceResultValue,
     ResourceDeletionValue,
@@ -204,6 +206,20 @@ fn apply_record(state: &mut State, record: &Record<'_>) -> Result<(), DecodeErro
         ValueType::DecisionEvaluation => go::<DecisionEvaluationValue>(state, record),
         ValueType::Form => go::<FormValue>(state, record),
         ValueType::Resource => go::<ResourceValue>(state, record),
+        ValueType::BatchOperationCreation => go::<BatchOperationCreationValue>(state, record),
+        ValueType::BatchOperationChunk => go::<BatchOperationChunkValue>(state, record),
+        ValueType::BatchOperationInitialization => {
+            go::<BatchOperationInitializationValue>(state, record)
+        }
+        ValueType::BatchOperationExecution => go::<BatchOperationExecutionValue>(state, record),
+        ValueType::BatchOperationItem => go::<BatchOperationItemValue>(state, record),
+        ValueType::BatchOperationPartitionLifecycle => {
+            go::<BatchOperationPartitionLifecycleValue>(state, record)
+        }
+        ValueType::BatchOperationLifecycleManagement => {
+            go::<BatchOperationLifecycleManagementValue>(state, record)
+        }
+        ValueType::HistoryDeletion => go::<HistoryDeletionValue>(state, record),
         // Evaluations are answered, not recorded as events.
         ValueType::Expression => Ok(()),
     }

@@ -265,9 +265,9 @@ fn instance_of_remote(cx: &mut Context<'_>, command: &RemoteCommand) -> Key {
             let row = key.and_then(|key| subscriptions.get(key));
             row.map_or(Key::NONE, |row| row.process_instance_key)
         }
-        RemoteCommand::Distribute { .. } | RemoteCommand::AcknowledgeDistribution { .. } => {
-            Key::NONE
-        }
+        RemoteCommand::BatchPart { .. }
+        | RemoteCommand::Distribute { .. }
+        | RemoteCommand::AcknowledgeDistribution { .. } => Key::NONE,
     }
 }
 

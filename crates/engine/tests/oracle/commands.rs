@@ -8,7 +8,7 @@ use skep_protocol::command::*;
 use skep_protocol::value::*;
 use skep_protocol::{Document, Key};
 
-use crate::user_tasks;
+use crate::{batch_operations, user_tasks};
 
 /// Why a scenario cannot be played to its end.
 #[derive(Debug)]
@@ -169,6 +169,9 @@ pub fn command(
         "deleteResource" => Command::DeleteResource {
             resource_key: a.key("resource"),
         },
+        "command" if a.text("valueType").starts_with("BATCH_OPERATION") => {
+            batch_operations::command(a)?
+        }
         "command" => {
             let (value_type, intent) = (a.text("valueType"), a.text("intent"));
             return Err(Stop::NotYet(format!("the command {value_type} {intent}")));

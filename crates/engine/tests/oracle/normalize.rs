@@ -12,7 +12,7 @@ use crate::support::START;
 const FIRST_KEY: i64 = 1 << 51;
 const FIRST_TIME: i64 = 100_000_000_000;
 const TIMES: [&str; 5] = ["deadline", "dueDate", "recurringTime", "time", "timestamp"];
-const DROPPED: [&str; 14] = [
+const DROPPED: [&str; 16] = [
     "namespace",
     "evaluationFailureMessage",
     // Of 8.9; 8.8 was recorded.
@@ -23,11 +23,19 @@ const DROPPED: [&str; 14] = [
     "requestId",
     "requestStreamId",
     "partitionId",
+    "partitionIds",
+    "sourcePartitionId",
     "stacktrace",
     "exceptionMessage",
     "errorEventPosition",
     "tenantFilter",
     "creationTimestamp",
+];
+/// Lists whose order says nothing.
+const SETS: [&str; 3] = [
+    "/result/correctedAttributes",
+    "/changedAttributes",
+    "/items",
 ];
 const PATHS: [&str; 3] = [
     "elementInstancePath",
@@ -93,6 +101,9 @@ impl Entry {
             || self.is("PROCESS_INSTANCE_MODIFICATION", &["BEGUN", "PREPARED"])
             || self.is("COMMAND_DISTRIBUTION", &[])
             || self.is("CONTINUATION", &[])
+            || self.is("BATCH_OPERATION_ITEM", &[])
+            || self.is("BATCH_OPERATION_CHUNK", &["DELETED"])
+            || self.is("BATCH_OPERATION_PARTITION_LIFECYCLE", &["PROGRESSED"])
             || self.is("PROCESS_MESSAGE_SUBSCRIPTION", &["CREATED", "DELETED"])
             || self.is(
                 "PROCESS_INSTANCE",
@@ -174,7 +185,8 @@ pub fn rendered(step: usize, record: &Value) -> Entry {
 /// Fields that 8.8, which was recorded, does not have.
 fn is_newer(field: &str, value_type: &str) -> bool {
     match field {
-        "rootProcessInstanceKey" | "businessId" | "source" | "moveInstructions" => true,
+        "rootProcessInstanceKey" | "businessId" | "source" => true,
+        "moveInstructions" => value_type == "PROCESS_INSTANCE_MODIFICATION",
         "elementInstanceKey" => matches!(
             value_type,
             "PROCESS_INSTANCE" | "VARIABLE" | "PROCESS_INSTANCE_CREATION"
@@ -303,7 +315,7 @@ pub fn comparable(entries: Vec<Entry>) -> Vec<Entry> {
     for entry in &mut entries {
         open_linked_resources(&mut entry.value);
         // A set: the recorder gave it in an order of its own.
-        for set in ["/result/correctedAttributes", "/changedAttributes"] {
+        for set in SETS {
             if let Some(Value::Array(names)) = entry.value.pointer_mut(set) {
                 names.sort_by_key(Value::to_string);
             }

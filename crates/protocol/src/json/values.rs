@@ -7,8 +7,8 @@ use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Definitions, ElementNames, Started, conditional, decision_evaluation, definitions,
-    modification, set, subscriptions,
+    Definitions, ElementNames, Started, batch_operations, conditional, decision_evaluation,
+    definitions, modification, set, subscriptions,
 };
 use crate::document::JsonText;
 use crate::intent::ValueType;
@@ -82,6 +82,14 @@ pub(super) fn render(
         // These came to their end above.
         ValueType::Expression
         | ValueType::Clock
+        | ValueType::BatchOperationCreation
+        | ValueType::BatchOperationChunk
+        | ValueType::BatchOperationInitialization
+        | ValueType::BatchOperationExecution
+        | ValueType::BatchOperationItem
+        | ValueType::BatchOperationPartitionLifecycle
+        | ValueType::BatchOperationLifecycleManagement
+        | ValueType::HistoryDeletion
         | ValueType::MultiInstance
         | ValueType::Continuation => json!({}),
         ValueType::AdHocSubProcessInstruction => ad_hoc_instruction(record.value()?),
@@ -116,7 +124,7 @@ fn render_bare(record: &Record<'_>) -> Result<Option<Value>, DecodeError> {
             value.as_object_mut().map(|fields| fields.remove("origin"));
             value
         }
-        _ => return Ok(None),
+        _ => return batch_operations::render(record),
     }))
 }
 

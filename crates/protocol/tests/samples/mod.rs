@@ -1,7 +1,9 @@
 //! One value of each value type, with something in every field.
 
+mod batch_operations;
 mod definitions;
 
+pub use batch_operations::*;
 pub use definitions::*;
 use std::sync::Arc;
 
