@@ -21,7 +21,7 @@ pub struct RequestKind {
     partition: u32,
 }
 
-const KINDS: [&str; 37] = [
+const KINDS: [&str; 38] = [
     "DEPLOYMENT#CREATE",
     "RESOURCE_DELETION#DELETE",
     "PROCESS_INSTANCE_CREATION#CREATE",
@@ -58,6 +58,7 @@ const KINDS: [&str; 37] = [
     "BATCH_OPERATION_LIFECYCLE_MANAGEMENT#SUSPEND",
     "BATCH_OPERATION_LIFECYCLE_MANAGEMENT#RESUME",
     "HISTORY_DELETION#DELETE",
+    "PROCESS_INSTANCE_MIGRATION#MIGRATE",
     "UNKNOWN",
 ];
 
@@ -106,6 +107,7 @@ impl RequestKind {
             Command::UpdateClusterVariable(_) => (29, None),
             Command::DeleteClusterVariable { .. } => (30, None),
             Command::ModifyProcessInstance(c) => (26, Some(&c.process_instance_key)),
+            Command::MigrateProcessInstance(c) => (36, Some(&c.process_instance_key)),
             Command::Batch(c) => return RequestKind::of_batch(c),
             // Asked by the management port, which is no gateway.
             Command::ListIncidents { .. } | Command::BanInstance { .. } => (UNKNOWN, None),

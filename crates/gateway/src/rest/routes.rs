@@ -11,6 +11,7 @@ pub enum Op {
     DeleteResource,
     CreateProcessInstance,
     CancelProcessInstance,
+    MigrateProcessInstance,
     ModifyProcessInstance,
     ActivateJobs,
     StreamJobs,
@@ -163,6 +164,7 @@ pub const ROUTES: &[Route] = routes! {
     POST "/v2/resources/{resourceKey}/deletion" deleteResource => DeleteResource;
     POST "/v2/process-instances" createProcessInstance => CreateProcessInstance;
     POST "/v2/process-instances/{processInstanceKey}/cancellation" cancelProcessInstance => CancelProcessInstance;
+    POST "/v2/process-instances/{processInstanceKey}/migration" migrateProcessInstance => MigrateProcessInstance;
     POST "/v2/process-instances/{processInstanceKey}/modification" modifyProcessInstance => ModifyProcessInstance;
     POST "/v2/jobs/activation" activateJobs => ActivateJobs;
     POST "/v2/jobs/{jobKey}/completion" completeJob => CompleteJob;
@@ -300,7 +302,6 @@ pub const ROUTES: &[Route] = routes! {
     POST "/v2/process-definitions/statistics/process-instances" getProcessDefinitionInstanceStatistics;
     POST "/v2/process-definitions/{processDefinitionKey}/statistics/element-instances" getProcessDefinitionStatistics;
     POST "/v2/process-definitions/statistics/process-instances-by-version" getProcessDefinitionInstanceVersionStatistics;
-    POST "/v2/process-instances/{processInstanceKey}/migration" migrateProcessInstance;
     POST "/v2/roles" createRole;
     POST "/v2/roles/search" searchRoles;
     GET "/v2/roles/{roleId}" getRole;

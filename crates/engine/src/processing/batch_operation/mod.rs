@@ -17,7 +17,6 @@ use skep_protocol::intent::{
 use skep_protocol::origin::Origin;
 use skep_protocol::value::{
     BatchOperationCreationValue, BatchOperationError, BatchOperationLifecycleManagementValue,
-    BatchOperationType,
 };
 use skep_protocol::{Key, Rejection, RejectionType, Response, ValueType};
 
@@ -105,9 +104,6 @@ fn check(cx: &Context<'_>, command: &CreateBatchOperation) -> Result<(), Rejecti
             format!("Expected to create a batch operation of type '{kind_name}', but {why}"),
         ))
     };
-    if command.kind == BatchOperationType::MigrateProcessInstance {
-        return Err(not_yet(command.kind));
-    }
     if command.filter.is_empty() {
         let why = "it has no filter that chooses its items";
         return refuse(RejectionType::InvalidArgument, why.to_string());
@@ -126,13 +122,6 @@ fn check(cx: &Context<'_>, command: &CreateBatchOperation) -> Result<(), Rejecti
         return refuse(RejectionType::InvalidState, why);
     }
     Ok(())
-}
-
-/// Single instances cannot be migrated yet.
-pub(crate) fn not_yet(kind: BatchOperationType) -> Rejection {
-    let kind = kind.as_str();
-    let reason = format!("A batch operation of type '{kind}' is not supported by this release");
-    reject(RejectionType::InvalidArgument, "CREATE", reason)
 }
 
 /// The operation begins on this partition.

@@ -44,7 +44,7 @@ pub fn decode(
                 resource_key,
                 kind: HistoryDeletionType::ProcessInstance,
             });
-            Ok(of_instance(resource_key, deletion, &body, front))
+            of_instance(resource_key, deletion, &body, front)
         }
         op => {
             let Nothing {} = optional(text)?;
@@ -224,7 +224,7 @@ fn incidents_of(instance: Key, text: &str, front: &FrontEnd) -> Result<Decoded, 
         follow_up: None,
     };
     let command = BatchCommand::Create(Box::new(command));
-    Ok(of_instance(instance, command, &Reference::default(), front))
+    of_instance(instance, command, &Reference::default(), front)
 }
 
 /// A command about a process instance that can be searched, running or not.
