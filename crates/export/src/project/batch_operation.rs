@@ -48,6 +48,7 @@ pub fn created(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), Decod
 pub fn chunk(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeError> {
     let intent = intent_of::<BatchOperationChunkValue>(record)?;
     let value: BatchOperationChunkValue = record.value()?;
+    let id = Value::text(&value.batch_operation_key.to_string());
     for (place, item) in (value.first..).zip(&value.items) {
         let row = BatchOperationChunkValue::key_of(record.key, place);
         if intent == ChunkIntent::Deleted {
@@ -57,6 +58,7 @@ pub fn chunk(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeE
         set!(to.changes, BATCH_OPERATION_ITEM, row, {
             "operationType": word(value.kind.as_str()),
             "batchOperationKey": key(value.batch_operation_key),
+            "batchOperationId": id.clone(),
             "itemKey": key(item.item_key),
             "processInstanceKey": key(item.process_instance_key),
             "rootProcessInstanceKey": key(item.root_process_instance_key),

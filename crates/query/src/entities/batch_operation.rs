@@ -68,6 +68,8 @@ pub static BATCH_OPERATION_ITEM: Entity = Entity {
         Field::new("batchOperationItemKey", Kind::Key, Ops::NONE).hidden(),
         Field::new("operationType", Kind::Enum(TYPES), Ops::ENUM),
         Field::new("batchOperationKey", Kind::Key, Ops::BASIC_TEXT).sortable(),
+        // As a text, as which it can be looked for by process instances.
+        Field::new("batchOperationId", Kind::Text, Ops::NONE).hidden(),
         Field::new("itemKey", Kind::Key, Ops::BASIC_TEXT).sortable(),
         Field::new("processInstanceKey", Kind::Key, Ops::KEY).sortable(),
         Field::new("rootProcessInstanceKey", Kind::Key, Ops::NONE),
@@ -84,6 +86,7 @@ pub static BATCH_OPERATION_ITEM: Entity = Entity {
     items: &[],
     indices: &[
         &["batchOperationKey", "state"],
+        &["batchOperationId"],
         &["processInstanceKey"],
         &["processedDate"],
     ],

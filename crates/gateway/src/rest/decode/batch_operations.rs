@@ -111,14 +111,9 @@ struct Pair<'a> {
 
 fn modification(text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
     let body: Modification = required(text)?;
-    let moves = body.move_instructions.unwrap_or_default();
-    if moves.is_empty() || moves.len() > MAX_MOVES {
-        return invalid(format!(
-            "The field 'moveInstructions' has {} entries, but must have 1 to {MAX_MOVES}: which element to move tokens from and \
-             which one to.",
-            moves.len()
-        ));
-    }
+    let what = "Say from which element to which tokens are moved.";
+    let moves = present(body.move_instructions, "moveInstructions", what)?;
+    has_room("moveInstructions", &moves)?;
     let plan = BatchPlan::Modify {
         moves: pairs("moveInstructions", moves)?,
     };
@@ -153,13 +148,8 @@ fn migration(text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
     let target = "migrationPlan.targetProcessDefinitionKey";
     let KeyText(target) = present(plan.target_process_definition_key, target, what)?;
     let list = "migrationPlan.mappingInstructions";
-    let mapping = plan.mapping_instructions.unwrap_or_default();
-    if mapping.len() > MAX_MOVES {
-        return invalid(format!(
-            "The field '{list}' has {} entries, more than {MAX_MOVES}.",
-            mapping.len()
-        ));
-    }
+    let mapping = present(plan.mapping_instructions, list, what)?;
+    has_room(list, &mapping)?;
     let plan = BatchPlan::Migrate {
         target_process_definition_key: target,
         mapping: pairs(list, mapping)?,
@@ -169,6 +159,15 @@ fn migration(text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
     };
     let kind = BatchOperationType::MigrateProcessInstance;
     creation(kind, body.filter, plan, &reference, front)
+}
+
+fn has_room<T>(list: &str, entries: &[T]) -> Result<(), Failure> {
+    match entries.len() {
+        0..=MAX_MOVES => Ok(()),
+        count => invalid(format!(
+            "The field '{list}' has {count} entries, more than {MAX_MOVES}. Leave some out."
+        )),
+    }
 }
 
 /// Ids of source and target elements.
