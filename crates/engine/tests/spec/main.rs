@@ -48,6 +48,7 @@ mod message_catch;
 mod message_correlation;
 mod message_partitions;
 mod message_start;
+mod modification;
 mod multi_instance;
 mod origin;
 mod parallel_gateway;
