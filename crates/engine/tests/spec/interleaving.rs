@@ -328,3 +328,29 @@ fn many_forks_at_once_make_progress_and_new_commands_are_served() {
     }
     rig.assert_nothing_left();
 }
+
+#[test]
+fn a_scope_that_is_ended_while_its_start_event_completes_waits_for_nothing() {
+    let bpmn = || {
+        Bpmn::process("p")
+            .start("s")
+            .sub_process("sub", |p| p.start("s1").service_task("t", "t").end("e1"))
+            .end("e")
+            .boundary_duration("late", "sub", "PT1H")
+            .end("e2")
+    };
+    // Whenever the cancellation comes between two of its steps.
+    for steps in 0..8 {
+        let mut rig = Rig::with(bpmn());
+        rig.turn_steps(1);
+        rig.interrupted = true;
+        let instance = rig.create("p", "{}");
+        for _ in 0..steps {
+            rig.run_work();
+        }
+        rig.cancel(instance).unwrap();
+        rig.interrupted = false;
+        rig.settle(1);
+        rig.assert_terminated(instance);
+    }
+}

@@ -21,6 +21,7 @@ use smallvec::SmallVec;
 
 use super::{Problem, Subject};
 use crate::processing::Context;
+use crate::state::ElementState;
 
 /// Who waits, as records name it.
 #[derive(Clone, Copy)]
@@ -225,6 +226,11 @@ pub(crate) fn subscribe_scope_around(
     let graph = &start_event.process.graph;
     let scope = graph.element(start_event.element().parent);
     if scope.event_sub_processes.is_empty() && scope.boundary_events.is_empty() {
+        return Ok(());
+    }
+    let row = cx.state.elements.get(start_event.flow_scope());
+    // One that has been told to terminate meanwhile waits for nothing any more.
+    if row.is_none_or(|row| row.state != ElementState::Activated) {
         return Ok(());
     }
     match Subject::load(cx, start_event.flow_scope()) {
