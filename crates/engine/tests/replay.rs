@@ -3,6 +3,8 @@
 //!
 //! `SKEP_SEEDS=1000 cargo test -p skep-engine --test replay` tries more processes; `SKEP_SEED=7` only this one.
 
+#[path = "replay/batches.rs"]
+mod batches;
 mod support;
 
 #[path = "replay/modifications.rs"]
@@ -20,10 +22,10 @@ use skep_protocol::{Document, Key, TenantId};
 use support::*;
 
 /// SplitMix64.
-struct Random(u64);
+pub struct Random(u64);
 
 impl Random {
-    fn next(&mut self, bound: u64) -> u64 {
+    pub fn next(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -51,6 +53,10 @@ fn started() -> Bpmn {
         .service_task("task", "job")
         .end("e")
         .start_cycle("by-timer", "R/PT2M")
+        .to("task")
+        .start_signal("by-signal", "signal")
+        .to("task")
+        .start_condition("by-condition", "=b = 3")
         .to("task")
 }
 
@@ -205,8 +211,25 @@ fn run(seed: u64, share: u64) -> usize {
 
 fn command(rig: &mut Rig, random: &mut Random, partitions: u32, elements: &[String]) {
     let b = random.next(4);
-    match random.next(17) {
+    match random.next(22) {
+        17 => {
+            let variables = Document::parse(r#"{"s":1}"#).unwrap();
+            rig.send_async(Command::BroadcastSignal(BroadcastSignal {
+                signal_name: "signal".into(),
+                variables,
+            }));
+        }
+        18 => {
+            let partition = 1 + random.next(u64::from(partitions)) as u32;
+            let variables = Document::parse(&format!(r#"{{"b":{b}}}"#)).unwrap();
+            let evaluate = EvaluateConditionals {
+                process_definition_key: None,
+                variables,
+            };
+            rig.send_to(partition, Command::EvaluateConditionals(evaluate));
+        }
         15 => activities(rig, random),
+        16 => batches::command(rig, random, elements),
         0 | 1 => {
             let partition = 1 + random.next(u64::from(partitions)) as u32;
             let variables = format!(r#"{{"a":{},"b":{b}}}"#, random.next(4));
@@ -489,6 +512,7 @@ fn finish(rig: &mut Rig, seed: u64) {
     rig.fate = Box::new(|_| Fate::Arrives);
     rig.interrupted = false;
     rig.settle(1);
+    batches::finish(rig);
     // What was lost on its way to another partition is sent again, one after the other.
     let unfinished = |rig: &mut Rig| rig.engine(1).state.distributions.table.len();
     while unfinished(rig) > 0 {

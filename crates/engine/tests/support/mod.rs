@@ -682,6 +682,8 @@ impl Rig {
                 ("continuations", state.continuations.len()),
                 ("bans", state.banned.len()),
                 ("user tasks", state.user_tasks.table.len()),
+                ("batch operations", state.batch_operations.len()),
+                ("items", state.batch_operations.chunks.len()),
                 ("modifications", state.modifications.table.len()),
             ];
             for (what, count) in left {
