@@ -69,6 +69,7 @@ enum What {
     StartForm(Key),
     UserTaskForm(Key),
     UserTaskVariables(TaskVariables),
+    ClusterVariable(Search),
     CallHierarchy(Key),
     SequenceFlows(Key),
     ElementStatistics(Key),
@@ -163,6 +164,13 @@ pub fn decode(
             related::task_variables(key("userTaskKey"), body, parts, effective)
                 .map(What::UserTaskVariables)
         }
+        Op::SearchClusterVariables => related::cluster_variables(body, parts).map(What::Page),
+        Op::GetGlobalClusterVariable => {
+            related::cluster_variable(parts, None).map(What::ClusterVariable)
+        }
+        Op::GetTenantClusterVariable => {
+            related::cluster_variable(parts, parameter).map(What::ClusterVariable)
+        }
         Op::GetCallHierarchy => key("processInstanceKey")
             .map(What::CallHierarchy)
             .map_err(Problem::from),
@@ -255,6 +263,7 @@ pub async fn respond(front: &FrontEnd, asked: Asked) -> Result<Response<RestBody
         What::StartForm(key) => related::form(ask.start_form(key).await?),
         What::UserTaskForm(key) => related::form(ask.user_task_form(key).await?),
         What::UserTaskVariables(asked) => encode::json(ask.task_variables(asked).await?),
+        What::ClusterVariable(search) => encode::json(ask.cluster_variable(search).await?),
         What::CallHierarchy(key) => encode::json(ask.call_hierarchy(key).await?),
         What::SequenceFlows(process_instance_key) => {
             let query = Query::SequenceFlows {
