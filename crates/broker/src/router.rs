@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use skep_engine::{Sent, key_not_found, message_partition};
 use skep_protocol::command::{
     ActivateAdHoc, ActivateJobs, AddBatchItems, AssignUserTask, Command, CompleteUserTask, FailJob,
-    ModifyProcessInstance, Request, ThrowError, UpdateUserTask,
+    MigrateProcessInstance, ModifyProcessInstance, Request, ThrowError, UpdateUserTask,
 };
 use skep_protocol::response::JobActivation;
 use skep_protocol::value::HistoryDeletionValue;
@@ -131,7 +131,7 @@ impl Broker {
                 Ok(handle) => handle,
                 // The others are not to suffer from it. A broker with nothing to do had better say so and end.
                 Err(error) if config.partitions > 1 => {
-                    tracing::error!(partition, %error, "a partition cannot start");
+                    tracing::error!(code = "PARTITION_CANNOT_START", partition, %error, "a partition cannot start");
                     let handle = PartitionHandle::failed(
                         &config,
                         partition,
@@ -318,6 +318,10 @@ impl Broker {
                 process_instance_key: key,
             }
             | Command::ModifyProcessInstance(ModifyProcessInstance {
+                process_instance_key: key,
+                ..
+            })
+            | Command::MigrateProcessInstance(MigrateProcessInstance {
                 process_instance_key: key,
                 ..
             })

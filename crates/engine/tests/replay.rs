@@ -54,6 +54,10 @@ fn started() -> Bpmn {
         .end("e")
         .start_cycle("by-timer", "R/PT2M")
         .to("task")
+        .start_signal("by-signal", "signal")
+        .to("task")
+        .start_condition("by-condition", "=b = 3")
+        .to("task")
 }
 
 /// Ids of elements at which an instance may begin or end.
@@ -207,7 +211,23 @@ fn run(seed: u64, share: u64) -> usize {
 
 fn command(rig: &mut Rig, random: &mut Random, partitions: u32, elements: &[String]) {
     let b = random.next(4);
-    match random.next(18) {
+    match random.next(22) {
+        17 => {
+            let variables = Document::parse(r#"{"s":1}"#).unwrap();
+            rig.send_async(Command::BroadcastSignal(BroadcastSignal {
+                signal_name: "signal".into(),
+                variables,
+            }));
+        }
+        18 => {
+            let partition = 1 + random.next(u64::from(partitions)) as u32;
+            let variables = Document::parse(&format!(r#"{{"b":{b}}}"#)).unwrap();
+            let evaluate = EvaluateConditionals {
+                process_definition_key: None,
+                variables,
+            };
+            rig.send_to(partition, Command::EvaluateConditionals(evaluate));
+        }
         15 => activities(rig, random),
         16 => batches::command(rig, random, elements),
         0 | 1 => {

@@ -97,6 +97,12 @@ pub(super) fn child_completed(cx: &mut Context<'_>, child: &Subject, verdict: Ve
     child_ended(cx, child.flow_scope());
 }
 
+/// All that is in the scope ends, and then itself.
+pub(super) fn is_terminating(cx: &mut Context<'_>, scope: Key) -> bool {
+    let row = cx.state.elements.get(scope);
+    row.is_some_and(|row| row.state == ElementState::Terminating)
+}
+
 /// A child of `scope` has ended without a successor, or a token has: the scope may be done.
 pub(crate) fn child_ended(cx: &mut Context<'_>, scope: Key) {
     // The process has no scope around it.
