@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use skep_engine::{Sent, key_not_found, message_partition};
 use skep_protocol::command::{
     ActivateAdHoc, ActivateJobs, AddBatchItems, AssignUserTask, Command, CompleteUserTask, FailJob,
-    ModifyProcessInstance, Request, ThrowError, UpdateUserTask,
+    MigrateProcessInstance, ModifyProcessInstance, Request, ThrowError, UpdateUserTask,
 };
 use skep_protocol::response::JobActivation;
 use skep_protocol::value::HistoryDeletionValue;
@@ -318,6 +318,10 @@ impl Broker {
                 process_instance_key: key,
             }
             | Command::ModifyProcessInstance(ModifyProcessInstance {
+                process_instance_key: key,
+                ..
+            })
+            | Command::MigrateProcessInstance(MigrateProcessInstance {
                 process_instance_key: key,
                 ..
             })

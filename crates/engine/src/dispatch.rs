@@ -34,6 +34,9 @@ pub(crate) fn dispatch(cx: &mut Context<'_>, command: &Command) -> Outcome {
         Command::CancelProcessInstance {
             process_instance_key,
         } => process_instance::cancel::process(cx, *process_instance_key),
+        Command::MigrateProcessInstance(command) => {
+            process_instance::migration::process(cx, command)
+        }
         Command::ModifyProcessInstance(command) => process_instance::modify::process(cx, command),
         Command::BanInstance {
             process_instance_key,
@@ -108,16 +111,19 @@ pub(crate) fn dispatch_remote(cx: &mut Context<'_>, command: &RemoteCommand) {
         RemoteCommand::MessageSubscriptionOpened {
             element_instance_key,
             message_name,
+            revision,
         } => {
-            process_side::opened(cx, *element_instance_key, message_name);
+            process_side::opened(cx, *element_instance_key, message_name, *revision);
         }
         RemoteCommand::CorrelateSubscription(command) => process_side::correlate(cx, command),
         RemoteCommand::MessageCorrelated {
             element_instance_key,
             message_name,
             message_key,
+            closes,
         } => {
-            message_side::correlated(cx, *element_instance_key, message_name, *message_key);
+            let waited = (*element_instance_key, message_name);
+            message_side::correlated(cx, waited, *message_key, *closes);
         }
         RemoteCommand::RejectCorrelation {
             element_instance_key,

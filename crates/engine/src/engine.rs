@@ -154,6 +154,10 @@ impl Engine {
         let (key, value_type, intent) = header_of_remote(command);
         let mut cx = self.context(now, None, streams);
         cx.origin = sent.origin.as_deref().cloned().unwrap_or_default();
+        // It comes again: nobody has answered.
+        if cx.comes_too_early(command) {
+            return;
+        }
         cx.out.command(key, value_type, intent, &cx.origin);
         if cx.begin_remote(command) {
             dispatch_remote(&mut cx, command);
@@ -269,7 +273,7 @@ impl Engine {
                 continue;
             };
             let instance = timer.instance();
-            if !cx.begin_work_of(instance) {
+            if cx.is_migrating(instance) || !cx.begin_work_of(instance) {
                 continue;
             }
             handled += 1;
@@ -419,9 +423,11 @@ impl Engine {
         let distributions = volatile.awaiting_distribution.values().map(|(id, _)| *id);
         let correlations = volatile.awaiting_correlation.values().copied();
         let user_tasks = volatile.awaiting_user_tasks.values().copied();
+        let migrations = volatile.awaiting_migration.values().copied();
         let waiting = results.chain(distributions).chain(correlations);
         let evaluations = volatile.awaiting_evaluations.values().copied();
-        waiting.chain(user_tasks).chain(evaluations).collect()
+        let waiting = waiting.chain(user_tasks).chain(evaluations);
+        waiting.chain(migrations).collect()
     }
 
     /// The client no longer waits.
@@ -435,6 +441,7 @@ impl Engine {
             .retain(|_, (id, _)| *id != request);
         volatile.awaiting_correlation.retain(|_, id| *id != request);
         volatile.awaiting_user_tasks.retain(|_, id| *id != request);
+        volatile.awaiting_migration.retain(|_, id| *id != request);
         volatile.awaiting_evaluations.retain(|_, id| *id != request);
     }
 

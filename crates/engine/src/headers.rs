@@ -34,6 +34,11 @@ pub fn header_of(command: &Command) -> (Key, ValueType, u8) {
             ValueType::ProcessInstance,
             ProcessInstanceIntent::Cancel.id(),
         ),
+        Command::MigrateProcessInstance(_) => (
+            Key::NONE,
+            ValueType::ProcessInstanceMigration,
+            ProcessInstanceMigrationIntent::Migrate.id(),
+        ),
         Command::ModifyProcessInstance(command) => (
             command.process_instance_key,
             ValueType::ProcessInstanceModification,

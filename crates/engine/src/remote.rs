@@ -52,6 +52,8 @@ pub enum RemoteCommand {
     MessageSubscriptionOpened {
         element_instance_key: Key,
         message_name: Arc<str>,
+        /// That of the opening.
+        revision: u32,
     },
     /// PROCESS_MESSAGE_SUBSCRIPTION CORRELATE, to the partition of the instance.
     CorrelateSubscription(CorrelateSubscription),
@@ -60,6 +62,8 @@ pub enum RemoteCommand {
         element_instance_key: Key,
         message_name: Arc<str>,
         message_key: Key,
+        /// The element waits for no more messages. What the message side knows of it may be out of date.
+        closes: bool,
     },
     /// MESSAGE_SUBSCRIPTION REJECT: the instance did not take it.
     RejectCorrelation {

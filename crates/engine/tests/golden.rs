@@ -15,7 +15,9 @@ use skep_engine::state::State;
 use skep_engine::state::table::EmptyStore;
 use skep_engine::{Engine, Sent};
 use skep_model::builder::Bpmn;
-use skep_protocol::command::{AddBatchItems, BroadcastSignal, Command, CreateBatchOperation};
+use skep_protocol::command::{
+    AddBatchItems, BroadcastSignal, Command, CreateBatchOperation, MigrateProcessInstance,
+};
 use skep_protocol::element_type::ElementType;
 use skep_protocol::intent::{BatchOperationIntent, Intent};
 use skep_protocol::origin::{Claims, Origin, Principal};
@@ -23,7 +25,7 @@ use skep_protocol::record::{decode, encode};
 use skep_protocol::value::{
     BatchOperationCreationValue, BatchOperationError, BatchOperationErrorType, BatchOperationItem,
     BatchOperationType, BatchPlan, BatchProgress, GlobalListenerEvent, GlobalListenerValue,
-    ListenerEvent, MessageSubscriptionValue, PinnedElement, ProcessValue,
+    ListenerEvent, MappingInstruction, MessageSubscriptionValue, PinnedElement, ProcessValue,
 };
 use skep_protocol::{Document, Key, TenantId};
 use support::*;
@@ -109,6 +111,18 @@ fn scenario() -> Rig {
     rig.interrupted = true;
     rig.turn_steps(0);
     rig.throw(&thrown, "E", r#"{"e":1}"#);
+    // So is a migration.
+    let definitions = rig.events("PROCESS");
+    let asked = definitions.filter(|seen| seen.text("bpmnProcessId") == "asked");
+    let target = asked.map(|seen| seen.key).next().unwrap();
+    rig.send_async(Command::MigrateProcessInstance(MigrateProcessInstance {
+        process_instance_key: rig.instance_of("asked"),
+        target_process_definition_key: target,
+        mapping_instructions: vec![MappingInstruction {
+            source_element_id: "ask".into(),
+            target_element_id: "ask".into(),
+        }],
+    }));
     // And this signal has not reached all.
     rig.send_async(Command::BroadcastSignal(BroadcastSignal {
         signal_name: "go".into(),
@@ -320,10 +334,12 @@ fn remote_commands() -> Vec<RemoteCommand> {
             message_key: Key::NONE,
             variables: vec![],
             tenant: TenantId::new("acme"),
+            revision: 1,
         }),
         RemoteCommand::MessageSubscriptionOpened {
             element_instance_key: key(1),
             message_name: "m".into(),
+            revision: 1,
         },
         RemoteCommand::CorrelateSubscription(CorrelateSubscription {
             message_partition: 2,
@@ -337,6 +353,7 @@ fn remote_commands() -> Vec<RemoteCommand> {
             element_instance_key: key(1),
             message_name: "m".into(),
             message_key: key(2),
+            closes: true,
         },
         RemoteCommand::RejectCorrelation {
             element_instance_key: key(1),

@@ -15,7 +15,7 @@ use crate::tenant::{TenantId, Tenants};
 use crate::value::{
     ActivateElement, ActivateInstruction, BatchOperationItem, BatchOperationType, BatchPlan,
     ClusterVariableValue, Corrections, GlobalListenerValue, HistoryDeletionValue, JobResult,
-    MoveInstruction, ProcessInstanceModificationValue, TerminateInstruction,
+    MappingInstruction, MoveInstruction, ProcessInstanceModificationValue, TerminateInstruction,
 };
 
 /// A client command with what travels beside it.
@@ -90,6 +90,7 @@ pub enum Command {
     CancelProcessInstance {
         process_instance_key: Key,
     },
+    MigrateProcessInstance(MigrateProcessInstance),
     ModifyProcessInstance(ModifyProcessInstance),
     /// Stops an instance for good, but for its cancellation.
     BanInstance {
@@ -242,6 +243,14 @@ pub struct CreateProcessInstance {
 pub struct AwaitResult {
     /// Names of the variables to return; empty means all.
     pub fetch_variables: Vec<String>,
+}
+
+/// Makes an instance one of another definition.
+#[derive(Clone, Debug)]
+pub struct MigrateProcessInstance {
+    pub process_instance_key: Key,
+    pub target_process_definition_key: Key,
+    pub mapping_instructions: Vec<MappingInstruction>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -436,6 +445,10 @@ impl Command {
             Command::SetVariables { variables, .. } => variables.weight(),
             Command::ActivateAdHoc(command) => {
                 command.elements.iter().map(ActivateElement::weight).sum()
+            }
+            Command::MigrateProcessInstance(migrate) => {
+                let instructions = migrate.mapping_instructions.iter();
+                instructions.map(MappingInstruction::weight).sum()
             }
             Command::ModifyProcessInstance(modify) => modify.weight(),
             Command::FailJob(fail) => fail.variables.weight() + fail.error_message.len(),

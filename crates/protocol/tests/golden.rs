@@ -153,6 +153,7 @@ macro_rules! all_samples {
             resource,
             user_task,
             compensation_subscription,
+            process_instance_migration,
             global_listener,
             batch_operation_creation,
             batch_operation_chunk,
@@ -359,6 +360,10 @@ const FIELDS: &[(&str, &str)] = &[
     (
         "MESSAGE_CORRELATION",
         "correlationKey messageKey name processDefinitionKey processInstanceKey requestId requestStreamId tenantId variables",
+    ),
+    (
+        "PROCESS_INSTANCE_MIGRATION",
+        "bpmnProcessId elementInstanceKey mappingInstructions processDefinitionKey processInstanceKey rootProcessInstanceKey targetProcessDefinitionKey tenantId",
     ),
     (
         "COMPENSATION_SUBSCRIPTION",

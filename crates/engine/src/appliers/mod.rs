@@ -30,6 +30,7 @@ mod process_event;
 mod process_instance;
 mod process_instance_batch;
 mod process_instance_creation;
+mod process_instance_migration;
 mod process_instance_modification;
 mod process_message_subscription;
 mod replay;
@@ -189,6 +190,7 @@ fn apply_record(state: &mut State, record: &Record<'_>) -> Result<(), DecodeErro
         ValueType::ProcessInstanceBatch => go::<ProcessInstanceBatchValue>(state, record),
         ValueType::GlobalListener => go::<GlobalListenerValue>(state, record),
         ValueType::UserTask => go::<UserTaskValue>(state, record),
+        ValueType::ProcessInstanceMigration => go::<ProcessInstanceMigrationValue>(state, record),
         ValueType::CompensationSubscription => go::<CompensationSubscriptionValue>(state, record),
         ValueType::Clock => go::<ClockValue>(state, record),
         ValueType::Continuation => go::<ContinuationValue>(state, record),

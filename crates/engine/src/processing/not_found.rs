@@ -14,6 +14,9 @@ pub fn key_not_found(command: &Command) -> Option<Rejection> {
         Command::CancelProcessInstance {
             process_instance_key,
         } => process_instance::cancel::not_found(*process_instance_key),
+        Command::MigrateProcessInstance(migrate) => {
+            process_instance::migration::not_found(migrate.process_instance_key)
+        }
         Command::ModifyProcessInstance(modify) => {
             process_instance::modify::not_found(modify.process_instance_key)
         }

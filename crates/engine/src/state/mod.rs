@@ -33,6 +33,7 @@ pub mod input_collections;
 pub mod jobs;
 pub mod joins;
 pub mod messages;
+pub mod migrations;
 pub mod modifications;
 mod names;
 pub mod processes;
@@ -65,6 +66,7 @@ pub use input_collections::{InputCollection, InputCollections};
 pub use jobs::{Job, JobState, Jobs};
 pub use joins::Joins;
 pub use messages::Messages;
+pub use migrations::{Migration, Migrations};
 pub use modifications::{Modification, Modifications};
 pub(crate) use names::Names;
 pub use processes::{DeployedProcess, Processes};
@@ -128,13 +130,14 @@ pub struct State {
     pub cluster_variables: ClusterVariables,
     pub compensations: Compensations,
     pub batch_operations: BatchOperations,
+    pub migrations: Migrations,
     pub modifications: Modifications,
     pub(crate) names: Names,
     tables: Arc<Tables>,
 }
 
 /// Tables of [`State::rows`].
-const TABLES: usize = 32;
+const TABLES: usize = 33;
 
 impl State {
     /// Opens the state that `store` holds; an empty store gives the empty state.
@@ -179,6 +182,7 @@ impl State {
             cluster_variables: ClusterVariables::open(&tables)?,
             compensations: Compensations::open(&tables)?,
             batch_operations: BatchOperations::open(&tables)?,
+            migrations: Migrations::open(&tables)?,
             modifications: Modifications::open(&tables)?,
             names: Names::default(),
             tables,
@@ -225,6 +229,7 @@ impl State {
             &self.compensations.table,
             &self.batch_operations.table,
             &self.batch_operations.chunks,
+            &self.migrations.table,
             &self.modifications.table,
             &self.banned.table,
         ]
@@ -262,6 +267,7 @@ impl State {
             &mut self.compensations.table,
             &mut self.batch_operations.table,
             &mut self.batch_operations.chunks,
+            &mut self.migrations.table,
             &mut self.modifications.table,
             &mut self.banned.table,
         ]

@@ -98,6 +98,7 @@ impl Entry {
             || self.is("ASYNC_REQUEST", &[])
             // Of 8.9; 8.8 was recorded.
             || self.is("PROCESS_INSTANCE", &["CANCELING"])
+            || self.is("PROCESS_INSTANCE_MIGRATION", &["MIGRATING"])
             || self.is("PROCESS_INSTANCE_MODIFICATION", &["BEGUN", "PREPARED"])
             || self.is("COMMAND_DISTRIBUTION", &[])
             || self.is("CONTINUATION", &[])
@@ -127,11 +128,19 @@ pub fn recorded(line: &str) -> Entry {
         } else {
             format!("#{key}")
         },
-        value: mark_symbols(record["value"].take(), ""),
+        value: in_no_order(mark_symbols(record["value"].take(), "")),
         record_type,
         value_type,
         intent,
     }
+}
+
+/// The steps have mapping instructions as a map, whose order is nobody's.
+fn in_no_order(mut value: Value) -> Value {
+    if let Some(instructions) = value["mappingInstructions"].as_array_mut() {
+        instructions.sort_by_key(Value::to_string);
+    }
+    value
 }
 
 /// Puts `#` before the symbols of keys.
@@ -177,7 +186,7 @@ pub fn rendered(step: usize, record: &Value) -> Entry {
         intent: text("intent"),
         rejection_type: text("rejectionType"),
         key: key.map_or_else(String::new, |key| format!("#{key}")),
-        value: value.unwrap_or_else(|| json!({})),
+        value: in_no_order(value.unwrap_or_else(|| json!({}))),
         value_type,
     }
 }
@@ -189,19 +198,26 @@ fn is_newer(field: &str, value_type: &str) -> bool {
         "moveInstructions" => value_type == "PROCESS_INSTANCE_MODIFICATION",
         "elementInstanceKey" => matches!(
             value_type,
-            "PROCESS_INSTANCE" | "VARIABLE" | "PROCESS_INSTANCE_CREATION"
+            "PROCESS_INSTANCE"
+                | "VARIABLE"
+                | "PROCESS_INSTANCE_CREATION"
+                | "PROCESS_INSTANCE_MIGRATION"
         ),
         "processDefinitionKey" => matches!(
             value_type,
             "MESSAGE_SUBSCRIPTION"
                 | "PROCESS_MESSAGE_SUBSCRIPTION"
                 | "MESSAGE_CORRELATION"
+                | "PROCESS_INSTANCE_MIGRATION"
                 | "PROCESS_INSTANCE_MODIFICATION"
         ),
         "batchOperationKey" | "deleteHistory" | "resourceId" | "resourceType" => {
             value_type == "RESOURCE_DELETION"
         }
-        "bpmnProcessId" => value_type == "PROCESS_INSTANCE_MODIFICATION",
+        "bpmnProcessId" => matches!(
+            value_type,
+            "PROCESS_INSTANCE_MIGRATION" | "PROCESS_INSTANCE_MODIFICATION"
+        ),
         _ => false,
     }
 }

@@ -12,7 +12,7 @@ use tonic::{Request, Response, Status};
 
 use super::body::CallContext;
 use super::rpcs::ACTIVATE_JOBS;
-use super::status::{not_yet, status};
+use super::status::status;
 use super::stream::GrpcJobStream;
 use super::{decode, encode, modification};
 use crate::budget::Share;
@@ -335,9 +335,9 @@ impl Gateway for GatewayService {
 
     async fn migrate_process_instance(
         &self,
-        _: Request<pb::MigrateProcessInstanceRequest>,
+        request: Request<pb::MigrateProcessInstanceRequest>,
     ) -> Reply<pb::MigrateProcessInstanceResponse> {
-        not_yet("MigrateProcessInstance")
+        self.done(request, decode::migrate).await
     }
 
     async fn broadcast_signal(

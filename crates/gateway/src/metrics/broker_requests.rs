@@ -20,7 +20,7 @@ pub struct RequestKind {
     partition: u32,
 }
 
-const KINDS: [&str; 37] = [
+const KINDS: [&str; 38] = [
     "DEPLOYMENT#CREATE",
     "RESOURCE_DELETION#DELETE",
     "PROCESS_INSTANCE_CREATION#CREATE",
@@ -57,6 +57,7 @@ const KINDS: [&str; 37] = [
     "BATCH_OPERATION_LIFECYCLE_MANAGEMENT#SUSPEND",
     "BATCH_OPERATION_LIFECYCLE_MANAGEMENT#RESUME",
     "HISTORY_DELETION#DELETE",
+    "PROCESS_INSTANCE_MIGRATION#MIGRATE",
     "UNKNOWN",
 ];
 
@@ -116,6 +117,7 @@ impl RequestKind {
                 batch_operation_key: key,
             } => (34, Some(key)),
             Command::DeleteHistory(value) => (35, Some(&value.resource_key)),
+            Command::MigrateProcessInstance(c) => (36, Some(&c.process_instance_key)),
             // Asked by the management port, which is no gateway, or by the partition itself.
             Command::ListIncidents { .. }
             | Command::BanInstance { .. }

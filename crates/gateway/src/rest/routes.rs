@@ -11,6 +11,7 @@ pub enum Op {
     DeleteResource,
     CreateProcessInstance,
     CancelProcessInstance,
+    MigrateProcessInstance,
     ModifyProcessInstance,
     ActivateJobs,
     StreamJobs,
@@ -130,6 +131,7 @@ pub const ROUTES: &[Route] = routes! {
     POST "/v2/resources/{resourceKey}/deletion" deleteResource => DeleteResource;
     POST "/v2/process-instances" createProcessInstance => CreateProcessInstance;
     POST "/v2/process-instances/{processInstanceKey}/cancellation" cancelProcessInstance => CancelProcessInstance;
+    POST "/v2/process-instances/{processInstanceKey}/migration" migrateProcessInstance => MigrateProcessInstance;
     POST "/v2/process-instances/{processInstanceKey}/modification" modifyProcessInstance => ModifyProcessInstance;
     POST "/v2/jobs/activation" activateJobs => ActivateJobs;
     POST "/v2/jobs/{jobKey}/completion" completeJob => CompleteJob;
@@ -267,7 +269,6 @@ pub const ROUTES: &[Route] = routes! {
     POST "/v2/process-instances/modification" modifyProcessInstancesBatchOperation;
     POST "/v2/process-instances/{processInstanceKey}/deletion" deleteProcessInstance;
     POST "/v2/process-instances/{processInstanceKey}/incident-resolution" resolveProcessInstanceIncidents;
-    POST "/v2/process-instances/{processInstanceKey}/migration" migrateProcessInstance;
     POST "/v2/roles" createRole;
     POST "/v2/roles/search" searchRoles;
     GET "/v2/roles/{roleId}" getRole;

@@ -5,6 +5,7 @@ mod conditional;
 mod decision_evaluation;
 mod definitions;
 mod lineage;
+mod migration;
 mod modification;
 mod subscriptions;
 mod values;

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Definitions, ElementNames, Started, batch_operations, conditional, decision_evaluation,
-    definitions, modification, set, subscriptions,
+    definitions, migration, modification, set, subscriptions,
 };
 use crate::document::JsonText;
 use crate::intent::ValueType;
@@ -70,6 +70,7 @@ pub(super) fn render(
         ValueType::ProcessInstanceBatch => process_instance_batch(record.value()?),
         ValueType::RuntimeInstruction => runtime_instruction(record.value()?, &names),
         ValueType::GlobalListener => global_listener(record.key, record.value()?),
+        ValueType::ProcessInstanceMigration => migration::render(record.value()?, &names),
         ValueType::CompensationSubscription => subscriptions::compensation(record.value()?, &names),
         ValueType::Decision => definitions::decision(&record.value()?),
         ValueType::DecisionRequirements => definitions::decision_requirements(&record.value()?),
@@ -214,7 +215,7 @@ fn job(v: JobValue, names: &Names<'_>) -> Value {
         "rootProcessInstanceKey": v.root_process_instance_key,
         "jobKind": extra.kind.name(),
         "jobListenerEventType": extra.kind.listener_event_name(),
-        "jobToUserTaskMigration": false,
+        "jobToUserTaskMigration": extra.becomes_user_task,
         "changedAttributes": [],
         "result": job_result(&extra.result.unwrap_or_default()),
         "tags": names.started(v.process_instance_key).tags,
