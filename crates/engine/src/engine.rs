@@ -9,15 +9,14 @@ use skep_protocol::{Key, TenantId, ValueType};
 
 use crate::appliers;
 use crate::dispatch::{carry_out, dispatch, dispatch_remote};
+use crate::due;
 use crate::effects::{Effects, JobStreams, Pushed, RequestId};
 use crate::headers::header_of_remote;
 use crate::processing::banning::Ban;
 use crate::processing::bpmn::{Budget, Steps, queue, step};
 use crate::processing::deployment::distribution;
-use crate::processing::message::{expire, message_side, process_side};
-use crate::processing::{
-    Context, Outcome, Volatile, banning, batch_operation, conditions, job, timer,
-};
+use crate::processing::message::{message_side, process_side};
+use crate::processing::{Context, Outcome, Volatile, banning, batch_operation, conditions, job};
 use crate::remote::{RemoteCommand, Sent};
 use crate::state::{State, StoreError};
 
@@ -261,72 +260,7 @@ impl Engine {
         let limit = self.config.max_due;
         let retry = now.saturating_sub(self.last_retry) >= self.config.retry_interval;
         let mut cx = self.context(now, None, streams);
-        let at = cx.now;
-        let mut handled = 0;
-        let timers: Vec<Key> = cx.state.timers.due(at).take(limit).collect();
-        for key in timers {
-            if cx.is_spent() {
-                break;
-            }
-            // An earlier one may have cancelled it.
-            let Some(timer) = cx.state.timers.get(key) else {
-                continue;
-            };
-            let instance = timer.instance();
-            if cx.is_migrating(instance) || !cx.begin_work_of(instance) {
-                continue;
-            }
-            handled += 1;
-            cx.out
-                .command(key, ValueType::Timer, TimerIntent::Trigger.id(), &cx.origin);
-            timer::trigger(&mut cx, key);
-            step::run(&mut cx);
-        }
-        let backed_off: Vec<Key> = cx.state.jobs.backed_off(at).take(limit).collect();
-        for key in backed_off {
-            if cx.is_spent() {
-                break;
-            }
-            handled += 1;
-            cx.out.command(
-                key,
-                ValueType::Job,
-                JobIntent::RecurAfterBackoff.id(),
-                &cx.origin,
-            );
-            if cx.begin_work_of_job(key) {
-                job::fail::recur(&mut cx, key);
-            }
-        }
-        let expired: Vec<Key> = cx.state.messages.expired(at).take(limit).collect();
-        for key in expired {
-            if cx.is_spent() {
-                break;
-            }
-            handled += 1;
-            cx.out.command(
-                key,
-                ValueType::Message,
-                MessageIntent::Expire.id(),
-                &cx.origin,
-            );
-            cx.begin_work_of(Key::NONE);
-            expire::process(&mut cx, key);
-        }
-        if !under_pressure {
-            let timed_out: Vec<Key> = cx.state.jobs.timed_out(at).take(limit).collect();
-            for key in timed_out {
-                if cx.is_spent() {
-                    break;
-                }
-                handled += 1;
-                cx.out
-                    .command(key, ValueType::Job, JobIntent::TimeOut.id(), &cx.origin);
-                if cx.begin_work_of_job(key) {
-                    job::time_out::process(&mut cx, key);
-                }
-            }
-        }
+        let handled = due::handle(&mut cx, limit, !under_pressure);
         let swept = if retry {
             let sent = message_side::retry(&mut cx, limit) + process_side::retry(&mut cx, limit);
             cx.begin_work_of(Key::NONE);

@@ -12,6 +12,7 @@
 
 mod appliers;
 mod dispatch;
+mod due;
 mod effects;
 mod engine;
 mod headers;
