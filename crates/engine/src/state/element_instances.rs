@@ -370,6 +370,13 @@ impl ElementInstances {
         }
     }
 
+    /// An instance has begun and ended: what is left of it.
+    pub(in crate::appliers) fn has_run(&mut self, definition: Key) {
+        if self.running.get(definition).is_none() {
+            self.running.insert(definition, Running::default());
+        }
+    }
+
     /// How many instances of the definition run on this partition.
     pub fn running_of(&mut self, definition: Key) -> u64 {
         self.running.get(definition).map_or(0, |row| row.instances)

@@ -71,3 +71,4 @@ mod timer_catch;
 mod timer_start;
 mod user_task;
 mod variables;
+mod window;
