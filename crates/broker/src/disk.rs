@@ -71,7 +71,7 @@ pub fn watch(
         .name("disk-space".into())
         .spawn(run)
     {
-        tracing::error!(%error, "free disk space is not watched");
+        tracing::error!(code = "DISK_NOT_WATCHED", %error, "free disk space is not watched");
     }
     space
 }
@@ -103,6 +103,7 @@ fn look(monitor: &mut SpaceMonitor, space: &DiskSpace) {
                 let free = monitor.free_bytes() >> 20;
                 if low {
                     tracing::warn!(
+                        code = "DISK_LOW",
                         free_mib = free,
                         "the disk is nearly full: new work is refused"
                     );
@@ -114,6 +115,8 @@ fn look(monitor: &mut SpaceMonitor, space: &DiskSpace) {
                 }
             }
         }
-        Err(error) => tracing::warn!(%error, "the free disk space cannot be read"),
+        Err(error) => {
+            tracing::warn!(code = "DISK_NOT_WATCHED", %error, "the free disk space cannot be read")
+        }
     }
 }

@@ -7,10 +7,11 @@ use std::time::{Duration, Instant};
 
 use skep_engine::{Sent, key_not_found, message_partition};
 use skep_protocol::command::{
-    ActivateAdHoc, ActivateJobs, AssignUserTask, Command, CompleteUserTask, FailJob,
-    ModifyProcessInstance, Request, ThrowError, UpdateUserTask,
+    ActivateAdHoc, ActivateJobs, AddBatchItems, AssignUserTask, Command, CompleteUserTask, FailJob,
+    MigrateProcessInstance, ModifyProcessInstance, Request, ThrowError, UpdateUserTask,
 };
 use skep_protocol::response::JobActivation;
+use skep_protocol::value::HistoryDeletionValue;
 use skep_protocol::{ActivatedJob, Failure, Key, Response};
 use skep_service::{
     self, Answer, BoxFuture, BrokerInfo, JobReceiver, PartitionInfo, PartitionRole, Reply,
@@ -130,7 +131,7 @@ impl Broker {
                 Ok(handle) => handle,
                 // The others are not to suffer from it. A broker with nothing to do had better say so and end.
                 Err(error) if config.partitions > 1 => {
-                    tracing::error!(partition, %error, "a partition cannot start");
+                    tracing::error!(code = "PARTITION_CANNOT_START", partition, %error, "a partition cannot start");
                     let handle = PartitionHandle::failed(
                         &config,
                         partition,
@@ -320,11 +321,35 @@ impl Broker {
                 process_instance_key: key,
                 ..
             })
+            | Command::MigrateProcessInstance(MigrateProcessInstance {
+                process_instance_key: key,
+                ..
+            })
             | Command::CompleteJob { job_key: key, .. }
             | Command::FailJob(FailJob { job_key: key, .. })
             | Command::ThrowError(ThrowError { job_key: key, .. })
             | Command::UpdateJob { job_key: key, .. }
             | Command::ResolveIncident { incident_key: key }
+            | Command::CancelBatchOperation {
+                batch_operation_key: key,
+            }
+            | Command::SuspendBatchOperation {
+                batch_operation_key: key,
+            }
+            | Command::ResumeBatchOperation {
+                batch_operation_key: key,
+            }
+            | Command::AddBatchItems(AddBatchItems {
+                batch_operation_key: key,
+                ..
+            })
+            | Command::FailBatchOperation {
+                batch_operation_key: key,
+                ..
+            }
+            | Command::DeleteHistory(HistoryDeletionValue {
+                resource_key: key, ..
+            })
             | Command::AssignUserTask(AssignUserTask {
                 user_task_key: key, ..
             })
@@ -357,7 +382,8 @@ impl Broker {
             | Command::DeleteClusterVariable { .. }
             | Command::CreateGlobalListener(_)
             | Command::UpdateGlobalListener(_)
-            | Command::DeleteGlobalListener { .. } => 1,
+            | Command::DeleteGlobalListener { .. }
+            | Command::CreateBatchOperation(_) => 1,
             Command::ActivateJobs(_) => 1,
         };
         self.submit(partition, request, started)

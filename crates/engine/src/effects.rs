@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use skep_protocol::{ActivatedJob, Rejection, Response, TenantId, Tenants};
+use skep_protocol::{ActivatedJob, Key, Rejection, Response, TenantId, Tenants};
 
 use crate::noted::Noted;
 use crate::remote::Sent;
@@ -23,6 +23,8 @@ pub struct Effects {
     pub sends: Vec<(u32, Sent)>,
     /// Job types for which a job waits that no stream took: long-polling clients want to know.
     pub jobs_available: Vec<Arc<str>>,
+    /// Batch operations whose items are to be chosen.
+    pub to_choose: Vec<Key>,
     /// What the records of the batch say about the work, for the metrics.
     pub noted: Noted,
 }
@@ -34,6 +36,7 @@ impl Effects {
             && self.pushes.is_empty()
             && self.sends.is_empty()
             && self.jobs_available.is_empty()
+            && self.to_choose.is_empty()
     }
 }
 

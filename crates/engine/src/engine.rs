@@ -1,5 +1,7 @@
 //! The engine of one partition.
 
+mod recovery;
+
 use skep_protocol::batch::{BatchReader, BatchWriter};
 use skep_protocol::command::{Command, Request, UpdateJobKind};
 use skep_protocol::intent::*;
@@ -8,16 +10,15 @@ use skep_protocol::record::DecodeError;
 use skep_protocol::{Key, TenantId, ValueType};
 
 use crate::appliers;
-use crate::appliers::window::Window;
 use crate::effects::{Effects, JobStreams, Pushed, RequestId};
 use crate::processing::banning::Ban;
 use crate::processing::bpmn::{Budget, Steps, queue, step};
 use crate::processing::deployment::{create as deploy, delete_resource, distribution};
 use crate::processing::message::{correlate, expire, message_side, process_side, publish};
 use crate::processing::{
-    Context, Outcome, Volatile, ad_hoc, banning, clock, cluster_variable, conditional_evaluation,
-    conditions, decision, expression, global_listener, incident_commands, job, process_instance,
-    signal, timer, user_task, variable,
+    Context, Outcome, Volatile, ad_hoc, banning, batch_operation, clock, cluster_variable,
+    conditional_evaluation, conditions, decision, expression, global_listener, incident_commands,
+    job, process_instance, signal, timer, user_task, variable,
 };
 use crate::remote::{Distributed, RemoteCommand, Sent};
 use crate::state::{State, StoreError};
@@ -83,6 +84,10 @@ pub struct Engine {
     new_jobs: Vec<Key>,
     /// The continuation that had its turn last.
     last_continued: Key,
+    /// The batch operation that had its turn last.
+    last_batch: Key,
+    /// The last turn was one of a batch operation: the next one is not, if there is other work.
+    was_batch: bool,
     last_retry: i64,
     /// The instance whose work was begun last.
     working_for: Key,
@@ -101,6 +106,8 @@ impl Engine {
             budget: Budget::new(0, 0),
             new_jobs: Vec::new(),
             last_continued: Key::NONE,
+            last_batch: Key::NONE,
+            was_batch: false,
             last_retry: 0,
             working_for: Key::NONE,
         }
@@ -123,7 +130,6 @@ impl Engine {
         request: &Request,
         streams: &mut dyn JobStreams,
     ) {
-        let (key, value_type, intent) = header_of(&request.command);
         let mut cx = self.context(now, request_id, streams);
         cx.origin = request.origin();
         cx.tenant = request.tenant.clone();
@@ -134,17 +140,11 @@ impl Engine {
             return;
         }
         let mark = cx.out.mark();
-        cx.out.command(key, value_type, intent, &cx.origin);
-        let written = cx.out.len();
-        let outcome = cx
-            .begin_command(&request.command, value_type.intent_name(intent))
-            .and_then(|()| dispatch(&mut cx, &request.command));
+        let written = cx.out.len() + 1;
+        let outcome = carry_out(&mut cx, &request.command);
         // A poll that finds nothing and an evaluation change nothing: the log does not grow by them.
         if outcome.is_ok() && cx.out.len() == written && cx.steps.is_empty() {
             cx.out.rollback(mark);
-        }
-        if let Err(rejection) = &outcome {
-            cx.out.rejection(key, value_type, intent, rejection);
         }
         answer(&mut cx, outcome);
         finish(&mut cx);
@@ -156,6 +156,10 @@ impl Engine {
         let (key, value_type, intent) = header_of_remote(command);
         let mut cx = self.context(now, None, streams);
         cx.origin = sent.origin.as_deref().cloned().unwrap_or_default();
+        // It comes again: nobody has answered.
+        if cx.comes_too_early(command) {
+            return;
+        }
         cx.out.command(key, value_type, intent, &cx.origin);
         if cx.begin_remote(command) {
             dispatch_remote(&mut cx, command);
@@ -218,13 +222,28 @@ impl Engine {
 
     /// Work that earlier commands left for later batches: call [`Engine::run_work`] in turn with other commands.
     pub fn has_work(&self) -> bool {
-        !self.state.continuations.is_empty() || !self.new_jobs.is_empty()
+        !self.state.continuations.is_empty()
+            || !self.new_jobs.is_empty()
+            || self.state.batch_operations.has_work()
     }
 
     /// Carries on with work that was over the budget of its command, for one turn (about 2 ms, unless one step takes longer).
     /// Those that wait take turns.
     pub fn run_work(&mut self, now: i64, streams: &mut dyn JobStreams) {
         let next = self.state.continuations.next_after(self.last_continued);
+        let batch_operation = self.state.batch_operations.next_after(self.last_batch);
+        if let Some(key) = batch_operation
+            && (next.is_none() || !self.was_batch)
+            && self.state.continuations.len() < batch_operation::execute::MAX_PUT_OFF
+        {
+            self.was_batch = true;
+            self.last_batch = key;
+            let mut cx = self.context(now, None, streams);
+            batch_operation::execute::run(&mut cx, key);
+            finish(&mut cx);
+            return;
+        }
+        self.was_batch = false;
         let mut cx = self.context(now, None, streams);
         if let Some(key) = next {
             let intent = ContinuationIntent::Continue.id();
@@ -256,7 +275,7 @@ impl Engine {
                 continue;
             };
             let instance = timer.instance();
-            if !cx.begin_work_of(instance) {
+            if cx.is_migrating(instance) || !cx.begin_work_of(instance) {
                 continue;
             }
             handled += 1;
@@ -314,6 +333,7 @@ impl Engine {
             let sent = message_side::retry(&mut cx, limit) + process_side::retry(&mut cx, limit);
             cx.begin_work_of(Key::NONE);
             distribution::retry(&mut cx);
+            batch_operation::parts::retry(&mut cx);
             sent < limit
         } else {
             true
@@ -384,34 +404,6 @@ impl Engine {
         Ok(())
     }
 
-    /// Applies committed batches that follow each other: as [`Engine::apply`] does, but without what begins and ends within
-    /// them. Returns how many process instances that were. On an error the number of the batch that cannot be applied comes
-    /// with it; the state is void then.
-    pub fn apply_window(&mut self, batches: &[&[u8]]) -> Result<usize, (usize, DecodeError)> {
-        if let [batch] = batches {
-            return self.apply(batch).map(|()| 0).map_err(|error| (0, error));
-        }
-        let bytes = batches.iter().map(|batch| batch.len()).sum();
-        let mut window = Window::of_bytes(bytes);
-        let mut end = None;
-        for batch in batches {
-            end = window.look(&mut self.state, batch);
-            if end.is_none() {
-                break;
-            }
-        }
-        let Some(end) = end else {
-            // There is a batch that cannot be read: applying says why.
-            for (number, batch) in batches.iter().enumerate() {
-                self.apply(batch).map_err(|error| (number, error))?;
-            }
-            return Ok(0);
-        };
-        window.apply(&mut self.state, batches)?;
-        self.out.reset(end);
-        Ok(window.passed_over())
-    }
-
     /// The log has been applied to its end and commands may come. See [`State::open_to_replay`].
     pub fn promote(&mut self) -> Result<(), StoreError> {
         self.state.promote()
@@ -433,9 +425,11 @@ impl Engine {
         let distributions = volatile.awaiting_distribution.values().map(|(id, _)| *id);
         let correlations = volatile.awaiting_correlation.values().copied();
         let user_tasks = volatile.awaiting_user_tasks.values().copied();
+        let migrations = volatile.awaiting_migration.values().copied();
         let waiting = results.chain(distributions).chain(correlations);
         let evaluations = volatile.awaiting_evaluations.values().copied();
-        waiting.chain(user_tasks).chain(evaluations).collect()
+        let waiting = waiting.chain(user_tasks).chain(evaluations);
+        waiting.chain(migrations).collect()
     }
 
     /// The client no longer waits.
@@ -449,6 +443,7 @@ impl Engine {
             .retain(|_, (id, _)| *id != request);
         volatile.awaiting_correlation.retain(|_, id| *id != request);
         volatile.awaiting_user_tasks.retain(|_, id| *id != request);
+        volatile.awaiting_migration.retain(|_, id| *id != request);
         volatile.awaiting_evaluations.retain(|_, id| *id != request);
     }
 
@@ -515,6 +510,19 @@ fn finish(cx: &mut Context<'_>) {
 /// Bytes of records of one turn: far more than its budget and the largest step (a deployment, 32 MiB) come to.
 const MAX_TURN_BYTES: usize = 64 << 20;
 
+/// Writes the header of a command, carries it out, and writes its refusal if it is refused.
+pub(crate) fn carry_out(cx: &mut Context<'_>, command: &Command) -> Outcome {
+    let (key, value_type, intent) = header_of(command);
+    cx.out.command(key, value_type, intent, &cx.origin);
+    let outcome = cx
+        .begin_command(command, value_type.intent_name(intent))
+        .and_then(|()| dispatch(cx, command));
+    if let Err(rejection) = &outcome {
+        cx.out.rejection(key, value_type, intent, rejection);
+    }
+    outcome
+}
+
 fn dispatch(cx: &mut Context<'_>, command: &Command) -> Outcome {
     match command {
         Command::Deploy(command) => deploy::process(cx, command),
@@ -523,6 +531,9 @@ fn dispatch(cx: &mut Context<'_>, command: &Command) -> Outcome {
         Command::CancelProcessInstance {
             process_instance_key,
         } => process_instance::cancel::process(cx, *process_instance_key),
+        Command::MigrateProcessInstance(command) => {
+            process_instance::migration::process(cx, command)
+        }
         Command::ModifyProcessInstance(command) => process_instance::modify::process(cx, command),
         Command::BanInstance {
             process_instance_key,
@@ -563,6 +574,22 @@ fn dispatch(cx: &mut Context<'_>, command: &Command) -> Outcome {
         Command::CreateGlobalListener(listener) => global_listener::create(cx, listener),
         Command::UpdateGlobalListener(listener) => global_listener::update(cx, listener),
         Command::DeleteGlobalListener { id } => global_listener::delete(cx, id),
+        Command::CreateBatchOperation(command) => batch_operation::create(cx, command),
+        Command::CancelBatchOperation {
+            batch_operation_key,
+        } => batch_operation::cancel(cx, *batch_operation_key),
+        Command::SuspendBatchOperation {
+            batch_operation_key,
+        } => batch_operation::suspend(cx, *batch_operation_key),
+        Command::ResumeBatchOperation {
+            batch_operation_key,
+        } => batch_operation::resume(cx, *batch_operation_key),
+        Command::AddBatchItems(command) => batch_operation::choose::add(cx, command),
+        Command::FailBatchOperation {
+            batch_operation_key,
+            message,
+        } => batch_operation::choose::fail(cx, *batch_operation_key, message),
+        Command::DeleteHistory(value) => batch_operation::history::delete(cx, value),
         Command::PinClock { timestamp } => clock::pin(cx, *timestamp),
         Command::ResetClock => clock::reset(cx),
         Command::EvaluateDecision(command) => decision::process(cx, command),
@@ -580,16 +607,19 @@ fn dispatch_remote(cx: &mut Context<'_>, command: &RemoteCommand) {
         RemoteCommand::MessageSubscriptionOpened {
             element_instance_key,
             message_name,
+            revision,
         } => {
-            process_side::opened(cx, *element_instance_key, message_name);
+            process_side::opened(cx, *element_instance_key, message_name, *revision);
         }
         RemoteCommand::CorrelateSubscription(command) => process_side::correlate(cx, command),
         RemoteCommand::MessageCorrelated {
             element_instance_key,
             message_name,
             message_key,
+            closes,
         } => {
-            message_side::correlated(cx, *element_instance_key, message_name, *message_key);
+            let waited = (*element_instance_key, message_name);
+            message_side::correlated(cx, waited, *message_key, *closes);
         }
         RemoteCommand::RejectCorrelation {
             element_instance_key,
@@ -612,6 +642,11 @@ fn dispatch_remote(cx: &mut Context<'_>, command: &RemoteCommand) {
         } => {
             process_side::closed(cx, *element_instance_key, message_name);
         }
+        RemoteCommand::BatchPart {
+            batch_operation_key,
+            partition,
+            part,
+        } => batch_operation::parts::told(cx, *batch_operation_key, *partition, part),
         RemoteCommand::Distribute {
             distribution_key,
             origin,
@@ -654,6 +689,11 @@ pub fn header_of(command: &Command) -> (Key, ValueType, u8) {
             *process_instance_key,
             ValueType::ProcessInstance,
             ProcessInstanceIntent::Cancel.id(),
+        ),
+        Command::MigrateProcessInstance(_) => (
+            Key::NONE,
+            ValueType::ProcessInstanceMigration,
+            ProcessInstanceMigrationIntent::Migrate.id(),
         ),
         Command::ModifyProcessInstance(command) => (
             command.process_instance_key,
@@ -755,6 +795,38 @@ pub fn header_of(command: &Command) -> (Key, ValueType, u8) {
             let intent = UserTaskIntent::Complete.id();
             (command.user_task_key, ValueType::UserTask, intent)
         }
+        Command::CreateBatchOperation(_) => (
+            Key::NONE,
+            ValueType::BatchOperationCreation,
+            BatchOperationIntent::Create.id(),
+        ),
+        Command::CancelBatchOperation {
+            batch_operation_key: key,
+        } => managing(*key, BatchOperationIntent::Cancel),
+        Command::SuspendBatchOperation {
+            batch_operation_key: key,
+        } => managing(*key, BatchOperationIntent::Suspend),
+        Command::ResumeBatchOperation {
+            batch_operation_key: key,
+        } => managing(*key, BatchOperationIntent::Resume),
+        Command::AddBatchItems(command) => (
+            command.batch_operation_key,
+            ValueType::BatchOperationChunk,
+            BatchOperationChunkIntent::Create.id(),
+        ),
+        Command::FailBatchOperation {
+            batch_operation_key,
+            ..
+        } => (
+            *batch_operation_key,
+            ValueType::BatchOperationInitialization,
+            BatchOperationIntent::Fail.id(),
+        ),
+        Command::DeleteHistory(value) => (
+            value.resource_key,
+            ValueType::HistoryDeletion,
+            HistoryDeletionIntent::Delete.id(),
+        ),
         Command::PinClock { .. } => (Key::NONE, ValueType::Clock, ClockIntent::Pin.id()),
         Command::ResetClock => (Key::NONE, ValueType::Clock, ClockIntent::Reset.id()),
         Command::EvaluateDecision(_) => (
@@ -772,6 +844,11 @@ pub fn header_of(command: &Command) -> (Key, ValueType, u8) {
             ExpressionIntent::Evaluate.id(),
         ),
     }
+}
+
+fn managing(key: Key, intent: BatchOperationIntent) -> (Key, ValueType, u8) {
+    let value_type = ValueType::BatchOperationLifecycleManagement;
+    (key, value_type, intent.id())
 }
 
 fn header_of_remote(command: &RemoteCommand) -> (Key, ValueType, u8) {
@@ -807,6 +884,14 @@ fn header_of_remote(command: &RemoteCommand) -> (Key, ValueType, u8) {
             element_instance_key,
             ..
         } => process(element_instance_key, Process::Delete),
+        RemoteCommand::BatchPart {
+            batch_operation_key,
+            ..
+        } => (
+            *batch_operation_key,
+            ValueType::BatchOperationPartitionLifecycle,
+            BatchOperationIntent::CompletePartition.id(),
+        ),
         RemoteCommand::Distribute {
             distribution_key,
             command,
@@ -817,6 +902,8 @@ fn header_of_remote(command: &RemoteCommand) -> (Key, ValueType, u8) {
                 Distributed::ResourceDeletion { resource_key } => resource_key,
                 Distributed::SetGlobalListener { key, .. }
                 | Distributed::DeleteGlobalListener { key, .. }
+                | Distributed::BatchOperation { key, .. }
+                | Distributed::ManageBatchOperation { key, .. }
                 | Distributed::SetClusterVariable { key, .. }
                 | Distributed::DeleteClusterVariable { key, .. } => key,
                 _ => distribution_key,

@@ -24,6 +24,7 @@ pub use effects::{Effects, JobStreams, NoStreams, Pushed, RequestId, Reservation
 pub use engine::{Due, Engine, EngineConfig, header_of, message_partition};
 pub use noted::{Note, Noted, NotedElement};
 pub use processing::banning::Ban;
+pub use processing::batch_operation;
 pub use processing::not_found::key_not_found;
 pub use record_names::RecordNames;
 pub use remote::{RemoteCommand, Sent};

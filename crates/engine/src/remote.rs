@@ -7,10 +7,13 @@ use serde::{Deserialize, Serialize};
 use skep_protocol::document::JsonText;
 use skep_protocol::origin::Origin;
 use skep_protocol::value::{
-    ClusterVariableValue, DecisionRequirementsValue, DecisionValue, FormValue, GlobalListenerValue,
+    BatchOperationCreationValue, BatchOperationError, ClusterVariableValue,
+    DecisionRequirementsValue, DecisionValue, FormValue, GlobalListenerValue,
     MessageSubscriptionValue, ProcessValue, ResourceValue,
 };
 use skep_protocol::{Key, TenantId};
+
+use crate::state::BatchPart;
 
 pub type Variables = Vec<(Arc<str>, JsonText)>;
 
@@ -49,6 +52,8 @@ pub enum RemoteCommand {
     MessageSubscriptionOpened {
         element_instance_key: Key,
         message_name: Arc<str>,
+        /// That of the opening.
+        revision: u32,
     },
     /// PROCESS_MESSAGE_SUBSCRIPTION CORRELATE, to the partition of the instance.
     CorrelateSubscription(CorrelateSubscription),
@@ -57,6 +62,8 @@ pub enum RemoteCommand {
         element_instance_key: Key,
         message_name: Arc<str>,
         message_key: Key,
+        /// The element waits for no more messages. What the message side knows of it may be out of date.
+        closes: bool,
     },
     /// MESSAGE_SUBSCRIPTION REJECT: the instance did not take it.
     RejectCorrelation {
@@ -75,6 +82,12 @@ pub enum RemoteCommand {
     MessageSubscriptionClosed {
         element_instance_key: Key,
         message_name: Arc<str>,
+    },
+    /// BATCH_OPERATION_PARTITION_LIFECYCLE COMPLETE_PARTITION: how far a partition is, to the one that sums up.
+    BatchPart {
+        batch_operation_key: Key,
+        partition: u32,
+        part: BatchPart,
     },
     /// A command that all partitions carry out.
     Distribute {
@@ -129,6 +142,17 @@ pub enum Distributed {
     DeleteGlobalListener {
         key: Key,
         listener: GlobalListenerValue,
+    },
+    /// BATCH_OPERATION_CREATION CREATE.
+    BatchOperation {
+        key: Key,
+        value: Box<BatchOperationCreationValue>,
+    },
+    /// BATCH_OPERATION_LIFECYCLE_MANAGEMENT: the id of the event's intent.
+    ManageBatchOperation {
+        key: Key,
+        event: u8,
+        errors: Vec<BatchOperationError>,
     },
     /// CLUSTER_VARIABLE CREATE or UPDATE.
     SetClusterVariable {

@@ -10,17 +10,22 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use skep_engine::remote::{CorrelateSubscription, Definition, Distributed, RemoteCommand};
+use skep_engine::state::BatchPart;
 use skep_engine::state::State;
 use skep_engine::state::table::EmptyStore;
 use skep_engine::{Engine, Sent};
 use skep_model::builder::Bpmn;
-use skep_protocol::command::{BroadcastSignal, Command};
+use skep_protocol::command::{
+    AddBatchItems, BroadcastSignal, Command, CreateBatchOperation, MigrateProcessInstance,
+};
 use skep_protocol::element_type::ElementType;
+use skep_protocol::intent::{BatchOperationIntent, Intent};
 use skep_protocol::origin::{Claims, Origin, Principal};
 use skep_protocol::record::{decode, encode};
 use skep_protocol::value::{
-    GlobalListenerEvent, GlobalListenerValue, ListenerEvent, MessageSubscriptionValue,
-    PinnedElement, ProcessValue,
+    BatchOperationCreationValue, BatchOperationError, BatchOperationErrorType, BatchOperationItem,
+    BatchOperationType, BatchPlan, BatchProgress, GlobalListenerEvent, GlobalListenerValue,
+    ListenerEvent, MappingInstruction, MessageSubscriptionValue, PinnedElement, ProcessValue,
 };
 use skep_protocol::{Document, Key, TenantId};
 use support::*;
@@ -106,10 +111,41 @@ fn scenario() -> Rig {
     rig.interrupted = true;
     rig.turn_steps(0);
     rig.throw(&thrown, "E", r#"{"e":1}"#);
+    // So is a migration.
+    let definitions = rig.events("PROCESS");
+    let asked = definitions.filter(|seen| seen.text("bpmnProcessId") == "asked");
+    let target = asked.map(|seen| seen.key).next().unwrap();
+    rig.send_async(Command::MigrateProcessInstance(MigrateProcessInstance {
+        process_instance_key: rig.instance_of("asked"),
+        target_process_definition_key: target,
+        mapping_instructions: vec![MappingInstruction {
+            source_element_id: "ask".into(),
+            target_element_id: "ask".into(),
+        }],
+    }));
     // And this signal has not reached all.
     rig.send_async(Command::BroadcastSignal(BroadcastSignal {
         signal_name: "go".into(),
         variables: Document::parse(r#"{"s":1}"#).unwrap(),
+    }));
+    // This batch operation has an item to do.
+    let filter = CreateBatchOperation {
+        kind: BatchOperationType::CancelProcessInstance,
+        filter: "{}".into(),
+        plan: BatchPlan::None,
+        follow_up: None,
+    };
+    rig.send_async(Command::CreateBatchOperation(Box::new(filter)));
+    let batch_operation_key = rig.events("BATCH_OPERATION_CREATION").next().unwrap().key;
+    rig.send_async(Command::AddBatchItems(AddBatchItems {
+        batch_operation_key,
+        items: vec![BatchOperationItem {
+            item_key: other,
+            process_instance_key: other,
+            root_process_instance_key: other,
+        }],
+        after: Key::NONE,
+        last: true,
     }));
     rig.send_async(Command::PinClock {
         timestamp: START + 5 * MINUTE,
@@ -220,7 +256,7 @@ fn an_old_log_applies_to_the_same_state() {
         Vec::from_iter(tables),
         [
             0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 25, 26, 27, 28, 35, 36, 40, 41, 42, 43,
-            44
+            44, 46, 47
         ],
         "every table has a row"
     );
@@ -257,6 +293,27 @@ fn global_listener() -> GlobalListenerValue {
     }
 }
 
+fn batch_operation() -> BatchOperationCreationValue {
+    BatchOperationCreationValue {
+        kind: BatchOperationType::ModifyProcessInstance,
+        entity_filter: "{}".into(),
+        plan: BatchPlan::Modify {
+            moves: vec![("a".into(), "b".into())],
+        },
+        partition_ids: vec![1, 2, 3],
+        claims: Claims::Anonymous,
+        follow_up: None,
+    }
+}
+
+fn batch_error() -> BatchOperationError {
+    BatchOperationError {
+        partition_id: 3,
+        kind: BatchOperationErrorType::QueryFailed,
+        message: "away".into(),
+    }
+}
+
 fn remote_commands() -> Vec<RemoteCommand> {
     let key = |counter| Key::new(2, counter);
     let variables = vec![("a".into(), "1.50".into())];
@@ -277,10 +334,12 @@ fn remote_commands() -> Vec<RemoteCommand> {
             message_key: Key::NONE,
             variables: vec![],
             tenant: TenantId::new("acme"),
+            revision: 1,
         }),
         RemoteCommand::MessageSubscriptionOpened {
             element_instance_key: key(1),
             message_name: "m".into(),
+            revision: 1,
         },
         RemoteCommand::CorrelateSubscription(CorrelateSubscription {
             message_partition: 2,
@@ -294,6 +353,7 @@ fn remote_commands() -> Vec<RemoteCommand> {
             element_instance_key: key(1),
             message_name: "m".into(),
             message_key: key(2),
+            closes: true,
         },
         RemoteCommand::RejectCorrelation {
             element_instance_key: key(1),
@@ -347,6 +407,28 @@ fn remote_commands() -> Vec<RemoteCommand> {
             name: "go".into(),
             variables: vec![("s".into(), "1".into())],
         }),
+        distribute(Distributed::BatchOperation {
+            key: key(1),
+            value: Box::new(batch_operation()),
+        }),
+        distribute(Distributed::ManageBatchOperation {
+            key: key(1),
+            event: BatchOperationIntent::Completed.id(),
+            errors: vec![batch_error()],
+        }),
+        RemoteCommand::BatchPart {
+            batch_operation_key: key(1),
+            partition: 3,
+            part: BatchPart {
+                progress: BatchProgress {
+                    total: 500,
+                    completed: 2,
+                    failed: 1,
+                },
+                ended: true,
+                error: Some(batch_error()),
+            },
+        },
         RemoteCommand::AcknowledgeDistribution {
             distribution_key: key(1),
             partition: 3,

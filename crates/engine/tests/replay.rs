@@ -3,7 +3,12 @@
 //!
 //! `SKEP_SEEDS=1000 cargo test -p skep-engine --test replay` tries more processes; `SKEP_SEED=7` only this one.
 
+#[path = "replay/batches.rs"]
+mod batches;
 mod support;
+
+#[path = "replay/modifications.rs"]
+mod modifications;
 
 use std::sync::Arc;
 
@@ -17,10 +22,10 @@ use skep_protocol::{Document, Key, TenantId};
 use support::*;
 
 /// SplitMix64.
-struct Random(u64);
+pub struct Random(u64);
 
 impl Random {
-    fn next(&mut self, bound: u64) -> u64 {
+    pub fn next(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -48,6 +53,10 @@ fn started() -> Bpmn {
         .service_task("task", "job")
         .end("e")
         .start_cycle("by-timer", "R/PT2M")
+        .to("task")
+        .start_signal("by-signal", "signal")
+        .to("task")
+        .start_condition("by-condition", "=b = 3")
         .to("task")
 }
 
@@ -139,7 +148,9 @@ impl Follower {
     }
 }
 
-fn run(seed: u64) {
+/// `share`: one of so many commands modifies an instance. Returns how many of them did.
+fn run(seed: u64, share: u64) -> usize {
+    let mut modified = 0;
     let mut random_source = Random(seed);
     let partitions = 1 + random_source.next(3) as u32;
     let mut rig = Rig::with_partitions(partitions);
@@ -154,6 +165,7 @@ fn run(seed: u64) {
     let size = 4 + random_source.next(30) as usize;
     let bpmn = random("random", seed, size);
     let elements = elements(&bpmn);
+    let ids = modifications::all_ids(&bpmn);
     rig.deploy(bpmn);
     let mut fates = Random(seed ^ 0xfa7e);
     rig.fate = Box::new(move |_| match fates.next(12) {
@@ -165,7 +177,13 @@ fn run(seed: u64) {
     for _ in 0..40 {
         // Work that is put off may wait while other commands come.
         rig.interrupted = random_source.next(3) != 0;
-        command(&mut rig, &mut random_source, partitions, &elements);
+        match random_source.next(share) {
+            0 => {
+                let done = modifications::modify(&mut rig, &mut random_source, &ids);
+                modified += usize::from(done);
+            }
+            _ => command(&mut rig, &mut random_source, partitions, &elements),
+        }
         for _ in 0..random_source.next(5) {
             rig.run_work();
         }
@@ -193,6 +211,7 @@ fn run(seed: u64) {
     finish(&mut rig, seed);
     log.append(&mut rig.batches);
     recover(&rig, &log, &mut random_source, seed);
+    modified
 }
 
 /// Applies the whole log in windows, as recovery does: what begins and ends within one may be passed over.
@@ -221,8 +240,25 @@ fn recover(rig: &Rig, log: &[(u32, Vec<u8>)], random: &mut Random, seed: u64) {
 
 fn command(rig: &mut Rig, random: &mut Random, partitions: u32, elements: &[String]) {
     let b = random.next(4);
-    match random.next(17) {
+    match random.next(22) {
+        17 => {
+            let variables = Document::parse(r#"{"s":1}"#).unwrap();
+            rig.send_async(Command::BroadcastSignal(BroadcastSignal {
+                signal_name: "signal".into(),
+                variables,
+            }));
+        }
+        18 => {
+            let partition = 1 + random.next(u64::from(partitions)) as u32;
+            let variables = Document::parse(&format!(r#"{{"b":{b}}}"#)).unwrap();
+            let evaluate = EvaluateConditionals {
+                process_definition_key: None,
+                variables,
+            };
+            rig.send_to(partition, Command::EvaluateConditionals(evaluate));
+        }
         15 => activities(rig, random),
+        16 => batches::command(rig, random, elements),
         0 | 1 => {
             let partition = 1 + random.next(u64::from(partitions)) as u32;
             let variables = format!(r#"{{"a":{},"b":{b}}}"#, random.next(4));
@@ -505,6 +541,7 @@ fn finish(rig: &mut Rig, seed: u64) {
     rig.fate = Box::new(|_| Fate::Arrives);
     rig.interrupted = false;
     rig.settle(1);
+    batches::finish(rig);
     // What was lost on its way to another partition is sent again, one after the other.
     let unfinished = |rig: &mut Rig| rig.engine(1).state.distributions.table.len();
     while unfinished(rig) > 0 {
@@ -538,5 +575,19 @@ fn finish(rig: &mut Rig, seed: u64) {
 
 #[test]
 fn a_replayed_state_is_the_state_that_wrote_the_log() {
-    skep_sim::each(25, run);
+    skep_sim::each(25, |seed| {
+        run(seed, 16);
+    });
+}
+
+#[test]
+fn so_is_that_of_instances_that_are_modified_at_random() {
+    let (mut modified, mut runs) = (0, 0);
+    skep_sim::each(25, |seed| {
+        modified += run(seed, 2);
+        runs += 1;
+    });
+    // One run alone may have none.
+    let enough = runs < 25 || modified > runs;
+    assert!(enough, "{modified} modifications in {runs} runs");
 }

@@ -18,7 +18,7 @@ use skep_model::builder::Bpmn;
 use skep_protocol::command::{
     Command, CreateProcessInstance, Deploy, ProcessRef, Request, Resource,
 };
-use skep_protocol::{Document, Key};
+use skep_protocol::{Document, Key, TenantId};
 
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
@@ -54,12 +54,13 @@ struct Worker {
 }
 
 impl JobStreams for Worker {
-    fn reserve(&mut self, _job_type: &str) -> Option<Reservation> {
+    fn reserve(&mut self, _job_type: &str, _tenant: &TenantId) -> Option<Reservation> {
         Some(Reservation {
             stream: 1,
             worker: self.name.clone(),
             timeout: 60_000,
             fetch_variables: self.all.clone(),
+            tenants: Default::default(),
         })
     }
 

@@ -96,6 +96,19 @@ pub struct Ended {
     pub terminated: i64,
 }
 
+/// A new row that takes something from rows of other entities.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Completion {
+    /// The tags of its process instance.
+    UserTask(Key),
+    /// The root process instance.
+    MessageSubscription(Key),
+    /// The root process instance; by the row's id.
+    CorrelatedMessageSubscription(Arc<str>),
+    /// Name and version of its decision requirements.
+    DecisionDefinition(Key),
+}
+
 /// What a window of records changes.
 #[derive(Debug)]
 pub struct Changes {
@@ -105,10 +118,14 @@ pub struct Changes {
     flows: FxHashMap<(Key, At), Arc<str>>,
     pub ended: FxHashMap<At, Ended>,
     pub incidents: Vec<IncidentDelta>,
-    /// User tasks that are new: they have the tags of their process instance.
-    pub user_tasks: Vec<Key>,
+    /// Rows that are new and take something from rows of other entities.
+    pub completions: Vec<Completion>,
+    /// Rows whose keys are texts, by places of entities and keys: the numbers that stand for them here.
+    texts: FxHashMap<(usize, Arc<str>), i64>,
     /// Process ids whose latest version may be another one now.
     pub versions: Vec<Arc<str>>,
+    /// Decision ids likewise.
+    pub decision_versions: Vec<Arc<str>>,
     /// Definitions with the bodies of their PROCESS records.
     pub definitions: Vec<(Key, Vec<u8>)>,
     len: usize,
@@ -122,8 +139,10 @@ impl Default for Changes {
             flows: FxHashMap::default(),
             ended: FxHashMap::default(),
             incidents: Vec::new(),
-            user_tasks: Vec::new(),
+            completions: Vec::new(),
+            texts: FxHashMap::default(),
             versions: Vec::new(),
+            decision_versions: Vec::new(),
             definitions: Vec::new(),
             len: 0,
             bytes: 0,
@@ -150,8 +169,10 @@ impl Changes {
         self.flows.clear();
         self.ended.clear();
         self.incidents.clear();
-        self.user_tasks.clear();
+        self.completions.clear();
+        self.texts.clear();
         self.versions.clear();
+        self.decision_versions.clear();
         self.definitions.clear();
         (self.len, self.bytes) = (0, 0);
     }
@@ -176,6 +197,12 @@ impl Changes {
                 *mask |= 1 << column;
             }
         }
+    }
+
+    /// Stands for the row of a key that is a text, which is to be set as well.
+    pub fn text_row(&mut self, entity: usize, key: &Arc<str>) -> Key {
+        let next = -1 - i64::try_from(self.texts.len()).unwrap_or(i64::MAX - 1);
+        Key(*self.texts.entry((entity, key.clone())).or_insert(next))
     }
 
     /// A process instance took a sequence flow. `id` is asked for when that is news.

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use skep_protocol::Key;
+use skep_model::{Binding, ElementKind, FormReference, Process};
 use skep_protocol::element_type::ElementType;
 use skep_protocol::value::ProcessValue;
+use skep_protocol::{DEFAULT_TENANT, Key};
 use skep_query::Value;
 
 /// What rows say of a definition and its elements.
@@ -16,7 +17,39 @@ pub struct Definition {
     pub version: i32,
     pub version_tag: Option<Arc<str>>,
     pub elements: Vec<Element>,
-    pub has_start_form: bool,
+    pub tenant: Arc<str>,
+    pub start_form: Option<StartForm>,
+}
+
+/// The form with which people start a process.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StartForm {
+    pub id: Arc<str>,
+    /// `latest`, `deployment`, or a version tag behind `=`.
+    pub binding: Arc<str>,
+}
+
+impl StartForm {
+    fn of(graph: &Process) -> Option<StartForm> {
+        let form = graph
+            .elements
+            .iter()
+            .find_map(|element| match &element.kind {
+                ElementKind::StartEvent(start) => start.form.as_ref(),
+                _ => None,
+            });
+        let Some(FormReference::Id { id, binding }) = form else {
+            return None;
+        };
+        Some(StartForm {
+            id: id.as_static()?.into(),
+            binding: match binding {
+                Binding::Latest => "latest".into(),
+                Binding::Deployment => "deployment".into(),
+                Binding::VersionTag(tag) => format!("={tag}").into(),
+            },
+        })
+    }
 }
 
 #[derive(Debug)]
@@ -52,7 +85,8 @@ impl Definition {
             version: value.version,
             version_tag: value.version_tag.clone(),
             elements,
-            has_start_form: false,
+            tenant: value.tenant.as_str().into(),
+            start_form: graph.as_ref().and_then(StartForm::of),
         }
     }
 
@@ -94,6 +128,12 @@ impl Place {
 
     pub fn process_id(&self) -> Value {
         self.of_definition(|d| Value::Text(d.id.clone()))
+    }
+
+    /// That of the definition; the default one where it is not known.
+    pub fn tenant(&self) -> Value {
+        let tenant = self.definition.as_ref().map(|d| d.tenant.clone());
+        Value::Text(tenant.unwrap_or_else(|| DEFAULT_TENANT.into()))
     }
 
     pub fn process_name(&self) -> Value {
@@ -200,7 +240,8 @@ mod tests {
             version: 1,
             version_tag: None,
             elements: Vec::new(),
-            has_start_form: false,
+            tenant: "t".into(),
+            start_form: None,
         }))
     }
 

@@ -58,7 +58,7 @@ impl Door<'_> {
             });
             if let Err(error) = handed_over {
                 // Out of descriptors, mostly: other connections have to end before this gets better.
-                tracing::warn!(%error, "a connection could not be accepted");
+                tracing::warn!(code = "CONNECTION_NOT_ACCEPTED", %error, "a connection could not be accepted");
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
         }

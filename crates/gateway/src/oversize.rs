@@ -36,7 +36,7 @@ impl fmt::Display for TooLarge {
 impl FrontEnd {
     /// Fails the job without retries, so that its incident tells somebody, and the job is not offered again and again.
     pub fn refuse(&self, job: &TooLarge) {
-        tracing::warn!(job = %job.key, size = job.size, limit = job.limit, "a job is too large to be sent");
+        tracing::warn!(code = "JOB_TOO_LARGE", job = %job.key, size = job.size, limit = job.limit, "a job is too large to be sent");
         let fail = FailJob {
             job_key: job.key,
             retries: 0,

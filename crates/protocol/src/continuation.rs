@@ -69,6 +69,8 @@ pub enum Step {
         thrower: Key,
         subscription: Key,
     },
+    /// The migration of this process instance goes on.
+    Migrate(Key),
     /// All that is to be compensated is: the handlers are activated, this one first.
     ActivateHandlers {
         thrower: Key,

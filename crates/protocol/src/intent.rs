@@ -35,9 +35,17 @@ pub enum ValueType {
     ProcessInstanceBatch = 34,
     Form = 36,
     UserTask = 37,
+    ProcessInstanceMigration = 38,
     CompensationSubscription = 39,
     MessageCorrelation = 40,
     Clock = 42,
+    BatchOperationCreation = 50,
+    BatchOperationExecution = 51,
+    BatchOperationChunk = 52,
+    BatchOperationLifecycleManagement = 54,
+    BatchOperationPartitionLifecycle = 55,
+    BatchOperationInitialization = 60,
+    HistoryDeletion = 62,
     AdHocSubProcessInstruction = 53,
     MultiInstance = 58,
     Resource = 44,
@@ -51,12 +59,14 @@ pub enum ValueType {
     Continuation = 200,
     /// Skep's own: a change within the value of a variable.
     VariableElement = 210,
+    /// Skep's own: what became of an item of a batch operation.
+    BatchOperationItem = 250,
     /// Skep's own: variables have changed where very many conditions listen. It is never exported.
     ConditionCheck = 220,
 }
 
 impl ValueType {
-    pub const ALL: [ValueType; 44] = [
+    pub const ALL: [ValueType; 53] = [
         ValueType::Job,
         ValueType::Deployment,
         ValueType::ProcessInstance,
@@ -81,6 +91,7 @@ impl ValueType {
         ValueType::CommandDistribution,
         ValueType::ProcessInstanceBatch,
         ValueType::UserTask,
+        ValueType::ProcessInstanceMigration,
         ValueType::CompensationSubscription,
         ValueType::MessageCorrelation,
         ValueType::Clock,
@@ -96,6 +107,14 @@ impl ValueType {
         ValueType::MultiInstance,
         ValueType::AdHocSubProcessInstruction,
         ValueType::VariableElement,
+        ValueType::BatchOperationCreation,
+        ValueType::BatchOperationExecution,
+        ValueType::BatchOperationChunk,
+        ValueType::BatchOperationLifecycleManagement,
+        ValueType::BatchOperationPartitionLifecycle,
+        ValueType::BatchOperationInitialization,
+        ValueType::HistoryDeletion,
+        ValueType::BatchOperationItem,
         ValueType::ClusterVariable,
         ValueType::ConditionalSubscription,
         ValueType::ConditionalEvaluation,
@@ -146,6 +165,7 @@ impl ValueType {
             ValueType::CommandDistribution => "COMMAND_DISTRIBUTION",
             ValueType::ProcessInstanceBatch => "PROCESS_INSTANCE_BATCH",
             ValueType::UserTask => "USER_TASK",
+            ValueType::ProcessInstanceMigration => "PROCESS_INSTANCE_MIGRATION",
             ValueType::CompensationSubscription => "COMPENSATION_SUBSCRIPTION",
             ValueType::MessageCorrelation => "MESSAGE_CORRELATION",
             ValueType::Clock => "CLOCK",
@@ -161,6 +181,14 @@ impl ValueType {
             ValueType::MultiInstance => "MULTI_INSTANCE",
             ValueType::AdHocSubProcessInstruction => "AD_HOC_SUB_PROCESS_INSTRUCTION",
             ValueType::VariableElement => "VARIABLE_ELEMENT",
+            ValueType::BatchOperationCreation => "BATCH_OPERATION_CREATION",
+            ValueType::BatchOperationExecution => "BATCH_OPERATION_EXECUTION",
+            ValueType::BatchOperationChunk => "BATCH_OPERATION_CHUNK",
+            ValueType::BatchOperationLifecycleManagement => "BATCH_OPERATION_LIFECYCLE_MANAGEMENT",
+            ValueType::BatchOperationPartitionLifecycle => "BATCH_OPERATION_PARTITION_LIFECYCLE",
+            ValueType::BatchOperationInitialization => "BATCH_OPERATION_INITIALIZATION",
+            ValueType::HistoryDeletion => "HISTORY_DELETION",
+            ValueType::BatchOperationItem => "BATCH_OPERATION_ITEM",
             ValueType::ClusterVariable => "CLUSTER_VARIABLE",
             ValueType::ConditionalSubscription => "CONDITIONAL_SUBSCRIPTION",
             ValueType::ConditionalEvaluation => "CONDITIONAL_EVALUATION",
@@ -201,6 +229,7 @@ impl ValueType {
             ValueType::CommandDistribution => name::<CommandDistributionIntent>(id),
             ValueType::ProcessInstanceBatch => name::<ProcessInstanceBatchIntent>(id),
             ValueType::UserTask => name::<UserTaskIntent>(id),
+            ValueType::ProcessInstanceMigration => name::<ProcessInstanceMigrationIntent>(id),
             ValueType::CompensationSubscription => name::<CompensationSubscriptionIntent>(id),
             ValueType::MessageCorrelation => name::<MessageCorrelationIntent>(id),
             ValueType::Clock => name::<ClockIntent>(id),
@@ -216,6 +245,14 @@ impl ValueType {
             ValueType::MultiInstance => name::<MultiInstanceIntent>(id),
             ValueType::AdHocSubProcessInstruction => name::<AdHocSubProcessInstructionIntent>(id),
             ValueType::VariableElement => name::<VariableElementIntent>(id),
+            ValueType::BatchOperationCreation => name::<BatchOperationIntent>(id),
+            ValueType::BatchOperationExecution => name::<BatchOperationExecutionIntent>(id),
+            ValueType::BatchOperationChunk => name::<BatchOperationChunkIntent>(id),
+            ValueType::BatchOperationLifecycleManagement => name::<BatchOperationIntent>(id),
+            ValueType::BatchOperationPartitionLifecycle => name::<BatchOperationIntent>(id),
+            ValueType::BatchOperationInitialization => name::<BatchOperationIntent>(id),
+            ValueType::HistoryDeletion => name::<HistoryDeletionIntent>(id),
+            ValueType::BatchOperationItem => name::<BatchOperationItemIntent>(id),
             ValueType::ClusterVariable => name::<ClusterVariableIntent>(id),
             ValueType::ConditionalSubscription => name::<ConditionalSubscriptionIntent>(id),
             ValueType::ConditionalEvaluation => name::<ConditionalEvaluationIntent>(id),
@@ -267,7 +304,7 @@ intents! {
         RetriesUpdated = 8 "RETRIES_UPDATED", Canceled = 10 "CANCELED", ThrowError = 11 "THROW_ERROR",
         ErrorThrown = 12 "ERROR_THROWN", RecurAfterBackoff = 13 "RECUR_AFTER_BACKOFF",
         RecurredAfterBackoff = 14 "RECURRED_AFTER_BACKOFF", Yield = 15 "YIELD", Yielded = 16 "YIELDED",
-        UpdateTimeout = 17 "UPDATE_TIMEOUT", TimeoutUpdated = 18 "TIMEOUT_UPDATED", Update = 20 "UPDATE",
+        UpdateTimeout = 17 "UPDATE_TIMEOUT", TimeoutUpdated = 18 "TIMEOUT_UPDATED", Migrated = 19 "MIGRATED", Update = 20 "UPDATE",
         Updated = 21 "UPDATED",
     }
     DeploymentIntent {
@@ -279,10 +316,11 @@ intents! {
         ElementActivated = 3 "ELEMENT_ACTIVATED", ElementCompleting = 4 "ELEMENT_COMPLETING",
         ElementCompleted = 5 "ELEMENT_COMPLETED", ElementTerminating = 6 "ELEMENT_TERMINATING",
         ElementTerminated = 7 "ELEMENT_TERMINATED", ActivateElement = 8 "ACTIVATE_ELEMENT",
-        CompleteElement = 9 "COMPLETE_ELEMENT", TerminateElement = 10 "TERMINATE_ELEMENT", SequenceFlowDeleted = 15 "SEQUENCE_FLOW_DELETED", Canceling = 16 "CANCELING",
+        CompleteElement = 9 "COMPLETE_ELEMENT", TerminateElement = 10 "TERMINATE_ELEMENT",
+        ElementMigrated = 11 "ELEMENT_MIGRATED", AncestorMigrated = 13 "ANCESTOR_MIGRATED", SequenceFlowDeleted = 15 "SEQUENCE_FLOW_DELETED", Canceling = 16 "CANCELING",
     }
     IncidentIntent {
-        Created = 0 "CREATED", Resolve = 1 "RESOLVE", Resolved = 2 "RESOLVED",
+        Created = 0 "CREATED", Resolve = 1 "RESOLVE", Resolved = 2 "RESOLVED", Migrated = 3 "MIGRATED",
     }
     MessageIntent {
         Publish = 0 "PUBLISH", Published = 1 "PUBLISHED", Expire = 2 "EXPIRE", Expired = 3 "EXPIRED",
@@ -290,23 +328,25 @@ intents! {
     MessageSubscriptionIntent {
         Create = 0 "CREATE", Created = 1 "CREATED", Correlate = 2 "CORRELATE", Correlated = 3 "CORRELATED",
         Reject = 4 "REJECT", Rejected = 5 "REJECTED", Delete = 6 "DELETE", Deleted = 7 "DELETED",
-        Correlating = 8 "CORRELATING",
+        Correlating = 8 "CORRELATING", Migrated = 10 "MIGRATED",
     }
     ProcessMessageSubscriptionIntent {
         Creating = 0 "CREATING", Create = 1 "CREATE", Created = 2 "CREATED", Correlate = 3 "CORRELATE",
         Correlated = 4 "CORRELATED", Deleting = 5 "DELETING", Delete = 6 "DELETE", Deleted = 7 "DELETED",
+        Migrated = 8 "MIGRATED",
     }
     JobBatchIntent {
         Activate = 0 "ACTIVATE", Activated = 1 "ACTIVATED",
     }
     TimerIntent {
         Created = 0 "CREATED", Trigger = 1 "TRIGGER", Triggered = 2 "TRIGGERED", Canceled = 4 "CANCELED",
+        Migrated = 5 "MIGRATED",
     }
     MessageStartEventSubscriptionIntent {
         Created = 0 "CREATED", Correlated = 1 "CORRELATED", Deleted = 2 "DELETED",
     }
     VariableIntent {
-        Created = 0 "CREATED", Updated = 1 "UPDATED",
+        Created = 0 "CREATED", Updated = 1 "UPDATED", Migrated = 2 "MIGRATED",
     }
     VariableDocumentIntent {
         Update = 0 "UPDATE", Updated = 1 "UPDATED", Updating = 2 "UPDATING", UpdateDenied = 3 "UPDATE_DENIED",
@@ -324,13 +364,13 @@ intents! {
         Created = 0 "CREATED", Deleting = 1 "DELETING", Deleted = 2 "DELETED",
     }
     ProcessEventIntent {
-        Triggering = 0 "TRIGGERING", Triggered = 1 "TRIGGERED", Passed = 200 "PASSED",
+        Triggering = 0 "TRIGGERING", Triggered = 1 "TRIGGERED", Passed = 200 "PASSED", Migrated = 201 "MIGRATED",
     }
     ResourceDeletionIntent {
         Delete = 0 "DELETE", Deleting = 1 "DELETING", Deleted = 2 "DELETED",
     }
     SignalSubscriptionIntent {
-        Created = 0 "CREATED", Deleted = 1 "DELETED",
+        Created = 0 "CREATED", Deleted = 1 "DELETED", Migrated = 2 "MIGRATED",
     }
     SignalIntent {
         Broadcast = 0 "BROADCAST", Broadcasted = 1 "BROADCASTED", Continued = 200 "CONTINUED", Delivered = 201 "DELIVERED",
@@ -363,12 +403,16 @@ intents! {
         Creating = 0 "CREATING", Created = 1 "CREATED", Complete = 2 "COMPLETE", Completing = 3 "COMPLETING",
         Completed = 4 "COMPLETED", Canceling = 5 "CANCELING", Canceled = 6 "CANCELED", Assign = 7 "ASSIGN",
         Assigning = 8 "ASSIGNING", Assigned = 9 "ASSIGNED", Claim = 10 "CLAIM", Update = 11 "UPDATE",
-        Updating = 12 "UPDATING", Updated = 13 "UPDATED", CompletionDenied = 17 "COMPLETION_DENIED",
+        Updating = 12 "UPDATING", Updated = 13 "UPDATED", Migrated = 14 "MIGRATED", CompletionDenied = 17 "COMPLETION_DENIED",
         Corrected = 18 "CORRECTED", AssignmentDenied = 19 "ASSIGNMENT_DENIED", Claiming = 20 "CLAIMING",
         UpdateDenied = 21 "UPDATE_DENIED",
     }
     CompensationSubscriptionIntent {
         Created = 0 "CREATED", Triggered = 1 "TRIGGERED", Completed = 2 "COMPLETED", Deleted = 3 "DELETED",
+        Migrated = 4 "MIGRATED",
+    }
+    ProcessInstanceMigrationIntent {
+        Migrate = 0 "MIGRATE", Migrated = 1 "MIGRATED", Migrating = 200 "MIGRATING", Abandoned = 201 "ABANDONED",
     }
     MessageCorrelationIntent {
         Correlate = 1 "CORRELATE", Correlating = 2 "CORRELATING", Correlated = 3 "CORRELATED",
@@ -416,5 +460,26 @@ intents! {
     }
     VariableElementIntent {
         Updated = 0 "UPDATED",
+    }
+    /// Of the whole life of a batch operation; several value types share them.
+    BatchOperationIntent {
+        Create = 0 "CREATE", Created = 1 "CREATED", FinishInitialization = 4 "FINISH_INITIALIZATION",
+        Initialized = 5 "INITIALIZED", Fail = 6 "FAIL", Failed = 7 "FAILED", Cancel = 8 "CANCEL",
+        Canceled = 9 "CANCELED", Suspend = 10 "SUSPEND", Suspended = 11 "SUSPENDED", Resume = 12 "RESUME",
+        Resumed = 13 "RESUMED", Completed = 15 "COMPLETED", CompletePartition = 16 "COMPLETE_PARTITION",
+        PartitionCompleted = 17 "PARTITION_COMPLETED", PartitionFailed = 19 "PARTITION_FAILED",
+        Progressed = 200 "PROGRESSED",
+    }
+    BatchOperationExecutionIntent {
+        Execute = 0 "EXECUTE", Executing = 1 "EXECUTING", Executed = 2 "EXECUTED",
+    }
+    BatchOperationChunkIntent {
+        Create = 0 "CREATE", Created = 1 "CREATED", Deleted = 200 "DELETED",
+    }
+    BatchOperationItemIntent {
+        Executed = 0 "EXECUTED", Failed = 1 "FAILED",
+    }
+    HistoryDeletionIntent {
+        Delete = 0 "DELETE", Deleted = 1 "DELETED",
     }
 }

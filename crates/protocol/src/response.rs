@@ -6,8 +6,8 @@ use crate::key::Key;
 use crate::tenant::TenantId;
 use crate::user_task::UserTaskProperties;
 use crate::value::{
-    ClusterVariableValue, DecisionEvaluationValue, DeploymentValue, GlobalListenerValue,
-    IncidentValue, JobKind,
+    BatchOperationType, ClusterVariableValue, DecisionEvaluationValue, DeploymentValue,
+    GlobalListenerValue, IncidentValue, JobKind,
 };
 
 #[derive(Clone, Debug, PartialEq)]
@@ -44,6 +44,10 @@ pub enum Response {
     ExpressionEvaluated {
         result: String,
         warnings: Vec<String>,
+    },
+    BatchOperationCreated {
+        key: Key,
+        kind: BatchOperationType,
     },
     /// As it is from now on.
     GlobalListener(GlobalListenerValue),

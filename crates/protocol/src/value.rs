@@ -10,6 +10,7 @@ mod conditional;
 mod decision_evaluation;
 mod definitions;
 mod job;
+mod migration;
 mod modification;
 mod multi_instance;
 mod subscriptions;
@@ -39,12 +40,15 @@ use crate::intent::*;
 use crate::key::Key;
 use crate::tenant::{TenantId, Tenants};
 pub use job::*;
+pub use migration::*;
 pub use subscriptions::*;
 
+mod batch_operation;
 mod compensation;
 mod global_listener;
 mod user_task;
 
+pub use batch_operation::*;
 pub use compensation::CompensationSubscriptionValue;
 pub use global_listener::{GlobalListenerEvent, GlobalListenerValue};
 pub use user_task::{UserTaskAttribute, UserTaskAttributes, UserTaskValue};
@@ -91,6 +95,7 @@ record_values! {
     ResourceDeletionValue: ResourceDeletion, ResourceDeletionIntent;
     CommandDistributionValue: CommandDistribution, CommandDistributionIntent;
     ProcessInstanceBatchValue: ProcessInstanceBatch, ProcessInstanceBatchIntent;
+    ProcessInstanceMigrationValue: ProcessInstanceMigration, ProcessInstanceMigrationIntent;
     CompensationSubscriptionValue: CompensationSubscription, CompensationSubscriptionIntent;
     MessageCorrelationValue: MessageCorrelation, MessageCorrelationIntent;
     ClockValue: Clock, ClockIntent;
@@ -295,6 +300,8 @@ pub struct MessageSubscriptionValue {
     pub message_key: Key,
     pub variables: Vec<(Arc<str>, JsonText)>,
     pub tenant: TenantId,
+    /// How often the instance was migrated since the subscription began: what is said of an earlier one is late.
+    pub revision: u32,
 }
 
 /// The process side of a subscription; it lives with its instance.
@@ -314,6 +321,8 @@ pub struct ProcessMessageSubscriptionValue {
     pub message_key: Key,
     /// On CORRELATED: those of the message.
     pub variables: Vec<(Arc<str>, JsonText)>,
+    /// See [`MessageSubscriptionValue::revision`].
+    pub revision: u32,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

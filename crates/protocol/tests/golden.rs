@@ -153,7 +153,16 @@ macro_rules! all_samples {
             resource,
             user_task,
             compensation_subscription,
+            process_instance_migration,
             global_listener,
+            batch_operation_creation,
+            batch_operation_chunk,
+            batch_operation_initialization,
+            batch_operation_execution,
+            batch_operation_item,
+            batch_operation_partition_lifecycle,
+            batch_operation_lifecycle_management,
+            history_deletion,
             conditional_subscription,
             conditional_evaluation,
             condition_check,
@@ -351,6 +360,10 @@ const FIELDS: &[(&str, &str)] = &[
     (
         "MESSAGE_CORRELATION",
         "correlationKey messageKey name processDefinitionKey processInstanceKey requestId requestStreamId tenantId variables",
+    ),
+    (
+        "PROCESS_INSTANCE_MIGRATION",
+        "bpmnProcessId elementInstanceKey mappingInstructions processDefinitionKey processInstanceKey rootProcessInstanceKey targetProcessDefinitionKey tenantId",
     ),
     (
         "COMPENSATION_SUBSCRIPTION",

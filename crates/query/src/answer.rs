@@ -18,7 +18,9 @@ pub fn page(search: &Search, found: &Found) -> String {
         if n > 0 {
             out.push(',');
         }
-        write_row(search.entity, row, search.whole_texts, &mut out);
+        let fields = search.entity.fields.iter().zip(row);
+        let listed = fields.filter(|(field, _)| field.shown && !field.detail);
+        write_row(listed, search.whole_texts, &mut out);
     }
     let cursor = |row: Option<&Row>| match row {
         Some(row) => format!("\"{}\"", merge::cursor_of(search, row).encode()),
@@ -38,14 +40,19 @@ pub fn page(search: &Search, found: &Found) -> String {
 /// One thing by itself, with its texts whole.
 pub fn row(entity: &Entity, row: &Row) -> String {
     let mut out = String::with_capacity(512);
-    write_row(entity, row, true, &mut out);
+    let fields = entity.fields.iter().zip(row);
+    write_row(fields.filter(|(field, _)| field.shown), true, &mut out);
     out
 }
 
-fn write_row(entity: &Entity, row: &Row, whole: bool, out: &mut String) {
+fn write_row<'r>(
+    fields: impl Iterator<Item = (&'static Field, &'r Value)>,
+    whole: bool,
+    out: &mut String,
+) {
     out.push('{');
     let mut first = true;
-    for (field, value) in entity.fields.iter().zip(row).filter(|(f, _)| f.shown) {
+    for (field, value) in fields {
         if !std::mem::take(&mut first) {
             out.push(',');
         }

@@ -42,7 +42,7 @@ impl Cursor {
             })
             .collect();
         let values = values?;
-        let has_key = values.last().is_some_and(|key| key.as_int().is_some());
+        let has_key = values.last().is_some_and(|key| *key != Value::Null);
         (values.len() == count && has_key).then_some(Cursor(values))
     }
 }

@@ -7,7 +7,7 @@ pub struct Entity {
     pub title: &'static str,
     /// Its table in a store.
     pub table: &'static str,
-    /// The first field is the key: it orders what the sorts leave equal.
+    /// The first field is the key, a [`Kind::Key`] or a [`Kind::Text`]: it orders what the sorts leave equal.
     pub fields: &'static [Field],
     /// Filters that ask for another entity that belongs to this one.
     pub related: &'static [RelatedFilter],
@@ -29,6 +29,8 @@ pub struct Field {
     pub sortable: bool,
     /// Stands in answers.
     pub shown: bool,
+    /// Stands only in answers about one thing, not in lists.
+    pub detail: bool,
     /// Which rows an index has that begins with it: what no filter looks for costs nothing to write.
     pub indexed: Indexed,
 }
@@ -180,6 +182,7 @@ impl Field {
             ops,
             sortable: false,
             shown: true,
+            detail: false,
             indexed: Indexed::All,
         }
     }
@@ -204,6 +207,12 @@ impl Field {
     /// See [`Indexed::Unlike`].
     pub const fn mostly_like(mut self, other: &'static str) -> Field {
         self.indexed = Indexed::Unlike(other);
+        self
+    }
+
+    /// It stands only in answers about one thing.
+    pub const fn detail(mut self) -> Field {
+        self.detail = true;
         self
     }
 

@@ -23,6 +23,8 @@ pub struct Search {
     /// The key decides between rows that are equal in all of these.
     pub sort: Vec<Sort>,
     pub page: Page,
+    /// Rows have everything that is known, not only what lists show.
+    pub details: bool,
     /// Long texts are given whole instead of as previews.
     pub whole_texts: bool,
 }
@@ -105,6 +107,7 @@ impl Search {
                 limit,
                 start: Start::Offset(0),
             },
+            details: false,
             whole_texts: false,
         }
     }

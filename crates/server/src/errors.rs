@@ -17,6 +17,8 @@ pub const PAGES: &[(&str, &str)] = pages! {
     USAGE CONFIGURATION CANNOT_LISTEN DATA_IN_USE PARTITION_COUNT DATA_DIRECTORY PARTITION_CANNOT_START NO_SERVER
     NO_ANSWER CONNECTION_LOST NOT_UNDERSTOOD NOT_HEALTHY EXPRESSION INPUT_OUTPUT FAILED
 
+    DISK_LOW DISK_NOT_WATCHED PARTITION_STOPPED PANIC INSTANCE_BANNED LOG_STALLED DEFINITION_NOT_USABLE CHECKPOINT_FAILED SECONDARY_STORAGE JOB_TOO_LARGE CONNECTION_NOT_ACCEPTED SPANS_DROPPED
+
     INVALID_ARGUMENT UNAUTHENTICATED PERMISSION_DENIED NOT_FOUND ALREADY_EXISTS FAILED_PRECONDITION RESOURCE_EXHAUSTED
     UNAVAILABLE DEADLINE_EXCEEDED ABORTED UNIMPLEMENTED INTERNAL EXCEEDED_BATCH_RECORD_SIZE UNKNOWN
 
@@ -40,13 +42,22 @@ const ALIASES: [(&str, &str); 9] = [
 
 /// The page of a code, in whatever case it is written.
 pub fn page(code: &str) -> Option<&'static str> {
+    find(code).map(|(_, page)| page)
+}
+
+/// The code of this name, which may be another name of it.
+pub fn known(code: &str) -> Option<&'static str> {
+    find(code).map(|(code, _)| code)
+}
+
+fn find(code: &str) -> Option<(&'static str, &'static str)> {
     let is = |name: &str| name.eq_ignore_ascii_case(code);
     let alias = ALIASES.iter().find(|(alias, _)| is(alias));
     let code = alias.map_or(code, |(_, code)| code);
     let found = PAGES
         .iter()
         .find(|(name, _)| name.eq_ignore_ascii_case(code));
-    found.map(|(_, page)| *page)
+    found.copied()
 }
 
 /// An error whose code its type does not tell.

@@ -203,6 +203,7 @@ fn log_panics() {
         let place = panic.location().map(ToString::to_string);
         let thread = std::thread::current();
         tracing::error!(
+            code = "PANIC",
             thread = thread.name().unwrap_or("?"),
             at = place.unwrap_or_default(),
             backtrace = %std::backtrace::Backtrace::capture(),

@@ -96,7 +96,7 @@ async fn export(
                 dropped.fetch_add(count as u64, Ordering::Relaxed);
                 // Once, not every second.
                 if !std::mem::replace(&mut failing, true) {
-                    tracing::warn!(%reason, "the collector does not take spans; they are dropped");
+                    tracing::warn!(code = "SPANS_DROPPED", %reason, "the collector does not take spans; they are dropped");
                 }
             }
         }

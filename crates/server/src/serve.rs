@@ -36,7 +36,7 @@ pub fn run(args: &ServeArgs) -> anyhow::Result<()> {
     let logs = Logs::init(&settings.log_level, settings.log_format)
         .map_err(|reason| anyhow::anyhow!("the log cannot be set up: {reason}"))?;
     for warning in &loaded.warnings {
-        tracing::warn!("configuration: {warning}");
+        tracing::warn!(code = "CONFIGURATION", "configuration: {warning}");
     }
     // For what happens now and then: accepting connections, management. Requests are served by threads of the gateways.
     let runtime = tokio::runtime::Builder::new_current_thread()

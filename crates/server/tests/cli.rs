@@ -175,6 +175,13 @@ fn a_process_is_deployed_started_and_seen_in_the_log() {
         assert!(table.contains("PROCESSING"), "{table}");
     }
 
+    let nobody = run(
+        here,
+        &["instance", "2251799813999999", "--address", &server.rest],
+    );
+    let errors = stderr(&nobody);
+    assert!(errors.contains("error[NOT_FOUND]: "), "{errors}");
+
     // The log is read while the server runs.
     let records = run(here, &["log", "data"]);
     assert!(records.status.success(), "{}", stderr(&records));

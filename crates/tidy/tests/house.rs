@@ -91,6 +91,47 @@ fn crates_have_neither_unwrap_nor_indexing() {
     );
 }
 
+/// The text of a macro call from its name to the bracket that closes it; strings hold balanced brackets, mostly.
+fn call(text: &str) -> &str {
+    let mut depth = 0;
+    let end = text.char_indices().find(|(_, c)| {
+        depth += i32::from(*c == '(') - i32::from(*c == ')');
+        *c == ')' && depth == 0
+    });
+    end.map_or(text, |(end, _)| &text[..end])
+}
+
+#[test]
+fn errors_in_the_log_have_codes_with_pages() {
+    let mut problems = Vec::new();
+    for (path, text) in files(&[".rs"]) {
+        // The tools that have no log of a server.
+        let tool = ["crates/load/", "crates/client/", "crates/tidy/"];
+        if tool.iter().any(|tool| path.starts_with(tool)) {
+            continue;
+        }
+        for (at, name) in text
+            .match_indices("tracing::error!(")
+            .chain(text.match_indices("tracing::warn!("))
+        {
+            let call = call(&text[at..]);
+            let line = text[..at].lines().count() + 1;
+            let code = call.split_once("code = \"");
+            let code = code.and_then(|(_, rest)| rest.split('"').next());
+            match code {
+                Some(code) if root().join(format!("docs/errors/{code}.md")).exists() => {}
+                Some(code) => problems.push(format!("{path}:{line}: docs/errors has no {code}")),
+                None if name.contains("error") => problems.push(format!("{path}:{line}")),
+                None => {}
+            }
+        }
+    }
+    expect_none(
+        &problems,
+        "an error in the log says `code = \"…\"`, which has a page in docs/errors:",
+    );
+}
+
 /// Name and lines of each function; the source is formatted, so a function ends at the brace below its head.
 fn functions(text: &str) -> Vec<(String, usize)> {
     let lines: Vec<&str> = text.lines().collect();

@@ -241,7 +241,7 @@ impl Partition {
         match outcome {
             Ok(()) => self.close(),
             Err(reason) => {
-                tracing::error!(partition = self.status.partition, %reason, "partition stops");
+                tracing::error!(code = "PARTITION_STOPPED", partition = self.status.partition, %reason, "partition stops");
                 self.status.fail(reason);
                 self.wakes.give();
                 self.abort_all("the partition has stopped because of an error");
@@ -452,7 +452,7 @@ impl Partition {
         if let Some(writer) = self.writer.take()
             && let Err(error) = writer.stop()
         {
-            tracing::error!(partition = self.status.partition, %error, "the log was not closed cleanly");
+            tracing::error!(code = "PARTITION_STOPPED", partition = self.status.partition, %error, "the log was not closed cleanly");
         }
         tracing::info!(partition = self.status.partition, "partition stopped");
     }

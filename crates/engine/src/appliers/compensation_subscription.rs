@@ -16,7 +16,7 @@ impl Apply<CompensationSubscriptionValue> for State {
         _timestamp: i64,
     ) {
         match intent {
-            Intent::Created | Intent::Triggered => {
+            Intent::Created | Intent::Triggered | Intent::Migrated => {
                 self.compensations.insert(key, Compensation::of(value));
                 // The key is given to the handler when it is activated.
                 if value.handler_instance_key.some().is_some() {

@@ -44,6 +44,7 @@ impl Apply<IncidentValue> for State {
                     });
                 }
             }
+            Intent::Migrated => self.incidents.insert(key, value),
             Intent::Resolve => {}
         }
     }

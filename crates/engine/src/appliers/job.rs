@@ -45,6 +45,11 @@ impl Apply<JobValue> for State {
                 job.state = JobState::ErrorThrown;
             }),
             Intent::RetriesUpdated => self.jobs.update(key, |job| job.retries = value.retries),
+            Intent::Migrated => self.jobs.update(key, |job| {
+                job.element = value.element;
+                job.process_definition_key = value.process_definition_key;
+                job.extra = extra_of(value);
+            }),
             Intent::TimeoutUpdated => self.jobs.update(key, |job| job.due = value.deadline),
             Intent::Updated => self.jobs.update(key, |job| {
                 job.retries = value.retries;

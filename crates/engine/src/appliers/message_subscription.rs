@@ -40,6 +40,7 @@ impl Apply<MessageSubscriptionValue> for State {
                 }
                 self.message_subscriptions.remove(key);
             }
+            Intent::Migrated => self.message_subscriptions.migrate(key, value),
             Intent::Deleted => self.message_subscriptions.remove(key),
             Intent::Create | Intent::Correlate | Intent::Reject | Intent::Delete => {}
         }

@@ -8,6 +8,7 @@
 pub mod state;
 
 mod ad_hoc;
+mod batch_operation;
 mod clock;
 mod cluster_variable;
 mod command_distribution;
@@ -29,6 +30,7 @@ mod process_event;
 mod process_instance;
 mod process_instance_batch;
 mod process_instance_creation;
+mod process_instance_migration;
 mod process_instance_modification;
 mod process_message_subscription;
 mod replay;
@@ -113,6 +115,7 @@ without_effect!(
     DecisionEvaluationValue,
     DeploymentValue,
     EscalationValue,
+    HistoryDeletionValue,
     MessageCorrelationValue,
     ProcessInstanceResultValue,
     ResourceDeletionValue,
@@ -188,6 +191,7 @@ fn apply_record(state: &mut State, record: &Record<'_>) -> Result<(), DecodeErro
         ValueType::ProcessInstanceBatch => go::<ProcessInstanceBatchValue>(state, record),
         ValueType::GlobalListener => go::<GlobalListenerValue>(state, record),
         ValueType::UserTask => go::<UserTaskValue>(state, record),
+        ValueType::ProcessInstanceMigration => go::<ProcessInstanceMigrationValue>(state, record),
         ValueType::CompensationSubscription => go::<CompensationSubscriptionValue>(state, record),
         ValueType::Clock => go::<ClockValue>(state, record),
         ValueType::Continuation => go::<ContinuationValue>(state, record),
@@ -205,6 +209,20 @@ fn apply_record(state: &mut State, record: &Record<'_>) -> Result<(), DecodeErro
         ValueType::DecisionEvaluation => go::<DecisionEvaluationValue>(state, record),
         ValueType::Form => go::<FormValue>(state, record),
         ValueType::Resource => go::<ResourceValue>(state, record),
+        ValueType::BatchOperationCreation => go::<BatchOperationCreationValue>(state, record),
+        ValueType::BatchOperationChunk => go::<BatchOperationChunkValue>(state, record),
+        ValueType::BatchOperationInitialization => {
+            go::<BatchOperationInitializationValue>(state, record)
+        }
+        ValueType::BatchOperationExecution => go::<BatchOperationExecutionValue>(state, record),
+        ValueType::BatchOperationItem => go::<BatchOperationItemValue>(state, record),
+        ValueType::BatchOperationPartitionLifecycle => {
+            go::<BatchOperationPartitionLifecycleValue>(state, record)
+        }
+        ValueType::BatchOperationLifecycleManagement => {
+            go::<BatchOperationLifecycleManagementValue>(state, record)
+        }
+        ValueType::HistoryDeletion => go::<HistoryDeletionValue>(state, record),
         // Evaluations are answered, not recorded as events.
         ValueType::Expression => Ok(()),
     }

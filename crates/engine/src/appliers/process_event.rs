@@ -19,6 +19,10 @@ impl Apply<ProcessEventValue> for State {
                     element.extra().triggers.push(key);
                 }
             }
+            Intent::Migrated => {
+                let (definition, target) = (value.process_definition_key, value.target_element);
+                self.triggers.migrate(key, definition, target);
+            }
             Intent::Triggered => {
                 self.triggers.remove(key);
                 leave(self, key, value.flow_scope_key);

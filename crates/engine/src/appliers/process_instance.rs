@@ -22,6 +22,14 @@ impl Apply<ProcessInstanceValue> for State {
                 flow_taken(self, value, towards);
             }
             Intent::SequenceFlowDeleted => flow_deleted(self, value),
+            Intent::ElementMigrated => {
+                if let Some(row) = self.elements.get_mut(key) {
+                    row.element = value.element;
+                    row.process_definition_key = value.process_definition_key;
+                }
+            }
+            // Where a called instance stands is not kept.
+            Intent::AncestorMigrated => {}
             Intent::Cancel
             | Intent::Canceling
             | Intent::ActivateElement
@@ -38,6 +46,7 @@ pub(super) fn ended(state: &mut State, key: Key, how: Ended) {
         return;
     };
     if element.element == ElementIndex::PROCESS.0 {
+        state.give_up_migration(key);
         state.compensations.forget(key);
         state.modifications.end(key);
     }

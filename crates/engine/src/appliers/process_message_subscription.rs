@@ -32,6 +32,7 @@ impl Apply<ProcessMessageSubscriptionValue> for State {
                     }
                 }
             }
+            Intent::Migrated => self.process_subscriptions.migrate(key, value),
             Intent::Deleting => {
                 self.process_subscriptions
                     .set_state(key, SubscriptionState::Closing);

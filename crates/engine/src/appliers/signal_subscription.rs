@@ -17,6 +17,7 @@ impl Apply<SignalSubscriptionValue> for State {
                 }
                 self.signals.insert(key, value);
             }
+            Intent::Migrated => self.signals.migrate(key, value),
             Intent::Deleted => {
                 if let Some(element) = element {
                     element.extra().signals.retain(|k| *k != key);

@@ -22,6 +22,7 @@ impl Apply<TimerValue> for State {
                     element.extra().timers.retain(|k| *k != key);
                 }
             }
+            Intent::Migrated => self.timers.migrate(key, Timer::of(value)),
             Intent::Trigger => {}
         }
     }

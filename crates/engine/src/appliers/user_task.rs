@@ -42,6 +42,10 @@ impl Apply<UserTaskValue> for State {
                 self.user_tasks.table.remove(key);
                 set_task_of_element(self, value.element_instance_key, Key::NONE);
             }
+            Intent::Migrated => change(self, key, |task| {
+                task.element = value.element;
+                task.process_definition_key = value.process_definition_key;
+            }),
             Intent::Complete | Intent::Assign | Intent::Claim | Intent::Update => {}
         }
     }

@@ -10,6 +10,8 @@ use crate::state::{State, Variable};
 impl Apply<VariableValue> for State {
     fn apply(&mut self, key: Key, intent: Intent, value: &VariableValue, _timestamp: i64) {
         match intent {
+            // A variable belongs to its scope, whatever that is of.
+            Intent::Migrated => {}
             Intent::Created => {
                 let variable = Variable {
                     key,

@@ -56,6 +56,8 @@ enum Owner {
 /// The records of one command.
 struct Block {
     owner: Owner,
+    /// The highest key of this partition in it: it is taken, whatever became of what it named.
+    highest: Key,
     /// Behind its last record.
     end: Place,
 }
@@ -77,6 +79,7 @@ enum Meaning {
 /// A window of the log: whose records need not be applied.
 #[derive(Default)]
 pub(crate) struct Window {
+    partition: u32,
     instances: Vec<Instance>,
     by_key: FxHashMap<Key, u32>,
     /// Of one batch after the other.
@@ -86,22 +89,26 @@ pub(crate) struct Window {
     last: (Key, u32),
     /// The element whose life was told last, and its instance.
     element: (Key, u32),
-    /// Of the block that is being read: what ends in it, and the jobs that are made in it.
+    /// Of the block that is being read: its highest key, what ends in it, and the jobs that are made in it.
+    highest: Key,
     ending: Vec<u32>,
     jobs: Vec<Key>,
 }
 
 impl Window {
     /// For a window of so many bytes.
-    pub fn of_bytes(bytes: usize) -> Window {
-        let mut window = Window::default();
+    pub fn of_bytes(partition: u32, bytes: usize) -> Window {
+        let mut window = Window {
+            partition,
+            ..Window::default()
+        };
         window.by_key.reserve(bytes / BYTES_PER_INSTANCE);
         window
     }
 
-    /// Reads a batch ahead and takes note of its keys. Returns the position of the record behind it; `None`: the batch cannot be
+    /// Reads a batch ahead. Returns the position of the record behind it; `None`: the batch cannot be
     /// read, or not at a glance.
-    pub fn look(&mut self, state: &mut State, batch: &[u8]) -> Option<u64> {
+    pub fn look(&mut self, batch: &[u8]) -> Option<u64> {
         let start = BatchReader::new(batch).ok()?.place();
         let mut records = Glances::new(batch, start);
         let mut owner = Owner::Nobody;
@@ -113,7 +120,9 @@ impl Window {
                 self.close(owner, end);
                 (owner, doubts) = (Owner::Nobody, self.doubts);
             } else if record.head[0] == RecordType::Event as u8 {
-                state.observe_key(record.key);
+                if record.key > self.highest && record.key.partition() == Some(self.partition) {
+                    self.highest = record.key;
+                }
                 owner = self.note(&record, owner, doubts)?;
             }
             end = records.place();
@@ -131,7 +140,12 @@ impl Window {
             }
         }
         self.jobs.clear();
-        self.blocks.push(Block { owner, end });
+        let highest = std::mem::take(&mut self.highest);
+        self.blocks.push(Block {
+            owner,
+            highest,
+            end,
+        });
     }
 
     /// Whose the block is with this event.
@@ -315,6 +329,7 @@ impl Window {
                 && let Some(instance) = self.instances.get(at as usize)
                 && instance.is_over()
             {
+                state.observe_key(block.highest);
                 // It counts as one that has run.
                 if let Some(definition) = instance.created {
                     state.elements.has_run(definition);
@@ -356,6 +371,7 @@ impl Window {
         let Some(instance) = self.of(key) else {
             return false;
         };
+        state.observe_key(record.key);
         if record.value_type == ValueType::ProcessInstanceCreation
             && let Some(definition) = instance.created
         {
@@ -388,21 +404,7 @@ fn meaning(record: &Glance<'_>) -> Option<Meaning> {
             body.key()?; // scope
             Meaning::Own(body.key()?)
         }
-        ValueType::Job => {
-            body.skip_text()?; // type
-            body.key()?; // definition
-            let instance = body.key()?;
-            body.key()?; // root
-            body.number()?; // element
-            body.key()?; // element instance
-            body.number()?; // retries
-            let has_extra = body.number()? != 0;
-            match !has_extra && is_plain_job(intent) {
-                true => Meaning::Own(instance),
-                // Those of listeners, for instance, change more than their element.
-                false => Meaning::More(instance),
-            }
-        }
+        ValueType::Job => return of_job(body, intent),
         ValueType::ProcessInstanceCreation => {
             body.key()?; // definition
             let instance = body.key()?;
@@ -426,25 +428,49 @@ fn meaning(record: &Glance<'_>) -> Option<Meaning> {
             body.number()?; // partition
             more(body.key()?)
         }
-        ValueType::Deployment
-        | ValueType::Process
-        | ValueType::Decision
-        | ValueType::DecisionRequirements
-        | ValueType::DecisionEvaluation
-        | ValueType::Form
-        | ValueType::Resource
-        | ValueType::ResourceDeletion
-        | ValueType::Message
-        | ValueType::MessageSubscription
-        | ValueType::MessageCorrelation
-        | ValueType::ProcessInstanceResult
-        | ValueType::Escalation
-        | ValueType::CommandDistribution
-        | ValueType::Continuation
-        | ValueType::GlobalListener
-        | ValueType::Clock => Meaning::Nothing,
+        value_type if is_apart(value_type) => Meaning::Nothing,
         _ => Meaning::Doubt,
     })
+}
+
+fn of_job(mut body: Skim<'_>, intent: u8) -> Option<Meaning> {
+    body.skip_text()?; // type
+    body.key()?; // definition
+    let instance = body.key()?;
+    body.key()?; // root
+    body.number()?; // element
+    body.key()?; // element instance
+    body.number()?; // retries
+    let has_extra = body.number()? != 0;
+    Some(match !has_extra && is_plain_job(intent) {
+        true => Meaning::Own(instance),
+        // Those of listeners, for instance, change more than their element.
+        false => Meaning::More(instance),
+    })
+}
+
+/// Events of these types change no row of an instance.
+fn is_apart(value_type: ValueType) -> bool {
+    matches!(
+        value_type,
+        ValueType::Deployment
+            | ValueType::Process
+            | ValueType::Decision
+            | ValueType::DecisionRequirements
+            | ValueType::DecisionEvaluation
+            | ValueType::Form
+            | ValueType::Resource
+            | ValueType::ResourceDeletion
+            | ValueType::Message
+            | ValueType::MessageSubscription
+            | ValueType::MessageCorrelation
+            | ValueType::ProcessInstanceResult
+            | ValueType::Escalation
+            | ValueType::CommandDistribution
+            | ValueType::Continuation
+            | ValueType::GlobalListener
+            | ValueType::Clock
+    )
 }
 
 /// A timer that starts an instance names none.

@@ -143,7 +143,7 @@ impl Context<'_> {
             _ => self.begin_work_of(instance),
         };
         if begun {
-            Ok(())
+            self.check_not_migrating(instance, intent)
         } else {
             Err(refused(intent, instance))
         }
@@ -200,6 +200,7 @@ fn instance_of(cx: &mut Context<'_>, command: &Command) -> Key {
         Command::CancelProcessInstance {
             process_instance_key,
         } => Some(*process_instance_key),
+        Command::MigrateProcessInstance(migrate) => Some(migrate.process_instance_key),
         Command::ModifyProcessInstance(modify) => Some(modify.process_instance_key),
         Command::CompleteJob { job_key, .. }
         | Command::FailJob(FailJob { job_key, .. })
@@ -240,6 +241,7 @@ fn instance_of_remote(cx: &mut Context<'_>, command: &RemoteCommand) -> Key {
         RemoteCommand::MessageSubscriptionOpened {
             element_instance_key,
             message_name,
+            ..
         }
         | RemoteCommand::MessageSubscriptionClosed {
             element_instance_key,
@@ -265,13 +267,13 @@ fn instance_of_remote(cx: &mut Context<'_>, command: &RemoteCommand) -> Key {
             let row = key.and_then(|key| subscriptions.get(key));
             row.map_or(Key::NONE, |row| row.process_instance_key)
         }
-        RemoteCommand::Distribute { .. } | RemoteCommand::AcknowledgeDistribution { .. } => {
-            Key::NONE
-        }
+        RemoteCommand::BatchPart { .. }
+        | RemoteCommand::Distribute { .. }
+        | RemoteCommand::AcknowledgeDistribution { .. } => Key::NONE,
     }
 }
 
-fn instance_of_step(cx: &mut Context<'_>, step: &Step) -> Option<Key> {
+pub(super) fn instance_of_step(cx: &mut Context<'_>, step: &Step) -> Option<Key> {
     match step {
         Step::Activate(activation) => instance_of_element(cx, activation.scope),
         Step::ActivateTriggered(key) => {
@@ -285,6 +287,7 @@ fn instance_of_step(cx: &mut Context<'_>, step: &Step) -> Option<Key> {
         | Step::Terminate(key)
         | Step::TerminateChildren { scope: key, .. }
         | Step::Terminated(key)
+        | Step::Migrate(key)
         | Step::Compensate { thrower: key, .. }
         | Step::ActivateHandlers { thrower: key, .. } => instance_of_element(cx, *key),
         Step::EvaluateCondition(key) => {

@@ -27,6 +27,8 @@ pub struct Volatile {
     pub awaiting_correlation: HashMap<Key, RequestId>,
     /// Commands to user tasks that wait for the task's listeners, by user task.
     pub awaiting_user_tasks: HashMap<Key, RequestId>,
+    /// Migrations that go on in later turns, by process instance.
+    pub awaiting_migration: HashMap<Key, RequestId>,
     /// Evaluations of start conditions that go on in later turns.
     pub awaiting_evaluations: HashMap<Key, RequestId>,
     /// How far the sweeps over unanswered commands have come: message side, process side.

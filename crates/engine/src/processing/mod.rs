@@ -3,6 +3,7 @@
 
 pub(crate) mod ad_hoc;
 pub(crate) mod banning;
+pub mod batch_operation;
 pub(crate) mod bpmn;
 pub(crate) mod clock;
 pub(crate) mod cluster_variable;

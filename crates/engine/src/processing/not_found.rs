@@ -4,7 +4,9 @@
 use skep_protocol::Rejection;
 use skep_protocol::command::Command;
 
-use super::{ad_hoc, banning, incident_commands, job, process_instance, user_task, variable};
+use super::{
+    ad_hoc, banning, batch_operation, incident_commands, job, process_instance, user_task, variable,
+};
 
 /// The refusal of a command by key; `None` for commands that are not bound to a partition by a key.
 pub fn key_not_found(command: &Command) -> Option<Rejection> {
@@ -12,6 +14,9 @@ pub fn key_not_found(command: &Command) -> Option<Rejection> {
         Command::CancelProcessInstance {
             process_instance_key,
         } => process_instance::cancel::not_found(*process_instance_key),
+        Command::MigrateProcessInstance(migrate) => {
+            process_instance::migration::not_found(migrate.process_instance_key)
+        }
         Command::ModifyProcessInstance(modify) => {
             process_instance::modify::not_found(modify.process_instance_key)
         }
@@ -45,7 +50,20 @@ pub fn key_not_found(command: &Command) -> Option<Rejection> {
         Command::CompleteUserTask(complete) => {
             user_task::not_found("COMPLETE", "complete", complete.user_task_key)
         }
-        Command::CreateGlobalListener(_)
+        Command::CancelBatchOperation {
+            batch_operation_key: key,
+        } => batch_operation::not_found(*key, "CANCEL", "cancel"),
+        Command::SuspendBatchOperation {
+            batch_operation_key: key,
+        } => batch_operation::not_found(*key, "SUSPEND", "suspend"),
+        Command::ResumeBatchOperation {
+            batch_operation_key: key,
+        } => batch_operation::not_found(*key, "RESUME", "resume"),
+        Command::CreateBatchOperation(_)
+        | Command::AddBatchItems(_)
+        | Command::FailBatchOperation { .. }
+        | Command::DeleteHistory(_)
+        | Command::CreateGlobalListener(_)
         | Command::UpdateGlobalListener(_)
         | Command::DeleteGlobalListener { .. }
         | Command::Deploy(_)

@@ -98,6 +98,11 @@ fn deliver(
         if delivered >= together && cx.is_spent() {
             return Some(after);
         }
+        if let Some(instance) = cx.instance_of_subscription(next)
+            && cx.is_migrating(instance)
+        {
+            return Some(after);
+        }
         cx.budget.take_step();
         deliver_to(cx, next, variables);
         after = next;

@@ -108,6 +108,7 @@ impl State {
         let instance = error.process_instance_key;
         if instance.some().is_some() {
             self.banned.insert(instance, &error.exception_message);
+            self.give_up_migration(instance);
             self.hold_work_of(instance);
         }
     }

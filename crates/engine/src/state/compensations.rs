@@ -149,6 +149,11 @@ impl Compensations {
         of(&self.index.by_instance, instance, Key::NONE)
     }
 
+    /// Of a process instance: those after `after`, oldest first.
+    pub fn after(&self, instance: Key, after: Key) -> impl Iterator<Item = Key> + '_ {
+        of(&self.index.by_instance, instance, after)
+    }
+
     /// Not thrown yet and of activities in this scope: those after `after`, oldest first.
     pub fn waiting(&self, scope: Key, after: Key) -> impl Iterator<Item = Key> + '_ {
         of(&self.index.waiting, scope, after)

@@ -1,13 +1,14 @@
 //! Work that went over the budget of its command: steps that wait for a later batch, in order.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::ops::Bound;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use skep_protocol::Key;
 use skep_protocol::origin::Origin;
-use skep_protocol::value::{ContinuationValue, QueuedStep};
+use skep_protocol::value::{ContinuationValue, QueuedStep, Step};
 
 use super::table::{Row, StoreError, Table, Tables};
 
@@ -33,15 +34,24 @@ pub struct Continuations {
     pub table: Table<Continuation>,
     /// Of all rows, resident or not.
     keys: BTreeSet<Key>,
+    /// By scope: elements that are to be activated in it.
+    activations: HashMap<Key, usize>,
 }
 
 impl Continuations {
     pub fn open(tables: &Arc<Tables>) -> Result<Continuations, StoreError> {
-        let mut keys = BTreeSet::new();
-        let table = Table::open_with(tables, |key, _| {
+        let (mut keys, mut activations) = (BTreeSet::new(), HashMap::new());
+        let table = Table::open_with(tables, |key, row: Continuation| {
             keys.insert(key);
+            for scope in row.steps.iter().filter_map(activates_in) {
+                *activations.entry(scope).or_default() += 1;
+            }
         })?;
-        Ok(Continuations { table, keys })
+        Ok(Continuations {
+            table,
+            keys,
+            activations,
+        })
     }
 
     pub fn is_empty(&self) -> bool {
@@ -80,6 +90,11 @@ impl Continuations {
         self.table.get(key).map_or(0, |row| row.steps.len())
     }
 
+    /// An element is to be activated in this scope.
+    pub fn activate_in(&self, scope: Key) -> bool {
+        self.activations.contains_key(&scope)
+    }
+
     /// Takes what was done off the front and adds what came behind the end.
     pub(in crate::appliers) fn advance(&mut self, key: Key, value: &ContinuationValue) {
         if !self.keys.contains(&key) {
@@ -94,7 +109,19 @@ impl Continuations {
             return;
         };
         let taken = (value.taken as usize).min(row.steps.len());
-        row.steps.drain(..taken);
+        for scope in value.steps.iter().filter_map(activates_in) {
+            *self.activations.entry(scope).or_default() += 1;
+        }
+        for step in row.steps.drain(..taken) {
+            if let Some(scope) = activates_in(&step)
+                && let Entry::Occupied(mut count) = self.activations.entry(scope)
+            {
+                *count.get_mut() -= 1;
+                if *count.get() == 0 {
+                    count.remove();
+                }
+            }
+        }
         row.steps.extend(&value.steps);
         row.runaway = value.runaway;
         if row.steps.is_empty() {
@@ -104,5 +131,13 @@ impl Continuations {
             self.table
                 .add_weight(value.steps.len() * size_of::<QueuedStep>());
         }
+    }
+}
+
+/// The scope in which this step activates an element, which it knows by the scope's definition.
+fn activates_in(step: &QueuedStep) -> Option<Key> {
+    match &step.step {
+        Step::Activate(activation) => Some(activation.scope),
+        _ => None,
     }
 }

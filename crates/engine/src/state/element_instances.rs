@@ -377,6 +377,14 @@ impl ElementInstances {
         }
     }
 
+    /// An instance of one definition is one of another from now on.
+    pub(in crate::appliers) fn count_as_of(&mut self, before: Key, after: Key) {
+        if let Some(running) = self.running.get_mut(before) {
+            running.instances = running.instances.saturating_sub(1);
+        }
+        self.begins(after);
+    }
+
     /// How many instances of the definition run on this partition.
     pub fn running_of(&mut self, definition: Key) -> u64 {
         self.running.get(definition).map_or(0, |row| row.instances)

@@ -18,6 +18,7 @@
 //! messages and subscriptions stay in memory and are rebuilt from the store at recovery.
 
 pub mod banned;
+pub mod batch_operations;
 mod cells;
 pub mod cluster_variables;
 pub mod compensations;
@@ -32,6 +33,7 @@ pub mod input_collections;
 pub mod jobs;
 pub mod joins;
 pub mod messages;
+pub mod migrations;
 pub mod modifications;
 mod names;
 pub mod processes;
@@ -50,6 +52,7 @@ use skep_protocol::Key;
 use skep_protocol::value::{FormValue, ResourceValue};
 
 pub use banned::{Banned, BannedInstance};
+pub use batch_operations::{BatchChunk, BatchOperation, BatchOperations, BatchPart, BatchPhase};
 pub use cluster_variables::ClusterVariables;
 pub use compensations::{Compensation, Compensations};
 pub use continuations::Continuations;
@@ -63,6 +66,7 @@ pub use input_collections::{InputCollection, InputCollections};
 pub use jobs::{Job, JobState, Jobs};
 pub use joins::Joins;
 pub use messages::Messages;
+pub use migrations::{Migration, Migrations};
 pub use modifications::{Modification, Modifications};
 pub(crate) use names::Names;
 pub use processes::{DeployedProcess, Processes};
@@ -125,13 +129,15 @@ pub struct State {
     pub global_listeners: GlobalListeners,
     pub cluster_variables: ClusterVariables,
     pub compensations: Compensations,
+    pub batch_operations: BatchOperations,
+    pub migrations: Migrations,
     pub modifications: Modifications,
     pub(crate) names: Names,
     tables: Arc<Tables>,
 }
 
 /// Tables of [`State::rows`].
-const TABLES: usize = 30;
+const TABLES: usize = 33;
 
 impl State {
     /// Opens the state that `store` holds; an empty store gives the empty state.
@@ -175,6 +181,8 @@ impl State {
             global_listeners: GlobalListeners::open(&tables)?,
             cluster_variables: ClusterVariables::open(&tables)?,
             compensations: Compensations::open(&tables)?,
+            batch_operations: BatchOperations::open(&tables)?,
+            migrations: Migrations::open(&tables)?,
             modifications: Modifications::open(&tables)?,
             names: Names::default(),
             tables,
@@ -219,6 +227,9 @@ impl State {
             &self.global_listeners.table,
             &self.cluster_variables.table,
             &self.compensations.table,
+            &self.batch_operations.table,
+            &self.batch_operations.chunks,
+            &self.migrations.table,
             &self.modifications.table,
             &self.banned.table,
         ]
@@ -254,6 +265,9 @@ impl State {
             &mut self.global_listeners.table,
             &mut self.cluster_variables.table,
             &mut self.compensations.table,
+            &mut self.batch_operations.table,
+            &mut self.batch_operations.chunks,
+            &mut self.migrations.table,
             &mut self.modifications.table,
             &mut self.banned.table,
         ]

@@ -124,6 +124,13 @@ impl Timers {
         }
     }
 
+    /// It triggers another event of another definition. When it is due stays.
+    pub(in crate::appliers) fn migrate(&mut self, key: Key, timer: Timer) {
+        if let Some(row) = self.table.get_mut(key) {
+            *row = timer;
+        }
+    }
+
     /// The timer stays and is not due any more, until the state is opened again.
     pub fn rest(&mut self, key: Key) {
         self.hold(key);

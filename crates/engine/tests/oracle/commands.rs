@@ -8,7 +8,7 @@ use skep_protocol::command::*;
 use skep_protocol::value::*;
 use skep_protocol::{Document, Key};
 
-use crate::user_tasks;
+use crate::{batch_operations, user_tasks};
 
 /// Why a scenario cannot be played to its end.
 #[derive(Debug)]
@@ -149,6 +149,11 @@ pub fn command(
         "cancel" => Command::CancelProcessInstance {
             process_instance_key: a.key("instance"),
         },
+        "migrate" => Command::MigrateProcessInstance(MigrateProcessInstance {
+            process_instance_key: a.key("instance"),
+            target_process_definition_key: a.key("target"),
+            mapping_instructions: mapping(&a.0["map"]),
+        }),
         "modify" => Command::ModifyProcessInstance(modification(a)),
         "evaluateDecision" => Command::EvaluateDecision(EvaluateDecision {
             decision: match a.0["decisionKey"].as_i64() {
@@ -169,12 +174,34 @@ pub fn command(
         "deleteResource" => Command::DeleteResource {
             resource_key: a.key("resource"),
         },
+        "command" if a.text("valueType").starts_with("BATCH_OPERATION") => {
+            batch_operations::command(a)?
+        }
         "command" => {
             let (value_type, intent) = (a.text("valueType"), a.text("intent"));
             return Err(Stop::NotYet(format!("the command {value_type} {intent}")));
         }
         other => return Err(Stop::NotYet(format!("the step {other}"))),
     })
+}
+
+/// A map of ids, or a list of pairs of them.
+fn mapping(map: &Value) -> Vec<MappingInstruction> {
+    let instruction = |source: &str, target: &Value| MappingInstruction {
+        source_element_id: source.into(),
+        target_element_id: target.as_str().unwrap_or("").into(),
+    };
+    match map {
+        Value::Object(ids) => ids
+            .iter()
+            .map(|(source, target)| instruction(source, target))
+            .collect(),
+        _ => {
+            let pairs = map.as_array().into_iter().flatten();
+            let pair = |pair: &Value| instruction(pair[0].as_str().unwrap_or(""), &pair[1]);
+            pairs.map(pair).collect()
+        }
+    }
 }
 
 /// The result of a completion, with corrections as on gRPC.

@@ -10,6 +10,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod batch_operations;
 mod commands;
 mod compare;
 mod deployments;
@@ -28,6 +29,7 @@ use std::path::{Path, PathBuf};
 use commands::Stop;
 use normalize::{Entry, comparable, recorded, rendered};
 use player::{AS_RECORDED, Played};
+use serde_json::Value;
 
 /// Differences of one scenario that are printed when all are played.
 const PRINTED: usize = 8;
@@ -81,7 +83,12 @@ fn lines(entries: Vec<Entry>) -> Vec<String> {
 /// What every partition has to itself is compared on the first one.
 fn lines_of(played: &Played) -> Vec<String> {
     let records = played.records.iter();
-    let entries = records.map(|(step, r)| (&r["partitionId"] == 1, rendered(*step, r)));
+    // Of a batch operation the first one sums up.
+    let is_its = |r: &Value| {
+        let source = &r["value"]["sourcePartitionId"];
+        r["partitionId"] == 1 && (source.is_null() || source == 1)
+    };
+    let entries = records.map(|(step, r)| (is_its(r), rendered(*step, r)));
     let compared = entries.filter(|(first, entry)| *first || entry.is_of_a_message());
     lines(compared.map(|(_, entry)| entry).collect())
 }

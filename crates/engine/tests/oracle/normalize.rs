@@ -12,7 +12,7 @@ use crate::support::START;
 const FIRST_KEY: i64 = 1 << 51;
 const FIRST_TIME: i64 = 100_000_000_000;
 const TIMES: [&str; 5] = ["deadline", "dueDate", "recurringTime", "time", "timestamp"];
-const DROPPED: [&str; 14] = [
+const DROPPED: [&str; 16] = [
     "namespace",
     "evaluationFailureMessage",
     // Of 8.9; 8.8 was recorded.
@@ -23,11 +23,19 @@ const DROPPED: [&str; 14] = [
     "requestId",
     "requestStreamId",
     "partitionId",
+    "partitionIds",
+    "sourcePartitionId",
     "stacktrace",
     "exceptionMessage",
     "errorEventPosition",
     "tenantFilter",
     "creationTimestamp",
+];
+/// Lists whose order says nothing.
+const SETS: [&str; 3] = [
+    "/result/correctedAttributes",
+    "/changedAttributes",
+    "/items",
 ];
 const PATHS: [&str; 3] = [
     "elementInstancePath",
@@ -90,9 +98,13 @@ impl Entry {
             || self.is("ASYNC_REQUEST", &[])
             // Of 8.9; 8.8 was recorded.
             || self.is("PROCESS_INSTANCE", &["CANCELING"])
+            || self.is("PROCESS_INSTANCE_MIGRATION", &["MIGRATING"])
             || self.is("PROCESS_INSTANCE_MODIFICATION", &["BEGUN", "PREPARED"])
             || self.is("COMMAND_DISTRIBUTION", &[])
             || self.is("CONTINUATION", &[])
+            || self.is("BATCH_OPERATION_ITEM", &[])
+            || self.is("BATCH_OPERATION_CHUNK", &["DELETED"])
+            || self.is("BATCH_OPERATION_PARTITION_LIFECYCLE", &["PROGRESSED"])
             || self.is("PROCESS_MESSAGE_SUBSCRIPTION", &["CREATED", "DELETED"])
             || self.is(
                 "PROCESS_INSTANCE",
@@ -116,11 +128,19 @@ pub fn recorded(line: &str) -> Entry {
         } else {
             format!("#{key}")
         },
-        value: mark_symbols(record["value"].take(), ""),
+        value: in_no_order(mark_symbols(record["value"].take(), "")),
         record_type,
         value_type,
         intent,
     }
+}
+
+/// The steps have mapping instructions as a map, whose order is nobody's.
+fn in_no_order(mut value: Value) -> Value {
+    if let Some(instructions) = value["mappingInstructions"].as_array_mut() {
+        instructions.sort_by_key(Value::to_string);
+    }
+    value
 }
 
 /// Puts `#` before the symbols of keys.
@@ -166,7 +186,7 @@ pub fn rendered(step: usize, record: &Value) -> Entry {
         intent: text("intent"),
         rejection_type: text("rejectionType"),
         key: key.map_or_else(String::new, |key| format!("#{key}")),
-        value: value.unwrap_or_else(|| json!({})),
+        value: in_no_order(value.unwrap_or_else(|| json!({}))),
         value_type,
     }
 }
@@ -174,22 +194,30 @@ pub fn rendered(step: usize, record: &Value) -> Entry {
 /// Fields that 8.8, which was recorded, does not have.
 fn is_newer(field: &str, value_type: &str) -> bool {
     match field {
-        "rootProcessInstanceKey" | "businessId" | "source" | "moveInstructions" => true,
+        "rootProcessInstanceKey" | "businessId" | "source" => true,
+        "moveInstructions" => value_type == "PROCESS_INSTANCE_MODIFICATION",
         "elementInstanceKey" => matches!(
             value_type,
-            "PROCESS_INSTANCE" | "VARIABLE" | "PROCESS_INSTANCE_CREATION"
+            "PROCESS_INSTANCE"
+                | "VARIABLE"
+                | "PROCESS_INSTANCE_CREATION"
+                | "PROCESS_INSTANCE_MIGRATION"
         ),
         "processDefinitionKey" => matches!(
             value_type,
             "MESSAGE_SUBSCRIPTION"
                 | "PROCESS_MESSAGE_SUBSCRIPTION"
                 | "MESSAGE_CORRELATION"
+                | "PROCESS_INSTANCE_MIGRATION"
                 | "PROCESS_INSTANCE_MODIFICATION"
         ),
         "batchOperationKey" | "deleteHistory" | "resourceId" | "resourceType" => {
             value_type == "RESOURCE_DELETION"
         }
-        "bpmnProcessId" => value_type == "PROCESS_INSTANCE_MODIFICATION",
+        "bpmnProcessId" => matches!(
+            value_type,
+            "PROCESS_INSTANCE_MIGRATION" | "PROCESS_INSTANCE_MODIFICATION"
+        ),
         _ => false,
     }
 }
@@ -303,7 +331,7 @@ pub fn comparable(entries: Vec<Entry>) -> Vec<Entry> {
     for entry in &mut entries {
         open_linked_resources(&mut entry.value);
         // A set: the recorder gave it in an order of its own.
-        for set in ["/result/correctedAttributes", "/changedAttributes"] {
+        for set in SETS {
             if let Some(Value::Array(names)) = entry.value.pointer_mut(set) {
                 names.sort_by_key(Value::to_string);
             }

@@ -5,14 +5,14 @@ use std::path::Path;
 use serde_json::{Value, json};
 use skep_engine::{RecordNames, RequestId};
 use skep_protocol::batch::BatchReader;
-use skep_protocol::command::{ActivateJobs, Command};
+use skep_protocol::command::{ActivateJobs, AddBatchItems, Command};
 use skep_protocol::json::render;
 use skep_protocol::{ActivatedJob, Key, Rejection, Response};
 
 use crate::commands::{Arguments, Stop, command};
-use crate::keys;
 use crate::support::Rig;
 use crate::yaml;
+use crate::{batch_operations, keys};
 
 /// What a scenario led to.
 #[derive(Default)]
@@ -83,7 +83,10 @@ impl Player<'_> {
             .find(|(name, _)| !matches!(name.as_str(), "expect" | "why" | "note"))
             .expect("a step has an operation");
         let missing = |what| Stop::Deviates(format!("step {number}: {what}"));
-        let resolved = keys::resolve(arguments, &self.records).map_err(missing)?;
+        let mut resolved = keys::resolve(arguments, &self.records).map_err(missing)?;
+        if resolved["valueType"] == "BATCH_OPERATION_CHUNK" {
+            batch_operations::in_recorded_order(&mut resolved, self.folder, &self.records);
+        }
         let answer = self.carry_out(operation, &Arguments(&resolved), number, &step["expect"])?;
         // What is due is due at once.
         self.rig.run_due();
@@ -114,6 +117,9 @@ impl Player<'_> {
                 None => return Ok(Some(json!({"noJob": true}))),
             }
         }
+        if let Some(done) = self.batch_operation(arguments) {
+            return Ok(Some(done));
+        }
         let command = command(operation, arguments, self.folder, job)?;
         if arguments.0["awaitResult"] == true {
             let request = self.rig.send_async(command);
@@ -128,12 +134,51 @@ impl Player<'_> {
         if let Ok(Response::JobsActivated { jobs, .. }) = &answer {
             self.hand_out(number, jobs.clone());
         }
+        if let Ok(Response::BatchOperationCreated { key, .. }) = &answer
+            && batch_operations::finds_nothing(&arguments.0["value"])
+        {
+            self.nothing_more(*key);
+        }
         if let Err(rejection) = &answer
             && rejection.reason.contains("not supported by this release")
         {
             return Err(Stop::NotYet(what_is_missing(&rejection.reason)));
         }
         Ok(Some(shape_of(answer)))
+    }
+
+    /// Steps of batch operations that are no commands of a client.
+    fn batch_operation(&mut self, arguments: &Arguments<'_>) -> Option<Value> {
+        let key = Arguments(&arguments.0["value"]).key("batchOperationKey");
+        match arguments.text("valueType") {
+            // It is carried out with the step that says so, and not as soon as it can be.
+            "BATCH_OPERATION_INITIALIZATION" => {
+                self.rig.interrupted = true;
+                self.nothing_more(key);
+            }
+            "BATCH_OPERATION_EXECUTION" => {
+                self.rig.interrupted = false;
+                self.rig.settle(1);
+            }
+            _ => return None,
+        }
+        Some(json!("ok"))
+    }
+
+    /// All items of a batch operation are known, on all partitions.
+    fn nothing_more(&mut self, batch_operation_key: Key) {
+        for partition in 1..=self.rig.partitions.len() as u32 {
+            let operations = &mut self.rig.engine(partition).state.batch_operations;
+            let after = operations.get(batch_operation_key).expect("it is there");
+            let command = Command::AddBatchItems(AddBatchItems {
+                batch_operation_key,
+                items: Vec::new(),
+                after: after.chosen_up_to,
+                last: true,
+            });
+            let request = self.rig.send_to(partition, command);
+            assert_eq!(self.rig.answer(request), Some(Ok(Response::Empty)));
+        }
     }
 
     /// Activates the oldest job of a type, as the recorder did.

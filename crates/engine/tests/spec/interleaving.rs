@@ -328,3 +328,56 @@ fn many_forks_at_once_make_progress_and_new_commands_are_served() {
     }
     rig.assert_nothing_left();
 }
+
+/// The cancellation and what it meets are put off, each in its own turns: whatever comes first, nothing stays behind.
+#[test]
+fn an_instance_is_cancelled_at_every_point_of_its_beginning() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .sub_process("sub", |sub| {
+            sub.start("s2")
+                .catch_condition("await", "=x = 1")
+                .end_terminate("e2")
+                .event_sub_process("esp", |esp| {
+                    esp.start_duration("late", "PT1H").task("t").end("e3")
+                })
+        })
+        .end("e")
+        .boundary_duration("limit", "sub", "PT1H")
+        .end("e4");
+    for turns in 0..16 {
+        let mut rig = Rig::with(bpmn.clone());
+        rig.turn_steps(1);
+        rig.interrupted = true;
+        let instance = rig.create("p", r#"{"x":1}"#);
+        for _ in 0..turns {
+            rig.run_work();
+        }
+        let _ = rig.cancel(instance);
+        rig.interrupted = false;
+        while rig.run_work() {}
+        rig.assert_nothing_left();
+    }
+}
+
+#[test]
+fn an_event_behind_a_gateway_happens_while_its_scope_ends() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .event_based("choice")
+        .catch_duration("late", "PT1M")
+        .end("e")
+        .from("choice")
+        .catch_signal("stop", "stop")
+        .end("e2");
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", "{}");
+    rig.turn_steps(1);
+    rig.interrupted = true;
+    rig.cancel(instance).unwrap();
+    rig.advance(2 * MINUTE);
+    rig.interrupted = false;
+    while rig.run_work() {}
+    rig.assert_terminated(instance);
+    rig.assert_nothing_left();
+}

@@ -5,6 +5,8 @@ mod support;
 
 mod ad_hoc;
 mod banning;
+mod batch_operations;
+mod batch_operations_large;
 mod bindings;
 mod boundary_message;
 mod boundary_timer;

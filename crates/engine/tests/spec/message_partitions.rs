@@ -35,6 +35,7 @@ fn name(command: &RemoteCommand) -> &'static str {
         RemoteCommand::MessageSubscriptionClosed { .. } => "closed",
         RemoteCommand::Distribute { .. } => "distribute",
         RemoteCommand::AcknowledgeDistribution { .. } => "acknowledge",
+        RemoteCommand::BatchPart { .. } => "batch",
     }
 }
 

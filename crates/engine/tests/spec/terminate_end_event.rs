@@ -118,3 +118,23 @@ fn a_called_process_that_ends_in_the_same_moment_does_not_hold_the_scope_open() 
         }
     }
 }
+
+#[test]
+fn it_may_be_reached_while_the_instance_is_terminated() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .exclusive("choice")
+        .when("=true")
+        .task("t")
+        .end("e")
+        .from("choice")
+        .otherwise()
+        .end_terminate("stop");
+    let mut rig = Rig::with(bpmn);
+    let mut creation = Rig::creation("p", "{}");
+    creation.start_instructions = vec!["t".into(), "stop".into()];
+    creation.terminate_after = vec!["t".into()];
+    rig.send(creation.into_command()).unwrap();
+    let instance = rig.instance_of("p");
+    rig.assert_terminated(instance);
+}

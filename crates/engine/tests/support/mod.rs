@@ -250,6 +250,10 @@ impl Rig {
             | Command::BanInstance {
                 process_instance_key: key,
             }
+            | Command::ModifyProcessInstance(ModifyProcessInstance {
+                process_instance_key: key,
+                ..
+            })
             | Command::CompleteJob { job_key: key, .. }
             | Command::UpdateJob { job_key: key, .. }
             | Command::ResolveIncident { incident_key: key }
@@ -678,6 +682,9 @@ impl Rig {
                 ("continuations", state.continuations.len()),
                 ("bans", state.banned.len()),
                 ("user tasks", state.user_tasks.table.len()),
+                ("batch operations", state.batch_operations.len()),
+                ("items", state.batch_operations.chunks.len()),
+                ("modifications", state.modifications.table.len()),
             ];
             for (what, count) in left {
                 assert_eq!(count, 0, "{what} left behind");

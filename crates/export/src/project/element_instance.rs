@@ -6,7 +6,7 @@ use skep_protocol::value::ProcessInstanceValue;
 use skep_query::Value;
 use skep_query::entities::ELEMENT_INSTANCE;
 
-use super::{Projection, key, tenant, word};
+use super::{Projection, key, word};
 use crate::changes::{Ended, set};
 use crate::definitions::Place;
 
@@ -25,7 +25,7 @@ pub fn activating(to: &mut Projection<'_>, record: &Record<'_>, value: &ProcessI
         "type": word(element.map_or("UNKNOWN", |e| e.element_type.as_str())),
         "state": word("ACTIVE"),
         "hasIncident": Value::from(false),
-        "tenantId": tenant(),
+        "tenantId": place.tenant(),
         "processInstanceKey": key(value.process_instance_key),
         "rootProcessInstanceKey": key(value.root_process_instance_key),
         "processDefinitionKey": key(value.process_definition_key),

@@ -6,7 +6,7 @@ use skep_protocol::value::IncidentValue;
 use skep_query::Value;
 use skep_query::entities::INCIDENT;
 
-use super::{Projection, intent_of, key, tenant, word};
+use super::{Projection, intent_of, key, word};
 use crate::changes::{IncidentDelta, set};
 
 pub fn changed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeError> {
@@ -42,7 +42,7 @@ fn created(to: &mut Projection<'_>, record: &Record<'_>, value: &IncidentValue) 
         "elementId": place.element_id(),
         "creationTime": Value::Int(record.timestamp),
         "state": word("ACTIVE"),
-        "tenantId": tenant(),
+        "tenantId": place.tenant(),
         "processDefinitionKey": key(value.process_definition_key),
         "processInstanceKey": key(value.process_instance_key),
         "rootProcessInstanceKey": key(value.root_process_instance_key),

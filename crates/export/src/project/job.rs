@@ -6,7 +6,7 @@ use skep_protocol::value::{JobBatchValue, JobValue};
 use skep_query::Value;
 use skep_query::entities::JOB;
 
-use super::{Projection, intent_of, key, tenant, word};
+use super::{Projection, intent_of, key, word};
 use crate::changes::set;
 
 pub fn changed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeError> {
@@ -58,7 +58,7 @@ fn created(to: &mut Projection<'_>, record: &Record<'_>, value: &JobValue) {
         "processInstanceKey": key(value.process_instance_key),
         "rootProcessInstanceKey": key(value.root_process_instance_key),
         "retries": Value::Int(value.retries.into()),
-        "tenantId": tenant(),
+        "tenantId": place.tenant(),
         "type": Value::Text(value.job_type.clone()),
         "worker": word(""),
         "creationTime": Value::Int(record.timestamp),

@@ -1,10 +1,14 @@
 //! From records to changes of rows: one file per entity that is told of.
 
+mod decision_definition;
+mod decision_instance;
 mod element_instance;
 mod incident;
 mod job;
+mod message_subscription;
 mod process_definition;
 mod process_instance;
+mod resource;
 mod user_task;
 mod variable;
 
@@ -14,7 +18,7 @@ use skep_protocol::batch::BatchReader;
 use skep_protocol::intent::Intent;
 use skep_protocol::record::{DecodeError, Record, RecordType};
 use skep_protocol::value::RecordValue;
-use skep_protocol::{DEFAULT_TENANT, Key, ValueType};
+use skep_protocol::{Key, ValueType};
 use skep_query::{Value, answer};
 
 use crate::changes::Changes;
@@ -52,6 +56,13 @@ impl Projection<'_> {
             ValueType::JobBatch => job::activated(self, record),
             ValueType::UserTask => user_task::changed(self, record),
             ValueType::Process => process_definition::changed(self, record),
+            ValueType::Decision => decision_definition::decision(self, record),
+            ValueType::DecisionRequirements => decision_definition::requirements(self, record),
+            ValueType::DecisionEvaluation => decision_instance::evaluated(self, record),
+            ValueType::ProcessMessageSubscription => message_subscription::changed(self, record),
+            ValueType::MessageStartEventSubscription => message_subscription::started(self, record),
+            ValueType::Form => resource::form(self, record),
+            ValueType::Resource => resource::resource(self, record),
             // They tell of nothing that these entities show.
             _ => Ok(()),
         }
@@ -85,13 +96,6 @@ fn json_list<T: AsRef<str>>(texts: &[T]) -> Value {
     }
     out.push(']');
     Value::text(&out)
-}
-
-fn tenant() -> Value {
-    thread_local! {
-        static TENANT: Arc<str> = Arc::from(DEFAULT_TENANT);
-    }
-    Value::Text(TENANT.with(Arc::clone))
 }
 
 /// One of few fixed texts, shared.

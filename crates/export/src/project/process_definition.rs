@@ -8,7 +8,7 @@ use skep_protocol::value::ProcessValue;
 use skep_query::Value;
 use skep_query::entities::PROCESS_DEFINITION;
 
-use super::{Projection, intent_of, tenant, word};
+use super::{Projection, intent_of, word};
 use crate::changes::set;
 use crate::definitions::Definition;
 
@@ -39,8 +39,11 @@ fn created(to: &mut Projection<'_>, value: &ProcessValue) {
         "version": Value::Int(value.version.into()),
         "versionTag": Value::opt_text(value.version_tag.as_ref()),
         "processDefinitionId": Value::Text(value.bpmn_process_id.clone()),
-        "tenantId": tenant(),
-        "hasStartForm": Value::from(definition.has_start_form),
+        "tenantId": Value::text(value.tenant.as_str()),
+        "hasStartForm": Value::from(definition.start_form.is_some()),
+        "startFormId": Value::opt_text(definition.start_form.as_ref().map(|form| &form.id)),
+        "startFormBinding": Value::opt_text(definition.start_form.as_ref().map(|form| &form.binding)),
+        "deploymentKey": super::key(value.deployment_key),
         "state": word("ACTIVE"),
         "isLatestVersion": Value::from(true),
         "xml": Value::text(&String::from_utf8_lossy(&value.resource)),

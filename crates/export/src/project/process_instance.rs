@@ -6,7 +6,7 @@ use skep_protocol::value::{ProcessInstanceCreationValue, ProcessInstanceValue};
 use skep_query::Value;
 use skep_query::entities::PROCESS_INSTANCE;
 
-use super::{Projection, element_instance, intent_of, json_list, key, tenant, word};
+use super::{Projection, element_instance, intent_of, json_list, key, word};
 use crate::changes::set;
 
 pub fn lifecycle(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeError> {
@@ -55,7 +55,7 @@ fn activating(to: &mut Projection<'_>, record: &Record<'_>, value: &ProcessInsta
         "startDate": Value::Int(record.timestamp),
         "state": word("ACTIVE"),
         "hasIncident": Value::from(false),
-        "tenantId": tenant(),
+        "tenantId": place.tenant(),
         "processDefinitionKey": key(value.process_definition_key),
         "parentProcessInstanceKey": key(value.parent_process_instance_key),
         "parentElementInstanceKey": key(value.parent_element_instance_key),

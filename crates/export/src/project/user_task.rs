@@ -6,8 +6,8 @@ use skep_protocol::value::{UserTaskAttributes, UserTaskValue};
 use skep_query::entities::USER_TASK;
 use skep_query::{Value, parse_time};
 
-use super::{Projection, intent_of, json_list, key, tenant, word};
-use crate::changes::set;
+use super::{Projection, intent_of, json_list, key, word};
+use crate::changes::{Completion, set};
 
 pub fn changed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeError> {
     let intent = intent_of::<UserTaskValue>(record)?;
@@ -43,13 +43,15 @@ pub fn changed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), Decod
 fn creating(to: &mut Projection<'_>, record: &Record<'_>, value: &UserTaskValue) {
     let place = to.place(value.process_definition_key, value.element);
     let element = place.element();
-    to.changes.user_tasks.push(record.key);
+    to.changes
+        .completions
+        .push(Completion::UserTask(record.key));
     set!(to.changes, USER_TASK, record.key, {
         "name": Value::opt_text(element.and_then(|e| e.name.as_ref())),
         "elementId": place.element_id(),
         "processDefinitionId": place.process_id(),
         "creationDate": Value::Int(record.timestamp),
-        "tenantId": tenant(),
+        "tenantId": place.tenant(),
         "externalFormReference": Value::some_text(&value.external_form_reference),
         "processDefinitionVersion": place.version(),
         "customHeaders": element.map_or_else(|| word("{}"), |e| Value::Text(e.headers.clone())),

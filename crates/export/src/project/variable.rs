@@ -7,7 +7,7 @@ use skep_protocol::value::VariableValue;
 use skep_query::Value;
 use skep_query::entities::{PREVIEW, VARIABLE};
 
-use super::{Projection, key, tenant};
+use super::{Projection, key};
 use crate::changes::set;
 
 pub fn changed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeError> {
@@ -17,10 +17,11 @@ pub fn changed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), Decod
         Cow::Owned(text) => text.into(),
     };
     let is_long = text.len() > PREVIEW && text.chars().nth(PREVIEW).is_some();
+    let place = to.place(value.process_definition_key, 0);
     set!(to.changes, VARIABLE, record.key, {
         "name": Value::Text(value.name),
         "value": Value::Text(text),
-        "tenantId": tenant(),
+        "tenantId": place.tenant(),
         "isTruncated": Value::from(is_long),
         "scopeKey": key(value.scope_key),
         "processInstanceKey": key(value.process_instance_key),

@@ -69,6 +69,7 @@ fn table(entity: &Entity) -> String {
         .iter()
         .enumerate()
         .map(|(at, field)| match (at, field.kind) {
+            (0, Kind::Text) => format!("\"{}\" TEXT PRIMARY KEY NOT NULL", field.name),
             (0, _) => format!("\"{}\" INTEGER PRIMARY KEY", field.name),
             (_, Kind::Key | Kind::Int | Kind::Bool | Kind::Time) => {
                 format!("\"{}\" INTEGER", field.name)

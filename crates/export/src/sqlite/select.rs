@@ -70,12 +70,15 @@ pub fn count(search: &Search) -> Sql {
 /// ones need not fit into memory.
 fn listed(search: &Search) -> String {
     let entity = search.entity;
+    if search.details {
+        return columns(entity);
+    }
     let fields = entity.fields.iter().enumerate();
     let columns = fields.map(|(at, field)| match (entity.table, field.name) {
         ("variable", "value") if !search.whole_texts && !sorts_by(search, at) => {
             format!("substr(t.value, 1, {})", PREVIEW + 1)
         }
-        _ if !field.shown => "NULL".to_string(),
+        _ if !field.shown || field.detail => "NULL".to_string(),
         (_, name) => format!("t.\"{name}\""),
     });
     columns.collect::<Vec<_>>().join(", ")

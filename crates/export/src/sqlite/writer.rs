@@ -9,7 +9,7 @@ use skep_protocol::Key;
 use skep_query::{Entity, Value};
 
 use super::{Place, SqliteError, schema};
-use crate::changes::{Changes, IncidentDelta, Rows};
+use crate::changes::{Changes, Completion, IncidentDelta, Rows};
 use crate::definitions::StoredDefinitions;
 
 /// Up to where the file goes.
@@ -117,6 +117,9 @@ impl Writer {
                 "incident",
                 "job",
                 "user_task",
+                "decision_instance",
+                "message_subscription",
+                "correlated_message_subscription",
                 "process_instance",
             ] {
                 let sql = format!("DELETE FROM {table} WHERE processInstanceKey = ?");
@@ -125,8 +128,16 @@ impl Writer {
                     delete.execute([key])?;
                 }
             }
+            // Decisions that clients had evaluated belong to no instance.
+            let alone = transaction
+                .prepare_cached(
+                    "DELETE FROM decision_instance WHERE decisionEvaluationInstanceKey IN (
+                        SELECT decisionEvaluationInstanceKey FROM decision_instance
+                        WHERE evaluationDate < ? AND processInstanceKey IS NULL ORDER BY evaluationDate LIMIT ?)",
+                )?
+                .execute(params![before, limit as i64])?;
             transaction.commit()?;
-            Ok(keys.len())
+            Ok(keys.len().max(alone))
         });
         forgotten.map_err(|e| place.error(e))
     }
@@ -233,23 +244,57 @@ fn others(transaction: &Transaction<'_>, changes: &Changes) -> rusqlite::Result<
         transaction
             .prepare_cached(
                 "UPDATE process_definition SET isLatestVersion = (state = 'ACTIVE' AND version = (
-                    SELECT max(version) FROM process_definition
-                    WHERE processDefinitionId = ?1 AND state = 'ACTIVE'))
+                    SELECT max(version) FROM process_definition o WHERE o.processDefinitionId = ?1 AND o.state = 'ACTIVE'
+                        AND o.tenantId = process_definition.tenantId))
                  WHERE processDefinitionId = ?1",
             )?
             .execute([&**id])?;
     }
-    for key in &changes.user_tasks {
+    for id in &changes.decision_versions {
         transaction
             .prepare_cached(
-                "UPDATE user_task SET tags = (SELECT p.tags FROM process_instance p
-                    WHERE p.processInstanceKey = user_task.processInstanceKey) WHERE userTaskKey = ?",
+                "UPDATE decision_definition SET isLatestVersion = (NOT isDeleted AND version = (
+                    SELECT max(version) FROM decision_definition o WHERE o.decisionDefinitionId = ?1 AND NOT o.isDeleted
+                        AND o.tenantId = decision_definition.tenantId))
+                 WHERE decisionDefinitionId = ?1",
             )?
-            .execute([key.0])?;
+            .execute([&**id])?;
+    }
+    for completion in &changes.completions {
+        complete(transaction, completion)?;
     }
     for delta in &changes.incidents {
         incident(transaction, delta)?;
     }
+    Ok(())
+}
+
+fn complete(transaction: &Transaction<'_>, completion: &Completion) -> rusqlite::Result<()> {
+    let (sql, key): (&str, &dyn ToSql) = match completion {
+        Completion::UserTask(key) => (
+            "UPDATE user_task SET tags = (SELECT p.tags FROM process_instance p
+                WHERE p.processInstanceKey = user_task.processInstanceKey) WHERE userTaskKey = ?",
+            &key.0,
+        ),
+        Completion::MessageSubscription(key) => (
+            "UPDATE message_subscription SET rootProcessInstanceKey = (SELECT p.rootProcessInstanceKey FROM process_instance p
+                WHERE p.processInstanceKey = message_subscription.processInstanceKey) WHERE messageSubscriptionKey = ?",
+            &key.0,
+        ),
+        Completion::CorrelatedMessageSubscription(id) => (
+            "UPDATE correlated_message_subscription SET rootProcessInstanceKey = (
+                SELECT p.rootProcessInstanceKey FROM process_instance p
+                WHERE p.processInstanceKey = correlated_message_subscription.processInstanceKey) WHERE id = ?",
+            id,
+        ),
+        Completion::DecisionDefinition(key) => (
+            "UPDATE decision_definition SET (decisionRequirementsName, decisionRequirementsVersion) = (
+                SELECT r.decisionRequirementsName, r.version FROM decision_requirements r
+                WHERE r.decisionRequirementsKey = decision_definition.decisionRequirementsKey) WHERE decisionDefinitionKey = ?",
+            &key.0,
+        ),
+    };
+    transaction.prepare_cached(sql)?.execute([key])?;
     Ok(())
 }
 

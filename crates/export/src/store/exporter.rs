@@ -99,6 +99,7 @@ impl<L: CommittedLog> Exporter<L> {
             if worked.is_err() {
                 let reason = "the thread that fills secondary storage panicked; this is a bug, see the log of the node";
                 tracing::error!(
+                    code = "PANIC",
                     partition,
                     reason,
                     "secondary storage is not written any more"
@@ -112,7 +113,7 @@ impl<L: CommittedLog> Exporter<L> {
         match thread.spawn(work) {
             Ok(thread) => Some(thread),
             Err(error) => {
-                tracing::error!(partition, %error, "secondary storage cannot be filled");
+                tracing::error!(code = "SECONDARY_STORAGE", partition, %error, "secondary storage cannot be filled");
                 None
             }
         }
@@ -148,7 +149,7 @@ impl<L: CommittedLog> Exporter<L> {
                 Err(reason) => {
                     let known = self.status.fault.lock().replace(reason.clone());
                     if known.as_ref() != Some(&reason) {
-                        tracing::error!(partition, %reason, "secondary storage is not written; the log is kept until it is");
+                        tracing::error!(code = "SECONDARY_STORAGE", partition, %reason, "secondary storage is not written; the log is kept until it is");
                     }
                     if self.status.stopping.load(Ordering::Acquire) {
                         return;
@@ -210,6 +211,7 @@ impl<L: CommittedLog> Exporter<L> {
             Ok(entries) => entries,
             Err(LogError::Compacted { first }) => {
                 tracing::error!(
+                    code = "SECONDARY_STORAGE",
                     from,
                     first,
                     "secondary storage lacks entries that the log no longer has: what happened in them cannot be searched"

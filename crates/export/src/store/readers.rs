@@ -30,7 +30,11 @@ impl Readers {
                 for job in waiting {
                     // One query that fails so takes its answer with it, not the thread.
                     if catch_unwind(AssertUnwindSafe(|| job(Ok(&mut reader)))).is_err() {
-                        tracing::error!(partition, "a query panicked; this is a bug");
+                        tracing::error!(
+                            code = "PANIC",
+                            partition,
+                            "a query panicked; this is a bug"
+                        );
                     }
                 }
             };
@@ -38,7 +42,7 @@ impl Readers {
             match thread.spawn(work) {
                 Ok(thread) => threads.push(thread),
                 Err(error) => {
-                    tracing::error!(partition, %error, "a thread for queries cannot start")
+                    tracing::error!(code = "SECONDARY_STORAGE", partition, %error, "a thread for queries cannot start")
                 }
             }
         }

@@ -4,10 +4,11 @@ use pb::process_instance_creation_runtime_instruction::Instruction;
 use skep_proto::gateway_protocol as pb;
 use skep_protocol::command::{
     ActivateJobs, AwaitResult, BroadcastSignal, Command, CreateProcessInstance, DecisionRef,
-    Deploy, EvaluateConditionals, EvaluateDecision, FailJob, ProcessRef, PublishMessage, Request,
-    Resource, ThrowError, UpdateJobKind,
+    Deploy, EvaluateConditionals, EvaluateDecision, FailJob, MigrateProcessInstance, ProcessRef,
+    PublishMessage, Request, Resource, ThrowError, UpdateJobKind,
 };
 use skep_protocol::document::DocumentError;
+use skep_protocol::value::MappingInstruction;
 use skep_protocol::{Document, Failure, Key, TenantFilter, Tenants};
 
 use super::job_result;
@@ -115,6 +116,35 @@ pub fn cancel(request: pb::CancelProcessInstanceRequest) -> Decoded {
         },
         request.operation_reference,
     )
+}
+
+pub fn migrate(request: pb::MigrateProcessInstanceRequest) -> Decoded {
+    let Some(plan) = request.migration_plan else {
+        return invalid(
+            "The field 'migrationPlan' is missing. Say what to migrate the instance to.",
+        );
+    };
+    let mut mapping_instructions = Vec::with_capacity(plan.mapping_instructions.len());
+    for instruction in plan.mapping_instructions {
+        let (source, target) = (
+            &instruction.source_element_id,
+            &instruction.target_element_id,
+        );
+        let what = "Name an element of the instance's process definition.";
+        check::not_blank("mappingInstructions.sourceElementId", source, what)?;
+        let what = "Name an element of the target process definition.";
+        check::not_blank("mappingInstructions.targetElementId", target, what)?;
+        mapping_instructions.push(MappingInstruction {
+            source_element_id: source.as_str().into(),
+            target_element_id: target.as_str().into(),
+        });
+    }
+    let command = Command::MigrateProcessInstance(MigrateProcessInstance {
+        process_instance_key: Key(request.process_instance_key),
+        target_process_definition_key: Key(plan.target_process_definition_key),
+        mapping_instructions,
+    });
+    referenced(command, request.operation_reference)
 }
 
 pub fn set_variables(request: pb::SetVariablesRequest) -> Decoded {

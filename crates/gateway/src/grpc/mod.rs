@@ -6,6 +6,7 @@ mod body;
 mod decode;
 mod encode;
 mod job_result;
+mod modification;
 pub mod rpcs;
 mod service;
 mod status;
@@ -73,7 +74,7 @@ impl GrpcServices {
                 ));
             }
             (Err(error), _) | (_, Err(error)) => {
-                tracing::error!(%error, "gRPC reflection is off: the built-in descriptors cannot be read");
+                tracing::error!(code = "INTERNAL", %error, "gRPC reflection is off: the built-in descriptors cannot be read");
             }
         }
         GrpcServices {

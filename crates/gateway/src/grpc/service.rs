@@ -12,9 +12,9 @@ use tonic::{Request, Response, Status};
 
 use super::body::CallContext;
 use super::rpcs::ACTIVATE_JOBS;
-use super::status::{not_yet, status};
+use super::status::status;
 use super::stream::GrpcJobStream;
-use super::{decode, encode};
+use super::{decode, encode, modification};
 use crate::budget::Share;
 use crate::call::{FrontEnd, Stopwatch};
 use crate::undelivered::ActivationStream;
@@ -328,16 +328,16 @@ impl Gateway for GatewayService {
 
     async fn modify_process_instance(
         &self,
-        _: Request<pb::ModifyProcessInstanceRequest>,
+        request: Request<pb::ModifyProcessInstanceRequest>,
     ) -> Reply<pb::ModifyProcessInstanceResponse> {
-        not_yet("ModifyProcessInstance")
+        self.done(request, modification::modify).await
     }
 
     async fn migrate_process_instance(
         &self,
-        _: Request<pb::MigrateProcessInstanceRequest>,
+        request: Request<pb::MigrateProcessInstanceRequest>,
     ) -> Reply<pb::MigrateProcessInstanceResponse> {
-        not_yet("MigrateProcessInstance")
+        self.done(request, decode::migrate).await
     }
 
     async fn broadcast_signal(

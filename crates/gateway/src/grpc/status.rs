@@ -35,10 +35,3 @@ fn rejected(kind: RejectionType) -> Code {
         RejectionType::ExceededBatchRecordSize => Code::Unknown,
     }
 }
-
-/// An rpc that the service knows and this release does not carry out.
-pub fn not_yet<T>(rpc: &str) -> Result<tonic::Response<T>, Status> {
-    Err(Status::unimplemented(format!(
-        "The rpc '{rpc}' is not supported by this release yet. Nothing was done."
-    )))
-}

@@ -20,7 +20,7 @@ pub struct RequestKind {
     partition: u32,
 }
 
-const KINDS: [&str; 32] = [
+const KINDS: [&str; 38] = [
     "DEPLOYMENT#CREATE",
     "RESOURCE_DELETION#DELETE",
     "PROCESS_INSTANCE_CREATION#CREATE",
@@ -52,6 +52,12 @@ const KINDS: [&str; 32] = [
     "CLUSTER_VARIABLE#CREATE",
     "CLUSTER_VARIABLE#UPDATE",
     "CLUSTER_VARIABLE#DELETE",
+    "BATCH_OPERATION_CREATION#CREATE",
+    "BATCH_OPERATION_LIFECYCLE_MANAGEMENT#CANCEL",
+    "BATCH_OPERATION_LIFECYCLE_MANAGEMENT#SUSPEND",
+    "BATCH_OPERATION_LIFECYCLE_MANAGEMENT#RESUME",
+    "HISTORY_DELETION#DELETE",
+    "PROCESS_INSTANCE_MIGRATION#MIGRATE",
     "UNKNOWN",
 ];
 
@@ -100,8 +106,23 @@ impl RequestKind {
             Command::UpdateClusterVariable(_) => (29, None),
             Command::DeleteClusterVariable { .. } => (30, None),
             Command::ModifyProcessInstance(c) => (26, Some(&c.process_instance_key)),
-            // Asked by the management port, which is no gateway.
-            Command::ListIncidents { .. } | Command::BanInstance { .. } => (UNKNOWN, None),
+            Command::CreateBatchOperation(_) => (31, None),
+            Command::CancelBatchOperation {
+                batch_operation_key: key,
+            } => (32, Some(key)),
+            Command::SuspendBatchOperation {
+                batch_operation_key: key,
+            } => (33, Some(key)),
+            Command::ResumeBatchOperation {
+                batch_operation_key: key,
+            } => (34, Some(key)),
+            Command::DeleteHistory(value) => (35, Some(&value.resource_key)),
+            Command::MigrateProcessInstance(c) => (36, Some(&c.process_instance_key)),
+            // Asked by the management port, which is no gateway, or by the partition itself.
+            Command::ListIncidents { .. }
+            | Command::BanInstance { .. }
+            | Command::AddBatchItems(_)
+            | Command::FailBatchOperation { .. } => (UNKNOWN, None),
         };
         RequestKind {
             kind,
@@ -122,6 +143,7 @@ impl RequestKind {
             Ok(Response::MessagePublished { message_key }) => *message_key,
             Ok(Response::MessageCorrelated { message_key, .. }) => *message_key,
             Ok(Response::SignalBroadcast { signal_key }) => *signal_key,
+            Ok(Response::BatchOperationCreated { key, .. }) => *key,
             Ok(Response::ConditionalsEvaluated(evaluated)) => evaluated.key,
             _ => Key::NONE,
         };

@@ -9,6 +9,8 @@ mod global_listeners;
 mod job_result;
 mod jobs;
 mod messages;
+mod migration;
+mod modification;
 mod process_instances;
 mod signals;
 mod system;
@@ -68,6 +70,12 @@ pub fn decode(
         Op::CreateProcessInstance => process_instances::create(text, front),
         Op::CancelProcessInstance => {
             process_instances::cancel(key("processInstanceKey", parameter)?, text, front)
+        }
+        Op::MigrateProcessInstance => {
+            migration::migrate(key("processInstanceKey", parameter)?, text, front)
+        }
+        Op::ModifyProcessInstance => {
+            modification::modify(key("processInstanceKey", parameter)?, text, front)
         }
         Op::ActivateJobs => jobs::activate(text, front),
         Op::StreamJobs => jobs::stream(text),

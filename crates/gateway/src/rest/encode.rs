@@ -44,7 +44,7 @@ pub fn response(response: Response, echo: Echo) -> Result<HttpResponse<RestBody>
     let mut body = String::with_capacity(320);
     match response {
         Response::Empty | Response::VariablesSet { .. } => match echo {
-            Echo::Resource(key) => resource_deleted(&mut body, key),
+            Echo::Resource(key) => resource_deleted(&mut body, key, "null"),
             _ => return Ok(status(StatusCode::NO_CONTENT)),
         },
         Response::Deployed(deployed) => deployments::deployment(&mut body, &deployed),
@@ -84,6 +84,17 @@ pub fn response(response: Response, echo: Echo) -> Result<HttpResponse<RestBody>
             }
             return Ok(response);
         }
+        Response::BatchOperationCreated { key, kind } => {
+            let mut created = String::new();
+            Object::write(&mut created, |o| {
+                o.key("batchOperationKey", key);
+                o.text("batchOperationType", kind.as_str());
+            });
+            match echo {
+                Echo::Resource(key) => resource_deleted(&mut body, key, &created),
+                _ => body = created,
+            }
+        }
         Response::ConditionalsEvaluated(evaluated) => conditionals(&mut body, &evaluated),
         Response::ClusterVariable(variable) => cluster_variable(&mut body, &variable),
         Response::DecisionEvaluated { key, evaluation } => {
@@ -112,10 +123,10 @@ pub fn response(response: Response, echo: Echo) -> Result<HttpResponse<RestBody>
     Ok(json(body))
 }
 
-fn resource_deleted(out: &mut String, key: Key) {
+fn resource_deleted(out: &mut String, key: Key, batch_operation: &str) {
     Object::write(out, |o| {
         o.key("resourceKey", key);
-        o.raw("batchOperation", "null");
+        o.raw("batchOperation", batch_operation);
     });
 }
 

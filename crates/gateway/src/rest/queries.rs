@@ -8,16 +8,21 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use skep_protocol::{Failure, Key};
 use skep_query::entities::{
-    ELEMENT_INSTANCE, INCIDENT, JOB, PROCESS_DEFINITION, PROCESS_INSTANCE, USER_TASK, VARIABLE,
+    CORRELATED_MESSAGE_SUBSCRIPTION, DECISION_DEFINITION, DECISION_INSTANCE, DECISION_REQUIREMENTS,
+    ELEMENT_INSTANCE, INCIDENT, JOB, MESSAGE_SUBSCRIPTION, PROCESS_DEFINITION, PROCESS_INSTANCE,
+    RESOURCE, USER_TASK, VARIABLE,
 };
 use skep_query::{
     Answer, Condition, Consistency, Entity, Query, QueryError, Row, Search, Value, answer,
 };
 
+use self::related::TaskVariables;
 use super::problem::Problem;
 use super::routes::Op;
 use super::{RestBody, encode};
 use crate::call::FrontEnd;
+
+mod related;
 
 /// `eventual`: the answer is what is there now, without waiting for what was acknowledged before.
 const CONSISTENCY: HeaderName = HeaderName::from_static("skep-consistency");
@@ -47,7 +52,23 @@ enum What {
         entity: &'static Entity,
         key: Key,
     },
-    Xml(Key),
+    /// One whose key is a text.
+    OneByText {
+        entity: &'static Entity,
+        key: String,
+    },
+    /// A text that belongs to one thing, as it was deployed.
+    Content {
+        entity: &'static Entity,
+        key: Key,
+        field: usize,
+        content_type: HeaderValue,
+    },
+    /// The file that a decision stands in.
+    DecisionXml(Key),
+    StartForm(Key),
+    UserTaskForm(Key),
+    UserTaskVariables(TaskVariables),
     CallHierarchy(Key),
     SequenceFlows(Key),
     ElementStatistics(Key),
@@ -75,6 +96,14 @@ pub fn decode(
         })
     };
     let page = |entity| read(entity, body, parts).map(What::Page);
+    let content = |entity, name, field, content_type| {
+        Ok(What::Content {
+            entity,
+            key: key(name)?,
+            field,
+            content_type,
+        })
+    };
     let what = match op {
         Op::SearchProcessDefinitions => page(&PROCESS_DEFINITION),
         Op::SearchProcessInstances => page(&PROCESS_INSTANCE),
@@ -91,9 +120,49 @@ pub fn decode(
         Op::GetVariable => one(&VARIABLE, "variableKey"),
         Op::GetUserTask => one(&USER_TASK, "userTaskKey"),
         Op::GetIncident => one(&INCIDENT, "incidentKey"),
-        Op::GetProcessDefinitionXml => key("processDefinitionKey")
-            .map(What::Xml)
+        Op::SearchDecisionDefinitions => page(&DECISION_DEFINITION),
+        Op::SearchDecisionRequirements => page(&DECISION_REQUIREMENTS),
+        Op::SearchDecisionInstances => page(&DECISION_INSTANCE),
+        Op::SearchMessageSubscriptions => page(&MESSAGE_SUBSCRIPTION),
+        Op::SearchCorrelatedMessageSubscriptions => page(&CORRELATED_MESSAGE_SUBSCRIPTION),
+        Op::GetDecisionDefinition => one(&DECISION_DEFINITION, "decisionDefinitionKey"),
+        Op::GetDecisionRequirements => one(&DECISION_REQUIREMENTS, "decisionRequirementsKey"),
+        Op::GetResource => one(&RESOURCE, "resourceKey"),
+        Op::GetDecisionInstance => Ok(What::OneByText {
+            entity: &DECISION_INSTANCE,
+            key: parameter.unwrap_or_default().to_string(),
+        }),
+        Op::GetProcessDefinitionXml => {
+            let at = const { PROCESS_DEFINITION.column("xml") };
+            content(&PROCESS_DEFINITION, "processDefinitionKey", at, TEXT_XML)
+        }
+        Op::GetDecisionDefinitionXml => key("decisionDefinitionKey")
+            .map(What::DecisionXml)
             .map_err(Problem::from),
+        Op::GetDecisionRequirementsXml => {
+            let at = const { DECISION_REQUIREMENTS.column("xml") };
+            content(
+                &DECISION_REQUIREMENTS,
+                "decisionRequirementsKey",
+                at,
+                TEXT_XML,
+            )
+        }
+        Op::GetResourceContent => {
+            let at = const { RESOURCE.column("content") };
+            content(&RESOURCE, "resourceKey", at, APPLICATION_JSON)
+        }
+        Op::GetStartForm => key("processDefinitionKey")
+            .map(What::StartForm)
+            .map_err(Problem::from),
+        Op::GetUserTaskForm => key("userTaskKey")
+            .map(What::UserTaskForm)
+            .map_err(Problem::from),
+        Op::SearchUserTaskVariables | Op::SearchUserTaskEffectiveVariables => {
+            let effective = op == Op::SearchUserTaskEffectiveVariables;
+            related::task_variables(key("userTaskKey"), body, parts, effective)
+                .map(What::UserTaskVariables)
+        }
         Op::GetCallHierarchy => key("processInstanceKey")
             .map(What::CallHierarchy)
             .map_err(Problem::from),
@@ -165,13 +234,27 @@ pub async fn respond(front: &FrontEnd, asked: Asked) -> Result<Response<RestBody
             let row = ask.one(entity, key).await?;
             encode::json(answer::row(entity, &row))
         }
-        What::Xml(key) => {
-            let row = ask.one(&PROCESS_DEFINITION, key).await?;
-            let xml = text_of(&PROCESS_DEFINITION, &row, "xml").map_or("", |xml| xml);
-            let mut response = encode::json(xml.to_string());
-            response.headers_mut().insert(CONTENT_TYPE, TEXT_XML);
-            response
+        What::OneByText { entity, key } => {
+            let row = ask.one_by_text(entity, &key).await?;
+            encode::json(answer::row(entity, &row))
         }
+        What::Content {
+            entity,
+            key,
+            field,
+            content_type,
+        } => {
+            let row = ask.one(entity, key).await?;
+            content(&row, field, content_type)
+        }
+        What::DecisionXml(key) => content(
+            &ask.decision_requirements(key).await?,
+            const { DECISION_REQUIREMENTS.column("xml") },
+            TEXT_XML,
+        ),
+        What::StartForm(key) => related::form(ask.start_form(key).await?),
+        What::UserTaskForm(key) => related::form(ask.user_task_form(key).await?),
+        What::UserTaskVariables(asked) => encode::json(ask.task_variables(asked).await?),
         What::CallHierarchy(key) => encode::json(ask.call_hierarchy(key).await?),
         What::SequenceFlows(process_instance_key) => {
             let query = Query::SequenceFlows {
@@ -194,6 +277,15 @@ pub async fn respond(front: &FrontEnd, asked: Asked) -> Result<Response<RestBody
 }
 
 const TEXT_XML: HeaderValue = HeaderValue::from_static("text/xml");
+const APPLICATION_JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+/// A deployed text as it is.
+fn content(row: &Row, field: usize, content_type: HeaderValue) -> Response<RestBody> {
+    let text = row.get(field).and_then(Value::as_text).unwrap_or_default();
+    let mut response = encode::json(text.to_string());
+    response.headers_mut().insert(CONTENT_TYPE, content_type);
+    response
+}
 
 fn value_of<'r>(entity: &Entity, row: &'r Row, field: &str) -> Option<&'r Value> {
     row.get(entity.index_of(field)?)
@@ -236,11 +328,14 @@ impl Ask<'_> {
     async fn one(&mut self, entity: &'static Entity, key: Key) -> Result<Row, Problem> {
         match self.answer(Query::Get { entity, key }).await? {
             Answer::Row(Some(row)) => Ok(row),
-            Answer::Row(None) => Err(Problem::new(
-                StatusCode::NOT_FOUND,
-                "NOT_FOUND",
-                format!("{} with key '{key}' not found", entity.title),
-            )),
+            Answer::Row(None) => Err(not_found(entity, key)),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    async fn found(&mut self, search: Search) -> Result<Vec<Row>, Problem> {
+        match self.answer(Query::Search(search)).await? {
+            Answer::Found(found) => Ok(found.rows),
             other => Err(unexpected(&other)),
         }
     }
@@ -269,6 +364,11 @@ impl Ask<'_> {
         entries.reverse();
         Ok(format!("[{}]", entries.join(",")))
     }
+}
+
+fn not_found(entity: &Entity, key: impl std::fmt::Display) -> Problem {
+    let text = format!("{} with key '{key}' not found", entity.title);
+    Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", text)
 }
 
 fn unexpected(answer: &Answer) -> Problem {

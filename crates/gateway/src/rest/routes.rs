@@ -11,6 +11,8 @@ pub enum Op {
     DeleteResource,
     CreateProcessInstance,
     CancelProcessInstance,
+    MigrateProcessInstance,
+    ModifyProcessInstance,
     ActivateJobs,
     StreamJobs,
     CompleteJob,
@@ -52,6 +54,22 @@ pub enum Op {
     SearchJobs,
     GetUserTask,
     SearchUserTasks,
+    SearchDecisionDefinitions,
+    GetDecisionDefinition,
+    GetDecisionDefinitionXml,
+    SearchDecisionInstances,
+    GetDecisionInstance,
+    SearchDecisionRequirements,
+    GetDecisionRequirements,
+    GetDecisionRequirementsXml,
+    SearchMessageSubscriptions,
+    SearchCorrelatedMessageSubscriptions,
+    GetResource,
+    GetResourceContent,
+    GetStartForm,
+    GetUserTaskForm,
+    SearchUserTaskVariables,
+    SearchUserTaskEffectiveVariables,
     EvaluateDecision,
     EvaluateConditionals,
     CreateGlobalClusterVariable,
@@ -113,6 +131,8 @@ pub const ROUTES: &[Route] = routes! {
     POST "/v2/resources/{resourceKey}/deletion" deleteResource => DeleteResource;
     POST "/v2/process-instances" createProcessInstance => CreateProcessInstance;
     POST "/v2/process-instances/{processInstanceKey}/cancellation" cancelProcessInstance => CancelProcessInstance;
+    POST "/v2/process-instances/{processInstanceKey}/migration" migrateProcessInstance => MigrateProcessInstance;
+    POST "/v2/process-instances/{processInstanceKey}/modification" modifyProcessInstance => ModifyProcessInstance;
     POST "/v2/jobs/activation" activateJobs => ActivateJobs;
     POST "/v2/jobs/{jobKey}/completion" completeJob => CompleteJob;
     POST "/v2/jobs/{jobKey}/failure" failJob => FailJob;
@@ -163,6 +183,22 @@ pub const ROUTES: &[Route] = routes! {
     POST "/v2/jobs/search" searchJobs => SearchJobs;
     GET "/v2/user-tasks/{userTaskKey}" getUserTask => GetUserTask;
     POST "/v2/user-tasks/search" searchUserTasks => SearchUserTasks;
+    POST "/v2/correlated-message-subscriptions/search" searchCorrelatedMessageSubscriptions => SearchCorrelatedMessageSubscriptions;
+    POST "/v2/decision-definitions/search" searchDecisionDefinitions => SearchDecisionDefinitions;
+    GET "/v2/decision-definitions/{decisionDefinitionKey}" getDecisionDefinition => GetDecisionDefinition;
+    GET "/v2/decision-definitions/{decisionDefinitionKey}/xml" getDecisionDefinitionXML => GetDecisionDefinitionXml;
+    POST "/v2/decision-instances/search" searchDecisionInstances => SearchDecisionInstances;
+    GET "/v2/decision-instances/{decisionEvaluationInstanceKey}" getDecisionInstance => GetDecisionInstance;
+    POST "/v2/decision-requirements/search" searchDecisionRequirements => SearchDecisionRequirements;
+    GET "/v2/decision-requirements/{decisionRequirementsKey}" getDecisionRequirements => GetDecisionRequirements;
+    GET "/v2/decision-requirements/{decisionRequirementsKey}/xml" getDecisionRequirementsXML => GetDecisionRequirementsXml;
+    POST "/v2/message-subscriptions/search" searchMessageSubscriptions => SearchMessageSubscriptions;
+    GET "/v2/process-definitions/{processDefinitionKey}/form" getStartProcessForm => GetStartForm;
+    GET "/v2/resources/{resourceKey}" getResource => GetResource;
+    GET "/v2/resources/{resourceKey}/content" getResourceContent => GetResourceContent;
+    POST "/v2/user-tasks/{userTaskKey}/effective-variables/search" searchUserTaskEffectiveVariables => SearchUserTaskEffectiveVariables;
+    GET "/v2/user-tasks/{userTaskKey}/form" getUserTaskForm => GetUserTaskForm;
+    POST "/v2/user-tasks/{userTaskKey}/variables/search" searchUserTaskVariables => SearchUserTaskVariables;
 
     // our own
     POST "/v2/jobs/stream" streamJobs => StreamJobs;
@@ -186,17 +222,8 @@ pub const ROUTES: &[Route] = routes! {
     GET "/v2/cluster-variables/global/{name}" getGlobalClusterVariable;
     POST "/v2/cluster-variables/search" searchClusterVariables;
     GET "/v2/cluster-variables/tenants/{tenantId}/{name}" getTenantClusterVariable;
-    POST "/v2/correlated-message-subscriptions/search" searchCorrelatedMessageSubscriptions;
-    POST "/v2/decision-definitions/search" searchDecisionDefinitions;
-    GET "/v2/decision-definitions/{decisionDefinitionKey}" getDecisionDefinition;
-    GET "/v2/decision-definitions/{decisionDefinitionKey}/xml" getDecisionDefinitionXML;
-    POST "/v2/decision-instances/search" searchDecisionInstances;
-    GET "/v2/decision-instances/{decisionEvaluationInstanceKey}" getDecisionInstance;
     POST "/v2/decision-instances/{decisionEvaluationKey}/deletion" deleteDecisionInstance;
     POST "/v2/decision-instances/deletion" deleteDecisionInstancesBatchOperation;
-    POST "/v2/decision-requirements/search" searchDecisionRequirements;
-    GET "/v2/decision-requirements/{decisionRequirementsKey}" getDecisionRequirements;
-    GET "/v2/decision-requirements/{decisionRequirementsKey}/xml" getDecisionRequirementsXML;
     POST "/v2/documents" createDocument;
     POST "/v2/documents/batch" createDocuments;
     GET "/v2/documents/{documentId}" getDocument;
@@ -231,10 +258,8 @@ pub const ROUTES: &[Route] = routes! {
     PUT "/v2/mapping-rules/{mappingRuleId}" updateMappingRule;
     DELETE "/v2/mapping-rules/{mappingRuleId}" deleteMappingRule;
     GET "/v2/mapping-rules/{mappingRuleId}" getMappingRule;
-    POST "/v2/message-subscriptions/search" searchMessageSubscriptions;
     POST "/v2/process-definitions/statistics/message-subscriptions" getProcessDefinitionMessageSubscriptionStatistics;
     POST "/v2/process-definitions/statistics/process-instances" getProcessDefinitionInstanceStatistics;
-    GET "/v2/process-definitions/{processDefinitionKey}/form" getStartProcessForm;
     POST "/v2/process-definitions/{processDefinitionKey}/statistics/element-instances" getProcessDefinitionStatistics;
     POST "/v2/process-definitions/statistics/process-instances-by-version" getProcessDefinitionInstanceVersionStatistics;
     POST "/v2/process-instances/cancellation" cancelProcessInstancesBatchOperation;
@@ -244,10 +269,6 @@ pub const ROUTES: &[Route] = routes! {
     POST "/v2/process-instances/modification" modifyProcessInstancesBatchOperation;
     POST "/v2/process-instances/{processInstanceKey}/deletion" deleteProcessInstance;
     POST "/v2/process-instances/{processInstanceKey}/incident-resolution" resolveProcessInstanceIncidents;
-    POST "/v2/process-instances/{processInstanceKey}/migration" migrateProcessInstance;
-    POST "/v2/process-instances/{processInstanceKey}/modification" modifyProcessInstance;
-    GET "/v2/resources/{resourceKey}" getResource;
-    GET "/v2/resources/{resourceKey}/content" getResourceContent;
     POST "/v2/roles" createRole;
     POST "/v2/roles/search" searchRoles;
     GET "/v2/roles/{roleId}" getRole;
@@ -294,7 +315,4 @@ pub const ROUTES: &[Route] = routes! {
     PUT "/v2/users/{username}" updateUser;
     DELETE "/v2/users/{username}" deleteUser;
     POST "/v2/user-tasks/{userTaskKey}/audit-logs/search" searchUserTaskAuditLogs;
-    POST "/v2/user-tasks/{userTaskKey}/effective-variables/search" searchUserTaskEffectiveVariables;
-    GET "/v2/user-tasks/{userTaskKey}/form" getUserTaskForm;
-    POST "/v2/user-tasks/{userTaskKey}/variables/search" searchUserTaskVariables;
 };

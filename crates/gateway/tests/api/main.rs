@@ -12,6 +12,7 @@ mod job_results;
 mod large_jobs;
 mod long_texts;
 mod metrics;
+mod modification;
 mod openapi;
 mod overload;
 mod path_escapes;

@@ -735,3 +735,46 @@ async fn the_same_connection_serves_http2() {
     };
     assert_eq!(variables, vars(r#"{"x":1}"#));
 }
+
+#[tokio::test]
+async fn an_instance_is_migrated() {
+    let gateway = start().await;
+    let path = format!("/v2/process-instances/{KEY}/migration");
+    let body = r#"{"targetProcessDefinitionKey": "7", "operationReference": 3, "mappingInstructions": [
+        {"sourceElementId": "a", "targetElementId": "b"}, {"sourceElementId": "c", "targetElementId": "c"}]}"#;
+    assert_eq!(post(gateway.rest, &path, body).await.status, 204);
+    let request = gateway.broker.last();
+    assert_eq!(request.operation_reference, Some(3));
+    let Command::MigrateProcessInstance(migrate) = request.command else {
+        panic!("{:?}", request.command)
+    };
+    let instructions = migrate.mapping_instructions.iter();
+    let pairs: Vec<(&str, &str)> = instructions
+        .map(|i| (&*i.source_element_id, &*i.target_element_id))
+        .collect();
+    assert_eq!(pairs, [("a", "b"), ("c", "c")]);
+    assert_eq!(migrate.process_instance_key, KEY);
+    assert_eq!(migrate.target_process_definition_key, Key(7));
+    for (body, field) in [
+        (
+            r#"{"mappingInstructions": []}"#,
+            "'targetProcessDefinitionKey'",
+        ),
+        (
+            r#"{"targetProcessDefinitionKey": "7"}"#,
+            "'mappingInstructions'",
+        ),
+        (
+            r#"{"targetProcessDefinitionKey": "7", "mappingInstructions": [{"targetElementId": "b"}]}"#,
+            "'mappingInstructions.sourceElementId'",
+        ),
+        (
+            r#"{"targetProcessDefinitionKey": "7", "mappingInstructions": [{"sourceElementId": "a", "targetElementId": ""}]}"#,
+            "'mappingInstructions.targetElementId'",
+        ),
+    ] {
+        let answer = post(gateway.rest, &path, body).await;
+        assert_eq!(answer.status, 400, "{body}");
+        assert!(answer.text.contains(field), "{}", answer.text);
+    }
+}

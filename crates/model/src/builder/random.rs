@@ -8,8 +8,9 @@ use super::Bpmn;
 /// both. To come to an end it needs that jobs of the type `job` are completed, some time with `b` = 3 (less repeats
 /// loops), that messages named `message` arrive with the correlation key `key`, that timers of one minute pass, and
 /// that a process with the id `called` can be called, that a decision `decided` is deployed, that user tasks are completed and that jobs of the type `listener` are
-/// completed without variables. Boundary events wait for the error `error` (which end events throw
-/// too, caught or not), for one minute, or for messages named `other-message`.
+/// completed without variables. Events wait for the error `error` and the escalation `escalation` (which end and throw events
+/// throw too, caught or not), for the signal `signal` (thrown too), for one minute, for messages named `other-message`, and for
+/// `b` to be 3.
 pub fn random(id: impl Into<String>, seed: u64, size: usize) -> Bpmn {
     let mut generator = Generator {
         state: seed,
@@ -17,7 +18,8 @@ pub fn random(id: impl Into<String>, seed: u64, size: usize) -> Bpmn {
         count: 0,
     };
     let bpmn = Bpmn::process(id).start("start");
-    generator.sequence(bpmn, 0).end("end")
+    let bpmn = generator.sequence(bpmn, 0).end("end");
+    generator.event_sub_process(bpmn)
 }
 
 /// Blocks nested deeper than this are plain tasks.
@@ -43,6 +45,11 @@ const LEAVES: &[fn(&mut Generator, Bpmn) -> Bpmn] = &[
     Generator::compensable,
     |g, bpmn| bpmn.throw_compensation(g.id("compensate"), None),
     Generator::exit,
+    Generator::event_based,
+    |g, bpmn| bpmn.catch_signal(g.id("catch"), "signal"),
+    |g, bpmn| bpmn.throw_signal(g.id("throw"), "signal"),
+    |g, bpmn| bpmn.throw_escalation(g.id("throw"), "escalation"),
+    |g, bpmn| bpmn.catch_condition(g.id("catch"), "=b = 3"),
 ];
 
 /// Blocks with others inside.
@@ -188,14 +195,19 @@ impl Generator {
         self.boundary(bpmn, &id)
     }
 
-    /// A gateway that may leave the scope by an end event that throws the error or terminates.
+    /// A gateway that may leave the scope by an end event of any kind.
     fn exit(&mut self, bpmn: Bpmn) -> Bpmn {
         let (choice, end) = (self.id("choice"), self.id("end"));
         let value = self.next(4);
         let bpmn = bpmn.exclusive(&choice).when(&format!("=a = {value}"));
-        let bpmn = match self.next(2) {
+        let bpmn = match self.next(7) {
             0 => bpmn.end_error(end, "error"),
-            _ => bpmn.end_terminate(end),
+            1 => bpmn.end_terminate(end),
+            2 => bpmn.end_escalation(end, "escalation"),
+            3 => bpmn.end_signal(end, "signal"),
+            4 => bpmn.end_message(end, "job"),
+            5 => bpmn.end_compensation(end, None),
+            _ => bpmn.end(end),
         };
         let (id, job) = (self.id("task"), "job");
         bpmn.from(&choice).otherwise().service_task(id, job)
@@ -206,14 +218,59 @@ impl Generator {
         let terminates = self.next(4) == 0;
         let bpmn = bpmn.sub_process(&id, |sub| {
             let sub = self.sequence(sub.start(start), depth + 1);
-            if terminates {
-                sub.end_terminate(end)
-            } else {
-                sub.end(end)
-            }
+            let sub = match terminates {
+                true => sub.end_terminate(end),
+                false => sub.end(end),
+            };
+            self.event_sub_process(sub)
         });
         let bpmn = self.markers(bpmn);
         self.boundary(bpmn, &id)
+    }
+
+    /// Perhaps an event sub-process in the scope that was filled, of any kind.
+    fn event_sub_process(&mut self, bpmn: Bpmn) -> Bpmn {
+        let (kind, interrupting) = (self.next(14), self.next(2) == 0);
+        if kind > 6 {
+            return bpmn;
+        }
+        let (id, start) = (self.id("events"), self.id("start"));
+        let (task, end) = (self.id("service"), self.id("end"));
+        bpmn.event_sub_process(id, |sub| {
+            let sub = match kind {
+                0 => sub.start_error(start, "error"),
+                1 => sub.start_escalation(start, "escalation"),
+                2 => sub.start_signal(start, "signal"),
+                3 => sub.start_condition(start, "=b = 3"),
+                4 => sub.start_message_for(start, "other-message", "=\"key\""),
+                5 => sub.start_duration(start, "PT1M"),
+                _ => sub.start_cycle(start, "R3/PT1M"),
+            };
+            // Errors always interrupt, and cycles never do.
+            let sub = match kind == 0 || (interrupting && kind != 6) {
+                true => sub,
+                false => sub.non_interrupting(),
+            };
+            sub.service_task(task, "job").end(end)
+        })
+    }
+
+    /// The first of several events, and then the way goes on.
+    fn event_based(&mut self, bpmn: Bpmn) -> Bpmn {
+        let (choice, join) = (self.id("events"), self.id("join"));
+        let events = [(); 4].map(|()| self.id("catch"));
+        let [message, timer, signal, condition] = &events;
+        let bpmn = bpmn.event_based(&choice);
+        let bpmn = bpmn
+            .catch_message(message, "message", "=\"key\"")
+            .exclusive(&join);
+        let bpmn = bpmn
+            .from(&choice)
+            .catch_duration(timer, "PT1M")
+            .to(&join)
+            .from(&choice);
+        let bpmn = bpmn.catch_signal(signal, "signal").to(&join).from(&choice);
+        bpmn.catch_condition(condition, "=b = 3").to(&join)
     }
 
     /// Perhaps a multi-instance marker and listeners for the activity before.
@@ -267,8 +324,8 @@ impl Generator {
 
     /// Perhaps a boundary event at the activity before, with a path of its own to an end.
     fn boundary(&mut self, bpmn: Bpmn, activity: &str) -> Bpmn {
-        let kind = self.next(8);
-        if kind > 3 {
+        let kind = self.next(14);
+        if kind > 6 {
             return bpmn;
         }
         let (id, task, end) = (self.id("boundary"), self.id("task"), self.id("end"));
@@ -276,9 +333,17 @@ impl Generator {
             0 => bpmn.boundary_error(id, activity, "error"),
             1 => bpmn.boundary_duration(id, activity, "PT1M"),
             2 => bpmn.boundary_cycle(id, activity, "R3/PT1M"),
-            _ => bpmn
-                .boundary_message(id, activity, "other-message", "=\"key\"")
-                .non_interrupting(),
+            3 => bpmn.boundary_signal(id, activity, "signal"),
+            // What has nothing inside cannot escalate.
+            4 if activity.starts_with("sub") || activity.starts_with("call") => {
+                bpmn.boundary_escalation(id, activity, "escalation")
+            }
+            4 | 5 => bpmn.boundary_condition(id, activity, "=b = 3"),
+            _ => bpmn.boundary_message(id, activity, "other-message", "=\"key\""),
+        };
+        let bpmn = match kind > 2 && self.next(2) == 0 {
+            true => bpmn.non_interrupting(),
+            false => bpmn,
         };
         bpmn.service_task(task, "job").end(end).from(activity)
     }

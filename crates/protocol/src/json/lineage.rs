@@ -97,7 +97,9 @@ impl Lineage {
     }
 
     fn element(&mut self, record: &Record<'_>) {
-        use ProcessInstanceIntent::{ElementActivating, ElementCompleted, ElementTerminated};
+        use ProcessInstanceIntent::{
+            ElementActivating, ElementCompleted, ElementMigrated, ElementTerminated,
+        };
         match ProcessInstanceIntent::from_id(record.intent) {
             Some(ElementActivating) if self.elements.len() < LIMIT => {
                 let Ok(value) = record.value::<ProcessInstanceValue>() else {
@@ -116,6 +118,14 @@ impl Lineage {
                     root: value.root_process_instance_key,
                 };
                 self.elements.insert(record.key, element);
+            }
+            Some(ElementMigrated) => {
+                if let Some(element) = self.elements.get_mut(&record.key)
+                    && let Ok(value) = record.value::<ProcessInstanceValue>()
+                {
+                    element.element = value.element;
+                    element.definition = value.process_definition_key;
+                }
             }
             Some(ElementCompleted | ElementTerminated) => self.ended.push(record.key),
             _ => {}

@@ -1,9 +1,11 @@
 //! Records as JSON, in the shape that exporters and people see (`records.md` of the API facts).
 
+mod batch_operations;
 mod conditional;
 mod decision_evaluation;
 mod definitions;
 mod lineage;
+mod migration;
 mod modification;
 mod subscriptions;
 mod values;
@@ -75,7 +77,16 @@ pub fn render(record: &Record<'_>, definitions: &dyn Definitions) -> Result<Valu
         "value": {},
     });
     match record.record_type {
-        RecordType::Event => set(&mut out, "value", values::render(record, definitions)?),
+        RecordType::Event => {
+            let value = values::render(record, definitions)?;
+            // What a batch operation does by itself is done in its name.
+            if origin.batch_operation_reference.is_none()
+                && let Some(key) = value.get("batchOperationKey")
+            {
+                set(&mut out, "batchOperationReference", key.clone());
+            }
+            set(&mut out, "value", value);
+        }
         RecordType::Command => set(&mut out, "authorizations", origin.claims.to_json()),
         RecordType::CommandRejection => {
             let rejection: RejectionValue = record.decode()?;

@@ -7,8 +7,8 @@ use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Definitions, ElementNames, Started, conditional, decision_evaluation, definitions,
-    modification, set, subscriptions,
+    Definitions, ElementNames, Started, batch_operations, conditional, decision_evaluation,
+    definitions, migration, modification, set, subscriptions,
 };
 use crate::document::JsonText;
 use crate::intent::ValueType;
@@ -70,6 +70,7 @@ pub(super) fn render(
         ValueType::ProcessInstanceBatch => process_instance_batch(record.value()?),
         ValueType::RuntimeInstruction => runtime_instruction(record.value()?, &names),
         ValueType::GlobalListener => global_listener(record.key, record.value()?),
+        ValueType::ProcessInstanceMigration => migration::render(record.value()?, &names),
         ValueType::CompensationSubscription => subscriptions::compensation(record.value()?, &names),
         ValueType::Decision => definitions::decision(&record.value()?),
         ValueType::DecisionRequirements => definitions::decision_requirements(&record.value()?),
@@ -82,6 +83,14 @@ pub(super) fn render(
         // These came to their end above.
         ValueType::Expression
         | ValueType::Clock
+        | ValueType::BatchOperationCreation
+        | ValueType::BatchOperationChunk
+        | ValueType::BatchOperationInitialization
+        | ValueType::BatchOperationExecution
+        | ValueType::BatchOperationItem
+        | ValueType::BatchOperationPartitionLifecycle
+        | ValueType::BatchOperationLifecycleManagement
+        | ValueType::HistoryDeletion
         | ValueType::MultiInstance
         | ValueType::Continuation => json!({}),
         ValueType::AdHocSubProcessInstruction => ad_hoc_instruction(record.value()?),
@@ -116,7 +125,7 @@ fn render_bare(record: &Record<'_>) -> Result<Option<Value>, DecodeError> {
             value.as_object_mut().map(|fields| fields.remove("origin"));
             value
         }
-        _ => return Ok(None),
+        _ => return batch_operations::render(record),
     }))
 }
 
@@ -206,7 +215,7 @@ fn job(v: JobValue, names: &Names<'_>) -> Value {
         "rootProcessInstanceKey": v.root_process_instance_key,
         "jobKind": extra.kind.name(),
         "jobListenerEventType": extra.kind.listener_event_name(),
-        "jobToUserTaskMigration": false,
+        "jobToUserTaskMigration": extra.becomes_user_task,
         "changedAttributes": [],
         "result": job_result(&extra.result.unwrap_or_default()),
         "tags": names.started(v.process_instance_key).tags,

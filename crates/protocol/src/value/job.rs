@@ -47,6 +47,8 @@ pub struct JobExtra {
     pub error_code: Arc<str>,
     /// On COMPLETED: what the worker answered beside variables.
     pub result: Option<JobResult>,
+    /// On CANCELED: a migration has made a Camunda user task of it.
+    pub becomes_user_task: bool,
     /// That of the job's definition.
     pub tenant: TenantId,
 }
@@ -60,6 +62,7 @@ impl Default for JobExtra {
             recurring_time: -1,
             error_code: Arc::default(),
             result: None,
+            becomes_user_task: false,
             tenant: TenantId::default(),
         }
     }

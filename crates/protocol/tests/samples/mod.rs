@@ -1,7 +1,9 @@
 //! One value of each value type, with something in every field.
 
+mod batch_operations;
 mod definitions;
 
+pub use batch_operations::*;
 pub use definitions::*;
 use std::sync::Arc;
 
@@ -39,6 +41,7 @@ pub fn job() -> JobValue {
             recurring_time: 1_767_225_661_000,
             error_code: "card-declined".into(),
             result: Some(job_result()),
+            becomes_user_task: false,
             tenant: TenantId::new("acme"),
         })),
         worker: "worker-1".into(),
@@ -121,6 +124,7 @@ pub fn message_subscription() -> MessageSubscriptionValue {
         message_key: key(4),
         variables: variables(),
         tenant: TenantId::new("acme"),
+        revision: 1,
     }
 }
 
@@ -137,6 +141,7 @@ pub fn process_message_subscription() -> ProcessMessageSubscriptionValue {
         element: 7,
         message_key: key(4),
         variables: variables(),
+        revision: 1,
     }
 }
 
@@ -249,6 +254,27 @@ pub fn escalation() -> EscalationValue {
         escalation_code: "late".into(),
         throw_element: 3,
         catch_element: Some((key(4), 5)),
+    }
+}
+
+pub fn process_instance_migration() -> ProcessInstanceMigrationValue {
+    ProcessInstanceMigrationValue {
+        process_instance_key: key(1),
+        root_process_instance_key: key(2),
+        process_definition_key: key(3),
+        target_process_definition_key: key(4),
+        mapping_instructions: vec![MappingInstruction {
+            source_element_id: "ship".into(),
+            target_element_id: "send".into(),
+        }],
+        progress: MigrationProgress {
+            phase: MigrationPhase::Migrating,
+            level: 2,
+            at: key(5),
+            depth: 3,
+            found: true,
+            done: 6,
+        },
     }
 }
 

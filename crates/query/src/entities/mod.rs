@@ -1,25 +1,39 @@
 //! The entities, one file each.
 
+mod correlated_message_subscription;
+mod decision_definition;
+mod decision_instance;
+mod decision_requirements;
 mod element_instance;
+mod form;
 mod incident;
 mod job;
+mod message_subscription;
 mod process_definition;
 mod process_instance;
+mod resource;
 mod user_task;
 mod variable;
 
+pub use correlated_message_subscription::CORRELATED_MESSAGE_SUBSCRIPTION;
+pub use decision_definition::DECISION_DEFINITION;
+pub use decision_instance::DECISION_INSTANCE;
+pub use decision_requirements::DECISION_REQUIREMENTS;
 pub use element_instance::ELEMENT_INSTANCE;
+pub use form::FORM;
 pub use incident::INCIDENT;
 pub use job::JOB;
+pub use message_subscription::MESSAGE_SUBSCRIPTION;
 pub use process_definition::PROCESS_DEFINITION;
 pub use process_instance::PROCESS_INSTANCE;
+pub use resource::RESOURCE;
 pub use user_task::USER_TASK;
 pub use variable::{PREVIEW, VARIABLE};
 
 use crate::entity::{Entity, same};
 
 /// All of them, in the order of their numbers in a store.
-pub static ALL: [&Entity; 7] = [
+pub static ALL: [&Entity; 14] = [
     &PROCESS_DEFINITION,
     &PROCESS_INSTANCE,
     &ELEMENT_INSTANCE,
@@ -27,6 +41,13 @@ pub static ALL: [&Entity; 7] = [
     &INCIDENT,
     &JOB,
     &USER_TASK,
+    &DECISION_DEFINITION,
+    &DECISION_REQUIREMENTS,
+    &DECISION_INSTANCE,
+    &MESSAGE_SUBSCRIPTION,
+    &CORRELATED_MESSAGE_SUBSCRIPTION,
+    &FORM,
+    &RESOURCE,
 ];
 
 /// The place of an entity in [`ALL`]; for one that is not there the code does not compile.

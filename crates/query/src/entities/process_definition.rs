@@ -15,6 +15,10 @@ pub static PROCESS_DEFINITION: Entity = Entity {
         Field::new("tenantId", Kind::Text, Ops::PLAIN).sortable(),
         Field::new("hasStartForm", Kind::Bool, Ops::PLAIN),
         Field::new("state", Kind::Enum(&["ACTIVE", "DELETED"]), Ops::PLAIN),
+        Field::new("startFormId", Kind::Text, Ops::NONE).hidden(),
+        // `latest`, `deployment`, or a version tag behind `=`.
+        Field::new("startFormBinding", Kind::Text, Ops::NONE).hidden(),
+        Field::new("deploymentKey", Kind::Key, Ops::NONE).hidden(),
         Field::new("isLatestVersion", Kind::Bool, Ops::PLAIN).hidden(),
         Field::new("xml", Kind::Text, Ops::NONE).hidden(),
     ],

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use clap::Args;
 use serde_json::{Value, json};
 
 use super::fetch;
+use crate::errors::{Coded, known};
 
 #[derive(Args)]
 pub struct SearchArgs {
@@ -48,10 +49,13 @@ fn read((status, body): (http::StatusCode, bytes::Bytes)) -> anyhow::Result<Valu
     if status.is_success() {
         return Ok(answer);
     }
-    match answer.get("detail").and_then(Value::as_str) {
-        Some(detail) => bail!("{detail}"),
-        None => bail!("the server answered {status}: {answer}"),
-    }
+    let text = |field| answer.get(field).and_then(Value::as_str);
+    let code = text("title").and_then(known).unwrap_or("UNKNOWN");
+    let detail = match text("detail") {
+        Some(detail) => detail.to_string(),
+        None => format!("the server answered {status}: {answer}"),
+    };
+    Err(Coded::new(code, detail).into())
 }
 
 /// How many there are of what a page shows, as far as they are counted.

@@ -74,7 +74,7 @@ impl Partition {
                 && status.disk_low.load(Ordering::Relaxed)
                 && let Err(error) = kv.reclaim()
             {
-                tracing::warn!(partition = status.partition, %error, "the store cannot give room back");
+                tracing::warn!(code = "CHECKPOINT_FAILED", partition = status.partition, %error, "the store cannot give room back");
             }
             drop(kv);
             let result = stored.map(|()| meta);
@@ -130,7 +130,7 @@ impl Partition {
                 self.last_checkpoint = Instant::now()
                     .checked_sub(period)
                     .unwrap_or(self.last_checkpoint);
-                tracing::error!(partition = self.status.partition, %reason, "checkpoint failed");
+                tracing::error!(code = "CHECKPOINT_FAILED", partition = self.status.partition, %reason, "checkpoint failed");
             }
         }
         for waiter in self.checkpoint_waiters.drain(..) {

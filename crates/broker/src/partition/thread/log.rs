@@ -139,6 +139,7 @@ impl Partition {
             Report::Stalled { error, .. } => {
                 self.status.stalled.store(true, Ordering::Relaxed);
                 tracing::error!(
+                    code = "LOG_STALLED",
                     partition = self.status.partition,
                     %error,
                     "the log cannot grow; new work is refused until there is room"
@@ -161,7 +162,7 @@ impl Partition {
     fn report_unusable_definitions(&self) {
         let processes = self.core.engine().state.processes.iter();
         for problem in processes.flat_map(|process| process.problems()) {
-            tracing::error!(partition = self.status.partition, %problem, "a stored definition is not usable");
+            tracing::error!(code = "DEFINITION_NOT_USABLE", partition = self.status.partition, %problem, "a stored definition is not usable");
         }
     }
 }

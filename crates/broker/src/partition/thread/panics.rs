@@ -66,6 +66,7 @@ impl Partition {
         let partition = self.status.partition;
         let culprit = self.core.engine().working_for();
         tracing::error!(
+            code = "PANIC",
             partition,
             panic,
             process_instance_key = culprit.map(|key| key.0),
@@ -117,6 +118,7 @@ impl Partition {
         {
             let (partition, key) = (self.status.partition, ban.process_instance_key.0);
             tracing::error!(
+                code = "INSTANCE_BANNED",
                 partition,
                 process_instance_key = key,
                 reason = ban.message,

@@ -107,7 +107,7 @@ pub fn open_secondary(
             )
         }
         Err(error) => {
-            tracing::error!(partition, %error, "secondary storage cannot be opened; nothing can be searched");
+            tracing::error!(code = "SECONDARY_STORAGE", partition, %error, "secondary storage cannot be opened; nothing can be searched");
             let needs = Needs::All;
             (
                 Secondary::Broken(error.to_string()),

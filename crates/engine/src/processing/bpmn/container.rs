@@ -4,7 +4,7 @@
 //! asked; what it does there, and when it is done, is a [`Container`]. A scope completes when nothing in it is active or
 //! about to be, and it terminates when its last child has.
 
-use skep_model::{CatchEvent, ElementIndex};
+use skep_model::{CatchEvent, ElementIndex, ElementKind, ThrowEvent};
 use skep_protocol::Key;
 use skep_protocol::intent::ProcessInstanceBatchIntent;
 use skep_protocol::value::{ProcessInstanceBatchValue, ProcessInstanceValue};
@@ -77,6 +77,9 @@ pub(super) fn child_activating(cx: &mut Context<'_>, child: &Subject) -> Result<
 }
 
 pub(super) fn child_completing(cx: &mut Context<'_>, child: &Subject) -> Result<Verdict, Problem> {
+    if let ElementKind::EndEvent(ThrowEvent::Terminate) = &child.element().kind {
+        return Ok(Verdict::Fulfilled);
+    }
     match around(child) {
         Some(container) => container.child_completing(cx, child),
         None => Ok(Verdict::GoOn),
@@ -88,9 +91,16 @@ pub(super) fn child_completed(cx: &mut Context<'_>, child: &Subject, verdict: Ve
     match (verdict, around(child)) {
         (Verdict::GoOn, Some(container)) => container.child_completed(cx, child),
         (Verdict::GoOn, None) => {}
-        (Verdict::Fulfilled, _) => end_rest(cx, child, child.flow_scope()),
+        // That tells the scope as well, if nothing is left in it.
+        (Verdict::Fulfilled, _) => return end_rest(cx, child, child.flow_scope()),
     }
     child_ended(cx, child.flow_scope());
+}
+
+/// All that is in the scope ends, and then itself.
+pub(super) fn is_terminating(cx: &mut Context<'_>, scope: Key) -> bool {
+    let row = cx.state.elements.get(scope);
+    row.is_some_and(|row| row.state == ElementState::Terminating)
 }
 
 /// A child of `scope` has ended without a successor, or a token has: the scope may be done.
@@ -143,7 +153,7 @@ fn has_incident(cx: &mut Context<'_>, key: Key) -> bool {
 
 /// Ends everything that is left in `scope`; the scope itself then completes. Tokens that are on their way end when their
 /// turn comes (see [`super::lifecycle::activating`]). `of`: an element in the scope.
-pub(super) fn end_rest(cx: &mut Context<'_>, of: &Subject, scope: Key) {
+fn end_rest(cx: &mut Context<'_>, of: &Subject, scope: Key) {
     let value = ProcessInstanceBatchValue {
         process_instance_key: of.value.process_instance_key,
         batch_element_instance_key: scope,

@@ -4,7 +4,7 @@ use skep_model::{ElementKind, TextValue, ThrowEvent as Definition};
 use skep_protocol::value::ErrorType;
 
 use super::catching::{self, Thrown};
-use super::{ElementBehavior, Next, Problem, Subject, container, lifecycle, triggers};
+use super::{ElementBehavior, Next, Problem, Subject, lifecycle, triggers};
 use crate::processing::{Context, expression};
 use crate::remote::Variables;
 
@@ -21,13 +21,6 @@ impl ElementBehavior for EndEvent {
                 lifecycle::activated(cx, el);
                 Ok(Next::Complete)
             }
-        }
-    }
-
-    fn completed(&self, cx: &mut Context<'_>, el: &Subject, _: Variables) {
-        if let ElementKind::EndEvent(Definition::Terminate) = &el.element().kind {
-            // Everything else in the flow scope ends; the scope itself then completes.
-            container::end_rest(cx, el, el.flow_scope());
         }
     }
 }

@@ -2,7 +2,9 @@
 
 use skep_model::{Element, ElementKind, Process};
 
-use super::{ElementBehavior, Next, Problem, Subject, lifecycle, step, subscriptions, triggers};
+use super::{
+    ElementBehavior, Next, Problem, Subject, container, lifecycle, step, subscriptions, triggers,
+};
 use crate::processing::Context;
 use crate::remote::Variables;
 
@@ -24,7 +26,8 @@ impl ElementBehavior for EventBasedGateway {
         let row = cx.state.elements.get(el.flow_scope());
         let triggers = row.and_then(|row| row.extra.as_ref());
         let triggers = triggers.map(|extra| extra.triggers.clone());
-        let mut is_first = true;
+        // In a scope that terminates nothing follows.
+        let mut is_first = !container::is_terminating(cx, el.flow_scope());
         for key in triggers.unwrap_or_default() {
             let Some(trigger) = cx.state.triggers.get(key).cloned() else {
                 continue;

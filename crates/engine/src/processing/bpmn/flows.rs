@@ -102,7 +102,7 @@ pub(super) fn reconsider_joins(cx: &mut Context<'_>, of: &Subject) {
 }
 
 /// The gateway looks once more whether it has all its tokens.
-fn join_again(cx: &mut Context<'_>, scope: Key, gateway: u32) {
+pub(crate) fn join_again(cx: &mut Context<'_>, scope: Key, gateway: u32) {
     cx.steps.push(Step::Activate(Activation {
         scope,
         element: gateway,

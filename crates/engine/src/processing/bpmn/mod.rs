@@ -16,7 +16,7 @@ pub(crate) mod end_event;
 pub(crate) mod event_based_gateway;
 pub(crate) mod event_sub_process;
 pub(crate) mod exclusive_gateway;
-mod flows;
+pub(crate) mod flows;
 pub(crate) mod incidents;
 pub(crate) mod inclusive_gateway;
 pub(crate) mod intermediate_catch_event;

@@ -341,7 +341,9 @@ fn finish(cx: &mut Context<'_>, instance: Key) {
         return;
     };
     let row = cx.state.elements.get(instance);
-    let is_told = row.is_some_and(|row| row.state == ElementState::Terminating);
+    // It was named itself, or is cancelled meanwhile: then the last that ends in it ends it.
+    let is_told =
+        row.is_some_and(|row| row.state == ElementState::Terminating && row.active_children == 0);
     let was_called = el.value.parent_element_instance_key.some().is_some();
     if is_told || (is_empty(cx, instance) && !was_called) {
         if !is_told {

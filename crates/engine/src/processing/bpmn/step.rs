@@ -2,7 +2,7 @@
 
 use skep_model::ElementIndex;
 use skep_protocol::Key;
-use skep_protocol::value::{Activation, ErrorType, Step};
+use skep_protocol::value::{Activation, ErrorType, QueuedStep, Step};
 
 use super::queue::MAX_WAITING;
 use super::{
@@ -11,6 +11,7 @@ use super::{
 };
 use crate::processing::Context;
 use crate::processing::message::message_side;
+use crate::processing::process_instance::migration;
 use crate::processing::{conditional_evaluation, conditions, signal};
 
 /// Steps in a row, from one to the next, without anything that waits: a loop that never waits would never end.
@@ -18,6 +19,7 @@ pub(crate) const MAX_CHAIN: u32 = 10_000;
 
 /// Carries out queued steps and those that they queue, until there are none or the budget of the turn is spent.
 pub(crate) fn run(cx: &mut Context<'_>) {
+    let mut waiting = Vec::new();
     conditions::settle(cx);
     while !cx.is_spent() {
         let Some(next) = cx.steps.pop(cx.state) else {
@@ -27,8 +29,15 @@ pub(crate) fn run(cx: &mut Context<'_>) {
         if cx.is_held_back(&next.step) {
             continue;
         }
+        if cx.waits_for_migration(&next.step) {
+            waiting.push(next);
+            continue;
+        }
         one(cx, next.step, next.chain);
         conditions::settle(cx);
+    }
+    for QueuedStep { step, chain } in waiting {
+        cx.steps.push_at(step, chain);
     }
     cx.steps.end_chain();
 }
@@ -46,6 +55,7 @@ fn one(cx: &mut Context<'_>, step: Step, chain: u32) {
         Step::ActivateHandlers { thrower, handler } => {
             compensation::activate_handlers(cx, thrower, handler);
         }
+        Step::Migrate(instance) => migration::carry_on(cx, instance),
         Step::Modify { instance, next } => modification::carry_out(cx, instance, next),
         Step::ModifyTerminate { instance, next, at } => {
             modification::terminate(cx, instance, next, at);
@@ -113,6 +123,7 @@ fn put_off(cx: &mut Context<'_>, step: Step) {
         Step::Terminate(_)
         | Step::TerminateChildren { .. }
         | Step::Terminated(_)
+        | Step::Migrate(_)
         | Step::Compensate { .. }
         | Step::ActivateHandlers { .. }
         | Step::Modify { .. }

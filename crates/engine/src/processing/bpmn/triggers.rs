@@ -258,7 +258,7 @@ pub(super) fn used(cx: &mut Context<'_>, key: Key, trigger: &Trigger) {
 }
 
 /// What records say of a trigger that is there already.
-fn value_of(trigger: &Trigger) -> ProcessEventValue {
+pub(crate) fn value_of(trigger: &Trigger) -> ProcessEventValue {
     ProcessEventValue {
         scope_key: trigger.scope_key,
         flow_scope_key: trigger.flow_scope_key,

@@ -3,15 +3,17 @@
 //! A partition gets one command at a time, in the order of their keys: a deletion must not overtake its deployment.
 
 use skep_protocol::intent::{
-    ClockIntent, ClusterVariableIntent, CommandDistributionIntent as Intent, DeploymentIntent,
-    GlobalListenerIntent, Intent as _, ResourceDeletionIntent, SignalIntent,
+    BatchOperationIntent, ClockIntent, ClusterVariableIntent, CommandDistributionIntent as Intent,
+    DeploymentIntent, GlobalListenerIntent, Intent as _, ResourceDeletionIntent, SignalIntent,
 };
 use skep_protocol::record::encode;
 use skep_protocol::value::CommandDistributionValue;
 use skep_protocol::{Key, Response, ValueType};
 
 use super::{create, delete_resource};
-use crate::processing::{Context, clock, cluster_variable, global_listener, signal};
+use crate::processing::{
+    Context, batch_operation, clock, cluster_variable, global_listener, signal,
+};
 use crate::remote::{Distributed, Order, RemoteCommand, Sent};
 
 /// Starts a distribution. The client's answer waits until all partitions have it, so that whatever it does next finds the
@@ -78,6 +80,8 @@ pub(crate) fn value_type_of(command: &Distributed) -> ValueType {
             ValueType::GlobalListener
         }
         Distributed::Signal { .. } => ValueType::Signal,
+        Distributed::BatchOperation { .. } => ValueType::BatchOperationCreation,
+        Distributed::ManageBatchOperation { .. } => ValueType::BatchOperationLifecycleManagement,
         Distributed::SetClusterVariable { .. } | Distributed::DeleteClusterVariable { .. } => {
             ValueType::ClusterVariable
         }
@@ -93,6 +97,8 @@ pub(crate) fn intent_of(command: &Distributed) -> u8 {
         Distributed::SetGlobalListener { .. } => GlobalListenerIntent::Update.id(),
         Distributed::DeleteGlobalListener { .. } => GlobalListenerIntent::Delete.id(),
         Distributed::Signal { .. } => SignalIntent::Broadcast.id(),
+        Distributed::BatchOperation { .. } => BatchOperationIntent::Create.id(),
+        Distributed::ManageBatchOperation { event, .. } => *event,
         Distributed::SetClusterVariable { .. } => ClusterVariableIntent::Update.id(),
         Distributed::DeleteClusterVariable { .. } => ClusterVariableIntent::Delete.id(),
     }
@@ -151,6 +157,12 @@ fn carry_out(cx: &mut Context<'_>, command: &Distributed) {
             signal::arrived(cx, name, variables);
         }
         Distributed::ResetClock => clock::resetted(cx),
+        Distributed::BatchOperation { key, value } => batch_operation::created(cx, *key, value),
+        Distributed::ManageBatchOperation { key, event, errors } => {
+            if let Some(event) = BatchOperationIntent::from_id(*event) {
+                batch_operation::managed(cx, *key, event, errors);
+            }
+        }
         Distributed::SetClusterVariable { key, value } => cluster_variable::set(cx, *key, value),
         Distributed::DeleteClusterVariable { key, value } => {
             cluster_variable::remove(cx, *key, value)

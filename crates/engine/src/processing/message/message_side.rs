@@ -86,7 +86,10 @@ pub(crate) fn open(cx: &mut Context<'_>, value: &MessageSubscriptionValue) {
         .message_subscriptions
         .of_element(value.element_instance_key, &value.message_name);
     let key = match known {
-        Some(key) => key,
+        Some(key) => {
+            migrate(cx, key, value);
+            key
+        }
         None => {
             let key = cx.next_key();
             cx.event(key, Intent::Created, value);
@@ -99,10 +102,20 @@ pub(crate) fn open(cx: &mut Context<'_>, value: &MessageSubscriptionValue) {
     }
 }
 
+/// The instance was migrated since its subscription was opened. What is said of an earlier revision is late.
+fn migrate(cx: &mut Context<'_>, key: Key, value: &MessageSubscriptionValue) {
+    let row = cx.state.message_subscriptions.get(key);
+    let is_later = row.is_some_and(|row| row.revision < value.revision);
+    if is_later {
+        cx.event(key, Intent::Migrated, value);
+    }
+}
+
 fn acknowledge_open(cx: &mut Context<'_>, value: &MessageSubscriptionValue) {
     let command = RemoteCommand::MessageSubscriptionOpened {
         element_instance_key: value.element_instance_key,
         message_name: value.message_name.clone(),
+        revision: value.revision,
     };
     send_to_instance(cx, value.process_instance_key, command);
 }
@@ -166,14 +179,16 @@ fn send_to_instance(cx: &mut Context<'_>, process_instance_key: Key, command: Re
 /// MESSAGE_SUBSCRIPTION CORRELATE: the instance took the message.
 pub(crate) fn correlated(
     cx: &mut Context<'_>,
-    element_instance_key: Key,
-    message_name: &Arc<str>,
+    (element_instance_key, message_name): (Key, &Arc<str>),
     message_key: Key,
+    closes: bool,
 ) {
-    let Some((key, value)) = correlating(cx, element_instance_key, message_name, message_key)
+    let Some((key, mut value)) = correlating(cx, element_instance_key, message_name, message_key)
     else {
         return;
     };
+    // A migration may have changed it, here or there.
+    value.interrupting = closes;
     cx.event(key, Intent::Correlated, &value);
     correlate::answer_taken(cx, message_key, &value);
     if value.interrupting {

@@ -12,8 +12,13 @@ use crate::processing::bpmn::{Subject, triggers};
 use crate::remote::{CorrelateSubscription, RemoteCommand};
 use crate::state::subscriptions::SubscriptionState;
 
-/// PROCESS_MESSAGE_SUBSCRIPTION CREATE: the message side is open.
-pub(crate) fn opened(cx: &mut Context<'_>, element_instance_key: Key, message_name: &Arc<str>) {
+/// PROCESS_MESSAGE_SUBSCRIPTION CREATE: the message side is open, and knows this revision.
+pub(crate) fn opened(
+    cx: &mut Context<'_>,
+    element_instance_key: Key,
+    message_name: &Arc<str>,
+    revision: u32,
+) {
     let Some(key) = cx
         .state
         .process_subscriptions
@@ -23,6 +28,7 @@ pub(crate) fn opened(cx: &mut Context<'_>, element_instance_key: Key, message_na
     };
     if let Some(row) = cx.state.process_subscriptions.get(key)
         && row.state == SubscriptionState::Opening
+        && row.revision == revision
     {
         let value = row.value();
         cx.event(key, Intent::Created, &value);
@@ -42,7 +48,11 @@ pub(crate) fn correlate(cx: &mut Context<'_>, command: &CorrelateSubscription) {
         return;
     };
     if last_message == command.message_key {
-        acknowledge(cx, command);
+        acknowledge(
+            cx,
+            command,
+            subscription_state == SubscriptionState::Closing,
+        );
         return;
     }
     let waits = triggers::can_trigger(cx, command.element_instance_key, value.element)
@@ -53,17 +63,18 @@ pub(crate) fn correlate(cx: &mut Context<'_>, command: &CorrelateSubscription) {
     };
     value.message_key = command.message_key;
     value.variables.clone_from(&command.variables);
-    let target = ElementIndex(value.element);
+    let (target, closes) = (ElementIndex(value.element), value.interrupting);
     cx.event(key, Intent::Correlated, &value);
     triggers::trigger(cx, &el, target, command.variables.clone());
-    acknowledge(cx, command);
+    acknowledge(cx, command, closes);
 }
 
-fn acknowledge(cx: &mut Context<'_>, command: &CorrelateSubscription) {
+fn acknowledge(cx: &mut Context<'_>, command: &CorrelateSubscription, closes: bool) {
     let answer = RemoteCommand::MessageCorrelated {
         element_instance_key: command.element_instance_key,
         message_name: command.message_name.clone(),
         message_key: command.message_key,
+        closes,
     };
     cx.send(command.message_partition, answer);
 }

@@ -2,4 +2,5 @@
 
 pub(crate) mod cancel;
 pub(crate) mod create;
+pub(crate) mod migration;
 pub(crate) mod modify;

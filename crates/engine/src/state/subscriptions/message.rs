@@ -22,6 +22,8 @@ pub struct MessageSubscription {
     pub correlation_key: Arc<str>,
     pub tenant: TenantId,
     pub interrupting: bool,
+    /// See [`MessageSubscriptionValue::revision`].
+    pub revision: u32,
     /// A message is on its way to the instance. It is kept, so that it can be sent again after it has expired.
     pub under_way: Option<UnderWay>,
 }
@@ -43,6 +45,7 @@ impl MessageSubscription {
             correlation_key: value.correlation_key.clone(),
             tenant: value.tenant.clone(),
             interrupting: value.interrupting,
+            revision: value.revision,
             under_way: None,
         }
     }
@@ -61,6 +64,7 @@ impl MessageSubscription {
             message_key: under_way.map_or(Key::NONE, |message| message.message_key),
             variables: under_way.map_or_else(Vec::new, |message| message.variables.clone()),
             tenant: self.tenant.clone(),
+            revision: self.revision,
         }
     }
 
@@ -184,6 +188,23 @@ impl MessageSubscriptions {
         self.unindex_state(key, &row);
         self.by_element
             .remove(&(row.element_instance_key, row.message_name));
+    }
+
+    /// The instance was migrated: the subscription is that of an event of another definition. What it waits for stays.
+    pub(in crate::appliers) fn migrate(&mut self, key: Key, value: &MessageSubscriptionValue) {
+        let Some(row) = self.table.get_mut(key) else {
+            return;
+        };
+        let waits = row.under_way.is_none();
+        let (message, before) = (row.awaited(), row.bpmn_process_id.clone());
+        row.process_definition_key = value.process_definition_key;
+        row.bpmn_process_id = value.bpmn_process_id.clone();
+        row.interrupting = value.interrupting;
+        row.revision = value.revision;
+        if waits {
+            self.waits_no_more(key, message.clone(), &before);
+            self.waits(key, message, &value.bpmn_process_id);
+        }
     }
 
     /// A message is on its way to the instance; `None`: the correlation has ended, the subscription waits again.

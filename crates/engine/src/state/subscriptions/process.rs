@@ -31,6 +31,8 @@ pub struct ProcessMessageSubscription {
     /// The event (or receive task) that a message triggers.
     pub element: u32,
     pub state: SubscriptionState,
+    /// See [`ProcessMessageSubscriptionValue::revision`].
+    pub revision: u32,
     /// The newest message that was correlated: the same one again is acknowledged, not taken twice.
     pub last_message: Key,
 }
@@ -48,6 +50,7 @@ impl ProcessMessageSubscription {
             interrupting: value.interrupting,
             element: value.element,
             state: SubscriptionState::Opening,
+            revision: value.revision,
             last_message: Key::NONE,
         }
     }
@@ -66,6 +69,7 @@ impl ProcessMessageSubscription {
             element: self.element,
             message_key: Key::NONE,
             variables: Vec::new(),
+            revision: self.revision,
         }
     }
 }
@@ -130,6 +134,20 @@ impl ProcessMessageSubscriptions {
             } else {
                 self.pending.insert(key);
             }
+        }
+    }
+
+    /// The instance was migrated: a message triggers another event, of another definition. The message side has to be told.
+    pub(in crate::appliers) fn migrate(
+        &mut self,
+        key: Key,
+        value: &ProcessMessageSubscriptionValue,
+    ) {
+        if let Some(row) = self.table.get_mut(key) {
+            let last_message = row.last_message;
+            *row = ProcessMessageSubscription::of(value);
+            row.last_message = last_message;
+            self.pending.insert(key);
         }
     }
 

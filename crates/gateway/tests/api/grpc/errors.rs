@@ -228,27 +228,6 @@ async fn failures_of_the_broker_have_their_code() {
 }
 
 #[tokio::test]
-async fn rpcs_of_later_releases_are_unimplemented() {
-    let gateway = start().await;
-    let mut client = client(&gateway).await;
-    let code = Code::Unimplemented;
-    refused(
-        client
-            .modify_process_instance(pb::ModifyProcessInstanceRequest::default())
-            .await,
-        code,
-        "'ModifyProcessInstance'",
-    );
-    refused(
-        client
-            .migrate_process_instance(pb::MigrateProcessInstanceRequest::default())
-            .await,
-        code,
-        "'MigrateProcessInstance'",
-    );
-}
-
-#[tokio::test]
 async fn a_message_over_the_limit_is_refused_and_one_at_it_passes() {
     let gateway = start_with(|config| config.max_message_size = 100_000).await;
     let mut client = client(&gateway).await;

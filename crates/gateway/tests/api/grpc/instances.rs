@@ -391,3 +391,41 @@ async fn a_signal_goes_through() {
     assert_eq!(&*broadcast.signal_name, "stop");
     assert_eq!(broadcast.variables.entries().len(), 1);
 }
+
+#[tokio::test]
+async fn an_instance_is_migrated() {
+    use pb::migrate_process_instance_request::{MappingInstruction, MigrationPlan};
+    let gateway = start().await;
+    let mut client = client(&gateway).await;
+    let request = |source: &str| pb::MigrateProcessInstanceRequest {
+        process_instance_key: KEY.0,
+        operation_reference: Some(3),
+        migration_plan: Some(MigrationPlan {
+            target_process_definition_key: 7,
+            mapping_instructions: vec![MappingInstruction {
+                source_element_id: source.into(),
+                target_element_id: "b".into(),
+            }],
+        }),
+    };
+    client
+        .migrate_process_instance(request("a"))
+        .await
+        .expect("migrates");
+    let sent = gateway.broker.last();
+    assert_eq!(sent.operation_reference, Some(3));
+    let Command::MigrateProcessInstance(migrate) = sent.command else {
+        panic!("{:?}", sent.command)
+    };
+    assert_eq!(migrate.process_instance_key, KEY);
+    assert_eq!(migrate.target_process_definition_key.0, 7);
+    assert_eq!(&*migrate.mapping_instructions[0].source_element_id, "a");
+    assert_eq!(&*migrate.mapping_instructions[0].target_element_id, "b");
+
+    let code = Code::InvalidArgument;
+    let without_plan = pb::MigrateProcessInstanceRequest::default();
+    let result = client.migrate_process_instance(without_plan).await;
+    refused(result, code, "'migrationPlan'");
+    let result = client.migrate_process_instance(request(" ")).await;
+    refused(result, code, "'mappingInstructions.sourceElementId'");
+}

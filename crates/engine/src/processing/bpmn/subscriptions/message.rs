@@ -35,6 +35,7 @@ pub(crate) fn evaluate(
         element: target.0,
         message_key: Key::NONE,
         variables: Vec::new(),
+        revision: 0,
     })
 }
 
@@ -57,6 +58,7 @@ pub(crate) fn send_open(cx: &mut Context<'_>, subscription: &ProcessMessageSubsc
         message_key: Key::NONE,
         variables: Vec::new(),
         tenant: cx.tenant_of(subscription.process_definition_key),
+        revision: subscription.revision,
     };
     let command = RemoteCommand::OpenMessageSubscription(value);
     cx.send(subscription.subscription_partition, command);

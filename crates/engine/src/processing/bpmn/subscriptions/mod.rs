@@ -21,6 +21,7 @@ use smallvec::SmallVec;
 
 use super::{Problem, Subject};
 use crate::processing::Context;
+use crate::state::ElementState;
 
 /// Who waits, as records name it.
 #[derive(Clone, Copy)]
@@ -58,7 +59,7 @@ pub(crate) enum Wait {
     Conditional(ConditionalSubscriptionValue),
 }
 
-type Waits = SmallVec<[Wait; 2]>;
+pub(crate) type Waits = SmallVec<[Wait; 2]>;
 
 /// What an event is triggered by, and whether it then ends what it is attached to.
 pub(crate) struct Awaited<'a> {
@@ -120,14 +121,7 @@ pub(crate) fn subscribe_gateway(cx: &mut Context<'_>, el: &Subject) -> Result<()
     };
     let mut waits = Waits::new();
     for index in events.iter().rev() {
-        let element = el.process.graph.element(*index);
-        if let Some(awaited) = Awaited::of(*index, element) {
-            waits.extend(evaluate(cx, el, &awaited)?);
-        }
-        if let ElementKind::ReceiveTask(definition) = &element.kind {
-            let wait = message::evaluate(cx, el, *index, definition, true)?;
-            waits.push(Wait::Message(wait));
-        }
+        waits.extend(of_event(cx, el, *index)?);
     }
     check_names(cx, &waits)?;
     open_all(cx, waits);
@@ -142,6 +136,37 @@ pub(crate) fn subscribe_scope(cx: &mut Context<'_>, scope: &Subject) -> Result<(
     check_names(cx, &waits)?;
     open_all(cx, waits);
     Ok(())
+}
+
+/// What these events of an element wait for, to be opened.
+pub(crate) fn evaluate_all(
+    cx: &mut Context<'_>,
+    el: &Subject,
+    events: &[ElementIndex],
+) -> Result<Waits, Problem> {
+    let mut waits = Waits::new();
+    for event in events {
+        waits.extend(of_event(cx, el, *event)?);
+    }
+    check_names(cx, &waits)?;
+    Ok(waits)
+}
+
+/// What one event waits for, or a receive task behind an event-based gateway.
+fn of_event(
+    cx: &mut Context<'_>,
+    el: &Subject,
+    index: ElementIndex,
+) -> Result<Option<Wait>, Problem> {
+    let element = el.process.graph.element(index);
+    if let ElementKind::ReceiveTask(definition) = &element.kind {
+        let wait = message::evaluate(cx, el, index, definition, true)?;
+        return Ok(Some(Wait::Message(wait)));
+    }
+    match Awaited::of(index, element) {
+        Some(awaited) => evaluate(cx, el, &awaited),
+        None => Ok(None),
+    }
 }
 
 fn of_boundary_events(
@@ -227,6 +252,11 @@ pub(crate) fn subscribe_scope_around(
     if scope.event_sub_processes.is_empty() && scope.boundary_events.is_empty() {
         return Ok(());
     }
+    // One that terminates already has closed what it waited for, and would not do so again.
+    let row = cx.state.elements.get(start_event.flow_scope());
+    if row.is_none_or(|row| row.state != ElementState::Activated) {
+        return Ok(());
+    }
     match Subject::load(cx, start_event.flow_scope()) {
         Some(scope) => subscribe_scope(cx, &scope).map_err(|problem| problem.seen_from(scope.key)),
         None => Ok(()),
@@ -260,7 +290,7 @@ fn same_name(name: &str) -> Problem {
 }
 
 /// Messages first, then timers, then signals, then conditions.
-fn open_all(cx: &mut Context<'_>, mut waits: Waits) {
+pub(crate) fn open_all(cx: &mut Context<'_>, mut waits: Waits) {
     waits.sort_by_key(|wait| match wait {
         Wait::Message(_) => 0,
         Wait::Timer(_) => 1,

@@ -1,0 +1,88 @@
+//! BATCH_OPERATION_CHUNK CREATE and BATCH_OPERATION_INITIALIZATION: what the broker has found for an operation.
+
+use skep_protocol::command::AddBatchItems;
+use skep_protocol::intent::{BatchOperationChunkIntent, BatchOperationIntent as Intent};
+use skep_protocol::value::{
+    BatchOperationChunkValue, BatchOperationError, BatchOperationErrorType,
+    BatchOperationInitializationValue, BatchOperationItem,
+};
+use skep_protocol::{Key, Rejection, RejectionType, Response};
+
+use super::{not_found, parts};
+use crate::processing::{Context, Outcome, reject};
+use crate::state::{BatchOperation, BatchPhase};
+
+/// Items that are carried out under one announcement, and are one row.
+const CHUNK: usize = 100;
+
+pub(crate) fn add(cx: &mut Context<'_>, command: &AddBatchItems) -> Outcome {
+    let key = command.batch_operation_key;
+    let row = choosing(cx, key, "CREATE")?;
+    if command.after != row.chosen_up_to {
+        // Two have looked for the same: those of one count.
+        return Err(reject(
+            RejectionType::InvalidState,
+            "CREATE",
+            format!(
+                "Expected to add items behind '{}' to batch operation '{key}', but it has those up to '{}' already",
+                command.after, row.chosen_up_to
+            ),
+        ));
+    }
+    let kind = row.value.kind;
+    for items in command.items.chunks(CHUNK) {
+        let chunk = BatchOperationChunkValue {
+            batch_operation_key: key,
+            kind,
+            items: items.to_vec(),
+            first: 0,
+            chosen_up_to: items.last().map_or(command.after, BatchOperationItem::key),
+        };
+        let chunk_key = cx.next_key();
+        cx.event(chunk_key, BatchOperationChunkIntent::Created, &chunk);
+    }
+    if command.last {
+        let value = BatchOperationInitializationValue {
+            batch_operation_key: key,
+            error: None,
+        };
+        cx.event(key, Intent::Initialized, &value);
+    }
+    parts::tell(cx, key);
+    Ok(Some(Response::Empty))
+}
+
+/// Nothing is done where not all that is meant is known.
+pub(crate) fn fail(cx: &mut Context<'_>, key: Key, message: &str) -> Outcome {
+    choosing(cx, key, "FAIL")?;
+    let value = BatchOperationInitializationValue {
+        batch_operation_key: key,
+        error: Some(BatchOperationError {
+            partition_id: cx.state.partition,
+            kind: BatchOperationErrorType::QueryFailed,
+            message: message.into(),
+        }),
+    };
+    cx.event(key, Intent::Failed, &value);
+    parts::tell(cx, key);
+    Ok(Some(Response::Empty))
+}
+
+fn choosing<'s>(
+    cx: &'s mut Context<'_>,
+    key: Key,
+    intent: &'static str,
+) -> Result<&'s BatchOperation, Rejection> {
+    let row = cx.state.batch_operations.get(key);
+    let row = row.ok_or_else(|| not_found(key, intent, "choose items for"))?;
+    match row.phase {
+        BatchPhase::Choosing => Ok(row),
+        _ => Err(reject(
+            RejectionType::InvalidState,
+            intent,
+            format!(
+                "Expected to choose items for batch operation '{key}', but they have been chosen"
+            ),
+        )),
+    }
+}

@@ -1,0 +1,216 @@
+//! BATCH_OPERATION_EXECUTION: items are carried out, as many at a time as a turn has room for.
+
+use std::sync::Arc;
+
+use skep_protocol::command::{Command, ModifyProcessInstance, UpdateJobKind};
+use skep_protocol::intent::{
+    BatchOperationChunkIntent, BatchOperationExecutionIntent as Intent, BatchOperationItemIntent,
+};
+use skep_protocol::value::{
+    BatchOperationChunkValue, BatchOperationCreationValue, BatchOperationExecutionValue,
+    BatchOperationItem, BatchOperationItemValue, BatchOperationType, BatchPlan,
+    HistoryDeletionType, HistoryDeletionValue, MoveAncestor, MoveInstruction,
+};
+use skep_protocol::{Key, ValueType};
+
+use super::{not_yet, origin_of, parts};
+use crate::engine::carry_out;
+use crate::processing::bpmn::step;
+use crate::processing::{Context, Outcome};
+use crate::state::{BatchChunk, BatchPhase};
+
+/// No further item is begun while so much work of earlier commands is put off: each large instance would add to it.
+pub(crate) const MAX_PUT_OFF: usize = 16;
+
+/// One turn of an operation that has something to do.
+pub(crate) fn run(cx: &mut Context<'_>, key: Key) {
+    let Some(row) = cx.state.batch_operations.table.get(key) else {
+        return;
+    };
+    let (phase, value) = (row.phase, row.value.clone());
+    cx.origin = origin_of(key, &value);
+    let (value_type, intent) = (ValueType::BatchOperationExecution, Intent::Execute as u8);
+    cx.out.command(key, value_type, intent, &cx.origin);
+    match phase {
+        BatchPhase::Executing => while !cx.is_spent() && next_item(cx, key, &value) {},
+        BatchPhase::Failed | BatchPhase::Ended => {
+            while !cx.is_spent() && put_away(cx, key, value.kind) {}
+        }
+        BatchPhase::Choosing | BatchPhase::Done => {}
+    }
+}
+
+/// Carries out the next item. False when the turn ends for the operation.
+fn next_item(cx: &mut Context<'_>, key: Key, value: &BatchOperationCreationValue) -> bool {
+    let Some(chunk_key) = cx.state.batch_operations.first_chunk(key) else {
+        executed(cx, key, Key::NONE, Vec::new());
+        parts::tell(cx, key);
+        return false;
+    };
+    let Some(chunk) = cx.state.batch_operations.chunks.get(chunk_key) else {
+        return false;
+    };
+    let place = chunk.done;
+    let Some(item) = chunk.items.get(place as usize).copied() else {
+        cx.broken(format_args!(
+            "chunk {chunk_key} of batch operation {key} has no item left"
+        ));
+        return false;
+    };
+    announce(cx, key, chunk_key);
+    cx.budget.take_step();
+    let outcome = one(cx, value, &item);
+    item_ends(cx, key, (chunk_key, place), &item, &outcome);
+    step::run(cx);
+    if cx.state.batch_operations.first_chunk(key) != Some(chunk_key) {
+        parts::tell(cx, key);
+    }
+    true
+}
+
+/// Says of all items of a chunk that they are being carried out, once.
+fn announce(cx: &mut Context<'_>, key: Key, chunk_key: Key) {
+    let row = cx.state.batch_operations.table.get(key);
+    if row.is_none_or(|row| row.announced == chunk_key) {
+        return;
+    }
+    let chunk = cx.state.batch_operations.chunks.get(chunk_key);
+    let keys = |chunk: &BatchChunk| chunk.items.iter().map(|item| item.item_key).collect();
+    let item_keys: Vec<Key> = chunk.map(keys).unwrap_or_default();
+    let value = BatchOperationExecutionValue {
+        batch_operation_key: key,
+        chunk_key,
+        item_keys: item_keys.clone(),
+    };
+    cx.event(key, Intent::Executing, &value);
+    executed(cx, key, chunk_key, item_keys);
+}
+
+fn executed(cx: &mut Context<'_>, key: Key, chunk_key: Key, item_keys: Vec<Key>) {
+    let value = BatchOperationExecutionValue {
+        batch_operation_key: key,
+        chunk_key,
+        item_keys,
+    };
+    cx.event(key, Intent::Executed, &value);
+}
+
+fn one(
+    cx: &mut Context<'_>,
+    value: &BatchOperationCreationValue,
+    item: &BatchOperationItem,
+) -> Outcome {
+    let key = item.item_key;
+    let history = |kind| {
+        Command::DeleteHistory(HistoryDeletionValue {
+            resource_key: key,
+            kind,
+        })
+    };
+    let command = match value.kind {
+        BatchOperationType::CancelProcessInstance => Command::CancelProcessInstance {
+            process_instance_key: key,
+        },
+        BatchOperationType::ResolveIncident => return resolve(cx, key),
+        BatchOperationType::DeleteProcessInstance => history(HistoryDeletionType::ProcessInstance),
+        BatchOperationType::DeleteDecisionInstance => {
+            history(HistoryDeletionType::DecisionInstance)
+        }
+        BatchOperationType::ModifyProcessInstance => {
+            Command::ModifyProcessInstance(modification(key, &value.plan))
+        }
+        BatchOperationType::MigrateProcessInstance => return Err(not_yet(value.kind)),
+    };
+    carry_out(cx, &command)
+}
+
+/// Tokens move within what both elements are in.
+fn modification(process_instance_key: Key, plan: &BatchPlan) -> ModifyProcessInstance {
+    let moves: &[_] = match plan {
+        BatchPlan::Modify { moves } => moves,
+        BatchPlan::None | BatchPlan::Migrate { .. } => &[],
+    };
+    let instruction = |(source, target): &(Arc<str>, Arc<str>)| MoveInstruction {
+        source_element_id: source.clone(),
+        target_element_id: target.clone(),
+        ancestor: MoveAncestor::Inferred,
+        ..MoveInstruction::default()
+    };
+    ModifyProcessInstance {
+        process_instance_key,
+        move_instructions: moves.iter().map(instruction).collect(),
+        ..ModifyProcessInstance::default()
+    }
+}
+
+/// A job without retries gets one: that is what its incident waits for.
+fn resolve(cx: &mut Context<'_>, incident_key: Key) -> Outcome {
+    let incident = cx.state.incidents.get(incident_key);
+    let job_key = incident.and_then(|incident| incident.job_key.some());
+    if let Some(job_key) = job_key
+        && cx
+            .state
+            .jobs
+            .get(job_key)
+            .is_some_and(|job| job.retries <= 0)
+    {
+        let retry = Command::UpdateJob {
+            job_key,
+            retries: Some(1),
+            timeout: None,
+            kind: UpdateJobKind::Retries,
+        };
+        carry_out(cx, &retry)?;
+    }
+    carry_out(cx, &Command::ResolveIncident { incident_key })
+}
+
+fn item_ends(
+    cx: &mut Context<'_>,
+    key: Key,
+    (chunk_key, place): (Key, u32),
+    item: &BatchOperationItem,
+    outcome: &Outcome,
+) {
+    let error_message: Arc<str> = match outcome {
+        Ok(_) => Arc::default(),
+        Err(rejection) => rejection.to_string().into(),
+    };
+    let event = match outcome {
+        Ok(_) => BatchOperationItemIntent::Executed,
+        Err(_) => BatchOperationItemIntent::Failed,
+    };
+    let value = BatchOperationItemValue {
+        batch_operation_key: key,
+        chunk_key,
+        item_key: item.item_key,
+        error_message,
+    };
+    let item_key = BatchOperationChunkValue::key_of(chunk_key, place);
+    cx.event(item_key, event, &value);
+}
+
+/// A chunk of an operation that has ended: its items are not carried out. False when there is none.
+fn put_away(cx: &mut Context<'_>, key: Key, kind: BatchOperationType) -> bool {
+    let Some(chunk_key) = cx.state.batch_operations.first_chunk(key) else {
+        return false;
+    };
+    let Some(chunk) = cx.state.batch_operations.chunks.get(chunk_key) else {
+        return false;
+    };
+    let value = BatchOperationChunkValue {
+        batch_operation_key: key,
+        kind,
+        items: chunk
+            .items
+            .iter()
+            .skip(chunk.done as usize)
+            .copied()
+            .collect(),
+        first: chunk.done,
+        chosen_up_to: Key::NONE,
+    };
+    cx.budget.take_step();
+    cx.event(chunk_key, BatchOperationChunkIntent::Deleted, &value);
+    true
+}

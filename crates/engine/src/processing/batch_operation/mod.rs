@@ -1,0 +1,202 @@
+//! Batch operations: one command for many things.
+//!
+//! An operation is made on one partition and distributed to all. Each chooses its own items: the broker asks secondary storage,
+//! as the engine cannot search, and gives what it found back as commands ([`choose`]). Items are carried out a few at a time, in
+//! turn with the commands of others ([`execute`]). The partition that made the operation hears of all parts and ends it
+//! ([`parts`]). All of it is rows, so that a restart goes on where it was.
+
+pub(crate) mod choose;
+pub(crate) mod execute;
+pub(crate) mod history;
+pub(crate) mod parts;
+
+use skep_protocol::command::CreateBatchOperation;
+use skep_protocol::intent::BatchOperationIntent as Intent;
+use skep_protocol::origin::Origin;
+use skep_protocol::value::{
+    BatchOperationCreationValue, BatchOperationError, BatchOperationLifecycleManagementValue,
+    BatchOperationType,
+};
+use skep_protocol::{Key, Rejection, RejectionType, Response};
+
+use super::deployment::distribution;
+use super::{Context, Outcome, reject};
+use crate::remote::Distributed;
+
+/// Operations that have not ended, of a cluster: each takes memory on every partition.
+pub const MAX_UNFINISHED: usize = 1_000;
+/// Bytes of a filter: as many keys as one query takes, and more.
+pub const MAX_FILTER_BYTES: usize = 256 << 10;
+
+pub(crate) fn create(cx: &mut Context<'_>, command: &CreateBatchOperation) -> Outcome {
+    check(cx, command)?;
+    let key = cx.new_key();
+    let value = BatchOperationCreationValue {
+        kind: command.kind,
+        entity_filter: command.filter.clone(),
+        plan: command.plan.clone(),
+        partition_ids: (1..=cx.config.partitions).collect(),
+        claims: cx.origin.claims.clone(),
+        follow_up: command.follow_up.clone(),
+    };
+    created(cx, key, &value);
+    let answer = Response::BatchOperationCreated {
+        key,
+        kind: command.kind,
+    };
+    let command = Distributed::BatchOperation {
+        key,
+        value: Box::new(value),
+    };
+    let distribution_key = cx.next_key();
+    Ok(distribution::start(cx, distribution_key, command, answer))
+}
+
+fn check(cx: &Context<'_>, command: &CreateBatchOperation) -> Result<(), Rejection> {
+    let refuse = |kind, why: String| {
+        let kind_name = command.kind.as_str();
+        Err(reject(
+            kind,
+            "CREATE",
+            format!("Expected to create a batch operation of type '{kind_name}', but {why}"),
+        ))
+    };
+    if command.kind == BatchOperationType::MigrateProcessInstance {
+        return Err(not_yet(command.kind));
+    }
+    if command.filter.is_empty() {
+        let why = "it has no filter that chooses its items";
+        return refuse(RejectionType::InvalidArgument, why.to_string());
+    }
+    let bytes = command.filter.len();
+    if bytes > MAX_FILTER_BYTES {
+        let why = format!(
+            "its filter has {bytes} bytes, more than {MAX_FILTER_BYTES}. Choose by other fields, or in several operations"
+        );
+        return refuse(RejectionType::InvalidArgument, why);
+    }
+    if cx.state.batch_operations.len() >= MAX_UNFINISHED {
+        let why = format!(
+            "{MAX_UNFINISHED} batch operations have not ended yet. Wait for them, or cancel some"
+        );
+        return refuse(RejectionType::InvalidState, why);
+    }
+    Ok(())
+}
+
+/// Single instances cannot be migrated yet.
+pub(crate) fn not_yet(kind: BatchOperationType) -> Rejection {
+    let kind = kind.as_str();
+    let reason = format!("A batch operation of type '{kind}' is not supported by this release");
+    reject(RejectionType::InvalidArgument, "CREATE", reason)
+}
+
+/// The operation begins on this partition.
+pub(crate) fn created(cx: &mut Context<'_>, key: Key, value: &BatchOperationCreationValue) {
+    cx.event(key, Intent::Created, value);
+    cx.effects.to_choose.push(key);
+}
+
+pub(crate) fn cancel(cx: &mut Context<'_>, key: Key) -> Outcome {
+    known(cx, key, "CANCEL", "cancel")?;
+    Ok(everywhere(cx, key, Intent::Canceled))
+}
+
+pub(crate) fn suspend(cx: &mut Context<'_>, key: Key) -> Outcome {
+    if known(cx, key, "SUSPEND", "suspend")? {
+        let why = "it is suspended already";
+        return Err(wrong_state(key, "SUSPEND", "suspend", why));
+    }
+    Ok(everywhere(cx, key, Intent::Suspended))
+}
+
+pub(crate) fn resume(cx: &mut Context<'_>, key: Key) -> Outcome {
+    if !known(cx, key, "RESUME", "resume")? {
+        let why = "it is not suspended";
+        return Err(wrong_state(key, "RESUME", "resume", why));
+    }
+    Ok(everywhere(cx, key, Intent::Resumed))
+}
+
+/// Whether the operation is suspended; refuses if there is none.
+fn known(
+    cx: &mut Context<'_>,
+    key: Key,
+    intent: &'static str,
+    verb: &str,
+) -> Result<bool, Rejection> {
+    let row = cx.state.batch_operations.get(key);
+    row.map(|row| row.suspended)
+        .ok_or_else(|| not_found(key, intent, verb))
+}
+
+pub(crate) fn not_found(key: Key, intent: &'static str, verb: &str) -> Rejection {
+    reject(
+        RejectionType::NotFound,
+        intent,
+        format!(
+            "Expected to {verb} a batch operation with key '{key}', but no such batch operation was found, or it has ended"
+        ),
+    )
+}
+
+fn wrong_state(key: Key, intent: &'static str, verb: &str, why: &str) -> Rejection {
+    reject(
+        RejectionType::InvalidState,
+        intent,
+        format!("Expected to {verb} a batch operation with key '{key}', but {why}"),
+    )
+}
+
+/// Writes the event here, and has the other partitions write it. The answer comes when all have.
+fn everywhere(cx: &mut Context<'_>, key: Key, event: Intent) -> Option<Response> {
+    managed(cx, key, event, &[]);
+    let command = Distributed::ManageBatchOperation {
+        key,
+        event: event as u8,
+        errors: Vec::new(),
+    };
+    let distribution_key = cx.next_key();
+    distribution::start(cx, distribution_key, command, Response::Empty)
+}
+
+/// The operation as a whole is suspended, goes on, or ends.
+pub(crate) fn managed(
+    cx: &mut Context<'_>,
+    key: Key,
+    event: Intent,
+    errors: &[BatchOperationError],
+) {
+    let Some(row) = cx.state.batch_operations.get(key) else {
+        return;
+    };
+    let follow_up = row.value.follow_up.clone();
+    let value = BatchOperationLifecycleManagementValue {
+        batch_operation_key: key,
+        errors: errors.to_vec(),
+    };
+    let own = match event {
+        Intent::Completed | Intent::Failed => key,
+        _ => cx.next_key(),
+    };
+    cx.event(own, event, &value);
+    match event {
+        Intent::Resumed => cx.effects.to_choose.push(key),
+        // What was chosen by half of the partitions is not all of it.
+        Intent::Completed if errors.is_empty() => {
+            if let Some(deletion) = follow_up {
+                history::deleted(cx, &deletion);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// That of what an operation does: its own, in the name of whom it was created by.
+fn origin_of(key: Key, value: &BatchOperationCreationValue) -> Origin {
+    Origin {
+        operation_reference: None,
+        batch_operation_reference: key,
+        claims: value.claims.clone(),
+    }
+}

@@ -1,0 +1,77 @@
+//! What waits while an instance is being migrated in several turns: nobody sees one that is half migrated.
+//!
+//! Clients' commands are refused and may be tried again. Timers stay due, messages of other partitions are repeated, and steps
+//! wait for a later turn. Instances around and inside of it wait as well: they go on by what happens in it, or tell of it.
+
+use skep_protocol::value::Step;
+use skep_protocol::{Key, Rejection, RejectionType};
+
+use crate::processing::{Context, banning, reject};
+use crate::remote::RemoteCommand;
+
+impl Context<'_> {
+    /// This process instance, or one around or inside of it, is being migrated.
+    pub fn is_migrating(&mut self, instance: Key) -> bool {
+        if self.state.migrations.is_empty() {
+            return false;
+        }
+        let row = self.state.elements.get(instance);
+        let root = row.map(|row| row.root_process_instance_key);
+        root.is_some_and(|root| self.state.migrations.go_on_below(root))
+    }
+
+    /// Refuses a client's command meanwhile.
+    pub fn check_not_migrating(
+        &mut self,
+        instance: Key,
+        intent: &'static str,
+    ) -> Result<(), Rejection> {
+        if !self.is_migrating(instance) {
+            return Ok(());
+        }
+        let why = format!(
+            "Expected to work on process instance with key '{instance}', but it, or one that it has called or was called by, \
+             is being migrated. Try again when that is over"
+        );
+        Err(reject(RejectionType::InvalidState, intent, why))
+    }
+
+    /// A command of another partition that is to be repeated later.
+    pub fn comes_too_early(&mut self, command: &RemoteCommand) -> bool {
+        match command {
+            RemoteCommand::CorrelateSubscription(command) => {
+                self.is_migrating(command.process_instance_key)
+            }
+            _ => false,
+        }
+    }
+
+    /// A step that is to be taken later.
+    pub fn waits_for_migration(&mut self, step: &Step) -> bool {
+        if self.state.migrations.is_empty() {
+            return false;
+        }
+        let instance = match step {
+            Step::Migrate(_) => None,
+            Step::DeliverSignal { signal, after } => self.next_of_signal(*signal, *after),
+            _ => banning::instance_of_step(self, step),
+        };
+        instance.is_some_and(|instance| self.is_migrating(instance))
+    }
+
+    /// The instance that gets this signal next.
+    fn next_of_signal(&mut self, signal: Key, after: Key) -> Option<Key> {
+        let row = self.state.signals.on_their_way.get(signal)?;
+        let (name, last) = (row.signal_name.clone(), row.last);
+        let next = self.state.signals.next(&name, after, last)?;
+        self.instance_of_subscription(next)
+    }
+
+    /// The instance of an element that waits for a signal.
+    pub fn instance_of_subscription(&mut self, subscription: Key) -> Option<Key> {
+        let row = self.state.signals.get(subscription)?;
+        let element = row.element_instance_key;
+        let row = self.state.elements.get(element)?;
+        Some(row.process_instance_key)
+    }
+}

@@ -1,0 +1,114 @@
+//! User tasks: a task goes on as it is, and the job of one of the other form becomes a task.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use skep_model::ElementKind;
+use skep_protocol::Key;
+use skep_protocol::intent::{IncidentIntent, JobIntent, UserTaskIntent as Intent};
+use skep_protocol::user_task::{RESERVED_PREFIX, UserTaskProperties};
+use skep_protocol::value::{JobKind, UserTaskAttribute, UserTaskAttributes, UserTaskValue};
+
+use crate::processing::bpmn::Subject;
+use crate::processing::user_task::value_of;
+use crate::processing::{Context, job};
+
+pub(super) fn migrate(cx: &mut Context<'_>, key: Key, after: &Subject) {
+    if let Some(task) = cx.state.user_tasks.get(key) {
+        let value = UserTaskValue {
+            process_definition_key: after.process.key,
+            element: after.value.element,
+            ..value_of(task)
+        };
+        cx.event(key, Intent::Migrated, &value);
+    }
+}
+
+/// The job is the user task itself, and the target has a Camunda user task.
+pub(super) fn is_to_be_made(cx: &mut Context<'_>, job: Key, after: &Subject) -> bool {
+    let is_native =
+        matches!(&after.element().kind, ElementKind::UserTask(task) if task.native.is_some());
+    let job = cx.state.jobs.get(job);
+    is_native && job.is_some_and(|job| job.kind() == JobKind::BpmnElement)
+}
+
+/// What the job's headers say of the task becomes the task. No listener is asked: the task is nothing new to its users.
+pub(super) fn make(cx: &mut Context<'_>, job_key: Key, after: &Subject) {
+    let Some(job) = cx.state.jobs.get(job_key) else {
+        return;
+    };
+    let mut canceled = job::value_of(job);
+    let headers = job.headers().cloned().unwrap_or_else(|| "{}".into());
+    let mut value = task_of(cx, after, &headers);
+    let key = cx.next_key();
+    cx.event(key, Intent::Creating, &value);
+    let assignee = std::mem::take(&mut value.attributes.assignee);
+    cx.event(key, Intent::Created, &value);
+    value.attributes.assignee = assignee;
+    value.changed.push(UserTaskAttribute::Assignee);
+    cx.event(key, Intent::Assigning, &value);
+    cx.event(key, Intent::Assigned, &value);
+    resolve_incidents(cx, job_key, after.key);
+    canceled.extra().becomes_user_task = true;
+    cx.event(job_key, JobIntent::Canceled, &canceled);
+    migrate(cx, key, after);
+}
+
+fn task_of(cx: &mut Context<'_>, after: &Subject, headers: &str) -> UserTaskValue {
+    let properties = UserTaskProperties::from_headers(headers);
+    let texts = |all: Vec<String>| all.into_iter().map(Arc::from).collect();
+    let text = |text: Option<String>| text.map(Arc::from).unwrap_or_default();
+    let form_key = properties.form_key.map(Key).unwrap_or(Key::NONE);
+    let form_key = match cx.state.forms.pin(form_key) {
+        Some(_) => form_key,
+        None => Key::NONE,
+    };
+    UserTaskValue {
+        process_definition_key: after.process.key,
+        process_instance_key: after.value.process_instance_key,
+        root_process_instance_key: after.value.root_process_instance_key,
+        element: after.value.element,
+        element_instance_key: after.key,
+        creation_timestamp: cx.now,
+        form_key,
+        external_form_reference: match form_key.some() {
+            Some(_) => Arc::default(),
+            None => form_name(headers),
+        },
+        attributes: UserTaskAttributes {
+            assignee: text(properties.assignee),
+            candidate_groups: texts(properties.candidate_groups),
+            candidate_users: texts(properties.candidate_users),
+            due_date: text(properties.due_date),
+            follow_up_date: text(properties.follow_up_date),
+            priority: UserTaskAttributes::DEFAULT_PRIORITY,
+        },
+        changed: Vec::new(),
+        action: Arc::default(),
+        variables: Vec::new(),
+        denied_reason: Arc::default(),
+    }
+}
+
+/// The name of a form that only the task's application understands.
+fn form_name(headers: &str) -> Arc<str> {
+    let headers: BTreeMap<String, serde_json::Value> =
+        serde_json::from_str(headers).unwrap_or_default();
+    let name = headers.get(&format!("{RESERVED_PREFIX}formKey"));
+    let name = name.and_then(|name| name.as_str());
+    name.map(Arc::from).unwrap_or_default()
+}
+
+/// Those of the job have no cause any more.
+fn resolve_incidents(cx: &mut Context<'_>, job: Key, element: Key) {
+    let row = cx.state.elements.get(element);
+    let extra = row.and_then(|row| row.extra.as_ref());
+    let incidents = extra.map(|extra| extra.incidents.clone());
+    for key in incidents.unwrap_or_default() {
+        let incident = cx.state.incidents.get(key);
+        let incident = incident.filter(|incident| incident.job_key == job);
+        if let Some(value) = incident.map(|incident| incident.value()) {
+            cx.event(key, IncidentIntent::Resolved, &value);
+        }
+    }
+}

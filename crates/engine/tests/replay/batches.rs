@@ -1,0 +1,140 @@
+//! Batch operations over random instances: what the broker and clients do with them.
+
+use skep_protocol::Key;
+use skep_protocol::command::*;
+use skep_protocol::value::{BatchOperationItem, BatchOperationType, BatchPlan};
+
+use crate::Random;
+use crate::support::*;
+
+pub fn command(rig: &mut Rig, random: &mut Random, elements: &[String]) {
+    let partition = 1 + random.next(rig.partitions.len() as u64) as u32;
+    let open = open(rig, partition);
+    let some = open.get(random.next(open.len().max(1) as u64) as usize);
+    match (random.next(8), some) {
+        (0 | 1, _) | (_, None) => create(rig, random, elements),
+        (2..=5, Some(key)) => choose(rig, random, partition, *key),
+        (6, Some(key)) => {
+            let fail = Command::FailBatchOperation {
+                batch_operation_key: *key,
+                message: "away".into(),
+            };
+            rig.send_to(partition, fail);
+        }
+        (_, Some(key)) => {
+            let batch_operation_key = *key;
+            rig.send_async(match random.next(4) {
+                0 => Command::CancelBatchOperation {
+                    batch_operation_key,
+                },
+                1 => Command::SuspendBatchOperation {
+                    batch_operation_key,
+                },
+                _ => Command::ResumeBatchOperation {
+                    batch_operation_key,
+                },
+            });
+        }
+    }
+}
+
+/// Operations that a partition knows.
+fn open(rig: &mut Rig, partition: u32) -> Vec<Key> {
+    let operations = &mut rig.engine(partition).state.batch_operations;
+    let mut keys = Vec::new();
+    let visited = operations.table.for_each(|key, _| keys.push(key));
+    visited.unwrap();
+    keys.sort();
+    keys
+}
+
+fn create(rig: &mut Rig, random: &mut Random, elements: &[String]) {
+    let kinds = [
+        BatchOperationType::CancelProcessInstance,
+        BatchOperationType::ResolveIncident,
+        BatchOperationType::ModifyProcessInstance,
+        BatchOperationType::DeleteProcessInstance,
+    ];
+    let kind = kinds[random.next(kinds.len() as u64) as usize];
+    let mut element = || {
+        let index = random.next(elements.len() as u64) as usize;
+        elements[index].as_str().into()
+    };
+    let plan = match kind {
+        BatchOperationType::ModifyProcessInstance => BatchPlan::Modify {
+            moves: vec![(element(), element())],
+        },
+        _ => BatchPlan::None,
+    };
+    rig.send_async(Command::CreateBatchOperation(Box::new(
+        CreateBatchOperation {
+            kind,
+            filter: "{}".into(),
+            plan,
+            follow_up: None,
+        },
+    )));
+}
+
+/// Items of the partition, some of which are gone or not of the operation's type.
+fn choose(rig: &mut Rig, random: &mut Random, partition: u32, key: Key) {
+    let Some(row) = rig.engine(partition).state.batch_operations.get(key) else {
+        return;
+    };
+    let after = row.chosen_up_to;
+    let mut keys: Vec<Key> = rig.open_instances();
+    keys.extend(rig.called_instances());
+    keys.extend(rig.incidents().iter().map(|incident| incident.key));
+    keys.retain(|key| key.partition() == Some(partition) && *key > after);
+    keys.sort();
+    keys.truncate(random.next(8) as usize);
+    let item = |key: Key| BatchOperationItem {
+        item_key: key,
+        process_instance_key: key,
+        root_process_instance_key: key,
+    };
+    let add = AddBatchItems {
+        batch_operation_key: key,
+        items: keys.into_iter().map(item).collect(),
+        after,
+        last: random.next(2) == 0,
+    };
+    rig.send_to(partition, Command::AddBatchItems(add));
+}
+
+/// All of them come to their end.
+pub fn finish(rig: &mut Rig) {
+    let all = |rig: &mut Rig| -> Vec<(u32, Key)> {
+        let partitions = 1..=rig.partitions.len() as u32;
+        let of = |partition| {
+            open(rig, partition)
+                .into_iter()
+                .map(move |key| (partition, key))
+        };
+        partitions.flat_map(of).collect()
+    };
+    for _ in 0..1_000 {
+        let left = all(rig);
+        for (partition, key) in &left {
+            rig.send_async(Command::ResumeBatchOperation {
+                batch_operation_key: *key,
+            });
+            let Some(row) = rig.engine(*partition).state.batch_operations.get(*key) else {
+                continue;
+            };
+            let add = AddBatchItems {
+                batch_operation_key: *key,
+                items: Vec::new(),
+                after: row.chosen_up_to,
+                last: true,
+            };
+            rig.send_to(*partition, Command::AddBatchItems(add));
+        }
+        if left.is_empty() {
+            return;
+        }
+        // What was lost on its way is sent again.
+        rig.advance(10_000);
+    }
+    panic!("batch operations never end: {:?}", all(rig));
+}

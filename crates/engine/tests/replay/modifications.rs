@@ -1,0 +1,117 @@
+//! Instances are modified at random: whatever is asked for, it is refused or carried out, and all goes on.
+
+use skep_engine::state::{ElementInstance, Row, read_row};
+use skep_protocol::Key;
+use skep_protocol::command::{Command, ModifyProcessInstance};
+use skep_protocol::value::*;
+
+use super::Random;
+use super::support::*;
+
+/// Every element of the process, those that nobody may choose too.
+pub fn all_ids(bpmn: &skep_model::builder::Bpmn) -> Vec<String> {
+    let process = bpmn.clone().compile();
+    process.element_ids().map(String::from).collect()
+}
+
+/// Modifies one of the instances that run, or that have run.
+pub fn modify(rig: &mut Rig, random: &mut Random, ids: &[String]) -> bool {
+    let mut instances = rig.open_instances();
+    instances.extend(rig.called_instances());
+    let Some(instance) = any(random, &instances).copied() else {
+        return false;
+    };
+    let partition = instance.partition().unwrap();
+    let inside = element_instances(rig, instance);
+    let mut command = ModifyProcessInstance {
+        process_instance_key: instance,
+        ..ModifyProcessInstance::default()
+    };
+    for _ in 0..random.next(3) {
+        command.activate_instructions.push(ActivateInstruction {
+            element_id: id(random, ids),
+            ancestor_scope_key: match random.next(3) {
+                0 => any(random, &inside).copied().unwrap_or(Key::NONE),
+                _ => Key::NONE,
+            },
+            variable_instructions: variables(random, ids),
+            ancestor_scope_keys: Vec::new(),
+        });
+    }
+    for _ in 0..random.next(3) {
+        let by_id = random.next(2) == 0;
+        command.terminate_instructions.push(TerminateInstruction {
+            element_instance_key: match by_id {
+                true => Key::NONE,
+                false => any(random, &inside).copied().unwrap_or(Key::NONE),
+            },
+            element_id: match by_id {
+                true => id(random, ids),
+                false => "".into(),
+            },
+        });
+    }
+    for _ in 0..random.next(3) {
+        command.move_instructions.push(moved(random, ids, &inside));
+    }
+    let request = rig.send_to(partition, Command::ModifyProcessInstance(command));
+    rig.answer(request).is_some_and(|answer| answer.is_ok())
+}
+
+fn moved(random: &mut Random, ids: &[String], inside: &[Key]) -> MoveInstruction {
+    let by_id = random.next(2) == 0;
+    MoveInstruction {
+        source_element_id: match by_id {
+            true => id(random, ids),
+            false => "".into(),
+        },
+        source_element_instance_key: match by_id {
+            true => Key::NONE,
+            false => any(random, inside).copied().unwrap_or(Key::NONE),
+        },
+        target_element_id: id(random, ids),
+        ancestor: match random.next(4) {
+            0 => MoveAncestor::Any,
+            1 => MoveAncestor::Inferred,
+            2 => MoveAncestor::SourceParent,
+            _ => MoveAncestor::Key(any(random, inside).copied().unwrap_or(Key::NONE)),
+        },
+        variable_instructions: variables(random, ids),
+    }
+}
+
+fn any<'a, T>(random: &mut Random, all: &'a [T]) -> Option<&'a T> {
+    all.get(random.next(all.len().max(1) as u64) as usize)
+}
+
+fn id(random: &mut Random, ids: &[String]) -> std::sync::Arc<str> {
+    any(random, ids).map_or("".into(), |id| id.as_str().into())
+}
+
+fn variables(random: &mut Random, ids: &[String]) -> Vec<VariableInstruction> {
+    let scope = match random.next(8) {
+        0 => id(random, ids),
+        1 | 2 => "".into(),
+        _ => return Vec::new(),
+    };
+    vec![VariableInstruction {
+        element_id: scope,
+        variables: vec![("a".into(), random.next(4).to_string().into())],
+    }]
+}
+
+/// The instance and all in it, called ones apart.
+fn element_instances(rig: &mut Rig, instance: Key) -> Vec<Key> {
+    let partition = instance.partition().unwrap();
+    let rows = rig.engine(partition).state.dump().into_iter();
+    let mut found = Vec::new();
+    for ((table, key), row) in rows {
+        if table == ElementInstance::TABLE {
+            let row: ElementInstance = read_row(&row).unwrap();
+            if row.process_instance_key == instance {
+                found.push(Key(i64::from_be_bytes(key.try_into().unwrap())));
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,136 @@
+//! Where process instances wait for messages, and the messages that they got.
+
+use std::sync::Arc;
+
+use skep_protocol::Key;
+use skep_protocol::intent::{
+    MessageStartEventSubscriptionIntent, ProcessMessageSubscriptionIntent,
+};
+use skep_protocol::record::{DecodeError, Record};
+use skep_protocol::value::{MessageStartEventSubscriptionValue, ProcessMessageSubscriptionValue};
+use skep_query::Value;
+use skep_query::entities::{self, CORRELATED_MESSAGE_SUBSCRIPTION, MESSAGE_SUBSCRIPTION};
+
+use super::{Projection, intent_of, key, word};
+use crate::changes::{Completion, set};
+
+/// The process side: it lives with its instance, and in its partition.
+pub fn changed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeError> {
+    use ProcessMessageSubscriptionIntent as Intent;
+    let intent = intent_of::<ProcessMessageSubscriptionValue>(record)?;
+    let state = match intent {
+        // Whether the message side is there yet makes no difference to who waits.
+        Intent::Creating => "CREATED",
+        Intent::Correlated => "CORRELATED",
+        Intent::Deleting => "DELETED",
+        _ => return Ok(()),
+    };
+    let value: ProcessMessageSubscriptionValue = record.value()?;
+    if intent == Intent::Creating {
+        created(to, record, &value);
+    }
+    if intent == Intent::Correlated {
+        let place = to.place(value.process_definition_key, value.element);
+        correlated(
+            to,
+            record,
+            Correlated {
+                message_key: value.message_key,
+                message_name: value.message_name,
+                correlation_key: value.correlation_key,
+                element_id: place.element_id(),
+                element_instance_key: value.element_instance_key,
+                process_id: value.bpmn_process_id,
+                process_definition_key: value.process_definition_key,
+                process_instance_key: value.process_instance_key,
+                tenant: place.tenant(),
+            },
+        );
+    }
+    set!(to.changes, MESSAGE_SUBSCRIPTION, record.key, {
+        "messageSubscriptionState": word(state),
+        "lastUpdatedDate": Value::Int(record.timestamp),
+    });
+    Ok(())
+}
+
+fn created(to: &mut Projection<'_>, record: &Record<'_>, value: &ProcessMessageSubscriptionValue) {
+    let place = to.place(value.process_definition_key, value.element);
+    to.changes
+        .completions
+        .push(Completion::MessageSubscription(record.key));
+    set!(to.changes, MESSAGE_SUBSCRIPTION, record.key, {
+        "processDefinitionId": Value::Text(value.bpmn_process_id.clone()),
+        "processDefinitionKey": key(value.process_definition_key),
+        "processInstanceKey": key(value.process_instance_key),
+        "elementId": place.element_id(),
+        "elementInstanceKey": key(value.element_instance_key),
+        "messageName": Value::Text(value.message_name.clone()),
+        "correlationKey": Value::Text(value.correlation_key.clone()),
+        "tenantId": place.tenant(),
+    });
+}
+
+/// A message has begun a process instance.
+pub fn started(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeError> {
+    use MessageStartEventSubscriptionIntent as Intent;
+    if intent_of::<MessageStartEventSubscriptionValue>(record)? != Intent::Correlated {
+        return Ok(());
+    }
+    let value: MessageStartEventSubscriptionValue = record.value()?;
+    let place = to.place(value.process_definition_key, value.start_event);
+    correlated(
+        to,
+        record,
+        Correlated {
+            message_key: value.message_key,
+            message_name: value.message_name,
+            correlation_key: value.correlation_key,
+            element_id: place.element_id(),
+            element_instance_key: Key::NONE,
+            process_id: value.bpmn_process_id,
+            process_definition_key: value.process_definition_key,
+            process_instance_key: value.process_instance_key,
+            tenant: Value::text(value.tenant.as_str()),
+        },
+    );
+    Ok(())
+}
+
+struct Correlated {
+    message_key: Key,
+    message_name: Arc<str>,
+    correlation_key: Arc<str>,
+    element_id: Value,
+    element_instance_key: Key,
+    process_id: Arc<str>,
+    process_definition_key: Key,
+    process_instance_key: Key,
+    tenant: Value,
+}
+
+fn correlated(to: &mut Projection<'_>, record: &Record<'_>, it: Correlated) {
+    let id: Arc<str> = format!("{}-{}", it.message_key, record.key).into();
+    let row = to.changes.text_row(
+        const { entities::number(&CORRELATED_MESSAGE_SUBSCRIPTION) },
+        &id,
+    );
+    to.changes
+        .completions
+        .push(Completion::CorrelatedMessageSubscription(id.clone()));
+    set!(to.changes, CORRELATED_MESSAGE_SUBSCRIPTION, row, {
+        "id": Value::Text(id),
+        "correlationKey": Value::some_text(&it.correlation_key),
+        "correlationTime": Value::Int(record.timestamp),
+        "elementId": it.element_id,
+        "elementInstanceKey": key(it.element_instance_key),
+        "messageKey": key(it.message_key),
+        "messageName": Value::Text(it.message_name),
+        "partitionId": record.key.partition().map_or(Value::Null, |id| Value::Int(id.into())),
+        "processDefinitionId": Value::Text(it.process_id),
+        "processDefinitionKey": key(it.process_definition_key),
+        "processInstanceKey": key(it.process_instance_key),
+        "subscriptionKey": key(record.key),
+        "tenantId": it.tenant,
+    });
+}

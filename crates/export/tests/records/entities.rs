@@ -1,0 +1,233 @@
+//! Each entity, told from the records of a small story.
+
+use serde_json::{Value as Json, json};
+use skep_model::builder::Bpmn;
+use skep_protocol::command::{Command, DecisionRef, EvaluateDecision};
+use skep_protocol::{Document, TenantId};
+use skep_query::entities::{
+    CORRELATED_MESSAGE_SUBSCRIPTION, DECISION_DEFINITION, DECISION_INSTANCE, DECISION_REQUIREMENTS,
+    FORM, MESSAGE_SUBSCRIPTION, PROCESS_DEFINITION, PROCESS_INSTANCE, USER_TASK, VARIABLE,
+};
+use skep_query::{Answer, Query};
+
+use crate::store::{follow, rig};
+use crate::support::{Rig, decision, decisions};
+
+fn evaluate(rig: &mut Rig, id: &str, variables: &str) {
+    let _ = rig.send(Command::EvaluateDecision(EvaluateDecision {
+        decision: DecisionRef::Id(id.into()),
+        variables: Document::parse(variables).unwrap(),
+    }));
+}
+
+#[test]
+fn decisions_have_the_names_of_their_files_and_know_the_latest() {
+    let (mut rig, store) = rig();
+    rig.deployed(vec![("a.dmn", decision("file", "d", "1"))]);
+    rig.deployed(vec![("a.dmn", decision("file", "d", "2"))]);
+    follow(&mut rig, &store);
+    let all = store.find(&DECISION_DEFINITION, "{}");
+    assert_eq!(all.len(), 2);
+    let latest = store.one(&DECISION_DEFINITION, r#"{"isLatestVersion": true}"#);
+    assert_eq!(
+        (
+            &latest["version"],
+            &latest["decisionRequirementsName"],
+            &latest["decisionRequirementsVersion"]
+        ),
+        (&json!(2), &json!("file name"), &json!(2))
+    );
+    let files = store.find(&DECISION_REQUIREMENTS, r#"{"version": 2}"#);
+    assert_eq!(files[0]["decisionRequirementsId"], "file");
+    // The latest that is left is the latest.
+    let file = rig.events("DECISION_REQUIREMENTS").nth(1).unwrap().key;
+    rig.delete_resource(file).unwrap();
+    follow(&mut rig, &store);
+    let latest = store.one(&DECISION_DEFINITION, r#"{"isLatestVersion": true}"#);
+    assert_eq!(latest["version"], 1);
+}
+
+#[test]
+fn evaluations_are_told_with_inputs_and_rules() {
+    let (mut rig, store) = rig();
+    let table = r##"<decision id="dish" name="Dish"><informationRequirement><requiredDecision href="#base"/></informationRequirement>
+        <decisionTable hitPolicy="UNIQUE"><input id="in" label="Base"><inputExpression><text>base</text></inputExpression></input>
+        <output id="out" name="Out"/><rule id="r1"><inputEntry><text>&gt; 10</text></inputEntry>
+        <outputEntry><text>&quot;big&quot;</text></outputEntry></rule></decisionTable></decision>
+        <decision id="base" name="Base"><literalExpression><text>guests * 2</text></literalExpression></decision>"##;
+    rig.deployed(vec![("menu.dmn", decisions("menu", table))]);
+    evaluate(&mut rig, "dish", r#"{"guests": 30}"#);
+    follow(&mut rig, &store);
+    let dish = store.one(
+        &DECISION_INSTANCE,
+        r#"{"decisionDefinitionId": "dish", "state": "EVALUATED"}"#,
+    );
+    assert_eq!(dish["result"], r#""big""#);
+    assert_eq!(dish["processInstanceKey"], Json::Null);
+    assert_eq!(
+        dish["evaluatedInputs"],
+        json!([{"inputId": "in", "inputName": "Base", "inputValue": "60"}])
+    );
+    assert_eq!(
+        dish["matchedRules"],
+        json!([{"ruleId": "r1", "ruleIndex": 1, "evaluatedOutputs": [
+            {"outputId": "out", "outputName": "Out", "outputValue": "\"big\"", "ruleId": "r1", "ruleIndex": 1}]}])
+    );
+    let id = dish["decisionEvaluationInstanceKey"].as_str().unwrap();
+    assert!(id.ends_with("-2"), "{id}");
+    let filter = format!(r#"{{"decisionEvaluationInstanceKey": {{"$in": ["{id}"]}}}}"#);
+    assert_eq!(store.one(&DECISION_INSTANCE, &filter), dish);
+}
+
+#[test]
+fn a_failed_evaluation_says_which_decision_failed() {
+    let (mut rig, store) = rig();
+    rig.deployed(vec![("a.dmn", decision("file", "d", "assert(x, false)"))]);
+    evaluate(&mut rig, "d", "{}");
+    follow(&mut rig, &store);
+    let failed = store.one(&DECISION_INSTANCE, r#"{"state": {"$like": "FAIL*"}}"#);
+    let failure = failed["evaluationFailure"].as_str().unwrap();
+    assert!(!failure.is_empty());
+}
+
+#[test]
+fn messages_are_waited_for_and_correlated() {
+    let (mut rig, store) = rig();
+    rig.deploy(
+        Bpmn::process("waiting")
+            .start("start")
+            .catch_message("catch", "paid", "=order")
+            .end("end"),
+    );
+    let instance = rig.create("waiting", r#"{"order": "o-1"}"#);
+    follow(&mut rig, &store);
+    let of_instance = format!(r#"{{"processInstanceKey": "{instance}"}}"#);
+    let waiting = store.one(&MESSAGE_SUBSCRIPTION, &of_instance);
+    assert_eq!(
+        (
+            &waiting["messageSubscriptionState"],
+            &waiting["elementId"],
+            &waiting["correlationKey"],
+            &waiting["rootProcessInstanceKey"]
+        ),
+        (
+            &json!("CREATED"),
+            &json!("catch"),
+            &json!("o-1"),
+            &json!(instance.to_string())
+        )
+    );
+    let message = rig.publish("paid", "o-1", 0, "{}");
+    follow(&mut rig, &store);
+    let waiting = store.one(&MESSAGE_SUBSCRIPTION, &of_instance);
+    assert_eq!(waiting["messageSubscriptionState"], "CORRELATED");
+    let got = store.one(
+        &CORRELATED_MESSAGE_SUBSCRIPTION,
+        &format!(r#"{{"messageKey": "{message}", "partitionId": 1}}"#),
+    );
+    assert_eq!(
+        (
+            &got["subscriptionKey"],
+            &got["messageName"],
+            &got["rootProcessInstanceKey"]
+        ),
+        (
+            &waiting["messageSubscriptionKey"],
+            &json!("paid"),
+            &json!(instance.to_string())
+        )
+    );
+}
+
+#[test]
+fn a_message_that_begins_an_instance_is_correlated_too() {
+    let (mut rig, store) = rig();
+    rig.deploy(
+        Bpmn::process("begun")
+            .start_message("by-message", "order")
+            .end("end"),
+    );
+    rig.publish("order", "", 0, "{}");
+    follow(&mut rig, &store);
+    let got = store.one(&CORRELATED_MESSAGE_SUBSCRIPTION, "{}");
+    let instance = store.one(&PROCESS_INSTANCE, "{}");
+    assert_eq!(
+        (
+            &got["elementId"],
+            &got["processInstanceKey"],
+            &got["elementInstanceKey"],
+            &got["correlationKey"]
+        ),
+        (
+            &json!("by-message"),
+            &instance["processInstanceKey"],
+            &Json::Null,
+            &Json::Null
+        )
+    );
+}
+
+fn scenario(file: &str) -> String {
+    let path = format!(
+        "{}/../../tests/oracle/user-task/form-linked/{file}",
+        env!("CARGO_MANIFEST_DIR")
+    );
+    std::fs::read_to_string(path).unwrap()
+}
+
+#[test]
+fn a_user_task_has_its_form() {
+    let (mut rig, store) = rig();
+    rig.deployed(vec![
+        ("the.form", scenario("the.form")),
+        ("process.bpmn", scenario("process.bpmn")),
+    ]);
+    rig.create("p", "{}");
+    follow(&mut rig, &store);
+    let form = store.one(&FORM, "{}");
+    let task = store.one(&USER_TASK, "{}");
+    assert_eq!(
+        (&form["formId"], &form["version"], &task["formKey"]),
+        (&json!("the-form"), &json!(1), &form["formKey"])
+    );
+    assert_eq!(form["schema"], scenario("the.form"));
+}
+
+#[test]
+fn rows_have_the_tenant_of_their_definition() {
+    let (mut rig, store) = rig();
+    rig.tenant = TenantId::new("acme");
+    rig.deploy(Bpmn::process("p").start("start").task("task").end("end"));
+    rig.create("p", r#"{"a": 1}"#);
+    follow(&mut rig, &store);
+    for entity in [&PROCESS_DEFINITION, &PROCESS_INSTANCE, &VARIABLE] {
+        let row = store.one(entity, "{}");
+        assert_eq!(row["tenantId"], "acme", "{}", entity.title);
+    }
+}
+
+#[test]
+fn sequence_flows_are_told_whenever_they_were_taken() {
+    let (mut rig, store) = rig();
+    rig.deploy(
+        Bpmn::process("p")
+            .start("start")
+            .service_task("task", "work")
+            .end("end"),
+    );
+    let process_instance_key = rig.create("p", "{}");
+    let flows = |store: &crate::store::Filled| match store.ask(Query::SequenceFlows {
+        process_instance_key,
+    }) {
+        Answer::Rows(rows) => rows
+            .iter()
+            .map(|row| row[0].as_text().unwrap().to_string())
+            .collect::<Vec<_>>(),
+        other => panic!("{other:?}"),
+    };
+    follow(&mut rig, &store);
+    assert_eq!(flows(&store), ["start-task"]);
+    rig.work("work", "{}");
+    follow(&mut rig, &store);
+    assert_eq!(flows(&store), ["start-task", "task-end"]);
+}

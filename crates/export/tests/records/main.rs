@@ -1,0 +1,8 @@
+//! What an engine writes is what the store finds.
+
+#[path = "../../../engine/tests/support/mod.rs"]
+mod support;
+
+mod entities;
+mod property;
+mod store;

@@ -1,0 +1,290 @@
+//! Random processes: whatever happens to them, the rows of each entity are what the records say, and what the engine's state
+//! says of what is still going on.
+//!
+//! `SKEP_SEEDS=500 cargo test -p skep-export --test records property` tries more processes; `SKEP_SEED=7` only this one.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::Value as Json;
+use skep_model::builder::{Bpmn, random};
+use skep_protocol::Key;
+use skep_query::Entity;
+use skep_query::entities::{
+    DECISION_INSTANCE, ELEMENT_INSTANCE, INCIDENT, JOB, MESSAGE_SUBSCRIPTION, PROCESS_INSTANCE,
+    USER_TASK, VARIABLE,
+};
+
+use crate::store::Filled;
+use crate::support::{IntoCommand, Rig, Seen, decision};
+
+/// SplitMix64.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % bound
+    }
+}
+
+/// Rows by their keys, with the columns that are compared.
+type Rows = BTreeMap<String, Vec<String>>;
+
+/// What records say, entity by entity; written apart from the projections, from the JSON that exporters see.
+#[derive(Default)]
+struct Told {
+    process_instances: Rows,
+    element_instances: Rows,
+    variables: Rows,
+    jobs: Rows,
+    incidents: Rows,
+    user_tasks: Rows,
+    subscriptions: Rows,
+    decisions: usize,
+}
+
+impl Told {
+    fn take(&mut self, record: &Seen) {
+        let key = record.key.to_string();
+        let text = |name: &str| match record.field(name) {
+            Json::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        match (record.value_type, record.intent) {
+            ("PROCESS_INSTANCE", intent) => self.lifecycle(record, intent, key),
+            ("VARIABLE", "CREATED" | "UPDATED") => {
+                let row = vec![text("scopeKey"), text("name"), text("value")];
+                self.variables.insert(key, row);
+            }
+            ("JOB", "CREATED") => {
+                let row = vec!["CREATED".to_string(), text("type"), text("elementId")];
+                self.jobs.insert(key, row);
+            }
+            (
+                "JOB",
+                "COMPLETED" | "FAILED" | "CANCELED" | "ERROR_THROWN" | "TIMED_OUT"
+                | "RETRIES_UPDATED",
+            ) => self.jobs.get_mut(&key).expect("a job")[0] = record.intent.to_string(),
+            ("INCIDENT", "CREATED") => {
+                let row = vec!["ACTIVE".to_string(), text("errorType"), text("elementId")];
+                self.incidents.insert(key, row);
+            }
+            ("INCIDENT", "RESOLVED") => {
+                self.incidents.get_mut(&key).expect("an incident")[0] = "RESOLVED".to_string();
+            }
+            ("USER_TASK", intent) => self.user_task(record, intent, key),
+            ("PROCESS_MESSAGE_SUBSCRIPTION", "CREATING") => {
+                let row = vec!["CREATED".to_string(), text("messageName")];
+                self.subscriptions.insert(key, row);
+            }
+            ("PROCESS_MESSAGE_SUBSCRIPTION", "CORRELATED") => {
+                self.subscriptions.get_mut(&key).expect("a subscription")[0] =
+                    "CORRELATED".to_string();
+            }
+            ("PROCESS_MESSAGE_SUBSCRIPTION", "DELETING") => {
+                self.subscriptions.get_mut(&key).expect("a subscription")[0] =
+                    "DELETED".to_string();
+            }
+            ("DECISION_EVALUATION", "EVALUATED" | "FAILED") => {
+                let decisions = record.field("evaluatedDecisions").as_array();
+                self.decisions += decisions.map_or(0, Vec::len);
+            }
+            _ => {}
+        }
+    }
+
+    fn lifecycle(&mut self, record: &Seen, intent: &str, key: String) {
+        let is_process = record.key == record.instance();
+        let rows = match is_process {
+            true => &mut self.process_instances,
+            false => &mut self.element_instances,
+        };
+        match intent {
+            "ELEMENT_ACTIVATING" => {
+                let name = match is_process {
+                    true => record.text("bpmnProcessId"),
+                    false => record.text("elementId"),
+                };
+                rows.insert(key, vec!["ACTIVE".to_string(), name.to_string()]);
+            }
+            "ELEMENT_COMPLETED" => rows.get_mut(&key).expect("it began")[0] = "COMPLETED".into(),
+            "ELEMENT_TERMINATED" => rows.get_mut(&key).expect("it began")[0] = "TERMINATED".into(),
+            _ => {}
+        }
+    }
+
+    fn user_task(&mut self, record: &Seen, intent: &str, key: String) {
+        let (state, holds) = match intent {
+            "CREATING" => ("CREATING", true),
+            "ASSIGNING" | "CLAIMING" => ("ASSIGNING", false),
+            "UPDATING" | "COMPLETING" => (intent, false),
+            "CANCELING" | "CANCELED" => (intent, false),
+            "CREATED" | "ASSIGNED" | "UPDATED" => ("CREATED", true),
+            "ASSIGNMENT_DENIED" | "UPDATE_DENIED" | "COMPLETION_DENIED" => ("CREATED", false),
+            "COMPLETED" => ("COMPLETED", true),
+            _ => return,
+        };
+        let row = self.user_tasks.entry(key).or_default();
+        row.resize(2, String::new());
+        row[0] = state.to_string();
+        if holds {
+            row[1] = record.text("assignee").to_string();
+        }
+    }
+}
+
+fn stored(store: &Filled, entity: &'static Entity, columns: &[&str]) -> Rows {
+    let text = |value: &Json| match value {
+        Json::Null => String::new(),
+        Json::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let rows = store.find(entity, "{}").into_iter();
+    let row = |row: Json| {
+        let values = columns.iter().map(|column| text(&row[*column]));
+        (text(&row[entity.key().name]), values.collect())
+    };
+    rows.map(row).collect()
+}
+
+fn compare(rig: &Rig, told: &Told, store: &Filled, seed: u64) {
+    let same = |entity: &'static Entity, rows: &Rows, columns: &[&str]| {
+        let found = stored(store, entity, columns);
+        assert_eq!(&found, rows, "seed {seed}: {}", entity.title);
+    };
+    same(
+        &PROCESS_INSTANCE,
+        &told.process_instances,
+        &["state", "processDefinitionId"],
+    );
+    same(
+        &ELEMENT_INSTANCE,
+        &told.element_instances,
+        &["state", "elementId"],
+    );
+    same(&VARIABLE, &told.variables, &["scopeKey", "name", "value"]);
+    same(&JOB, &told.jobs, &["state", "type", "elementId"]);
+    same(
+        &INCIDENT,
+        &told.incidents,
+        &["state", "errorType", "elementId"],
+    );
+    same(&USER_TASK, &told.user_tasks, &["state", "assignee"]);
+    same(
+        &MESSAGE_SUBSCRIPTION,
+        &told.subscriptions,
+        &["messageSubscriptionState", "messageName"],
+    );
+    assert_eq!(
+        store.find(&DECISION_INSTANCE, "{}").len(),
+        told.decisions,
+        "seed {seed}"
+    );
+    // The state knows what is still going on, and nothing else.
+    let mut open: Vec<String> = rig.open_instances().iter().map(Key::to_string).collect();
+    open.sort_unstable();
+    let active = r#"{"state": "ACTIVE", "parentProcessInstanceKey": {"$exists": false}}"#;
+    let active = store.find(&PROCESS_INSTANCE, active);
+    let mut active: Vec<String> = active
+        .iter()
+        .map(|row| row["processInstanceKey"].as_str().unwrap().to_string())
+        .collect();
+    active.sort_unstable();
+    assert_eq!(active, open, "seed {seed}: open instances");
+    // An instance is marked as long as an incident in it, or in what it called, is open.
+    let incidents = rig.incidents();
+    let marked = store.find(&PROCESS_INSTANCE, r#"{"hasIncident": true}"#);
+    assert_eq!(
+        marked.is_empty(),
+        incidents.is_empty(),
+        "seed {seed}: {incidents:?}"
+    );
+}
+
+fn step(rig: &mut Rig, random: &mut Random) {
+    let b = random.next(4);
+    match random.next(9) {
+        0 | 1 => {
+            let variables = format!(r#"{{"a":{},"b":{b}}}"#, random.next(4));
+            rig.send_to(1, Rig::creation("random", &variables).into_command());
+        }
+        2..=4 => {
+            for job in rig.jobs("job") {
+                if rig.engine(1).state.jobs.get(job.key).is_none() {
+                    continue;
+                }
+                match random.next(8) {
+                    0 => rig.fail(&job, random.next(2) as i32, 0),
+                    1 if !job.kind.is_listener() => rig.throw(&job, "error", r#"{"thrown":1}"#),
+                    1 | 2 => {}
+                    _ => rig.complete(&job, &format!(r#"{{"b":{b}}}"#)),
+                }
+            }
+        }
+        5 => {
+            rig.publish("message", "key", 0, r#"{"m":1}"#);
+        }
+        6 => rig.advance(1 + 30_000 * random.next(5) as i64),
+        7 => {
+            for incident in rig.incidents() {
+                let _ = rig.resolve(incident.key);
+            }
+            let created = rig.events("USER_TASK").filter(|r| r.intent == "CREATED");
+            let tasks: Vec<Key> = created.map(|record| record.key).collect();
+            for task in tasks {
+                rig.send_async(match random.next(3) {
+                    0 => Rig::assignment(task, "bert", false),
+                    _ => Rig::completion(task, r#"{"b":3}"#),
+                });
+            }
+        }
+        _ => {
+            if let Some(key) = rig.open_instances().first() {
+                let _ = rig.cancel(*key);
+            }
+        }
+    }
+}
+
+fn run(seed: u64) {
+    let mut random_source = Random(seed);
+    let mut rig = Rig::new();
+    rig.record_batches();
+    // In some runs everything is merged in memory, in others each batch is stored by itself.
+    let window = [0, 5, 10_000][random_source.next(3) as usize];
+    let store = Filled::new(1, Duration::from_millis(window));
+    rig.deploy(
+        Bpmn::process("called")
+            .start("cs")
+            .service_task("cjob", "job")
+            .end("ce"),
+    );
+    rig.deployed(vec![("decided.dmn", decision("file", "decided", "a + 1"))]);
+    let size = 4 + random_source.next(30) as usize;
+    rig.deploy(random("random", seed, size));
+    let (mut told, mut seen) = (Told::default(), 0);
+    for n in 0..30 {
+        step(&mut rig, &mut random_source);
+        crate::store::follow(&mut rig, &store);
+        for record in rig.seen[seen..].iter().filter(|record| record.is_event()) {
+            told.take(record);
+        }
+        seen = rig.seen.len();
+        if n % 5 == 4 {
+            compare(&rig, &told, &store, seed);
+        }
+    }
+}
+
+#[test]
+fn the_store_is_what_the_records_say() {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
+    match number("SKEP_SEED") {
+        Some(seed) => run(seed),
+        None => (0..number("SKEP_SEEDS").unwrap_or(24)).for_each(run),
+    }
+}

@@ -1,0 +1,110 @@
+//! A store that is filled from what a rig's engines write.
+
+use std::sync::{Arc, Mutex, mpsc};
+
+use bytes::Bytes;
+use serde_json::Value as Json;
+use skep_export::{CommittedLog, Config, LogError, LogProgress, Store};
+use skep_query::{Answer, Consistency, Entity, Query, answer, search};
+
+use crate::support::Rig;
+
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<Bytes>>>);
+
+impl CommittedLog for Log {
+    fn read(&self, from: u64, to: u64, _max: usize) -> Result<Vec<(u64, Bytes)>, LogError> {
+        let entries = self.0.lock().unwrap();
+        let at = |index: u64| (index, entries[index as usize - 1].clone());
+        Ok((from..to).map(at).collect())
+    }
+}
+
+/// The store of one partition.
+pub struct Filled {
+    partition: u32,
+    log: Log,
+    progress: Arc<LogProgress>,
+    store: Store,
+    _directory: tempfile::TempDir,
+}
+
+impl Filled {
+    /// `window`: how long changes are collected.
+    pub fn new(partition: u32, window: std::time::Duration) -> Filled {
+        let directory = tempfile::tempdir().unwrap();
+        let (log, progress) = (Log::default(), Arc::new(LogProgress::default()));
+        let config = Config {
+            window,
+            // The rig's clock stands at a day that has passed.
+            history_ttl: std::time::Duration::from_secs(100 * 365 * 24 * 3600),
+            ..Config::default()
+        };
+        let opened = Store::open(
+            directory.path(),
+            partition,
+            config,
+            log.clone(),
+            progress.clone(),
+            vec![],
+        );
+        Filled {
+            partition,
+            log,
+            progress,
+            store: opened.expect("a store"),
+            _directory: directory,
+        }
+    }
+
+    /// Takes what the rig's engines wrote since the last time.
+    pub fn follow(&self, batches: &[(u32, Vec<u8>)]) {
+        let own = batches.iter().filter(|(id, _)| *id == self.partition);
+        let mut entries = self.log.0.lock().unwrap();
+        entries.extend(own.map(|(_, batch)| Bytes::from(batch.clone())));
+        self.progress.commit(entries.len() as u64);
+    }
+
+    pub fn ask(&self, query: Query) -> Answer {
+        let (done, answer) = mpsc::channel();
+        self.store
+            .query(query, Consistency::ReadYourWrites, move |answered| {
+                let _ = done.send(answered);
+            });
+        let (answer, behind) = answer.recv().unwrap().expect("an answer");
+        assert_eq!((behind, self.store.status().fault()), (0, None));
+        answer
+    }
+
+    /// The rows that a search finds, as their JSON.
+    pub fn find(&self, entity: &'static Entity, filter: &str) -> Vec<Json> {
+        let body = format!(r#"{{"filter": {filter}, "page": {{"limit": 10000}}}}"#);
+        let mut search = search(entity, &body).unwrap_or_else(|error| panic!("{body}: {error}"));
+        search.details = true;
+        match self.ask(Query::Search(search)) {
+            Answer::Found(found) => {
+                let rows = found.rows.iter();
+                rows.map(|row| serde_json::from_str(&answer::row(entity, row)).unwrap())
+                    .collect()
+            }
+            other => panic!("{body}: {other:?}"),
+        }
+    }
+
+    pub fn one(&self, entity: &'static Entity, filter: &str) -> Json {
+        let mut found = self.find(entity, filter);
+        assert_eq!(found.len(), 1, "{filter}: {found:?}");
+        found.remove(0)
+    }
+}
+
+/// A rig with one partition and its store.
+pub fn rig() -> (Rig, Filled) {
+    let mut rig = Rig::new();
+    rig.record_batches();
+    (rig, Filled::new(1, std::time::Duration::from_millis(5)))
+}
+
+pub fn follow(rig: &mut Rig, store: &Filled) {
+    store.follow(&std::mem::take(&mut rig.batches));
+}

@@ -1,0 +1,253 @@
+//! What is found by way of something else: the forms of tasks and processes, the variables that a task sees, the file of a
+//! decision.
+
+use std::collections::HashSet;
+
+use http::request::Parts;
+use http::{Response, StatusCode};
+use skep_protocol::{Failure, Key};
+use skep_query::entities::{
+    DECISION_DEFINITION, DECISION_REQUIREMENTS, ELEMENT_INSTANCE, FORM, PROCESS_DEFINITION,
+    USER_TASK, VARIABLE,
+};
+use skep_query::{Condition, Entity, Field, Kind, Op, Ops, Row, Search, Sort, Value, answer};
+
+use super::{Ask, invalid, not_found, read};
+use crate::rest::problem::Problem;
+use crate::rest::{RestBody, encode};
+
+/// Scopes around a user task at most; the engine's own bound is below.
+const MAX_SCOPES: usize = 1_000;
+
+/// The variables of a user task can be filtered by their names only.
+static TASK_VARIABLE: Entity = Entity {
+    title: "User Task Variable",
+    fields: &[
+        Field::new("variableKey", Kind::Key, Ops::NONE).sortable(),
+        Field::new("name", Kind::Text, Ops::TEXT).sortable(),
+        Field::new("value", Kind::Text, Ops::NONE).sortable(),
+        Field::new("tenantId", Kind::Text, Ops::NONE).sortable(),
+        Field::new("isTruncated", Kind::Bool, Ops::NONE),
+        Field::new("scopeKey", Kind::Key, Ops::NONE)
+            .sortable()
+            .mostly_like("processInstanceKey"),
+        Field::new("processInstanceKey", Kind::Key, Ops::NONE).sortable(),
+        Field::new("rootProcessInstanceKey", Kind::Key, Ops::NONE),
+    ],
+    ..VARIABLE_TABLE
+};
+
+/// What both have in common.
+const VARIABLE_TABLE: Entity = Entity {
+    title: "",
+    table: VARIABLE.table,
+    fields: &[],
+    related: &[],
+    items: &[],
+    indices: &[],
+    everywhere: false,
+};
+
+#[derive(Debug)]
+pub struct TaskVariables {
+    user_task: Key,
+    search: Search,
+    /// Of several variables of one name only the innermost.
+    effective: bool,
+}
+
+pub fn task_variables(
+    key: Result<Key, Failure>,
+    body: &str,
+    parts: &Parts,
+    effective: bool,
+) -> Result<TaskVariables, Problem> {
+    let search = read(&TASK_VARIABLE, body, parts)?;
+    if effective && !matches!(search.page.start, skep_query::Start::Offset(_)) {
+        return Err(invalid(
+            "Effective variables have no cursors. Name the place of the page with 'page.from' and 'page.limit'.".to_string(),
+        ));
+    }
+    Ok(TaskVariables {
+        user_task: key?,
+        search,
+        effective,
+    })
+}
+
+fn column(row: &Row, at: usize) -> Value {
+    row.get(at).cloned().unwrap_or_default()
+}
+
+fn key_at(row: &Row, at: usize) -> Option<Key> {
+    column(row, at).as_int().map(Key)
+}
+
+/// 204 where there is none.
+pub fn form(row: Option<Row>) -> Response<RestBody> {
+    match row {
+        Some(row) => encode::json(answer::row(&FORM, &row)),
+        None => {
+            let mut response = encode::json(String::new());
+            *response.status_mut() = StatusCode::NO_CONTENT;
+            response.headers_mut().clear();
+            response
+        }
+    }
+}
+
+impl Ask<'_> {
+    pub(super) async fn one_by_text(
+        &mut self,
+        entity: &'static Entity,
+        key: &str,
+    ) -> Result<Row, Problem> {
+        let named = Condition::Field {
+            field: 0,
+            op: Op::Eq(Value::text(key)),
+        };
+        let mut search = Search::all(entity, vec![named], 1);
+        search.details = true;
+        let row = self.found(search).await?.pop();
+        row.ok_or_else(|| not_found(entity, key))
+    }
+
+    pub(super) async fn decision_requirements(&mut self, decision: Key) -> Result<Row, Problem> {
+        let row = self.one(&DECISION_DEFINITION, decision).await?;
+        let file = key_at(
+            &row,
+            const { DECISION_DEFINITION.column("decisionRequirementsKey") },
+        );
+        self.one(&DECISION_REQUIREMENTS, file.unwrap_or(Key::NONE))
+            .await
+    }
+
+    pub(super) async fn user_task_form(&mut self, task: Key) -> Result<Option<Row>, Problem> {
+        let row = self.one(&USER_TASK, task).await?;
+        match key_at(&row, const { USER_TASK.column("formKey") }) {
+            Some(form) => Ok(Some(self.one(&FORM, form).await?)),
+            None => Ok(None),
+        }
+    }
+
+    /// The form with which people start a process, as its start event names it.
+    pub(super) async fn start_form(&mut self, definition: Key) -> Result<Option<Row>, Problem> {
+        let row = self.one(&PROCESS_DEFINITION, definition).await?;
+        let id = column(&row, const { PROCESS_DEFINITION.column("startFormId") });
+        if id == Value::Null {
+            return Ok(None);
+        }
+        let is = |field, value| Condition::Field {
+            field,
+            op: Op::Eq(value),
+        };
+        let mut filter = vec![
+            is(const { FORM.column("formId") }, id),
+            is(
+                const { FORM.column("tenantId") },
+                column(&row, const { PROCESS_DEFINITION.column("tenantId") }),
+            ),
+            is(const { FORM.column("isDeleted") }, Value::from(false)),
+        ];
+        let binding = column(
+            &row,
+            const { PROCESS_DEFINITION.column("startFormBinding") },
+        );
+        match binding.as_text().unwrap_or_default() {
+            "deployment" => filter.push(is(
+                const { FORM.column("deploymentKey") },
+                column(&row, const { PROCESS_DEFINITION.column("deploymentKey") }),
+            )),
+            tag if tag.starts_with('=') => filter.push(is(
+                const { FORM.column("versionTag") },
+                Value::text(tag.trim_start_matches('=')),
+            )),
+            _ => {}
+        }
+        let mut search = Search::all(&FORM, filter, 1);
+        search.sort.push(Sort {
+            field: const { FORM.column("version") },
+            descending: true,
+        });
+        search.details = true;
+        Ok(self.found(search).await?.pop())
+    }
+
+    /// The task's element instance and what is around it, the innermost first.
+    async fn scopes_of(&mut self, task: &Row) -> Result<Vec<Value>, Problem> {
+        let instance = column(task, const { USER_TASK.column("processInstanceKey") });
+        let mut scopes = Vec::new();
+        let mut next = column(task, const { USER_TASK.column("elementInstanceKey") });
+        while next != Value::Null && next != instance && scopes.len() < MAX_SCOPES {
+            let key = Key(next.as_int().unwrap_or_default());
+            scopes.push(next);
+            let around = self.one(&ELEMENT_INSTANCE, key).await?;
+            next = column(
+                &around,
+                const { ELEMENT_INSTANCE.column("elementInstanceScopeKey") },
+            );
+        }
+        scopes.push(instance);
+        Ok(scopes)
+    }
+
+    pub(super) async fn task_variables(&mut self, asked: TaskVariables) -> Result<String, Problem> {
+        let task = self.one(&USER_TASK, asked.user_task).await?;
+        let scopes = self.scopes_of(&task).await?;
+        let visible = Condition::Field {
+            field: const { VARIABLE.column("scopeKey") },
+            op: Op::In(scopes.clone()),
+        };
+        let mut search = asked.search;
+        search.filter.push(visible.clone());
+        if asked.effective {
+            let shadowed = self.shadowed(visible, &scopes).await?;
+            search.filter.push(Condition::Field {
+                field: 0,
+                op: Op::NotIn(shadowed),
+            });
+        }
+        self.page(search).await
+    }
+
+    /// The keys of variables that are hidden by one of the same name further in.
+    async fn shadowed(
+        &mut self,
+        visible: Condition,
+        scopes: &[Value],
+    ) -> Result<Vec<Value>, Problem> {
+        let all = Search::all(&VARIABLE, vec![visible], skep_query::MAX_LIMIT);
+        let rows = self.found(all).await?;
+        let scope_of = |row: &Row| {
+            let scope = column(row, const { VARIABLE.column("scopeKey") });
+            scopes.iter().position(|other| *other == scope)
+        };
+        let mut rows: Vec<(Option<usize>, Row)> =
+            rows.into_iter().map(|row| (scope_of(&row), row)).collect();
+        rows.sort_by_key(|(scope, _)| *scope);
+        let mut seen = HashSet::new();
+        let hidden = rows.iter().filter(|(_, row)| {
+            let name = column(row, const { VARIABLE.column("name") });
+            !seen.insert(name.as_text().unwrap_or_default().to_string())
+        });
+        Ok(hidden.map(|(_, row)| column(row, 0)).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_variables_of_tasks_are_variables() {
+        let names = |entity: &Entity| entity.fields.iter().map(|f| f.name).collect::<Vec<_>>();
+        assert_eq!(names(&TASK_VARIABLE), names(&VARIABLE));
+        assert!(
+            TASK_VARIABLE
+                .fields
+                .iter()
+                .zip(VARIABLE.fields)
+                .all(|(a, b)| { (a.kind, a.indexed, a.shown) == (b.kind, b.indexed, b.shown) })
+        );
+    }
+}

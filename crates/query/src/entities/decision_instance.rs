@@ -1,0 +1,49 @@
+//! Evaluations of decisions: one for each decision that an evaluation went through.
+
+use crate::entity::{Entity, Field, Kind, Ops};
+
+const STATES: &[&str] = &["EVALUATED", "FAILED", "UNSPECIFIED", "UNKNOWN"];
+
+const TYPES: &[&str] = &[
+    "DECISION_TABLE",
+    "LITERAL_EXPRESSION",
+    "UNSPECIFIED",
+    "UNKNOWN",
+];
+
+pub static DECISION_INSTANCE: Entity = Entity {
+    title: "Decision Instance",
+    table: "decision_instance",
+    fields: &[
+        Field::new("decisionEvaluationInstanceKey", Kind::Text, Ops::BASIC_TEXT).sortable(),
+        Field::new("state", Kind::Enum(STATES), Ops::ENUM_NOT_IN).sortable(),
+        Field::new("evaluationFailure", Kind::Text, Ops::PLAIN).sortable(),
+        Field::new("evaluationDate", Kind::Time, Ops::ORDERED).sortable(),
+        Field::new("decisionDefinitionId", Kind::Text, Ops::PLAIN).sortable(),
+        Field::new("decisionDefinitionName", Kind::Text, Ops::PLAIN).sortable(),
+        Field::new("decisionDefinitionVersion", Kind::Int, Ops::PLAIN).sortable(),
+        Field::new("decisionDefinitionType", Kind::Enum(TYPES), Ops::PLAIN).sortable(),
+        Field::new("tenantId", Kind::Text, Ops::PLAIN).sortable(),
+        Field::new("decisionEvaluationKey", Kind::Key, Ops::PLAIN).sortable(),
+        Field::new("processDefinitionKey", Kind::Key, Ops::PLAIN).sortable(),
+        Field::new("processInstanceKey", Kind::Key, Ops::PLAIN)
+            .sortable()
+            .sparse(),
+        Field::new("rootProcessInstanceKey", Kind::Key, Ops::NONE),
+        Field::new("decisionDefinitionKey", Kind::Key, Ops::KEY).sortable(),
+        Field::new("elementInstanceKey", Kind::Key, Ops::KEY).sortable(),
+        Field::new("rootDecisionDefinitionKey", Kind::Key, Ops::KEY).sortable(),
+        Field::new("decisionRequirementsKey", Kind::Key, Ops::KEY).hidden(),
+        Field::new("result", Kind::Text, Ops::NONE),
+        Field::new("evaluatedInputs", Kind::Json, Ops::NONE).detail(),
+        Field::new("matchedRules", Kind::Json, Ops::NONE).detail(),
+    ],
+    related: &[],
+    items: &[],
+    indices: &[
+        &["processInstanceKey"],
+        &["decisionDefinitionKey", "evaluationDate"],
+        &["evaluationDate"],
+    ],
+    everywhere: false,
+};

@@ -1,0 +1,22 @@
+//! Deployed forms.
+
+use crate::entity::{Entity, Field, Kind, Ops};
+
+pub static FORM: Entity = Entity {
+    title: "Form",
+    table: "form",
+    fields: &[
+        Field::new("formKey", Kind::Key, Ops::PLAIN).sortable(),
+        Field::new("tenantId", Kind::Text, Ops::PLAIN),
+        Field::new("formId", Kind::Text, Ops::PLAIN),
+        Field::new("schema", Kind::Text, Ops::NONE),
+        Field::new("version", Kind::Int, Ops::PLAIN).sortable(),
+        Field::new("versionTag", Kind::Text, Ops::PLAIN).hidden(),
+        Field::new("deploymentKey", Kind::Key, Ops::PLAIN).hidden(),
+        Field::new("isDeleted", Kind::Bool, Ops::PLAIN).hidden(),
+    ],
+    related: &[],
+    items: &[],
+    indices: &[&["formId", "version"]],
+    everywhere: true,
+};

@@ -1,0 +1,28 @@
+//! Where process instances wait, or waited, for messages.
+
+use crate::entity::{Entity, Field, Kind, Ops};
+
+const STATES: &[&str] = &["CORRELATED", "CREATED", "DELETED", "MIGRATED"];
+
+pub static MESSAGE_SUBSCRIPTION: Entity = Entity {
+    title: "Message Subscription",
+    table: "message_subscription",
+    fields: &[
+        Field::new("messageSubscriptionKey", Kind::Key, Ops::KEY).sortable(),
+        Field::new("processDefinitionId", Kind::Text, Ops::TEXT).sortable(),
+        Field::new("processDefinitionKey", Kind::Key, Ops::KEY),
+        Field::new("processInstanceKey", Kind::Key, Ops::KEY).sortable(),
+        Field::new("rootProcessInstanceKey", Kind::Key, Ops::NONE),
+        Field::new("elementId", Kind::Text, Ops::TEXT).sortable(),
+        Field::new("elementInstanceKey", Kind::Key, Ops::KEY).sortable(),
+        Field::new("messageSubscriptionState", Kind::Enum(STATES), Ops::ENUM).sortable(),
+        Field::new("lastUpdatedDate", Kind::Time, Ops::ORDERED).sortable(),
+        Field::new("messageName", Kind::Text, Ops::TEXT).sortable(),
+        Field::new("correlationKey", Kind::Text, Ops::TEXT).sortable(),
+        Field::new("tenantId", Kind::Text, Ops::TEXT).sortable(),
+    ],
+    related: &[],
+    items: &[],
+    indices: &[&["processInstanceKey"], &["messageName", "correlationKey"]],
+    everywhere: false,
+};
