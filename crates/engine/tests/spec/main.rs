@@ -50,6 +50,8 @@ mod message_catch;
 mod message_correlation;
 mod message_partitions;
 mod message_start;
+mod modification;
+mod modification_limits;
 mod multi_instance;
 mod origin;
 mod parallel_gateway;
