@@ -1,5 +1,7 @@
 //! The engine of one partition.
 
+mod recovery;
+
 use skep_protocol::batch::{BatchReader, BatchWriter};
 use skep_protocol::command::{Command, Request};
 use skep_protocol::intent::*;

@@ -75,3 +75,4 @@ mod timer_catch;
 mod timer_start;
 mod user_task;
 mod variables;
+mod window;
