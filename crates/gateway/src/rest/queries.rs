@@ -25,6 +25,7 @@ use crate::call::FrontEnd;
 
 mod related;
 mod statistics;
+mod waiting;
 
 /// `eventual`: the answer is what is there now, without waiting for what was acknowledged before.
 const CONSISTENCY: HeaderName = HeaderName::from_static("skep-consistency");
@@ -72,6 +73,7 @@ enum What {
     UserTaskForm(Key),
     UserTaskVariables(TaskVariables),
     Statistics(Statistics),
+    WaitingStates(Key),
     CallHierarchy(Key),
     SequenceFlows(Key),
     ElementStatistics(Key),
@@ -155,6 +157,9 @@ pub fn decode(
             let at = const { RESOURCE.column("content") };
             content(&RESOURCE, "resourceKey", at, APPLICATION_JSON)
         }
+        Op::GetWaitingStates => key("processInstanceKey")
+            .map(What::WaitingStates)
+            .map_err(Problem::from),
         Op::GetStartForm => key("processDefinitionKey")
             .map(What::StartForm)
             .map_err(Problem::from),
@@ -266,6 +271,7 @@ pub async fn respond(front: &FrontEnd, asked: Asked) -> Result<Response<RestBody
         ),
         What::StartForm(key) => related::form(ask.start_form(key).await?),
         What::UserTaskForm(key) => related::form(ask.user_task_form(key).await?),
+        What::WaitingStates(key) => encode::json(ask.waiting_states(key).await?),
         What::Statistics(asked) => encode::json(ask.statistics(asked).await?),
         What::UserTaskVariables(asked) => encode::json(ask.task_variables(asked).await?),
         What::CallHierarchy(key) => encode::json(ask.call_hierarchy(key).await?),

@@ -54,6 +54,7 @@ pub enum Op {
     SearchJobs,
     GetUserTask,
     SearchUserTasks,
+    GetWaitingStates,
     IncidentsByError,
     IncidentsByDefinition,
     SubscriptionStatistics,
@@ -213,6 +214,7 @@ pub const ROUTES: &[Route] = routes! {
     POST "/v2/user-tasks/{userTaskKey}/variables/search" searchUserTaskVariables => SearchUserTaskVariables;
 
     // our own
+    GET "/v2/process-instances/{processInstanceKey}/waiting-states" getProcessInstanceWaitingStates => GetWaitingStates;
     POST "/v2/jobs/stream" streamJobs => StreamJobs;
     GET "/v2/openapi.json" getOpenApi => OpenApi;
 

@@ -5,6 +5,7 @@ mod decision_definition;
 mod decision_instance;
 mod decision_requirements;
 mod element_instance;
+mod event_wait;
 mod form;
 mod incident;
 mod job;
@@ -20,6 +21,7 @@ pub use decision_definition::DECISION_DEFINITION;
 pub use decision_instance::DECISION_INSTANCE;
 pub use decision_requirements::DECISION_REQUIREMENTS;
 pub use element_instance::ELEMENT_INSTANCE;
+pub use event_wait::EVENT_WAIT;
 pub use form::FORM;
 pub use incident::INCIDENT;
 pub use job::JOB;
@@ -33,7 +35,7 @@ pub use variable::{PREVIEW, VARIABLE};
 use crate::entity::{Entity, same};
 
 /// All of them, in the order of their numbers in a store.
-pub static ALL: [&Entity; 14] = [
+pub static ALL: [&Entity; 15] = [
     &PROCESS_DEFINITION,
     &PROCESS_INSTANCE,
     &ELEMENT_INSTANCE,
@@ -48,6 +50,7 @@ pub static ALL: [&Entity; 14] = [
     &CORRELATED_MESSAGE_SUBSCRIPTION,
     &FORM,
     &RESOURCE,
+    &EVENT_WAIT,
 ];
 
 /// The place of an entity in [`ALL`]; for one that is not there the code does not compile.
