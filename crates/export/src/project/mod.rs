@@ -1,5 +1,6 @@
 //! From records to changes of rows: one file per entity that is told of.
 
+mod cluster_variable;
 mod decision_definition;
 mod decision_instance;
 mod element_instance;
@@ -66,6 +67,7 @@ impl Projection<'_> {
             ValueType::SignalSubscription => event_wait::signal(self, record),
             ValueType::Form => resource::form(self, record),
             ValueType::Resource => resource::resource(self, record),
+            ValueType::ClusterVariable => cluster_variable::changed(self, record),
             // They tell of nothing that these entities show.
             _ => Ok(()),
         }

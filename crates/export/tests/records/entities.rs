@@ -3,11 +3,12 @@
 use serde_json::{Value as Json, json};
 use skep_model::builder::Bpmn;
 use skep_protocol::command::{Command, DecisionRef, EvaluateDecision};
+use skep_protocol::value::ClusterVariableValue;
 use skep_protocol::{Document, TenantId};
 use skep_query::entities::{
-    CORRELATED_MESSAGE_SUBSCRIPTION, DECISION_DEFINITION, DECISION_INSTANCE, DECISION_REQUIREMENTS,
-    ELEMENT_INSTANCE, EVENT_WAIT, FORM, MESSAGE_SUBSCRIPTION, PROCESS_DEFINITION, PROCESS_INSTANCE,
-    USER_TASK, VARIABLE,
+    CLUSTER_VARIABLE, CORRELATED_MESSAGE_SUBSCRIPTION, DECISION_DEFINITION, DECISION_INSTANCE,
+    DECISION_REQUIREMENTS, ELEMENT_INSTANCE, EVENT_WAIT, FORM, MESSAGE_SUBSCRIPTION,
+    PROCESS_DEFINITION, PROCESS_INSTANCE, USER_TASK, VARIABLE,
 };
 use skep_query::{Answer, Condition, Groups, Measure, Op, Query, Related, Search, Value};
 
@@ -231,6 +232,40 @@ fn sequence_flows_are_told_whenever_they_were_taken() {
     rig.work("work", "{}");
     follow(&mut rig, &store);
     assert_eq!(flows(&store), ["start-task", "task-end"]);
+}
+
+#[test]
+fn cluster_variables_have_their_scope_and_their_last_value() {
+    let (mut rig, store) = rig();
+    let variable = |value: &str, tenant: Option<&str>| ClusterVariableValue {
+        name: "limit".into(),
+        value: value.into(),
+        tenant: tenant.map(TenantId::new),
+    };
+    let long = format!("\"{}\"", "x".repeat(9_000));
+    for command in [
+        Command::CreateClusterVariable(variable("1", None)),
+        Command::CreateClusterVariable(variable("2", Some("acme"))),
+        Command::UpdateClusterVariable(variable(&long, None)),
+        Command::DeleteClusterVariable {
+            name: "limit".into(),
+            tenant: Some(TenantId::new("acme")),
+        },
+    ] {
+        rig.send(command).unwrap();
+    }
+    follow(&mut rig, &store);
+    let all = store.find(&CLUSTER_VARIABLE, "{}");
+    let scopes = all.iter().map(|row| row["scope"].as_str().unwrap());
+    assert_eq!(scopes.collect::<Vec<_>>(), ["GLOBAL", "TENANT"]);
+    let filter = r#"{"scope": "GLOBAL", "isTruncated": true}"#;
+    let global = store.one(&CLUSTER_VARIABLE, filter);
+    assert_eq!(global["tenantId"], Json::Null);
+    let of_tenant = store.one(&CLUSTER_VARIABLE, r#"{"tenantId": {"$eq": "acme"}}"#);
+    assert_eq!(
+        (&of_tenant["name"], &of_tenant["value"]),
+        (&json!("limit"), &json!("2"))
+    );
 }
 
 #[test]

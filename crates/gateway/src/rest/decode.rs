@@ -1,7 +1,7 @@
 //! From a request's body and path to what the broker is asked.
 
 mod ad_hoc;
-mod cluster_variables;
+pub(super) mod cluster_variables;
 mod conditionals;
 mod decisions;
 mod fields;

@@ -72,6 +72,7 @@ enum What {
     StartForm(Key),
     UserTaskForm(Key),
     UserTaskVariables(TaskVariables),
+    ClusterVariable(Search),
     Statistics(Statistics),
     WaitingStates(Key),
     CallHierarchy(Key),
@@ -180,6 +181,13 @@ pub fn decode(
             related::task_variables(key("userTaskKey"), body, parts, effective)
                 .map(What::UserTaskVariables)
         }
+        Op::SearchClusterVariables => related::cluster_variables(body, parts).map(What::Page),
+        Op::GetGlobalClusterVariable => {
+            related::cluster_variable(parts, None).map(What::ClusterVariable)
+        }
+        Op::GetTenantClusterVariable => {
+            related::cluster_variable(parts, parameter).map(What::ClusterVariable)
+        }
         Op::GetCallHierarchy => key("processInstanceKey")
             .map(What::CallHierarchy)
             .map_err(Problem::from),
@@ -274,6 +282,7 @@ pub async fn respond(front: &FrontEnd, asked: Asked) -> Result<Response<RestBody
         What::WaitingStates(key) => encode::json(ask.waiting_states(key).await?),
         What::Statistics(asked) => encode::json(ask.statistics(asked).await?),
         What::UserTaskVariables(asked) => encode::json(ask.task_variables(asked).await?),
+        What::ClusterVariable(search) => encode::json(ask.cluster_variable(search).await?),
         What::CallHierarchy(key) => encode::json(ask.call_hierarchy(key).await?),
         What::SequenceFlows(process_instance_key) => {
             let query = Query::SequenceFlows {

@@ -80,6 +80,9 @@ pub enum Op {
     EvaluateDecision,
     EvaluateConditionals,
     CreateGlobalClusterVariable,
+    GetGlobalClusterVariable,
+    GetTenantClusterVariable,
+    SearchClusterVariables,
     UpdateGlobalClusterVariable,
     DeleteGlobalClusterVariable,
     CreateTenantClusterVariable,
@@ -212,6 +215,9 @@ pub const ROUTES: &[Route] = routes! {
     POST "/v2/user-tasks/{userTaskKey}/effective-variables/search" searchUserTaskEffectiveVariables => SearchUserTaskEffectiveVariables;
     GET "/v2/user-tasks/{userTaskKey}/form" getUserTaskForm => GetUserTaskForm;
     POST "/v2/user-tasks/{userTaskKey}/variables/search" searchUserTaskVariables => SearchUserTaskVariables;
+    GET "/v2/cluster-variables/global/{name}" getGlobalClusterVariable => GetGlobalClusterVariable;
+    POST "/v2/cluster-variables/search" searchClusterVariables => SearchClusterVariables;
+    GET "/v2/cluster-variables/tenants/{tenantId}/{name}" getTenantClusterVariable => GetTenantClusterVariable;
 
     // our own
     GET "/v2/process-instances/{processInstanceKey}/waiting-states" getProcessInstanceWaitingStates => GetWaitingStates;
@@ -233,9 +239,6 @@ pub const ROUTES: &[Route] = routes! {
     POST "/v2/batch-operations/{batchOperationKey}/cancellation" cancelBatchOperation;
     POST "/v2/batch-operations/{batchOperationKey}/resumption" resumeBatchOperation;
     POST "/v2/batch-operations/{batchOperationKey}/suspension" suspendBatchOperation;
-    GET "/v2/cluster-variables/global/{name}" getGlobalClusterVariable;
-    POST "/v2/cluster-variables/search" searchClusterVariables;
-    GET "/v2/cluster-variables/tenants/{tenantId}/{name}" getTenantClusterVariable;
     POST "/v2/decision-instances/{decisionEvaluationKey}/deletion" deleteDecisionInstance;
     POST "/v2/decision-instances/deletion" deleteDecisionInstancesBatchOperation;
     POST "/v2/documents" createDocument;

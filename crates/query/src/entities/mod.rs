@@ -1,5 +1,6 @@
 //! The entities, one file each.
 
+mod cluster_variable;
 mod correlated_message_subscription;
 mod decision_definition;
 mod decision_instance;
@@ -16,6 +17,7 @@ mod resource;
 mod user_task;
 mod variable;
 
+pub use cluster_variable::CLUSTER_VARIABLE;
 pub use correlated_message_subscription::CORRELATED_MESSAGE_SUBSCRIPTION;
 pub use decision_definition::DECISION_DEFINITION;
 pub use decision_instance::DECISION_INSTANCE;
@@ -35,7 +37,7 @@ pub use variable::{PREVIEW, VARIABLE};
 use crate::entity::{Entity, same};
 
 /// All of them, in the order of their numbers in a store.
-pub static ALL: [&Entity; 15] = [
+pub static ALL: [&Entity; 16] = [
     &PROCESS_DEFINITION,
     &PROCESS_INSTANCE,
     &ELEMENT_INSTANCE,
@@ -51,6 +53,7 @@ pub static ALL: [&Entity; 15] = [
     &FORM,
     &RESOURCE,
     &EVENT_WAIT,
+    &CLUSTER_VARIABLE,
 ];
 
 /// The place of an entity in [`ALL`]; for one that is not there the code does not compile.

@@ -116,7 +116,7 @@ const KINDS: [Kind; 6] = [
             )
         },
         since: "creationTime",
-        told: &["key", "kind", "elementId", "dueDate", "signalName"],
+        told: &["key", "elementId", "dueDate", "signalName"],
     },
     Kind {
         name: Some("CALLED_INSTANCE"),
@@ -134,21 +134,24 @@ const KINDS: [Kind; 6] = [
 
 /// What one thing is to who waits for it.
 fn told(kind: &Kind, row: &Row) -> Json {
-    let all: Json = serde_json::from_str(&answer::row(kind.entity, row)).unwrap_or_default();
-    let mut members = Map::new();
-    if let Some(name) = kind.name {
-        // A job has a kind of its own.
-        members.insert("for".to_string(), json!(name));
-    } else {
-        members.insert("for".to_string(), all["kind"].clone());
+    let mut all = members(kind.entity, row);
+    let mut of_all = |name: &str| all.remove(name).unwrap_or_default();
+    let mut found = Map::new();
+    // A job has a kind of its own, which is told beside.
+    let name = kind.name.map_or_else(|| of_all("kind"), |name| json!(name));
+    found.insert("for".to_string(), name);
+    found.insert("since".to_string(), of_all(kind.since));
+    for name in kind.told {
+        let value = of_all(name);
+        if !value.is_null() {
+            found.insert((*name).to_string(), value);
+        }
     }
-    members.insert("since".to_string(), all[kind.since].clone());
-    let known = kind.told.iter().filter(|name| !all[**name].is_null());
-    let own_kind = kind.name.is_none();
-    for name in known.filter(|name| !(own_kind && **name == "kind")) {
-        members.insert((*name).to_string(), all[*name].clone());
-    }
-    Json::Object(members)
+    Json::Object(found)
+}
+
+fn members(entity: &Entity, row: &Row) -> Map<String, Json> {
+    serde_json::from_str(&answer::row(entity, row)).unwrap_or_default()
 }
 
 impl Ask<'_> {
@@ -210,18 +213,16 @@ impl Ask<'_> {
 }
 
 fn item(entity: &Entity, row: &Row, waits_for: &[&Json]) -> Json {
-    let all: Json = serde_json::from_str(&answer::row(entity, row)).unwrap_or_default();
+    let all = members(entity, row);
     let is_process = std::ptr::eq(entity, &PROCESS_INSTANCE);
-    let named = |element: &str, process: &str| {
-        let name = if is_process { process } else { element };
-        all[name].clone()
-    };
+    let of_all = |name: &str| all.get(name).cloned().unwrap_or_default();
+    let named = |element, process| of_all(if is_process { process } else { element });
     json!({
         "elementInstanceKey": named("elementInstanceKey", "processInstanceKey"),
         "elementId": named("elementId", "processDefinitionId"),
         "elementName": named("elementName", "processDefinitionName"),
-        "type": if is_process { json!("PROCESS") } else { all["type"].clone() },
-        "since": all["startDate"],
+        "type": if is_process { json!("PROCESS") } else { of_all("type") },
+        "since": of_all("startDate"),
         "waitsFor": waits_for,
     })
 }
