@@ -175,13 +175,6 @@ fn a_process_is_deployed_started_and_seen_in_the_log() {
         assert!(table.contains("PROCESSING"), "{table}");
     }
 
-    let nobody = run(
-        here,
-        &["instance", "2251799813999999", "--address", &server.rest],
-    );
-    let errors = stderr(&nobody);
-    assert!(errors.contains("error[NOT_FOUND]: "), "{errors}");
-
     // The log is read while the server runs.
     let records = run(here, &["log", "data"]);
     assert!(records.status.success(), "{}", stderr(&records));
@@ -273,6 +266,16 @@ fn another_number_of_partitions_is_refused() {
         "{}",
         stderr(&output)
     );
+}
+
+#[test]
+fn what_is_not_there_is_not_found() {
+    let directory = workplace();
+    let server = Server::start(directory.path(), &[]);
+    let arguments = ["instance", "2251799813999999", "--address", &server.rest];
+    let nobody = run(directory.path(), &arguments);
+    let errors = stderr(&nobody);
+    assert!(errors.contains("error[NOT_FOUND]: "), "{errors}");
 }
 
 #[test]
