@@ -1,7 +1,11 @@
 //! Queries: each partition has its own store; the answers of all become one.
 
 use skep_protocol::Key;
-use skep_query::{Answer, BoxFuture, Consistency, Query, QueryError, Search, Storage, merge};
+use skep_query::entities::ELEMENT_INSTANCE;
+use skep_query::{
+    Answer, BoxFuture, Consistency, Groups, Measure, Query, QueryError, Row, Search, Storage,
+    groups, merge,
+};
 use tokio::sync::oneshot;
 
 use crate::partition::thread::Secondary;
@@ -15,6 +19,10 @@ impl Storage for Broker {
             Query::Search(search) => Box::pin(self.search(search, consistency)),
             Query::Get { entity, .. } if entity.everywhere => {
                 Box::pin(self.ask(1, query, consistency))
+            }
+            Query::Groups(groups) => Box::pin(self.groups(groups, consistency)),
+            Query::DefinitionStatistics { .. } => {
+                Box::pin(self.definition_statistics(query, consistency))
             }
             Query::Get { key, .. }
             | Query::SequenceFlows {
@@ -60,6 +68,42 @@ impl Broker {
             }
         }
         Ok((Answer::Found(merge::join(&search, parts)), behind))
+    }
+
+    /// The rows that every partition answers with, one list for each.
+    async fn ask_all(
+        &self,
+        query: Query,
+        consistency: Consistency,
+    ) -> Result<(Vec<Vec<Row>>, u64), QueryError> {
+        let asked: Vec<_> = (1..=self.config().partitions)
+            .map(|partition| self.send(partition, query.clone(), consistency))
+            .collect();
+        let (mut parts, mut behind) = (Vec::with_capacity(asked.len()), 0);
+        for answer in asked {
+            if let (Answer::Rows(rows), lacking) = received(answer).await? {
+                parts.push(rows);
+                behind = behind.max(lacking);
+            }
+        }
+        Ok((parts, behind))
+    }
+
+    async fn groups(&self, groups: Groups, consistency: Consistency) -> Answered {
+        let query = Query::Groups(groups.clone());
+        let (parts, behind) = self.ask_all(query, consistency).await?;
+        Ok((Answer::Rows(groups::join(&groups, parts)), behind))
+    }
+
+    async fn definition_statistics(&self, query: Query, consistency: Consistency) -> Answered {
+        let (parts, behind) = self.ask_all(query, consistency).await?;
+        // By element id, with four counts.
+        let groups = Groups {
+            search: Search::all(&ELEMENT_INSTANCE, Vec::new(), 0),
+            by: vec![const { ELEMENT_INSTANCE.column("elementId") }],
+            measures: vec![Measure::Rows; 4],
+        };
+        Ok((Answer::Rows(groups::join(&groups, parts)), behind))
     }
 
     async fn ask(&self, partition: u32, query: Query, consistency: Consistency) -> Answered {

@@ -11,6 +11,7 @@ pub mod answer;
 mod cursor;
 pub mod entities;
 mod entity;
+pub mod groups;
 pub mod merge;
 mod parse;
 mod search;
@@ -21,8 +22,11 @@ mod value;
 
 pub use cursor::Cursor;
 pub use entity::{Entity, Field, Indexed, Kind, Ops, RelatedFilter};
+pub use groups::{Groups, Measure};
 pub use parse::{BadRequest, key, search};
-pub use search::{Condition, Conditions, MAX_LIMIT, MAX_WINDOW, Op, Page, Search, Sort, Start};
+pub use search::{
+    Condition, Conditions, MAX_LIMIT, MAX_WINDOW, Op, Page, Related, Search, Sort, Start,
+};
 pub use storage::{Answer, BoxFuture, Consistency, Found, Query, QueryError, Row, Storage};
 pub use time::parse as parse_time;
 pub use value::Value;

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use crate::cursor::Cursor;
-use crate::search::{Page, Search, Start};
+use crate::search::{Page, Search, Sort, Start};
 use crate::storage::{Found, Row};
 use crate::value::Value;
 
@@ -47,6 +47,41 @@ pub fn join(search: &Search, parts: Vec<Found>) -> Found {
     }
 }
 
+/// The page of a search out of all the rows that there are, which stand in no order.
+pub fn page(search: &Search, mut rows: Vec<Row>) -> Found {
+    let total = rows.len() as u64;
+    match &search.page.start {
+        Start::Offset(_) => {}
+        Start::After(cursor) => rows.retain(|row| beside(search, row, cursor).is_gt()),
+        Start::Before(cursor) => rows.retain(|row| beside(search, row, cursor).is_lt()),
+    }
+    let part = Found {
+        rows,
+        total,
+        more: false,
+    };
+    let found = join(search, vec![part]);
+    Found {
+        total: total.min(MAX_COUNTED),
+        more: total > MAX_COUNTED,
+        ..found
+    }
+}
+
+/// Where a row stands beside a cursor.
+fn beside(search: &Search, row: &Row, cursor: &Cursor) -> Ordering {
+    let key = Sort {
+        field: 0,
+        descending: false,
+    };
+    let sorts = search.sort.iter().copied().chain([key]);
+    let mut orders = sorts.zip(&cursor.0).filter_map(|(sort, value)| {
+        let order = row.get(sort.field)?.compare(value, sort.descending);
+        order.is_ne().then_some(order)
+    });
+    orders.next().unwrap_or(Ordering::Equal)
+}
+
 fn compare(search: &Search, a: &Row, b: &Row) -> Ordering {
     for sort in &search.sort {
         let (a, b) = (value(a, sort.field), value(b, sort.field));
@@ -75,7 +110,6 @@ pub fn cursor_of(search: &Search, row: &Row) -> Cursor {
 mod tests {
     use super::*;
     use crate::entities::PROCESS_DEFINITION;
-    use crate::search::Sort;
 
     fn part(keys: &[i64]) -> Found {
         let row = |key: &i64| {

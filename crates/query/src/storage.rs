@@ -6,6 +6,7 @@ use std::pin::Pin;
 use skep_protocol::Key;
 
 use crate::entity::Entity;
+use crate::groups::Groups;
 use crate::search::Search;
 use crate::value::Value;
 
@@ -23,6 +24,13 @@ pub enum Query {
     /// The sequence flows that a process instance has taken.
     SequenceFlows {
         process_instance_key: Key,
+    },
+    /// Rows in groups, counted.
+    Groups(Groups),
+    /// How many instances of each element of a process definition are active, completed, terminated, or have incidents: of all
+    /// its process instances.
+    DefinitionStatistics {
+        process_definition_key: Key,
     },
     /// How many instances of each element are active, completed, terminated, or have incidents.
     ElementStatistics {
@@ -78,6 +86,8 @@ pub enum QueryError {
         "The answer would have more than {mebibytes} MiB. Ask for a smaller page, or leave 'truncateValues' out."
     )]
     TooLarge { mebibytes: usize },
+    #[error("The statistics would have more than {groups} groups. Narrow them down with a filter.")]
+    TooMany { groups: usize },
     #[error(
         "More queries than can be answered at a time wait already. Send this one again after a moment."
     )]

@@ -422,10 +422,6 @@ impl Partition {
                     core.yield_job(now, key, deadline, streams);
                 })?;
             }
-            Message::Chosen { key, after, answer } => {
-                self.work.accepted(Context::Internal);
-                self.chosen(key, after, answer)?;
-            }
             Message::StreamHasRoom(job_type) => {
                 let pushed = self.guarded(None, |core, streams| {
                     core.push_waiting_jobs(now, &job_type, PUSH_BURST, streams)
@@ -434,10 +430,18 @@ impl Partition {
                     self.backlog.push_back(Message::StreamHasRoom(job_type));
                 }
             }
-            _ => {}
+            other => self.evaluate_own(other)?,
         }
         self.commands_in_batch += 1;
         Ok(())
+    }
+
+    /// What no client and no other partition asks for.
+    fn evaluate_own(&mut self, message: Message) -> Result<(), CoreError> {
+        match message {
+            Message::Chosen { key, after, answer } => self.chosen(key, after, answer),
+            _ => Ok(()),
+        }
     }
 
     fn after_command(&mut self, id: RequestId, command: &Command) -> Result<(), CoreError> {

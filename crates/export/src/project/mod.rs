@@ -1,9 +1,11 @@
 //! From records to changes of rows: one file per entity that is told of.
 
 mod batch_operation;
+mod cluster_variable;
 mod decision_definition;
 mod decision_instance;
 mod element_instance;
+mod event_wait;
 mod incident;
 mod job;
 mod message_subscription;
@@ -64,6 +66,8 @@ impl Projection<'_> {
             ValueType::DecisionEvaluation => decision_instance::evaluated(self, record),
             ValueType::ProcessMessageSubscription => message_subscription::changed(self, record),
             ValueType::MessageStartEventSubscription => message_subscription::started(self, record),
+            ValueType::Timer => event_wait::timer(self, record),
+            ValueType::SignalSubscription => event_wait::signal(self, record),
             ValueType::Form => resource::form(self, record),
             ValueType::Resource => resource::resource(self, record),
             ValueType::BatchOperationCreation => batch_operation::created(self, record),
@@ -73,6 +77,7 @@ impl Projection<'_> {
             ValueType::BatchOperationPartitionLifecycle => batch_operation::part(self, record),
             ValueType::BatchOperationLifecycleManagement => batch_operation::managed(self, record),
             ValueType::HistoryDeletion => batch_operation::history_deleted(self, record),
+            ValueType::ClusterVariable => cluster_variable::changed(self, record),
             // They tell of nothing that these entities show.
             _ => Ok(()),
         }

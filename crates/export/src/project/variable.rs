@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use skep_protocol::document::JsonText;
 use skep_protocol::record::{DecodeError, Record};
 use skep_protocol::value::VariableValue;
 use skep_query::Value;
@@ -12,11 +13,7 @@ use crate::changes::set;
 
 pub fn changed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeError> {
     let value: VariableValue = record.value()?;
-    let text = match compact(&value.value) {
-        Cow::Borrowed(_) => value.value.clone(),
-        Cow::Owned(text) => text.into(),
-    };
-    let is_long = text.len() > PREVIEW && text.chars().nth(PREVIEW).is_some();
+    let (text, is_long) = shown(&value.value);
     let place = to.place(value.process_definition_key, 0);
     set!(to.changes, VARIABLE, record.key, {
         "name": Value::Text(value.name),
@@ -28,6 +25,16 @@ pub fn changed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), Decod
         "rootProcessInstanceKey": key(value.root_process_instance_key),
     });
     Ok(())
+}
+
+/// A value as rows have it, and whether lists show a part of it.
+pub fn shown(value: &JsonText) -> (JsonText, bool) {
+    let text = match compact(value) {
+        Cow::Borrowed(_) => value.clone(),
+        Cow::Owned(text) => text.into(),
+    };
+    let is_long = text.len() > PREVIEW && text.chars().nth(PREVIEW).is_some();
+    (text, is_long)
 }
 
 /// JSON without white space between its tokens: filters compare texts, and clients write objects in different ways.

@@ -4,7 +4,7 @@ use rusqlite::{Transaction, params};
 use skep_protocol::value::{HistoryDeletionType, HistoryDeletionValue};
 
 /// Tables with rows of process instances; that of the instances themselves comes last.
-const OF_INSTANCES: [&str; 9] = [
+const OF_INSTANCES: [&str; 10] = [
     "element_instance",
     "variable",
     "incident",
@@ -12,6 +12,7 @@ const OF_INSTANCES: [&str; 9] = [
     "user_task",
     "decision_instance",
     "message_subscription",
+    "event_wait",
     "correlated_message_subscription",
     "process_instance",
 ];

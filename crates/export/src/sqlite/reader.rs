@@ -7,7 +7,9 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, params_from_iter};
 use skep_protocol::Key;
 use skep_query::entities::PROCESS_INSTANCE;
-use skep_query::{Answer, Entity, Found, Query, QueryError, Row, Search, Start, Value, merge};
+use skep_query::{
+    Answer, Entity, Found, Groups, Query, QueryError, Row, Search, Start, Value, groups, merge,
+};
 
 use super::select::{self, Sql};
 use super::{Place, SqliteError};
@@ -45,12 +47,26 @@ impl Reader {
             Query::SequenceFlows {
                 process_instance_key,
             } => self.sequence_flows(*process_instance_key).map(Answer::Rows),
+            Query::Groups(groups) => self.groups(groups),
+            Query::DefinitionStatistics {
+                process_definition_key,
+            } => self
+                .definition_statistics(*process_definition_key)
+                .map(Answer::Rows),
             Query::ElementStatistics {
                 process_instance_key,
             } => self
                 .element_statistics(*process_instance_key)
                 .map(Answer::Rows),
         };
+        if let Ok(Answer::Rows(rows)) = &answer
+            && matches!(query, Query::Groups(_))
+            && rows.len() > groups::MAX_GROUPS
+        {
+            return Err(QueryError::TooMany {
+                groups: groups::MAX_GROUPS,
+            });
+        }
         answer.map_err(|error| match error.sqlite_error_code() {
             Some(rusqlite::ErrorCode::OperationInterrupted) => QueryError::TooLong {
                 seconds: TIME_LIMIT.as_secs(),
@@ -140,6 +156,30 @@ impl Reader {
                 .collect()
         });
         Ok(flows.collect())
+    }
+
+    fn groups(&self, groups: &Groups) -> rusqlite::Result<Answer> {
+        let columns = groups.by.len() + groups.measures.len();
+        self.rows(&select::groups(groups), columns)
+            .map(Answer::Rows)
+    }
+
+    /// As [`element_statistics`](Reader::element_statistics), of all instances of a definition: those that ended were counted.
+    fn definition_statistics(&self, process_definition_key: Key) -> rusqlite::Result<Vec<Row>> {
+        let key = Value::Int(process_definition_key.0);
+        let sql = Sql {
+            text: format!(
+                "SELECT elementId, sum(active), sum(canceled), sum(incidents), sum(completed) FROM (
+                    SELECT elementId, 0 active, terminated canceled, 0 incidents, completed FROM ended_element
+                    WHERE processDefinitionKey = ? AND (terminated > 0 OR completed > 0)
+                    UNION ALL SELECT t.elementId, NOT t.hasIncident, 0, t.hasIncident, 0 FROM process_instance p
+                    JOIN element_instance t USING (processInstanceKey)
+                    WHERE p.state = 'ACTIVE' AND p.processDefinitionKey = ? AND t.state = 'ACTIVE')
+                 GROUP BY elementId ORDER BY elementId LIMIT {MAX_ROWS}"
+            ),
+            parameters: vec![key.clone(), key],
+        };
+        self.rows(&sql, 5)
     }
 
     /// Each with: element id, active, canceled, incidents, completed.

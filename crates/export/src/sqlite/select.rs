@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use skep_query::entities::PREVIEW;
 use skep_query::{
-    Condition, Conditions, Cursor, Entity, Field, Indexed, Kind, Op, Search, Sort, Start, Value,
-    merge,
+    Condition, Conditions, Cursor, Entity, Field, Groups, Indexed, Kind, Measure, Op, Search, Sort,
+    Start, Value, merge,
 };
 
 /// A statement with its parameters.
@@ -54,6 +54,35 @@ pub fn page(search: &Search) -> Sql {
     if let Start::Offset(from @ 1..) = search.page.start {
         sql.push(&format!(" OFFSET {from}"));
     }
+    sql
+}
+
+/// Groups of the rows that match, with what is told of each.
+pub fn groups(groups: &Groups) -> Sql {
+    let entity = groups.search.entity;
+    let column = |at: usize| format!("t.\"{}\"", entity.field(at).name);
+    let by: Vec<String> = groups.by.iter().map(|at| column(*at)).collect();
+    let by = by.join(", ");
+    let mut sql = Sql::default();
+    sql.push(&format!("SELECT {by}"));
+    for measure in &groups.measures {
+        match measure {
+            Measure::Rows => sql.push(", count(*)"),
+            Measure::RowsWhere(conditions) => {
+                sql.push(", count(*) FILTER (WHERE 1");
+                all(&mut sql, "t", entity, conditions);
+                sql.push(")");
+            }
+            Measure::Distinct(at) => sql.push(&format!(", count(DISTINCT {})", column(*at))),
+            Measure::Least(at) => sql.push(&format!(", min({})", column(*at))),
+            Measure::Most(at) => sql.push(&format!(", max({})", column(*at))),
+        }
+    }
+    from(&mut sql, &groups.search, false);
+    sql.push(&format!(
+        " GROUP BY {by} LIMIT {}",
+        skep_query::groups::MAX_GROUPS + 1
+    ));
     sql
 }
 

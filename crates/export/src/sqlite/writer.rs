@@ -275,6 +275,12 @@ fn complete(transaction: &Transaction<'_>, completion: &Completion) -> rusqlite:
                 WHERE p.processInstanceKey = correlated_message_subscription.processInstanceKey) WHERE id = ?",
             id,
         ),
+        // A scope that is the process itself is no element instance.
+        Completion::EventWait(key) => (
+            "UPDATE event_wait SET processInstanceKey = coalesce((SELECT e.processInstanceKey FROM element_instance e
+                WHERE e.elementInstanceKey = event_wait.elementInstanceKey), elementInstanceKey) WHERE key = ?",
+            &key.0,
+        ),
         Completion::DecisionDefinition(key) => (
             "UPDATE decision_definition SET (decisionRequirementsName, decisionRequirementsVersion) = (
                 SELECT r.decisionRequirementsName, r.version FROM decision_requirements r

@@ -3,12 +3,14 @@
 use serde_json::{Value as Json, json};
 use skep_model::builder::Bpmn;
 use skep_protocol::command::{Command, DecisionRef, EvaluateDecision};
+use skep_protocol::value::ClusterVariableValue;
 use skep_protocol::{Document, TenantId};
 use skep_query::entities::{
-    CORRELATED_MESSAGE_SUBSCRIPTION, DECISION_DEFINITION, DECISION_INSTANCE, DECISION_REQUIREMENTS,
-    FORM, MESSAGE_SUBSCRIPTION, PROCESS_DEFINITION, PROCESS_INSTANCE, USER_TASK, VARIABLE,
+    CLUSTER_VARIABLE, CORRELATED_MESSAGE_SUBSCRIPTION, DECISION_DEFINITION, DECISION_INSTANCE,
+    DECISION_REQUIREMENTS, ELEMENT_INSTANCE, EVENT_WAIT, FORM, MESSAGE_SUBSCRIPTION,
+    PROCESS_DEFINITION, PROCESS_INSTANCE, USER_TASK, VARIABLE,
 };
-use skep_query::{Answer, Query};
+use skep_query::{Answer, Condition, Groups, Measure, Op, Query, Related, Search, Value};
 
 use crate::store::{follow, rig};
 use crate::support::{Rig, decision, decisions};
@@ -230,4 +232,142 @@ fn sequence_flows_are_told_whenever_they_were_taken() {
     rig.work("work", "{}");
     follow(&mut rig, &store);
     assert_eq!(flows(&store), ["start-task", "task-end"]);
+}
+
+#[test]
+fn cluster_variables_have_their_scope_and_their_last_value() {
+    let (mut rig, store) = rig();
+    let variable = |value: &str, tenant: Option<&str>| ClusterVariableValue {
+        name: "limit".into(),
+        value: value.into(),
+        tenant: tenant.map(TenantId::new),
+    };
+    let long = format!("\"{}\"", "x".repeat(9_000));
+    for command in [
+        Command::CreateClusterVariable(variable("1", None)),
+        Command::CreateClusterVariable(variable("2", Some("acme"))),
+        Command::UpdateClusterVariable(variable(&long, None)),
+        Command::DeleteClusterVariable {
+            name: "limit".into(),
+            tenant: Some(TenantId::new("acme")),
+        },
+    ] {
+        rig.send(command).unwrap();
+    }
+    follow(&mut rig, &store);
+    let all = store.find(&CLUSTER_VARIABLE, "{}");
+    let scopes = all.iter().map(|row| row["scope"].as_str().unwrap());
+    assert_eq!(scopes.collect::<Vec<_>>(), ["GLOBAL", "TENANT"]);
+    let filter = r#"{"scope": "GLOBAL", "isTruncated": true}"#;
+    let global = store.one(&CLUSTER_VARIABLE, filter);
+    assert_eq!(global["tenantId"], Json::Null);
+    let of_tenant = store.one(&CLUSTER_VARIABLE, r#"{"tenantId": {"$eq": "acme"}}"#);
+    assert_eq!(
+        (&of_tenant["name"], &of_tenant["value"]),
+        (&json!("limit"), &json!("2"))
+    );
+}
+
+#[test]
+fn elements_are_counted_over_all_instances_and_over_some() {
+    let (mut rig, store) = rig();
+    rig.deploy(
+        Bpmn::process("p")
+            .start("start")
+            .service_task("task", "work")
+            .end("end"),
+    );
+    let definition = rig.events("PROCESS").next().unwrap().key;
+    let keys: Vec<_> = (0..4).map(|_| rig.create("p", "{}")).collect();
+    let jobs = rig.jobs("work");
+    rig.complete(&jobs[0], "{}");
+    rig.fail(&jobs[1], 0, 0);
+    rig.cancel(keys[2]).unwrap();
+    follow(&mut rig, &store);
+    let rows = |query: Query| match store.ask(query) {
+        Answer::Rows(rows) => rows
+            .into_iter()
+            .map(|row| {
+                let counts = row[1..].iter().map(|count| count.as_int().unwrap());
+                (row[0].as_text().unwrap().to_string(), counts.collect())
+            })
+            .collect::<Vec<(String, Vec<i64>)>>(),
+        other => panic!("{other:?}"),
+    };
+    let row = |name: &str, counts: [i64; 4]| (name.to_string(), counts.to_vec());
+    // Active, canceled, with incidents, completed.
+    let all = rows(Query::DefinitionStatistics {
+        process_definition_key: definition,
+    });
+    assert_eq!(
+        all,
+        [
+            row("end", [0, 0, 0, 1]),
+            row("start", [0, 0, 0, 4]),
+            row("task", [1, 1, 1, 1])
+        ]
+    );
+    let state = ELEMENT_INSTANCE.column("state");
+    let is = |field, value: &str| Condition::Field {
+        field,
+        op: Op::Eq(Value::text(value)),
+    };
+    let running = Related {
+        entity: &PROCESS_INSTANCE,
+        own: "processInstanceKey",
+        link: "processInstanceKey",
+        conditions: vec![is(PROCESS_INSTANCE.column("state"), "ACTIVE")],
+    };
+    let some = rows(Query::Groups(Groups {
+        search: Search::all(
+            &ELEMENT_INSTANCE,
+            vec![Condition::Related(Box::new(running))],
+            0,
+        ),
+        by: vec![ELEMENT_INSTANCE.column("elementId")],
+        measures: vec![
+            Measure::RowsWhere(vec![is(state, "ACTIVE")]),
+            Measure::Rows,
+            Measure::Distinct(ELEMENT_INSTANCE.column("processInstanceKey")),
+            Measure::RowsWhere(vec![is(state, "COMPLETED")]),
+        ],
+    }));
+    assert_eq!(
+        some,
+        [row("start", [0, 2, 2, 2]), row("task", [2, 2, 2, 0])]
+    );
+}
+
+#[test]
+fn timers_and_signals_are_open_until_they_come() {
+    let (mut rig, store) = rig();
+    rig.deploy(
+        Bpmn::process("p")
+            .start("start")
+            .catch_duration("timer", "PT1M")
+            .catch_signal("signal", "go")
+            .end("end"),
+    );
+    let instance = rig.create("p", "{}");
+    follow(&mut rig, &store);
+    let of_instance = format!(r#"{{"processInstanceKey": "{instance}", "isOpen": true}}"#);
+    let timer = store.one(&EVENT_WAIT, &of_instance);
+    assert_eq!(
+        (&timer["kind"], &timer["elementId"], &timer["dueDate"]),
+        (
+            &json!("TIMER"),
+            &json!("timer"),
+            &json!("2026-01-01T00:01:00.000Z")
+        )
+    );
+    rig.advance(60_000);
+    follow(&mut rig, &store);
+    let signal = store.one(&EVENT_WAIT, &of_instance);
+    assert_eq!(
+        (&signal["kind"], &signal["signalName"]),
+        (&json!("SIGNAL"), &json!("go"))
+    );
+    rig.cancel(instance).unwrap();
+    follow(&mut rig, &store);
+    assert!(store.find(&EVENT_WAIT, &of_instance).is_empty());
 }

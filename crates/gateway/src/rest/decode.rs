@@ -2,7 +2,7 @@
 
 mod ad_hoc;
 mod batch_operations;
-mod cluster_variables;
+pub(super) mod cluster_variables;
 mod conditionals;
 mod decisions;
 mod fields;

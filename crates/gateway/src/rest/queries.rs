@@ -17,12 +17,15 @@ use skep_query::{
 };
 
 use self::related::TaskVariables;
+use self::statistics::Statistics;
 use super::problem::Problem;
 use super::routes::Op;
 use super::{RestBody, encode};
 use crate::call::FrontEnd;
 
 mod related;
+mod statistics;
+mod waiting;
 
 /// `eventual`: the answer is what is there now, without waiting for what was acknowledged before.
 const CONSISTENCY: HeaderName = HeaderName::from_static("skep-consistency");
@@ -69,6 +72,9 @@ enum What {
     StartForm(Key),
     UserTaskForm(Key),
     UserTaskVariables(TaskVariables),
+    ClusterVariable(Search),
+    Statistics(Statistics),
+    WaitingStates(Key),
     CallHierarchy(Key),
     SequenceFlows(Key),
     ElementStatistics(Key),
@@ -155,16 +161,35 @@ pub fn decode(
             let at = const { RESOURCE.column("content") };
             content(&RESOURCE, "resourceKey", at, APPLICATION_JSON)
         }
+        Op::GetWaitingStates => key("processInstanceKey")
+            .map(What::WaitingStates)
+            .map_err(Problem::from),
         Op::GetStartForm => key("processDefinitionKey")
             .map(What::StartForm)
             .map_err(Problem::from),
         Op::GetUserTaskForm => key("userTaskKey")
             .map(What::UserTaskForm)
             .map_err(Problem::from),
+        Op::IncidentsByError
+        | Op::IncidentsByDefinition
+        | Op::SubscriptionStatistics
+        | Op::InstanceStatistics
+        | Op::VersionStatistics
+        | Op::DefinitionElementStatistics => {
+            let definition = || key("processDefinitionKey").map_err(Problem::from);
+            statistics::decode(op, body, definition).map(What::Statistics)
+        }
         Op::SearchUserTaskVariables | Op::SearchUserTaskEffectiveVariables => {
             let effective = op == Op::SearchUserTaskEffectiveVariables;
             related::task_variables(key("userTaskKey"), body, parts, effective)
                 .map(What::UserTaskVariables)
+        }
+        Op::SearchClusterVariables => related::cluster_variables(body, parts).map(What::Page),
+        Op::GetGlobalClusterVariable => {
+            related::cluster_variable(parts, None).map(What::ClusterVariable)
+        }
+        Op::GetTenantClusterVariable => {
+            related::cluster_variable(parts, parameter).map(What::ClusterVariable)
         }
         Op::GetCallHierarchy => key("processInstanceKey")
             .map(What::CallHierarchy)
@@ -271,7 +296,10 @@ pub async fn respond(front: &FrontEnd, asked: Asked) -> Result<Response<RestBody
         ),
         What::StartForm(key) => related::form(ask.start_form(key).await?),
         What::UserTaskForm(key) => related::form(ask.user_task_form(key).await?),
+        What::WaitingStates(key) => encode::json(ask.waiting_states(key).await?),
+        What::Statistics(asked) => encode::json(ask.statistics(asked).await?),
         What::UserTaskVariables(asked) => encode::json(ask.task_variables(asked).await?),
+        What::ClusterVariable(search) => encode::json(ask.cluster_variable(search).await?),
         What::CallHierarchy(key) => encode::json(ask.call_hierarchy(key).await?),
         What::SequenceFlows(process_instance_key) => {
             let query = Query::SequenceFlows {
@@ -457,7 +485,9 @@ impl From<QueryError> for Problem {
             QueryError::Disabled => Problem::new(StatusCode::FORBIDDEN, "FORBIDDEN", text),
             QueryError::Unavailable(_) => Failure::Unavailable(text).into(),
             QueryError::TooLong { .. } => Failure::DeadlineExceeded(text).into(),
-            QueryError::TooLarge { .. } => Failure::InvalidArgument(text).into(),
+            QueryError::TooMany { .. } | QueryError::TooLarge { .. } => {
+                Failure::InvalidArgument(text).into()
+            }
             QueryError::Busy => Failure::ResourceExhausted(text).into(),
         }
     }

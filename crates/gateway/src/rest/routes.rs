@@ -67,6 +67,13 @@ pub enum Op {
     SearchJobs,
     GetUserTask,
     SearchUserTasks,
+    GetWaitingStates,
+    IncidentsByError,
+    IncidentsByDefinition,
+    SubscriptionStatistics,
+    InstanceStatistics,
+    VersionStatistics,
+    DefinitionElementStatistics,
     SearchDecisionDefinitions,
     GetDecisionDefinition,
     GetDecisionDefinitionXml,
@@ -86,6 +93,9 @@ pub enum Op {
     EvaluateDecision,
     EvaluateConditionals,
     CreateGlobalClusterVariable,
+    GetGlobalClusterVariable,
+    GetTenantClusterVariable,
+    SearchClusterVariables,
     UpdateGlobalClusterVariable,
     DeleteGlobalClusterVariable,
     CreateTenantClusterVariable,
@@ -229,6 +239,12 @@ pub const ROUTES: &[Route] = routes! {
     POST "/v2/jobs/search" searchJobs => SearchJobs;
     GET "/v2/user-tasks/{userTaskKey}" getUserTask => GetUserTask;
     POST "/v2/user-tasks/search" searchUserTasks => SearchUserTasks;
+    POST "/v2/incidents/statistics/process-instances-by-definition" getProcessInstanceStatisticsByDefinition => IncidentsByDefinition;
+    POST "/v2/incidents/statistics/process-instances-by-error" getProcessInstanceStatisticsByError => IncidentsByError;
+    POST "/v2/process-definitions/statistics/message-subscriptions" getProcessDefinitionMessageSubscriptionStatistics => SubscriptionStatistics;
+    POST "/v2/process-definitions/statistics/process-instances" getProcessDefinitionInstanceStatistics => InstanceStatistics;
+    POST "/v2/process-definitions/{processDefinitionKey}/statistics/element-instances" getProcessDefinitionStatistics => DefinitionElementStatistics;
+    POST "/v2/process-definitions/statistics/process-instances-by-version" getProcessDefinitionInstanceVersionStatistics => VersionStatistics;
     POST "/v2/correlated-message-subscriptions/search" searchCorrelatedMessageSubscriptions => SearchCorrelatedMessageSubscriptions;
     POST "/v2/decision-definitions/search" searchDecisionDefinitions => SearchDecisionDefinitions;
     GET "/v2/decision-definitions/{decisionDefinitionKey}" getDecisionDefinition => GetDecisionDefinition;
@@ -245,8 +261,12 @@ pub const ROUTES: &[Route] = routes! {
     POST "/v2/user-tasks/{userTaskKey}/effective-variables/search" searchUserTaskEffectiveVariables => SearchUserTaskEffectiveVariables;
     GET "/v2/user-tasks/{userTaskKey}/form" getUserTaskForm => GetUserTaskForm;
     POST "/v2/user-tasks/{userTaskKey}/variables/search" searchUserTaskVariables => SearchUserTaskVariables;
+    GET "/v2/cluster-variables/global/{name}" getGlobalClusterVariable => GetGlobalClusterVariable;
+    POST "/v2/cluster-variables/search" searchClusterVariables => SearchClusterVariables;
+    GET "/v2/cluster-variables/tenants/{tenantId}/{name}" getTenantClusterVariable => GetTenantClusterVariable;
 
     // our own
+    GET "/v2/process-instances/{processInstanceKey}/waiting-states" getProcessInstanceWaitingStates => GetWaitingStates;
     POST "/v2/jobs/stream" streamJobs => StreamJobs;
     GET "/v2/openapi.json" getOpenApi => OpenApi;
 
@@ -259,9 +279,6 @@ pub const ROUTES: &[Route] = routes! {
     PUT "/v2/authorizations/{authorizationKey}" updateAuthorization;
     GET "/v2/authorizations/{authorizationKey}" getAuthorization;
     DELETE "/v2/authorizations/{authorizationKey}" deleteAuthorization;
-    GET "/v2/cluster-variables/global/{name}" getGlobalClusterVariable;
-    POST "/v2/cluster-variables/search" searchClusterVariables;
-    GET "/v2/cluster-variables/tenants/{tenantId}/{name}" getTenantClusterVariable;
     POST "/v2/decision-instances/{decisionEvaluationKey}/deletion" deleteDecisionInstance;
     POST "/v2/decision-instances/deletion" deleteDecisionInstancesBatchOperation;
     POST "/v2/documents" createDocument;
@@ -286,8 +303,6 @@ pub const ROUTES: &[Route] = routes! {
     POST "/v2/groups/{groupId}/users/search" searchUsersForGroup;
     PUT "/v2/groups/{groupId}/users/{username}" assignUserToGroup;
     DELETE "/v2/groups/{groupId}/users/{username}" unassignUserFromGroup;
-    POST "/v2/incidents/statistics/process-instances-by-definition" getProcessInstanceStatisticsByDefinition;
-    POST "/v2/incidents/statistics/process-instances-by-error" getProcessInstanceStatisticsByError;
     GET "/v2/jobs/statistics/global" getGlobalJobStatistics;
     POST "/v2/jobs/statistics/by-types" getJobTypeStatistics;
     POST "/v2/jobs/statistics/by-workers" getJobWorkerStatistics;
@@ -298,10 +313,6 @@ pub const ROUTES: &[Route] = routes! {
     PUT "/v2/mapping-rules/{mappingRuleId}" updateMappingRule;
     DELETE "/v2/mapping-rules/{mappingRuleId}" deleteMappingRule;
     GET "/v2/mapping-rules/{mappingRuleId}" getMappingRule;
-    POST "/v2/process-definitions/statistics/message-subscriptions" getProcessDefinitionMessageSubscriptionStatistics;
-    POST "/v2/process-definitions/statistics/process-instances" getProcessDefinitionInstanceStatistics;
-    POST "/v2/process-definitions/{processDefinitionKey}/statistics/element-instances" getProcessDefinitionStatistics;
-    POST "/v2/process-definitions/statistics/process-instances-by-version" getProcessDefinitionInstanceVersionStatistics;
     POST "/v2/roles" createRole;
     POST "/v2/roles/search" searchRoles;
     GET "/v2/roles/{roleId}" getRole;

@@ -12,7 +12,10 @@ use skep_protocol::command::{ActivateJobs, Held, Request};
 use skep_protocol::response::{JobActivation, ProcessInstanceCreated};
 use skep_protocol::value::JobKind;
 use skep_protocol::{ActivatedJob, Command, Failure, Key, Rejection, RejectionType, Response};
-use skep_query::{Answer as StoreAnswer, Consistency, Found, Query, QueryError, Storage};
+use skep_query::{
+    Answer as StoreAnswer, Consistency, Found, Groups, Kind, Query, QueryError, Storage,
+    Value as StoreValue,
+};
 use skep_service::{
     Answer, BoxFuture, Broker, BrokerInfo, JobReceiver, PartitionHealth, PartitionInfo,
     PartitionRole, Reply, Responder, Timings, Topology, reply_channel,
@@ -300,6 +303,19 @@ pub fn job(n: i64) -> ActivatedJob {
     }
 }
 
+/// A group with some value in each of its columns, and 7 of everything.
+fn group(groups: &Groups) -> Vec<StoreValue> {
+    let by = groups
+        .by
+        .iter()
+        .map(|at| match groups.search.entity.field(*at).kind {
+            Kind::Text | Kind::Json | Kind::Enum(_) => StoreValue::text("x"),
+            Kind::Key | Kind::Int | Kind::Bool | Kind::Time => StoreValue::Int(5),
+        });
+    let measures = groups.measures.iter().map(|_| StoreValue::Int(7));
+    by.chain(measures).collect()
+}
+
 /// A store in which a search finds nothing and every key something, of which it knows nothing.
 struct FakeStorage;
 
@@ -314,9 +330,10 @@ impl Storage for FakeStorage {
             Query::Get { entity, .. } => {
                 StoreAnswer::Row(Some(vec![Default::default(); entity.fields.len()]))
             }
-            Query::SequenceFlows { .. } | Query::ElementStatistics { .. } => {
-                StoreAnswer::Rows(Vec::new())
-            }
+            Query::Groups(groups) => StoreAnswer::Rows(vec![group(&groups)]),
+            Query::SequenceFlows { .. }
+            | Query::DefinitionStatistics { .. }
+            | Query::ElementStatistics { .. } => StoreAnswer::Rows(Vec::new()),
         };
         Box::pin(async move { Ok((answer, 0)) })
     }

@@ -21,6 +21,7 @@ mod rest_routes;
 mod schema;
 mod shutdown;
 mod spans;
+mod statistics;
 mod streams;
 mod unreadable_variables;
 mod waiting_at_shutdown;

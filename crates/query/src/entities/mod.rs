@@ -1,11 +1,13 @@
 //! The entities, one file each.
 
 mod batch_operation;
+mod cluster_variable;
 mod correlated_message_subscription;
 mod decision_definition;
 mod decision_instance;
 mod decision_requirements;
 mod element_instance;
+mod event_wait;
 mod form;
 mod incident;
 mod job;
@@ -17,11 +19,13 @@ mod user_task;
 mod variable;
 
 pub use batch_operation::{BATCH_OPERATION, BATCH_OPERATION_ITEM};
+pub use cluster_variable::CLUSTER_VARIABLE;
 pub use correlated_message_subscription::CORRELATED_MESSAGE_SUBSCRIPTION;
 pub use decision_definition::DECISION_DEFINITION;
 pub use decision_instance::DECISION_INSTANCE;
 pub use decision_requirements::DECISION_REQUIREMENTS;
 pub use element_instance::ELEMENT_INSTANCE;
+pub use event_wait::EVENT_WAIT;
 pub use form::FORM;
 pub use incident::INCIDENT;
 pub use job::JOB;
@@ -35,7 +39,7 @@ pub use variable::{PREVIEW, VARIABLE};
 use crate::entity::{Entity, same};
 
 /// All of them, in the order of their numbers in a store.
-pub static ALL: [&Entity; 16] = [
+pub static ALL: [&Entity; 18] = [
     &PROCESS_DEFINITION,
     &PROCESS_INSTANCE,
     &ELEMENT_INSTANCE,
@@ -52,6 +56,8 @@ pub static ALL: [&Entity; 16] = [
     &RESOURCE,
     &BATCH_OPERATION,
     &BATCH_OPERATION_ITEM,
+    &EVENT_WAIT,
+    &CLUSTER_VARIABLE,
 ];
 
 /// The place of an entity in [`ALL`]; for one that is not there the code does not compile.

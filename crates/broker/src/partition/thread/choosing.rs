@@ -117,6 +117,7 @@ impl Partition {
         after: Key,
         answer: Answered,
     ) -> Result<(), CoreError> {
+        self.work.accepted(Context::Internal);
         let tries = self.choosing.asked.get(&key).map_or(0, |asked| asked.tries);
         let command = match answer {
             Ok((Answer::Found(found), 0)) => self.items_of(key, after, &found.rows),

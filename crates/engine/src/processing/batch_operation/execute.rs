@@ -16,7 +16,7 @@ use skep_protocol::value::{
 use skep_protocol::{Key, ValueType};
 
 use super::{origin_of, parts};
-use crate::engine::carry_out;
+use crate::dispatch::carry_out;
 use crate::processing::bpmn::step;
 use crate::processing::{Context, Outcome};
 use crate::state::{BatchChunk, BatchPhase};

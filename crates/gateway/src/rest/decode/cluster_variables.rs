@@ -81,7 +81,8 @@ fn value(
     })
 }
 
-fn known(tenant: Option<&str>) -> Result<Option<TenantId>, Failure> {
+/// The tenant of a path.
+pub fn known(tenant: Option<&str>) -> Result<Option<TenantId>, Failure> {
     check::tenant("tenantId", tenant)?;
     Ok(tenant.map(TenantId::new))
 }

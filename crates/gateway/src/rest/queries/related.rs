@@ -7,12 +7,13 @@ use http::request::Parts;
 use http::{Response, StatusCode};
 use skep_protocol::{Failure, Key};
 use skep_query::entities::{
-    DECISION_DEFINITION, DECISION_REQUIREMENTS, ELEMENT_INSTANCE, FORM, PROCESS_DEFINITION,
-    USER_TASK, VARIABLE,
+    CLUSTER_VARIABLE, DECISION_DEFINITION, DECISION_REQUIREMENTS, ELEMENT_INSTANCE, FORM,
+    PROCESS_DEFINITION, USER_TASK, VARIABLE,
 };
 use skep_query::{Condition, Entity, Field, Kind, Op, Ops, Row, Search, Sort, Value, answer};
 
 use super::{Ask, invalid, not_found, read};
+use crate::rest::decode::cluster_variables;
 use crate::rest::problem::Problem;
 use crate::rest::{RestBody, encode};
 
@@ -83,6 +84,41 @@ fn key_at(row: &Row, at: usize) -> Option<Key> {
     column(row, at).as_int().map(Key)
 }
 
+fn is_there() -> Condition {
+    Condition::Field {
+        field: const { CLUSTER_VARIABLE.column("isDeleted") },
+        op: Op::Eq(Value::from(false)),
+    }
+}
+
+pub fn cluster_variables(body: &str, parts: &Parts) -> Result<Search, Problem> {
+    let mut search = read(&CLUSTER_VARIABLE, body, parts)?;
+    search.filter.push(is_there());
+    Ok(search)
+}
+
+/// The one that the path names; `tenant` of a tenant.
+pub fn cluster_variable(parts: &Parts, tenant: Option<&str>) -> Result<Search, Problem> {
+    let tenant = cluster_variables::known(tenant)?;
+    let is = |field, op| Condition::Field { field, op };
+    let of_tenant = match &tenant {
+        Some(tenant) => Op::Eq(Value::text(tenant.as_str())),
+        None => Op::Exists(false),
+    };
+    let name = cluster_variables::name_in(parts);
+    let filter = vec![
+        is_there(),
+        is(
+            const { CLUSTER_VARIABLE.column("name") },
+            Op::Eq(Value::text(&name)),
+        ),
+        is(const { CLUSTER_VARIABLE.column("tenantId") }, of_tenant),
+    ];
+    let mut search = Search::all(&CLUSTER_VARIABLE, filter, 1);
+    search.details = true;
+    Ok(search)
+}
+
 /// 204 where there is none.
 pub fn form(row: Option<Row>) -> Response<RestBody> {
     match row {
@@ -97,6 +133,16 @@ pub fn form(row: Option<Row>) -> Response<RestBody> {
 }
 
 impl Ask<'_> {
+    pub(super) async fn cluster_variable(&mut self, search: Search) -> Result<String, Problem> {
+        match self.found(search).await?.pop() {
+            Some(row) => Ok(answer::row(&CLUSTER_VARIABLE, &row)),
+            None => {
+                let text = "There is no cluster variable of this name in this scope";
+                Err(Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", text))
+            }
+        }
+    }
+
     pub(super) async fn one_by_text(
         &mut self,
         entity: &'static Entity,

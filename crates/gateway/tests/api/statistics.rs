@@ -1,0 +1,119 @@
+//! Statistics: the answers have the documented form, and what is asked for must make sense.
+
+use serde_json::json;
+
+use crate::fake::{KEY, start};
+use crate::http::post;
+
+#[tokio::test]
+async fn each_is_answered_as_documented() {
+    let gateway = start().await;
+    let instances = json!({"processDefinitionId": "x", "tenantId": "x", "activeInstancesWithIncidentCount": 7,
+        "activeInstancesWithoutIncidentCount": 7, "hasMultipleVersions": false, "latestProcessDefinitionName": null});
+    let version = json!({"processDefinitionKey": "5", "processDefinitionId": "x", "processDefinitionName": "x",
+        "processDefinitionVersion": 5, "tenantId": "x", "activeInstancesWithIncidentCount": 7,
+        "activeInstancesWithoutIncidentCount": 7});
+    let waiting = json!({"processDefinitionKey": "5", "processDefinitionId": "x", "tenantId": "x",
+        "processInstancesWithActiveSubscriptions": 7, "activeSubscriptions": 7});
+    let error =
+        json!({"errorHashCode": 5, "errorMessage": "x", "activeInstancesWithErrorCount": 7});
+    // A definition that is not known any more has its id for a name.
+    let definition = json!({"processDefinitionKey": "5", "processDefinitionId": "x", "tenantId": "x",
+        "activeInstancesWithErrorCount": 7, "processDefinitionName": "x", "processDefinitionVersion": 0});
+    for (path, body, expected) in [
+        (
+            "process-definitions/statistics/process-instances",
+            r#"{"sort": [{"field": "activeInstancesWithIncidentCount", "order": "DESC"}], "page": {"from": 0}}"#,
+            instances,
+        ),
+        (
+            "process-definitions/statistics/process-instances-by-version",
+            r#"{"filter": {"processDefinitionId": "x", "tenantId": "x"}, "sort": [{"field": "processDefinitionVersion"}]}"#,
+            version,
+        ),
+        (
+            "process-definitions/statistics/message-subscriptions",
+            r#"{"filter": {"messageName": {"$like": "p*"}}, "page": {"limit": 5}}"#,
+            waiting,
+        ),
+        (
+            "incidents/statistics/process-instances-by-error",
+            "{}",
+            error,
+        ),
+        (
+            "incidents/statistics/process-instances-by-definition",
+            r#"{"filter": {"errorHashCode": 5}}"#,
+            definition,
+        ),
+    ] {
+        let answer = post(gateway.rest, &format!("/v2/{path}"), body).await;
+        assert_eq!(answer.status, 200, "{path}: {}", answer.text);
+        assert_eq!(answer.json()["items"], json!([expected]), "{path}");
+        assert_eq!(answer.json()["page"]["totalItems"], 1, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn the_page_after_the_last_group_is_empty() {
+    let gateway = start().await;
+    let path = "/v2/process-definitions/statistics/message-subscriptions";
+    let answer = post(gateway.rest, path, "{}").await.json();
+    let cursor = answer["page"]["endCursor"].as_str().unwrap();
+    let body = format!(r#"{{"page": {{"after": "{cursor}"}}}}"#);
+    let next = post(gateway.rest, path, &body).await.json();
+    assert_eq!(next["items"], json!([]));
+}
+
+#[tokio::test]
+async fn the_elements_of_a_definition_are_counted_for_some_of_its_instances() {
+    let gateway = start().await;
+    let path = format!("/v2/process-definitions/{KEY}/statistics/element-instances");
+    let body =
+        r#"{"filter": {"state": "ACTIVE", "$or": [{"hasIncident": true}, {"tags": ["a"]}]}}"#;
+    let answer = post(gateway.rest, &path, body).await;
+    let expected =
+        json!([{"elementId": "x", "active": 7, "canceled": 7, "incidents": 7, "completed": 7}]);
+    assert_eq!(answer.json()["items"], expected);
+    let all = post(gateway.rest, &path, "").await;
+    assert_eq!(all.json()["items"], json!([]));
+}
+
+#[tokio::test]
+async fn what_makes_no_sense_is_refused() {
+    let gateway = start().await;
+    let elements = format!("process-definitions/{KEY}/statistics/element-instances");
+    for (path, body, said) in [
+        (
+            "incidents/statistics/process-instances-by-definition",
+            "{}",
+            "filter.errorHashCode",
+        ),
+        (
+            "process-definitions/statistics/process-instances-by-version",
+            r#"{"filter": {}}"#,
+            "filter.processDefinitionId",
+        ),
+        (
+            "process-definitions/statistics/process-instances",
+            r#"{"sort": [{"field": "tenantId"}]}"#,
+            "'tenantId'",
+        ),
+        (
+            "process-definitions/statistics/process-instances",
+            r#"{"page": {"after": "WzFd"}}"#,
+            "no cursors",
+        ),
+        (&*elements, r#"{"page": {}}"#, "'page'"),
+        (
+            &*elements,
+            r#"{"filter": {"$or": [{"processDefinitionId": "x"}]}}"#,
+            "the path names",
+        ),
+    ] {
+        let answer = post(gateway.rest, &format!("/v2/{path}"), body).await;
+        assert_eq!(answer.status, 400, "{path} {body}");
+        let detail = answer.json()["detail"].as_str().unwrap().to_string();
+        assert!(detail.contains(said), "{path} {body}: {detail}");
+    }
+}

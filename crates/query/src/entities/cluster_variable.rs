@@ -1,0 +1,21 @@
+//! Variables of the cluster and of its tenants.
+
+use crate::entity::{Entity, Field, Kind, Ops};
+
+pub static CLUSTER_VARIABLE: Entity = Entity {
+    title: "Cluster Variable",
+    table: "cluster_variable",
+    fields: &[
+        Field::new("clusterVariableKey", Kind::Key, Ops::NONE).hidden(),
+        Field::new("name", Kind::Text, Ops::TEXT).sortable(),
+        Field::new("value", Kind::Text, Ops::TEXT).sortable(),
+        Field::new("scope", Kind::Enum(&["GLOBAL", "TENANT"]), Ops::ENUM).sortable(),
+        Field::new("tenantId", Kind::Text, Ops::TEXT).sortable(),
+        Field::new("isTruncated", Kind::Bool, Ops::PLAIN),
+        Field::new("isDeleted", Kind::Bool, Ops::NONE).hidden(),
+    ],
+    related: &[],
+    items: &[],
+    indices: &[],
+    everywhere: true,
+};
