@@ -610,3 +610,75 @@ fn nothing_to_do_is_done() {
     assert_eq!(intents, ["BEGUN", "MODIFIED", "BEGUN", "MODIFIED"]);
     assert!(rig.terminated(instance).is_empty());
 }
+
+#[test]
+fn what_has_interrupted_the_process_is_modified_like_all_else() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .service_task("a", "a")
+        .end("e")
+        .event_sub_process("esp", |p| {
+            p.start_signal("es", "ring")
+                .service_task("h", "h")
+                .service_task("i", "i")
+                .end("ee")
+        });
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", "{}");
+    rig.send(Command::BroadcastSignal(BroadcastSignal {
+        signal_name: "ring".into(),
+        variables: skep_protocol::Document::new(),
+    }))
+    .unwrap();
+    rig.modify(instance)
+        .r#move(move_all("h", "i", MoveAncestor::SourceParent))
+        .done();
+    assert_eq!(rig.jobs("i").len(), 1);
+    // What was interrupted can come back.
+    rig.modify(instance)
+        .activate(activate("a"))
+        .terminate(terminate_all("i"))
+        .done();
+    assert_eq!(rig.terminated(instance), ["a", "h", "i", "esp"]);
+    rig.work("a", "{}");
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn activities_of_an_ad_hoc_sub_process_have_their_inner_instance() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .service_task("a", "a")
+        .ad_hoc("hoc", |p| {
+            p.service_task("b", "b")
+                .service_task("c", "c")
+                .apart()
+                .service_task("d", "d")
+        })
+        .end("e");
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", "{}");
+    rig.modify(instance)
+        .activate(activate("c"))
+        .activate(activate("d"))
+        .terminate(terminate_all("a"))
+        .done();
+    let inner = |rig: &Rig| {
+        keys_of(
+            rig,
+            "hoc#innerInstance",
+            "AD_HOC_SUB_PROCESS_INNER_INSTANCE",
+        )
+        .len()
+    };
+    assert_eq!(inner(&rig), 1);
+    let hoc = rig.element_key("hoc");
+    rig.modify(instance).activate(within("b", hoc)).done();
+    assert_eq!(inner(&rig), 2);
+    rig.work("b", "{}");
+    for job in rig.jobs("c") {
+        rig.complete(&job, "{}");
+    }
+    rig.work("d", "{}");
+    rig.assert_completed(instance);
+}
