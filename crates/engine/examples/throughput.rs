@@ -1,5 +1,5 @@
 //! The engine alone, one thread, no IO: one-task instances per second, bytes of log and allocations per instance, and the
-//! speed of replay.
+//! speed of replay and of recovery, which passes over what begins and ends within a window of the log.
 //!
 //! Processing and replay take turns, so that both see the same machine, and are timed by the CPU time of the thread, so
 //! that other work on the machine counts for neither.
@@ -45,6 +45,9 @@ static ALLOCATOR: Counting = Counting;
 /// Instances processed before the follower replays their batches.
 const ROUND: usize = 6400;
 
+/// Bytes of the log that recovery applies in one go, as the broker does.
+const WINDOW_BYTES: usize = 4 << 20;
+
 /// CPU time that this thread has used.
 fn cpu_time() -> Duration {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux");
@@ -83,21 +86,25 @@ fn follower() -> Engine {
     Engine::new(EngineConfig::default(), state, 1)
 }
 
-fn main() {
-    let instances: usize = std::env::args()
-        .nth(1)
-        .and_then(|n| n.parse().ok())
-        .unwrap_or(300_000);
-    let xml = Bpmn::process("one-task")
-        .start("start")
-        .service_task("task", "work")
-        .end("end")
-        .xml();
-    let mut worker = Worker {
-        name: "bench".into(),
-        all: VariableNames::all(),
-    };
-    let mut engine = engine();
+/// The parts of a log that recovery applies in one go.
+fn windows(log: &[Vec<u8>]) -> impl Iterator<Item = &[Vec<u8>]> {
+    let mut rest = log;
+    std::iter::from_fn(move || {
+        let mut room = WINDOW_BYTES;
+        let fits = rest.iter().take_while(|batch| {
+            let has_room = room > 0;
+            room = room.saturating_sub(batch.len());
+            has_room
+        });
+        let (window, after) = rest.split_at(fits.count());
+        rest = after;
+        (!window.is_empty()).then_some(window)
+    })
+}
+
+fn deployment() -> Request {
+    let bpmn = Bpmn::process("one-task").start("start");
+    let xml = bpmn.service_task("task", "work").end("end").xml();
     let resource = Resource {
         name: "one-task.bpmn".into(),
         content: xml.into(),
@@ -105,31 +112,49 @@ fn main() {
     let deploy = Command::Deploy(Deploy {
         resources: vec![resource],
     });
-    engine.process(0, Some(0), &deploy.into(), &mut worker);
+    deploy.into()
+}
+
+fn creation() -> Request {
+    let variables = r#"{"orderId":"A-1","amount":12.5}"#;
+    let create = Command::CreateProcessInstance(CreateProcessInstance {
+        process: ProcessRef::Id {
+            bpmn_process_id: "one-task".into(),
+            version: -1,
+        },
+        variables: Document::parse(variables).expect("valid"),
+        start_instructions: vec![],
+        terminate_after: vec![],
+        tags: vec![],
+        business_id: None,
+        await_result: None,
+    });
+    create.into()
+}
+
+fn main() {
+    let instances: usize = std::env::args()
+        .nth(1)
+        .and_then(|n| n.parse().ok())
+        .unwrap_or(300_000);
+    let mut worker = Worker {
+        name: "bench".into(),
+        all: VariableNames::all(),
+    };
+    let mut engine = engine();
+    engine.process(0, Some(0), &deployment(), &mut worker);
     let mut follower = self::follower();
     let (batch, effects) = engine.take_batch();
     assert!(effects.responses[0].1.is_ok(), "{effects:?}");
-    follower
-        .apply(&batch.expect("a deployment has records"))
-        .expect("the log replays");
+    let batch = batch.expect("a deployment has records");
+    follower.apply(&batch).expect("the log replays");
+    let mut recovering = self::follower();
+    recovering.apply(&batch).expect("the log replays");
 
-    let create = |variables| {
-        Request::from(Command::CreateProcessInstance(CreateProcessInstance {
-            process: ProcessRef::Id {
-                bpmn_process_id: "one-task".into(),
-                version: -1,
-            },
-            variables,
-            start_instructions: vec![],
-            terminate_after: vec![],
-            tags: vec![],
-            business_id: None,
-            await_result: None,
-        }))
-    };
-    let create = create(Document::parse(r#"{"orderId":"A-1","amount":12.5}"#).expect("valid"));
+    let create = creation();
     let (mut bytes, mut records, mut allocations, mut done) = (0, 0, 0, 0);
     let (mut processing, mut replay) = (Duration::ZERO, Duration::ZERO);
+    let (mut recovery, mut passed) = (Duration::ZERO, 0);
     let mut waiting: Vec<Key> = Vec::new();
     let mut log = Vec::new();
     while done < instances {
@@ -161,15 +186,27 @@ fn main() {
             follower.apply(batch).expect("the log replays");
         }
         replay += cpu_time() - started;
+
+        let started = cpu_time();
+        for window in windows(&log) {
+            let batches: Vec<&[u8]> = window.iter().map(|batch| &batch[..]).collect();
+            passed += recovering.apply_window(&batches).expect("the log replays");
+        }
+        recovery += cpu_time() - started;
         bytes += log.drain(..).map(|batch| batch.len()).sum::<usize>();
     }
     let started = cpu_time();
     follower.promote().expect("the indices are built");
     replay += cpu_time() - started;
-    assert!(
-        follower.state.dump() == engine.state.dump(),
-        "replay gives the same state"
-    );
+    let started = cpu_time();
+    recovering.promote().expect("the indices are built");
+    recovery += cpu_time() - started;
+    for other in [&follower, &recovering] {
+        assert!(
+            other.state.dump() == engine.state.dump(),
+            "replay gives the same state"
+        );
+    }
 
     let per = |n: f64| n / done as f64;
     let rate = |time: Duration| done as f64 / time.as_secs_f64();
@@ -179,6 +216,15 @@ fn main() {
     println!(
         "replay / processing   {:.1}",
         processing.as_secs_f64() / replay.as_secs_f64()
+    );
+    println!(
+        "recovery              {:.0} instances/s, {:.1} % of them passed over",
+        rate(recovery),
+        100.0 * per(passed as f64)
+    );
+    println!(
+        "recovery / processing {:.1}",
+        processing.as_secs_f64() / recovery.as_secs_f64()
     );
     println!("records per instance  {:.1}", per(records as f64));
     println!(

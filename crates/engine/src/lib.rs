@@ -11,8 +11,11 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 
 mod appliers;
+mod dispatch;
+mod due;
 mod effects;
 mod engine;
+mod headers;
 mod noted;
 mod processing;
 mod record_names;
@@ -21,7 +24,8 @@ pub mod remote;
 pub use appliers::state;
 
 pub use effects::{Effects, JobStreams, NoStreams, Pushed, RequestId, Reservation, StreamId};
-pub use engine::{Due, Engine, EngineConfig, header_of, message_partition};
+pub use engine::{Due, Engine, EngineConfig, message_partition};
+pub use headers::header_of;
 pub use noted::{Note, Noted, NotedElement};
 pub use processing::banning::Ban;
 pub use processing::batch_operation;

@@ -105,6 +105,8 @@ pub enum Completion {
     MessageSubscription(Key),
     /// The root process instance; by the row's id.
     CorrelatedMessageSubscription(Arc<str>),
+    /// The process instance.
+    EventWait(Key),
     /// Name and version of its decision requirements.
     DecisionDefinition(Key),
 }

@@ -175,6 +175,20 @@ impl BatchWriter {
     }
 }
 
+/// A place between two records of a batch.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct Place {
+    pub(crate) at: usize,
+    pub(crate) position: u64,
+}
+
+impl Place {
+    /// Position of the record that comes next.
+    pub fn position(self) -> u64 {
+        self.position
+    }
+}
+
 /// Reads a batch back, record by record.
 #[derive(Clone, Debug)]
 pub struct BatchReader<'a> {
@@ -215,6 +229,23 @@ impl<'a> BatchReader<'a> {
 
     pub fn timestamp(&self) -> i64 {
         self.timestamp
+    }
+
+    /// Where the reader stands.
+    pub fn place(&self) -> Place {
+        Place {
+            at: self.at,
+            position: self.position,
+        }
+    }
+
+    /// Goes to a place in this batch where a reader has stood before a command, or at the end.
+    pub fn go_to(&mut self, place: Place) {
+        (self.at, self.position) = (place.at, place.position);
+    }
+
+    pub fn is_at_end(&self) -> bool {
+        self.at >= self.bytes.len()
     }
 
     /// Goes past the next record if it is an event of this kind about `key`, without reading its body. `head` is value type,

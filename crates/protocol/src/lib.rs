@@ -15,6 +15,7 @@ pub mod element_type;
 pub mod failure;
 pub mod fields;
 pub mod findings;
+pub mod glance;
 pub mod intent;
 pub mod json;
 pub mod key;

@@ -46,6 +46,8 @@ enum Command {
     Status(cli::status::StatusArgs),
     /// List open incidents with their keys.
     Incidents(cli::incidents::IncidentsArgs),
+    /// List open jobs, the oldest first.
+    Jobs(cli::jobs::JobsArgs),
     /// List open user tasks, the oldest first.
     Tasks(cli::tasks::TasksArgs),
     /// List process instances, the newest first.
@@ -73,6 +75,7 @@ fn main() -> ExitCode {
         Command::Start(args) => cli::block_on(cli::start::run(args)),
         Command::Status(args) => cli::block_on(cli::status::run(args)),
         Command::Incidents(args) => cli::block_on(cli::incidents::run(args)),
+        Command::Jobs(args) => cli::block_on(cli::jobs::run(args)),
         Command::Tasks(args) => cli::block_on(cli::tasks::run(args)),
         Command::Instances(args) => cli::block_on(cli::instances::run(args)),
         Command::Instance(args) => cli::block_on(cli::instance::run(args)),

@@ -175,13 +175,6 @@ fn a_process_is_deployed_started_and_seen_in_the_log() {
         assert!(table.contains("PROCESSING"), "{table}");
     }
 
-    let nobody = run(
-        here,
-        &["instance", "2251799813999999", "--address", &server.rest],
-    );
-    let errors = stderr(&nobody);
-    assert!(errors.contains("error[NOT_FOUND]: "), "{errors}");
-
     // The log is read while the server runs.
     let records = run(here, &["log", "data"]);
     assert!(records.status.success(), "{}", stderr(&records));
@@ -273,6 +266,16 @@ fn another_number_of_partitions_is_refused() {
         "{}",
         stderr(&output)
     );
+}
+
+#[test]
+fn what_is_not_there_is_not_found() {
+    let directory = workplace();
+    let server = Server::start(directory.path(), &[]);
+    let arguments = ["instance", "2251799813999999", "--address", &server.rest];
+    let nobody = run(directory.path(), &arguments);
+    let errors = stderr(&nobody);
+    assert!(errors.contains("error[NOT_FOUND]: "), "{errors}");
 }
 
 #[test]
@@ -434,4 +437,51 @@ fn an_error_has_a_code_that_is_explained() {
     );
     let unknown = run(directory.path(), &["explain", "NOTHING"]);
     assert_eq!(unknown.status.code(), Some(2), "{}", stderr(&unknown));
+}
+
+#[test]
+fn why_an_instance_waits_is_told_on_a_page() {
+    let directory = workplace();
+    let here = directory.path();
+    let waiting = PROCESS.replace("id=\"quick\"", "id=\"waiting\"");
+    assert_ne!(waiting, PROCESS);
+    let inner = r#"<bpmn:boundaryEvent id="late" attachedToRef="work"><bpmn:timerEventDefinition>
+        <bpmn:timeDuration>PT1H</bpmn:timeDuration></bpmn:timerEventDefinition></bpmn:boundaryEvent>
+        <bpmn:serviceTask id="work"><bpmn:extensionElements><zeebe:taskDefinition type="pay"/></bpmn:extensionElements></bpmn:serviceTask>
+        <bpmn:sequenceFlow id="to-work" sourceRef="over" targetRef="work"/>
+        </bpmn:process>"#;
+    let waiting = waiting
+        .replace("</bpmn:process>", inner)
+        .replace("endEvent", "manualTask");
+    std::fs::write(here.join("waiting.bpmn"), waiting).unwrap();
+    let server = Server::start(here, &[]);
+    let with = |args: &[&str]| run(here, &[args, &["--address", &server.rest]].concat());
+    let deployed = with(&["deploy", "waiting.bpmn"]);
+    assert!(deployed.status.success(), "{}", stderr(&deployed));
+    let started = with(&["start", "waiting"]);
+    assert!(started.status.success(), "{}", stderr(&started));
+    let key: String = stdout(&started)
+        .chars()
+        .skip_while(|c| !c.is_ascii_digit())
+        .take_while(char::is_ascii_digit)
+        .collect();
+    let page = with(&["instance", &key]);
+    let text = stdout(&page);
+    assert!(page.status.success(), "{}", stderr(&page));
+    assert!(text.contains("of type 'pay' since"), "{text}");
+    assert!(text.contains("no worker has taken it yet"), "{text}");
+    assert!(text.contains("timer of late due"), "{text}");
+    let jobs = stdout(&with(&["jobs", "--type", "pay"]));
+    assert!(jobs.contains(&key), "{jobs}");
+    let none = stdout(&with(&["jobs", "--type", "other"]));
+    assert_eq!(none, "No jobs.\n");
+    let json = stdout(&with(&["instance", &key, "--json"]));
+    let page: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let kinds: Vec<&str> = page["waits"][0]["waitsFor"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|thing| thing["for"].as_str().unwrap())
+        .collect();
+    assert_eq!(kinds, ["JOB", "TIMER"]);
 }

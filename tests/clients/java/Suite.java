@@ -79,6 +79,7 @@ public final class Suite {
     check("a job without retries raises an incident that can be resolved", this::incident);
     check("set variables are seen by the next job, local ones are not", this::setVariables);
     check("a cancelled instance is gone and so is its job", this::cancel);
+    check("an instance is modified", this::modify);
     check("a deleted resource cannot be started", this::deleteResource);
     check("a user task and its listeners", this::userTask);
     check("published messages correlate, are buffered and have unique ids", this::messages);
@@ -295,6 +296,38 @@ public final class Suite {
     client.newCancelInstanceCommand(instance.getProcessInstanceKey()).execute();
     refused("NOT_FOUND", client.newCompleteCommand(job));
     refused("NOT_FOUND", client.newCancelInstanceCommand(instance.getProcessInstanceKey()));
+  }
+
+  private void modify() throws Exception {
+    var f = new Check.Fixture("two-tasks");
+    deploy(f);
+    long instance = start(f.id, Map.of("a", 1)).getProcessInstanceKey();
+    var first = activateOne(f.name("two-tasks-first"));
+    client.newModifyProcessInstanceCommand(instance)
+        .activateElement("second").withVariables(Map.of("a", 2)).withVariables(Map.of("own", true), "second").and()
+        .terminateElement(first.getElementInstanceKey()).execute();
+    refused("NOT_FOUND", client.newCompleteCommand(first));
+    var second = activateOne(f.name("two-tasks-second"));
+    Check.same(Map.of("a", 2, "own", true), second.getVariablesAsMap());
+
+    // By id and by key, with each choice of a scope.
+    long key = second.getElementInstanceKey();
+    client.newModifyProcessInstanceCommand(instance).moveElement(key, "first").withVariable("b", 3).execute();
+    var moved = activateOne(f.name("two-tasks-first"));
+    Check.same(Map.of("a", 2, "b", 3), moved.getVariablesAsMap());
+    client.newModifyProcessInstanceCommand(instance).moveElementsWithInferredAncestor("first", "second").execute();
+    activateOne(f.name("two-tasks-second"));
+    client.newModifyProcessInstanceCommand(instance).moveElementsWithSourceParentAsAncestor("second", "first").execute();
+    activateOne(f.name("two-tasks-first"));
+    client.newModifyProcessInstanceCommand(instance).moveElements("first", "second", instance).execute();
+    activateOne(f.name("two-tasks-second"));
+
+    refused("INVALID_ARGUMENT", client.newModifyProcessInstanceCommand(instance).activateElement("nope"));
+    refused("INVALID_ARGUMENT", client.newModifyProcessInstanceCommand(instance).activateElement("first", key));
+    refused("INVALID_ARGUMENT", client.newModifyProcessInstanceCommand(instance).terminateElement(key));
+    refused("NOT_FOUND", client.newModifyProcessInstanceCommand(1).activateElement("first"));
+    client.newModifyProcessInstanceCommand(instance).terminateElements("second").execute();
+    refused("NOT_FOUND", client.newCancelInstanceCommand(instance));
   }
 
   /** Its commands go over REST always, the jobs of its listeners over both. */

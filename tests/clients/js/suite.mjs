@@ -198,6 +198,26 @@ const commands = {
 		await refused(t, 'NOT_FOUND', t.complete(job.key))
 		await refused(t, 'NOT_FOUND', t.cancel(instance))
 	},
+	'an instance is modified': async (t) => {
+		const f = await deploy(t, 'two-tasks')
+		const instance = await t.start(f.id, { a: 1 })
+		const first = await activateOne(t, f.name('two-tasks-first'))
+		const second = (...variableInstructions) => [{ elementId: 'second', variableInstructions }]
+		await t.modify(instance, {
+			activateInstructions: second({ variables: { a: 2 } }, { variables: { own: true }, scopeId: 'second' }),
+			terminateInstructions: [{ elementInstanceKey: first.elementInstanceKey }],
+		})
+		await refused(t, 'NOT_FOUND', t.complete(first.key))
+		const job = await activateOne(t, f.name('two-tasks-second'))
+		assert.deepEqual(job.variables, { a: 2, own: true })
+		const refusal = (instructions) => refused(t, 'INVALID_ARGUMENT', t.modify(instance, instructions))
+		assert.match(await refusal({ activateInstructions: [{ elementId: 'nope', variableInstructions: [] }] }), /nope/)
+		assert.match(await refusal({ terminateInstructions: [{ elementInstanceKey: '1' }] }), /'1'/)
+		await refused(t, 'NOT_FOUND', t.modify('1', { activateInstructions: second() }))
+		// The last of it: the instance goes too.
+		await t.modify(instance, { terminateInstructions: [{ elementInstanceKey: job.elementInstanceKey }] })
+		await refused(t, 'NOT_FOUND', t.cancel(instance))
+	},
 	'published messages correlate, are buffered and have unique ids': async (t) => {
 		const f = await deploy(t, 'message-catch')
 		const name = f.name('payment-received')
@@ -339,6 +359,23 @@ await check('REST: a message is correlated, and the instance named', async () =>
 	})
 	assert.equal(answer.processInstanceKey, instance)
 	await refused(r, 'NOT_FOUND', r.cancel(instance))
+})
+
+await check(`${o.label}: what is active is moved, by id and by key`, async () => {
+	const g = await deploy(o, 'two-tasks')
+	const instance = await o.start(g.id, { a: 1 })
+	const first = await activateOne(o, g.name('two-tasks-first'))
+	const to = (sourceElementInstruction, targetElementId, more = {}) => ({
+		moveInstructions: [{ sourceElementInstruction, targetElementId, ...more }],
+	})
+	await o.modify(instance, to({ sourceType: 'byKey', sourceElementInstanceKey: first.elementInstanceKey }, 'second'))
+	const second = await activateOne(o, g.name('two-tasks-second'))
+	const inferred = { ancestorScopeInstruction: { ancestorScopeType: 'inferred' } }
+	await o.modify(instance, to({ sourceType: 'byId', sourceElementId: 'second' }, 'first', inferred))
+	await refused(o, 'NOT_FOUND', o.complete(second.key))
+	await activateOne(o, g.name('two-tasks-first'))
+	await o.modify(instance, { terminateInstructions: [{ elementId: 'first' }] })
+	await refused(o, 'NOT_FOUND', o.cancel(instance))
 })
 
 /** A task from its creation to its completion, by one client or the other. */

@@ -68,6 +68,7 @@ export function rest() {
 			return { ...(await client.createProcessInstanceWithResult(request)).variables }
 		},
 		cancel: (processInstanceKey) => client.cancelProcessInstance({ processInstanceKey }),
+		modify: (processInstanceKey, instructions) => client.modifyProcessInstance({ processInstanceKey, ...instructions }),
 		setVariables: (elementInstanceKey, variables, local = false) =>
 			client.updateElementInstanceVariables({ elementInstanceKey, variables, local }),
 		async activate(type, { count = 1, timeout = 60_000, wait = 30_000, fetch } = {}) {
@@ -133,6 +134,7 @@ export function grpc() {
 			(await client.createProcessInstanceWithResult({ bpmnProcessId, variables, fetchVariables, requestTimeout }))
 				.variables,
 		cancel: (key) => client.cancelProcessInstance(key),
+		modify: (processInstanceKey, instructions) => client.modifyProcessInstance({ processInstanceKey, ...instructions }),
 		setVariables: (elementInstanceKey, variables, local = false) =>
 			client.setVariables({ elementInstanceKey, variables, local }),
 		async activate(type, { count = 1, timeout = 60_000, wait = 30_000, fetch } = {}) {
@@ -232,6 +234,7 @@ function orchestration(label, client) {
 			return (await client.createProcessInstance(request)).variables
 		},
 		cancel: (processInstanceKey) => client.cancelProcessInstance({ processInstanceKey }),
+		modify: (processInstanceKey, instructions) => client.modifyProcessInstance({ processInstanceKey, ...instructions }),
 		setVariables: (elementInstanceKey, variables, local = false) =>
 			client.createElementInstanceVariables({ elementInstanceKey, variables, local }),
 		async activate(type, { count = 1, timeout = 60_000, wait = 30_000, fetch } = {}) {

@@ -10,7 +10,7 @@ use skep_engine::{Ban, Due, Effects, Engine, JobStreams, Pushed, RequestId, Sent
 use skep_protocol::Key;
 use skep_protocol::command::Request;
 use skep_protocol::record::DecodeError;
-use skep_replication::{EntryId, Event, Group, GroupError, Output, ProposeError, Role};
+use skep_replication::{Committed, EntryId, Event, Group, GroupError, Output, ProposeError, Role};
 
 /// Entries that may be proposed and not committed. Commands that arrive meanwhile wait and share the next entry.
 pub const MAX_INFLIGHT_ENTRIES: usize = 16;
@@ -285,22 +285,16 @@ impl PartitionCore {
         polled.became_leader = false;
         polled.lost_leadership = false;
         self.group.poll(&mut polled.output)?;
-        for event in &polled.output.events {
+        let mut events = polled.output.events.as_slice();
+        while let Some((event, rest)) = events.split_first() {
+            events = rest;
             match event {
                 Event::Committed { index } => self.applied = self.applied.max(*index),
-                Event::Apply(entry) => {
-                    // A void state gets the entry when it is rebuilt.
-                    if !self.stale && !entry.payload.is_empty() {
-                        let applied = self.engine.apply(&entry.payload);
-                        applied.map_err(|reason| CoreError::Apply {
-                            index: entry.index,
-                            reason,
-                        })?;
-                        self.replayed += self.engine.next_position() - 1 - self.committed_position;
-                        self.committed_position = self.engine.next_position() - 1;
-                    }
-                    self.applied = entry.index;
-                    (self.evaluated, self.evaluated_term) = (entry.index, entry.term);
+                Event::Apply(first) => {
+                    let more = rest.iter().take_while(|e| matches!(e, Event::Apply(_)));
+                    let (more, others) = rest.split_at(more.count());
+                    events = others;
+                    self.apply(std::iter::once(first).chain(more.iter().filter_map(entry)))?;
                 }
                 Event::Role(Role::Leader { .. }) => {
                     self.engine.promote()?;
@@ -373,6 +367,24 @@ impl PartitionCore {
         (self.evaluated, self.evaluated_term) = (self.applied, term);
     }
 
+    /// Applies entries that this node did not evaluate. A void state gets them when it is rebuilt.
+    fn apply<'e>(&mut self, entries: impl Iterator<Item = &'e Committed>) -> Result<(), CoreError> {
+        let mut batches = Vec::new();
+        for entry in entries {
+            self.applied = entry.index;
+            (self.evaluated, self.evaluated_term) = (entry.index, entry.term);
+            if !self.stale && !entry.payload.is_empty() {
+                batches.push((entry.index, &*entry.payload));
+            }
+        }
+        apply(&mut self.engine, &batches)?;
+        if !batches.is_empty() {
+            self.replayed += self.engine.next_position() - 1 - self.committed_position;
+            self.committed_position = self.engine.next_position() - 1;
+        }
+        Ok(())
+    }
+
     /// The store holds the snapshot that [`Event::InstallSnapshot`] announced, durably; `engine` was opened over it.
     pub fn installed(&mut self, engine: Engine, snapshot: EntryId) {
         self.applied = snapshot.index;
@@ -384,6 +396,23 @@ impl PartitionCore {
     /// does not take its newest batch at the moment. It must not become a checkpoint.
     pub fn is_stale(&self) -> bool {
         self.stale || self.refused.is_some()
+    }
+}
+
+/// Applies the payloads of committed entries that follow each other, each with its index in the log.
+pub(super) fn apply(engine: &mut Engine, entries: &[(u64, &[u8])]) -> Result<(), CoreError> {
+    let batches: Vec<&[u8]> = entries.iter().map(|(_, batch)| *batch).collect();
+    let applied = engine.apply_window(&batches).map_err(|(number, reason)| {
+        let index = entries.get(number).map_or(0, |(index, _)| *index);
+        CoreError::Apply { index, reason }
+    });
+    applied.map(drop)
+}
+
+fn entry(event: &Event) -> Option<&Committed> {
+    match event {
+        Event::Apply(entry) => Some(entry),
+        _ => None,
     }
 }
 

@@ -41,6 +41,7 @@ mod user_task;
 mod variable;
 mod variable_document;
 mod variable_element;
+pub(crate) mod window;
 
 use skep_protocol::ValueType;
 use skep_protocol::batch::{BatchReader, BatchWriter};

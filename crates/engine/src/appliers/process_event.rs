@@ -35,7 +35,11 @@ impl Apply<ProcessEventValue> for State {
 fn leave(state: &mut State, key: Key, scope: Key) {
     if let Some(scope) = state.elements.get_mut(scope) {
         let extra = scope.extra();
-        extra.triggers.retain(|trigger| *trigger != key);
+        // Very many may wait, and mostly the oldest goes.
+        let place = extra.triggers.iter().position(|trigger| *trigger == key);
+        if let Some(place) = place {
+            extra.triggers.remove(place);
+        }
         if extra.interrupted_by == key {
             extra.interrupted_by = Key::NONE;
             extra.interrupted_inside = true;

@@ -370,6 +370,13 @@ impl ElementInstances {
         }
     }
 
+    /// An instance has begun and ended: what is left of it.
+    pub(in crate::appliers) fn has_run(&mut self, definition: Key) {
+        if self.running.get(definition).is_none() {
+            self.running.insert(definition, Running::default());
+        }
+    }
+
     /// An instance of one definition is one of another from now on.
     pub(in crate::appliers) fn count_as_of(&mut self, before: Key, after: Key) {
         if let Some(running) = self.running.get_mut(before) {

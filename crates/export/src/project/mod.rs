@@ -4,6 +4,7 @@ mod cluster_variable;
 mod decision_definition;
 mod decision_instance;
 mod element_instance;
+mod event_wait;
 mod incident;
 mod job;
 mod message_subscription;
@@ -62,6 +63,8 @@ impl Projection<'_> {
             ValueType::DecisionEvaluation => decision_instance::evaluated(self, record),
             ValueType::ProcessMessageSubscription => message_subscription::changed(self, record),
             ValueType::MessageStartEventSubscription => message_subscription::started(self, record),
+            ValueType::Timer => event_wait::timer(self, record),
+            ValueType::SignalSubscription => event_wait::signal(self, record),
             ValueType::Form => resource::form(self, record),
             ValueType::Resource => resource::resource(self, record),
             ValueType::ClusterVariable => cluster_variable::changed(self, record),

@@ -119,6 +119,7 @@ impl Writer {
                 "user_task",
                 "decision_instance",
                 "message_subscription",
+                "event_wait",
                 "correlated_message_subscription",
                 "process_instance",
             ] {
@@ -286,6 +287,12 @@ fn complete(transaction: &Transaction<'_>, completion: &Completion) -> rusqlite:
                 SELECT p.rootProcessInstanceKey FROM process_instance p
                 WHERE p.processInstanceKey = correlated_message_subscription.processInstanceKey) WHERE id = ?",
             id,
+        ),
+        // A scope that is the process itself is no element instance.
+        Completion::EventWait(key) => (
+            "UPDATE event_wait SET processInstanceKey = coalesce((SELECT e.processInstanceKey FROM element_instance e
+                WHERE e.elementInstanceKey = event_wait.elementInstanceKey), elementInstanceKey) WHERE key = ?",
+            &key.0,
         ),
         Completion::DecisionDefinition(key) => (
             "UPDATE decision_definition SET (decisionRequirementsName, decisionRequirementsVersion) = (

@@ -7,8 +7,8 @@ use skep_protocol::value::ClusterVariableValue;
 use skep_protocol::{Document, TenantId};
 use skep_query::entities::{
     CLUSTER_VARIABLE, CORRELATED_MESSAGE_SUBSCRIPTION, DECISION_DEFINITION, DECISION_INSTANCE,
-    DECISION_REQUIREMENTS, ELEMENT_INSTANCE, FORM, MESSAGE_SUBSCRIPTION, PROCESS_DEFINITION,
-    PROCESS_INSTANCE, USER_TASK, VARIABLE,
+    DECISION_REQUIREMENTS, ELEMENT_INSTANCE, EVENT_WAIT, FORM, MESSAGE_SUBSCRIPTION,
+    PROCESS_DEFINITION, PROCESS_INSTANCE, USER_TASK, VARIABLE,
 };
 use skep_query::{Answer, Condition, Groups, Measure, Op, Query, Related, Search, Value};
 
@@ -336,4 +336,38 @@ fn elements_are_counted_over_all_instances_and_over_some() {
         some,
         [row("start", [0, 2, 2, 2]), row("task", [2, 2, 2, 0])]
     );
+}
+
+#[test]
+fn timers_and_signals_are_open_until_they_come() {
+    let (mut rig, store) = rig();
+    rig.deploy(
+        Bpmn::process("p")
+            .start("start")
+            .catch_duration("timer", "PT1M")
+            .catch_signal("signal", "go")
+            .end("end"),
+    );
+    let instance = rig.create("p", "{}");
+    follow(&mut rig, &store);
+    let of_instance = format!(r#"{{"processInstanceKey": "{instance}", "isOpen": true}}"#);
+    let timer = store.one(&EVENT_WAIT, &of_instance);
+    assert_eq!(
+        (&timer["kind"], &timer["elementId"], &timer["dueDate"]),
+        (
+            &json!("TIMER"),
+            &json!("timer"),
+            &json!("2026-01-01T00:01:00.000Z")
+        )
+    );
+    rig.advance(60_000);
+    follow(&mut rig, &store);
+    let signal = store.one(&EVENT_WAIT, &of_instance);
+    assert_eq!(
+        (&signal["kind"], &signal["signalName"]),
+        (&json!("SIGNAL"), &json!("go"))
+    );
+    rig.cancel(instance).unwrap();
+    follow(&mut rig, &store);
+    assert!(store.find(&EVENT_WAIT, &of_instance).is_empty());
 }

@@ -25,6 +25,7 @@ use crate::call::FrontEnd;
 
 mod related;
 mod statistics;
+mod waiting;
 
 /// `eventual`: the answer is what is there now, without waiting for what was acknowledged before.
 const CONSISTENCY: HeaderName = HeaderName::from_static("skep-consistency");
@@ -73,6 +74,7 @@ enum What {
     UserTaskVariables(TaskVariables),
     ClusterVariable(Search),
     Statistics(Statistics),
+    WaitingStates(Key),
     CallHierarchy(Key),
     SequenceFlows(Key),
     ElementStatistics(Key),
@@ -156,6 +158,9 @@ pub fn decode(
             let at = const { RESOURCE.column("content") };
             content(&RESOURCE, "resourceKey", at, APPLICATION_JSON)
         }
+        Op::GetWaitingStates => key("processInstanceKey")
+            .map(What::WaitingStates)
+            .map_err(Problem::from),
         Op::GetStartForm => key("processDefinitionKey")
             .map(What::StartForm)
             .map_err(Problem::from),
@@ -274,6 +279,7 @@ pub async fn respond(front: &FrontEnd, asked: Asked) -> Result<Response<RestBody
         ),
         What::StartForm(key) => related::form(ask.start_form(key).await?),
         What::UserTaskForm(key) => related::form(ask.user_task_form(key).await?),
+        What::WaitingStates(key) => encode::json(ask.waiting_states(key).await?),
         What::Statistics(asked) => encode::json(ask.statistics(asked).await?),
         What::UserTaskVariables(asked) => encode::json(ask.task_variables(asked).await?),
         What::ClusterVariable(search) => encode::json(ask.cluster_variable(search).await?),

@@ -54,6 +54,7 @@ pub enum Op {
     SearchJobs,
     GetUserTask,
     SearchUserTasks,
+    GetWaitingStates,
     IncidentsByError,
     IncidentsByDefinition,
     SubscriptionStatistics,
@@ -219,6 +220,7 @@ pub const ROUTES: &[Route] = routes! {
     GET "/v2/cluster-variables/tenants/{tenantId}/{name}" getTenantClusterVariable => GetTenantClusterVariable;
 
     // our own
+    GET "/v2/process-instances/{processInstanceKey}/waiting-states" getProcessInstanceWaitingStates => GetWaitingStates;
     POST "/v2/jobs/stream" streamJobs => StreamJobs;
     GET "/v2/openapi.json" getOpenApi => OpenApi;
 

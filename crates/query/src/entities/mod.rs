@@ -6,6 +6,7 @@ mod decision_definition;
 mod decision_instance;
 mod decision_requirements;
 mod element_instance;
+mod event_wait;
 mod form;
 mod incident;
 mod job;
@@ -22,6 +23,7 @@ pub use decision_definition::DECISION_DEFINITION;
 pub use decision_instance::DECISION_INSTANCE;
 pub use decision_requirements::DECISION_REQUIREMENTS;
 pub use element_instance::ELEMENT_INSTANCE;
+pub use event_wait::EVENT_WAIT;
 pub use form::FORM;
 pub use incident::INCIDENT;
 pub use job::JOB;
@@ -35,7 +37,7 @@ pub use variable::{PREVIEW, VARIABLE};
 use crate::entity::{Entity, same};
 
 /// All of them, in the order of their numbers in a store.
-pub static ALL: [&Entity; 15] = [
+pub static ALL: [&Entity; 16] = [
     &PROCESS_DEFINITION,
     &PROCESS_INSTANCE,
     &ELEMENT_INSTANCE,
@@ -50,6 +52,7 @@ pub static ALL: [&Entity; 15] = [
     &CORRELATED_MESSAGE_SUBSCRIPTION,
     &FORM,
     &RESOURCE,
+    &EVENT_WAIT,
     &CLUSTER_VARIABLE,
 ];
 

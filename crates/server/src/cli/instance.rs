@@ -22,24 +22,22 @@ pub async fn run(args: InstanceArgs) -> anyhow::Result<()> {
     let elements = search
         .find("element-instances", of_instance.clone(), by_start)
         .await?;
-    let open = json!({"processInstanceKey": key.to_string(), "state": "ACTIVE"});
-    let incidents = search.find("incidents", open, json!([])).await?;
-    let jobs = search.find("jobs", of_instance.clone(), json!([])).await?;
+    let waiting = search
+        .get(&format!("process-instances/{key}/waiting-states"))
+        .await?;
     let by_name = json!([{"field": "name"}]);
     let variables = search.find("variables", of_instance, by_name).await?;
     let page = Page {
         instance,
         elements,
-        incidents,
-        jobs,
+        waiting,
         variables,
     };
     if search.json {
         let all = json!({
             "instance": page.instance,
             "elementInstances": items(&page.elements).collect::<Vec<_>>(),
-            "incidents": items(&page.incidents).collect::<Vec<_>>(),
-            "jobs": items(&page.jobs).collect::<Vec<_>>(),
+            "waits": items(&page.waiting).collect::<Vec<_>>(),
             "variables": items(&page.variables).collect::<Vec<_>>(),
         });
         return super::print(&format!("{all:#}\n"));
@@ -50,8 +48,7 @@ pub async fn run(args: InstanceArgs) -> anyhow::Result<()> {
 struct Page {
     instance: Value,
     elements: Value,
-    incidents: Value,
-    jobs: Value,
+    waiting: Value,
     variables: Value,
 }
 
@@ -91,51 +88,26 @@ impl Page {
         more(&self.elements, text);
     }
 
-    /// Every element that has not ended, with what it waits for.
+    /// Every element that waits, with what it waits for.
     fn waits(&self, text: &mut String) {
-        let active = items(&self.elements).filter(|element| element["state"] == "ACTIVE");
-        let mut said = false;
-        for element in active {
-            if !std::mem::replace(&mut said, true) {
+        for (n, waiting) in items(&self.waiting).enumerate() {
+            if n == 0 {
                 text.push_str("\nWaits:\n");
             }
-            let key = &element["elementInstanceKey"];
-            let id = word(element, "elementId");
-            let here = |all| items(all).filter(|thing| thing["elementInstanceKey"] == *key);
-            let mut known = false;
-            for incident in here(&self.incidents) {
-                known = true;
-                text.push_str(&format!(
-                    "  {id}: incident {} ({}) since {}: {}\n    mend the cause, then: curl -X POST \
-                     http://localhost:8080/v2/incidents/{0}/resolution\n",
-                    word(incident, "incidentKey"),
-                    word(incident, "errorType"),
-                    word(incident, "creationTime"),
-                    word(incident, "errorMessage"),
-                ));
+            let id = word(waiting, "elementId");
+            let what = waiting["waitsFor"]
+                .as_array()
+                .map_or(&[][..], Vec::as_slice);
+            if what.is_empty() {
+                let since = word(waiting, "since");
+                text.push_str(&format!("  {id}: for what is not known, since {since}\n"));
             }
-            let ended = ["COMPLETED", "CANCELED", "ERROR_THROWN"];
-            let open = here(&self.jobs).filter(|job| !ended.contains(&word(job, "state").as_str()));
-            for job in open {
-                known = true;
-                let worker = match word(job, "worker").as_str() {
-                    "" | "-" => "no worker has taken it yet".to_string(),
-                    worker => format!("last taken by '{worker}', until {}", word(job, "deadline")),
-                };
-                text.push_str(&format!(
-                    "  {id}: job {} of type '{}' since {}, {} retries left; {worker}\n",
-                    word(job, "jobKey"),
-                    word(job, "type"),
-                    word(job, "creationTime"),
-                    word(job, "retries"),
-                ));
+            for thing in what {
+                text.push_str(&format!("  {id}: {}\n", self::waits_for(thing)));
             }
-            if !known {
-                text.push_str(&format!(
-                    "  {id}: for an event or for what is inside of it, since {}\n",
-                    word(element, "startDate")
-                ));
-            }
+        }
+        if self.waiting["hasMore"] == true {
+            text.push_str("  … and for more\n");
         }
     }
 
@@ -159,5 +131,63 @@ fn more(answer: &Value, text: &mut String) {
     let (shown, total) = (items(answer).count() as u64, total(answer));
     if total > shown {
         text.push_str(&format!("({shown} of {total}; see --limit)\n"));
+    }
+}
+
+/// One thing that an element waits for.
+fn waits_for(thing: &Value) -> String {
+    let word = |name: &str| word(thing, name);
+    let since = word("since");
+    match word("for").as_str() {
+        "INCIDENT" => format!(
+            "incident {} ({}) since {since}: {}\n    mend the cause, then: curl -X POST \
+             http://localhost:8080/v2/incidents/{0}/resolution",
+            word("incidentKey"),
+            word("errorType"),
+            word("errorMessage"),
+        ),
+        "JOB" => {
+            let worker = match word("worker").as_str() {
+                "" | "-" => "no worker has taken it yet".to_string(),
+                worker => format!("last taken by '{worker}', until {}", word("deadline")),
+            };
+            format!(
+                "job {} of type '{}' since {since}, {} retries left; {worker}",
+                word("jobKey"),
+                word("type"),
+                word("retries"),
+            )
+        }
+        "USER_TASK" => format!(
+            "user task {} since {since}, assigned to {}; due {}",
+            word("userTaskKey"),
+            match word("assignee").as_str() {
+                "-" => "nobody".to_string(),
+                user => format!("'{user}'"),
+            },
+            word("dueDate"),
+        ),
+        "MESSAGE" => format!(
+            "message '{}' with the correlation key '{}' since {since} ({})",
+            word("messageName"),
+            word("correlationKey"),
+            word("elementId"),
+        ),
+        "TIMER" => format!(
+            "timer of {} due {}, since {since}",
+            word("elementId"),
+            word("dueDate")
+        ),
+        "SIGNAL" => format!(
+            "signal '{}' since {since} ({})",
+            word("signalName"),
+            word("elementId")
+        ),
+        "CALLED_INSTANCE" => format!(
+            "called process instance {} of '{}' since {since}; see `skep instance {0}`",
+            word("processInstanceKey"),
+            word("processDefinitionId"),
+        ),
+        other => format!("{other} since {since}"),
     }
 }

@@ -8,6 +8,7 @@ mod fetch;
 pub mod incidents;
 pub mod instance;
 pub mod instances;
+pub mod jobs;
 pub mod log;
 pub mod profile;
 mod search;

@@ -160,12 +160,9 @@ impl Partition {
                 break;
             };
             (from, term) = (last.index + 1, last.term);
-            for entry in entries.iter().filter(|e| !e.payload.is_empty()) {
-                let index = entry.index;
-                engine
-                    .apply(&entry.payload)
-                    .map_err(|reason| CoreError::Apply { index, reason })?;
-            }
+            let written = entries.iter().filter(|e| !e.payload.is_empty());
+            let written: Vec<_> = written.map(|e| (e.index, &*e.payload)).collect();
+            crate::partition::core::apply(&mut engine, &written)?;
         }
         engine.promote()?;
         self.core.rebuild(engine, term);

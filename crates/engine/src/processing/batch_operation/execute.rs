@@ -14,7 +14,7 @@ use skep_protocol::value::{
 use skep_protocol::{Key, ValueType};
 
 use super::{not_yet, origin_of, parts};
-use crate::engine::carry_out;
+use crate::dispatch::carry_out;
 use crate::processing::bpmn::step;
 use crate::processing::{Context, Outcome};
 use crate::state::{BatchChunk, BatchPhase};

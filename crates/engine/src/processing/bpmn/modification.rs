@@ -54,8 +54,14 @@ pub(super) fn carry_out(cx: &mut Context<'_>, instance: Key, next: u32) {
 /// Makes the scopes around an element to activate, and has its activation wait in the innermost one.
 fn prepare(cx: &mut Context<'_>, instance: Key, instruction: &ActivateInstruction) {
     let (trigger, scopes) = make_scopes(cx, instance, instruction).unwrap_or_default();
+    let row = cx.state.elements.get(instance);
+    let (definition, root) = row.map_or((Key::NONE, Key::NONE), |row| {
+        (row.process_definition_key, row.root_process_instance_key)
+    });
     let value = ProcessInstanceModificationValue {
         process_instance_key: instance,
+        process_definition_key: definition,
+        root_process_instance_key: root,
         activate_instructions: vec![ActivateInstruction {
             element_id: instruction.element_id.clone(),
             ancestor_scope_keys: scopes,
@@ -352,8 +358,13 @@ fn finish(cx: &mut Context<'_>, instance: Key) {
         lifecycle::end(cx, &el);
     }
     cx.event(instance, Intent::Modified, &value);
-    for trigger in triggers.into_iter().filter(|key| key.some().is_some()) {
-        cx.steps.push(Step::ActivateTriggered(trigger));
+    for trigger in triggers {
+        // What waits in a scope with an incident goes on when that is resolved.
+        let scope = cx.state.triggers.get(trigger).map(|row| row.flow_scope_key);
+        let scope = scope.and_then(|key| cx.state.elements.get(key));
+        if scope.is_some_and(|row| row.state == ElementState::Activated) {
+            cx.steps.push(Step::ActivateTriggered(trigger));
+        }
     }
     if cx.state.elements.get(instance).is_some() {
         container::child_ended(cx, instance);

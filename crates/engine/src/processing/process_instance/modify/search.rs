@@ -51,7 +51,9 @@ fn look_through(
     let mut found: HashMap<u32, Vec<Key>> = HashMap::new();
     let mut seen = 0;
     let mut scopes = vec![instance.key];
-    while let Some(scope) = scopes.pop() {
+    let mut next = 0;
+    while let Some(scope) = scopes.get(next).copied() {
+        next += 1;
         let mut child = cx.state.elements.child_after(scope, Key::NONE);
         while let Some(row) = cx.state.elements.get(child) {
             seen += 1;

@@ -1,0 +1,519 @@
+//! Recovery without what is over: a process instance that a client created and that ended within the same window of the log
+//! leaves nothing behind, so that its events need not be applied.
+//!
+//! A first pass over the heads of the records and the first fields of their bodies finds these instances; a second one applies
+//! everything else. An instance counts only if all that the log says of it are events of its own rows (elements, variables,
+//! plain jobs): whatever has a timer, an incident, a subscription, a user task, a caller or anything else that is not known
+//! here to leave its rows alone is applied as ever. The state afterwards is the same, bit by bit; `tests/window.rs` holds that.
+
+use rustc_hash::FxHashMap;
+use skep_model::ElementIndex;
+use skep_protocol::batch::{BatchReader, Place};
+use skep_protocol::glance::{Glance, Glances, Skim};
+use skep_protocol::intent::{
+    Intent, JobIntent, ProcessInstanceCreationIntent, ProcessInstanceIntent,
+};
+use skep_protocol::record::{DecodeError, Record, RecordType};
+use skep_protocol::{Key, ValueType};
+
+use super::{apply_record, replay};
+use crate::state::State;
+
+/// The only version of the bodies whose fields are read here.
+const VERSION: u8 = 1;
+
+/// About what the log has of a small instance.
+const BYTES_PER_INSTANCE: usize = 1024;
+
+/// What a window says of one process instance.
+#[derive(Clone, Copy)]
+struct Instance {
+    key: Key,
+    /// Of the client's creation, which says the definition.
+    created: Option<Key>,
+    begun: bool,
+    ended: bool,
+    /// There is more to it than its own rows.
+    kept: bool,
+    /// How many events that may concern any instance stood before it.
+    doubts: u32,
+}
+
+impl Instance {
+    fn is_over(&self) -> bool {
+        self.created.is_some() && self.begun && self.ended && !self.kept
+    }
+}
+
+/// Whose records a block holds.
+#[derive(Clone, Copy, PartialEq)]
+enum Owner {
+    Nobody,
+    One(u32),
+    Several,
+}
+
+/// The records of one command.
+struct Block {
+    owner: Owner,
+    /// The highest key of this partition in it: it is taken, whatever became of what it named.
+    highest: Key,
+    /// Behind its last record.
+    end: Place,
+}
+
+/// What an event means for process instances.
+enum Meaning {
+    /// It changes rows of this instance, and no others.
+    Own(Key),
+    /// It changes rows that are not those of instances, or none.
+    Nothing,
+    /// It changes more than rows of this instance.
+    More(Key),
+    /// Jobs are handed to workers.
+    Handed,
+    /// It may concern any instance.
+    Doubt,
+}
+
+/// A window of the log: whose records need not be applied.
+#[derive(Default)]
+pub(crate) struct Window {
+    partition: u32,
+    instances: Vec<Instance>,
+    by_key: FxHashMap<Key, u32>,
+    /// Of one batch after the other.
+    blocks: Vec<Block>,
+    doubts: u32,
+    /// The instance that was looked up last: what belongs together stands together.
+    last: (Key, u32),
+    /// The element whose life was told last, and its instance.
+    element: (Key, u32),
+    /// Of the block that is being read: its highest key, what ends in it, and the jobs that are made in it.
+    highest: Key,
+    ending: Vec<u32>,
+    jobs: Vec<Key>,
+}
+
+impl Window {
+    /// For a window of so many bytes.
+    pub fn of_bytes(partition: u32, bytes: usize) -> Window {
+        let mut window = Window {
+            partition,
+            ..Window::default()
+        };
+        window.by_key.reserve(bytes / BYTES_PER_INSTANCE);
+        window
+    }
+
+    /// Reads a batch ahead. Returns the position of the record behind it; `None`: the batch cannot be
+    /// read, or not at a glance.
+    pub fn look(&mut self, batch: &[u8]) -> Option<u64> {
+        let start = BatchReader::new(batch).ok()?.place();
+        let mut records = Glances::new(batch, start);
+        let mut owner = Owner::Nobody;
+        let mut doubts = self.doubts;
+        let mut end = start;
+        while !records.is_at_end() {
+            let record = records.next()?;
+            if record.head[0] == RecordType::Command as u8 {
+                self.close(owner, end);
+                (owner, doubts) = (Owner::Nobody, self.doubts);
+            } else if record.head[0] == RecordType::Event as u8 {
+                if record.key > self.highest && record.key.partition() == Some(self.partition) {
+                    self.highest = record.key;
+                }
+                owner = self.note(&record, owner, doubts)?;
+            }
+            end = records.place();
+        }
+        self.close(owner, end);
+        Some(end.position())
+    }
+
+    /// Ends a block. An event behind the end of an instance, in the same block, may still concern it.
+    fn close(&mut self, owner: Owner, end: Place) {
+        for at in self.ending.drain(..) {
+            if let Some(instance) = self.instances.get_mut(at as usize) {
+                instance.ended = true;
+                instance.kept |= instance.doubts != self.doubts;
+            }
+        }
+        self.jobs.clear();
+        let highest = std::mem::take(&mut self.highest);
+        self.blocks.push(Block {
+            owner,
+            highest,
+            end,
+        });
+    }
+
+    /// Whose the block is with this event.
+    #[inline]
+    fn note(&mut self, record: &Glance<'_>, owner: Owner, doubts: u32) -> Option<Owner> {
+        let at = if self.goes_on(record) {
+            self.element.1
+        } else {
+            match meaning(record)? {
+                Meaning::Own(key) => {
+                    let at = self.find(key, doubts);
+                    self.live(record, at)?;
+                    at
+                }
+                other => return self.note_other(record, other, owner, doubts),
+            }
+        };
+        if at == self.element.1 && record.key == self.instance_key(at) {
+            self.may_end(record, at);
+        }
+        Some(match owner {
+            Owner::Nobody => Owner::One(at),
+            Owner::One(before) if before == at => owner,
+            _ => Owner::Several,
+        })
+    }
+
+    fn note_other(
+        &mut self,
+        record: &Glance<'_>,
+        meaning: Meaning,
+        owner: Owner,
+        doubts: u32,
+    ) -> Option<Owner> {
+        match meaning {
+            Meaning::More(key) => {
+                let at = self.find(key, doubts);
+                self.keep(at);
+            }
+            Meaning::Handed => {
+                if self.are_new(record)? {
+                    return Some(owner);
+                }
+            }
+            Meaning::Doubt => self.doubts += 1,
+            Meaning::Own(_) | Meaning::Nothing => {}
+        }
+        Some(Owner::Several)
+    }
+
+    /// The life of the element goes on whose records came last: its instance is known.
+    #[inline]
+    fn goes_on(&self, record: &Glance<'_>) -> bool {
+        let [_, value_type, intent, version] = record.head;
+        value_type == ValueType::ProcessInstance as u8
+            && version == VERSION
+            && record.key == self.element.0
+            && intent != ProcessInstanceIntent::ElementActivating.id()
+            && is_plain_life(intent)
+    }
+
+    /// What the event says of the instance's life.
+    fn live(&mut self, record: &Glance<'_>, at: u32) -> Option<()> {
+        let instance = self.instances.get_mut(at as usize)?;
+        let [_, value_type, intent, _] = record.head;
+        let mut body = record.body;
+        match ValueType::from_id(value_type)? {
+            ValueType::ProcessInstanceCreation => instance.created = Some(body.key()?),
+            ValueType::Job if intent == JobIntent::Created.id() => self.jobs.push(record.key),
+            ValueType::ProcessInstance => {
+                if intent == ProcessInstanceIntent::ElementActivating.id() {
+                    body.key()?; // definition
+                    let key = body.key()?;
+                    let element = body.number()?;
+                    instance.begun |=
+                        element == u64::from(ElementIndex::PROCESS.0) && record.key == key;
+                    body.key()?; // flow scope
+                    let caller = body.key()?;
+                    if caller.some().is_some() {
+                        self.keep(at);
+                        let caller = self.find(caller, self.doubts);
+                        self.keep(caller);
+                    }
+                }
+                self.element = (record.key, at);
+            }
+            _ => {}
+        }
+        Some(())
+    }
+
+    fn instance_key(&self, at: u32) -> Key {
+        let instance = self.instances.get(at as usize);
+        instance.map_or(Key::NONE, |instance| instance.key)
+    }
+
+    /// The record is one of the process itself.
+    fn may_end(&mut self, record: &Glance<'_>, at: u32) {
+        use ProcessInstanceIntent as Life;
+        let [_, value_type, intent, _] = record.head;
+        let ends = [Life::ElementCompleted.id(), Life::ElementTerminated.id()];
+        if value_type == ValueType::ProcessInstance as u8 && ends.contains(&intent) {
+            self.ending.push(at);
+        }
+    }
+
+    /// The jobs are those that this block has made: who is handed them says nothing about others.
+    fn are_new(&self, record: &Glance<'_>) -> Option<bool> {
+        let mut body = record.body;
+        body.skip_text()?; // job type
+        body.skip_text()?; // worker
+        body.number()?; // time-out
+        body.number()?; // deadline
+        body.number()?; // jobs asked for
+        for _ in 0..body.number()? {
+            if !self.jobs.contains(&body.key()?) {
+                return Some(false);
+            }
+        }
+        Some(true)
+    }
+
+    fn find(&mut self, key: Key, doubts: u32) -> u32 {
+        if self.last.0 == key && !self.instances.is_empty() {
+            return self.last.1;
+        }
+        let instances = &mut self.instances;
+        let at = *self.by_key.entry(key).or_insert_with(|| {
+            instances.push(Instance {
+                key,
+                created: None,
+                begun: false,
+                ended: false,
+                kept: false,
+                doubts,
+            });
+            (instances.len() - 1) as u32
+        });
+        self.last = (key, at);
+        at
+    }
+
+    fn keep(&mut self, at: u32) {
+        if let Some(instance) = self.instances.get_mut(at as usize) {
+            instance.kept = true;
+        }
+    }
+
+    fn of(&self, key: Key) -> Option<&Instance> {
+        let at = self.by_key.get(&key)?;
+        self.instances.get(*at as usize).filter(|i| i.is_over())
+    }
+
+    /// Applies the batches that were looked at, one after the other.
+    pub fn apply(&self, state: &mut State, batches: &[&[u8]]) -> Result<(), (usize, DecodeError)> {
+        let mut blocks = self.blocks.iter();
+        for (number, batch) in batches.iter().enumerate() {
+            self.apply_batch(state, batch, &mut blocks)
+                .map_err(|e| (number, e))?;
+        }
+        Ok(())
+    }
+
+    /// Process instances that left nothing behind.
+    pub fn passed_over(&self) -> usize {
+        self.instances.iter().filter(|i| i.is_over()).count()
+    }
+
+    fn apply_batch<'b>(
+        &self,
+        state: &mut State,
+        batch: &[u8],
+        blocks: &mut impl Iterator<Item = &'b Block>,
+    ) -> Result<(), DecodeError> {
+        let mut reader = BatchReader::new(batch)?;
+        while !reader.is_at_end() {
+            let Some(block) = blocks.next() else {
+                return super::apply_batch(state, &mut reader);
+            };
+            if let Owner::One(at) = block.owner
+                && let Some(instance) = self.instances.get(at as usize)
+                && instance.is_over()
+            {
+                state.observe_key(block.highest);
+                // It counts as one that has run.
+                if let Some(definition) = instance.created {
+                    state.elements.has_run(definition);
+                }
+                reader.go_to(block.end);
+                continue;
+            }
+            let some_are_over = block.owner == Owner::Several;
+            while reader.place() < block.end
+                && let Some(record) = reader.next()
+            {
+                let record = record?;
+                if record.record_type != RecordType::Event
+                    || some_are_over && self.passes_over(state, &record)
+                    || replay::apply(state, &record, &mut reader)?
+                {
+                    continue;
+                }
+                apply_record(state, &record)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn passes_over(&self, state: &mut State, record: &Record<'_>) -> bool {
+        let glance = Glance {
+            head: [
+                record.record_type as u8,
+                record.value_type as u8,
+                record.intent,
+                record.version,
+            ],
+            key: record.key,
+            body: Skim::new(record.body),
+        };
+        let Some(Meaning::Own(key)) = meaning(&glance) else {
+            return false;
+        };
+        let Some(instance) = self.of(key) else {
+            return false;
+        };
+        state.observe_key(record.key);
+        if record.value_type == ValueType::ProcessInstanceCreation
+            && let Some(definition) = instance.created
+        {
+            state.elements.has_run(definition);
+        }
+        true
+    }
+}
+
+/// Value types that are not named here are in doubt: whoever adds one need not know of this file.
+#[inline]
+fn meaning(record: &Glance<'_>) -> Option<Meaning> {
+    let [_, value_type, intent, version] = record.head;
+    if version != VERSION {
+        return Some(Meaning::Doubt);
+    }
+    let mut body = record.body;
+    Some(match ValueType::from_id(value_type)? {
+        ValueType::ProcessInstance => {
+            body.key()?; // definition
+            let instance = body.key()?;
+            match is_plain_life(intent) {
+                true => Meaning::Own(instance),
+                false => Meaning::More(instance),
+            }
+        }
+        ValueType::Variable => {
+            body.skip_text()?;
+            body.skip_text()?;
+            body.key()?; // scope
+            Meaning::Own(body.key()?)
+        }
+        ValueType::Job => return of_job(body, intent),
+        ValueType::ProcessInstanceCreation => {
+            body.key()?; // definition
+            let instance = body.key()?;
+            match intent == ProcessInstanceCreationIntent::Created.id() {
+                true => Meaning::Own(instance),
+                false => Meaning::Doubt,
+            }
+        }
+        ValueType::JobBatch => Meaning::Handed,
+        ValueType::Timer => {
+            body.key()?; // element instance
+            more(body.key()?)
+        }
+        ValueType::Incident => {
+            body.number()?; // error type
+            body.skip_text()?; // message
+            body.key()?; // definition
+            more(body.key()?)
+        }
+        ValueType::ProcessMessageSubscription => {
+            body.number()?; // partition
+            more(body.key()?)
+        }
+        value_type if is_apart(value_type) => Meaning::Nothing,
+        _ => Meaning::Doubt,
+    })
+}
+
+fn of_job(mut body: Skim<'_>, intent: u8) -> Option<Meaning> {
+    body.skip_text()?; // type
+    body.key()?; // definition
+    let instance = body.key()?;
+    body.key()?; // root
+    body.number()?; // element
+    body.key()?; // element instance
+    body.number()?; // retries
+    let has_extra = body.number()? != 0;
+    Some(match !has_extra && is_plain_job(intent) {
+        true => Meaning::Own(instance),
+        // Those of listeners, for instance, change more than their element.
+        false => Meaning::More(instance),
+    })
+}
+
+/// Events of these types change no row of an instance.
+fn is_apart(value_type: ValueType) -> bool {
+    matches!(
+        value_type,
+        ValueType::Deployment
+            | ValueType::Process
+            | ValueType::Decision
+            | ValueType::DecisionRequirements
+            | ValueType::DecisionEvaluation
+            | ValueType::Form
+            | ValueType::Resource
+            | ValueType::ResourceDeletion
+            | ValueType::Message
+            | ValueType::MessageSubscription
+            | ValueType::MessageCorrelation
+            | ValueType::ProcessInstanceResult
+            | ValueType::Escalation
+            | ValueType::CommandDistribution
+            | ValueType::Continuation
+            | ValueType::GlobalListener
+            | ValueType::Clock
+    )
+}
+
+/// A timer that starts an instance names none.
+fn more(instance: Key) -> Meaning {
+    match instance.some() {
+        Some(instance) => Meaning::More(instance),
+        None => Meaning::Doubt,
+    }
+}
+
+fn is_plain_life(intent: u8) -> bool {
+    use ProcessInstanceIntent as Life;
+    matches!(
+        Life::from_id(intent),
+        Some(
+            Life::ElementActivating
+                | Life::ElementActivated
+                | Life::ElementCompleting
+                | Life::ElementCompleted
+                | Life::ElementTerminating
+                | Life::ElementTerminated
+                | Life::SequenceFlowTaken
+                | Life::SequenceFlowDeleted
+                | Life::Canceling
+        )
+    )
+}
+
+fn is_plain_job(intent: u8) -> bool {
+    matches!(
+        JobIntent::from_id(intent),
+        Some(
+            JobIntent::Created
+                | JobIntent::Completed
+                | JobIntent::Canceled
+                | JobIntent::TimedOut
+                | JobIntent::Failed
+                | JobIntent::Yielded
+                | JobIntent::RecurredAfterBackoff
+                | JobIntent::ErrorThrown
+                | JobIntent::RetriesUpdated
+                | JobIntent::TimeoutUpdated
+                | JobIntent::Updated
+        )
+    )
+}

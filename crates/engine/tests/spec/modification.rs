@@ -1,0 +1,684 @@
+//! Process instance modification: elements are activated, terminated and moved.
+
+use crate::support::*;
+use skep_model::builder::Bpmn;
+use skep_protocol::command::*;
+use skep_protocol::value::*;
+use skep_protocol::{Key, Rejection, Response};
+
+pub fn activate(id: &str) -> ActivateInstruction {
+    ActivateInstruction {
+        element_id: id.into(),
+        ..ActivateInstruction::default()
+    }
+}
+
+pub fn within(id: &str, ancestor: Key) -> ActivateInstruction {
+    ActivateInstruction {
+        ancestor_scope_key: ancestor,
+        ..activate(id)
+    }
+}
+
+pub fn with(
+    mut activate: ActivateInstruction,
+    scope: &str,
+    variables: &str,
+) -> ActivateInstruction {
+    let variables = skep_protocol::Document::parse(variables).unwrap();
+    activate.variable_instructions.push(VariableInstruction {
+        element_id: scope.into(),
+        variables: variables.into_entries().collect(),
+    });
+    activate
+}
+
+pub fn terminate(key: Key) -> TerminateInstruction {
+    TerminateInstruction {
+        element_instance_key: key,
+        ..TerminateInstruction::default()
+    }
+}
+
+pub fn terminate_all(id: &str) -> TerminateInstruction {
+    TerminateInstruction {
+        element_id: id.into(),
+        ..TerminateInstruction::default()
+    }
+}
+
+pub fn move_all(source: &str, target: &str, ancestor: MoveAncestor) -> MoveInstruction {
+    MoveInstruction {
+        source_element_id: source.into(),
+        target_element_id: target.into(),
+        ancestor,
+        ..MoveInstruction::default()
+    }
+}
+
+pub struct Modify<'a>(&'a mut Rig, ModifyProcessInstance);
+
+impl Rig {
+    pub fn modify(&mut self, instance: Key) -> Modify<'_> {
+        let command = ModifyProcessInstance {
+            process_instance_key: instance,
+            ..ModifyProcessInstance::default()
+        };
+        Modify(self, command)
+    }
+}
+
+impl Modify<'_> {
+    pub fn activate(mut self, instruction: ActivateInstruction) -> Self {
+        self.1.activate_instructions.push(instruction);
+        self
+    }
+
+    pub fn terminate(mut self, instruction: TerminateInstruction) -> Self {
+        self.1.terminate_instructions.push(instruction);
+        self
+    }
+
+    pub fn r#move(mut self, instruction: MoveInstruction) -> Self {
+        self.1.move_instructions.push(instruction);
+        self
+    }
+
+    pub fn send(self) -> Result<Response, Rejection> {
+        self.0.send(Command::ModifyProcessInstance(self.1))
+    }
+
+    #[track_caller]
+    pub fn done(self) {
+        self.send().unwrap();
+    }
+
+    /// The type and the reason of the refusal. Nothing has changed.
+    #[track_caller]
+    pub fn refused(self) -> (String, String) {
+        let Modify(rig, command) = self;
+        let before = rig.seen.iter().filter(|r| r.is_event()).count();
+        let refusal = rejected(rig.send(Command::ModifyProcessInstance(command)));
+        let after = rig.seen.iter().filter(|r| r.is_event()).count();
+        assert_eq!(before, after);
+        refusal
+    }
+}
+
+/// `s` → `a` → sub-process(`b` → `c`) → `e`
+pub fn nested() -> Bpmn {
+    Bpmn::process("p")
+        .start("s")
+        .service_task("a", "a")
+        .sub_process("sub", |p| {
+            p.start("s1")
+                .service_task("b", "b")
+                .service_task("c", "c")
+                .end("e1")
+        })
+        .end("e")
+}
+
+/// As many instances of `task` as `items` has.
+fn repeated() -> Bpmn {
+    Bpmn::process("p")
+        .start("s")
+        .sub_process("sub", |p| {
+            p.start("s1")
+                .service_task("b", "b")
+                .service_task("c", "c")
+                .end("e1")
+        })
+        .for_each("=items", "item")
+        .service_task("after", "after")
+        .end("e")
+}
+
+fn keys_of(rig: &Rig, element: &str, kind: &str) -> Vec<Key> {
+    let all = rig.events("PROCESS_INSTANCE");
+    let all = all.filter(|r| r.intent == "ELEMENT_ACTIVATED" && r.element() == element);
+    let all = all.filter(|r| r.text("bpmnElementType") == kind);
+    all.map(|r| r.key).collect()
+}
+
+#[test]
+fn a_moved_token_goes_on_where_it_is_put() {
+    let mut rig = Rig::with(nested());
+    let instance = rig.create("p", "{}");
+    rig.modify(instance)
+        .r#move(move_all("a", "c", MoveAncestor::Any))
+        .done();
+    assert_eq!(rig.terminated(instance), ["a"]);
+    rig.work("c", "{}");
+    assert_eq!(rig.completed(instance), ["s", "c", "e1", "sub", "e", "p"]);
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn variables_reach_the_scope_that_is_named() {
+    let mut rig = Rig::with(nested());
+    let instance = rig.create("p", r#"{"g": 0}"#);
+    let element = with(activate("b"), "", r#"{"g": 1}"#);
+    let element = with(element, "sub", r#"{"l": 2}"#);
+    let element = with(element, "b", r#"{"own": 3}"#);
+    rig.modify(instance)
+        .activate(element)
+        .terminate(terminate_all("a"))
+        .done();
+    let job = rig.job("b");
+    assert_eq!(rig.variable(instance, "g").unwrap(), "1");
+    let (sub, b) = (rig.element_key("sub"), rig.element_key("b"));
+    assert_eq!(rig.variable(sub, "l").unwrap(), "2");
+    assert_eq!(rig.variable(b, "own").unwrap(), "3");
+    rig.complete(&job, "{}");
+    rig.work("c", "{}");
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn own_variables_are_there_before_the_input_mappings() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .service_task("a", "a")
+        .service_task("b", "b")
+        .input("=x + 1", "y")
+        .end("e");
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", "{}");
+    rig.modify(instance)
+        .activate(with(activate("b"), "b", r#"{"x": 1}"#))
+        .done();
+    let b = rig.element_key("b");
+    assert_eq!(rig.variable(b, "y").unwrap(), "2");
+}
+
+#[test]
+fn two_elements_of_one_new_scope_share_it_unless_the_ancestor_is_chosen() {
+    let mut rig = Rig::with(nested());
+    let instance = rig.create("p", "{}");
+    rig.modify(instance)
+        .activate(activate("b"))
+        .activate(activate("c"))
+        .done();
+    assert_eq!(keys_of(&rig, "sub", "SUB_PROCESS").len(), 1);
+    rig.modify(instance)
+        .activate(within("b", instance))
+        .activate(within("c", instance))
+        .done();
+    assert_eq!(keys_of(&rig, "sub", "SUB_PROCESS").len(), 3);
+    let (kind, reason) = rig.modify(instance).activate(activate("b")).refused();
+    assert_eq!(kind, "INVALID_ARGUMENT");
+    assert!(
+        reason.contains("flow scope 'sub' has 3 active instances"),
+        "{reason}"
+    );
+    let chosen = keys_of(&rig, "sub", "SUB_PROCESS")[1];
+    rig.modify(instance).activate(within("b", chosen)).done();
+    let scopes = keys_of(&rig, "sub", "SUB_PROCESS");
+    assert_eq!(scopes.len(), 3);
+}
+
+#[test]
+fn a_new_scope_listens() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .service_task("a", "a")
+        .sub_process("sub", |p| {
+            p.start("s1")
+                .service_task("b", "b")
+                .end("e1")
+                .event_sub_process("esp", |p| {
+                    p.start_message_for("es", "message", "=\"key\"")
+                        .service_task("h", "h")
+                        .end("ee")
+                })
+        })
+        .end("e")
+        .boundary_duration("late", "sub", "PT1M")
+        .service_task("after", "after")
+        .end("e2");
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", "{}");
+    rig.modify(instance)
+        .activate(activate("b"))
+        .terminate(terminate_all("a"))
+        .done();
+    rig.publish("message", "key", 0, "{}");
+    assert_eq!(rig.terminated(instance), ["a", "b"]);
+    assert_eq!(rig.jobs("h").len(), 1);
+    rig.advance(2 * MINUTE);
+    rig.work("after", "{}");
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn an_event_sub_process_begins_without_its_event_and_interrupts_nothing() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .service_task("a", "a")
+        .end("e")
+        .event_sub_process("esp", |p| {
+            p.start_signal("es", "ring")
+                .service_task("h", "h")
+                .end("ee")
+        });
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", "{}");
+    rig.modify(instance).activate(activate("esp")).done();
+    assert!(rig.incidents().is_empty());
+    rig.work("h", "{}");
+    assert!(rig.terminated(instance).is_empty());
+    rig.work("a", "{}");
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn a_scope_that_cannot_listen_waits_with_an_incident_and_loses_nothing() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .service_task("a", "a")
+        .sub_process("outer", |p| {
+            p.start("s1")
+                .sub_process("inner", |p| p.start("s2").service_task("b", "b").end("e2"))
+                .end("e1")
+        })
+        .end("e")
+        .boundary_duration("late", "outer", "=due")
+        .end("e3");
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", "{}");
+    let element = with(activate("b"), "b", r#"{"own": 1}"#);
+    rig.modify(instance)
+        .activate(with(element, "inner", r#"{"deep": 2}"#))
+        .terminate(terminate_all("a"))
+        .done();
+    let incident = rig.incident();
+    assert_eq!(incident.element, "outer");
+    rig.set_variables(instance, r#"{"due": "PT1M"}"#, true);
+    rig.resolve(incident.key).unwrap();
+    let job = rig.job("b");
+    let variables: serde_json::Value = serde_json::from_str(&job.variables).unwrap();
+    assert_eq!(variables["own"], 1);
+    assert_eq!(variables["deep"], 2);
+    rig.complete(&job, "{}");
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn what_is_terminated_leaves_nothing_behind() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .parallel("fork")
+        .service_task("keep", "keep")
+        .end("e1")
+        .from("fork")
+        .sub_process("sub", |p| {
+            p.start("s1")
+                .parallel("f")
+                .service_task("b", "b")
+                .end("e2")
+                .from("f")
+                .receive_task("r", "message", "=\"key\"")
+                .end("e3")
+                .from("f")
+                .user_task("u")
+                .end("e4")
+                .from("f")
+                .call_activity("call", "called")
+                .end("e5")
+        })
+        .end("e6")
+        .boundary_duration("late", "sub", "PT1H")
+        .end("e7");
+    let mut rig = Rig::with(bpmn);
+    rig.deploy(
+        Bpmn::process("called")
+            .start("cs")
+            .service_task("work", "work")
+            .end("ce"),
+    );
+    let instance = rig.create("p", "{}");
+    let job = rig.job("b");
+    rig.fail(&job, 0, 0);
+    assert_eq!(rig.incidents().len(), 1);
+    rig.modify(instance).terminate(terminate_all("sub")).done();
+    assert!(rig.incidents().is_empty());
+    rig.work("keep", "{}");
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn the_instance_goes_with_the_last_that_is_in_it() {
+    let mut rig = Rig::with(nested());
+    let instance = rig.create("p", "{}");
+    rig.work("a", "{}");
+    let b = rig.element_key("b");
+    rig.modify(instance).terminate(terminate(b)).done();
+    assert_eq!(rig.terminated(instance), ["b", "sub", "p"]);
+    let last = rig.seen.iter().rfind(|r| r.is_event()).unwrap();
+    assert_eq!(last.intent, "MODIFIED");
+    rig.assert_terminated(instance);
+
+    let other = rig.create("p", "{}");
+    rig.modify(other).terminate(terminate(other)).done();
+    rig.assert_terminated(other);
+}
+
+#[test]
+fn a_token_at_a_join_is_no_longer_waited_for() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .inclusive("fork")
+        .when("=true")
+        .service_task("a", "a")
+        .inclusive("join")
+        .end("e")
+        .from("fork")
+        .when("=true")
+        .service_task("b", "b")
+        .to("join");
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", "{}");
+    rig.work("a", "{}");
+    assert!(rig.is_running(instance));
+    rig.modify(instance).terminate(terminate_all("b")).done();
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn a_parallel_join_that_misses_a_token_for_good_has_an_incident() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .parallel("fork")
+        .service_task("a", "a")
+        .parallel("join")
+        .end("e")
+        .from("fork")
+        .service_task("b", "b")
+        .to("join");
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", "{}");
+    rig.work("a", "{}");
+    rig.modify(instance).terminate(terminate_all("b")).done();
+    assert_eq!(rig.incident().element, "p");
+    // Another modification mends it.
+    rig.modify(instance).activate(activate("join")).done();
+    rig.modify(instance).terminate(terminate(instance)).done();
+    rig.assert_terminated(instance);
+}
+
+#[test]
+fn inner_instances_are_modified_by_their_keys() {
+    let mut rig = Rig::with(repeated());
+    let instance = rig.create("p", r#"{"items": [1, 2, 3]}"#);
+    let inner = keys_of(&rig, "sub", "SUB_PROCESS");
+    // Each of them goes on at `c`, in the scope that it is in.
+    rig.modify(instance)
+        .r#move(move_all("b", "c", MoveAncestor::SourceParent))
+        .done();
+    assert_eq!(rig.jobs("b").len(), 0);
+    let jobs = rig.jobs("c");
+    assert_eq!(jobs.len(), 3);
+    let parents: Vec<_> = jobs.iter().map(|job| job.element_instance_key).collect();
+    let scopes: Vec<Key> = parents
+        .iter()
+        .map(|key| {
+            rig.engine(1)
+                .state
+                .elements
+                .get(*key)
+                .unwrap()
+                .flow_scope_key
+        })
+        .collect();
+    assert_eq!(scopes, inner);
+    // One is taken out, the others complete.
+    rig.modify(instance).terminate(terminate(inner[1])).done();
+    rig.complete(&jobs[0], "{}");
+    rig.complete(&jobs[2], "{}");
+    rig.work("after", "{}");
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn the_body_goes_with_its_last_inner_instance() {
+    let mut rig = Rig::with(repeated());
+    let instance = rig.create("p", r#"{"items": [1, 2]}"#);
+    rig.modify(instance)
+        .activate(activate("after"))
+        .terminate(terminate_all("b"))
+        .done();
+    assert!(
+        rig.terminated(instance)
+            .iter()
+            .filter(|id| *id == "sub")
+            .count()
+            == 3
+    );
+    rig.work("after", "{}");
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn a_multi_instance_activity_is_moved_as_a_whole() {
+    let mut rig = Rig::with(repeated());
+    let instance = rig.create("p", r#"{"items": [1, 2]}"#);
+    rig.modify(instance)
+        .r#move(move_all("sub", "after", MoveAncestor::Inferred))
+        .done();
+    assert_eq!(rig.jobs("after").len(), 1);
+    rig.modify(instance)
+        .r#move(move_all("after", "sub", MoveAncestor::Any))
+        .done();
+    assert_eq!(rig.jobs("b").len(), 2);
+}
+
+#[test]
+fn the_ancestor_is_inferred_from_the_source() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .sub_process("outer", |p| {
+            p.start("s1")
+                .sub_process("left", |p| p.start("s2").service_task("a", "a").end("e2"))
+                .sub_process("right", |p| p.start("s3").service_task("b", "b").end("e3"))
+                .end("e1")
+        })
+        .for_each("=items", "item")
+        .end("e");
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", r#"{"items": [1, 2]}"#);
+    // Which of the two would be meant?
+    let (kind, _) = rig
+        .modify(instance)
+        .r#move(move_all("a", "b", MoveAncestor::Any))
+        .refused();
+    assert_eq!(kind, "INVALID_ARGUMENT");
+    let (_, reason) = rig
+        .modify(instance)
+        .r#move(move_all("a", "b", MoveAncestor::SourceParent))
+        .refused();
+    assert!(
+        reason.contains("'left', which is not a flow scope of it"),
+        "{reason}"
+    );
+    rig.modify(instance)
+        .r#move(move_all("a", "b", MoveAncestor::Inferred))
+        .done();
+    let jobs = rig.jobs("b");
+    assert_eq!(jobs.len(), 2);
+    for (job, item) in jobs.iter().zip([1, 2]) {
+        let variables: serde_json::Value = serde_json::from_str(&job.variables).unwrap();
+        assert_eq!(variables["item"], item);
+        rig.complete(job, "{}");
+    }
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn a_called_instance_is_modified_but_not_ended() {
+    let mut rig = Rig::with(
+        Bpmn::process("p")
+            .start("s")
+            .call_activity("call", "called")
+            .end("e"),
+    );
+    rig.deploy(
+        Bpmn::process("called")
+            .start("cs")
+            .service_task("x", "x")
+            .service_task("y", "y")
+            .end("ce"),
+    );
+    let instance = rig.create("p", "{}");
+    let called = rig.instance_of("called");
+    let (x, call) = (rig.element_key("x"), rig.element_key("call"));
+    let (kind, reason) = rig.modify(called).terminate(terminate(x)).refused();
+    assert_eq!(kind, "INVALID_ARGUMENT");
+    assert!(
+        reason.contains("please modify the parent process"),
+        "{reason}"
+    );
+    let (_, reason) = rig.modify(called).terminate(terminate(called)).refused();
+    assert!(
+        reason.contains("please modify the parent process"),
+        "{reason}"
+    );
+    // An element instance of another process instance is none of it.
+    let (_, reason) = rig.modify(instance).terminate(terminate(x)).refused();
+    assert!(reason.contains("no active one of it"), "{reason}");
+    rig.modify(called)
+        .r#move(move_all("x", "y", MoveAncestor::Any))
+        .done();
+    rig.work("y", "{}");
+    rig.assert_completed(instance);
+
+    let other = rig.create("p", "{}");
+    let calls = rig.element_key("call");
+    assert_ne!(calls, call);
+    rig.modify(other).terminate(terminate(calls)).done();
+    rig.assert_terminated(other);
+}
+
+#[test]
+fn no_canceling_listener_is_heard() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .user_task("u")
+        .task_listener("canceling", "listener")
+        .end("e");
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", "{}");
+    rig.modify(instance).terminate(terminate_all("u")).done();
+    assert!(rig.jobs("listener").is_empty());
+    rig.assert_terminated(instance);
+}
+
+#[test]
+fn start_listeners_of_the_element_run_and_those_of_new_scopes_do_not() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .service_task("a", "a")
+        .sub_process("sub", |p| {
+            p.start("s1")
+                .service_task("b", "b")
+                .listener("start", "of-b")
+                .end("e1")
+        })
+        .listener("start", "of-sub")
+        .end("e");
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", "{}");
+    rig.modify(instance)
+        .activate(activate("b"))
+        .terminate(terminate_all("a"))
+        .done();
+    assert!(rig.jobs("of-sub").is_empty());
+    rig.work("of-b", "{}");
+    rig.work("b", "{}");
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn nothing_to_do_is_done() {
+    let mut rig = Rig::with(nested());
+    let instance = rig.create("p", "{}");
+    rig.modify(instance)
+        .r#move(move_all("b", "c", MoveAncestor::Inferred))
+        .done();
+    rig.modify(instance).done();
+    let intents = rig.intents("PROCESS_INSTANCE_MODIFICATION");
+    assert_eq!(intents, ["BEGUN", "MODIFIED", "BEGUN", "MODIFIED"]);
+    assert!(rig.terminated(instance).is_empty());
+}
+
+#[test]
+fn what_has_interrupted_the_process_is_modified_like_all_else() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .service_task("a", "a")
+        .end("e")
+        .event_sub_process("esp", |p| {
+            p.start_signal("es", "ring")
+                .service_task("h", "h")
+                .service_task("i", "i")
+                .end("ee")
+        });
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", "{}");
+    rig.send(Command::BroadcastSignal(BroadcastSignal {
+        signal_name: "ring".into(),
+        variables: skep_protocol::Document::new(),
+    }))
+    .unwrap();
+    rig.modify(instance)
+        .r#move(move_all("h", "i", MoveAncestor::SourceParent))
+        .done();
+    assert_eq!(rig.jobs("i").len(), 1);
+    // What was interrupted can come back.
+    rig.modify(instance)
+        .activate(activate("a"))
+        .terminate(terminate_all("i"))
+        .done();
+    assert_eq!(rig.terminated(instance), ["a", "h", "i", "esp"]);
+    rig.work("a", "{}");
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn activities_of_an_ad_hoc_sub_process_have_their_inner_instance() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .service_task("a", "a")
+        .ad_hoc("hoc", |p| {
+            p.service_task("b", "b")
+                .service_task("c", "c")
+                .apart()
+                .service_task("d", "d")
+        })
+        .end("e");
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", "{}");
+    rig.modify(instance)
+        .activate(activate("c"))
+        .activate(activate("d"))
+        .terminate(terminate_all("a"))
+        .done();
+    let inner = |rig: &Rig| {
+        keys_of(
+            rig,
+            "hoc#innerInstance",
+            "AD_HOC_SUB_PROCESS_INNER_INSTANCE",
+        )
+        .len()
+    };
+    assert_eq!(inner(&rig), 1);
+    let hoc = rig.element_key("hoc");
+    rig.modify(instance).activate(within("b", hoc)).done();
+    assert_eq!(inner(&rig), 2);
+    rig.work("b", "{}");
+    for job in rig.jobs("c") {
+        rig.complete(&job, "{}");
+    }
+    rig.work("d", "{}");
+    rig.assert_completed(instance);
+}

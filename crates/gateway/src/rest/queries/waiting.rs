@@ -1,0 +1,228 @@
+//! Why a process instance does not go on: each of its element instances that waits, with what it waits for and since when.
+//! This is an addition of our own.
+
+use serde_json::{Map, Value as Json, json};
+use skep_protocol::Key;
+use skep_query::entities::{
+    ELEMENT_INSTANCE, EVENT_WAIT, INCIDENT, JOB, MESSAGE_SUBSCRIPTION, PROCESS_INSTANCE, USER_TASK,
+};
+use skep_query::{Condition, Entity, Op, Row, Search, Value, answer};
+
+use super::Ask;
+use crate::rest::problem::Problem;
+
+/// Things of each kind that one answer tells of.
+const MAX_TOLD: u32 = 1_000;
+
+/// Where a kind of thing is found, and what is told of it.
+struct Kind {
+    /// As answers call it; where the rows have a kind of their own, that.
+    name: Option<&'static str>,
+    entity: &'static Entity,
+    /// The column that holds the process instance, and the one that holds the element instance.
+    instance: usize,
+    element: usize,
+    open: fn() -> Condition,
+    /// The member that says since when.
+    since: &'static str,
+    /// What is told beside.
+    told: &'static [&'static str],
+}
+
+fn is(field: usize, op: Op) -> Condition {
+    Condition::Field { field, op }
+}
+
+const KINDS: [Kind; 6] = [
+    Kind {
+        name: Some("INCIDENT"),
+        entity: &INCIDENT,
+        instance: INCIDENT.column("processInstanceKey"),
+        element: INCIDENT.column("elementInstanceKey"),
+        open: || {
+            is(
+                const { INCIDENT.column("state") },
+                Op::Eq(Value::text("ACTIVE")),
+            )
+        },
+        since: "creationTime",
+        told: &["incidentKey", "errorType", "errorMessage", "jobKey"],
+    },
+    Kind {
+        name: Some("JOB"),
+        entity: &JOB,
+        instance: JOB.column("processInstanceKey"),
+        element: JOB.column("elementInstanceKey"),
+        open: || is(const { JOB.column("endTime") }, Op::Exists(false)),
+        since: "creationTime",
+        told: &[
+            "jobKey",
+            "type",
+            "kind",
+            "state",
+            "retries",
+            "worker",
+            "deadline",
+            "errorMessage",
+        ],
+    },
+    Kind {
+        name: Some("USER_TASK"),
+        entity: &USER_TASK,
+        instance: USER_TASK.column("processInstanceKey"),
+        element: USER_TASK.column("elementInstanceKey"),
+        open: || {
+            is(
+                const { USER_TASK.column("completionDate") },
+                Op::Exists(false),
+            )
+        },
+        since: "creationDate",
+        told: &[
+            "userTaskKey",
+            "state",
+            "assignee",
+            "candidateGroups",
+            "candidateUsers",
+            "dueDate",
+        ],
+    },
+    Kind {
+        name: Some("MESSAGE"),
+        entity: &MESSAGE_SUBSCRIPTION,
+        instance: MESSAGE_SUBSCRIPTION.column("processInstanceKey"),
+        element: MESSAGE_SUBSCRIPTION.column("elementInstanceKey"),
+        open: || {
+            let state = const { MESSAGE_SUBSCRIPTION.column("messageSubscriptionState") };
+            is(state, Op::Eq(Value::text("CREATED")))
+        },
+        since: "lastUpdatedDate",
+        told: &[
+            "messageSubscriptionKey",
+            "elementId",
+            "messageName",
+            "correlationKey",
+        ],
+    },
+    Kind {
+        name: None,
+        entity: &EVENT_WAIT,
+        instance: EVENT_WAIT.column("processInstanceKey"),
+        element: EVENT_WAIT.column("elementInstanceKey"),
+        open: || {
+            is(
+                const { EVENT_WAIT.column("isOpen") },
+                Op::Eq(Value::from(true)),
+            )
+        },
+        since: "creationTime",
+        told: &["key", "elementId", "dueDate", "signalName"],
+    },
+    Kind {
+        name: Some("CALLED_INSTANCE"),
+        entity: &PROCESS_INSTANCE,
+        instance: PROCESS_INSTANCE.column("parentProcessInstanceKey"),
+        element: PROCESS_INSTANCE.column("parentElementInstanceKey"),
+        open: || {
+            let state = const { PROCESS_INSTANCE.column("state") };
+            is(state, Op::Eq(Value::text("ACTIVE")))
+        },
+        since: "startDate",
+        told: &["processInstanceKey", "processDefinitionId", "hasIncident"],
+    },
+];
+
+/// What one thing is to who waits for it.
+fn told(kind: &Kind, row: &Row) -> Json {
+    let mut all = members(kind.entity, row);
+    let mut of_all = |name: &str| all.remove(name).unwrap_or_default();
+    let mut found = Map::new();
+    // A job has a kind of its own, which is told beside.
+    let name = kind.name.map_or_else(|| of_all("kind"), |name| json!(name));
+    found.insert("for".to_string(), name);
+    found.insert("since".to_string(), of_all(kind.since));
+    for name in kind.told {
+        let value = of_all(name);
+        if !value.is_null() {
+            found.insert((*name).to_string(), value);
+        }
+    }
+    Json::Object(found)
+}
+
+fn members(entity: &Entity, row: &Row) -> Map<String, Json> {
+    serde_json::from_str(&answer::row(entity, row)).unwrap_or_default()
+}
+
+impl Ask<'_> {
+    async fn open(
+        &mut self,
+        kind: &Kind,
+        instance: Key,
+        more: &mut bool,
+    ) -> Result<Vec<Row>, Problem> {
+        let of_instance = is(kind.instance, Op::Eq(Value::Int(instance.0)));
+        let filter = vec![of_instance, (kind.open)()];
+        let mut search = Search::all(kind.entity, filter, MAX_TOLD);
+        search.details = true;
+        let rows = self.found(search).await?;
+        *more |= rows.len() >= MAX_TOLD as usize;
+        Ok(rows)
+    }
+
+    pub(super) async fn waiting_states(&mut self, instance: Key) -> Result<String, Problem> {
+        const SCOPE: usize = ELEMENT_INSTANCE.column("elementInstanceScopeKey");
+        let process = self.one(&PROCESS_INSTANCE, instance).await?;
+        let mut more = false;
+        let elements = Kind {
+            name: None,
+            entity: &ELEMENT_INSTANCE,
+            instance: const { ELEMENT_INSTANCE.column("processInstanceKey") },
+            element: 0,
+            open: || {
+                let state = const { ELEMENT_INSTANCE.column("state") };
+                is(state, Op::Eq(Value::text("ACTIVE")))
+            },
+            since: "startDate",
+            told: &[],
+        };
+        let active = self.open(&elements, instance, &mut more).await?;
+        let mut waits: Vec<(Option<Value>, Json)> = Vec::new();
+        for kind in &KINDS {
+            let rows = self.open(kind, instance, &mut more).await?;
+            let rows = rows.iter();
+            waits.extend(rows.map(|row| (row.get(kind.element).cloned(), told(kind, row))));
+        }
+        let mut items = Vec::new();
+        let mut tell = |entity: &Entity, row: &Row| {
+            let here = |(at, _): &&(Option<Value>, Json)| at.as_ref() == row.first();
+            let found: Vec<&Json> = waits.iter().filter(here).map(|(_, told)| told).collect();
+            // What has something inside of it waits for that.
+            let is_around = active.iter().any(|inner| inner.get(SCOPE) == row.first());
+            let is_process = row.first() == process.first();
+            if !found.is_empty() || !(is_around || is_process) {
+                items.push(item(entity, row, &found));
+            }
+        };
+        tell(&PROCESS_INSTANCE, &process);
+        for row in &active {
+            tell(&ELEMENT_INSTANCE, row);
+        }
+        Ok(json!({"items": items, "hasMore": more}).to_string())
+    }
+}
+
+fn item(entity: &Entity, row: &Row, waits_for: &[&Json]) -> Json {
+    let all = members(entity, row);
+    let is_process = std::ptr::eq(entity, &PROCESS_INSTANCE);
+    let of_all = |name: &str| all.get(name).cloned().unwrap_or_default();
+    let named = |element, process| of_all(if is_process { process } else { element });
+    json!({
+        "elementInstanceKey": named("elementInstanceKey", "processInstanceKey"),
+        "elementId": named("elementId", "processDefinitionId"),
+        "elementName": named("elementName", "processDefinitionName"),
+        "type": if is_process { json!("PROCESS") } else { of_all("type") },
+        "since": of_all("startDate"),
+        "waitsFor": waits_for,
+    })
+}

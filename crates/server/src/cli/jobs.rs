@@ -1,0 +1,75 @@
+//! `skep jobs`: open jobs as a table.
+
+use clap::Args;
+use serde_json::{Map, Value, json};
+
+use super::search::{SearchArgs, items, total, word};
+use super::table;
+
+#[derive(Args)]
+pub struct JobsArgs {
+    /// Only jobs of this type.
+    #[arg(long = "type", value_name = "TYPE")]
+    job_type: Option<String>,
+    /// Only jobs that this worker took last.
+    #[arg(long, value_name = "NAME")]
+    worker: Option<String>,
+    /// Ended ones too.
+    #[arg(long)]
+    all: bool,
+    #[command(flatten)]
+    search: SearchArgs,
+}
+
+pub async fn run(args: JobsArgs) -> anyhow::Result<()> {
+    let mut filter = Map::new();
+    if let Some(job_type) = &args.job_type {
+        filter.insert("type".into(), json!(job_type));
+    }
+    if let Some(worker) = &args.worker {
+        filter.insert("worker".into(), json!(worker));
+    }
+    if !args.all {
+        filter.insert("endTime".into(), json!({"$exists": false}));
+    }
+    let sort = json!([{"field": "jobKey"}]);
+    let answer = args.search.find("jobs", filter.into(), sort).await?;
+    if args.search.json {
+        return super::print(&format!("{answer:#}\n"));
+    }
+    super::print(&text(&answer))
+}
+
+fn text(answer: &Value) -> String {
+    let mut rows = vec![
+        [
+            "JOB", "TYPE", "STATE", "RETRIES", "WORKER", "DEADLINE", "ELEMENT", "INSTANCE",
+        ]
+        .map(String::from),
+    ];
+    let columns = [
+        "jobKey",
+        "type",
+        "state",
+        "retries",
+        "worker",
+        "deadline",
+        "elementId",
+        "processInstanceKey",
+    ];
+    rows.extend(items(answer).map(|job| {
+        columns.map(|name| match word(job, name) {
+            empty if empty.is_empty() => "-".to_string(),
+            text => text,
+        })
+    }));
+    if rows.len() == 1 {
+        return "No jobs.\n".to_string();
+    }
+    let (shown, total) = (rows.len() as u64 - 1, total(answer));
+    let mut text = table(&rows);
+    if total > shown {
+        text.push_str(&format!("\n{shown} of {total}; see --limit.\n"));
+    }
+    text
+}
