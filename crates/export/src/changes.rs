@@ -1,5 +1,6 @@
 //! Changes of rows that were not stored yet, merged.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -120,6 +121,8 @@ pub struct Changes {
     /// Sequence flows that process instances took: their ids.
     flows: FxHashMap<(Key, At), Arc<str>>,
     pub ended: FxHashMap<At, Ended>,
+    /// Items of lists that are variables, by scope and name: their places and new values.
+    pub elements: FxHashMap<(Key, Arc<str>), BTreeMap<u32, String>>,
     pub incidents: Vec<IncidentDelta>,
     /// Rows that are new and take something from rows of other entities.
     pub completions: Vec<Completion>,
@@ -143,6 +146,7 @@ impl Default for Changes {
             rows: entities::ALL.into_iter().map(Rows::new).collect(),
             flows: FxHashMap::default(),
             ended: FxHashMap::default(),
+            elements: FxHashMap::default(),
             incidents: Vec::new(),
             completions: Vec::new(),
             texts: FxHashMap::default(),
@@ -174,6 +178,7 @@ impl Changes {
         }
         self.flows.clear();
         self.ended.clear();
+        self.elements.clear();
         self.incidents.clear();
         self.completions.clear();
         self.texts.clear();
@@ -261,6 +266,22 @@ impl Changes {
         let flows = row.values.get(FLOWS).and_then(Value::as_text);
         let is_all = row.mask & (1 << FLOWS | 1 << BEGUN) != 0;
         is_all.then(|| flows.unwrap_or_default().to_string())
+    }
+
+    /// An item of a variable, which is a list, has another value.
+    pub fn element(&mut self, variable: (Key, Arc<str>), index: u32, value: String) {
+        self.bytes += value.len() + size_of::<(u32, String)>();
+        self.elements
+            .entry(variable)
+            .or_default()
+            .insert(index, value);
+    }
+
+    /// The whole of a variable is told: what was to become of its items is past.
+    pub fn set_whole(&mut self, scope: Key, name: &Arc<str>) {
+        if !self.elements.is_empty() {
+            self.elements.remove(&(scope, name.clone()));
+        }
     }
 
     pub fn incident(&mut self, delta: IncidentDelta) {

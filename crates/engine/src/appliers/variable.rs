@@ -15,7 +15,8 @@ impl Apply<VariableValue> for State {
             Intent::Created => {
                 let variable = Variable {
                     key,
-                    name: value.name.clone(),
+                    // Each request brings a copy of its own.
+                    name: self.names.share(&value.name),
                     value: value.value.clone(),
                 };
                 self.elements.add_variable(value.scope_key, variable);

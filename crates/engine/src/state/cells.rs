@@ -6,15 +6,14 @@ use skep_protocol::Key;
 /// Cells of one page.
 const PAGE: usize = 128;
 
-/// The place of one row.
+/// The place of one row. There are millions: it has no byte more than it needs.
 pub(super) struct Cell<V> {
+    /// None: the cell is empty.
     pub key: Key,
     /// `None` in an occupied cell: deleted, but perhaps still in the store. Such a cell stays until the checkpoint that deletes
     /// the row is known to have reached the store, so that a read in between does not find the old row.
     pub row: Option<V>,
-    /// Of the row, when it was weighed last.
-    pub weight: usize,
-    pub occupied: bool,
+    weight: u32,
     pub dirty: bool,
     pub stored: bool,
     pub used: bool,
@@ -28,8 +27,25 @@ impl<V> Cell<V> {
     pub fn fill(&mut self, key: Key, row: V, weight: usize, stored: bool) {
         self.key = key;
         self.row = Some(row);
-        self.weight = weight;
-        (self.occupied, self.used, self.stored) = (true, true, stored);
+        self.set_weight(weight);
+        (self.used, self.stored) = (true, stored);
+    }
+
+    #[inline]
+    pub fn is_occupied(&self) -> bool {
+        !self.key.is_none()
+    }
+
+    /// Bytes of the row, when it was weighed last.
+    #[inline]
+    pub fn weight(&self) -> usize {
+        self.weight as usize
+    }
+
+    /// No row has 4 GiB.
+    #[inline]
+    pub fn set_weight(&mut self, weight: usize) {
+        self.weight = u32::try_from(weight).unwrap_or(u32::MAX);
     }
 
     fn vacant() -> Cell<V> {
@@ -37,7 +53,6 @@ impl<V> Cell<V> {
             key: Key::NONE,
             row: None,
             weight: 0,
-            occupied: false,
             dirty: false,
             stored: false,
             used: false,
@@ -98,13 +113,16 @@ impl<V> Cells<V> {
     pub fn remove(&mut self, at: u32) -> Option<V> {
         let cell = self.get_mut(at)?;
         let row = cell.row.take();
-        (cell.occupied, cell.dirty) = (false, false);
+        (cell.key, cell.dirty) = (Key::NONE, false);
         self.vacant.push(at);
         row
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &Cell<V>> {
-        self.pages.iter().flatten().filter(|cell| cell.occupied)
+        self.pages
+            .iter()
+            .flatten()
+            .filter(|cell| cell.is_occupied())
     }
 
     /// So many cells are empty that it pays to close up.
@@ -119,7 +137,7 @@ impl<V> Cells<V> {
         holes.retain(|at| (*at as usize) < occupied);
         for from in occupied..self.len {
             let from = from as u32;
-            let is_occupied = self.get(from).is_some_and(|cell| cell.occupied);
+            let is_occupied = self.get(from).is_some_and(Cell::is_occupied);
             if is_occupied
                 && let Some(to) = holes.pop()
                 && let Some(cell) = self.get_mut(from)

@@ -13,6 +13,14 @@ const MAX_LENGTH: usize = 128;
 pub struct Names(FxHashSet<Arc<str>>);
 
 impl Names {
+    /// The shared copy of a text that has one of its own.
+    pub fn share(&mut self, text: &Arc<str>) -> Arc<str> {
+        match self.0.get(&**text) {
+            Some(name) => name.clone(),
+            None => self.keep(text.clone()),
+        }
+    }
+
     /// The shared copy of a text.
     pub fn get(&mut self, text: &str) -> Arc<str> {
         if text.is_empty() {
@@ -21,8 +29,11 @@ impl Names {
         if let Some(name) = self.0.get(text) {
             return name.clone();
         }
-        let name: Arc<str> = text.into();
-        if text.len() <= MAX_LENGTH {
+        self.keep(text.into())
+    }
+
+    fn keep(&mut self, name: Arc<str>) -> Arc<str> {
+        if name.len() <= MAX_LENGTH {
             if self.0.len() >= MAX_NAMES {
                 self.0.clear();
             }

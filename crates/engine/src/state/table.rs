@@ -143,6 +143,18 @@ impl Tables {
         })
     }
 
+    /// As [`scan`](Tables::scan), for rows whose keys are [`Key`]s.
+    pub fn scan_by_key<V: Row>(&self, visit: &mut dyn FnMut(Key, V)) -> Result<(), StoreError> {
+        self.store.scan(V::TABLE, &mut |key, bytes| {
+            let row = read_row::<V>(bytes).map_err(|e| unreadable(V::TABLE, key, &e))?;
+            let Ok(key) = <[u8; 8]>::try_from(key) else {
+                return Err(unreadable(V::TABLE, key, "its key has not 8 bytes"));
+            };
+            visit(Key(i64::from_be_bytes(key)), row);
+            Ok(())
+        })
+    }
+
     fn read<V: Row>(&self, key: Key) -> Option<V> {
         let key = key.0.to_be_bytes();
         let found = self
@@ -213,7 +225,7 @@ fn change<V>(cell: &mut Cell<V>, at: u32, changed: &mut Vec<u32>, dirty_weight: 
     cell.used = true;
     if !cell.dirty {
         cell.dirty = true;
-        *dirty_weight += cell.weight + beside::<V>();
+        *dirty_weight += cell.weight() + beside::<V>();
     }
     if !cell.listed {
         cell.listed = true;
@@ -360,8 +372,9 @@ impl<V: Row> Table<V> {
                 let at = *place.get();
                 if let Some(cell) = self.cells.get_mut(at) {
                     self.len += usize::from(cell.row.is_none());
-                    self.weight = self.weight.saturating_sub(cell.weight);
-                    (cell.row, cell.weight) = (Some(row), weight);
+                    self.weight = self.weight.saturating_sub(cell.weight());
+                    cell.row = Some(row);
+                    cell.set_weight(weight);
                 }
                 at
             }
@@ -389,7 +402,8 @@ impl<V: Row> Table<V> {
         let at = *place.get();
         let cell = self.cells.get_mut(at)?;
         cell.row.as_ref()?;
-        let weight = std::mem::take(&mut cell.weight);
+        let weight = cell.weight();
+        cell.set_weight(0);
         let row = if cell.stored {
             let row = cell.row.take();
             change(cell, at, &mut self.changed, &mut self.dirty_weight);
@@ -420,7 +434,7 @@ impl<V: Row> Table<V> {
                     cell.listed = cell.dirty;
                     if cell.dirty {
                         self.changed.push(at);
-                    } else if cell.occupied && cell.row.is_none() {
+                    } else if cell.is_occupied() && cell.row.is_none() {
                         self.deleted.push(at);
                     }
                 }
@@ -471,15 +485,15 @@ impl<V: Row> Rows for Table<V> {
                 self.deleted.push(at);
                 continue;
             };
-            let weight = row.weight();
-            self.weight = (self.weight + weight).saturating_sub(cell.weight);
-            cell.weight = weight;
+            let (before, weight) = (cell.weight(), row.weight());
+            self.weight = (self.weight + weight).saturating_sub(before);
             if weight >= LARGE {
                 let row = row.clone();
                 out.put_later(V::TABLE, &bytes, Arc::new(move || write_row(&row)));
             } else {
                 out.put(V::TABLE, &bytes, write_row(row));
             }
+            cell.set_weight(weight);
             self.stored += usize::from(!std::mem::replace(&mut cell.stored, true));
             self.highest_stored = self.highest_stored.max(cell.key);
         }
@@ -489,7 +503,8 @@ impl<V: Row> Rows for Table<V> {
     fn evict(&mut self, limit: usize, resident: &mut usize) -> usize {
         for at in std::mem::take(&mut self.deleted) {
             let cell = self.cells.get(at);
-            let forgotten = cell.filter(|cell| cell.occupied && cell.row.is_none() && !cell.dirty);
+            let forgotten =
+                cell.filter(|cell| cell.is_occupied() && cell.row.is_none() && !cell.dirty);
             if let Some(cell) = forgotten {
                 self.index.remove(&cell.key);
                 self.cells.remove(at);
@@ -506,8 +521,8 @@ impl<V: Row> Rows for Table<V> {
                 }
                 evicted += 1;
                 self.index.remove(&cell.key);
-                self.weight = self.weight.saturating_sub(cell.weight);
-                *resident = resident.saturating_sub(cell.weight + beside::<V>());
+                self.weight = self.weight.saturating_sub(cell.weight());
+                *resident = resident.saturating_sub(cell.weight() + beside::<V>());
                 self.cells.remove(at);
             }
         }

@@ -81,6 +81,10 @@ impl ScopeVariables {
             let position = self.list.len();
             index.positions.insert(variable.name.clone(), position);
         }
+        if self.list.len() == self.list.capacity() && self.list.len() < FEW {
+            // Room for four, which the first one would take, is wasted on most scopes.
+            self.list.reserve_exact(2);
+        }
         self.list.push(variable);
         if self.index.is_none() && self.list.len() > FEW {
             self.index = Some(Box::new(Index::of(&self.list)));

@@ -208,3 +208,25 @@ fn a_cancel_ends_a_modification_that_is_under_way() {
     rig.cancel(instance).unwrap();
     rig.assert_terminated(instance);
 }
+
+#[test]
+fn what_it_comes_to_is_limited_too() {
+    let mut bpmn: Box<dyn FnOnce(Bpmn) -> Bpmn> =
+        Box::new(|p| p.start("s0").service_task("t", "t").end("e0"));
+    for depth in 1..=200 {
+        bpmn = Box::new(move |p| {
+            p.start(format!("s{depth}"))
+                .sub_process(format!("sub{depth}"), bpmn)
+                .end(format!("e{depth}"))
+        });
+    }
+    let mut rig = Rig::with(bpmn(Bpmn::process("p")));
+    let instance = rig.create("p", "{}");
+    let mut all = rig.modify(instance);
+    for _ in 0..10_000 {
+        all = all.activate(activate("t"));
+    }
+    let (kind, reason) = all.refused();
+    assert_eq!(kind, "INVALID_ARGUMENT");
+    assert!(reason.contains("Modify it in several steps"), "{reason}");
+}

@@ -11,6 +11,25 @@ use crate::changes::{Ended, set};
 use crate::definitions::Place;
 
 pub fn activating(to: &mut Projection<'_>, record: &Record<'_>, value: &ProcessInstanceValue) {
+    let place = of_definition(to, record, value);
+    set!(to.changes, ELEMENT_INSTANCE, record.key, {
+        "startDate": Value::Int(record.timestamp),
+        "state": word("ACTIVE"),
+        "hasIncident": Value::from(false),
+        "tenantId": place.tenant(),
+        "processInstanceKey": key(value.process_instance_key),
+        "rootProcessInstanceKey": key(value.root_process_instance_key),
+        "elementInstanceScopeKey": key(value.flow_scope_key),
+        "activeIncidents": Value::Int(0),
+    });
+}
+
+/// What follows from the element: that of a migrated instance is one of another definition.
+pub fn of_definition(
+    to: &mut Projection<'_>,
+    record: &Record<'_>,
+    value: &ProcessInstanceValue,
+) -> Place {
     let place = to.place(value.process_definition_key, value.element);
     let element = place.element();
     let id = place.element_id();
@@ -19,19 +38,12 @@ pub fn activating(to: &mut Projection<'_>, record: &Record<'_>, value: &ProcessI
     let name = name.map_or_else(|| id.clone(), |name| Value::Text(name.clone()));
     set!(to.changes, ELEMENT_INSTANCE, record.key, {
         "processDefinitionId": place.process_id(),
-        "startDate": Value::Int(record.timestamp),
         "elementId": id,
         "elementName": name,
         "type": word(element.map_or("UNKNOWN", |e| e.element_type.as_str())),
-        "state": word("ACTIVE"),
-        "hasIncident": Value::from(false),
-        "tenantId": place.tenant(),
-        "processInstanceKey": key(value.process_instance_key),
-        "rootProcessInstanceKey": key(value.root_process_instance_key),
         "processDefinitionKey": key(value.process_definition_key),
-        "elementInstanceScopeKey": key(value.flow_scope_key),
-        "activeIncidents": Value::Int(0),
     });
+    place
 }
 
 pub fn ended(

@@ -29,6 +29,10 @@ pub fn timer(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeE
                 "isOpen": Value::from(true),
             });
         }
+        TimerIntent::Migrated => {
+            let place = to.place(value.process_definition_key, value.target_element);
+            set!(to.changes, EVENT_WAIT, record.key, { "elementId": place.element_id() });
+        }
         TimerIntent::Triggered | TimerIntent::Canceled => {
             set!(to.changes, EVENT_WAIT, record.key, { "isOpen": Value::from(false) });
         }
@@ -58,10 +62,13 @@ pub fn signal(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), Decode
                 "isOpen": Value::from(true),
             });
         }
+        SignalSubscriptionIntent::Migrated => {
+            let place = to.place(value.process_definition_key, value.catch_event);
+            set!(to.changes, EVENT_WAIT, record.key, { "elementId": place.element_id() });
+        }
         SignalSubscriptionIntent::Deleted => {
             set!(to.changes, EVENT_WAIT, record.key, { "isOpen": Value::from(false) });
         }
-        _ => {}
     }
     Ok(())
 }

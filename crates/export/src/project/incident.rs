@@ -11,10 +11,23 @@ use crate::changes::{IncidentDelta, set};
 
 pub fn changed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeError> {
     let intent = intent_of::<IncidentValue>(record)?;
-    if !matches!(intent, Intent::Created | Intent::Resolved) {
+    if !matches!(
+        intent,
+        Intent::Created | Intent::Resolved | Intent::Migrated
+    ) {
         return Ok(());
     }
     let value: IncidentValue = record.value()?;
+    if intent == Intent::Migrated {
+        // It is as open as before.
+        let place = to.place(value.process_definition_key, value.element);
+        set!(to.changes, INCIDENT, record.key, {
+            "processDefinitionId": place.process_id(),
+            "elementId": place.element_id(),
+            "processDefinitionKey": key(value.process_definition_key),
+        });
+        return Ok(());
+    }
     let delta = match intent {
         Intent::Created => {
             created(to, record, &value);

@@ -33,6 +33,15 @@ pub fn changed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), Decod
             });
         }
         Intent::TimedOut => {}
+        Intent::Migrated => {
+            let value: JobValue = record.value()?;
+            let place = to.place(value.process_definition_key, value.element);
+            set!(to.changes, JOB, record.key, {
+                "elementId": place.element_id(),
+                "processDefinitionId": place.process_id(),
+                "processDefinitionKey": key(value.process_definition_key),
+            });
+        }
         _ => return Ok(()),
     }
     set!(to.changes, JOB, record.key, { "lastUpdateTime": Value::Int(record.timestamp) });

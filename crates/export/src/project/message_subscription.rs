@@ -23,10 +23,11 @@ pub fn changed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), Decod
         Intent::Creating => "CREATED",
         Intent::Correlated => "CORRELATED",
         Intent::Deleting => "DELETED",
+        Intent::Migrated => "MIGRATED",
         _ => return Ok(()),
     };
     let value: ProcessMessageSubscriptionValue = record.value()?;
-    if intent == Intent::Creating {
+    if matches!(intent, Intent::Creating | Intent::Migrated) {
         created(to, record, &value);
     }
     if intent == Intent::Correlated {

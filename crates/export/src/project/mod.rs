@@ -56,6 +56,7 @@ impl Projection<'_> {
             ValueType::ProcessInstance => process_instance::lifecycle(self, record),
             ValueType::ProcessInstanceCreation => process_instance::created(self, record),
             ValueType::Variable => variable::changed(self, record),
+            ValueType::VariableElement => variable::element_changed(self, record),
             ValueType::Incident => incident::changed(self, record),
             ValueType::Job => job::changed(self, record),
             ValueType::JobBatch => job::activated(self, record),

@@ -28,6 +28,15 @@ pub fn lifecycle(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), Dec
                 false => element_instance::ended(to, record, &value, intent),
             }
         }
+        Intent::ElementMigrated => {
+            let value = record.value()?;
+            match is_process(record, &value) {
+                true => of_definition(to, record, &value),
+                false => {
+                    element_instance::of_definition(to, record, &value);
+                }
+            }
+        }
         Intent::SequenceFlowTaken => element_instance::flow_taken(to, &record.value()?),
         _ => {}
     }
@@ -47,20 +56,28 @@ pub fn end_state(intent: Intent) -> Value {
 
 fn activating(to: &mut Projection<'_>, record: &Record<'_>, value: &ProcessInstanceValue) {
     let place = to.place(value.process_definition_key, value.element);
+    of_definition(to, record, value);
+    set!(to.changes, PROCESS_INSTANCE, record.key, {
+        "startDate": Value::Int(record.timestamp),
+        "state": word("ACTIVE"),
+        "hasIncident": Value::from(false),
+        "tenantId": place.tenant(),
+        "parentProcessInstanceKey": key(value.parent_process_instance_key),
+        "parentElementInstanceKey": key(value.parent_element_instance_key),
+        "rootProcessInstanceKey": key(value.root_process_instance_key),
+        "activeIncidents": Value::Int(0),
+    });
+}
+
+/// What follows from the definition: a migrated instance has another one.
+fn of_definition(to: &mut Projection<'_>, record: &Record<'_>, value: &ProcessInstanceValue) {
+    let place = to.place(value.process_definition_key, value.element);
     set!(to.changes, PROCESS_INSTANCE, record.key, {
         "processDefinitionId": place.process_id(),
         "processDefinitionName": place.process_name(),
         "processDefinitionVersion": place.version(),
         "processDefinitionVersionTag": place.version_tag(),
-        "startDate": Value::Int(record.timestamp),
-        "state": word("ACTIVE"),
-        "hasIncident": Value::from(false),
-        "tenantId": place.tenant(),
         "processDefinitionKey": key(value.process_definition_key),
-        "parentProcessInstanceKey": key(value.parent_process_instance_key),
-        "parentElementInstanceKey": key(value.parent_element_instance_key),
-        "rootProcessInstanceKey": key(value.root_process_instance_key),
-        "activeIncidents": Value::Int(0),
     });
 }
 

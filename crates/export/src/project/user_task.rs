@@ -11,6 +11,10 @@ use crate::changes::{Completion, set};
 
 pub fn changed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeError> {
     let intent = intent_of::<UserTaskValue>(record)?;
+    if intent == Intent::Migrated {
+        of_definition(to, record, &record.value()?);
+        return Ok(());
+    }
     // A transition shows the attributes that it would lead to; they hold once it has come about.
     let (state, holds) = match intent {
         Intent::Creating => ("CREATING", true),
@@ -46,21 +50,30 @@ fn creating(to: &mut Projection<'_>, record: &Record<'_>, value: &UserTaskValue)
     to.changes
         .completions
         .push(Completion::UserTask(record.key));
+    of_definition(to, record, value);
     set!(to.changes, USER_TASK, record.key, {
-        "name": Value::opt_text(element.and_then(|e| e.name.as_ref())),
-        "elementId": place.element_id(),
-        "processDefinitionId": place.process_id(),
         "creationDate": Value::Int(record.timestamp),
         "tenantId": place.tenant(),
         "externalFormReference": Value::some_text(&value.external_form_reference),
-        "processDefinitionVersion": place.version(),
         "customHeaders": element.map_or_else(|| word("{}"), |e| Value::Text(e.headers.clone())),
         "elementInstanceKey": key(value.element_instance_key),
-        "processName": place.process_name(),
-        "processDefinitionKey": key(value.process_definition_key),
         "processInstanceKey": key(value.process_instance_key),
         "rootProcessInstanceKey": key(value.root_process_instance_key),
         "formKey": key(value.form_key),
+    });
+}
+
+/// What follows from the element: a migrated task is one of another definition.
+fn of_definition(to: &mut Projection<'_>, record: &Record<'_>, value: &UserTaskValue) {
+    let place = to.place(value.process_definition_key, value.element);
+    let name = place.element().and_then(|element| element.name.as_ref());
+    set!(to.changes, USER_TASK, record.key, {
+        "name": Value::opt_text(name),
+        "elementId": place.element_id(),
+        "processDefinitionId": place.process_id(),
+        "processDefinitionVersion": place.version(),
+        "processName": place.process_name(),
+        "processDefinitionKey": key(value.process_definition_key),
     });
 }
 

@@ -3,16 +3,22 @@
 use std::borrow::Cow;
 
 use skep_protocol::document::JsonText;
+use skep_protocol::intent::VariableIntent;
 use skep_protocol::record::{DecodeError, Record};
-use skep_protocol::value::VariableValue;
+use skep_protocol::value::{VariableElementValue, VariableValue};
 use skep_query::Value;
 use skep_query::entities::{PREVIEW, VARIABLE};
 
-use super::{Projection, key};
+use super::{Projection, intent_of, key};
 use crate::changes::set;
 
 pub fn changed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeError> {
+    // That a variable is one of another definition now is told without its value.
+    if intent_of::<VariableValue>(record)? == VariableIntent::Migrated {
+        return Ok(());
+    }
     let value: VariableValue = record.value()?;
+    to.changes.set_whole(value.scope_key, &value.name);
     let (text, is_long) = shown(&value.value);
     let place = to.place(value.process_definition_key, 0);
     set!(to.changes, VARIABLE, record.key, {
@@ -35,6 +41,15 @@ pub fn shown(value: &JsonText) -> (JsonText, bool) {
     };
     let is_long = text.len() > PREVIEW && text.chars().nth(PREVIEW).is_some();
     (text, is_long)
+}
+
+/// One item of a list has another value.
+pub fn element_changed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeError> {
+    let value: VariableElementValue = record.value()?;
+    let text = compact(&value.value).into_owned();
+    to.changes
+        .element((value.scope_key, value.name), value.index, text);
+    Ok(())
 }
 
 /// JSON without white space between its tokens: filters compare texts, and clients write objects in different ways.

@@ -1,11 +1,14 @@
 //! Writing: one transaction for each window of changes, with the position.
 
+use std::collections::BTreeMap;
+
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{
     CachedStatement, Connection, OpenFlags, OptionalExtension, ToSql, Transaction, params,
 };
 use rustc_hash::FxHashMap;
 use skep_protocol::Key;
+use skep_query::entities::PREVIEW;
 use skep_query::{Entity, Value};
 
 use super::{Place, SqliteError, history, schema};
@@ -251,9 +254,51 @@ fn others(transaction: &Transaction<'_>, changes: &Changes) -> rusqlite::Result<
     for completion in &changes.completions {
         complete(transaction, completion)?;
     }
+    for ((scope, name), items) in &changes.elements {
+        splice(transaction, (*scope, name), items)?;
+    }
     for delta in &changes.incidents {
         incident(transaction, delta)?;
     }
+    Ok(())
+}
+
+/// Puts items into a list that is stored already, all of one window at once: lists can be long.
+fn splice(
+    transaction: &Transaction<'_>,
+    (scope, name): (Key, &str),
+    items: &BTreeMap<u32, String>,
+) -> rusqlite::Result<()> {
+    let found: Option<(i64, String)> = transaction
+        .prepare_cached(
+            "SELECT variableKey, value FROM variable WHERE name = ?2 AND scopeKey <> processInstanceKey AND scopeKey = ?1
+             UNION ALL SELECT variableKey, value FROM variable
+                WHERE name = ?2 AND processInstanceKey = ?1 AND scopeKey = processInstanceKey",
+        )?
+        .query_row(params![scope.0, name], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })
+        .optional()?;
+    let Some((key, text)) = found else {
+        return Ok(());
+    };
+    // Whoever made it no list has its value for himself.
+    let Ok(mut list) = serde_json::from_str::<Vec<Box<serde_json::value::RawValue>>>(&text) else {
+        return Ok(());
+    };
+    for (index, value) in items {
+        if let Some(item) = list.get_mut(*index as usize)
+            && let Ok(value) = serde_json::value::RawValue::from_string(value.clone())
+        {
+            *item = value;
+        }
+    }
+    let texts: Vec<&str> = list.iter().map(|item| item.get()).collect();
+    let text = format!("[{}]", texts.join(","));
+    let is_long = text.len() > PREVIEW && text.chars().nth(PREVIEW).is_some();
+    transaction
+        .prepare_cached("UPDATE variable SET value = ?, isTruncated = ? WHERE variableKey = ?")?
+        .execute(params![text, is_long, key])?;
     Ok(())
 }
 

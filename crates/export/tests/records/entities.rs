@@ -2,8 +2,8 @@
 
 use serde_json::{Value as Json, json};
 use skep_model::builder::Bpmn;
-use skep_protocol::command::{Command, DecisionRef, EvaluateDecision};
-use skep_protocol::value::ClusterVariableValue;
+use skep_protocol::command::{Command, DecisionRef, EvaluateDecision, MigrateProcessInstance};
+use skep_protocol::value::{ClusterVariableValue, MappingInstruction};
 use skep_protocol::{Document, TenantId};
 use skep_query::entities::{
     CLUSTER_VARIABLE, CORRELATED_MESSAGE_SUBSCRIPTION, DECISION_DEFINITION, DECISION_INSTANCE,
@@ -370,4 +370,80 @@ fn timers_and_signals_are_open_until_they_come() {
     rig.cancel(instance).unwrap();
     follow(&mut rig, &store);
     assert!(store.find(&EVENT_WAIT, &of_instance).is_empty());
+}
+
+#[test]
+fn a_migrated_instance_is_one_of_its_new_definition_and_keeps_its_variables() {
+    let (mut rig, store) = rig();
+    let process = |id: &str, task: &str| {
+        Bpmn::process(id)
+            .start("start")
+            .user_task(task)
+            .boundary_message("late", task, "remind", "=order")
+            .end("reminded")
+            .from(task)
+            .end("end")
+    };
+    rig.deploy(process("old", "before"));
+    rig.deploy(process("new", "after"));
+    let instance = rig.create("old", r#"{"order": "o-1"}"#);
+    let target = rig.events("PROCESS").nth(1).unwrap().key;
+    let mapping = |source: &str, target: &str| MappingInstruction {
+        source_element_id: source.into(),
+        target_element_id: target.into(),
+    };
+    rig.send(Command::MigrateProcessInstance(MigrateProcessInstance {
+        process_instance_key: instance,
+        target_process_definition_key: target,
+        mapping_instructions: vec![mapping("before", "after"), mapping("late", "late")],
+    }))
+    .unwrap();
+    follow(&mut rig, &store);
+    let of_instance = format!(r#"{{"processInstanceKey": "{instance}"}}"#);
+    let row = store.one(&PROCESS_INSTANCE, &of_instance);
+    assert_eq!(
+        (&row["processDefinitionId"], &row["processDefinitionKey"]),
+        (&json!("new"), &json!(target.to_string()))
+    );
+    for (entity, field, expected) in [
+        (&USER_TASK, "elementId", "after"),
+        (&USER_TASK, "processDefinitionId", "new"),
+        (&MESSAGE_SUBSCRIPTION, "processDefinitionId", "new"),
+        (
+            &MESSAGE_SUBSCRIPTION,
+            "messageSubscriptionState",
+            "MIGRATED",
+        ),
+        (&VARIABLE, "value", "\"o-1\""),
+    ] {
+        assert_eq!(store.one(entity, &of_instance)[field], expected, "{field}");
+    }
+    let active = format!(r#"{{"processInstanceKey": "{instance}", "state": "ACTIVE"}}"#);
+    assert_eq!(store.one(&ELEMENT_INSTANCE, &active)["elementId"], "after");
+}
+
+#[test]
+fn an_output_collection_shows_what_is_there_already() {
+    let (mut rig, store) = rig();
+    rig.deploy(
+        Bpmn::process("p")
+            .start("start")
+            .service_task("task", "work")
+            .for_each("=[1, 2, 3]", "item")
+            .collect("=result", "results")
+            .end("end"),
+    );
+    rig.create("p", "{}");
+    let jobs = rig.jobs("work");
+    let results = |store: &crate::store::Filled| {
+        store.one(&VARIABLE, r#"{"name": "results"}"#)["value"].clone()
+    };
+    follow(&mut rig, &store);
+    assert_eq!(results(&store), "[null,null,null]");
+    rig.complete(&jobs[1], r#"{"result": {"a" : "x"}}"#);
+    follow(&mut rig, &store);
+    assert_eq!(results(&store), r#"[null,{"a":"x"},null]"#);
+    rig.complete(&jobs[0], r#"{"result": 7}"#);
+    follow(&mut rig, &store);
+    assert_eq!(results(&store), r#"[7,{"a":"x"},null]"#);
 }

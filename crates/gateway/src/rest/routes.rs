@@ -360,3 +360,21 @@ pub const ROUTES: &[Route] = routes! {
     DELETE "/v2/users/{username}" deleteUser;
     POST "/v2/user-tasks/{userTaskKey}/audit-logs/search" searchUserTaskAuditLogs;
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the README tells of the API is counted by hand there.
+    #[test]
+    fn the_readme_counts_the_operations() {
+        const README: &str = include_str!("../../../../README.md");
+        let works = ROUTES.iter().filter(|route| route.op != Op::NotYet);
+        let (own, of_camunda): (Vec<&Route>, Vec<&Route>) =
+            works.partition(|route| matches!(route.op, Op::OpenApi | Op::StreamJobs));
+        assert_eq!(own.len(), 2, "{own:?}");
+        let count = of_camunda.len();
+        let told = format!("{count} operations of the Camunda 8 REST API and two of Skep's own");
+        assert!(README.contains(&told), "README.md lacks: {told}");
+    }
+}

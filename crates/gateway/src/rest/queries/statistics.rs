@@ -222,7 +222,10 @@ fn subscriptions(body: &str) -> Result<Statistics, Problem> {
     let mut filter = parse(&MESSAGE_SUBSCRIPTION, &filter)?.filter;
     let page = parse(&SUBSCRIPTIONS, &page)?;
     let state = const { MESSAGE_SUBSCRIPTION.column("messageSubscriptionState") };
-    filter.push(is(state, Value::text("CREATED")));
+    filter.push(Condition::Field {
+        field: state,
+        op: Op::In(vec![Value::text("CREATED"), Value::text("MIGRATED")]),
+    });
     let mut groups = counted(
         &MESSAGE_SUBSCRIPTION,
         filter,

@@ -94,7 +94,10 @@ const KINDS: [Kind; 6] = [
         element: MESSAGE_SUBSCRIPTION.column("elementInstanceKey"),
         open: || {
             let state = const { MESSAGE_SUBSCRIPTION.column("messageSubscriptionState") };
-            is(state, Op::Eq(Value::text("CREATED")))
+            is(
+                state,
+                Op::In(vec![Value::text("CREATED"), Value::text("MIGRATED")]),
+            )
         },
         since: "lastUpdatedDate",
         told: &[

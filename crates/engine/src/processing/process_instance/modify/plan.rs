@@ -32,6 +32,7 @@ pub(super) fn make(
         activate: Vec::new(),
         terminate: Vec::new(),
         ends: HashSet::new(),
+        scopes: 0,
     };
     planner.has_room_for(given)?;
     for instruction in &command.activate_instructions {
@@ -45,6 +46,7 @@ pub(super) fn make(
     }
     planner.check_scopes_stay(cx)?;
     planner.check_called_stays(cx)?;
+    let scopes = planner.scopes;
     let value = ProcessInstanceModificationValue {
         process_instance_key: instance.key,
         process_definition_key: instance.process.key,
@@ -53,8 +55,9 @@ pub(super) fn make(
         terminate_instructions: planner.terminate,
         move_instructions: command.move_instructions.clone(),
     };
-    // It is written when it begins and when it is done.
-    let (bytes, most) = (value.weight(), cx.max_step_bytes());
+    // It is written when it begins, and with all scopes when it is done.
+    let bytes = value.weight() + scopes * size_of::<Key>();
+    let most = cx.max_step_bytes();
     if bytes > most {
         return Err(refused(
             instance,
@@ -74,6 +77,8 @@ struct Planner<'a> {
     terminate: Vec<TerminateInstruction>,
     /// What is terminated.
     ends: HashSet<Key>,
+    /// Scopes around what is activated, counted once for each element.
+    scopes: usize,
 }
 
 impl Planner<'_> {
@@ -119,6 +124,7 @@ impl Planner<'_> {
             )));
         }
         let path = start_instructions::path(self.graph(), ElementIndex::PROCESS, target);
+        self.scopes += path.len() + 1;
         self.check_variables(target, &path, &instruction.variable_instructions)?;
         let scope = match instruction.has_ancestor() {
             true => self.chosen(cx, id, &path, instruction.ancestor_scope_key)?,
