@@ -2,6 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
+use crate::scenario::Scenario;
 use clap::{Args, ValueEnum};
 use serde::{Serialize, Serializer};
 use skep_client::{Authorization, ClientConfig, Delivery, HttpVersion, Transport};
@@ -90,6 +91,10 @@ pub struct LoadArgs {
     /// BPMN file to deploy and start, in place of the built-in process.
     #[arg(long, value_name = "FILE")]
     pub process: Option<PathBuf>,
+
+    /// What each instance does, in place of service tasks in sequence.
+    #[arg(long, value_enum, conflicts_with_all = ["process", "tasks"])]
+    pub scenario: Option<Scenario>,
 
     /// With --process: jobs that an instance takes; the number of its service tasks unless given.
     #[arg(long, value_name = "N", requires = "process")]

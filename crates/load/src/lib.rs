@@ -24,6 +24,7 @@ pub mod pace;
 pub mod process;
 pub mod progress;
 pub mod report;
+pub mod scenario;
 pub mod server;
 
 pub use args::LoadArgs;

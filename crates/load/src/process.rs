@@ -11,8 +11,8 @@ pub const JOB_TYPE: &str = "skep-load";
 /// A process to load the server with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Process {
-    /// The file to deploy.
-    pub resource: Resource,
+    /// The files to deploy, that of the process first.
+    pub resources: Vec<Resource>,
     /// Its BPMN process id.
     pub process_id: String,
     /// Job types to work.
@@ -51,10 +51,10 @@ pub fn built_in(tasks: u32) -> Process {
 "#
     );
     Process {
-        resource: Resource {
+        resources: vec![Resource {
             name: format!("{process_id}.bpmn"),
             content: xml.into(),
-        },
+        }],
         process_id,
         job_types: if tasks == 0 {
             Vec::new()
@@ -79,7 +79,7 @@ pub fn from_file(path: &Path, jobs_per_instance: Option<u32>) -> anyhow::Result<
     parse(name, text, jobs_per_instance).with_context(|| format!("the process {}", path.display()))
 }
 
-fn parse(name: String, text: String, jobs: Option<u32>) -> anyhow::Result<Process> {
+pub(crate) fn parse(name: String, text: String, jobs: Option<u32>) -> anyhow::Result<Process> {
     let document = roxmltree::Document::parse(&text)?;
     let process = document
         .descendants()
@@ -113,10 +113,10 @@ fn parse(name: String, text: String, jobs: Option<u32>) -> anyhow::Result<Proces
         process_id,
         job_types: job_types.into_iter().collect(),
         jobs_per_instance: jobs.unwrap_or(count),
-        resource: Resource {
+        resources: vec![Resource {
             name,
             content: text.into(),
-        },
+        }],
     })
 }
 
@@ -159,8 +159,9 @@ mod tests {
     fn the_built_in_process_reads_back_as_what_it_is() {
         for tasks in [0, 1, 3] {
             let made = built_in(tasks);
-            let text = String::from_utf8(made.resource.content.to_vec()).unwrap();
-            let read = parse(made.resource.name.clone(), text, None).unwrap();
+            let file = &made.resources[0];
+            let text = String::from_utf8(file.content.to_vec()).unwrap();
+            let read = parse(file.name.clone(), text, None).unwrap();
             assert_eq!(read, made);
         }
     }

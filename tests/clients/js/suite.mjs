@@ -424,6 +424,51 @@ const userTask = async (t) => {
 // The older REST client sends no results of jobs.
 for (const t of [sdkOrchestration(), o]) await check(`${t.label}: a user task and its listeners`, () => userTask(t))
 
+await check(`${o.label}: conditions start, trigger and end; cluster variables are seen`, async () => {
+	const f = await deploy(o, 'conditional-events')
+	const watched = f.id
+	await o.client.createGlobalClusterVariable({ name: 'watched', value: { item: watched } })
+	await refused(o, 'ALREADY_EXISTS', o.client.createGlobalClusterVariable({ name: 'watched', value: {} }))
+	const found = await o.client.searchClusterVariables({ filter: { name: 'watched' } }, { consistency: { waitUpToMs: 0 } })
+	assert.deepEqual(found.items.map((v) => [v.scope, v.tenantId, v.value]), [['GLOBAL', null, JSON.stringify({ item: watched })]])
+	const evaluate = (variables) => o.client.evaluateConditionals({ variables })
+	assert.deepEqual([...(await evaluate({ stock: 9, item: watched })).processInstances], [])
+	assert.deepEqual([...(await evaluate({ stock: 2, item: 'other' })).processInstances], [])
+	const begun = async () => {
+		const answer = await evaluate({ stock: 2, item: watched })
+		assert.equal(answer.processInstances.length, 1)
+		return String(answer.processInstances[0].processInstanceKey)
+	}
+	const instance = await begun()
+	const job = await activateOne(o, f.name('conditional-events-reorder'))
+	assert.deepEqual([job.processInstanceKey, job.variables.stock], [instance, 2])
+	await o.complete(job.key)
+	await o.setVariables(instance, { stock: 4 })
+	await o.setVariables(instance, { stock: 12 })
+	// Its condition holds when it begins to wait, and after each change.
+	const noted = await o.activate(f.name('conditional-events-noted'), { count: 5 })
+	assert.equal(noted.length, 3)
+	for (const { key } of noted) await o.complete(key)
+	await refused(o, 'NOT_FOUND', o.cancel(instance))
+	const other = await begun()
+	await o.setVariables(other, { cancelled: true })
+	await refused(o, 'NOT_FOUND', o.cancel(other))
+	await o.client.deleteGlobalClusterVariable({ name: 'watched' })
+})
+
+await check(`${o.label}: a signal goes to all that wait for it`, async () => {
+	const f = await deploy(o, 'signal-events')
+	const waiting = [1, 2].map((n) => o.result(f.id, { awaited: f.id, n }))
+	const broadcast = () => o.client.broadcastSignal({ signalName: f.id, variables: { by: 'us' } })
+	let over = 0
+	for (const result of waiting) result.then(() => over++, () => over++)
+	await until('both have had the signal', async () => {
+		await broadcast()
+		return over === 2
+	})
+	for (const result of await Promise.all(waiting)) assert.equal(result.by, 'us')
+})
+
 await check('REST: license and status', async () => {
 	const license = await o.client.getLicense()
 	assert.equal(typeof license.validLicense, 'boolean')

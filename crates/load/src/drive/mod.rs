@@ -30,7 +30,10 @@ pub async fn run(args: &LoadArgs) -> anyhow::Result<Report> {
     args.check()?;
     let process = match &args.process {
         Some(path) => process::from_file(path, args.jobs_per_instance)?,
-        None => process::built_in(args.tasks),
+        None => match args.scenario {
+            Some(scenario) => scenario.process(),
+            None => process::built_in(args.tasks),
+        },
     };
     let transports = args.transports();
     for transport in &transports {
@@ -128,11 +131,10 @@ async fn deploy(args: &LoadArgs, transport: Transport, process: &Process) -> any
         max: Duration::from_secs(1),
         max_attempts: 12,
     };
-    let resources = std::slice::from_ref(&process.resource);
     let deployment = policy
-        .run(|| client.deploy(resources, None))
+        .run(|| client.deploy(&process.resources, None))
         .await
-        .with_context(|| format!("deploying {}", process.resource.name))?;
+        .with_context(|| format!("deploying {}", process.process_id))?;
     anyhow::ensure!(
         deployment.process_ids().any(|id| id == process.process_id),
         "the server did not deploy the process {:?}",

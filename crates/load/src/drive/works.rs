@@ -2,15 +2,19 @@
 
 use std::{sync::Arc, time::Duration, time::Instant};
 
-use skep_client::{Client, Error, Finished, Job, Outcome, RetryPolicy, Worker, WorkerObserver};
+use skep_client::{
+    Client, Error, Finished, Job, Message, Outcome, RetryPolicy, Worker, WorkerObserver,
+};
 
 use super::slice::{Collector, Shared};
 use crate::args::to_usize;
+use crate::scenario::{MESSAGE, PUBLISHES};
 
 /// One worker, until the slice ends.
 pub(super) async fn run(shared: Arc<Shared>, client: Client, job_type: String, number: u32) {
     let args = &shared.plan.args;
     let handling = Duration::from_millis(args.handle_ms);
+    let publisher = (job_type == PUBLISHES).then(|| client.clone());
     Worker::builder(client, job_type)
         .name(format!("skep-load-{number}"))
         .max_jobs(to_usize(args.max_jobs))
@@ -22,14 +26,35 @@ pub(super) async fn run(shared: Arc<Shared>, client: Client, job_type: String, n
         })
         .grace(Duration::from_secs(1))
         .observer(Arc::new(Notes(Arc::clone(&shared.collector))))
-        .build(async move |_job: Job| {
+        .build(async move |job: Job| {
             if !handling.is_zero() {
                 tokio::time::sleep(handling).await;
             }
-            Outcome::complete()
+            match &publisher {
+                Some(client) => publish(client, &job).await,
+                None => Outcome::complete(),
+            }
         })
         .run_until(shared.stopped())
         .await;
+}
+
+/// Publishes the message that the instance waits for next, and tells it the key.
+async fn publish(client: &Client, job: &Job) -> Outcome {
+    let key = job.process_instance_key.to_string();
+    let message = Message {
+        name: MESSAGE.into(),
+        correlation_key: key.clone(),
+        time_to_live: Duration::from_secs(60),
+        message_id: None,
+        variables: None,
+        tenant_id: None,
+    };
+    match client.publish_message(&message).await {
+        Ok(_) => Outcome::complete_with(format!(r#"{{"key":"{key}"}}"#)),
+        // Another try of the job publishes again: the instance takes one of them.
+        Err(error) => Outcome::fail(error.to_string()),
+    }
 }
 
 /// Notes what the worker does in the ledger.
