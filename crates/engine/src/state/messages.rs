@@ -90,11 +90,7 @@ impl Messages {
             by_id: HashMap::new(),
             deadlines: BTreeSet::new(),
         };
-        tables.scan::<Message>(&mut |key, row| {
-            if let Ok(key) = <[u8; 8]>::try_from(key) {
-                messages.index(Key(i64::from_be_bytes(key)), &row);
-            }
-        })?;
+        tables.scan_by_key::<Message>(&mut |key, row| messages.index(key, &row))?;
         Ok(messages)
     }
 

@@ -143,6 +143,18 @@ impl Tables {
         })
     }
 
+    /// As [`scan`](Tables::scan), for rows whose keys are [`Key`]s.
+    pub fn scan_by_key<V: Row>(&self, visit: &mut dyn FnMut(Key, V)) -> Result<(), StoreError> {
+        self.store.scan(V::TABLE, &mut |key, bytes| {
+            let row = read_row::<V>(bytes).map_err(|e| unreadable(V::TABLE, key, &e))?;
+            let Ok(key) = <[u8; 8]>::try_from(key) else {
+                return Err(unreadable(V::TABLE, key, "its key has not 8 bytes"));
+            };
+            visit(Key(i64::from_be_bytes(key)), row);
+            Ok(())
+        })
+    }
+
     fn read<V: Row>(&self, key: Key) -> Option<V> {
         let key = key.0.to_be_bytes();
         let found = self

@@ -115,11 +115,8 @@ impl MessageSubscriptions {
             correlating: BTreeSet::new(),
             under_way: HashMap::new(),
         };
-        tables.scan::<MessageSubscription>(&mut |key, row| {
-            if let Ok(key) = <[u8; 8]>::try_from(key) {
-                subscriptions.index(Key(i64::from_be_bytes(key)), &row);
-            }
-        })?;
+        tables
+            .scan_by_key::<MessageSubscription>(&mut |key, row| subscriptions.index(key, &row))?;
         Ok(subscriptions)
     }
 

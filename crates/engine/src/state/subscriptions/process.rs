@@ -100,10 +100,8 @@ impl ProcessMessageSubscriptions {
             by_element: HashMap::new(),
             pending: BTreeSet::new(),
         };
-        tables.scan::<ProcessMessageSubscription>(&mut |key, row| {
-            if let Ok(key) = <[u8; 8]>::try_from(key) {
-                subscriptions.index(Key(i64::from_be_bytes(key)), &row);
-            }
+        tables.scan_by_key::<ProcessMessageSubscription>(&mut |key, row| {
+            subscriptions.index(key, &row)
         })?;
         Ok(subscriptions)
     }
