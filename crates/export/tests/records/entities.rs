@@ -8,7 +8,7 @@ use skep_protocol::{Document, TenantId};
 use skep_query::entities::{
     CLUSTER_VARIABLE, CORRELATED_MESSAGE_SUBSCRIPTION, DECISION_DEFINITION, DECISION_INSTANCE,
     DECISION_REQUIREMENTS, ELEMENT_INSTANCE, EVENT_WAIT, FORM, MESSAGE_SUBSCRIPTION,
-    PROCESS_DEFINITION, PROCESS_INSTANCE, USER_TASK, VARIABLE,
+    PROCESS_DEFINITION, PROCESS_INSTANCE, RESOURCE, USER_TASK, VARIABLE,
 };
 use skep_query::{Answer, Condition, Groups, Measure, Op, Query, Related, Search, Value};
 
@@ -446,4 +446,27 @@ fn an_output_collection_shows_what_is_there_already() {
     rig.complete(&jobs[0], r#"{"result": 7}"#);
     follow(&mut rig, &store);
     assert_eq!(results(&store), r#"[7,{"a":"x"},null]"#);
+}
+
+#[test]
+fn what_was_deleted_is_marked() {
+    let (mut rig, store) = rig();
+    rig.deployed(vec![
+        ("the.form", scenario("the.form")),
+        (
+            "script.rpa",
+            r#"{"id": "script", "script": "x"}"#.to_string(),
+        ),
+    ]);
+    for kind in ["FORM", "RESOURCE"] {
+        let key = rig.events(kind).next().unwrap().key;
+        rig.delete_resource(key).unwrap();
+    }
+    follow(&mut rig, &store);
+    let form = store.one(&FORM, r#"{"isDeleted": true}"#);
+    let script = store.one(&RESOURCE, r#"{"isDeleted": true}"#);
+    assert_eq!(
+        (&form["formId"], &script["resourceId"]),
+        (&json!("the-form"), &json!("script"))
+    );
 }
