@@ -372,8 +372,8 @@ impl Ask<'_> {
 
     async fn one(&mut self, entity: &'static Entity, key: Key) -> Result<Row, Problem> {
         match self.answer(Query::Get { entity, key }).await? {
-            Answer::Row(Some(row)) => Ok(row),
-            Answer::Row(None) => Err(not_found(entity, key)),
+            Answer::Row(Some(row)) if is_there(entity, &row) => Ok(row),
+            Answer::Row(_) => Err(not_found(entity, key)),
             other => Err(unexpected(&other)),
         }
     }
@@ -409,6 +409,12 @@ impl Ask<'_> {
         entries.reverse();
         Ok(format!("[{}]", entries.join(",")))
     }
+}
+
+/// Resources that were deleted are gone for who asks; other things that were deleted are history.
+fn is_there(entity: &Entity, row: &Row) -> bool {
+    let deleted = row.get(const { RESOURCE.column("isDeleted") });
+    !std::ptr::eq(entity, &RESOURCE) || deleted != Some(&Value::from(true))
 }
 
 fn not_found(entity: &Entity, key: impl std::fmt::Display) -> Problem {
@@ -490,5 +496,21 @@ impl From<QueryError> for Problem {
             }
             QueryError::Busy => Failure::ResourceExhausted(text).into(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_deleted_resource_is_not_there() {
+        let mut row = vec![Value::Null; RESOURCE.fields.len()];
+        assert!(is_there(&RESOURCE, &row));
+        for (deleted, there) in [(false, true), (true, false)] {
+            row[const { RESOURCE.column("isDeleted") }] = Value::from(deleted);
+            assert_eq!(is_there(&RESOURCE, &row), there);
+        }
+        assert!(is_there(&JOB, &row));
     }
 }
