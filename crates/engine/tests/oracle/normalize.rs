@@ -98,7 +98,7 @@ impl Entry {
             || self.is("ASYNC_REQUEST", &[])
             // Of 8.9; 8.8 was recorded.
             || self.is("PROCESS_INSTANCE", &["CANCELING"])
-            || self.is("PROCESS_INSTANCE_MIGRATION", &["MIGRATING"])
+            || self.is("PROCESS_INSTANCE_MIGRATION", &["MIGRATING", "ABANDONED"])
             || self.is("PROCESS_INSTANCE_MODIFICATION", &["BEGUN", "PREPARED"])
             || self.is("COMMAND_DISTRIBUTION", &[])
             || self.is("CONTINUATION", &[])

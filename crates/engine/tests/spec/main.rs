@@ -50,6 +50,8 @@ mod message_catch;
 mod message_correlation;
 mod message_partitions;
 mod message_start;
+mod migration;
+mod migration_in_turns;
 mod modification;
 mod modification_limits;
 mod multi_instance;

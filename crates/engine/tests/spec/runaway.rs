@@ -123,3 +123,39 @@ fn a_process_that_doubles_without_end_is_stopped_by_incidents_and_can_be_cancell
     assert_eq!(engine.state.elements.table.len(), 0);
     assert_eq!(engine.state.incidents.table.len(), 0);
 }
+
+#[test]
+fn a_signal_that_was_thrown_is_not_thrown_again_when_its_incident_is_resolved() {
+    // The loop ends at each of its steps once.
+    for length in 0..12 {
+        let mut bpmn = Bpmn::process("p").start("s");
+        for i in 0..length {
+            bpmn = bpmn.task(format!("t{i}"));
+        }
+        let bpmn = bpmn
+            .exclusive("again")
+            .sub_process("sub", |sub| {
+                sub.start("s2").throw_signal("throw", "go").end("e2")
+            })
+            .exclusive("done?")
+            .when("=go")
+            .end("e")
+            .from("done?")
+            .otherwise()
+            .to("again");
+        let mut rig = Rig::with(bpmn);
+        let instance = rig.create("p", r#"{"go":false}"#);
+        let incident = rig.incident();
+        rig.set_variables(instance, r#"{"go":true}"#, false);
+        rig.resolve(incident.key).unwrap();
+        rig.assert_completed(instance);
+        let thrown = rig.intents("SIGNAL").into_iter();
+        let completed = rig.completed(instance);
+        let completed = completed.iter().filter(|element| *element == "throw");
+        assert_eq!(
+            thrown.filter(|intent| *intent == "BROADCASTED").count(),
+            completed.count(),
+            "after {length} tasks"
+        );
+    }
+}

@@ -4,6 +4,7 @@
 
 #![allow(dead_code)] // Each test binary uses its own part of the rig.
 
+mod migrations;
 mod names;
 mod resources;
 mod store;
@@ -251,6 +252,10 @@ impl Rig {
                 process_instance_key: key,
             }
             | Command::ModifyProcessInstance(ModifyProcessInstance {
+                process_instance_key: key,
+                ..
+            })
+            | Command::MigrateProcessInstance(MigrateProcessInstance {
                 process_instance_key: key,
                 ..
             })
@@ -685,6 +690,8 @@ impl Rig {
                 ("batch operations", state.batch_operations.len()),
                 ("items", state.batch_operations.chunks.len()),
                 ("modifications", state.modifications.table.len()),
+                ("migrations", state.migrations.table.len()),
+                ("compensations", state.compensations.table.len()),
             ];
             for (what, count) in left {
                 assert_eq!(count, 0, "{what} left behind");
@@ -710,7 +717,8 @@ impl Rig {
                     message: record.text("errorMessage").to_string(),
                     element: record.element().to_string(),
                 }),
-                _ => open.retain(|i| i.key != record.key),
+                "RESOLVED" => open.retain(|i| i.key != record.key),
+                _ => {}
             }
         }
         open

@@ -7,7 +7,7 @@ use skep_protocol::value::{ClusterVariableValue, MappingInstruction};
 use skep_protocol::{Document, TenantId};
 use skep_query::entities::{
     CLUSTER_VARIABLE, CORRELATED_MESSAGE_SUBSCRIPTION, DECISION_DEFINITION, DECISION_INSTANCE,
-    DECISION_REQUIREMENTS, ELEMENT_INSTANCE, EVENT_WAIT, FORM, MESSAGE_SUBSCRIPTION,
+    DECISION_REQUIREMENTS, ELEMENT_INSTANCE, EVENT_WAIT, FORM, INCIDENT, JOB, MESSAGE_SUBSCRIPTION,
     PROCESS_DEFINITION, PROCESS_INSTANCE, RESOURCE, USER_TASK, VARIABLE,
 };
 use skep_query::{Answer, Condition, Groups, Measure, Op, Query, Related, Search, Value};
@@ -232,6 +232,56 @@ fn sequence_flows_are_told_whenever_they_were_taken() {
     rig.work("work", "{}");
     follow(&mut rig, &store);
     assert_eq!(flows(&store), ["start-task", "task-end"]);
+}
+
+#[test]
+fn what_is_migrated_is_told_of_its_new_definition() {
+    let (mut rig, store) = rig();
+    let model = |id: &str, names: [&str; 4]| {
+        let [fork, task, wait, ask] = names;
+        Bpmn::process(id)
+            .start("s")
+            .parallel(fork)
+            .service_task(task, "work")
+            .end("e1")
+            .from(fork)
+            .catch_message(wait, "paid", "=order")
+            .end("e2")
+            .from(fork)
+            .user_task(ask)
+            .end("e3")
+    };
+    rig.deploy(model("old", ["fork", "task", "wait", "ask"]));
+    rig.deploy(model("new", ["fork", "task2", "wait2", "ask2"]));
+    let instance = rig.create("old", r#"{"order": "o-1"}"#);
+    let job = rig.job("work");
+    rig.fail(&job, 0, 0);
+    let target = rig.definition("new");
+    let pairs = [("task", "task2"), ("wait", "wait2"), ("ask", "ask2")];
+    rig.migrate(instance, "new", &pairs).unwrap();
+    follow(&mut rig, &store);
+    let process = store.one(&PROCESS_INSTANCE, "{}");
+    assert_eq!(process["processDefinitionId"], "new");
+    let of_target = format!(r#"{{"processDefinitionKey": "{target}"}}"#);
+    for (entity, element) in [
+        (&JOB, "task2"),
+        (&INCIDENT, "task2"),
+        (&MESSAGE_SUBSCRIPTION, "wait2"),
+        (&USER_TASK, "ask2"),
+    ] {
+        assert_eq!(store.one(entity, &of_target)["elementId"], element);
+    }
+    assert_eq!(store.one(&JOB, &of_target)["state"], "MIGRATED");
+    let active = r#"{"state": "ACTIVE"}"#;
+    let elements = store.find(&ELEMENT_INSTANCE, active);
+    let ids: Vec<&str> = elements
+        .iter()
+        .map(|e| e["elementId"].as_str().unwrap())
+        .collect();
+    assert_eq!(ids.len(), 3);
+    assert!(ids.iter().all(|id| id.ends_with('2')), "{ids:?}");
+    // Its value stays.
+    assert_eq!(store.one(&VARIABLE, "{}")["value"], r#""o-1""#);
 }
 
 #[test]

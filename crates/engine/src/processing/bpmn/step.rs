@@ -77,7 +77,7 @@ fn one(cx: &mut Context<'_>, step: Step, chain: u32) {
         | Step::Call { .. }
         | Step::Complete(_)
         | Step::ThrowSignal(_)
-            if is_too_much(cx, chain) =>
+            if is_too_much(cx, chain) && !throwing::has_thrown(cx, &step) =>
         {
             put_off(cx, step)
         }

@@ -28,7 +28,7 @@ impl ElementBehavior for Throwing {
         }
     }
 
-    /// Its signal could not be thrown, or its completion was put off.
+    /// Its signal could not be thrown, or its step was put off.
     fn resume(&self, cx: &mut Context<'_>, el: &Subject) {
         cx.steps.push(match &el.element().kind {
             ElementKind::EndEvent(ThrowEvent::Signal(_))
@@ -70,6 +70,21 @@ pub(super) fn signal_now(cx: &mut Context<'_>, key: Key) {
         .collect();
     cx.steps.push(Step::Complete(key));
     signal::broadcast(cx, &name, variables);
+}
+
+/// The step completes an event that has thrown its signal. It is not put off: resuming it would throw once more.
+pub(super) fn has_thrown(cx: &mut Context<'_>, step: &Step) -> bool {
+    let Step::Complete(key) = step else {
+        return false;
+    };
+    let el = Subject::load(cx, *key);
+    el.is_some_and(|el| {
+        matches!(
+            el.element().kind,
+            ElementKind::EndEvent(ThrowEvent::Signal(_))
+                | ElementKind::IntermediateThrowEvent(ThrowEvent::Signal(_))
+        )
+    })
 }
 
 /// Throws an escalation. Nothing has to catch it.

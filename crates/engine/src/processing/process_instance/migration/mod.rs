@@ -109,6 +109,9 @@ fn go_on(
                 None => return Ok(true),
             },
         }
+        if cx.is_spent() {
+            return Ok(false);
+        }
     }
 }
 
