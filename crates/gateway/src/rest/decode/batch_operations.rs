@@ -171,7 +171,9 @@ fn has_room<T>(list: &str, entries: &[T]) -> Result<(), Failure> {
 }
 
 /// Ids of source and target elements.
-fn pairs(list: &str, given: Vec<Object<Pair<'_>>>) -> Result<Vec<(Arc<str>, Arc<str>)>, Failure> {
+type Pairs = Vec<(Arc<str>, Arc<str>)>;
+
+fn pairs(list: &str, given: Vec<Object<Pair<'_>>>) -> Result<Pairs, Failure> {
     let pair = |(place, Object(pair)): (usize, Object<Pair<'_>>)| {
         let id = |text, field: &str| {
             let field = format!("{list}[{place}].{field}");
