@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 
 use skep_engine::{Sent, key_not_found, message_partition};
 use skep_protocol::command::{
-    ActivateAdHoc, ActivateJobs, AddBatchItems, AssignUserTask, Command, CompleteUserTask, FailJob,
+    ActivateAdHoc, ActivateJobs, AssignUserTask, Command, CompleteUserTask, FailJob,
     MigrateProcessInstance, ModifyProcessInstance, Request, ThrowError, UpdateUserTask,
 };
 use skep_protocol::response::JobActivation;
-use skep_protocol::value::HistoryDeletionValue;
-use skep_protocol::{ActivatedJob, Failure, Key, Response};
+use skep_protocol::{ActivatedJob, Failure, Key, Rejection, RejectionType, Response};
+use skep_query::QueryError;
 use skep_service::{
     self, Answer, BoxFuture, BrokerInfo, JobReceiver, PartitionInfo, PartitionRole, Reply,
     Topology, reply_channel,
@@ -300,6 +300,18 @@ impl Broker {
         })
     }
 
+    /// A batch operation is made on the first partition, and its items are searched for.
+    fn batch_operation_home(&self) -> Result<u32, Failure> {
+        match self.config.secondary_storage {
+            Some(_) => Ok(1),
+            None => Err(Failure::Rejected(Rejection::new(
+                RejectionType::Forbidden,
+                "CREATE",
+                QueryError::Disabled.to_string(),
+            ))),
+        }
+    }
+
     fn route(&self, request: Request) -> Result<Reply, Failure> {
         let started = Instant::now();
         let partition = match &request.command {
@@ -330,26 +342,6 @@ impl Broker {
             | Command::ThrowError(ThrowError { job_key: key, .. })
             | Command::UpdateJob { job_key: key, .. }
             | Command::ResolveIncident { incident_key: key }
-            | Command::CancelBatchOperation {
-                batch_operation_key: key,
-            }
-            | Command::SuspendBatchOperation {
-                batch_operation_key: key,
-            }
-            | Command::ResumeBatchOperation {
-                batch_operation_key: key,
-            }
-            | Command::AddBatchItems(AddBatchItems {
-                batch_operation_key: key,
-                ..
-            })
-            | Command::FailBatchOperation {
-                batch_operation_key: key,
-                ..
-            }
-            | Command::DeleteHistory(HistoryDeletionValue {
-                resource_key: key, ..
-            })
             | Command::AssignUserTask(AssignUserTask {
                 user_task_key: key, ..
             })
@@ -367,6 +359,9 @@ impl Broker {
                 ad_hoc_sub_process_instance_key: key,
                 ..
             }) => self.partition_of(*key, &request.command)?,
+            Command::Batch(batch) if batch.key().some().is_some() => {
+                self.partition_of(batch.key(), &request.command)?
+            }
             Command::PublishMessage(message) => {
                 message_partition(&message.correlation_key, self.config.partitions)
             }
@@ -383,8 +378,8 @@ impl Broker {
             | Command::CreateGlobalListener(_)
             | Command::UpdateGlobalListener(_)
             | Command::DeleteGlobalListener { .. }
-            | Command::CreateBatchOperation(_) => 1,
-            Command::ActivateJobs(_) => 1,
+            | Command::ActivateJobs(_) => 1,
+            Command::Batch(_) => self.batch_operation_home()?,
         };
         self.submit(partition, request, started)
     }

@@ -77,22 +77,7 @@ pub(crate) fn dispatch(cx: &mut Context<'_>, command: &Command) -> Outcome {
         Command::CreateGlobalListener(listener) => global_listener::create(cx, listener),
         Command::UpdateGlobalListener(listener) => global_listener::update(cx, listener),
         Command::DeleteGlobalListener { id } => global_listener::delete(cx, id),
-        Command::CreateBatchOperation(command) => batch_operation::create(cx, command),
-        Command::CancelBatchOperation {
-            batch_operation_key,
-        } => batch_operation::cancel(cx, *batch_operation_key),
-        Command::SuspendBatchOperation {
-            batch_operation_key,
-        } => batch_operation::suspend(cx, *batch_operation_key),
-        Command::ResumeBatchOperation {
-            batch_operation_key,
-        } => batch_operation::resume(cx, *batch_operation_key),
-        Command::AddBatchItems(command) => batch_operation::choose::add(cx, command),
-        Command::FailBatchOperation {
-            batch_operation_key,
-            message,
-        } => batch_operation::choose::fail(cx, *batch_operation_key, message),
-        Command::DeleteHistory(value) => batch_operation::history::delete(cx, value),
+        Command::Batch(command) => batch_operation::process(cx, command),
         Command::PinClock { timestamp } => clock::pin(cx, *timestamp),
         Command::ResetClock => clock::reset(cx),
         Command::EvaluateDecision(command) => decision::process(cx, command),

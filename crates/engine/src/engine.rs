@@ -267,7 +267,6 @@ impl Engine {
             let sent = message_side::retry(&mut cx, limit) + process_side::retry(&mut cx, limit);
             cx.begin_work_of(Key::NONE);
             distribution::retry(&mut cx);
-            batch_operation::parts::retry(&mut cx);
             sent < limit
         } else {
             true

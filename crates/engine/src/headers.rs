@@ -4,6 +4,7 @@ use skep_protocol::command::{Command, UpdateJobKind};
 use skep_protocol::intent::*;
 use skep_protocol::{Key, ValueType};
 
+use crate::processing::batch_operation;
 use crate::processing::deployment::distribution;
 use crate::remote::{Distributed, RemoteCommand};
 
@@ -139,38 +140,7 @@ pub fn header_of(command: &Command) -> (Key, ValueType, u8) {
             let intent = UserTaskIntent::Complete.id();
             (command.user_task_key, ValueType::UserTask, intent)
         }
-        Command::CreateBatchOperation(_) => (
-            Key::NONE,
-            ValueType::BatchOperationCreation,
-            BatchOperationIntent::Create.id(),
-        ),
-        Command::CancelBatchOperation {
-            batch_operation_key: key,
-        } => managing(*key, BatchOperationIntent::Cancel),
-        Command::SuspendBatchOperation {
-            batch_operation_key: key,
-        } => managing(*key, BatchOperationIntent::Suspend),
-        Command::ResumeBatchOperation {
-            batch_operation_key: key,
-        } => managing(*key, BatchOperationIntent::Resume),
-        Command::AddBatchItems(command) => (
-            command.batch_operation_key,
-            ValueType::BatchOperationChunk,
-            BatchOperationChunkIntent::Create.id(),
-        ),
-        Command::FailBatchOperation {
-            batch_operation_key,
-            ..
-        } => (
-            *batch_operation_key,
-            ValueType::BatchOperationInitialization,
-            BatchOperationIntent::Fail.id(),
-        ),
-        Command::DeleteHistory(value) => (
-            value.resource_key,
-            ValueType::HistoryDeletion,
-            HistoryDeletionIntent::Delete.id(),
-        ),
+        Command::Batch(command) => batch_operation::header_of(command),
         Command::PinClock { .. } => (Key::NONE, ValueType::Clock, ClockIntent::Pin.id()),
         Command::ResetClock => (Key::NONE, ValueType::Clock, ClockIntent::Reset.id()),
         Command::EvaluateDecision(_) => (
@@ -188,11 +158,6 @@ pub fn header_of(command: &Command) -> (Key, ValueType, u8) {
             ExpressionIntent::Evaluate.id(),
         ),
     }
-}
-
-fn managing(key: Key, intent: BatchOperationIntent) -> (Key, ValueType, u8) {
-    let value_type = ValueType::BatchOperationLifecycleManagement;
-    (key, value_type, intent.id())
 }
 
 /// As [`header_of`], for a command of another partition.

@@ -16,7 +16,8 @@ use skep_engine::state::table::EmptyStore;
 use skep_engine::{Engine, Sent};
 use skep_model::builder::Bpmn;
 use skep_protocol::command::{
-    AddBatchItems, BroadcastSignal, Command, CreateBatchOperation, MigrateProcessInstance,
+    AddBatchItems, BatchCommand, BroadcastSignal, Command, CreateBatchOperation,
+    MigrateProcessInstance,
 };
 use skep_protocol::element_type::ElementType;
 use skep_protocol::intent::{BatchOperationIntent, Intent};
@@ -128,16 +129,24 @@ fn scenario() -> Rig {
         signal_name: "go".into(),
         variables: Document::parse(r#"{"s":1}"#).unwrap(),
     }));
-    // This batch operation has an item to do.
+    batch(&mut rig, other);
+    rig.send_async(Command::PinClock {
+        timestamp: START + 5 * MINUTE,
+    });
+    rig
+}
+
+/// A batch operation with an item to do.
+fn batch(rig: &mut Rig, other: Key) {
     let filter = CreateBatchOperation {
         kind: BatchOperationType::CancelProcessInstance,
         filter: "{}".into(),
         plan: BatchPlan::None,
         follow_up: None,
     };
-    rig.send_async(Command::CreateBatchOperation(Box::new(filter)));
+    rig.send_async(Command::Batch(BatchCommand::Create(Box::new(filter))));
     let batch_operation_key = rig.events("BATCH_OPERATION_CREATION").next().unwrap().key;
-    rig.send_async(Command::AddBatchItems(AddBatchItems {
+    rig.send_async(Command::Batch(BatchCommand::Add(AddBatchItems {
         batch_operation_key,
         items: vec![BatchOperationItem {
             item_key: other,
@@ -146,11 +155,7 @@ fn scenario() -> Rig {
         }],
         after: Key::NONE,
         last: true,
-    }));
-    rig.send_async(Command::PinClock {
-        timestamp: START + 5 * MINUTE,
-    });
-    rig
+    })));
 }
 
 /// A definition of every kind.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use skep_protocol::Key;
+use skep_protocol::value::HistoryDeletionValue;
 use skep_query::entities::PROCESS_INSTANCE;
 use skep_query::{Entity, Value, entities};
 
@@ -133,6 +134,8 @@ pub struct Changes {
     pub decision_versions: Vec<Arc<str>>,
     /// Definitions with the bodies of their PROCESS records.
     pub definitions: Vec<(Key, Vec<u8>)>,
+    /// What leaves the history; nothing comes to it any more.
+    pub deletions: Vec<HistoryDeletionValue>,
     len: usize,
     bytes: usize,
 }
@@ -150,6 +153,7 @@ impl Default for Changes {
             versions: Vec::new(),
             decision_versions: Vec::new(),
             definitions: Vec::new(),
+            deletions: Vec::new(),
             len: 0,
             bytes: 0,
         }
@@ -181,6 +185,7 @@ impl Changes {
         self.versions.clear();
         self.decision_versions.clear();
         self.definitions.clear();
+        self.deletions.clear();
         (self.len, self.bytes) = (0, 0);
     }
 
@@ -281,6 +286,11 @@ impl Changes {
 
     pub fn incident(&mut self, delta: IncidentDelta) {
         self.incidents.push(delta);
+    }
+
+    pub fn deletion(&mut self, deletion: HistoryDeletionValue) {
+        self.len += 1;
+        self.deletions.push(deletion);
     }
 
     pub fn definition(&mut self, key: Key, id: Arc<str>, body: Vec<u8>) {

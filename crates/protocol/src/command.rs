@@ -2,20 +2,24 @@
 //!
 //! Both gateways decode into these types and know nothing else of the engine.
 
+mod batch;
+
 use std::any::Any;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
+pub use batch::{AddBatchItems, BatchCommand, CreateBatchOperation};
+
 use crate::document::Document;
 use crate::key::Key;
 use crate::origin::{Claims, Origin};
 use crate::tenant::{TenantId, Tenants};
 use crate::value::{
-    ActivateElement, ActivateInstruction, BatchOperationItem, BatchOperationType, BatchPlan,
-    ClusterVariableValue, Corrections, GlobalListenerValue, HistoryDeletionValue, JobResult,
-    MappingInstruction, MoveInstruction, ProcessInstanceModificationValue, TerminateInstruction,
+    ActivateElement, ActivateInstruction, ClusterVariableValue, Corrections, GlobalListenerValue,
+    JobResult, MappingInstruction, MoveInstruction, ProcessInstanceModificationValue,
+    TerminateInstruction,
 };
 
 /// A client command with what travels beside it.
@@ -141,25 +145,7 @@ pub enum Command {
     DeleteGlobalListener {
         id: Arc<str>,
     },
-    CreateBatchOperation(Box<CreateBatchOperation>),
-    CancelBatchOperation {
-        batch_operation_key: Key,
-    },
-    SuspendBatchOperation {
-        batch_operation_key: Key,
-    },
-    ResumeBatchOperation {
-        batch_operation_key: Key,
-    },
-    /// What secondary storage has found for a batch operation; of the partition's own, and not of a client.
-    AddBatchItems(AddBatchItems),
-    /// Secondary storage could not be asked.
-    FailBatchOperation {
-        batch_operation_key: Key,
-        message: Arc<str>,
-    },
-    /// What can be searched of it goes. That it was there and has ended is for the gateway to see.
-    DeleteHistory(HistoryDeletionValue),
+    Batch(BatchCommand),
     PinClock {
         timestamp: i64,
     },
@@ -350,28 +336,6 @@ pub struct BroadcastSignal {
     pub variables: Document,
 }
 
-/// Does something to all that a filter chooses.
-#[derive(Clone, Debug)]
-pub struct CreateBatchOperation {
-    pub kind: BatchOperationType,
-    /// Text of a JSON object: that of a search.
-    pub filter: Arc<str>,
-    pub plan: BatchPlan,
-    /// What leaves the history once all items are done.
-    pub follow_up: Option<HistoryDeletionValue>,
-}
-
-/// The next items of a batch operation, in the order of their keys.
-#[derive(Clone, Debug)]
-pub struct AddBatchItems {
-    pub batch_operation_key: Key,
-    pub items: Vec<BatchOperationItem>,
-    /// They were looked for behind this one: items that come twice count once.
-    pub after: Key,
-    /// There are no more.
-    pub last: bool,
-}
-
 /// The conditions of start events are evaluated with these variables, and processes start by those that hold.
 #[derive(Clone, Debug)]
 pub struct EvaluateConditionals {
@@ -481,23 +445,8 @@ impl Command {
             } => expression.len() + variables.weight(),
             Command::EvaluateDecision(evaluate) => evaluate.variables.weight(),
             Command::ActivateJobs(activate) => activate.weight(),
-            Command::CreateBatchOperation(create) => {
-                let pairs = match &create.plan {
-                    BatchPlan::None => 0,
-                    BatchPlan::Migrate { mapping: pairs, .. }
-                    | BatchPlan::Modify { moves: pairs } => {
-                        pairs.iter().map(|(a, b)| a.len() + b.len() + 64).sum()
-                    }
-                };
-                create.filter.len() + pairs
-            }
-            Command::AddBatchItems(add) => add.items.len() * size_of::<BatchOperationItem>(),
-            Command::FailBatchOperation { message, .. } => message.len(),
-            Command::CancelBatchOperation { .. }
-            | Command::SuspendBatchOperation { .. }
-            | Command::ResumeBatchOperation { .. }
-            | Command::DeleteHistory(_)
-            | Command::DeleteResource { .. }
+            Command::Batch(batch) => batch.weight(),
+            Command::DeleteResource { .. }
             | Command::CancelProcessInstance { .. }
             | Command::BanInstance { .. }
             | Command::UpdateJob { .. }
@@ -521,8 +470,6 @@ impl Command {
                 | Command::CancelProcessInstance { .. }
                 | Command::BanInstance { .. }
                 | Command::ResolveIncident { .. }
-                | Command::CancelBatchOperation { .. }
-                | Command::SuspendBatchOperation { .. }
         )
     }
 }

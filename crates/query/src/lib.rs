@@ -15,6 +15,7 @@ pub mod groups;
 pub mod merge;
 mod parse;
 mod search;
+pub mod selection;
 mod storage;
 mod time;
 mod value;

@@ -40,6 +40,8 @@ pub enum Condition {
     Item { field: usize, op: Op },
     /// The row belongs to this process or element instance, or to what is inside of it or was called from there.
     Within { field: usize, key: Key },
+    /// One of these holds, all of its conditions.
+    Any(Vec<Conditions>),
     /// A row of another entity exists whose `link` is our `own` and for which the conditions hold.
     Related(Box<Related>),
 }

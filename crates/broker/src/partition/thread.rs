@@ -3,6 +3,7 @@
 //! with nothing behind it is written and flushed here.
 
 mod checkpoints;
+mod choosing;
 mod inbox;
 mod log;
 mod open;
@@ -20,7 +21,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::Sender;
 use parking_lot::Mutex;
-use skep_engine::state::State;
+use skep_engine::state::{BatchPhase, State};
 use skep_engine::{Engine, EngineConfig, Noted, RequestId, Sent, StreamId, header_of};
 use skep_metrics::Gauge;
 use skep_protocol::command::{Command, Request};
@@ -45,6 +46,7 @@ use crate::flow_control::{Place, RequestLimit};
 use crate::job_streams::{Stream, StreamRegistry};
 use crate::metrics::{Context, PartitionMetrics, WorkCounter, nanos};
 
+use self::choosing::{Answered, Choosing};
 pub use self::inbox::Inbox;
 use self::inbox::Incoming;
 use self::open::open_engine;
@@ -78,6 +80,12 @@ pub enum Message {
     Yield {
         key: Key,
         deadline: i64,
+    },
+    /// What was found behind `after` for a batch operation.
+    Chosen {
+        key: Key,
+        after: Key,
+        answer: Answered,
     },
     StreamOpened(Arc<Stream>),
     StreamClosed(StreamId),
@@ -221,6 +229,8 @@ pub struct Partition {
     uncounted: Vec<(Noted, usize)>,
     panics: Panics,
     exported: Exported,
+    secondary: Secondary,
+    choosing: Choosing,
     /// The revision of the banned instances that the status shows.
     shown_bans: Option<u64>,
     stopping: bool,
@@ -420,10 +430,18 @@ impl Partition {
                     self.backlog.push_back(Message::StreamHasRoom(job_type));
                 }
             }
-            _ => {}
+            other => self.evaluate_own(other)?,
         }
         self.commands_in_batch += 1;
         Ok(())
+    }
+
+    /// What no client and no other partition asks for.
+    fn evaluate_own(&mut self, message: Message) -> Result<(), CoreError> {
+        match message {
+            Message::Chosen { key, after, answer } => self.chosen(key, after, answer),
+            _ => Ok(()),
+        }
     }
 
     fn after_command(&mut self, id: RequestId, command: &Command) -> Result<(), CoreError> {

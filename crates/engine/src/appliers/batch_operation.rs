@@ -1,14 +1,32 @@
 //! Events of batch operations.
 
-use skep_protocol::Key;
 use skep_protocol::intent::{
     BatchOperationChunkIntent as ChunkIntent, BatchOperationExecutionIntent as ExecutionIntent,
     BatchOperationIntent as Intent, BatchOperationItemIntent as ItemIntent,
 };
+use skep_protocol::record::{DecodeError, Record};
 use skep_protocol::value::*;
+use skep_protocol::{Key, ValueType};
 
-use super::Apply;
+use super::{Apply, go};
 use crate::state::{BatchChunk, BatchOperation, BatchPart, BatchPhase, State};
+
+/// Applies an event of a batch operation.
+pub(super) fn apply(state: &mut State, record: &Record<'_>) -> Result<(), DecodeError> {
+    match record.value_type {
+        ValueType::BatchOperationCreation => go::<BatchOperationCreationValue>(state, record),
+        ValueType::BatchOperationChunk => go::<BatchOperationChunkValue>(state, record),
+        ValueType::BatchOperationInitialization => {
+            go::<BatchOperationInitializationValue>(state, record)
+        }
+        ValueType::BatchOperationExecution => go::<BatchOperationExecutionValue>(state, record),
+        ValueType::BatchOperationItem => go::<BatchOperationItemValue>(state, record),
+        ValueType::BatchOperationPartitionLifecycle => {
+            go::<BatchOperationPartitionLifecycleValue>(state, record)
+        }
+        _ => go::<BatchOperationLifecycleManagementValue>(state, record),
+    }
+}
 
 impl Apply<BatchOperationCreationValue> for State {
     fn apply(&mut self, key: Key, intent: Intent, value: &BatchOperationCreationValue, _: i64) {

@@ -209,19 +209,13 @@ fn apply_record(state: &mut State, record: &Record<'_>) -> Result<(), DecodeErro
         ValueType::DecisionEvaluation => go::<DecisionEvaluationValue>(state, record),
         ValueType::Form => go::<FormValue>(state, record),
         ValueType::Resource => go::<ResourceValue>(state, record),
-        ValueType::BatchOperationCreation => go::<BatchOperationCreationValue>(state, record),
-        ValueType::BatchOperationChunk => go::<BatchOperationChunkValue>(state, record),
-        ValueType::BatchOperationInitialization => {
-            go::<BatchOperationInitializationValue>(state, record)
-        }
-        ValueType::BatchOperationExecution => go::<BatchOperationExecutionValue>(state, record),
-        ValueType::BatchOperationItem => go::<BatchOperationItemValue>(state, record),
-        ValueType::BatchOperationPartitionLifecycle => {
-            go::<BatchOperationPartitionLifecycleValue>(state, record)
-        }
-        ValueType::BatchOperationLifecycleManagement => {
-            go::<BatchOperationLifecycleManagementValue>(state, record)
-        }
+        ValueType::BatchOperationCreation
+        | ValueType::BatchOperationChunk
+        | ValueType::BatchOperationInitialization
+        | ValueType::BatchOperationExecution
+        | ValueType::BatchOperationItem
+        | ValueType::BatchOperationPartitionLifecycle
+        | ValueType::BatchOperationLifecycleManagement => batch_operation::apply(state, record),
         ValueType::HistoryDeletion => go::<HistoryDeletionValue>(state, record),
         // Evaluations are answered, not recorded as events.
         ValueType::Expression => Ok(()),

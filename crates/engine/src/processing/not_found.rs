@@ -50,20 +50,8 @@ pub fn key_not_found(command: &Command) -> Option<Rejection> {
         Command::CompleteUserTask(complete) => {
             user_task::not_found("COMPLETE", "complete", complete.user_task_key)
         }
-        Command::CancelBatchOperation {
-            batch_operation_key: key,
-        } => batch_operation::not_found(*key, "CANCEL", "cancel"),
-        Command::SuspendBatchOperation {
-            batch_operation_key: key,
-        } => batch_operation::not_found(*key, "SUSPEND", "suspend"),
-        Command::ResumeBatchOperation {
-            batch_operation_key: key,
-        } => batch_operation::not_found(*key, "RESUME", "resume"),
-        Command::CreateBatchOperation(_)
-        | Command::AddBatchItems(_)
-        | Command::FailBatchOperation { .. }
-        | Command::DeleteHistory(_)
-        | Command::CreateGlobalListener(_)
+        Command::Batch(command) => return batch_operation::key_not_found(command),
+        Command::CreateGlobalListener(_)
         | Command::UpdateGlobalListener(_)
         | Command::DeleteGlobalListener { .. }
         | Command::Deploy(_)

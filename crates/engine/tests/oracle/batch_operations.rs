@@ -19,24 +19,24 @@ pub fn command(a: &Arguments<'_>) -> Result<Command, Stop> {
     let batch_operation_key = value.key("batchOperationKey");
     Ok(match (a.text("valueType"), a.text("intent")) {
         ("BATCH_OPERATION_CREATION", "CREATE") => {
-            Command::CreateBatchOperation(Box::new(creation(&value)))
+            Command::Batch(BatchCommand::Create(Box::new(creation(&value))))
         }
-        ("BATCH_OPERATION_CHUNK", "CREATE") => Command::AddBatchItems(AddBatchItems {
+        ("BATCH_OPERATION_CHUNK", "CREATE") => Command::Batch(BatchCommand::Add(AddBatchItems {
             batch_operation_key,
             items: items(&value.0["items"]),
             after: Key::NONE,
             last: false,
-        }),
+        })),
         ("BATCH_OPERATION_LIFECYCLE_MANAGEMENT", intent) => match intent {
-            "SUSPEND" => Command::SuspendBatchOperation {
+            "SUSPEND" => Command::Batch(BatchCommand::Suspend {
                 batch_operation_key,
-            },
-            "RESUME" => Command::ResumeBatchOperation {
+            }),
+            "RESUME" => Command::Batch(BatchCommand::Resume {
                 batch_operation_key,
-            },
-            _ => Command::CancelBatchOperation {
+            }),
+            _ => Command::Batch(BatchCommand::Cancel {
                 batch_operation_key,
-            },
+            }),
         },
         (value_type, intent) => {
             return Err(Stop::NotYet(format!("the command {value_type} {intent}")));

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use skep_engine::{RecordNames, RequestId};
 use skep_protocol::batch::BatchReader;
-use skep_protocol::command::{ActivateJobs, AddBatchItems, Command};
+use skep_protocol::command::{ActivateJobs, AddBatchItems, BatchCommand, Command};
 use skep_protocol::json::render;
 use skep_protocol::{ActivatedJob, Key, Rejection, Response};
 
@@ -170,12 +170,12 @@ impl Player<'_> {
         for partition in 1..=self.rig.partitions.len() as u32 {
             let operations = &mut self.rig.engine(partition).state.batch_operations;
             let after = operations.get(batch_operation_key).expect("it is there");
-            let command = Command::AddBatchItems(AddBatchItems {
+            let command = Command::Batch(BatchCommand::Add(AddBatchItems {
                 batch_operation_key,
                 items: Vec::new(),
                 after: after.chosen_up_to,
                 last: true,
-            });
+            }));
             let request = self.rig.send_to(partition, command);
             assert_eq!(self.rig.answer(request), Some(Ok(Response::Empty)));
         }

@@ -15,24 +15,24 @@ pub fn command(rig: &mut Rig, random: &mut Random, elements: &[String]) {
         (0 | 1, _) | (_, None) => create(rig, random, elements),
         (2..=5, Some(key)) => choose(rig, random, partition, *key),
         (6, Some(key)) => {
-            let fail = Command::FailBatchOperation {
+            let fail = Command::Batch(BatchCommand::Fail {
                 batch_operation_key: *key,
                 message: "away".into(),
-            };
+            });
             rig.send_to(partition, fail);
         }
         (_, Some(key)) => {
             let batch_operation_key = *key;
             rig.send_async(match random.next(4) {
-                0 => Command::CancelBatchOperation {
+                0 => Command::Batch(BatchCommand::Cancel {
                     batch_operation_key,
-                },
-                1 => Command::SuspendBatchOperation {
+                }),
+                1 => Command::Batch(BatchCommand::Suspend {
                     batch_operation_key,
-                },
-                _ => Command::ResumeBatchOperation {
+                }),
+                _ => Command::Batch(BatchCommand::Resume {
                     batch_operation_key,
-                },
+                }),
             });
         }
     }
@@ -66,14 +66,14 @@ fn create(rig: &mut Rig, random: &mut Random, elements: &[String]) {
         },
         _ => BatchPlan::None,
     };
-    rig.send_async(Command::CreateBatchOperation(Box::new(
+    rig.send_async(Command::Batch(BatchCommand::Create(Box::new(
         CreateBatchOperation {
             kind,
             filter: "{}".into(),
             plan,
             follow_up: None,
         },
-    )));
+    ))));
 }
 
 /// Items of the partition, some of which are gone or not of the operation's type.
@@ -99,7 +99,7 @@ fn choose(rig: &mut Rig, random: &mut Random, partition: u32, key: Key) {
         after,
         last: random.next(2) == 0,
     };
-    rig.send_to(partition, Command::AddBatchItems(add));
+    rig.send_to(partition, Command::Batch(BatchCommand::Add(add)));
 }
 
 /// All of them come to their end.
@@ -116,9 +116,9 @@ pub fn finish(rig: &mut Rig) {
     for _ in 0..1_000 {
         let left = all(rig);
         for (partition, key) in &left {
-            rig.send_async(Command::ResumeBatchOperation {
+            rig.send_async(Command::Batch(BatchCommand::Resume {
                 batch_operation_key: *key,
-            });
+            }));
             let Some(row) = rig.engine(*partition).state.batch_operations.get(*key) else {
                 continue;
             };
@@ -128,7 +128,7 @@ pub fn finish(rig: &mut Rig) {
                 after: row.chosen_up_to,
                 last: true,
             };
-            rig.send_to(*partition, Command::AddBatchItems(add));
+            rig.send_to(*partition, Command::Batch(BatchCommand::Add(add)));
         }
         if left.is_empty() {
             return;

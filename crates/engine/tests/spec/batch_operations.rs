@@ -30,7 +30,7 @@ fn asked(kind: BatchOperationType) -> CreateBatchOperation {
 }
 
 fn create(rig: &mut Rig, command: CreateBatchOperation) -> Key {
-    match rig.send(Command::CreateBatchOperation(Box::new(command))) {
+    match rig.send(Command::Batch(BatchCommand::Create(Box::new(command)))) {
         Ok(Response::BatchOperationCreated { key, .. }) => key,
         other => panic!("no batch operation: {other:?}"),
     }
@@ -55,12 +55,12 @@ fn add(
 ) -> Result<Response, Rejection> {
     let request = rig.send_to(
         partition,
-        Command::AddBatchItems(AddBatchItems {
+        Command::Batch(BatchCommand::Add(AddBatchItems {
             batch_operation_key: key,
             items: items.iter().copied().map(item).collect(),
             after,
             last,
-        }),
+        })),
     );
     rig.answer(request).expect("it is answered")
 }
@@ -70,21 +70,21 @@ fn choose(rig: &mut Rig, key: Key, items: &[Key]) {
 }
 
 fn suspend(rig: &mut Rig, key: Key) -> Result<Response, Rejection> {
-    rig.send(Command::SuspendBatchOperation {
+    rig.send(Command::Batch(BatchCommand::Suspend {
         batch_operation_key: key,
-    })
+    }))
 }
 
 fn resume(rig: &mut Rig, key: Key) -> Result<Response, Rejection> {
-    rig.send(Command::ResumeBatchOperation {
+    rig.send(Command::Batch(BatchCommand::Resume {
         batch_operation_key: key,
-    })
+    }))
 }
 
 fn cancel(rig: &mut Rig, key: Key) -> Result<Response, Rejection> {
-    rig.send(Command::CancelBatchOperation {
+    rig.send(Command::Batch(BatchCommand::Cancel {
         batch_operation_key: key,
-    })
+    }))
 }
 
 fn instances(rig: &mut Rig, count: usize) -> Vec<Key> {
@@ -362,10 +362,10 @@ fn a_partition_that_cannot_choose_fails_with_its_reason() {
     let other = rig.create_on(2, "p", "{}");
     let key = create(&mut rig, asked(CANCEL));
     add(&mut rig, 2, key, Key::NONE, &[other], false).unwrap();
-    let failure = Command::FailBatchOperation {
+    let failure = Command::Batch(BatchCommand::Fail {
         batch_operation_key: key,
         message: "the disk is gone".into(),
-    };
+    });
     let request = rig.send_to(2, failure);
     rig.answer(request).unwrap().unwrap();
     assert!(rig.is_running(other), "half of what is meant is not done");
@@ -385,10 +385,10 @@ fn a_partition_that_cannot_choose_fails_with_its_reason() {
 fn where_no_partition_can_choose_the_operation_fails() {
     let mut rig = Rig::new();
     let key = create(&mut rig, asked(CANCEL));
-    rig.send_async(Command::FailBatchOperation {
+    rig.send_async(Command::Batch(BatchCommand::Fail {
         batch_operation_key: key,
         message: "away".into(),
-    });
+    }));
     let intents = rig.intents("BATCH_OPERATION_LIFECYCLE_MANAGEMENT");
     assert_eq!(intents, ["FAILED"]);
     assert_gone(&mut rig);
@@ -431,7 +431,8 @@ fn a_filter_is_required_and_has_a_limit() {
             filter: filter.into(),
             ..asked(CANCEL)
         };
-        let (kind, why) = rejected(rig.send(Command::CreateBatchOperation(Box::new(command))));
+        let (kind, why) =
+            rejected(rig.send(Command::Batch(BatchCommand::Create(Box::new(command)))));
         assert_eq!(kind, "INVALID_ARGUMENT");
         assert!(why.contains(expected), "{why}");
     }

@@ -68,7 +68,7 @@ impl Lone {
             plan: BatchPlan::None,
             follow_up: None,
         };
-        self.send(Command::CreateBatchOperation(Box::new(command)))
+        self.send(Command::Batch(BatchCommand::Create(Box::new(command))))
             .map(|answer| match answer {
                 Response::BatchOperationCreated { key, .. } => key,
                 other => panic!("no batch operation: {other:?}"),
@@ -107,14 +107,14 @@ fn choose(lone: &mut Lone, key: Key, items: &[Key]) {
             process_instance_key: *key,
             root_process_instance_key: *key,
         };
-        lone.send(Command::AddBatchItems(AddBatchItems {
+        lone.send(Command::Batch(BatchCommand::Add(AddBatchItems {
             batch_operation_key: key,
             items: page.iter().map(items_of).collect(),
             after: (n * 1_000)
                 .checked_sub(1)
                 .map_or(Key::NONE, |last| items[last]),
             last: (n + 1) * 1_000 >= items.len(),
-        }))
+        })))
         .unwrap();
     }
 }
@@ -182,9 +182,9 @@ fn unfinished_operations_have_a_limit() {
     let (kind, why) = rejected(lone.batch().map(|_| Response::Empty));
     assert_eq!(kind, "INVALID_STATE");
     assert!(why.contains("have not ended yet. Wait for them"), "{why}");
-    lone.send(Command::CancelBatchOperation {
+    lone.send(Command::Batch(BatchCommand::Cancel {
         batch_operation_key: first,
-    })
+    }))
     .unwrap();
     lone.batch().unwrap();
 }

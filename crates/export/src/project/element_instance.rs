@@ -81,6 +81,7 @@ pub fn flow_taken(to: &mut Projection<'_>, value: &ProcessInstanceValue) {
         changes,
         definitions,
         stored,
+        ..
     } = to;
     changes.flow(value.process_instance_key, at, || {
         let place = Place::new(definitions.get(at.0, *stored), at.1);

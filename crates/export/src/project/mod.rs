@@ -1,5 +1,6 @@
 //! From records to changes of rows: one file per entity that is told of.
 
+mod batch_operation;
 mod cluster_variable;
 mod decision_definition;
 mod decision_instance;
@@ -31,6 +32,8 @@ pub struct Projection<'a> {
     pub changes: &'a mut Changes,
     pub definitions: &'a mut Definitions,
     pub stored: &'a dyn StoredDefinitions,
+    /// Whose log it is.
+    pub partition: u32,
 }
 
 impl Projection<'_> {
@@ -68,6 +71,13 @@ impl Projection<'_> {
             ValueType::SignalSubscription => event_wait::signal(self, record),
             ValueType::Form => resource::form(self, record),
             ValueType::Resource => resource::resource(self, record),
+            ValueType::BatchOperationCreation => batch_operation::created(self, record),
+            ValueType::BatchOperationChunk => batch_operation::chunk(self, record),
+            ValueType::BatchOperationItem => batch_operation::item(self, record),
+            ValueType::BatchOperationInitialization => batch_operation::initialized(self, record),
+            ValueType::BatchOperationPartitionLifecycle => batch_operation::part(self, record),
+            ValueType::BatchOperationLifecycleManagement => batch_operation::managed(self, record),
+            ValueType::HistoryDeletion => batch_operation::history_deleted(self, record),
             ValueType::ClusterVariable => cluster_variable::changed(self, record),
             // They tell of nothing that these entities show.
             _ => Ok(()),

@@ -1,5 +1,6 @@
 //! The embedded store: one SQLite file for each partition.
 
+mod history;
 mod reader;
 mod schema;
 mod select;

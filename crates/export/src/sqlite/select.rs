@@ -197,6 +197,15 @@ fn one(sql: &mut Sql, table: &str, entity: &Entity, condition: &Condition) {
             sql.bind(&Value::Int(key.0));
             sql.push(WITHIN);
         }
+        Condition::Any(alternatives) => {
+            sql.push("(0");
+            for conditions in alternatives {
+                sql.push(" OR (1");
+                all(sql, table, entity, conditions);
+                sql.push(")");
+            }
+            sql.push(")");
+        }
         Condition::Related(related) => {
             sql.push(&format!(
                 "{table}.\"{}\" IN (SELECT r.\"{}\" FROM {} r WHERE 1",

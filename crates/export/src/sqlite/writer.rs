@@ -11,7 +11,7 @@ use skep_protocol::Key;
 use skep_query::entities::PREVIEW;
 use skep_query::{Entity, Value};
 
-use super::{Place, SqliteError, schema};
+use super::{Place, SqliteError, history, schema};
 use crate::changes::{Changes, Completion, IncidentDelta, Rows};
 use crate::definitions::StoredDefinitions;
 
@@ -79,6 +79,9 @@ impl Writer {
                 upsert(&transaction, upserts, at, rows)?;
             }
             others(&transaction, changes)?;
+            for deletion in &changes.deletions {
+                history::delete(&transaction, deletion)?;
+            }
             transaction
                 .prepare_cached("UPDATE position SET entry = ?, record = ?, timestamp = ?")?
                 .execute(params![
@@ -114,24 +117,7 @@ impl Writer {
                 )?
                 .query_map(params![before, limit as i64], |row| row.get(0))?
                 .collect::<Result<_, _>>()?;
-            for table in [
-                "element_instance",
-                "variable",
-                "incident",
-                "job",
-                "user_task",
-                "decision_instance",
-                "message_subscription",
-                "event_wait",
-                "correlated_message_subscription",
-                "process_instance",
-            ] {
-                let sql = format!("DELETE FROM {table} WHERE processInstanceKey = ?");
-                let mut delete = transaction.prepare_cached(&sql)?;
-                for key in &keys {
-                    delete.execute([key])?;
-                }
-            }
+            history::instances(&transaction, &keys)?;
             // Decisions that clients had evaluated belong to no instance.
             let alone = transaction
                 .prepare_cached(
@@ -140,8 +126,9 @@ impl Writer {
                         WHERE evaluationDate < ? AND processInstanceKey IS NULL ORDER BY evaluationDate LIMIT ?)",
                 )?
                 .execute(params![before, limit as i64])?;
+            let batches = history::batch_operations(&transaction, before, limit)?;
             transaction.commit()?;
-            Ok(keys.len().max(alone))
+            Ok(keys.len().max(alone).max(batches))
         });
         forgotten.map_err(|e| place.error(e))
     }

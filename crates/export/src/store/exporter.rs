@@ -43,6 +43,8 @@ pub struct Exporter<L> {
     progress: Arc<LogProgress>,
     freshness: Arc<Freshness>,
     status: Arc<Status>,
+    /// Known once it starts.
+    partition: u32,
     definitions: Definitions,
     changes: Changes,
     /// Up to where `changes` go.
@@ -71,6 +73,7 @@ impl<L: CommittedLog> Exporter<L> {
             progress,
             freshness,
             status,
+            partition: 0,
             definitions: Definitions::default(),
             changes: Changes::default(),
             read: position,
@@ -87,6 +90,7 @@ impl<L: CommittedLog> Exporter<L> {
         partition: u32,
         definitions: Vec<Bytes>,
     ) -> Option<std::thread::JoinHandle<()>> {
+        self.partition = partition;
         let status = self.status.clone();
         let work = move || {
             // A bug here must not look like a store that is merely behind.
@@ -231,6 +235,7 @@ impl<L: CommittedLog> Exporter<L> {
                     changes: &mut self.changes,
                     definitions: &mut self.definitions,
                     stored: &self.writer,
+                    partition: self.partition,
                 };
                 let (record, timestamp) = projection
                     .batch(payload)

@@ -215,7 +215,7 @@ pub fn evaluate_decision(request: pb::EvaluateDecisionRequest) -> Decoded {
 pub fn delete_resource(request: pb::DeleteResourceRequest) -> Decoded {
     if request.delete_history == Some(true) {
         return invalid(
-            "The field 'deleteHistory' is true, but this release keeps no history that could be deleted yet. Leave it out.",
+            "The field 'deleteHistory' is true, but the history does not go with a resource yet. Leave it out, and delete ended instances by POST /v2/process-instances/deletion.",
         );
     }
     let resource_key = Key(request.resource_key);

@@ -4,6 +4,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use skep_protocol::command::BatchCommand;
 use skep_protocol::{Command, Failure, Key, Response};
 
 use skep_metrics::{Counter, Family, Histogram};
@@ -106,27 +107,30 @@ impl RequestKind {
             Command::UpdateClusterVariable(_) => (29, None),
             Command::DeleteClusterVariable { .. } => (30, None),
             Command::ModifyProcessInstance(c) => (26, Some(&c.process_instance_key)),
-            Command::CreateBatchOperation(_) => (31, None),
-            Command::CancelBatchOperation {
-                batch_operation_key: key,
-            } => (32, Some(key)),
-            Command::SuspendBatchOperation {
-                batch_operation_key: key,
-            } => (33, Some(key)),
-            Command::ResumeBatchOperation {
-                batch_operation_key: key,
-            } => (34, Some(key)),
-            Command::DeleteHistory(value) => (35, Some(&value.resource_key)),
             Command::MigrateProcessInstance(c) => (36, Some(&c.process_instance_key)),
-            // Asked by the management port, which is no gateway, or by the partition itself.
-            Command::ListIncidents { .. }
-            | Command::BanInstance { .. }
-            | Command::AddBatchItems(_)
-            | Command::FailBatchOperation { .. } => (UNKNOWN, None),
+            Command::Batch(c) => return RequestKind::of_batch(c),
+            // Asked by the management port, which is no gateway.
+            Command::ListIncidents { .. } | Command::BanInstance { .. } => (UNKNOWN, None),
         };
         RequestKind {
             kind,
             partition: key.and_then(|k| k.partition()).unwrap_or(0),
+        }
+    }
+
+    fn of_batch(command: &BatchCommand) -> RequestKind {
+        let kind = match command {
+            BatchCommand::Create(_) => 31,
+            BatchCommand::Cancel { .. } => 32,
+            BatchCommand::Suspend { .. } => 33,
+            BatchCommand::Resume { .. } => 34,
+            BatchCommand::DeleteHistory(_) => 35,
+            // Of the partition itself.
+            BatchCommand::Add(_) | BatchCommand::Fail { .. } => UNKNOWN,
+        };
+        RequestKind {
+            kind,
+            partition: command.key().partition().unwrap_or(0),
         }
     }
 

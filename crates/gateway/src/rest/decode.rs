@@ -1,6 +1,7 @@
 //! From a request's body and path to what the broker is asked.
 
 mod ad_hoc;
+mod batch_operations;
 pub(super) mod cluster_variables;
 mod conditionals;
 mod decisions;
@@ -23,6 +24,7 @@ use http::request::Parts;
 use serde::Deserialize;
 use skep_protocol::command::{ActivateJobs, Command, Request};
 use skep_protocol::{Failure, Key};
+use skep_query::Entity;
 
 use self::fields::Object;
 use super::encode::Echo;
@@ -48,6 +50,12 @@ pub enum Decoded {
         wait: Duration,
     },
     Stream(ActivateJobs),
+    /// A command about something that must be there to be searched.
+    Of {
+        entity: &'static Entity,
+        key: Key,
+        command: Box<Decoded>,
+    },
     /// Answered from secondary storage.
     Query(Box<Asked>),
 }
@@ -111,6 +119,7 @@ pub fn decode(
         Op::ResetClock => system::reset_clock(text, front),
         Op::EvaluateExpression => system::evaluate_expression(text, front),
         Op::EvaluateDecision => decisions::evaluate(text, front),
+        op if op.is_of_batch_operations() => batch_operations::decode(op, parameter, text, front),
         Op::EvaluateConditionals => conditionals::evaluate(text, front),
         Op::CreateGlobalClusterVariable => cluster_variables::create(None, text, front),
         Op::CreateTenantClusterVariable => cluster_variables::create(parameter, text, front),

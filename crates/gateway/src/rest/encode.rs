@@ -8,6 +8,7 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Response as HttpResponse, StatusCode};
 use skep_protocol::response::{ConditionalsEvaluated, ProcessInstanceCreated};
 use skep_protocol::user_task::UserTaskProperties;
+use skep_protocol::value::BatchOperationType;
 use skep_protocol::value::{ClusterVariableValue, GlobalListenerValue};
 use skep_protocol::{ActivatedJob, DEFAULT_TENANT, Failure, Key, Response};
 use skep_service::{BrokerInfo, PartitionHealth, PartitionInfo, PartitionRole, Topology};
@@ -84,17 +85,12 @@ pub fn response(response: Response, echo: Echo) -> Result<HttpResponse<RestBody>
             }
             return Ok(response);
         }
-        Response::BatchOperationCreated { key, kind } => {
-            let mut created = String::new();
-            Object::write(&mut created, |o| {
-                o.key("batchOperationKey", key);
-                o.text("batchOperationType", kind.as_str());
-            });
-            match echo {
-                Echo::Resource(key) => resource_deleted(&mut body, key, &created),
-                _ => body = created,
+        Response::BatchOperationCreated { key, kind } => match echo {
+            Echo::Resource(resource) => {
+                resource_deleted(&mut body, resource, &batch_operation(key, kind));
             }
-        }
+            _ => body = batch_operation(key, kind),
+        },
         Response::ConditionalsEvaluated(evaluated) => conditionals(&mut body, &evaluated),
         Response::ClusterVariable(variable) => cluster_variable(&mut body, &variable),
         Response::DecisionEvaluated { key, evaluation } => {
@@ -121,6 +117,15 @@ pub fn response(response: Response, echo: Echo) -> Result<HttpResponse<RestBody>
         }
     }
     Ok(json(body))
+}
+
+fn batch_operation(key: Key, kind: BatchOperationType) -> String {
+    let mut out = String::new();
+    Object::write(&mut out, |o| {
+        o.key("batchOperationKey", key);
+        o.text("batchOperationType", kind.as_str());
+    });
+    out
 }
 
 fn resource_deleted(out: &mut String, key: Key, batch_operation: &str) {

@@ -23,7 +23,8 @@ use http::request::Parts;
 use http::{HeaderValue, Request, Response, StatusCode, Version};
 use hyper::body::Incoming;
 use skep_protocol::command::Held;
-use skep_protocol::{ActivatedJob, Command};
+use skep_protocol::{ActivatedJob, Command, Key};
+use skep_query::{BoxFuture, Entity};
 use skep_service::Timings;
 
 use self::body::Received;
@@ -203,6 +204,11 @@ async fn carry_out(
             // Boxed: see above.
             Box::pin(queries::respond(front, *asked)).await
         }
+        Decoded::Of {
+            entity,
+            key,
+            command,
+        } => about(front, (entity, key), command, held, watch).await,
         Decoded::Activate { command, wait } => {
             drop(held);
             let jobs = front.activate(command, wait).await?;
@@ -221,6 +227,20 @@ async fn carry_out(
             Ok(response)
         }
     }
+}
+
+/// Does what was asked about something that must be there. Boxed, as it comes back to where it was called from.
+fn about<'a>(
+    front: &'a Arc<FrontEnd>,
+    (entity, key): (&'static Entity, Key),
+    command: Box<Decoded>,
+    held: (Slot, Share),
+    watch: &'a mut Stopwatch,
+) -> BoxFuture<'a, Result<Response<RestBody>, Problem>> {
+    Box::pin(async move {
+        queries::must_exist(front, entity, key).await?;
+        carry_out(front, *command, held, watch).await
+    })
 }
 
 const CLOSE: HeaderValue = HeaderValue::from_static("close");

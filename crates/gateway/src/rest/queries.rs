@@ -8,9 +8,9 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use skep_protocol::{Failure, Key};
 use skep_query::entities::{
-    CORRELATED_MESSAGE_SUBSCRIPTION, DECISION_DEFINITION, DECISION_INSTANCE, DECISION_REQUIREMENTS,
-    ELEMENT_INSTANCE, INCIDENT, JOB, MESSAGE_SUBSCRIPTION, PROCESS_DEFINITION, PROCESS_INSTANCE,
-    RESOURCE, USER_TASK, VARIABLE,
+    BATCH_OPERATION, BATCH_OPERATION_ITEM, CORRELATED_MESSAGE_SUBSCRIPTION, DECISION_DEFINITION,
+    DECISION_INSTANCE, DECISION_REQUIREMENTS, ELEMENT_INSTANCE, INCIDENT, JOB,
+    MESSAGE_SUBSCRIPTION, PROCESS_DEFINITION, PROCESS_INSTANCE, RESOURCE, USER_TASK, VARIABLE,
 };
 use skep_query::{
     Answer, Condition, Consistency, Entity, Query, QueryError, Row, Search, Value, answer,
@@ -116,6 +116,8 @@ pub fn decode(
         Op::SearchElementInstances => page(&ELEMENT_INSTANCE),
         Op::SearchVariables => page(&VARIABLE),
         Op::SearchIncidents => page(&INCIDENT),
+        Op::SearchBatchOperations => page(&BATCH_OPERATION),
+        Op::SearchBatchOperationItems => page(&BATCH_OPERATION_ITEM),
         Op::SearchJobs => page(&JOB),
         Op::SearchUserTasks => page(&USER_TASK),
         Op::SearchProcessInstanceIncidents => of(&PROCESS_INSTANCE, "processInstanceKey"),
@@ -126,6 +128,7 @@ pub fn decode(
         Op::GetVariable => one(&VARIABLE, "variableKey"),
         Op::GetUserTask => one(&USER_TASK, "userTaskKey"),
         Op::GetIncident => one(&INCIDENT, "incidentKey"),
+        Op::GetBatchOperation => one(&BATCH_OPERATION, "batchOperationKey"),
         Op::SearchDecisionDefinitions => page(&DECISION_DEFINITION),
         Op::SearchDecisionRequirements => page(&DECISION_REQUIREMENTS),
         Op::SearchDecisionInstances => page(&DECISION_INSTANCE),
@@ -240,6 +243,20 @@ fn consistency(headers: &HeaderMap) -> Result<Consistency, Problem> {
             String::from_utf8_lossy(other)
         ))),
     }
+}
+
+/// Fails if there is no such thing.
+pub async fn must_exist(
+    front: &FrontEnd,
+    entity: &'static Entity,
+    key: Key,
+) -> Result<(), Problem> {
+    let mut ask = Ask {
+        front,
+        consistency: Consistency::ReadYourWrites,
+        behind: 0,
+    };
+    ask.one(entity, key).await.map(drop)
 }
 
 /// Asks the store and writes the answer.

@@ -50,6 +50,19 @@ pub enum Op {
     SearchVariables,
     GetVariable,
     SearchIncidents,
+    CancelProcessInstances,
+    ResolveIncidents,
+    MigrateProcessInstances,
+    ModifyProcessInstances,
+    DeleteProcessInstances,
+    DeleteProcessInstance,
+    ResolveProcessInstanceIncidents,
+    CancelBatchOperation,
+    SuspendBatchOperation,
+    ResumeBatchOperation,
+    GetBatchOperation,
+    SearchBatchOperations,
+    SearchBatchOperationItems,
     GetIncident,
     SearchJobs,
     GetUserTask,
@@ -93,6 +106,24 @@ pub enum Op {
 }
 
 impl Op {
+    /// Is about a batch operation, or is one, or does what one does.
+    pub fn is_of_batch_operations(self) -> bool {
+        use Op::*;
+        matches!(
+            self,
+            CancelProcessInstances
+                | ResolveIncidents
+                | MigrateProcessInstances
+                | ModifyProcessInstances
+                | DeleteProcessInstances
+                | DeleteProcessInstance
+                | ResolveProcessInstanceIncidents
+                | CancelBatchOperation
+                | SuspendBatchOperation
+                | ResumeBatchOperation
+        )
+    }
+
     /// Finishes work that is in the system, so that it is never refused for lack of room (see `Command::is_finishing`).
     pub fn is_finishing(self) -> bool {
         use Op::*;
@@ -105,6 +136,8 @@ impl Op {
                 | CompleteUserTask
                 | CancelProcessInstance
                 | ResolveIncident
+                | CancelBatchOperation
+                | SuspendBatchOperation
         )
     }
 }
@@ -169,6 +202,16 @@ pub const ROUTES: &[Route] = routes! {
     PUT "/v2/cluster-variables/tenants/{tenantId}/{name}" updateTenantClusterVariable => UpdateTenantClusterVariable;
     DELETE "/v2/cluster-variables/tenants/{tenantId}/{name}" deleteTenantClusterVariable => DeleteTenantClusterVariable;
     POST "/v2/conditionals/evaluation" evaluateConditionals => EvaluateConditionals;
+    POST "/v2/batch-operations/{batchOperationKey}/cancellation" cancelBatchOperation => CancelBatchOperation;
+    POST "/v2/batch-operations/{batchOperationKey}/resumption" resumeBatchOperation => ResumeBatchOperation;
+    POST "/v2/batch-operations/{batchOperationKey}/suspension" suspendBatchOperation => SuspendBatchOperation;
+    POST "/v2/process-instances/cancellation" cancelProcessInstancesBatchOperation => CancelProcessInstances;
+    POST "/v2/process-instances/deletion" deleteProcessInstancesBatchOperation => DeleteProcessInstances;
+    POST "/v2/process-instances/incident-resolution" resolveIncidentsBatchOperation => ResolveIncidents;
+    POST "/v2/process-instances/migration" migrateProcessInstancesBatchOperation => MigrateProcessInstances;
+    POST "/v2/process-instances/modification" modifyProcessInstancesBatchOperation => ModifyProcessInstances;
+    POST "/v2/process-instances/{processInstanceKey}/deletion" deleteProcessInstance => DeleteProcessInstance;
+    POST "/v2/process-instances/{processInstanceKey}/incident-resolution" resolveProcessInstanceIncidents => ResolveProcessInstanceIncidents;
     PUT "/v2/clock" pinClock => PinClock;
     POST "/v2/clock/reset" resetClock => ResetClock;
     POST "/v2/expression/evaluation" evaluateExpression => EvaluateExpression;
@@ -188,6 +231,9 @@ pub const ROUTES: &[Route] = routes! {
     POST "/v2/element-instances/{elementInstanceKey}/incidents/search" searchElementInstanceIncidents => SearchElementInstanceIncidents;
     POST "/v2/variables/search" searchVariables => SearchVariables;
     GET "/v2/variables/{variableKey}" getVariable => GetVariable;
+    POST "/v2/batch-operation-items/search" searchBatchOperationItems => SearchBatchOperationItems;
+    POST "/v2/batch-operations/search" searchBatchOperations => SearchBatchOperations;
+    GET "/v2/batch-operations/{batchOperationKey}" getBatchOperation => GetBatchOperation;
     POST "/v2/incidents/search" searchIncidents => SearchIncidents;
     GET "/v2/incidents/{incidentKey}" getIncident => GetIncident;
     POST "/v2/jobs/search" searchJobs => SearchJobs;
@@ -233,12 +279,6 @@ pub const ROUTES: &[Route] = routes! {
     PUT "/v2/authorizations/{authorizationKey}" updateAuthorization;
     GET "/v2/authorizations/{authorizationKey}" getAuthorization;
     DELETE "/v2/authorizations/{authorizationKey}" deleteAuthorization;
-    POST "/v2/batch-operation-items/search" searchBatchOperationItems;
-    POST "/v2/batch-operations/search" searchBatchOperations;
-    GET "/v2/batch-operations/{batchOperationKey}" getBatchOperation;
-    POST "/v2/batch-operations/{batchOperationKey}/cancellation" cancelBatchOperation;
-    POST "/v2/batch-operations/{batchOperationKey}/resumption" resumeBatchOperation;
-    POST "/v2/batch-operations/{batchOperationKey}/suspension" suspendBatchOperation;
     POST "/v2/decision-instances/{decisionEvaluationKey}/deletion" deleteDecisionInstance;
     POST "/v2/decision-instances/deletion" deleteDecisionInstancesBatchOperation;
     POST "/v2/documents" createDocument;
@@ -273,13 +313,6 @@ pub const ROUTES: &[Route] = routes! {
     PUT "/v2/mapping-rules/{mappingRuleId}" updateMappingRule;
     DELETE "/v2/mapping-rules/{mappingRuleId}" deleteMappingRule;
     GET "/v2/mapping-rules/{mappingRuleId}" getMappingRule;
-    POST "/v2/process-instances/cancellation" cancelProcessInstancesBatchOperation;
-    POST "/v2/process-instances/deletion" deleteProcessInstancesBatchOperation;
-    POST "/v2/process-instances/incident-resolution" resolveIncidentsBatchOperation;
-    POST "/v2/process-instances/migration" migrateProcessInstancesBatchOperation;
-    POST "/v2/process-instances/modification" modifyProcessInstancesBatchOperation;
-    POST "/v2/process-instances/{processInstanceKey}/deletion" deleteProcessInstance;
-    POST "/v2/process-instances/{processInstanceKey}/incident-resolution" resolveProcessInstanceIncidents;
     POST "/v2/roles" createRole;
     POST "/v2/roles/search" searchRoles;
     GET "/v2/roles/{roleId}" getRole;

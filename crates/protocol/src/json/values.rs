@@ -80,22 +80,11 @@ pub(super) fn render(
             decision_evaluation::render(record.key, record.value()?, &names)
         }
         ValueType::UserTask => user_task(record.key, record.value()?, &names),
-        // These came to their end above.
-        ValueType::Expression
-        | ValueType::Clock
-        | ValueType::BatchOperationCreation
-        | ValueType::BatchOperationChunk
-        | ValueType::BatchOperationInitialization
-        | ValueType::BatchOperationExecution
-        | ValueType::BatchOperationItem
-        | ValueType::BatchOperationPartitionLifecycle
-        | ValueType::BatchOperationLifecycleManagement
-        | ValueType::HistoryDeletion
-        | ValueType::MultiInstance
-        | ValueType::Continuation => json!({}),
         ValueType::AdHocSubProcessInstruction => ad_hoc_instruction(record.value()?),
         ValueType::VariableElement => variable_element(record.value()?, &names),
         ValueType::ProcessInstanceModification => modification::render(record.value()?, &names),
+        // The others came to their end above; expressions are no events.
+        _ => json!({}),
     };
     if !TENANTLESS.contains(&record.value_type) && value.get("tenantId").is_none() {
         // What runs belongs to the tenant of its definition.

@@ -61,6 +61,18 @@ pub enum BatchPlan {
     Modify { moves: Vec<(Arc<str>, Arc<str>)> },
 }
 
+impl BatchPlan {
+    /// About how many bytes it takes beside itself.
+    pub fn weight(&self) -> usize {
+        match self {
+            BatchPlan::None => 0,
+            BatchPlan::Migrate { mapping: pairs, .. } | BatchPlan::Modify { moves: pairs } => {
+                pairs.iter().map(|(a, b)| a.len() + b.len() + 64).sum()
+            }
+        }
+    }
+}
+
 /// A batch operation as it was asked for. The record's key is its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BatchOperationCreationValue {
@@ -79,17 +91,8 @@ pub struct BatchOperationCreationValue {
 impl BatchOperationCreationValue {
     /// About how many bytes it takes in memory.
     pub fn weight(&self) -> usize {
-        let texts = |pairs: &[(Arc<str>, Arc<str>)]| -> usize {
-            let pairs = pairs.iter();
-            pairs.map(|(a, b)| a.len() + b.len() + 64).sum()
-        };
-        let plan = match &self.plan {
-            BatchPlan::None => 0,
-            BatchPlan::Migrate { mapping: pairs, .. } | BatchPlan::Modify { moves: pairs } => {
-                texts(pairs)
-            }
-        };
-        size_of::<Self>() + self.entity_filter.len() + plan + self.claims.weight()
+        let texts = self.entity_filter.len() + self.plan.weight();
+        size_of::<Self>() + texts + self.claims.weight()
     }
 }
 

@@ -42,6 +42,7 @@ pub static DECISION_INSTANCE: Entity = Entity {
     items: &[],
     indices: &[
         &["processInstanceKey"],
+        &["decisionEvaluationKey"],
         &["decisionDefinitionKey", "evaluationDate"],
         &["evaluationDate"],
     ],

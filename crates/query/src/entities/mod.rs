@@ -1,5 +1,6 @@
 //! The entities, one file each.
 
+mod batch_operation;
 mod cluster_variable;
 mod correlated_message_subscription;
 mod decision_definition;
@@ -17,6 +18,7 @@ mod resource;
 mod user_task;
 mod variable;
 
+pub use batch_operation::{BATCH_OPERATION, BATCH_OPERATION_ITEM};
 pub use cluster_variable::CLUSTER_VARIABLE;
 pub use correlated_message_subscription::CORRELATED_MESSAGE_SUBSCRIPTION;
 pub use decision_definition::DECISION_DEFINITION;
@@ -37,7 +39,7 @@ pub use variable::{PREVIEW, VARIABLE};
 use crate::entity::{Entity, same};
 
 /// All of them, in the order of their numbers in a store.
-pub static ALL: [&Entity; 16] = [
+pub static ALL: [&Entity; 18] = [
     &PROCESS_DEFINITION,
     &PROCESS_INSTANCE,
     &ELEMENT_INSTANCE,
@@ -52,6 +54,8 @@ pub static ALL: [&Entity; 16] = [
     &CORRELATED_MESSAGE_SUBSCRIPTION,
     &FORM,
     &RESOURCE,
+    &BATCH_OPERATION,
+    &BATCH_OPERATION_ITEM,
     &EVENT_WAIT,
     &CLUSTER_VARIABLE,
 ];

@@ -1,12 +1,27 @@
 //! Process instances, running and ended.
 
-use super::{ELEMENT_INSTANCE, INCIDENT, JOB, VARIABLE};
+use super::{BATCH_OPERATION_ITEM, ELEMENT_INSTANCE, INCIDENT, JOB, VARIABLE};
 use crate::entity::{Entity, Field, Kind, Ops, RelatedFilter, Takes};
 
 pub(super) const STATES: &[&str] = &["ACTIVE", "COMPLETED", "TERMINATED"];
 
 /// The group of filters that ask for one and the same element instance.
 const ELEMENT: u8 = 1;
+
+/// Process instances that a batch operation is about.
+const fn batch_operation(name: &'static str) -> RelatedFilter {
+    RelatedFilter {
+        name,
+        entity: || &BATCH_OPERATION_ITEM,
+        own: "processInstanceKey",
+        link: "processInstanceKey",
+        field: "batchOperationId",
+        ops: Ops::TEXT,
+        takes: Takes::Field,
+        group: 0,
+        only: None,
+    }
+}
 
 pub static PROCESS_INSTANCE: Entity = Entity {
     title: "Process Instance",
@@ -38,10 +53,11 @@ pub static PROCESS_INSTANCE: Entity = Entity {
             .sparse(),
         Field::new("activeIncidents", Kind::Int, Ops::NONE).hidden(),
         Field::new("takenFlows", Kind::Text, Ops::NONE).hidden(),
-        Field::new("batchOperationKey", Kind::Text, Ops::TEXT).hidden(),
-        Field::new("batchOperationId", Kind::Text, Ops::TEXT).hidden(),
     ],
     related: &[
+        batch_operation("batchOperationKey"),
+        // Its name in 8.8.
+        batch_operation("batchOperationId"),
         RelatedFilter {
             name: "variables",
             entity: || &VARIABLE,

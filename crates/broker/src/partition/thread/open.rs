@@ -80,6 +80,8 @@ pub fn start(
         uncounted: Vec::new(),
         panics: Panics::default(),
         exported,
+        secondary: secondary.clone(),
+        choosing: Choosing::default(),
         shown_bans: None,
         stopping: false,
     };

@@ -39,6 +39,7 @@ impl Partition {
                 self.outlet.send_remote(partition, command);
             }
         }
+        self.choose_items(effects.to_choose);
         for job_type in &effects.jobs_available {
             self.outlet.jobs_available(job_type);
             self.work.workers_notified(job_type);

@@ -89,6 +89,7 @@ impl Partition {
     pub(super) fn look_after(&mut self) {
         self.forget_abandoned();
         self.publish_status();
+        self.look_after_choosing();
         // Only rows that are in the store can leave the memory.
         let resident = self.core.engine().state.resident_bytes();
         let crowded = resident > self.memory_share()

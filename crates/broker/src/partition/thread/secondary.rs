@@ -12,6 +12,7 @@ use skep_storage::log::LogReader;
 use crate::config::BrokerConfig;
 
 /// Where what happened in a partition can be searched.
+#[derive(Clone)]
 pub enum Secondary {
     Open(Arc<Store>),
     /// The configuration has none.

@@ -2,18 +2,20 @@
 
 use std::sync::Arc;
 
-use skep_protocol::command::{Command, ModifyProcessInstance, UpdateJobKind};
+use skep_protocol::command::{
+    BatchCommand, Command, MigrateProcessInstance, ModifyProcessInstance, UpdateJobKind,
+};
 use skep_protocol::intent::{
     BatchOperationChunkIntent, BatchOperationExecutionIntent as Intent, BatchOperationItemIntent,
 };
 use skep_protocol::value::{
     BatchOperationChunkValue, BatchOperationCreationValue, BatchOperationExecutionValue,
     BatchOperationItem, BatchOperationItemValue, BatchOperationType, BatchPlan,
-    HistoryDeletionType, HistoryDeletionValue, MoveAncestor, MoveInstruction,
+    HistoryDeletionType, HistoryDeletionValue, MappingInstruction, MoveAncestor, MoveInstruction,
 };
 use skep_protocol::{Key, ValueType};
 
-use super::{not_yet, origin_of, parts};
+use super::{origin_of, parts};
 use crate::dispatch::carry_out;
 use crate::processing::bpmn::step;
 use crate::processing::{Context, Outcome};
@@ -102,10 +104,10 @@ fn one(
 ) -> Outcome {
     let key = item.item_key;
     let history = |kind| {
-        Command::DeleteHistory(HistoryDeletionValue {
+        Command::Batch(BatchCommand::DeleteHistory(HistoryDeletionValue {
             resource_key: key,
             kind,
-        })
+        }))
     };
     let command = match value.kind {
         BatchOperationType::CancelProcessInstance => Command::CancelProcessInstance {
@@ -119,7 +121,9 @@ fn one(
         BatchOperationType::ModifyProcessInstance => {
             Command::ModifyProcessInstance(modification(key, &value.plan))
         }
-        BatchOperationType::MigrateProcessInstance => return Err(not_yet(value.kind)),
+        BatchOperationType::MigrateProcessInstance => {
+            Command::MigrateProcessInstance(migration(key, &value.plan))
+        }
     };
     carry_out(cx, &command)
 }
@@ -140,6 +144,25 @@ fn modification(process_instance_key: Key, plan: &BatchPlan) -> ModifyProcessIns
         process_instance_key,
         move_instructions: moves.iter().map(instruction).collect(),
         ..ModifyProcessInstance::default()
+    }
+}
+
+fn migration(process_instance_key: Key, plan: &BatchPlan) -> MigrateProcessInstance {
+    let (target, mapping): (Key, &[_]) = match plan {
+        BatchPlan::Migrate {
+            target_process_definition_key,
+            mapping,
+        } => (*target_process_definition_key, mapping),
+        BatchPlan::None | BatchPlan::Modify { .. } => (Key::NONE, &[]),
+    };
+    let instruction = |(source, target): &(Arc<str>, Arc<str>)| MappingInstruction {
+        source_element_id: source.clone(),
+        target_element_id: target.clone(),
+    };
+    MigrateProcessInstance {
+        process_instance_key,
+        target_process_definition_key: target,
+        mapping_instructions: mapping.iter().map(instruction).collect(),
     }
 }
 

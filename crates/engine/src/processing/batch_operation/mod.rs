@@ -10,14 +10,15 @@ pub(crate) mod execute;
 pub(crate) mod history;
 pub(crate) mod parts;
 
-use skep_protocol::command::CreateBatchOperation;
-use skep_protocol::intent::BatchOperationIntent as Intent;
+use skep_protocol::command::{BatchCommand, CreateBatchOperation};
+use skep_protocol::intent::{
+    BatchOperationChunkIntent, BatchOperationIntent as Intent, HistoryDeletionIntent,
+};
 use skep_protocol::origin::Origin;
 use skep_protocol::value::{
     BatchOperationCreationValue, BatchOperationError, BatchOperationLifecycleManagementValue,
-    BatchOperationType,
 };
-use skep_protocol::{Key, Rejection, RejectionType, Response};
+use skep_protocol::{Key, Rejection, RejectionType, Response, ValueType};
 
 use super::deployment::distribution;
 use super::{Context, Outcome, reject};
@@ -28,7 +29,49 @@ pub const MAX_UNFINISHED: usize = 1_000;
 /// Bytes of a filter: as many keys as one query takes, and more.
 pub const MAX_FILTER_BYTES: usize = 256 << 10;
 
-pub(crate) fn create(cx: &mut Context<'_>, command: &CreateBatchOperation) -> Outcome {
+pub(crate) fn process(cx: &mut Context<'_>, command: &BatchCommand) -> Outcome {
+    let key = command.key();
+    match command {
+        BatchCommand::Create(command) => create(cx, command),
+        BatchCommand::Cancel { .. } => cancel(cx, key),
+        BatchCommand::Suspend { .. } => suspend(cx, key),
+        BatchCommand::Resume { .. } => resume(cx, key),
+        BatchCommand::Add(command) => choose::add(cx, command),
+        BatchCommand::Fail { message, .. } => choose::fail(cx, key, message),
+        BatchCommand::DeleteHistory(value) => history::delete(cx, value),
+    }
+}
+
+/// Key, value type and intent of the command record.
+pub(crate) fn header_of(command: &BatchCommand) -> (Key, ValueType, u8) {
+    use ValueType::{
+        BatchOperationChunk, BatchOperationCreation, BatchOperationInitialization,
+        BatchOperationLifecycleManagement as Management, HistoryDeletion,
+    };
+    let (value_type, intent) = match command {
+        BatchCommand::Create(_) => (BatchOperationCreation, Intent::Create as u8),
+        BatchCommand::Cancel { .. } => (Management, Intent::Cancel as u8),
+        BatchCommand::Suspend { .. } => (Management, Intent::Suspend as u8),
+        BatchCommand::Resume { .. } => (Management, Intent::Resume as u8),
+        BatchCommand::Add(_) => (BatchOperationChunk, BatchOperationChunkIntent::Create as u8),
+        BatchCommand::Fail { .. } => (BatchOperationInitialization, Intent::Fail as u8),
+        BatchCommand::DeleteHistory(_) => (HistoryDeletion, HistoryDeletionIntent::Delete as u8),
+    };
+    (command.key(), value_type, intent)
+}
+
+/// The refusal of a command whose key names nothing.
+pub(crate) fn key_not_found(command: &BatchCommand) -> Option<Rejection> {
+    let (intent, verb) = match command {
+        BatchCommand::Cancel { .. } => ("CANCEL", "cancel"),
+        BatchCommand::Suspend { .. } => ("SUSPEND", "suspend"),
+        BatchCommand::Resume { .. } => ("RESUME", "resume"),
+        _ => return None,
+    };
+    Some(not_found(command.key(), intent, verb))
+}
+
+fn create(cx: &mut Context<'_>, command: &CreateBatchOperation) -> Outcome {
     check(cx, command)?;
     let key = cx.new_key();
     let value = BatchOperationCreationValue {
@@ -61,9 +104,6 @@ fn check(cx: &Context<'_>, command: &CreateBatchOperation) -> Result<(), Rejecti
             format!("Expected to create a batch operation of type '{kind_name}', but {why}"),
         ))
     };
-    if command.kind == BatchOperationType::MigrateProcessInstance {
-        return Err(not_yet(command.kind));
-    }
     if command.filter.is_empty() {
         let why = "it has no filter that chooses its items";
         return refuse(RejectionType::InvalidArgument, why.to_string());
@@ -84,25 +124,18 @@ fn check(cx: &Context<'_>, command: &CreateBatchOperation) -> Result<(), Rejecti
     Ok(())
 }
 
-/// Single instances cannot be migrated yet.
-pub(crate) fn not_yet(kind: BatchOperationType) -> Rejection {
-    let kind = kind.as_str();
-    let reason = format!("A batch operation of type '{kind}' is not supported by this release");
-    reject(RejectionType::InvalidArgument, "CREATE", reason)
-}
-
 /// The operation begins on this partition.
 pub(crate) fn created(cx: &mut Context<'_>, key: Key, value: &BatchOperationCreationValue) {
     cx.event(key, Intent::Created, value);
     cx.effects.to_choose.push(key);
 }
 
-pub(crate) fn cancel(cx: &mut Context<'_>, key: Key) -> Outcome {
+fn cancel(cx: &mut Context<'_>, key: Key) -> Outcome {
     known(cx, key, "CANCEL", "cancel")?;
     Ok(everywhere(cx, key, Intent::Canceled))
 }
 
-pub(crate) fn suspend(cx: &mut Context<'_>, key: Key) -> Outcome {
+fn suspend(cx: &mut Context<'_>, key: Key) -> Outcome {
     if known(cx, key, "SUSPEND", "suspend")? {
         let why = "it is suspended already";
         return Err(wrong_state(key, "SUSPEND", "suspend", why));
@@ -110,7 +143,7 @@ pub(crate) fn suspend(cx: &mut Context<'_>, key: Key) -> Outcome {
     Ok(everywhere(cx, key, Intent::Suspended))
 }
 
-pub(crate) fn resume(cx: &mut Context<'_>, key: Key) -> Outcome {
+fn resume(cx: &mut Context<'_>, key: Key) -> Outcome {
     if !known(cx, key, "RESUME", "resume")? {
         let why = "it is not suspended";
         return Err(wrong_state(key, "RESUME", "resume", why));
@@ -130,7 +163,7 @@ fn known(
         .ok_or_else(|| not_found(key, intent, verb))
 }
 
-pub(crate) fn not_found(key: Key, intent: &'static str, verb: &str) -> Rejection {
+fn not_found(key: Key, intent: &'static str, verb: &str) -> Rejection {
     reject(
         RejectionType::NotFound,
         intent,

@@ -211,8 +211,9 @@ pub(crate) fn acknowledge(cx: &mut Context<'_>, key: Key, partition: u32) {
     }
 }
 
-/// Sends what is not acknowledged once more.
+/// Sends what is not acknowledged once more, and how far batch operations are.
 pub(crate) fn retry(cx: &mut Context<'_>) {
+    batch_operation::parts::retry(cx);
     for partition in 1..=cx.config.partitions {
         if let Some((key, order)) = next_for(cx, partition) {
             send(cx, key, partition, order);

@@ -45,7 +45,7 @@ pub fn delete_resource(
     let body: Deletion = optional(text)?;
     if body.delete_history == Some(true) {
         return invalid(
-            "The field 'deleteHistory' is true, but this release keeps no history that could be deleted yet. Leave it out.",
+            "The field 'deleteHistory' is true, but the history does not go with a resource yet. Leave it out, and delete ended instances by POST /v2/process-instances/deletion.",
         );
     }
     Ok(Decoded::Command {

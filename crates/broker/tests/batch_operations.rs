@@ -1,0 +1,207 @@
+//! Batch operations over a real store: items are chosen by a filter on every partition, and what became of them is found.
+
+mod support;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use skep_protocol::command::{BatchCommand, Command, CreateBatchOperation, FailJob};
+use skep_protocol::value::{BatchOperationType, BatchPlan};
+use skep_protocol::{Document, Failure, Key, Response};
+use skep_query::entities::{
+    BATCH_OPERATION, BATCH_OPERATION_ITEM, ELEMENT_INSTANCE, INCIDENT, PROCESS_INSTANCE, VARIABLE,
+};
+use skep_query::{Answer, Consistency, Entity, Found, Query, Row, Storage, Value, answer, search};
+use support::{Rig, one_task};
+
+async fn find(rig: &Rig, entity: &'static Entity, filter: &str) -> Found {
+    let body = format!(r#"{{"filter": {filter}}}"#);
+    let search = search(entity, &body).expect("a search");
+    let answer = rig
+        .broker
+        .query(Query::Search(search), Consistency::ReadYourWrites);
+    match answer.await {
+        Ok((Answer::Found(found), 0)) => found,
+        other => panic!("{body}: {other:?}"),
+    }
+}
+
+fn text(entity: &Entity, row: &Row, field: &str) -> String {
+    let at = entity.index_of(field).expect("a field");
+    let mut out = String::new();
+    answer::write_value(&entity.fields[at], &row[at], &mut out);
+    out
+}
+
+async fn begin(rig: &Rig, kind: BatchOperationType, filter: &str) -> Key {
+    let command = CreateBatchOperation {
+        kind,
+        filter: filter.into(),
+        plan: BatchPlan::None,
+        follow_up: None,
+    };
+    let command = Command::Batch(BatchCommand::Create(Box::new(command)));
+    match rig.send(command).await {
+        Ok(Response::BatchOperationCreated { key, .. }) => key,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The row of an operation once it has ended.
+async fn ended(rig: &Rig, key: Key) -> Row {
+    for _ in 0..2_000 {
+        let entity = &BATCH_OPERATION;
+        let query = Query::Get { entity, key };
+        let answer = rig.broker.query(query, Consistency::ReadYourWrites).await;
+        let Ok((Answer::Row(Some(row)), _)) = answer else {
+            panic!("{answer:?}");
+        };
+        let end = entity.index_of("endDate").expect("a field");
+        if row[end] != Value::Null {
+            return row;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("the batch operation {key} does not end");
+}
+
+fn counts(row: &Row) -> [String; 3] {
+    let names = [
+        "operationsTotalCount",
+        "operationsCompletedCount",
+        "operationsFailedCount",
+    ];
+    names.map(|name| text(&BATCH_OPERATION, row, name))
+}
+
+#[tokio::test]
+async fn what_a_filter_chooses_is_cancelled_on_all_partitions() {
+    let rig = Rig::new(|config| config.partitions = 3).await;
+    rig.deploy(&one_task()).await;
+    for n in 0..60 {
+        let variables = format!(r#"{{"n": {}}}"#, n % 2);
+        rig.create("one-task", &variables).await.unwrap();
+    }
+    let filter = r#"{"state": "COMPLETED", "variables": [{"name": "n", "value": "1"}]}"#;
+    let key = begin(&rig, BatchOperationType::CancelProcessInstance, filter).await;
+    let row = ended(&rig, key).await;
+    assert_eq!(text(&BATCH_OPERATION, &row, "state"), "\"COMPLETED\"");
+    assert_eq!(counts(&row), ["30", "30", "0"]);
+    let of = |state: &str| format!(r#"{{"state": "{state}"}}"#);
+    assert_eq!(
+        find(&rig, &PROCESS_INSTANCE, &of("TERMINATED")).await.total,
+        30
+    );
+    assert_eq!(find(&rig, &PROCESS_INSTANCE, &of("ACTIVE")).await.total, 30);
+    let own = format!(r#"{{"batchOperationKey": "{key}"}}"#);
+    let items = find(&rig, &BATCH_OPERATION_ITEM, &own).await;
+    assert_eq!(items.total, 30);
+    for item in &items.rows {
+        assert_eq!(text(&BATCH_OPERATION_ITEM, item, "state"), "\"COMPLETED\"");
+        assert_ne!(text(&BATCH_OPERATION_ITEM, item, "processedDate"), "null");
+    }
+    // The instances know which operation they were part of.
+    assert_eq!(find(&rig, &PROCESS_INSTANCE, &own).await.total, 30);
+}
+
+#[tokio::test]
+async fn more_items_than_one_page_has() {
+    let rig = Rig::new(|config| config.partitions = 1).await;
+    rig.deploy(&one_task()).await;
+    // Several clients: one alone would wait for the disk each time.
+    let rig = Arc::new(rig);
+    let clients: Vec<_> = (0..30)
+        .map(|_| {
+            let rig = rig.clone();
+            tokio::spawn(async move {
+                for _ in 0..70 {
+                    rig.create("one-task", "{}").await.unwrap();
+                }
+            })
+        })
+        .collect();
+    for client in clients {
+        client.await.unwrap();
+    }
+    let key = begin(&rig, BatchOperationType::CancelProcessInstance, "{}").await;
+    let row = ended(&rig, key).await;
+    let found = find(&rig, &PROCESS_INSTANCE, r#"{"state": "TERMINATED"}"#).await;
+    assert_eq!(
+        counts(&row),
+        [found.total.to_string(), found.total.to_string(), "0".into()]
+    );
+    assert_eq!(
+        find(&rig, &PROCESS_INSTANCE, r#"{"state": "ACTIVE"}"#)
+            .await
+            .total,
+        0
+    );
+}
+
+#[tokio::test]
+async fn incidents_are_resolved_by_a_filter_on_instances() {
+    let rig = Rig::new(|config| config.partitions = 2).await;
+    rig.deploy(&one_task()).await;
+    for _ in 0..4 {
+        rig.create("one-task", "{}").await.unwrap();
+    }
+    for job in rig.activate(10, Duration::ZERO).await {
+        rig.send(Command::FailJob(FailJob {
+            job_key: job.key,
+            retries: 0,
+            retry_back_off: 0,
+            error_message: "broken".into(),
+            variables: Document::new(),
+        }))
+        .await
+        .unwrap();
+    }
+    let open = r#"{"state": "ACTIVE"}"#;
+    assert_eq!(find(&rig, &INCIDENT, open).await.total, 4);
+    let filter = r#"{"hasIncident": true, "$or": [{"errorMessage": "broken"}]}"#;
+    let key = begin(&rig, BatchOperationType::ResolveIncident, filter).await;
+    let row = ended(&rig, key).await;
+    assert_eq!(counts(&row), ["4", "4", "0"]);
+    assert_eq!(find(&rig, &INCIDENT, open).await.total, 0);
+}
+
+#[tokio::test]
+async fn what_has_ended_leaves_the_history_with_all_that_belongs_to_it() {
+    let rig = Rig::new(|config| config.partitions = 2).await;
+    rig.deploy(&one_task()).await;
+    let mut keys = Vec::new();
+    for _ in 0..4 {
+        keys.push(rig.create("one-task", r#"{"v": 1}"#).await.unwrap());
+    }
+    for key in &keys[..3] {
+        let cancel = Command::CancelProcessInstance {
+            process_instance_key: *key,
+        };
+        rig.send(cancel).await.unwrap();
+    }
+    let key = begin(&rig, BatchOperationType::DeleteProcessInstance, "{}").await;
+    assert_eq!(counts(&ended(&rig, key).await), ["3", "3", "0"]);
+    assert_eq!(find(&rig, &PROCESS_INSTANCE, "{}").await.total, 1);
+    assert_eq!(find(&rig, &VARIABLE, "{}").await.total, 1);
+    assert_eq!(find(&rig, &ELEMENT_INSTANCE, "{}").await.total, 2);
+}
+
+#[tokio::test]
+async fn without_a_store_it_is_refused() {
+    let rig = Rig::new(|config| config.secondary_storage = None).await;
+    let command = CreateBatchOperation {
+        kind: BatchOperationType::CancelProcessInstance,
+        filter: "{}".into(),
+        plan: BatchPlan::None,
+        follow_up: None,
+    };
+    let answer = rig
+        .send(Command::Batch(BatchCommand::Create(Box::new(command))))
+        .await;
+    match answer {
+        Err(Failure::Rejected(rejection)) => {
+            assert!(rejection.reason.contains("Secondary storage is off"));
+        }
+        other => panic!("{other:?}"),
+    }
+}

@@ -1,0 +1,242 @@
+//! Batch operations: creating them by a filter, and telling them to stop or to go on.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use skep_protocol::command::{BatchCommand, Command, CreateBatchOperation};
+use skep_protocol::value::{
+    BatchOperationType, BatchPlan, HistoryDeletionType, HistoryDeletionValue,
+};
+use skep_protocol::{Failure, Key};
+use skep_query::entities::PROCESS_INSTANCE;
+use skep_query::selection;
+
+use super::fields::{KeyText, Object, Text, present, said};
+use super::{Decoded, key, optional, referenced, required};
+use crate::call::FrontEnd;
+use crate::check::{self, invalid};
+use crate::rest::routes::Op;
+
+/// Elements that one operation may name.
+const MAX_MOVES: usize = 1_000;
+
+pub fn decode(
+    op: Op,
+    parameter: Option<&str>,
+    text: &str,
+    front: &FrontEnd,
+) -> Result<Decoded, Failure> {
+    use BatchOperationType::*;
+    match op {
+        Op::CancelProcessInstances => filtered(CancelProcessInstance, text, front),
+        Op::ResolveIncidents => filtered(ResolveIncident, text, front),
+        Op::DeleteProcessInstances => filtered(DeleteProcessInstance, text, front),
+        Op::ModifyProcessInstances => modification(text, front),
+        Op::MigrateProcessInstances => migration(text, front),
+        Op::ResolveProcessInstanceIncidents => {
+            incidents_of(key("processInstanceKey", parameter)?, text, front)
+        }
+        Op::DeleteProcessInstance => {
+            let body: Reference = optional(text)?;
+            let resource_key = key("processInstanceKey", parameter)?;
+            let deletion = BatchCommand::DeleteHistory(HistoryDeletionValue {
+                resource_key,
+                kind: HistoryDeletionType::ProcessInstance,
+            });
+            of_instance(resource_key, deletion, &body, front)
+        }
+        op => {
+            let Nothing {} = optional(text)?;
+            let batch_operation_key = key("batchOperationKey", parameter)?;
+            let command = match op {
+                Op::SuspendBatchOperation => BatchCommand::Suspend {
+                    batch_operation_key,
+                },
+                Op::ResumeBatchOperation => BatchCommand::Resume {
+                    batch_operation_key,
+                },
+                _ => BatchCommand::Cancel {
+                    batch_operation_key,
+                },
+            };
+            Ok(referenced(Command::Batch(command), None, front))
+        }
+    }
+}
+
+/// The body of an operation that takes none.
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+struct Nothing {}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Reference {
+    operation_reference: Option<i64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Filtered {
+    filter: Option<Map<String, Value>>,
+    operation_reference: Option<i64>,
+}
+
+fn filtered(kind: BatchOperationType, text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
+    let body: Filtered = required(text)?;
+    let reference = Reference {
+        operation_reference: body.operation_reference,
+    };
+    creation(kind, body.filter, BatchPlan::None, &reference, front)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Modification<'a> {
+    filter: Option<Map<String, Value>>,
+    #[serde(borrow)]
+    move_instructions: Option<Vec<Object<Pair<'a>>>>,
+    operation_reference: Option<i64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Pair<'a> {
+    #[serde(borrow)]
+    source_element_id: Option<Text<'a>>,
+    #[serde(borrow)]
+    target_element_id: Option<Text<'a>>,
+}
+
+fn modification(text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
+    let body: Modification = required(text)?;
+    let what = "Say from which element to which tokens are moved.";
+    let moves = present(body.move_instructions, "moveInstructions", what)?;
+    has_room("moveInstructions", &moves)?;
+    let plan = BatchPlan::Modify {
+        moves: pairs("moveInstructions", moves)?,
+    };
+    let reference = Reference {
+        operation_reference: body.operation_reference,
+    };
+    let kind = BatchOperationType::ModifyProcessInstance;
+    creation(kind, body.filter, plan, &reference, front)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Migration<'a> {
+    filter: Option<Map<String, Value>>,
+    #[serde(borrow)]
+    migration_plan: Option<Object<Plan<'a>>>,
+    operation_reference: Option<i64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Plan<'a> {
+    target_process_definition_key: Option<KeyText>,
+    #[serde(borrow)]
+    mapping_instructions: Option<Vec<Object<Pair<'a>>>>,
+}
+
+fn migration(text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
+    let body: Migration = required(text)?;
+    let what = "Say which definition to migrate to, and what becomes of each element.";
+    let Object(plan) = present(body.migration_plan, "migrationPlan", what)?;
+    let target = "migrationPlan.targetProcessDefinitionKey";
+    let KeyText(target) = present(plan.target_process_definition_key, target, what)?;
+    let list = "migrationPlan.mappingInstructions";
+    let mapping = present(plan.mapping_instructions, list, what)?;
+    has_room(list, &mapping)?;
+    let plan = BatchPlan::Migrate {
+        target_process_definition_key: target,
+        mapping: pairs(list, mapping)?,
+    };
+    let reference = Reference {
+        operation_reference: body.operation_reference,
+    };
+    let kind = BatchOperationType::MigrateProcessInstance;
+    creation(kind, body.filter, plan, &reference, front)
+}
+
+fn has_room<T>(list: &str, entries: &[T]) -> Result<(), Failure> {
+    match entries.len() {
+        0..=MAX_MOVES => Ok(()),
+        count => invalid(format!(
+            "The field '{list}' has {count} entries, more than {MAX_MOVES}. Leave some out."
+        )),
+    }
+}
+
+/// Ids of source and target elements.
+fn pairs(list: &str, given: Vec<Object<Pair<'_>>>) -> Result<Vec<(Arc<str>, Arc<str>)>, Failure> {
+    let pair = |(place, Object(pair)): (usize, Object<Pair<'_>>)| {
+        let id = |text, field: &str| {
+            let field = format!("{list}[{place}].{field}");
+            said(text, &field, "Name the element.").map(|id| Arc::from(&*id))
+        };
+        Ok((
+            id(pair.source_element_id, "sourceElementId")?,
+            id(pair.target_element_id, "targetElementId")?,
+        ))
+    };
+    given.into_iter().enumerate().map(pair).collect()
+}
+
+fn creation(
+    kind: BatchOperationType,
+    filter: Option<Map<String, Value>>,
+    plan: BatchPlan,
+    reference: &Reference,
+    front: &FrontEnd,
+) -> Result<Decoded, Failure> {
+    let Some(filter) = filter else {
+        return invalid(
+            "The field 'filter' is missing. Say which process instances are meant, as a search for them does; an empty filter \
+             means all.",
+        );
+    };
+    let filter = Value::Object(filter).to_string();
+    // What is wrong with it is said now, and not when its items are looked for.
+    selection::items(kind, &filter, (Key::NONE, Key::NONE), 1)
+        .or_else(|error| invalid(error.to_string()))?;
+    let command = CreateBatchOperation {
+        kind,
+        filter: filter.into(),
+        plan,
+        follow_up: None,
+    };
+    let command = Command::Batch(BatchCommand::Create(Box::new(command)));
+    let reference = check::operation_reference(reference.operation_reference)?;
+    Ok(referenced(command, reference, front))
+}
+
+/// The incidents of one instance, by a batch operation too.
+fn incidents_of(instance: Key, text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
+    let Nothing {} = optional(text)?;
+    let command = CreateBatchOperation {
+        kind: BatchOperationType::ResolveIncident,
+        filter: format!(r#"{{"processInstanceKey":"{instance}"}}"#).into(),
+        plan: BatchPlan::None,
+        follow_up: None,
+    };
+    let command = BatchCommand::Create(Box::new(command));
+    of_instance(instance, command, &Reference::default(), front)
+}
+
+/// A command about a process instance that can be searched, running or not.
+fn of_instance(
+    key: Key,
+    command: BatchCommand,
+    body: &Reference,
+    front: &FrontEnd,
+) -> Result<Decoded, Failure> {
+    let reference = check::operation_reference(body.operation_reference)?;
+    Ok(Decoded::Of {
+        entity: &PROCESS_INSTANCE,
+        key,
+        command: Box::new(referenced(Command::Batch(command), reference, front)),
+    })
+}

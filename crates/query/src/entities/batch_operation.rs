@@ -1,0 +1,94 @@
+//! Batch operations and their items.
+
+use crate::entity::{Entity, Field, Kind, Ops};
+
+pub(super) const TYPES: &[&str] = &[
+    "ADD_VARIABLE",
+    "CANCEL_PROCESS_INSTANCE",
+    "DELETE_DECISION_DEFINITION",
+    "DELETE_DECISION_INSTANCE",
+    "DELETE_PROCESS_DEFINITION",
+    "DELETE_PROCESS_INSTANCE",
+    "MIGRATE_PROCESS_INSTANCE",
+    "MODIFY_PROCESS_INSTANCE",
+    "RESOLVE_INCIDENT",
+    "UPDATE_VARIABLE",
+];
+
+/// A batch operation has its row where it was made: that partition sums up what all of them do.
+pub static BATCH_OPERATION: Entity = Entity {
+    title: "Batch Operation",
+    table: "batch_operation",
+    fields: &[
+        Field::new("batchOperationKey", Kind::Key, Ops::BASIC_TEXT).sortable(),
+        Field::new(
+            "state",
+            Kind::Enum(&[
+                "ACTIVE",
+                "CANCELED",
+                "COMPLETED",
+                "CREATED",
+                "FAILED",
+                "PARTIALLY_COMPLETED",
+                "SUSPENDED",
+            ]),
+            Ops::ENUM,
+        )
+        .sortable(),
+        // The same under two names: searches and answers have one each.
+        Field::new("operationType", Kind::Enum(TYPES), Ops::ENUM)
+            .sortable()
+            .hidden(),
+        Field::new("batchOperationType", Kind::Enum(TYPES), Ops::NONE),
+        Field::new("startDate", Kind::Time, Ops::NONE).sortable(),
+        Field::new("endDate", Kind::Time, Ops::NONE).sortable(),
+        Field::new(
+            "actorType",
+            Kind::Enum(&["ANONYMOUS", "CLIENT", "UNKNOWN", "USER"]),
+            Ops::PLAIN,
+        )
+        .sortable(),
+        Field::new("actorId", Kind::Text, Ops::TEXT).sortable(),
+        Field::new("operationsTotalCount", Kind::Int, Ops::NONE),
+        Field::new("operationsFailedCount", Kind::Int, Ops::NONE),
+        Field::new("operationsCompletedCount", Kind::Int, Ops::NONE),
+        Field::new("errors", Kind::Json, Ops::NONE),
+    ],
+    related: &[],
+    items: &[],
+    indices: &[&["state"], &["endDate"]],
+    everywhere: false,
+};
+
+/// One for each thing that a batch operation is about, on the partition of that thing.
+pub static BATCH_OPERATION_ITEM: Entity = Entity {
+    title: "Batch Operation Item",
+    table: "batch_operation_item",
+    fields: &[
+        Field::new("batchOperationItemKey", Kind::Key, Ops::NONE).hidden(),
+        Field::new("operationType", Kind::Enum(TYPES), Ops::ENUM),
+        Field::new("batchOperationKey", Kind::Key, Ops::BASIC_TEXT).sortable(),
+        // As a text, as which it can be looked for by process instances.
+        Field::new("batchOperationId", Kind::Text, Ops::NONE).hidden(),
+        Field::new("itemKey", Kind::Key, Ops::BASIC_TEXT).sortable(),
+        Field::new("processInstanceKey", Kind::Key, Ops::KEY).sortable(),
+        Field::new("rootProcessInstanceKey", Kind::Key, Ops::NONE),
+        Field::new(
+            "state",
+            Kind::Enum(&["ACTIVE", "CANCELED", "COMPLETED", "FAILED"]),
+            Ops::ENUM,
+        )
+        .sortable(),
+        Field::new("processedDate", Kind::Time, Ops::NONE).sortable(),
+        Field::new("errorMessage", Kind::Text, Ops::NONE),
+    ],
+    related: &[],
+    items: &[],
+    indices: &[
+        &["batchOperationKey", "state"],
+        &["batchOperationId"],
+        &["processInstanceKey"],
+        &["processedDate"],
+    ],
+    everywhere: false,
+};
