@@ -11,6 +11,7 @@ use skep_protocol::intent::ErrorIntent;
 use skep_protocol::value::{ErrorValue, Step};
 use skep_protocol::{Key, Rejection, RejectionType, Response};
 
+use super::deployment::delete_resource;
 use super::{Context, Outcome, reject};
 use crate::remote::RemoteCommand;
 
@@ -63,7 +64,13 @@ fn write(cx: &mut Context<'_>, ban: &Ban) {
         process_instance_key: instance,
         stacktrace: ban.stacktrace.as_str().into(),
     };
+    let migration = cx.state.migrations.get(instance);
+    let target = migration.map(|migration| migration.target);
     cx.event(key, ErrorIntent::Created, &value);
+    // Its migration is given up, and a deleted definition may have waited for that.
+    if let Some(target) = target {
+        delete_resource::instance_ended(cx, target);
+    }
     if let Some((request, _)) = cx.volatile.awaiting_results.remove(&instance) {
         let refusal = refused("CREATE_WITH_AWAITING_RESULT", instance);
         cx.respond(request, Err(refusal));

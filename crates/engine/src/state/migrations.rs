@@ -56,15 +56,22 @@ pub struct Migrations {
     pub table: Table<Migration>,
     /// How many go on below each root instance.
     roots: FxHashMap<Key, usize>,
+    /// How many lead to each definition.
+    targets: FxHashMap<Key, usize>,
 }
 
 impl Migrations {
     pub fn open(tables: &Arc<Tables>) -> Result<Migrations, StoreError> {
-        let mut roots = FxHashMap::default();
+        let (mut roots, mut targets) = (FxHashMap::default(), FxHashMap::default());
         let table = Table::open_with(tables, |_, row: Migration| {
             *roots.entry(row.root_process_instance_key).or_default() += 1;
+            *targets.entry(row.target).or_default() += 1;
         })?;
-        Ok(Migrations { table, roots })
+        Ok(Migrations {
+            table,
+            roots,
+            targets,
+        })
     }
 
     pub fn is_empty(&self) -> bool {
@@ -80,6 +87,11 @@ impl Migrations {
         self.roots.contains_key(&root)
     }
 
+    /// An instance is about to be one of this definition.
+    pub fn lead_to(&self, definition: Key) -> bool {
+        self.targets.contains_key(&definition)
+    }
+
     pub(in crate::appliers) fn set(&mut self, key: Key, value: &ProcessInstanceMigrationValue) {
         if let Some(row) = self.table.get_mut(key) {
             row.progress = value.progress;
@@ -89,6 +101,10 @@ impl Migrations {
             .roots
             .entry(value.root_process_instance_key)
             .or_default() += 1;
+        *self
+            .targets
+            .entry(value.target_process_definition_key)
+            .or_default() += 1;
         self.table.insert(key, Migration::of(value));
     }
 
@@ -97,13 +113,18 @@ impl Migrations {
             return None;
         }
         let row = self.table.remove(key)?;
-        if let Some(count) = self.roots.get_mut(&row.root_process_instance_key) {
-            *count -= 1;
-            if *count == 0 {
-                self.roots.remove(&row.root_process_instance_key);
-            }
-        }
+        one_less(&mut self.roots, row.root_process_instance_key);
+        one_less(&mut self.targets, row.target);
         Some(row)
+    }
+}
+
+fn one_less(counts: &mut FxHashMap<Key, usize>, key: Key) {
+    if let Some(count) = counts.get_mut(&key) {
+        *count -= 1;
+        if *count == 0 {
+            counts.remove(&key);
+        }
     }
 }
 

@@ -83,6 +83,19 @@ fn a_restart_does_not_end_it() {
 }
 
 #[test]
+fn the_target_may_be_deleted_meanwhile() {
+    let (mut rig, instance, _) = begun();
+    let target = rig.definition("q");
+    rig.delete_resource(target).unwrap();
+    assert_eq!(rig.intents("PROCESS").last(), Some(&"DELETING"));
+    finish(&mut rig);
+    assert_eq!(migrated(&rig), TASKS + 2);
+    rig.cancel(instance).unwrap();
+    rig.assert_terminated(instance);
+    assert_eq!(rig.intents("PROCESS").last(), Some(&"DELETED"));
+}
+
+#[test]
 fn commands_for_the_instance_are_refused_meanwhile() {
     let (mut rig, instance, _) = begun();
     while migrated(&rig) < TASKS / 2 {

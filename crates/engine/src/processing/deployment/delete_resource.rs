@@ -131,6 +131,7 @@ pub(crate) fn instance_ended(cx: &mut Context<'_>, definition: Key) {
     if !cx.state.processes.is_draining(definition)
         || cx.state.elements.running_of(definition) > 0
         || cx.state.triggers.begin_any_of(definition)
+        || cx.state.migrations.lead_to(definition)
     {
         return;
     }

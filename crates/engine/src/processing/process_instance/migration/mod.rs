@@ -60,6 +60,7 @@ pub(crate) fn carry_on(cx: &mut Context<'_>, instance: Key) {
             let (value_type, intent) = (ValueType::ProcessInstanceMigration, Intent::Migrate.id());
             cx.out.rejection(Key::NONE, value_type, intent, &rejection);
             cx.event(instance, Intent::Abandoned, &plan.value(progress));
+            delete_resource::instance_ended(cx, plan.target.key);
             Err(rejection)
         }
     };
