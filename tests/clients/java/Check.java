@@ -65,7 +65,7 @@ final class Check {
     for (Throwable e = error; e != null; e = e.getCause()) {
       text.append(e).append("\n     ");
       Stream.of(e.getStackTrace())
-          .filter(frame -> frame.getClassName().startsWith("Suite"))
+          .filter(frame -> frame.getClassName().matches("(Suite|Elements)\\b.*"))
           .forEach(frame -> text.append("  at ").append(frame).append("\n     "));
     }
     return text.toString().stripTrailing();
@@ -106,7 +106,8 @@ final class Check {
 
   /**
    * A process of tests/processes/valid under names of its own: every copy gets a suffix on its process ids, job types,
-   * message names and called processes, so that no check sees jobs or messages of another one.
+   * message names and called processes, so that no check sees jobs or messages of another one. So does `dish.dmn` of
+   * tests/processes/decisions; what it requires keeps its id, by which expressions know it.
    */
   static final class Fixture {
     private static final List<Pattern> NAMES =
@@ -115,7 +116,10 @@ final class Check {
                 "(<zeebe:taskDefinition type=\")([^\"=]+)",
                 "(<zeebe:taskListener eventType=\"[^\"]+\" type=\")([^\"=]+)",
                 "(<zeebe:calledElement processId=\")([^\"=]+)",
-                "(<bpmn:message id=\"[^\"]+\" name=\")([^\"=]+)")
+                "(<zeebe:executionListener eventType=\"[^\"]+\" type=\")([^\"=]+)",
+                "(<bpmn:message id=\"[^\"]+\" name=\")([^\"=]+)",
+                "(<definitions [^>]*\\bid=\")([^\"]+)",
+                "(<decision id=\")(dish)")
             .map(Pattern::compile)
             .toList();
 
@@ -140,11 +144,13 @@ final class Check {
     }
 
     private String copy(String name) throws IOException {
-      String text = Files.readString(PROCESSES.resolve("valid").resolve(name + ".bpmn"));
+      boolean decisions = name.endsWith(".dmn");
+      Path original = PROCESSES.resolve(decisions ? "decisions" : "valid").resolve(decisions ? name : name + ".bpmn");
+      String text = Files.readString(original);
       for (Pattern pattern : NAMES) {
         text = pattern.matcher(text).replaceAll(m -> Matcher.quoteReplacement(m.group(1) + name(m.group(2))));
       }
-      Path path = Path.of(name + suffix + ".bpmn").toAbsolutePath();
+      Path path = Path.of(name + suffix + (decisions ? ".dmn" : ".bpmn")).toAbsolutePath();
       Files.writeString(path, text);
       return path.toString();
     }

@@ -1,19 +1,12 @@
-import io.camunda.client.CamundaClient;
-import io.camunda.client.api.command.ClientStatusException;
-import io.camunda.client.api.command.FinalCommandStep;
-import io.camunda.client.api.command.ProblemException;
 import io.camunda.client.api.response.ActivatedJob;
-import io.camunda.client.api.response.DeploymentEvent;
 import io.camunda.client.api.response.PartitionBrokerHealth;
 import io.camunda.client.api.response.PartitionBrokerRole;
-import io.camunda.client.api.response.ProcessInstanceEvent;
 import io.camunda.client.api.response.StatusResponse;
 import io.camunda.client.api.response.Topology;
 import io.camunda.client.api.search.enums.JobKind;
 import io.camunda.client.api.search.enums.ListenerEventType;
 import io.camunda.client.api.worker.JobHandler;
 import io.camunda.client.api.worker.JobWorker;
-import java.net.URI;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -24,30 +17,16 @@ import java.util.Map;
 import java.util.concurrent.Future;
 
 /** io.camunda:camunda-client-java (Maven), unchanged, against a running skep: REST, gRPC, polling and streaming. */
-public final class Suite {
-  private static final String UNKNOWN = "2251799813000000";
-
-  private final CamundaClient client;
-  private final boolean rest;
-
+public final class Suite extends Calls {
   private Suite(boolean rest) {
-    this.rest = rest;
-    this.client =
-        CamundaClient.newClientBuilder()
-            .applyEnvironmentVariableOverrides(false)
-            .restAddress(URI.create(System.getenv("SKEP_REST")))
-            .grpcAddress(URI.create("http://" + System.getenv("SKEP_GRPC")))
-            .preferRestOverGrpc(rest)
-            .defaultRequestTimeout(Check.DEADLINE)
-            .defaultJobWorkerName("check-worker")
-            .defaultJobPollInterval(Duration.ofMillis(50))
-            .build();
+    super(rest);
   }
 
   public static void main(String[] arguments) {
     for (boolean rest : new boolean[] {true, false}) {
       Suite suite = new Suite(rest);
       suite.commands();
+      new Elements(rest, suite.client).checks();
       suite.workers("polling", false);
       if (!rest) {
         suite.workers("streaming", true); // StreamActivatedJobs is a gRPC call
@@ -58,10 +37,6 @@ public final class Suite {
       suite.client.close();
     }
     Check.finish();
-  }
-
-  private void check(String name, Check.Body body) {
-    Check.check((rest ? "REST: " : "gRPC: ") + name, body);
   }
 
   private void commands() {
@@ -147,7 +122,7 @@ public final class Suite {
     long key = deploy(f).getProcesses().get(0).getProcessDefinitionKey();
     start(f.id, Map.of());
     client.newCreateInstanceCommand().bpmnProcessId(f.id).version(1).execute();
-    ProcessInstanceEvent byKey = client.newCreateInstanceCommand().processDefinitionKey(key).execute();
+    var byKey = client.newCreateInstanceCommand().processDefinitionKey(key).execute();
     Check.same(List.of(f.id, 1, key), List.of(byKey.getBpmnProcessId(), byKey.getVersion(), byKey.getProcessDefinitionKey()));
     client.newCreateInstanceCommand().bpmnProcessId(f.id).latestVersion().startBeforeElement("second").execute();
     Check.same("second", activateOne(f.name("two-tasks-second")).getElementId());
@@ -558,62 +533,5 @@ public final class Suite {
         client.newResetClockCommand().execute();
       }
     });
-  }
-
-  // -- what the checks do again and again
-
-  private DeploymentEvent deploy(Check.Fixture f) {
-    var command = client.newDeployResourceCommand().addResourceFile(f.paths.get(0));
-    for (String path : f.paths.subList(1, f.paths.size())) {
-      command = command.addResourceFile(path);
-    }
-    return command.execute();
-  }
-
-  private ProcessInstanceEvent start(String processId, Map<String, Object> variables) {
-    return client.newCreateInstanceCommand().bpmnProcessId(processId).latestVersion().variables(variables).execute();
-  }
-
-  private Map<String, Object> result(String processId, Map<String, Object> variables) {
-    return client.newCreateInstanceCommand().bpmnProcessId(processId).latestVersion().variables(variables).withResult()
-        .requestTimeout(Check.DEADLINE).execute().getVariablesAsMap();
-  }
-
-  private List<ActivatedJob> activate(String type, int count, Duration timeout, Duration wait) {
-    return client.newActivateJobsCommand().jobType(type).maxJobsToActivate(count).timeout(timeout).workerName("check")
-        .requestTimeout(wait).execute().getJobs();
-  }
-
-  private ActivatedJob activateOne(String type) {
-    var jobs = activate(type, 1, Duration.ofMinutes(1), Check.DEADLINE);
-    Check.that(jobs.size() == 1, jobs.size() + " jobs of type " + type);
-    return jobs.get(0);
-  }
-
-  private void refused(String code, FinalCommandStep<?> command) {
-    Object answer;
-    try {
-      answer = command.execute();
-    } catch (RuntimeException error) {
-      Check.that(code(error).equals(code), "expected " + code + ", got " + error);
-      return;
-    }
-    throw new AssertionError("expected " + code + ", got " + answer);
-  }
-
-  /** The documented code of a failure: the title of the problem (REST), or the status (gRPC). */
-  private String code(RuntimeException error) {
-    if (error instanceof ProblemException problem) {
-      return problem.details().getTitle();
-    }
-    if (error instanceof ClientStatusException status) {
-      String name = status.getStatusCode().name();
-      return name.equals("FAILED_PRECONDITION") ? "INVALID_STATE" : name;
-    }
-    return error.toString();
-  }
-
-  private static String detail(RuntimeException error) {
-    return error instanceof ProblemException problem ? String.valueOf(problem.details().getDetail()) : String.valueOf(error.getMessage());
   }
 }

@@ -30,7 +30,7 @@ export async function check(name, run) {
 
 /** What the error says, and the lines of the suite that it passed through. */
 function describe(error) {
-	const places = (error?.stack ?? '').split('\n').filter((line) => /^\s*at .*tests\/clients\/js\/(suite|transports)/.test(line))
+	const places = (error?.stack ?? '').split('\n').filter((line) => /^\s*at .*tests\/clients\/js\/(suite|elements|transports)/.test(line))
 	const more = [error?.detail, error?.details, error?.issues].flat().filter(Boolean)
 	return [error?.message ?? String(error), ...more, ...places.map((line) => '  ' + line.trim())].join('\n')
 }
@@ -84,22 +84,27 @@ let copies = 0
 
 /**
  * A process of tests/processes/valid under names of its own: every copy gets a suffix on its process ids, job types,
- * message names and called processes, so that no check sees jobs or messages of another one.
+ * message names and called processes, so that no check sees jobs or messages of another one. So does `dish.dmn` of
+ * tests/processes/decisions; what it requires keeps its id, by which expressions know it.
  */
 export function fixture(name, ...also) {
 	const suffix = `-${++copies}`
 	const copy = (file) => {
-		let text = readFileSync(join(folder('valid'), `${file}.bpmn`), 'utf8')
+		const [from, ending] = file.endsWith('.dmn') ? ['decisions', ''] : ['valid', '.bpmn']
+		let text = readFileSync(join(folder(from), file + ending), 'utf8')
 		for (const pattern of [
 			/(<bpmn:process id=")([^"]+)/g,
 			/(<zeebe:taskDefinition type=")([^"=]+)/g,
 			/(<zeebe:taskListener eventType="[^"]+" type=")([^"=]+)/g,
+			/(<zeebe:executionListener eventType="[^"]+" type=")([^"=]+)/g,
 			/(<zeebe:calledElement processId=")([^"=]+)/g,
 			/(<bpmn:message id="[^"]+" name=")([^"=]+)/g,
+			/(<definitions [^>]*\bid=")([^"]+)/g,
+			/(<decision id=")(dish)/g,
 		]) {
 			text = text.replace(pattern, (_, start, original) => start + original + suffix)
 		}
-		const path = resolve(`${file}${suffix}.bpmn`)
+		const path = resolve(`${file}${suffix}${ending || '.dmn'}`)
 		writeFileSync(path, text)
 		return path
 	}

@@ -1,30 +1,10 @@
 // @camunda8/sdk and @camunda8/orchestration-cluster-api (npm), unchanged, against a running skep: REST clients, and the
 // gRPC client with polling and with streaming workers. The same checks run over each.
 import assert from 'node:assert/strict'
+import { activateOne, deploy, refused } from './calls.mjs'
 import { check, finish, fixture, invalidFixtures, until, validFixtures } from './checks.mjs'
+import { elements, restElements } from './elements.mjs'
 import { grpc, grpcStream, rest, sdkOrchestration, strictOrchestration } from './transports.mjs'
-
-const refused = async (t, code, promise) => {
-	try {
-		await promise
-	} catch (error) {
-		assert.equal(t.code(error), code, t.detail(error))
-		return t.detail(error)
-	}
-	assert.fail(`expected ${code}, got an answer`)
-}
-
-const deploy = async (t, name, ...also) => {
-	const f = fixture(name, ...also)
-	await t.deploy(f.paths)
-	return f
-}
-
-const activateOne = async (t, type, options) => {
-	const jobs = await t.activate(type, options)
-	assert.equal(jobs.length, 1, `jobs of type ${type}`)
-	return jobs[0]
-}
 
 /** Runs `inside` while workers with these handlers, by job type, are open. */
 const withWorkers = async (t, handlers, inside, options) => {
@@ -321,7 +301,7 @@ for (const t of [rest(), grpc(), sdkOrchestration(), strictOrchestration()]) {
 		assert.ok(partitions.every((p) => /^leader$/i.test(p.role) && /^healthy$/i.test(p.health)))
 		assert.ok(topology.gatewayVersion)
 	})
-	for (const [name, run] of Object.entries({ ...commands, ...workers })) {
+	for (const [name, run] of Object.entries({ ...commands, ...elements, ...workers })) {
 		await check(`${t.label}: ${name}`, () => run(t))
 	}
 }
@@ -431,7 +411,9 @@ await check(`${o.label}: conditions start, trigger and end; cluster variables ar
 	await refused(o, 'ALREADY_EXISTS', o.client.createGlobalClusterVariable({ name: 'watched', value: {} }))
 	const found = await o.client.searchClusterVariables({ filter: { name: 'watched' } }, { consistency: { waitUpToMs: 0 } })
 	assert.deepEqual(found.items.map((v) => [v.scope, v.tenantId, v.value]), [['GLOBAL', null, JSON.stringify({ item: watched })]])
-	const evaluate = (variables) => o.client.evaluateConditionals({ variables })
+	// Of this definition alone: the fixture itself is deployed too, and starts as well.
+	const [{ key: processDefinitionKey }] = await o.deploy(f.paths)
+	const evaluate = (variables) => o.client.evaluateConditionals({ variables, processDefinitionKey })
 	assert.deepEqual([...(await evaluate({ stock: 9, item: watched })).processInstances], [])
 	assert.deepEqual([...(await evaluate({ stock: 2, item: 'other' })).processInstances], [])
 	const begun = async () => {
@@ -456,18 +438,7 @@ await check(`${o.label}: conditions start, trigger and end; cluster variables ar
 	await o.client.deleteGlobalClusterVariable({ name: 'watched' })
 })
 
-await check(`${o.label}: a signal goes to all that wait for it`, async () => {
-	const f = await deploy(o, 'signal-events')
-	const waiting = [1, 2].map((n) => o.result(f.id, { awaited: f.id, n }))
-	const broadcast = () => o.client.broadcastSignal({ signalName: f.id, variables: { by: 'us' } })
-	let over = 0
-	for (const result of waiting) result.then(() => over++, () => over++)
-	await until('both have had the signal', async () => {
-		await broadcast()
-		return over === 2
-	})
-	for (const result of await Promise.all(waiting)) assert.equal(result.by, 'us')
-})
+await restElements(o)
 
 await check('REST: license and status', async () => {
 	const license = await o.client.getLicense()

@@ -39,6 +39,18 @@ const job = (j, key = j.jobKey) => ({
 	deadline: Number(j.deadline),
 })
 
+/** What led to a decision, as a REST client tells it. */
+const evaluation = (answer) => ({
+	output: answer.output,
+	failed: answer.failedDecisionDefinitionId ?? undefined,
+	why: answer.failureMessage,
+	evaluated: answer.evaluatedDecisions.map((d) => d.decisionDefinitionId),
+	rules: answer.evaluatedDecisions.flatMap((d) => d.matchedRules.map((r) => r.ruleId)),
+})
+
+const mapping = (mappings) =>
+	Object.entries(mappings).map(([sourceElementId, targetElementId]) => ({ sourceElementId, targetElementId }))
+
 /** CamundaRestClient: REST with got. */
 export function rest() {
 	const client = camunda.getCamundaRestClient()
@@ -86,6 +98,12 @@ export function rest() {
 		resolveIncident: (key) => client.resolveIncident(key),
 		publish: async (name, correlationKey, variables = {}, { timeToLive = 600_000, messageId } = {}) =>
 			String((await client.publishMessage({ name, correlationKey, variables, timeToLive, messageId })).messageKey),
+		async evaluate(decisionDefinitionId, variables) {
+			return evaluation(await client.evaluateDecision({ decisionDefinitionId, variables }))
+		},
+		broadcast: (signalName, variables) => client.broadcastSignal({ signalName, variables }),
+		migrate: (processInstanceKey, targetProcessDefinitionKey, mappings) =>
+			client.migrateProcessInstance({ processInstanceKey, targetProcessDefinitionKey, mappingInstructions: mapping(mappings) }),
 		worker(type, handler, options = {}) {
 			const worker = client.createJobWorker({
 				type,
@@ -111,7 +129,7 @@ export function grpc() {
 		client,
 		topology: () => client.topology(),
 		async deploy(paths) {
-			const resources = paths.map((path) => ({ processFilename: path }))
+			const resources = paths.map((path) => (path.endsWith('.dmn') ? { decisionFilename: path } : { processFilename: path }))
 			const answer =
 				paths.length === 1 ? await client.deployResource(resources[0]) : await client.deployResources(resources)
 			return answer.deployments
@@ -152,6 +170,22 @@ export function grpc() {
 		resolveIncident: (incidentKey) => client.resolveIncident({ incidentKey }),
 		publish: async (name, correlationKey, variables = {}, { timeToLive = 600_000, messageId } = {}) =>
 			String((await client.publishMessage({ name, correlationKey, variables, timeToLive, messageId })).key),
+		async evaluate(decisionId, variables) {
+			const answer = await client.evaluateDecision({ decisionId, variables })
+			return {
+				output: answer.decisionOutput,
+				failed: answer.failedDecisionId || undefined,
+				why: answer.failureMessage,
+				evaluated: answer.evaluatedDecisions.map((d) => d.decisionId),
+				rules: answer.evaluatedDecisions.flatMap((d) => d.matchedRules.map((r) => r.ruleId)),
+			}
+		},
+		broadcast: (signalName, variables) => client.broadcastSignal({ signalName, variables }),
+		migrate: (processInstanceKey, targetProcessDefinitionKey, mappings) =>
+			client.migrateProcessInstance({
+				processInstanceKey,
+				migrationPlan: { targetProcessDefinitionKey, mappingInstructions: mapping(mappings) },
+			}),
 		worker(type, handler, options = {}) {
 			const worker = client.createWorker({
 				taskType: type,
@@ -255,6 +289,12 @@ function orchestration(label, client) {
 			if (messageId) request.messageId = messageId
 			return String((await client.publishMessage(request)).messageKey)
 		},
+		async evaluate(decisionDefinitionId, variables) {
+			return evaluation(await client.evaluateDecision({ decisionDefinitionId, variables }))
+		},
+		broadcast: (signalName, variables) => client.broadcastSignal({ signalName, variables }),
+		migrate: (processInstanceKey, targetProcessDefinitionKey, mappings) =>
+			client.migrateProcessInstance({ processInstanceKey, targetProcessDefinitionKey, mappingInstructions: mapping(mappings) }),
 		worker(type, handler, options = {}) {
 			const worker = client.createJobWorker({
 				jobType: type,

@@ -63,7 +63,8 @@ class Fixture:
     """A process of tests/processes/valid under names of its own.
 
     Every copy gets a suffix on its process ids, job types, message names and called processes, so that no check sees
-    jobs or messages of another one.
+    jobs or messages of another one. So does `dish.dmn` of tests/processes/decisions; what it requires keeps its id, by
+    which expressions know it.
     """
 
     _count = 0
@@ -80,16 +81,20 @@ class Fixture:
         return original + self.suffix
 
     def _copy(self, name: str) -> str:
-        text = (Path(os.environ["SKEP_PROCESSES"]) / "valid" / f"{name}.bpmn").read_text()
+        folder, ending = ("decisions", "") if name.endswith(".dmn") else ("valid", ".bpmn")
+        text = (Path(os.environ["SKEP_PROCESSES"]) / folder / f"{name}{ending}").read_text()
         for pattern in (
             r'(<bpmn:process id=")([^"]+)',
             r'(<zeebe:taskDefinition type=")([^"=]+)',
             r'(<zeebe:taskListener eventType="[^"]+" type=")([^"=]+)',
+            r'(<zeebe:executionListener eventType="[^"]+" type=")([^"=]+)',
             r'(<zeebe:calledElement processId=")([^"=]+)',
             r'(<bpmn:message id="[^"]+" name=")([^"=]+)',
+            r'(<definitions [^>]*\bid=")([^"]+)',
+            r'(<decision id=")(dish)',
         ):
             text = re.sub(pattern, lambda match: match[1] + self.name(match[2]), text)
-        path = Path(f"{name}{self.suffix}.bpmn").resolve()
+        path = Path(f"{name}{self.suffix}{ending or '.dmn'}").resolve()
         path.write_text(text)
         return str(path)
 

@@ -674,6 +674,92 @@ async def sub_processes_errors_and_termination_end_their_scope(c):
         assert await c.activate(job_type, wait=-1) == [], f"{job_type} is still offered"
 
 
+@check
+async def a_decision_is_evaluated_and_one_that_fails_says_why(c):
+    f = await c.deploy("business-rule-task", "dish.dmn")
+    stew = await c.evaluate_decision(None, f.name("dish"), {"month": 12, "guests": 8})
+    assert (stew.decision_output, stew.failed_decision_id, stew.decision_version) == ("stew", "", 1), stew
+    assert [d.decision_id for d in stew.evaluated_decisions] == ["season", f.name("dish")], stew
+    assert [r.rule_id for r in stew.evaluated_decisions[1].matched_rules] == ["dish-stew"], stew
+    by_key = await c.evaluate_decision(stew.decision_key, None, {"month": 7})
+    assert by_key.decision_output == "salad", by_key
+    failed = await c.evaluate_decision(None, f.name("dish"), {"month": 13})
+    assert failed.failed_decision_id == "season" and "no such month" in failed.failure_message, failed
+    await raises(errors.DecisionNotFoundError, c.evaluate_decision(None, "no-such-decision"))
+    assert (await c.result(f.id, {"decision": f.name("dish"), "month": 7}))["dish"] == "salad"
+
+
+@check
+async def a_signal_goes_to_all_that_wait_for_it(c):
+    f = await c.deploy("signal-events")
+    waiting = [asyncio.create_task(c.result(f.id, {"awaited": f.id, "n": n})) for n in range(2)]
+
+    async def all_over():  # who waits is not told: broadcast until nobody does
+        assert (await c.broadcast_signal(f.id, {"by": "us"})).key > 0
+        return all(task.done() for task in waiting)
+
+    await until("both have had the signal", all_over)
+    for n, task in enumerate(waiting):
+        assert await task == {"awaited": f.id, "n": n, "by": "us"}
+
+
+@check
+async def execution_listeners_come_before_and_after_their_element(c):
+    f = await c.deploy("execution-listeners")
+    waiting = asyncio.create_task(c.result(f.id))
+    for job_type, element in (("begin", "work"), ("work", "work"), ("done", "work"), ("end", f.id)):
+        job = await c.activate_one(f.name(f"listener-{job_type}"))
+        assert job.element_id == element, job
+        await c.jobs.complete_job(job.key, {job_type: True})
+    # what the first one sets is local to the element
+    assert await waiting == {"work": True, "done": True, "end": True}
+
+
+@check
+async def an_instance_is_modified(c):
+    f = await c.deploy("two-tasks")
+    instance = (await c.run_process(f.id, {"a": 1})).process_instance_key
+    first = await c.activate_one(f.name("two-tasks-first"))
+    variables = pb.ModifyProcessInstanceRequest.VariableInstruction(variables='{"a": 2}')
+    activate = pb.ModifyProcessInstanceRequest.ActivateInstruction(elementId="second", variableInstructions=[variables])
+    terminate = pb.ModifyProcessInstanceRequest.TerminateInstruction(elementInstanceKey=first.element_instance_key)
+    await c.stub.ModifyProcessInstance(pb.ModifyProcessInstanceRequest(
+        processInstanceKey=instance, activateInstructions=[activate], terminateInstructions=[terminate]))
+    await raises(errors.JobNotFoundError, c.jobs.complete_job(first.key, {}))
+    second = await c.activate_one(f.name("two-tasks-second"))
+    assert second.variables == {"a": 2}, second
+    await raises_status(grpc.StatusCode.INVALID_ARGUMENT, c.stub.ModifyProcessInstance(pb.ModifyProcessInstanceRequest(
+        processInstanceKey=instance, terminateInstructions=[terminate])))
+    await c.jobs.complete_job(second.key, {})
+    assert not await c.lives(instance)
+
+
+@check
+async def an_instance_is_migrated_and_goes_on_in_its_new_definition(c):
+    f, g = await c.deploy("one-task"), Fixture("two-tasks")
+    target = (await c.deploy_resource(g.path)).deployments[0].process_definition_key
+    instance = (await c.run_process(f.id, {"a": 1})).process_instance_key
+
+    def migrate(element):
+        plan = pb.MigrateProcessInstanceRequest.MigrationPlan(
+            targetProcessDefinitionKey=target,
+            mappingInstructions=[
+                pb.MigrateProcessInstanceRequest.MappingInstruction(sourceElementId="task", targetElementId=element)
+            ],
+        )
+        return c.stub.MigrateProcessInstance(
+            pb.MigrateProcessInstanceRequest(processInstanceKey=instance, migrationPlan=plan))
+
+    await raises_status(grpc.StatusCode.INVALID_ARGUMENT, migrate("nope"))
+    await migrate("first")
+    job = await c.activate_one(f.name("one-task"))
+    assert (job.bpmn_process_id, job.element_id, job.process_definition_key) == (g.id, "first", target), job
+    await c.jobs.complete_job(job.key, {})
+    second = await c.activate_one(g.name("two-tasks-second"))
+    await c.jobs.complete_job(second.key, {})
+    await raises_status(grpc.StatusCode.NOT_FOUND, migrate("first"))
+
+
 async def main() -> int:
     # What a failed check leaves running is of no interest.
     asyncio.get_running_loop().set_exception_handler(lambda loop, context: None)
