@@ -7,6 +7,8 @@
 mod batches;
 mod support;
 
+#[path = "replay/migrations.rs"]
+mod migrations;
 #[path = "replay/modifications.rs"]
 mod modifications;
 
@@ -148,9 +150,16 @@ impl Follower {
     }
 }
 
-/// `share`: one of so many commands modifies an instance. Returns how many of them did.
-fn run(seed: u64, share: u64) -> usize {
-    let mut modified = 0;
+/// What is done with instances above all.
+#[derive(Clone, Copy)]
+enum Change {
+    Modify,
+    Migrate,
+}
+
+/// `share`: one of so many commands modifies an instance, or migrates it. Returns how many of them did.
+fn run(seed: u64, share: u64, change: Change) -> usize {
+    let mut changed = 0;
     let mut random_source = Random(seed);
     let partitions = 1 + random_source.next(3) as u32;
     let mut rig = Rig::with_partitions(partitions);
@@ -166,6 +175,10 @@ fn run(seed: u64, share: u64) -> usize {
     let bpmn = random("random", seed, size);
     let elements = elements(&bpmn);
     let ids = modifications::all_ids(&bpmn);
+    rig.deployed(vec![(
+        "renamed.bpmn",
+        migrations::renamed(&bpmn.clone().xml()),
+    )]);
     rig.deploy(bpmn);
     let mut fates = Random(seed ^ 0xfa7e);
     rig.fate = Box::new(move |_| match fates.next(12) {
@@ -179,8 +192,13 @@ fn run(seed: u64, share: u64) -> usize {
         rig.interrupted = random_source.next(3) != 0;
         match random_source.next(share) {
             0 => {
-                let done = modifications::modify(&mut rig, &mut random_source, &ids);
-                modified += usize::from(done);
+                let done = match (change, random_source.next(4)) {
+                    (Change::Migrate, 1..) | (Change::Modify, 0) => {
+                        migrations::migrate(&mut rig, &mut random_source)
+                    }
+                    _ => modifications::modify(&mut rig, &mut random_source, &ids),
+                };
+                changed += usize::from(done);
             }
             _ => command(&mut rig, &mut random_source, partitions, &elements),
         }
@@ -211,7 +229,7 @@ fn run(seed: u64, share: u64) -> usize {
     finish(&mut rig, seed);
     log.append(&mut rig.batches);
     recover(&rig, &log, &mut random_source, seed);
-    modified
+    changed
 }
 
 /// Applies the whole log in windows, as recovery does: what begins and ends within one may be passed over.
@@ -280,7 +298,9 @@ fn command(rig: &mut Rig, random: &mut Random, partitions: u32, elements: &[Stri
             for job in rig.jobs("job") {
                 // An earlier one of them may have ended what this one belongs to.
                 let partition = job.key.partition().unwrap();
-                if rig.engine(partition).state.jobs.get(job.key).is_none() {
+                let state = &mut rig.engine(partition).state;
+                // An instance that is being migrated takes no commands.
+                if state.jobs.get(job.key).is_none() || !state.migrations.is_empty() {
                     continue;
                 }
                 match random.next(8) {
@@ -576,7 +596,7 @@ fn finish(rig: &mut Rig, seed: u64) {
 #[test]
 fn a_replayed_state_is_the_state_that_wrote_the_log() {
     skep_sim::each(25, |seed| {
-        run(seed, 16);
+        run(seed, 8, Change::Modify);
     });
 }
 
@@ -584,10 +604,21 @@ fn a_replayed_state_is_the_state_that_wrote_the_log() {
 fn so_is_that_of_instances_that_are_modified_at_random() {
     let (mut modified, mut runs) = (0, 0);
     skep_sim::each(25, |seed| {
-        modified += run(seed, 2);
+        modified += run(seed, 2, Change::Modify);
         runs += 1;
     });
     // One run alone may have none.
     let enough = runs < 25 || modified > runs;
     assert!(enough, "{modified} modifications in {runs} runs");
+}
+
+#[test]
+fn so_is_that_of_instances_that_are_migrated_at_random() {
+    let (mut migrated, mut runs) = (0, 0);
+    skep_sim::each(25, |seed| {
+        migrated += run(seed, 2, Change::Migrate);
+        runs += 1;
+    });
+    let enough = runs < 25 || migrated > runs;
+    assert!(enough, "{migrated} migrations in {runs} runs");
 }

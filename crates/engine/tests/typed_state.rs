@@ -28,6 +28,7 @@ const NO_CHANGE: &[&str] = &[
     "records",
     "running_of",
     "item",
+    "seen_by",
 ];
 
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {

@@ -1,4 +1,4 @@
-"""Does what examples/README.md tells a new user: `skep deploy`, `skep start`, and a worker in each language."""
+"""Does what examples/README.md tells a new user: `skep deploy`, `skep start`, a worker in each language, and every model."""
 
 import json
 import os
@@ -14,6 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 sys.dont_write_bytecode = True
 
+import models  # noqa: E402
 from checks import DEADLINE, finish, report, until, wanted  # noqa: E402
 
 ROOT, CACHE = Path(os.environ["SKEP_ROOT"]), Path(os.environ["SKEP_CACHE"])
@@ -106,9 +107,21 @@ def approval():
         assert result.result()["approved"] is True
 
 
+def every_model_is_run():
+    assert models.untested() == {"approval.bpmn"}, models.untested()  # that one has a check of its own
+
+
+def checks():
+    """(name, function) of all."""
+    for function in (python_worker, javascript_worker, java_worker, approval, every_model_is_run):
+        yield function.__name__.replace("_", " "), function
+    for files, runs in models.MODELS:
+        for run, steps in runs.items():
+            yield f"{files[0]}: {run}", lambda files=files, steps=steps: models.check(files, steps)
+
+
 def main() -> int:
-    for function in (python_worker, javascript_worker, java_worker, approval):
-        name = function.__name__.replace("_", " ")
+    for name, function in checks():
         if not wanted(name):
             continue
         started, error = time.monotonic(), None

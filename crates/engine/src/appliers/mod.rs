@@ -34,6 +34,8 @@ mod process_instance_migration;
 mod process_instance_modification;
 mod process_message_subscription;
 mod replay;
+#[cfg(test)]
+mod rows_on_their_way;
 mod signal;
 mod signal_subscription;
 mod timer;

@@ -15,6 +15,7 @@ pub(super) struct Cell<V> {
     pub row: Option<V>,
     weight: u32,
     pub dirty: bool,
+    /// The store may have a row under this key: also while its deletion is on the way there.
     pub stored: bool,
     pub used: bool,
     /// The cell stands in the list of changed ones, whatever became of the row that changed.

@@ -481,7 +481,6 @@ impl<V: Row> Rows for Table<V> {
             let bytes = cell.key.0.to_be_bytes();
             let Some(row) = &cell.row else {
                 out.delete(V::TABLE, &bytes);
-                self.stored -= usize::from(std::mem::take(&mut cell.stored));
                 self.deleted.push(at);
                 continue;
             };
@@ -506,6 +505,7 @@ impl<V: Row> Rows for Table<V> {
             let forgotten =
                 cell.filter(|cell| cell.is_occupied() && cell.row.is_none() && !cell.dirty);
             if let Some(cell) = forgotten {
+                self.stored -= usize::from(cell.stored);
                 self.index.remove(&cell.key);
                 self.cells.remove(at);
             }

@@ -3,8 +3,9 @@
 use crate::modification::*;
 use crate::support::*;
 use skep_model::builder::Bpmn;
-use skep_protocol::Key;
+use skep_protocol::command::{BroadcastSignal, Command};
 use skep_protocol::value::{ActivateInstruction, MoveAncestor};
+use skep_protocol::{Document, Key};
 
 #[test]
 fn what_cannot_be_activated_is_refused() {
@@ -229,4 +230,46 @@ fn what_it_comes_to_is_limited_too() {
     let (kind, reason) = all.refused();
     assert_eq!(kind, "INVALID_ARGUMENT");
     assert!(reason.contains("Modify it in several steps"), "{reason}");
+}
+
+#[test]
+fn an_event_that_has_reached_a_gateway_goes_with_it() {
+    let mut rig = Rig::with(
+        Bpmn::process("p")
+            .start("s")
+            .parallel("fork")
+            .service_task("a", "a")
+            .end("e0")
+            .from("fork")
+            .event_based("which")
+            .catch_duration("timer", "PT1H")
+            .end("e1")
+            .from("which")
+            .catch_signal("signal", "ring")
+            .end("e2"),
+    );
+    rig.deploy(
+        Bpmn::process("others")
+            .start("s")
+            .catch_signal("ringing", "ring")
+            .end("e"),
+    );
+    for _ in 0..4 {
+        rig.create("others", "{}");
+    }
+    let instance = rig.create("p", "{}");
+    rig.turn_steps(1);
+    rig.interrupted = true;
+    rig.modify(instance)
+        .terminate(terminate_all("a"))
+        .terminate(terminate_all("which"))
+        .done();
+    // The gateway has its event before its turn to be terminated comes; its completion waits behind that of others.
+    rig.send_async(Command::BroadcastSignal(BroadcastSignal {
+        signal_name: "ring".into(),
+        variables: Document::new(),
+    }));
+    rig.interrupted = false;
+    rig.settle(1);
+    rig.assert_terminated(instance);
 }

@@ -1,12 +1,14 @@
 //! Event-based gateway: waits for the events behind it, and the first one that happens is where the token goes on.
 
 use skep_model::{Element, ElementKind, Process};
+use skep_protocol::Key;
 
 use super::{
     ElementBehavior, Next, Problem, Subject, container, lifecycle, step, subscriptions, triggers,
 };
 use crate::processing::Context;
 use crate::remote::Variables;
+use crate::state::Trigger;
 
 pub(crate) struct EventBasedGateway;
 
@@ -23,18 +25,9 @@ impl ElementBehavior for EventBasedGateway {
     }
 
     fn completed(&self, cx: &mut Context<'_>, el: &Subject, _: Variables) {
-        let row = cx.state.elements.get(el.flow_scope());
-        let triggers = row.and_then(|row| row.extra.as_ref());
-        let triggers = triggers.map(|extra| extra.triggers.clone());
         // In a scope that terminates nothing follows.
         let mut is_first = !container::is_terminating(cx, el.flow_scope());
-        for key in triggers.unwrap_or_default() {
-            let Some(trigger) = cx.state.triggers.get(key).cloned() else {
-                continue;
-            };
-            if trigger.scope_key != el.key {
-                continue;
-            }
+        for (key, trigger) in happened(cx, el) {
             // What has happened before its completion came is too late.
             match std::mem::replace(&mut is_first, false) {
                 true => step::activate_triggered(cx, key),
@@ -42,6 +35,25 @@ impl ElementBehavior for EventBasedGateway {
             }
         }
     }
+
+    /// What has happened while its completion was put off goes with it: its scope may go on and would wait for that for ever.
+    fn terminated(&self, cx: &mut Context<'_>, el: &Subject) {
+        for (key, trigger) in happened(cx, el) {
+            triggers::used(cx, key, &trigger);
+        }
+    }
+}
+
+/// The events that this gateway has waited for and that wait now to be activated behind it.
+fn happened(cx: &mut Context<'_>, el: &Subject) -> Vec<(Key, Trigger)> {
+    let row = cx.state.elements.get(el.flow_scope());
+    let triggers = row.and_then(|row| row.extra.as_ref());
+    let triggers = triggers.map_or(Vec::new(), |extra| extra.triggers.clone());
+    let found = triggers.into_iter().filter_map(|key| {
+        let trigger = cx.state.triggers.get(key)?;
+        (trigger.scope_key == el.key).then(|| (key, trigger.clone()))
+    });
+    found.collect()
 }
 
 /// The event waits at a gateway in front of it, and has happened when it is activated.

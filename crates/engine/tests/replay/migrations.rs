@@ -1,0 +1,85 @@
+//! Instances are migrated at random: to a model whose elements have other names, back, to a newer version, or to the
+//! definition that they are of.
+
+use std::collections::HashSet;
+
+use skep_protocol::command::{Command, MigrateProcessInstance};
+use skep_protocol::value::MappingInstruction;
+use skep_protocol::{Key, TenantId};
+
+use super::Random;
+use super::support::*;
+
+/// The same model under other names: those of the process, its elements and its sequence flows.
+pub fn renamed(xml: &str) -> String {
+    let mut ids: Vec<&str> = Vec::new();
+    for part in xml.split(" id=\"").skip(1) {
+        ids.extend(part.split('"').next());
+    }
+    let mut out = xml.to_string();
+    for id in ids {
+        for attribute in [
+            "id",
+            "default",
+            "sourceRef",
+            "targetRef",
+            "attachedToRef",
+            "activityRef",
+        ] {
+            let named = |id: &str| format!(" {attribute}=\"{id}\"");
+            out = out.replace(&named(id), &named(&format!("{id}-renamed")));
+        }
+        for kind in ["message", "signal", "error", "escalation"] {
+            let named = |id: &str| format!(" {kind}Ref=\"{id}\"");
+            out = out.replace(&named(id), &named(&format!("{id}-renamed")));
+        }
+    }
+    out
+}
+
+/// Migrates an instance that runs, with most of the instructions that it may need. True if nothing speaks against it.
+pub fn migrate(rig: &mut Rig, random: &mut Random) -> bool {
+    let mut open: Vec<Key> = rig.open_instances();
+    open.extend(rig.called_instances());
+    let Some(instance) = open.get(random.next(open.len().max(1) as u64) as usize) else {
+        return false;
+    };
+    let Some(command) = migration(rig, random, *instance) else {
+        return false;
+    };
+    let request = rig.send_async(command);
+    !matches!(rig.answer(request), Some(Err(_)))
+}
+
+fn migration(rig: &mut Rig, random: &mut Random, instance: Key) -> Option<Command> {
+    let partition = instance.partition()?;
+    let state = &mut rig.engine(partition).state;
+    let source = state.elements.get(instance)?.process_definition_key;
+    let source = state.processes.get(source)?.clone();
+    let id = match (&*source.bpmn_process_id, random.next(4)) {
+        (id, 0) => id,
+        ("random", _) => "random-renamed",
+        ("random-renamed", _) => "random",
+        (id, _) => id,
+    };
+    let target = state.processes.latest(&TenantId::default(), id)?.clone();
+    // Both have the same elements in the same order.
+    let pairs = source.graph.element_ids().zip(target.graph.element_ids());
+    let thorough = random.next(4) > 0;
+    let mut seen = HashSet::new();
+    let mut mapping_instructions = Vec::new();
+    for (from, to) in pairs {
+        let has_id = source.graph.find(from).is_some() && !from.contains('#');
+        if has_id && seen.insert(from.to_string()) && (thorough || random.next(8) > 0) {
+            mapping_instructions.push(MappingInstruction {
+                source_element_id: from.into(),
+                target_element_id: to.into(),
+            });
+        }
+    }
+    Some(Command::MigrateProcessInstance(MigrateProcessInstance {
+        process_instance_key: instance,
+        target_process_definition_key: target.key,
+        mapping_instructions,
+    }))
+}
