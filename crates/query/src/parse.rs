@@ -302,12 +302,21 @@ fn ops(
             "The field '{path}' takes a plain value, no operators."
         ));
     }
+    let is_empty = |value: &Json| value.as_array().is_some_and(Vec::is_empty);
+    let says_more = operators
+        .values()
+        .any(|value| !value.is_null() && !is_empty(value));
     let mut found = Vec::new();
     for (name, value) in operators {
         if value.is_null() {
             continue;
         }
         let path = format!("{path}.{name}");
+        // The Java client sends both lists with every operator. Alone, an empty list still finds nothing:
+        // a batch operation with it must not take everything.
+        if matches!(name.as_str(), "$in" | "$notIn") && is_empty(value) && says_more {
+            continue;
+        }
         if !allowed.allows(name) {
             return bad(format!(
                 "The operator '{path}' is not one that this field takes. Those are: {}.",

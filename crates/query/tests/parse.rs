@@ -73,6 +73,15 @@ fn an_object_takes_the_operators_of_the_field() {
 }
 
 #[test]
+fn an_empty_list_beside_another_operator_says_nothing() {
+    let search = parsed(r#"{"filter": {"state": {"$eq": "ACTIVE", "$in": []}}}"#);
+    let active = Op::Eq(Value::text("ACTIVE"));
+    assert_eq!(search.filter, [field("state", active)]);
+    let search = parsed(r#"{"filter": {"state": {"$in": []}}}"#);
+    assert_eq!(search.filter, [field("state", Op::In(Vec::new()))]);
+}
+
+#[test]
 fn filters_on_elements_ask_for_one_and_the_same_element_instance() {
     let search = parsed(r#"{"filter": {"elementId": "task", "elementInstanceState": "ACTIVE"}}"#);
     let [Condition::Related(related)] = &search.filter[..] else {
