@@ -33,6 +33,7 @@ public final class Suite extends Calls {
         suite.stream();
       } else {
         suite.restOnly();
+        new Batches(suite.client).checks();
       }
       suite.client.close();
     }
