@@ -137,6 +137,16 @@ impl Follower {
         }
     }
 
+    fn something_happens(&mut self, what: u64) {
+        match what {
+            0 | 1 => self.checkpoint(),
+            2 | 3 => self.store_checkpoint(),
+            4 => self.evict(),
+            5 => self.restart(),
+            _ => {}
+        }
+    }
+
     /// As after a crash: what is not in the store comes from the log.
     fn restart(&mut self) {
         self.pending = None;
@@ -211,13 +221,7 @@ fn run(seed: u64, share: u64, change: Change) -> usize {
         }
         log.extend(batches);
         for (follower, partition) in followers.iter_mut().zip(&rig.partitions) {
-            match random_source.next(12) {
-                0 | 1 => follower.checkpoint(),
-                2 | 3 => follower.store_checkpoint(),
-                4 => follower.evict(),
-                5 => follower.restart(),
-                _ => {}
-            }
+            follower.something_happens(random_source.next(12));
             assert!(
                 follower.engine.state.dump() == partition.engine.state.dump(),
                 "seed {seed}: the follower's state differs"

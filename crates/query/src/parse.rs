@@ -323,34 +323,38 @@ fn ops(
                 allowed.names().join(", ")
             ));
         }
-        let one = |value: &Json| plain(field, value, &path);
-        let many = |value: &Json| -> Result<Vec<Value>> {
-            list(value, &path)?
-                .iter()
-                .map(|item| plain(field, item, &path))
-                .collect()
-        };
         spend(value.as_array().map_or(1, Vec::len).max(1))?;
-        found.push(match name.as_str() {
-            "$eq" => Op::Eq(one(value)?),
-            "$neq" => Op::Neq(one(value)?),
-            "$gt" => Op::Gt(one(value)?),
-            "$gte" => Op::Gte(one(value)?),
-            "$lt" => Op::Lt(one(value)?),
-            "$lte" => Op::Lte(one(value)?),
-            "$in" => Op::In(many(value)?),
-            "$notIn" => Op::NotIn(many(value)?),
-            "$exists" => match value {
-                Json::Bool(exists) => Op::Exists(*exists),
-                value => return bad(wrong_type(&path, value, "true or false")),
-            },
-            _ => match value {
-                Json::String(pattern) => Op::Like(pattern.as_str().into()),
-                value => return bad(wrong_type(&path, value, "a string")),
-            },
-        });
+        found.push(operator(field, name, value, &path)?);
     }
     Ok(found)
+}
+
+fn operator(field: &Field, name: &str, value: &Json, path: &str) -> Result<Op> {
+    let one = |value: &Json| plain(field, value, path);
+    let many = |value: &Json| -> Result<Vec<Value>> {
+        list(value, path)?
+            .iter()
+            .map(|item| plain(field, item, path))
+            .collect()
+    };
+    Ok(match name {
+        "$eq" => Op::Eq(one(value)?),
+        "$neq" => Op::Neq(one(value)?),
+        "$gt" => Op::Gt(one(value)?),
+        "$gte" => Op::Gte(one(value)?),
+        "$lt" => Op::Lt(one(value)?),
+        "$lte" => Op::Lte(one(value)?),
+        "$in" => Op::In(many(value)?),
+        "$notIn" => Op::NotIn(many(value)?),
+        "$exists" => match value {
+            Json::Bool(exists) => Op::Exists(*exists),
+            value => return bad(wrong_type(path, value, "true or false")),
+        },
+        _ => match value {
+            Json::String(pattern) => Op::Like(pattern.as_str().into()),
+            value => return bad(wrong_type(path, value, "a string")),
+        },
+    })
 }
 
 fn wrong_type(path: &str, value: &Json, wanted: &str) -> String {

@@ -111,6 +111,12 @@ mod tests {
                 // Described as an object, and taken whatever it is.
                 value.kind.clear();
             }
+            if at.1.ends_with("/statistics/message-subscriptions")
+                && let Some(page) = theirs.properties.get_mut("page")
+            {
+                // Described with a cursor always: nobody has one for the first page.
+                page.required.clear();
+            }
             assert_eq!(ours, theirs, "request of {at:?}");
         }
         for (at, ours) in operations(&document) {

@@ -106,7 +106,7 @@ impl Page {
                 text.push_str(&format!("  {id}: {}\n", self::waits_for(thing)));
             }
         }
-        if self.waiting["hasMore"] == true {
+        if self.waiting.get("hasMore").is_some_and(|more| more == true) {
             text.push_str("  … and for more\n");
         }
     }
