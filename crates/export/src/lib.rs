@@ -5,6 +5,8 @@
 //!
 //! - [`project`] turns records into changes of rows, merged over a short window, so that an instance that begins and ends
 //!   within it costs one insert per row.
+//! - [`settle`] adds what changes take from what is stored; afterwards they are plain rows.
+//! - [`sql`] writes the searches, for all databases.
 //! - [`sqlite`] keeps the rows, and with them, in the same transaction, the entry up to which they go: nothing is there
 //!   twice and nothing is missing, whenever the process ends.
 //! - [`store`] is the thread between the two, and the door for queries.
@@ -15,6 +17,8 @@ mod changes;
 mod definitions;
 mod log;
 mod project;
+mod settle;
+mod sql;
 mod sqlite;
 mod store;
 

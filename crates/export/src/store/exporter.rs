@@ -14,6 +14,7 @@ use crate::changes::Changes;
 use crate::definitions::{Definition, Definitions};
 use crate::log::{CommittedLog, LogError, LogProgress};
 use crate::project::Projection;
+use crate::settle::settle;
 use crate::sqlite::{Position, SqliteError, Writer};
 
 /// Bytes of the log that are read at a time.
@@ -176,7 +177,7 @@ impl<L: CommittedLog> Exporter<L> {
         let is_full = self.changes.len() >= MAX_ROWS || self.changes.bytes() >= MAX_BYTES;
         let due = is_full || age >= self.config.window || (caught_up && (demanded || stopping));
         if due && self.read != self.flushed {
-            self.flush().map_err(|e| e.to_string())?;
+            self.flush()?;
         }
         if caught_up {
             if stopping {
@@ -249,8 +250,10 @@ impl<L: CommittedLog> Exporter<L> {
         Ok(true)
     }
 
-    fn flush(&mut self) -> Result<(), SqliteError> {
-        self.writer.flush(&mut self.changes, self.read)?;
+    fn flush(&mut self) -> Result<(), String> {
+        settle(&mut self.changes, &self.writer)?;
+        let flushed = self.writer.flush(&self.changes, self.read);
+        flushed.map_err(|e| e.to_string())?;
         self.rows_since_sync += self.changes.len();
         self.changes.clear();
         self.flushed = self.read;
@@ -260,7 +263,7 @@ impl<L: CommittedLog> Exporter<L> {
             .store(self.flushed.record, Ordering::Relaxed);
         self.freshness.advance(self.flushed);
         if self.rows_since_sync >= SYNC_ROWS {
-            self.sync()?;
+            self.sync().map_err(|e| e.to_string())?;
         }
         Ok(())
     }
