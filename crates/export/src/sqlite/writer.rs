@@ -12,19 +12,9 @@ use skep_query::{Conditions, Entity, Row, Value};
 use super::{Place, SqliteError, history, reader, schema};
 use crate::changes::{Changes, Rows};
 use crate::definitions::StoredDefinitions;
+use crate::exporter::Position;
 use crate::settle::Stored;
 use crate::sql::{Dialect, Sql, select};
-
-/// Up to where the file goes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Position {
-    /// Index of the last entry of the log.
-    pub entry: u64,
-    /// Position of its last record.
-    pub record: u64,
-    /// Its time, epoch milliseconds.
-    pub timestamp: i64,
-}
 
 /// KiB of pages that the writer keeps.
 const CACHE_KIB: u32 = 8 << 10;
