@@ -1,5 +1,6 @@
 //! What the SQL of all databases shares: searches, and the names and values that stand in statements.
 
+pub mod answer;
 pub mod flows;
 pub mod select;
 pub mod statistics;

@@ -5,14 +5,13 @@ use std::time::{Duration, Instant};
 
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, params_from_iter};
-use skep_protocol::Key;
-use skep_query::entities::PROCESS_INSTANCE;
-use skep_query::{
-    Answer, Entity, Found, Groups, Query, QueryError, Row, Search, Start, Value, groups, merge,
-};
+use skep_query::{Answer, Query, QueryError, Row, Value};
 
+use super::writer::Bound;
 use super::{Place, SqliteError};
-use crate::sql::{Dialect, Sql, flows, select, statistics};
+use crate::sql::answer::{self, Database, MAX_BYTES};
+use crate::sql::{Dialect, Sql};
+use crate::target::Source;
 
 /// KiB of pages that a reader keeps.
 const CACHE_KIB: u32 = 4 << 10;
@@ -20,8 +19,6 @@ const CACHE_KIB: u32 = 4 << 10;
 const TIME_LIMIT: Duration = Duration::from_secs(10);
 /// Steps of SQLite's machine between two looks at the clock.
 const STEPS: i32 = 10_000;
-/// Bytes of texts in one answer of a partition.
-const MAX_BYTES: usize = 64 << 20;
 
 pub struct Reader {
     connection: Connection,
@@ -35,53 +32,9 @@ impl Reader {
         Ok(Reader { connection, place })
     }
 
-    pub fn answer(&mut self, query: &Query) -> Result<Answer, QueryError> {
-        let deadline = Instant::now() + TIME_LIMIT;
-        let is_over = move || Instant::now() >= deadline;
-        let _ = self.connection.progress_handler(STEPS, Some(is_over));
-        let answer = match query {
-            Query::Search(search) => self.search(search).map(Answer::Found),
-            Query::Get { entity, key } => self.get(entity, *key).map(Answer::Row),
-            Query::SequenceFlows {
-                process_instance_key,
-            } => self.sequence_flows(*process_instance_key).map(Answer::Rows),
-            Query::Groups(groups) => self.groups(groups),
-            Query::DefinitionStatistics {
-                process_definition_key,
-            } => self
-                .definition_statistics(*process_definition_key)
-                .map(Answer::Rows),
-            Query::ElementStatistics {
-                process_instance_key,
-            } => self
-                .element_statistics(*process_instance_key)
-                .map(Answer::Rows),
-        };
-        if let Ok(Answer::Rows(rows)) = &answer
-            && matches!(query, Query::Groups(_))
-            && rows.len() > groups::MAX_GROUPS
-        {
-            return Err(QueryError::TooMany {
-                groups: groups::MAX_GROUPS,
-            });
-        }
-        answer.map_err(|error| match error.sqlite_error_code() {
-            Some(rusqlite::ErrorCode::OperationInterrupted) => QueryError::TooLong {
-                seconds: TIME_LIMIT.as_secs(),
-            },
-            Some(rusqlite::ErrorCode::TooBig) => QueryError::TooLarge {
-                mebibytes: MAX_BYTES >> 20,
-            },
-            _ => QueryError::Unavailable(format!(
-                "Secondary storage cannot be read: {}.",
-                self.place.error(error)
-            )),
-        })
-    }
-
-    fn rows(&self, sql: &Sql<'_>, columns: usize) -> rusqlite::Result<Vec<Row>> {
+    fn read(&self, sql: &Sql<'_>, columns: usize) -> rusqlite::Result<Vec<Row>> {
         let mut statement = self.connection.prepare_cached(&sql.text)?;
-        let parameters = params_from_iter(sql.parameters.iter().map(super::writer::Bound));
+        let parameters = params_from_iter(sql.parameters.iter().map(Bound));
         let mut found = statement.query(parameters)?;
         let (mut rows, mut bytes) = (Vec::new(), 0);
         while let Some(row) = found.next()? {
@@ -102,51 +55,41 @@ impl Reader {
         }
         Ok(rows)
     }
+}
 
-    fn search(&self, search: &Search) -> rusqlite::Result<Found> {
-        let mut rows = self.rows(&select::page(new_sql(), search), search.entity.fields.len())?;
-        if matches!(search.page.start, Start::Before(_)) {
-            rows.reverse();
-        }
-        let counted = self.rows(&select::count(new_sql(), search), 1)?;
-        let counted = counted.first().and_then(|row| row.first()?.as_int());
-        let counted = u64::try_from(counted.unwrap_or_default()).unwrap_or_default();
-        Ok(Found {
-            rows,
-            total: counted.min(merge::MAX_COUNTED),
-            more: counted > merge::MAX_COUNTED,
-        })
+impl Source for Reader {
+    fn open(&mut self) -> Result<(), QueryError> {
+        Ok(())
     }
 
-    fn get(&self, entity: &Entity, key: Key) -> rusqlite::Result<Option<Row>> {
-        let sql = select::get(new_sql(), entity, key.0);
-        Ok(self.rows(&sql, entity.fields.len())?.pop())
-    }
-
-    fn sequence_flows(&self, process_instance_key: Key) -> rusqlite::Result<Vec<Row>> {
-        let found = self.get(&PROCESS_INSTANCE, process_instance_key)?;
-        Ok(found.map(|row| flows::of(&row)).unwrap_or_default())
-    }
-
-    fn groups(&self, groups: &Groups) -> rusqlite::Result<Answer> {
-        let columns = groups.by.len() + groups.measures.len();
-        self.rows(&select::groups(new_sql(), groups), columns)
-            .map(Answer::Rows)
-    }
-
-    fn definition_statistics(&self, process_definition_key: Key) -> rusqlite::Result<Vec<Row>> {
-        let sql = statistics::of_definition(new_sql(), process_definition_key);
-        self.rows(&sql, statistics::COLUMNS)
-    }
-
-    fn element_statistics(&self, process_instance_key: Key) -> rusqlite::Result<Vec<Row>> {
-        let sql = statistics::of_instance(new_sql(), process_instance_key);
-        self.rows(&sql, statistics::COLUMNS)
+    fn answer(&mut self, query: &Query) -> Result<Answer, QueryError> {
+        let deadline = Instant::now() + TIME_LIMIT;
+        let is_over = move || Instant::now() >= deadline;
+        let _ = self.connection.progress_handler(STEPS, Some(is_over));
+        answer::answer(self, query)
     }
 }
 
-fn new_sql() -> Sql<'static> {
-    Sql::new(Dialect::Sqlite, "")
+impl Database for Reader {
+    fn sql(&self) -> Sql<'_> {
+        Sql::new(Dialect::Sqlite, "")
+    }
+
+    fn rows(&self, sql: &Sql<'_>, columns: usize) -> Result<Vec<Row>, QueryError> {
+        let read = self.read(sql, columns);
+        read.map_err(|error| match error.sqlite_error_code() {
+            Some(rusqlite::ErrorCode::OperationInterrupted) => QueryError::TooLong {
+                seconds: TIME_LIMIT.as_secs(),
+            },
+            Some(rusqlite::ErrorCode::TooBig) => QueryError::TooLarge {
+                mebibytes: MAX_BYTES >> 20,
+            },
+            _ => QueryError::Unavailable(format!(
+                "Secondary storage cannot be read: {}.",
+                self.place.error(error)
+            )),
+        })
+    }
 }
 
 /// The first values of a row.

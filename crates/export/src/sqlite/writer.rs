@@ -15,6 +15,7 @@ use crate::definitions::StoredDefinitions;
 use crate::exporter::Position;
 use crate::settle::Stored;
 use crate::sql::{Dialect, Sql, select};
+use crate::target::Target;
 
 /// KiB of pages that the writer keeps.
 const CACHE_KIB: u32 = 8 << 10;
@@ -51,9 +52,18 @@ impl Writer {
                 });
         read.map_err(|e| self.place.error(e))
     }
+}
 
-    /// Stores the changes, which are settled, and that the file goes up to `position`, both or nothing.
-    pub fn flush(&mut self, changes: &Changes, position: Position) -> Result<(), SqliteError> {
+impl Target for Writer {
+    fn open(&mut self) -> Result<Position, String> {
+        self.position().map_err(|e| e.to_string())
+    }
+
+    fn is_local(&self) -> bool {
+        true
+    }
+
+    fn write(&mut self, changes: &Changes, position: Position) -> Result<(), String> {
         let upserts = &mut self.upserts;
         let transaction = self.connection.transaction();
         let flushed = transaction.and_then(|transaction| {
@@ -73,23 +83,21 @@ impl Writer {
                 ])?;
             transaction.commit()
         });
-        flushed.map_err(|e| self.place.error(e))
+        flushed.map_err(|e| self.place.error(e).to_string())
     }
 
-    /// Makes what was flushed survive a power cut. False: a reader was in the way, and it is to be tried again.
-    pub fn sync(&self) -> Result<bool, SqliteError> {
+    /// False: a reader was in the way.
+    fn sync(&mut self) -> Result<bool, String> {
         let done = self
             .connection
             .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| {
                 let (busy, log, moved): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
                 Ok(busy == 0 && log == moved)
             });
-        done.map_err(|e| self.place.error(e))
+        done.map_err(|e| self.place.error(e).to_string())
     }
 
-    /// Deletes up to `limit` process instances that ended before `before` (epoch milliseconds), with all that belongs to
-    /// them. How many it were.
-    pub fn forget(&mut self, before: i64, limit: usize) -> Result<usize, SqliteError> {
+    fn forget(&mut self, before: i64, limit: usize) -> Result<usize, String> {
         let place = &self.place;
         let transaction = self.connection.transaction();
         let forgotten = transaction.and_then(|transaction| {
@@ -112,7 +120,7 @@ impl Writer {
             transaction.commit()?;
             Ok(keys.len().max(alone).max(batches))
         });
-        forgotten.map_err(|e| place.error(e))
+        forgotten.map_err(|e| place.error(e).to_string())
     }
 }
 
