@@ -327,7 +327,8 @@ impl Broker {
             Command::CreateProcessInstance(_) | Command::EvaluateConditionals(_) => {
                 return self.submit_anywhere(request, started);
             }
-            Command::ListIncidents { partition, .. } => *partition,
+            Command::ListIncidents { partition, .. }
+            | Command::ChangeExporting { partition, .. } => *partition,
             Command::EvaluateExpression { .. } | Command::EvaluateDecision(_) => {
                 return self.submit_anywhere(request, started);
             }

@@ -7,8 +7,8 @@ use crate::processing::deployment::{create as deploy, delete_resource, distribut
 use crate::processing::message::{correlate, message_side, process_side, publish};
 use crate::processing::{
     Context, Outcome, ad_hoc, banning, batch_operation, clock, cluster_variable,
-    conditional_evaluation, decision, expression, global_listener, incident_commands, job,
-    process_instance, signal, user_task, variable,
+    conditional_evaluation, decision, exporting, expression, global_listener, incident_commands,
+    job, process_instance, signal, user_task, variable,
 };
 use crate::remote::RemoteCommand;
 
@@ -80,6 +80,7 @@ pub(crate) fn dispatch(cx: &mut Context<'_>, command: &Command) -> Outcome {
         Command::Batch(command) => batch_operation::process(cx, command),
         Command::PinClock { timestamp } => clock::pin(cx, *timestamp),
         Command::ResetClock => clock::reset(cx),
+        Command::ChangeExporting { change, .. } => exporting::change(cx, change),
         Command::EvaluateDecision(command) => decision::process(cx, command),
         Command::ListIncidents { after, limit, .. } => incident_commands::list(cx, *after, *limit),
         Command::EvaluateExpression {

@@ -2,11 +2,14 @@
 
 mod recovery;
 
+use std::sync::Arc;
+
 use skep_protocol::batch::{BatchReader, BatchWriter};
 use skep_protocol::command::{Command, Request};
 use skep_protocol::intent::*;
 use skep_protocol::origin::Origin;
 use skep_protocol::record::DecodeError;
+use skep_protocol::value::ExporterPosition;
 use skep_protocol::{Key, TenantId, ValueType};
 
 use crate::appliers;
@@ -19,7 +22,9 @@ use crate::processing::banning::Ban;
 use crate::processing::bpmn::{Budget, Steps, queue, step};
 use crate::processing::deployment::distribution;
 use crate::processing::message::{message_side, process_side};
-use crate::processing::{Context, Outcome, Volatile, banning, batch_operation, conditions, job};
+use crate::processing::{
+    Context, Outcome, Volatile, banning, batch_operation, conditions, exporting, job,
+};
 use crate::remote::{RemoteCommand, Sent};
 use crate::state::{State, StoreError};
 
@@ -184,6 +189,13 @@ impl Engine {
         let mut streams = crate::effects::NoStreams;
         let mut cx = self.context(now, None, &mut streams);
         banning::after_failure(&mut cx, ban)
+    }
+
+    /// Takes note of how far exporters have got.
+    pub fn report_exported(&mut self, now: i64, positions: &[(Arc<str>, ExporterPosition)]) {
+        let mut streams = crate::effects::NoStreams;
+        let mut cx = self.context(now, None, &mut streams);
+        exporting::report(&mut cx, positions);
     }
 
     /// What fails from here on is not the work of the last instance.

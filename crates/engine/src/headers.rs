@@ -143,6 +143,10 @@ pub fn header_of(command: &Command) -> (Key, ValueType, u8) {
         Command::Batch(command) => batch_operation::header_of(command),
         Command::PinClock { .. } => (Key::NONE, ValueType::Clock, ClockIntent::Pin.id()),
         Command::ResetClock => (Key::NONE, ValueType::Clock, ClockIntent::Reset.id()),
+        Command::ChangeExporting { .. } => {
+            let intent = ExportingIntent::Change.id();
+            (Key::NONE, ValueType::Exporting, intent)
+        }
         Command::EvaluateDecision(_) => (
             Key::NONE,
             ValueType::DecisionEvaluation,

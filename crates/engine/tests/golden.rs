@@ -16,7 +16,7 @@ use skep_engine::state::table::EmptyStore;
 use skep_engine::{Engine, Sent};
 use skep_model::builder::Bpmn;
 use skep_protocol::command::{
-    AddBatchItems, BatchCommand, BroadcastSignal, Command, CreateBatchOperation,
+    AddBatchItems, BatchCommand, BroadcastSignal, Command, CreateBatchOperation, ExportingChange,
     MigrateProcessInstance,
 };
 use skep_protocol::element_type::ElementType;
@@ -130,6 +130,12 @@ fn scenario() -> Rig {
         variables: Document::parse(r#"{"s":1}"#).unwrap(),
     }));
     batch(&mut rig, other);
+    rig.send_async(Command::ChangeExporting {
+        partition: 1,
+        change: ExportingChange::Disable {
+            id: "search".into(),
+        },
+    });
     rig.send_async(Command::PinClock {
         timestamp: START + 5 * MINUTE,
     });
@@ -261,7 +267,7 @@ fn an_old_log_applies_to_the_same_state() {
         Vec::from_iter(tables),
         [
             0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 25, 26, 27, 28, 35, 36, 40, 41, 42, 43,
-            44, 46, 47
+            44, 46, 47, 55, 65
         ],
         "every table has a row"
     );

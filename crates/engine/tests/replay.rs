@@ -19,7 +19,9 @@ use skep_engine::{Ban, Engine};
 use skep_model::builder::{Bpmn, random};
 use skep_model::{Element, ElementKind};
 use skep_protocol::command::*;
-use skep_protocol::value::{ActivateElement, Corrections, JobResult};
+use skep_protocol::value::{
+    ActivateElement, Corrections, ExporterPosition, ExportingPhase, JobResult,
+};
 use skep_protocol::{Document, Key, TenantId};
 use support::*;
 
@@ -197,6 +199,7 @@ fn run(seed: u64, share: u64, change: Change) -> usize {
         _ => Fate::Arrives,
     });
     rig.turn_steps([1, 2, 7, 1000][random_source.next(4) as usize]);
+    let mut exports = Random(seed ^ 0xe4b0);
     for _ in 0..40 {
         // Work that is put off may wait while other commands come.
         rig.interrupted = random_source.next(3) != 0;
@@ -212,6 +215,7 @@ fn run(seed: u64, share: u64, change: Change) -> usize {
             }
             _ => command(&mut rig, &mut random_source, partitions, &elements),
         }
+        exporting(&mut rig, &mut exports);
         for _ in 0..random_source.next(5) {
             rig.run_work();
         }
@@ -258,6 +262,32 @@ fn recover(rig: &Rig, log: &[(u32, Vec<u8>)], random: &mut Random, seed: u64) {
             assert_eq!(recovered.engine.next_position(), written.next_position());
         }
     }
+}
+
+/// Exporters report now and then, and operators change them.
+fn exporting(rig: &mut Rig, random: &mut Random) {
+    let id: Arc<str> = ["a", "b"][random.next(2) as usize].into();
+    let position = ExporterPosition {
+        entry: random.next(100),
+        ..ExporterPosition::default()
+    };
+    let change = match random.next(12) {
+        0 => {
+            let now = rig.now;
+            rig.engine(1).report_exported(now, &[(id, position)]);
+            return rig.settle(1);
+        }
+        1 => ExportingChange::Disable { id },
+        2 => ExportingChange::Enable {
+            id,
+            initialize_from: None,
+            end: position,
+        },
+        3 => ExportingChange::Phase(ExportingPhase::Paused),
+        _ => return,
+    };
+    let partition = 1;
+    rig.send_to(partition, Command::ChangeExporting { partition, change });
 }
 
 fn command(rig: &mut Rig, random: &mut Random, partitions: u32, elements: &[String]) {

@@ -3,6 +3,7 @@
 //! Both gateways decode into these types and know nothing else of the engine.
 
 mod batch;
+mod exporting;
 
 use std::any::Any;
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 pub use batch::{AddBatchItems, BatchCommand, CreateBatchOperation};
+pub use exporting::ExportingChange;
 
 use crate::document::Document;
 use crate::key::Key;
@@ -150,6 +152,11 @@ pub enum Command {
         timestamp: i64,
     },
     ResetClock,
+    /// What an operator tells the exporters of a partition.
+    ChangeExporting {
+        partition: u32,
+        change: ExportingChange,
+    },
     EvaluateExpression {
         expression: String,
         variables: Document,
@@ -446,6 +453,7 @@ impl Command {
             Command::EvaluateDecision(evaluate) => evaluate.variables.weight(),
             Command::ActivateJobs(activate) => activate.weight(),
             Command::Batch(batch) => batch.weight(),
+            Command::ChangeExporting { change, .. } => change.weight(),
             Command::DeleteResource { .. }
             | Command::CancelProcessInstance { .. }
             | Command::BanInstance { .. }
@@ -470,6 +478,8 @@ impl Command {
                 | Command::CancelProcessInstance { .. }
                 | Command::BanInstance { .. }
                 | Command::ResolveIncident { .. }
+                // A full disk may be mended by it.
+                | Command::ChangeExporting { .. }
         )
     }
 }

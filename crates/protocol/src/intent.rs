@@ -63,10 +63,12 @@ pub enum ValueType {
     BatchOperationItem = 250,
     /// Skep's own: variables have changed where very many conditions listen. It is never exported.
     ConditionCheck = 220,
+    /// Skep's own: how far the exporters have got. It is never exported.
+    Exporting = 230,
 }
 
 impl ValueType {
-    pub const ALL: [ValueType; 53] = [
+    pub const ALL: [ValueType; 54] = [
         ValueType::Job,
         ValueType::Deployment,
         ValueType::ProcessInstance,
@@ -120,6 +122,7 @@ impl ValueType {
         ValueType::ConditionalEvaluation,
         ValueType::ConditionCheck,
         ValueType::ProcessInstanceModification,
+        ValueType::Exporting,
     ];
 
     #[inline]
@@ -193,6 +196,7 @@ impl ValueType {
             ValueType::ConditionalSubscription => "CONDITIONAL_SUBSCRIPTION",
             ValueType::ConditionalEvaluation => "CONDITIONAL_EVALUATION",
             ValueType::ConditionCheck => "CONDITION_CHECK",
+            ValueType::Exporting => "EXPORTING",
             ValueType::ProcessInstanceModification => "PROCESS_INSTANCE_MODIFICATION",
         }
     }
@@ -257,6 +261,7 @@ impl ValueType {
             ValueType::ConditionalSubscription => name::<ConditionalSubscriptionIntent>(id),
             ValueType::ConditionalEvaluation => name::<ConditionalEvaluationIntent>(id),
             ValueType::ConditionCheck => name::<ConditionCheckIntent>(id),
+            ValueType::Exporting => name::<ExportingIntent>(id),
             ValueType::ProcessInstanceModification => name::<ProcessInstanceModificationIntent>(id),
         }
     }
@@ -457,6 +462,9 @@ intents! {
     }
     ProcessInstanceModificationIntent {
         Modify = 0 "MODIFY", Modified = 1 "MODIFIED", Begun = 200 "BEGUN", Prepared = 201 "PREPARED",
+    }
+    ExportingIntent {
+        Change = 0 "CHANGE", Changed = 1 "CHANGED",
     }
     VariableElementIntent {
         Updated = 0 "UPDATED",

@@ -9,6 +9,7 @@ mod cluster_variable;
 mod conditional;
 mod decision_evaluation;
 mod definitions;
+mod exporting;
 mod job;
 mod migration;
 mod modification;
@@ -26,6 +27,7 @@ pub use cluster_variable::ClusterVariableValue;
 pub use conditional::{
     ConditionCheckValue, ConditionalEvaluationValue, ConditionalSubscriptionValue,
 };
+pub use exporting::{ExporterPosition, ExporterValue, ExportingPhase, ExportingValue};
 pub use modification::*;
 pub use multi_instance::*;
 
@@ -118,6 +120,7 @@ record_values! {
     ConditionalEvaluationValue: ConditionalEvaluation, ConditionalEvaluationIntent;
     ConditionCheckValue: ConditionCheck, ConditionCheckIntent;
     ClusterVariableValue: ClusterVariable, ClusterVariableIntent;
+    ExportingValue: Exporting, ExportingIntent;
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

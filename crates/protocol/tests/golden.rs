@@ -166,7 +166,8 @@ macro_rules! all_samples {
             conditional_subscription,
             conditional_evaluation,
             condition_check,
-            cluster_variable
+            cluster_variable,
+            exporting
         )
     };
 }

@@ -17,6 +17,7 @@ mod conditional;
 mod continuation;
 mod definitions;
 mod error;
+mod exporting;
 mod global_listener;
 mod incident;
 mod job;
@@ -196,6 +197,7 @@ fn apply_record(state: &mut State, record: &Record<'_>) -> Result<(), DecodeErro
         ValueType::ProcessInstanceMigration => go::<ProcessInstanceMigrationValue>(state, record),
         ValueType::CompensationSubscription => go::<CompensationSubscriptionValue>(state, record),
         ValueType::Clock => go::<ClockValue>(state, record),
+        ValueType::Exporting => go::<ExportingValue>(state, record),
         ValueType::Continuation => go::<ContinuationValue>(state, record),
         ValueType::AdHocSubProcessInstruction => {
             go::<AdHocSubProcessInstructionValue>(state, record)

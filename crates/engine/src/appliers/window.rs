@@ -470,6 +470,7 @@ fn is_apart(value_type: ValueType) -> bool {
             | ValueType::Continuation
             | ValueType::GlobalListener
             | ValueType::Clock
+            | ValueType::Exporting
     )
 }
 

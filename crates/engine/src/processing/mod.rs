@@ -13,6 +13,7 @@ pub(crate) mod context;
 pub(crate) mod decision;
 pub(crate) mod deployment;
 pub(crate) mod evaluated;
+pub(crate) mod exporting;
 pub(crate) mod expression;
 pub(crate) mod global_listener;
 pub(crate) mod incident_commands;

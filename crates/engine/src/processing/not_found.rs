@@ -67,6 +67,7 @@ pub fn key_not_found(command: &Command) -> Option<Rejection> {
         | Command::DeleteClusterVariable { .. }
         | Command::PinClock { .. }
         | Command::ResetClock
+        | Command::ChangeExporting { .. }
         | Command::EvaluateExpression { .. }
         | Command::EvaluateDecision(_)
         | Command::ListIncidents { .. } => return None,

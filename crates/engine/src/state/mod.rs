@@ -27,6 +27,7 @@ pub mod decisions;
 pub mod definitions;
 pub mod distributions;
 pub mod element_instances;
+mod exporting;
 pub mod global_listeners;
 pub mod incidents;
 pub mod input_collections;
@@ -60,6 +61,7 @@ pub use decisions::{Decisions, DeployedDecisions};
 pub use definitions::{Definitions, Pin, Versioned};
 pub use distributions::Distributions;
 pub use element_instances::{ElementInstance, ElementInstances, ElementState, Ended, Loop};
+pub use exporting::Exporting;
 pub use global_listeners::GlobalListeners;
 pub use incidents::Incidents;
 pub use input_collections::{InputCollection, InputCollections};
@@ -132,12 +134,13 @@ pub struct State {
     pub batch_operations: BatchOperations,
     pub migrations: Migrations,
     pub modifications: Modifications,
+    pub exporting: Exporting,
     pub(crate) names: Names,
     tables: Arc<Tables>,
 }
 
 /// Tables of [`State::rows`].
-const TABLES: usize = 33;
+const TABLES: usize = 34;
 
 impl State {
     /// Opens the state that `store` holds; an empty store gives the empty state.
@@ -184,6 +187,7 @@ impl State {
             batch_operations: BatchOperations::open(&tables)?,
             migrations: Migrations::open(&tables)?,
             modifications: Modifications::open(&tables)?,
+            exporting: Exporting::open(&tables)?,
             names: Names::default(),
             tables,
         })
@@ -231,6 +235,7 @@ impl State {
             &self.batch_operations.chunks,
             &self.migrations.table,
             &self.modifications.table,
+            &self.exporting.table,
             &self.banned.table,
         ]
     }
@@ -269,6 +274,7 @@ impl State {
             &mut self.batch_operations.chunks,
             &mut self.migrations.table,
             &mut self.modifications.table,
+            &mut self.exporting.table,
             &mut self.banned.table,
         ]
     }

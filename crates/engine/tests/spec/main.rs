@@ -34,6 +34,7 @@ mod event_based_gateway;
 mod event_sub_process;
 mod exclusive_gateway;
 mod execution_listeners;
+mod exporting;
 mod expression;
 mod global_listeners;
 mod incidents;

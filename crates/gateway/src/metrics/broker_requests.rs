@@ -110,7 +110,9 @@ impl RequestKind {
             Command::MigrateProcessInstance(c) => (36, Some(&c.process_instance_key)),
             Command::Batch(c) => return RequestKind::of_batch(c),
             // Asked by the management port, which is no gateway.
-            Command::ListIncidents { .. } | Command::BanInstance { .. } => (UNKNOWN, None),
+            Command::ListIncidents { .. }
+            | Command::BanInstance { .. }
+            | Command::ChangeExporting { .. } => (UNKNOWN, None),
         };
         RequestKind {
             kind,

@@ -103,6 +103,10 @@ fn render_bare(record: &Record<'_>) -> Result<Option<Value>, DecodeError> {
             let value: ClockValue = record.value()?;
             json!({"time": value.time})
         }
+        ValueType::Exporting => {
+            let value: ExportingValue = record.value()?;
+            serde_json::to_value(value).unwrap_or_default()
+        }
         ValueType::MultiInstance => {
             let value: MultiInstanceValue = record.value()?;
             json!({"inputCollection": value.input_collection})

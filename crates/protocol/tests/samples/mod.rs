@@ -534,6 +534,21 @@ pub fn runtime_instruction() -> RuntimeInstructionValue {
     }
 }
 
+pub fn exporting() -> ExportingValue {
+    ExportingValue {
+        phase: ExportingPhase::SoftPaused,
+        exporters: vec![ExporterValue {
+            id: "search".into(),
+            is_enabled: true,
+            position: ExporterPosition {
+                entry: 7,
+                record: 300,
+                timestamp: 1_700_000_000_000,
+            },
+        }],
+    }
+}
+
 pub fn clock() -> ClockValue {
     ClockValue {
         time: 1_767_225_600_000,

@@ -1,0 +1,114 @@
+//! EXPORTING CHANGE, and what the exporters report: up to where they have got.
+
+use std::sync::Arc;
+
+use skep_protocol::command::ExportingChange;
+use skep_protocol::intent::ExportingIntent;
+use skep_protocol::value::{ExporterPosition, ExporterValue, ExportingValue};
+use skep_protocol::{Key, RejectionType, Response};
+
+use super::{Context, Outcome, reject};
+
+/// Exporters that are known at a time, those that are configured no more among them.
+const MAX_EXPORTERS: usize = 64;
+
+pub(crate) fn change(cx: &mut Context<'_>, change: &ExportingChange) -> Outcome {
+    let mut value = cx.state.exporting.value().clone();
+    match change {
+        ExportingChange::Phase(phase) => value.phase = *phase,
+        ExportingChange::Enable {
+            id,
+            initialize_from,
+            end,
+        } => enable(&mut value, id, initialize_from.as_deref(), *end)?,
+        ExportingChange::Disable { id } => entry(&mut value, id)?.is_enabled = false,
+        ExportingChange::Delete { id } => {
+            let known = value.exporters.len();
+            value.exporters.retain(|exporter| exporter.id != *id);
+            if value.exporters.len() == known {
+                let reason = format!("Expected to delete exporter '{id}', but there is none.");
+                return Err(reject(RejectionType::NotFound, "CHANGE", reason));
+            }
+        }
+    }
+    changed(cx, value);
+    Ok(Some(Response::Empty))
+}
+
+/// Takes note of how far exporters have got. What is not further than known changes nothing.
+pub(crate) fn report(cx: &mut Context<'_>, positions: &[(Arc<str>, ExporterPosition)]) {
+    let mut value = cx.state.exporting.value().clone();
+    for (id, position) in positions {
+        // A report that comes after the exporter was deleted, or that finds no room, waits for the next one.
+        if let Ok(exporter) = entry(&mut value, id)
+            && exporter.is_enabled
+            && exporter.position.entry < position.entry
+        {
+            exporter.position = *position;
+        }
+    }
+    changed(cx, value);
+}
+
+fn changed(cx: &mut Context<'_>, value: ExportingValue) {
+    if value != *cx.state.exporting.value() {
+        cx.event(Key::NONE, ExportingIntent::Changed, &value);
+    }
+}
+
+fn enable(
+    value: &mut ExportingValue,
+    id: &Arc<str>,
+    initialize_from: Option<&str>,
+    end: ExporterPosition,
+) -> Result<(), skep_protocol::Rejection> {
+    let from = match initialize_from {
+        None => end,
+        Some(other) => match value.exporter(other) {
+            Some(other) if other.is_enabled => other.position,
+            _ => {
+                let reason = format!(
+                    "Expected to enable exporter '{id}' where exporter '{other}' is, but that is not enabled or has not exported \
+                     anything yet."
+                );
+                return Err(reject(RejectionType::InvalidArgument, "CHANGE", reason));
+            }
+        },
+    };
+    let exporter = entry(value, id)?;
+    if !exporter.is_enabled {
+        exporter.is_enabled = true;
+        exporter.position = from;
+    }
+    Ok(())
+}
+
+/// What is known of an exporter; one that nothing is known of is enabled, at the beginning.
+fn entry<'v>(
+    value: &'v mut ExportingValue,
+    id: &Arc<str>,
+) -> Result<&'v mut ExporterValue, skep_protocol::Rejection> {
+    let found = value.exporters.iter().position(|known| known.id == *id);
+    let at = match found {
+        Some(at) => at,
+        None if value.exporters.len() >= MAX_EXPORTERS => {
+            let reason = format!(
+                "Expected to add exporter '{id}', but {MAX_EXPORTERS} are known already. Delete those that are not configured any \
+                 more."
+            );
+            return Err(reject(RejectionType::InvalidState, "CHANGE", reason));
+        }
+        None => {
+            value.exporters.push(ExporterValue {
+                id: id.clone(),
+                is_enabled: true,
+                position: ExporterPosition::default(),
+            });
+            value.exporters.len() - 1
+        }
+    };
+    value.exporters.get_mut(at).ok_or_else(|| {
+        let reason = "Expected to find what was added, but it is not there.";
+        reject(RejectionType::ProcessingError, "CHANGE", reason)
+    })
+}

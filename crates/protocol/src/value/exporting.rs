@@ -1,0 +1,57 @@
+//! EXPORTING: how far the exporters of a partition have got, and what operators have told them. Skep's own.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+/// All of it: there are few exporters, and it changes seldom.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ExportingValue {
+    pub phase: ExportingPhase,
+    pub exporters: Vec<ExporterValue>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum ExportingPhase {
+    #[default]
+    Exporting,
+    /// Nothing is exported.
+    Paused,
+    /// Records are exported, and the log is kept all the same.
+    SoftPaused,
+}
+
+/// What is known of one exporter.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ExporterValue {
+    pub id: Arc<str>,
+    pub is_enabled: bool,
+    pub position: ExporterPosition,
+}
+
+/// Up to where an exporter has got.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ExporterPosition {
+    /// Index of an entry of the log.
+    pub entry: u64,
+    /// Position of its last record, or of the last one before it.
+    pub record: u64,
+    /// Its time, epoch milliseconds.
+    pub timestamp: i64,
+}
+
+impl ExportingValue {
+    pub fn exporter(&self, id: &str) -> Option<&ExporterValue> {
+        self.exporters.iter().find(|exporter| &*exporter.id == id)
+    }
+
+    /// Bytes, about.
+    pub fn weight(&self) -> usize {
+        let ids = self.exporters.iter().map(|exporter| exporter.id.len());
+        size_of::<Self>() + self.exporters.len() * size_of::<ExporterValue>() + ids.sum::<usize>()
+    }
+}
