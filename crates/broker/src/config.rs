@@ -47,6 +47,10 @@ pub struct BrokerConfig {
     pub advertised_port: u16,
     /// `camunda.data.secondary-storage.*`: what can be searched; `None` for type `none`.
     pub secondary_storage: Option<skep_export::Config>,
+    /// `camunda.data.exporters.*`: what exports records, beside secondary storage.
+    pub exporters: Vec<skep_export::ExporterConfig>,
+    /// `camunda.data.export.distribution-interval`: how far they have got is written down this often.
+    pub export_interval: Duration,
     /// `camunda.cluster.cluster-id`; a new one is made and kept when absent.
     pub cluster_id: Option<String>,
 }
@@ -94,6 +98,8 @@ impl Default for BrokerConfig {
             advertised_host: "localhost".to_string(),
             advertised_port: 26501,
             secondary_storage: Some(skep_export::Config::default()),
+            exporters: Vec::new(),
+            export_interval: Duration::from_secs(15),
             cluster_id: None,
         }
     }

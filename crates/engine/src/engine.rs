@@ -2,14 +2,12 @@
 
 mod recovery;
 
-use std::sync::Arc;
-
 use skep_protocol::batch::{BatchReader, BatchWriter};
 use skep_protocol::command::{Command, Request};
 use skep_protocol::intent::*;
 use skep_protocol::origin::Origin;
 use skep_protocol::record::DecodeError;
-use skep_protocol::value::ExporterPosition;
+use skep_protocol::value::ExporterValue;
 use skep_protocol::{Key, TenantId, ValueType};
 
 use crate::appliers;
@@ -192,10 +190,10 @@ impl Engine {
     }
 
     /// Takes note of how far exporters have got.
-    pub fn report_exported(&mut self, now: i64, positions: &[(Arc<str>, ExporterPosition)]) {
+    pub fn report_exported(&mut self, now: i64, reports: &[ExporterValue]) {
         let mut streams = crate::effects::NoStreams;
         let mut cx = self.context(now, None, &mut streams);
-        exporting::report(&mut cx, positions);
+        exporting::report(&mut cx, reports);
     }
 
     /// What fails from here on is not the work of the last instance.

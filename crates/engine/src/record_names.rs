@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use skep_model::{Element, Process};
 use skep_protocol::intent::{Intent, ProcessIntent, ValueType};
-use skep_protocol::json::{Definitions, ElementNames, Lineage};
+use skep_protocol::json::{Ancestor, Definitions, ElementNames, Lineage};
 use skep_protocol::record::{Record, RecordType};
 use skep_protocol::value::{PinnedElement, ProcessValue};
 use skep_protocol::{Key, TenantId};
@@ -49,14 +49,18 @@ impl RecordNames {
             return;
         }
         // What cannot be read is printed as what it is, or reported, by the renderer.
-        let Ok(value) = record.value::<ProcessValue>() else {
-            return;
-        };
+        if let Ok(value) = record.value::<ProcessValue>() {
+            self.define(&value);
+        }
+    }
+
+    /// Adds a definition by the value of its PROCESS record.
+    pub fn define(&mut self, value: &ProcessValue) {
         let definition = match skep_model::parse_pinned(&value.resource, &value.elements) {
             Ok(graph) => {
                 Definition::of(&value.bpmn_process_id, value.version, &value.tenant, &graph)
             }
-            Err(_) => Definition::of_names(&value),
+            Err(_) => Definition::of_names(value),
         };
         self.definitions
             .insert(value.process_definition_key, definition);
@@ -73,6 +77,11 @@ impl RecordNames {
         } = process;
         let definition = Definition::of(bpmn_process_id, *version, tenant, graph);
         self.definitions.insert(process.key, definition);
+    }
+
+    /// Adds an element instance that began before the first record that is learned.
+    pub fn add_element(&mut self, key: Key, ancestor: &Ancestor) {
+        self.lineage.add(key, ancestor);
     }
 
     /// To be called when the records of a batch are rendered.

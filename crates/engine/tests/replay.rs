@@ -20,7 +20,7 @@ use skep_model::builder::{Bpmn, random};
 use skep_model::{Element, ElementKind};
 use skep_protocol::command::*;
 use skep_protocol::value::{
-    ActivateElement, Corrections, ExporterPosition, ExportingPhase, JobResult,
+    ActivateElement, Corrections, ExporterPosition, ExporterValue, ExportingPhase, JobResult,
 };
 use skep_protocol::{Document, Key, TenantId};
 use support::*;
@@ -274,7 +274,13 @@ fn exporting(rig: &mut Rig, random: &mut Random) {
     let change = match random.next(12) {
         0 => {
             let now = rig.now;
-            rig.engine(1).report_exported(now, &[(id, position)]);
+            let report = ExporterValue {
+                id,
+                is_enabled: true,
+                position,
+                metadata: Vec::new(),
+            };
+            rig.engine(1).report_exported(now, &[report]);
             return rig.settle(1);
         }
         1 => ExportingChange::Disable { id },

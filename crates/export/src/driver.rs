@@ -161,7 +161,7 @@ impl<E: Exporter, L: CommittedLog> Driver<E, L> {
         if let Some(position) = self.exporter.open()? {
             (self.read, self.flushed) = (position, position);
             self.window_began = None;
-            self.status.went_to(position, self.exporter.durable());
+            self.tell();
         }
         self.is_open = true;
         Ok(())
@@ -230,14 +230,17 @@ impl<E: Exporter, L: CommittedLog> Driver<E, L> {
     }
 
     fn skip_to(&mut self, first: u64) {
-        tracing::error!(
-            code = "EXPORTER",
-            partition = self.partition,
-            exporter = %self.status.id,
-            from = self.read.entry + 1,
-            first,
-            "the exporter lacks entries that the log no longer has: what happened in them is not exported"
-        );
+        // One that is new begins with what is there.
+        if self.read.entry > 0 {
+            tracing::error!(
+                code = "EXPORTER",
+                partition = self.partition,
+                exporter = %self.status.id,
+                from = self.read.entry + 1,
+                first,
+                "the exporter lacks entries that the log no longer has: what happened in them is not exported"
+            );
+        }
         self.read.entry = first.saturating_sub(1);
         self.exporter.lost(self.read.entry);
         self.window_began.get_or_insert_with(Instant::now);
@@ -247,8 +250,13 @@ impl<E: Exporter, L: CommittedLog> Driver<E, L> {
         self.exporter.flush(self.read)?;
         self.flushed = self.read;
         self.window_began = None;
-        self.status.went_to(self.flushed, self.exporter.durable());
+        self.tell();
         Ok(())
+    }
+
+    fn tell(&self) {
+        let durable = (self.exporter.durable(), self.exporter.metadata());
+        self.status.went_to(self.flushed, durable);
     }
 
     /// Afterwards the log up to what was flushed is not needed any more.
@@ -257,7 +265,7 @@ impl<E: Exporter, L: CommittedLog> Driver<E, L> {
         if self.exporter.durable() != self.flushed {
             self.exporter.sync()?;
         }
-        self.status.went_to(self.flushed, self.exporter.durable());
+        self.tell();
         Ok(())
     }
 

@@ -1,6 +1,14 @@
 //! What takes in the committed records of a partition: secondary storage, or an exporter of records.
 
+use std::fmt::Debug;
+use std::sync::Arc;
 use std::time::Duration;
+
+use bytes::Bytes;
+use skep_protocol::Key;
+use skep_protocol::json::Ancestor;
+
+use crate::status::Status;
 
 /// A place in the log of a partition.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,6 +58,11 @@ pub trait Exporter: Send + 'static {
     /// Up to where the log is not needed any more.
     fn durable(&self) -> Position;
 
+    /// What it wants to find again when it goes on behind [`durable`](Exporter::durable).
+    fn metadata(&self) -> Vec<u8> {
+        Vec::new()
+    }
+
     /// The log begins after entries that were not taken in: they are gone. It goes on behind `to`.
     fn lost(&mut self, _to: u64) {}
 
@@ -61,5 +74,92 @@ pub trait Exporter: Send + 'static {
     /// A stop waits until everything that is committed is stored. Only what has its target at hand can say so.
     fn finishes(&self) -> bool {
         false
+    }
+}
+
+/// An exporter of records, as it is configured.
+#[derive(Clone, Debug)]
+pub struct ExporterConfig {
+    /// Its name.
+    pub id: String,
+    pub make: Arc<dyn Make>,
+}
+
+/// Makes an exporter when it is to begin.
+pub trait Make: Send + Sync + Debug {
+    fn exporter(&self, beginning: Beginning) -> Box<dyn Exporter>;
+}
+
+/// What an exporter of records begins with.
+#[derive(Debug)]
+pub struct Beginning {
+    pub partition: u32,
+    /// Up to where it has got.
+    pub position: Position,
+    /// What it has left there; see [`Exporter::metadata`].
+    pub metadata: Vec<u8>,
+    /// What others see of it.
+    pub status: Arc<Status>,
+    pub known: Known,
+}
+
+/// What the records before an entry have told of what still lives.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    /// That entry.
+    pub entry: u64,
+    /// The bodies of the PROCESS records.
+    pub definitions: Arc<[Bytes]>,
+    /// The element instances with their places.
+    pub elements: Arc<[(Key, Ancestor)]>,
+}
+
+impl<E: Exporter + ?Sized> Exporter for Box<E> {
+    fn open(&mut self) -> Result<Option<Position>, String> {
+        (**self).open()
+    }
+
+    fn take(&mut self, entry: u64, payload: &[u8]) -> Result<(u64, i64), String> {
+        (**self).take(entry, payload)
+    }
+
+    fn is_full(&self) -> bool {
+        (**self).is_full()
+    }
+
+    fn window(&self) -> Duration {
+        (**self).window()
+    }
+
+    fn is_awaited(&mut self) -> bool {
+        (**self).is_awaited()
+    }
+
+    fn flush(&mut self, to: Position) -> Result<(), String> {
+        (**self).flush(to)
+    }
+
+    fn sync(&mut self) -> Result<(), String> {
+        (**self).sync()
+    }
+
+    fn durable(&self) -> Position {
+        (**self).durable()
+    }
+
+    fn metadata(&self) -> Vec<u8> {
+        (**self).metadata()
+    }
+
+    fn lost(&mut self, to: u64) {
+        (**self).lost(to);
+    }
+
+    fn keep_house(&mut self) -> Result<(), String> {
+        (**self).keep_house()
+    }
+
+    fn finishes(&self) -> bool {
+        (**self).finishes()
     }
 }

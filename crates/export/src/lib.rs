@@ -30,7 +30,7 @@ mod store;
 mod target;
 
 pub use driver::Driver;
-pub use exporter::{Exporter, Position};
+pub use exporter::{Beginning, Exporter, ExporterConfig, Known, Make, Position};
 pub use log::{CommittedLog, LogError, LogProgress};
 pub use status::{Fault, Phase, Status};
 pub use store::{Config, ID as SECONDARY_STORAGE, Store};

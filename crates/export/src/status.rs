@@ -47,7 +47,7 @@ pub struct Status {
     /// The thread knows that it is halted.
     resting: AtomicBool,
     /// Up to where the log is not needed any more: what a power cut and a new leader leave.
-    durable: Mutex<Position>,
+    durable: Mutex<(Position, Vec<u8>)>,
     /// Position of the last record that has left.
     exported: AtomicU64,
     /// The entry in which that is.
@@ -66,7 +66,7 @@ impl Status {
             enabled: AtomicBool::new(true),
             stopping: AtomicBool::new(false),
             resting: AtomicBool::new(false),
-            durable: Mutex::new(from),
+            durable: Mutex::new((from, Vec::new())),
             exported: AtomicU64::new(from.record),
             exported_entry: AtomicU64::new(from.entry),
             fault: Mutex::new(None),
@@ -77,7 +77,12 @@ impl Status {
 
     /// Up to where the log is not needed any more.
     pub fn durable(&self) -> Position {
-        *self.durable.lock()
+        self.durable.lock().0
+    }
+
+    /// With what the exporter wants to find again when it goes on there; see [`crate::Exporter::metadata`].
+    pub fn report(&self) -> (Position, Vec<u8>) {
+        self.durable.lock().clone()
     }
 
     /// Position of the last record that has left.
@@ -154,9 +159,11 @@ impl Status {
         self.resting.store(resting, Ordering::Release);
     }
 
-    pub(crate) fn went_to(&self, exported: Position, durable: Position) {
-        self.exported.store(exported.record, Ordering::Relaxed);
-        self.exported_entry.store(exported.entry, Ordering::Relaxed);
+    /// It never goes back: what is read again, to learn from it, was exported.
+    pub(crate) fn went_to(&self, exported: Position, durable: (Position, Vec<u8>)) {
+        let relaxed = Ordering::Relaxed;
+        self.exported.fetch_max(exported.record, relaxed);
+        self.exported_entry.fetch_max(exported.entry, relaxed);
         if self.phase() == Phase::Exporting {
             *self.durable.lock() = durable;
         }

@@ -10,6 +10,7 @@ use skep_engine::{Ban, Due, Effects, Engine, JobStreams, Pushed, RequestId, Sent
 use skep_protocol::Key;
 use skep_protocol::command::Request;
 use skep_protocol::record::DecodeError;
+use skep_protocol::value::ExporterValue;
 use skep_replication::{Committed, EntryId, Event, Group, GroupError, Output, ProposeError, Role};
 
 /// Entries that may be proposed and not committed. Commands that arrive meanwhile wait and share the next entry.
@@ -202,6 +203,11 @@ impl PartitionCore {
 
     pub fn run_due(&mut self, now: i64, pressure: bool, streams: &mut dyn JobStreams) -> Due {
         self.engine.run_due(now, pressure, streams)
+    }
+
+    /// Writes down how far exporters have got.
+    pub fn report_exported(&mut self, now: i64, reports: &[ExporterValue]) {
+        self.engine.report_exported(now, reports);
     }
 
     pub fn run_work(&mut self, now: i64, streams: &mut dyn JobStreams) {

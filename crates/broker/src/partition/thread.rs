@@ -4,6 +4,7 @@
 
 mod checkpoints;
 mod choosing;
+mod exporters;
 mod inbox;
 mod log;
 mod open;
@@ -47,13 +48,14 @@ use crate::job_streams::{Stream, StreamRegistry};
 use crate::metrics::{Context, PartitionMetrics, WorkCounter, nanos};
 
 use self::choosing::{Answered, Choosing};
+pub use self::exporters::ExporterBoard;
+use self::exporters::{Exporters, is_for_exporters, open_exporters};
 pub use self::inbox::Inbox;
 use self::inbox::Incoming;
 use self::open::open_engine;
 pub use self::open::{STACK_BYTES, start};
 use self::panics::Panics;
 pub use self::secondary::Secondary;
-use self::secondary::{Exported, open_secondary};
 
 /// Commands taken out of the inbox for one batch.
 const MAX_BATCH_COMMANDS: usize = 256;
@@ -116,6 +118,8 @@ pub struct PartitionHandle {
     pub metrics: Arc<PartitionMetrics>,
     /// Where what happened here can be searched.
     pub secondary: Secondary,
+    /// What exports its records.
+    pub exporters: Arc<ExporterBoard>,
     thread: Mutex<Option<std::thread::JoinHandle<()>>>,
 }
 
@@ -135,6 +139,7 @@ impl PartitionHandle {
             status,
             metrics,
             secondary: Secondary::Broken("the partition cannot start".to_string()),
+            exporters: Arc::default(),
             thread: Mutex::new(None),
         })
     }
@@ -145,6 +150,7 @@ impl PartitionHandle {
         if let Some(thread) = self.thread.lock().take() {
             let _ = thread.join();
         }
+        self.exporters.stop();
         if let Secondary::Open(store) = &self.secondary {
             store.stop();
         }
@@ -233,7 +239,7 @@ pub struct Partition {
     /// What was noted of committed batches and is not counted yet, with the size of each batch.
     uncounted: Vec<(Noted, usize)>,
     panics: Panics,
-    exported: Exported,
+    exporters: Exporters,
     secondary: Secondary,
     choosing: Choosing,
     /// The revision of the banned instances that the status shows.
@@ -331,6 +337,11 @@ impl Partition {
             || started.elapsed() >= TURN
     }
 
+    /// The state is there to work with, however much is in flight.
+    fn can_evaluate(&self) -> bool {
+        self.core.is_leader() && !self.core.is_stale()
+    }
+
     fn can_process(&self) -> bool {
         self.core.has_room()
             && !self.status.processing_paused.load(Ordering::Relaxed)
@@ -355,12 +366,14 @@ impl Partition {
             Message::Wake => self.next_check = Instant::now(),
             Message::Stop => {
                 self.stopping = true;
+                self.report_exported(true)?;
                 self.propose()?;
                 self.capture_checkpoint();
             }
             work => {
-                // Order is kept: nothing overtakes what waits for room.
-                if self.backlog.is_empty() && self.can_process() {
+                // Order is kept: nothing overtakes what waits for room. Exporting goes on while processing is paused.
+                let is_next = self.backlog.is_empty() && self.can_process();
+                if is_next || is_for_exporters(&work) && self.can_evaluate() {
                     self.evaluate(work)?;
                 } else {
                     self.backlog.push_back(work);
@@ -378,7 +391,7 @@ impl Partition {
         };
         match message {
             Message::Request {
-                request,
+                mut request,
                 responder,
                 received,
                 route,
@@ -389,6 +402,7 @@ impl Partition {
                     self.abandoned();
                     return Ok(());
                 }
+                self.fill_in(&mut request.command);
                 let started = Instant::now();
                 self.batch_started.get_or_insert(started);
                 let id = self.requests.insert(Waiting {
@@ -471,6 +485,10 @@ impl Partition {
             Command::PinClock { .. } | Command::ResetClock => {
                 self.publish_status();
                 self.propose()
+            }
+            Command::ChangeExporting { .. } => {
+                self.follow_exporting();
+                Ok(())
             }
             _ => Ok(()),
         }

@@ -36,15 +36,16 @@ pub(crate) fn change(cx: &mut Context<'_>, change: &ExportingChange) -> Outcome 
 }
 
 /// Takes note of how far exporters have got. What is not further than known changes nothing.
-pub(crate) fn report(cx: &mut Context<'_>, positions: &[(Arc<str>, ExporterPosition)]) {
+pub(crate) fn report(cx: &mut Context<'_>, reports: &[ExporterValue]) {
     let mut value = cx.state.exporting.value().clone();
-    for (id, position) in positions {
+    for report in reports {
         // A report that comes after the exporter was deleted, or that finds no room, waits for the next one.
-        if let Ok(exporter) = entry(&mut value, id)
+        if let Ok(exporter) = entry(&mut value, &report.id)
             && exporter.is_enabled
-            && exporter.position.entry < position.entry
+            && exporter.position.entry < report.position.entry
         {
-            exporter.position = *position;
+            exporter.position = report.position;
+            exporter.metadata.clone_from(&report.metadata);
         }
     }
     changed(cx, value);
@@ -62,10 +63,10 @@ fn enable(
     initialize_from: Option<&str>,
     end: ExporterPosition,
 ) -> Result<(), skep_protocol::Rejection> {
-    let from = match initialize_from {
-        None => end,
+    let (position, metadata) = match initialize_from {
+        None => (end, None),
         Some(other) => match value.exporter(other) {
-            Some(other) if other.is_enabled => other.position,
+            Some(other) if other.is_enabled => (other.position, Some(other.metadata.clone())),
             _ => {
                 let reason = format!(
                     "Expected to enable exporter '{id}' where exporter '{other}' is, but that is not enabled or has not exported \
@@ -78,7 +79,8 @@ fn enable(
     let exporter = entry(value, id)?;
     if !exporter.is_enabled {
         exporter.is_enabled = true;
-        exporter.position = from;
+        exporter.position = position;
+        exporter.metadata = metadata.unwrap_or_else(|| std::mem::take(&mut exporter.metadata));
     }
     Ok(())
 }
@@ -103,6 +105,7 @@ fn entry<'v>(
                 id: id.clone(),
                 is_enabled: true,
                 position: ExporterPosition::default(),
+                metadata: Vec::new(),
             });
             value.exporters.len() - 1
         }

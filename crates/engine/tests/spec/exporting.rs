@@ -29,7 +29,12 @@ fn at(entry: u64) -> ExporterPosition {
 fn report(rig: &mut Rig, positions: &[(&str, u64)]) {
     let positions: Vec<_> = positions
         .iter()
-        .map(|(id, entry)| (Arc::from(*id), at(*entry)))
+        .map(|(id, entry)| ExporterValue {
+            id: (*id).into(),
+            is_enabled: true,
+            position: at(*entry),
+            metadata: vec![*entry as u8],
+        })
         .collect();
     rig.engine(1).report_exported(START, &positions);
     rig.settle(1);
@@ -80,6 +85,7 @@ fn a_disabled_exporter_keeps_its_position_and_goes_on_at_the_end_or_where_anothe
     change(&mut rig, disable).unwrap();
     change(&mut rig, enable("a", Some("b"), 20)).unwrap();
     assert_eq!(position(&mut rig, "a"), 7);
+    assert_eq!(exporter(&mut rig, "a").unwrap().metadata, [7]);
     // It is enabled: nothing changes.
     change(&mut rig, enable("a", None, 30)).unwrap();
     assert_eq!(position(&mut rig, "a"), 7);

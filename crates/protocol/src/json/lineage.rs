@@ -36,12 +36,25 @@ pub struct Lineage {
     ended: Vec<Key>,
 }
 
+/// The place of an element instance among the others.
+#[derive(Clone, Debug)]
+pub struct Ancestor {
+    /// Index of the element in its definition.
+    pub element: u32,
+    pub definition: Key,
+    pub scope: Key,
+    /// On a process: the call activity that started it.
+    pub caller: Key,
+    pub root: Key,
+    /// On a process: what its creation said.
+    pub started: Option<Started>,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Element {
     element: u32,
     definition: Key,
     scope: Key,
-    /// On a process: the call activity that started it.
     caller: Key,
     root: Key,
 }
@@ -64,6 +77,24 @@ pub struct Path {
 }
 
 impl Lineage {
+    /// An element instance that began before the first record that is seen.
+    pub fn add(&mut self, key: Key, ancestor: &Ancestor) {
+        if self.elements.len() >= LIMIT {
+            return;
+        }
+        let element = Element {
+            element: ancestor.element,
+            definition: ancestor.definition,
+            scope: ancestor.scope,
+            caller: ancestor.caller,
+            root: ancestor.root,
+        };
+        self.elements.insert(key, element);
+        if let Some(started) = &ancestor.started {
+            self.started.insert(key, started.clone());
+        }
+    }
+
     /// Takes notice of a record. What it ends is known until [`Lineage::batch_ends`].
     pub fn learn(&mut self, record: &Record<'_>) {
         match record.record_type {

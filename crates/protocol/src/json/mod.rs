@@ -10,7 +10,7 @@ mod modification;
 mod subscriptions;
 mod values;
 
-pub use lineage::{Lineage, Path, Started};
+pub use lineage::{Ancestor, Lineage, Path, Started};
 use serde_json::{Value, json};
 
 use crate::key::Key;

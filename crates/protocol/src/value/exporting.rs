@@ -30,6 +30,8 @@ pub struct ExporterValue {
     pub id: Arc<str>,
     pub is_enabled: bool,
     pub position: ExporterPosition,
+    /// What the exporter wants to find again when it goes on there.
+    pub metadata: Vec<u8>,
 }
 
 /// Up to where an exporter has got.
@@ -51,7 +53,9 @@ impl ExportingValue {
 
     /// Bytes, about.
     pub fn weight(&self) -> usize {
-        let ids = self.exporters.iter().map(|exporter| exporter.id.len());
-        size_of::<Self>() + self.exporters.len() * size_of::<ExporterValue>() + ids.sum::<usize>()
+        let weight = |exporter: &ExporterValue| {
+            size_of::<ExporterValue>() + exporter.id.len() + exporter.metadata.len()
+        };
+        size_of::<Self>() + self.exporters.iter().map(weight).sum::<usize>()
     }
 }

@@ -545,6 +545,7 @@ pub fn exporting() -> ExportingValue {
                 record: 300,
                 timestamp: 1_700_000_000_000,
             },
+            metadata: vec![1, 2],
         }],
     }
 }

@@ -27,6 +27,7 @@ impl Partition {
             .engine_mut()
             .state
             .checkpoint(&mut self.pending_rows.capture());
+        self.exporters.captured(&self.core.engine().state);
         let meta = CheckpointMeta {
             index,
             term,
@@ -115,7 +116,7 @@ impl Partition {
                     );
                 }
                 let disk_low = self.status.disk_low.load(Ordering::Relaxed);
-                let compactable = self.exported.compactable(meta.index, disk_low);
+                let compactable = self.exporters.compactable(meta.index, disk_low);
                 if let Some(id) = self.core.group_mut().compact(compactable)
                     && let Some(writer) = &self.writer
                 {
@@ -167,6 +168,7 @@ impl Partition {
         engine.promote()?;
         self.core.rebuild(engine, term);
         self.shown_bans = None;
+        self.exporters.state_is_new();
         for job_type in self.streams.forget_reservations() {
             self.backlog.push_back(Message::StreamHasRoom(job_type));
         }

@@ -76,14 +76,16 @@ impl Partition {
                     "leader"
                 );
                 self.report_unusable_definitions();
+                self.lead_exporters();
             }
             if polled.lost_leadership {
                 self.status.set_role(PartitionRole::Follower);
                 self.inflight.clear();
+                self.exporters.step_down();
                 self.rebuild("the node is no longer the leader of this partition")?;
             }
             // Before answers leave: who has one and then asks finds what it told of.
-            self.exported.progress.commit(self.core.applied());
+            self.exporters.progress.commit(self.core.applied());
             for released in polled.released.drain(..) {
                 self.release(released);
             }

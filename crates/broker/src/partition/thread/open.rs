@@ -40,7 +40,14 @@ pub fn start(
         open_log(config, partition, &directory, meta, own_inbox.clone())?;
     metrics.journal_open.set(millis(log_opened));
     status.checkpoint_is(meta);
-    let (secondary, exported) = open_secondary(config, &directory, &mut engine, log_reader.clone());
+    let (secondary, exporters) = open_exporters(
+        config,
+        &directory,
+        &mut engine,
+        meta.index,
+        log_reader.clone(),
+    );
+    let board = exporters.board.clone();
     let now = Instant::now();
     let worker = Partition {
         config: config.clone(),
@@ -79,7 +86,7 @@ pub fn start(
         wakes: Wakes::default(),
         uncounted: Vec::new(),
         panics: Panics::default(),
-        exported,
+        exporters,
         secondary: secondary.clone(),
         choosing: Choosing::default(),
         shown_bans: None,
@@ -96,6 +103,7 @@ pub fn start(
         status,
         metrics,
         secondary,
+        exporters: board,
         thread: Mutex::new(Some(thread)),
     }))
 }

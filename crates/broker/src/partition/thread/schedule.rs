@@ -25,7 +25,7 @@ impl Partition {
         let check = now >= self.next_check;
         if check {
             self.next_check = now + self.config.check_interval;
-            self.look_after();
+            self.look_after()?;
         }
         let due = check || self.due_at.is_some_and(|due| due <= time);
         if due && self.can_process() {
@@ -86,10 +86,12 @@ impl Partition {
     }
 
     /// Once per check interval.
-    pub(super) fn look_after(&mut self) {
+    pub(super) fn look_after(&mut self) -> Result<(), CoreError> {
         self.forget_abandoned();
         self.publish_status();
         self.look_after_choosing();
+        self.follow_exporting();
+        self.report_exported(false)?;
         // Only rows that are in the store can leave the memory.
         let resident = self.core.engine().state.resident_bytes();
         let crowded = resident > self.memory_share()
@@ -101,8 +103,12 @@ impl Partition {
             || self.last_checkpoint.elapsed() >= self.config.snapshot_period
             || self.log_bytes_since_checkpoint >= self.config.snapshot_log_bytes;
         if due && self.core.applied() > self.status.checkpoint_index.load(Ordering::Relaxed) {
+            // What exporters have done need not be kept behind it.
+            self.report_exported(true)?;
+            self.propose()?;
             self.capture_checkpoint();
         }
+        Ok(())
     }
 
     /// Bytes of rows that this partition may keep in memory.

@@ -4,8 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use skep_engine::Engine;
-use skep_export::{CommittedLog, LogError, LogProgress, Status, Store};
+use skep_export::{CommittedLog, LogError, LogProgress, Store};
 use skep_storage::StorageError;
 use skep_storage::log::LogReader;
 
@@ -50,75 +49,36 @@ impl Secondary {
     }
 }
 
-/// What the partition's thread knows of its secondary storage.
-pub struct Exported {
-    pub progress: Arc<LogProgress>,
-    needs: Needs,
-}
-
-enum Needs {
-    Nothing,
-    /// What is not in the store for good.
-    NotDurable(Arc<Status>),
-    /// Everything: the store may be mended.
-    All,
-}
-
-impl Exported {
-    /// Up to where the log may be compacted, of `index`, up to which the state is stored.
-    pub fn compactable(&self, index: u64, disk_low: bool) -> u64 {
-        match &self.needs {
-            Needs::Nothing => index,
-            Needs::NotDurable(status) => index.min(status.durable().entry),
-            // A store that cannot even be opened does not fill the disk.
-            Needs::All if disk_low => index,
-            Needs::All => 0,
-        }
-    }
-}
-
 pub fn open_secondary(
     config: &BrokerConfig,
     directory: &Path,
-    engine: &mut Engine,
+    partition: u32,
+    definitions: &[Bytes],
     log: LogReader,
-) -> (Secondary, Exported) {
-    let partition = engine.config().partition;
-    let progress = Arc::new(LogProgress::default());
+    progress: &Arc<LogProgress>,
+) -> Secondary {
     let Some(secondary) = config.secondary_storage.clone() else {
-        let needs = Needs::Nothing;
-        return (Secondary::Off, Exported { progress, needs });
+        return Secondary::Off;
     };
-    let definitions = engine.state.processes.records();
-    let bodies = definitions.iter().map(skep_protocol::record::encode);
     let opened = Store::open(
         directory,
         partition,
         secondary,
         Entries(log),
         progress.clone(),
-        bodies.map(Bytes::from).collect(),
+        definitions.to_vec(),
     );
     match opened {
-        Ok(store) => {
-            let needs = Needs::NotDurable(store.status().clone());
-            (
-                Secondary::Open(Arc::new(store)),
-                Exported { progress, needs },
-            )
-        }
+        Ok(store) => Secondary::Open(Arc::new(store)),
         Err(error) => {
             tracing::error!(code = "SECONDARY_STORAGE", partition, %error, "secondary storage cannot be opened; nothing can be searched");
-            let needs = Needs::All;
-            (
-                Secondary::Broken(error.to_string()),
-                Exported { progress, needs },
-            )
+            Secondary::Broken(error.to_string())
         }
     }
 }
 
-struct Entries(LogReader);
+/// The log as exporters read it.
+pub struct Entries(pub LogReader);
 
 impl CommittedLog for Entries {
     fn read(&self, from: u64, to: u64, max_bytes: usize) -> Result<Vec<(u64, Bytes)>, LogError> {

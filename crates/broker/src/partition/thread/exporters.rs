@@ -1,0 +1,436 @@
+//! The exporters of a partition: secondary storage, and any number of exporters of records beside it, each with a thread of its
+//! own. Those of records run where the partition is led, from the positions that are in its state.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+use skep_engine::Engine;
+use skep_engine::state::State;
+use skep_export::{
+    Beginning, Driver, ExporterConfig, Known, LogProgress, Phase, Position, SECONDARY_STORAGE,
+    Status,
+};
+use skep_protocol::command::ExportingChange;
+use skep_protocol::json::{Ancestor, Started};
+use skep_protocol::value::{ExporterPosition, ExporterValue, ExportingPhase, ExportingValue};
+use skep_protocol::{Key, record};
+use skep_storage::log::LogReader;
+
+use super::secondary::{Entries, Secondary, open_secondary};
+use super::{Command, CoreError, Message, Partition};
+use crate::config::BrokerConfig;
+
+/// What everybody may see of the exporters, and those who stop a partition end.
+#[derive(Debug, Default)]
+pub struct ExporterBoard {
+    value: Mutex<ExportingValue>,
+    running: Mutex<Vec<Running>>,
+}
+
+#[derive(Debug)]
+struct Running {
+    status: Arc<Status>,
+    /// Secondary storage has its thread for itself.
+    thread: Option<std::thread::JoinHandle<()>>,
+}
+
+impl ExporterBoard {
+    /// All that are configured and run here, by name.
+    pub fn exporters(&self) -> Vec<Arc<Status>> {
+        let running = self.running.lock();
+        let mut all: Vec<_> = running.iter().map(|one| one.status.clone()).collect();
+        all.sort_by(|a, b| a.id.cmp(&b.id));
+        all
+    }
+
+    /// What the state says of them.
+    pub fn value(&self) -> ExportingValue {
+        self.value.lock().clone()
+    }
+
+    pub fn phase(&self) -> Phase {
+        phase_of(self.value.lock().phase)
+    }
+
+    /// The log is kept for this one: it is the last of those that are enabled.
+    pub fn slowest(&self) -> Option<Arc<Status>> {
+        let running = self.running.lock();
+        let enabled = running.iter().filter(|one| one.status.is_enabled());
+        let slowest =
+            enabled.min_by_key(|one| (one.status.durable().entry, one.status.fault().is_none()))?;
+        Some(slowest.status.clone())
+    }
+
+    /// Ends the threads. All are told before the first is waited for.
+    pub fn stop(&self) {
+        let running = std::mem::take(&mut *self.running.lock());
+        for one in &running {
+            one.status.stop();
+        }
+        for one in running {
+            if let Some(thread) = one.thread {
+                let _ = thread.join();
+            }
+        }
+    }
+
+    /// Tells an exporter of records to end, and lets its thread do so by itself.
+    fn end(&self, id: &str) {
+        self.running.lock().retain(|one| {
+            let ends = one.status.id == id;
+            if ends {
+                one.status.stop();
+            }
+            !ends
+        });
+    }
+}
+
+/// What the partition's thread does with them.
+pub struct Exporters {
+    pub progress: Arc<LogProgress>,
+    pub board: Arc<ExporterBoard>,
+    partition: u32,
+    configs: Vec<ExporterConfig>,
+    log: LogReader,
+    /// Secondary storage cannot be opened: it may be mended, and then needs everything.
+    is_broken: bool,
+    /// What is known at the entry with which the node began; the exporters of records begin with it.
+    known: Known,
+    /// Those of records run.
+    running: bool,
+    /// The revision of the state that was looked at last.
+    seen: Option<u64>,
+    interval: Duration,
+    next_report: Instant,
+    /// Position of the record with the last report.
+    reported_at: u64,
+    /// The positions that are in the last checkpoint.
+    captured: ExportingValue,
+}
+
+/// Opens secondary storage; exporters of records wait until the partition is led here.
+pub fn open_exporters(
+    config: &BrokerConfig,
+    directory: &std::path::Path,
+    engine: &mut Engine,
+    entry: u64,
+    log: LogReader,
+) -> (Secondary, Exporters) {
+    let partition = engine.config().partition;
+    let progress = Arc::new(LogProgress::default());
+    let definitions = definitions(&mut engine.state);
+    let secondary = open_secondary(
+        config,
+        directory,
+        partition,
+        &definitions,
+        log.clone(),
+        &progress,
+    );
+    let mut known = Known {
+        entry,
+        definitions,
+        elements: Arc::default(),
+    };
+    if !config.exporters.is_empty() {
+        known.elements = elements(&engine.state);
+    }
+    let board = Arc::new(ExporterBoard::default());
+    if let Secondary::Open(store) = &secondary {
+        board.running.lock().push(Running {
+            status: store.status().clone(),
+            thread: None,
+        });
+    }
+    let exporters = Exporters {
+        progress,
+        board,
+        partition,
+        configs: config.exporters.clone(),
+        log,
+        is_broken: matches!(secondary, Secondary::Broken(_)),
+        known,
+        running: false,
+        seen: None,
+        interval: config.export_interval,
+        next_report: Instant::now(),
+        reported_at: 0,
+        captured: engine.state.exporting.value().clone(),
+    };
+    (secondary, exporters)
+}
+
+impl Exporters {
+    /// The partition is led here from now on, and its state is there.
+    pub fn lead(&mut self, state: &mut State, committed: Position) {
+        self.running = true;
+        self.seen = None;
+        self.follow(state, committed);
+        // Those that begin later begin with what is known then.
+        self.known = Known::default();
+    }
+
+    /// Another node leads it: that one exports.
+    pub fn step_down(&mut self) {
+        self.running = false;
+        for config in &self.configs {
+            self.board.end(&config.id);
+        }
+    }
+
+    /// The state is another one: all of it is looked at again.
+    pub fn state_is_new(&mut self) {
+        self.seen = None;
+    }
+
+    /// Does what the state says, if it says something new.
+    pub fn follow(&mut self, state: &mut State, committed: Position) {
+        let revision = state.exporting.revision();
+        if self.seen.replace(revision) == Some(revision) {
+            return;
+        }
+        let value = state.exporting.value();
+        for status in self.board.exporters() {
+            status.set_phase(phase_of(value.phase));
+            let is_enabled = value.exporter(&status.id).is_none_or(|e| e.is_enabled);
+            if status.id == SECONDARY_STORAGE {
+                status.set_enabled(is_enabled);
+            } else if !is_enabled {
+                self.board.end(&status.id);
+            }
+        }
+        *self.board.value.lock() = value.clone();
+        if self.running {
+            self.start_missing(state, committed);
+        }
+    }
+
+    fn start_missing(&mut self, state: &mut State, committed: Position) {
+        let value = state.exporting.value().clone();
+        let runs = self.board.exporters();
+        for config in self.configs.clone() {
+            let stored = value.exporter(&config.id);
+            let is_enabled = stored.is_none_or(|stored| stored.is_enabled);
+            if is_enabled && runs.iter().all(|status| status.id != config.id) {
+                if self.known.definitions.is_empty() && self.known.entry == 0 {
+                    self.known = known(state, committed.entry);
+                }
+                self.start(&config, stored, phase_of(value.phase));
+            }
+        }
+    }
+
+    fn start(&self, config: &ExporterConfig, stored: Option<&ExporterValue>, phase: Phase) {
+        let (position, metadata) = stored.map_or_else(Default::default, |stored| {
+            (position_of(stored.position), stored.metadata.clone())
+        });
+        let status = Arc::new(Status::new(config.id.clone(), position));
+        status.set_phase(phase);
+        let exporter = config.make.exporter(Beginning {
+            partition: self.partition,
+            position,
+            metadata,
+            status: status.clone(),
+            known: self.known.clone(),
+        });
+        let entries = Entries(self.log.clone());
+        let driver = Driver::new(
+            exporter,
+            entries,
+            self.progress.clone(),
+            status.clone(),
+            self.partition,
+        );
+        let thread = driver.start();
+        self.board.running.lock().push(Running { status, thread });
+    }
+
+    /// What is to be written down of how far the exporters of records have got, if it is time to, or if it `must` be now.
+    pub fn report(&mut self, state: &State, must: bool) -> Vec<ExporterValue> {
+        let now = Instant::now();
+        if !self.running || self.configs.is_empty() || (now < self.next_report && !must) {
+            return Vec::new();
+        }
+        self.next_report = now + self.interval;
+        let value = state.exporting.value();
+        let mut reports = Vec::new();
+        for status in self.board.exporters() {
+            let (position, metadata) = status.report();
+            let stored = value.exporter(&status.id);
+            let stored = stored.map_or(ExporterPosition::default(), |stored| stored.position);
+            // A report is a record too, and no reason for the next one.
+            let is_own =
+                position.record == self.reported_at && stored.record + 1 == position.record;
+            if status.id != SECONDARY_STORAGE && position.entry > stored.entry && !is_own {
+                reports.push(ExporterValue {
+                    id: status.id.as_str().into(),
+                    is_enabled: true,
+                    position: ExporterPosition {
+                        entry: position.entry,
+                        record: position.record,
+                        timestamp: position.timestamp,
+                    },
+                    metadata,
+                });
+            }
+        }
+        reports
+    }
+
+    /// The last report is the record at this position.
+    pub fn reported(&mut self, position: u64) {
+        self.reported_at = position;
+    }
+
+    /// The state becomes a checkpoint: what it says of positions is durable with it.
+    pub fn captured(&mut self, state: &State) {
+        self.captured = state.exporting.value().clone();
+    }
+
+    /// Up to where the log may be compacted, of `index`, up to which the state is stored.
+    pub fn compactable(&self, index: u64, disk_low: bool) -> u64 {
+        // A store that cannot even be opened does not fill the disk.
+        if self.is_broken && !disk_low {
+            return 0;
+        }
+        let of = |id: &str| self.captured.exporter(id);
+        let records = self.configs.iter().map(|config| match of(&config.id) {
+            Some(stored) if !stored.is_enabled => index,
+            Some(stored) => stored.position.entry,
+            None => 0,
+        });
+        let secondary = self.board.exporters().into_iter();
+        let secondary = secondary
+            .filter(|status| status.id == SECONDARY_STORAGE && status.is_enabled())
+            .map(|status| status.durable().entry);
+        let held = records.chain(secondary).min();
+        held.map_or(index, |held| held.min(index))
+    }
+}
+
+fn phase_of(phase: ExportingPhase) -> Phase {
+    match phase {
+        ExportingPhase::Exporting => Phase::Exporting,
+        ExportingPhase::Paused => Phase::Paused,
+        ExportingPhase::SoftPaused => Phase::SoftPaused,
+    }
+}
+
+fn position_of(position: ExporterPosition) -> Position {
+    Position {
+        entry: position.entry,
+        record: position.record,
+        timestamp: position.timestamp,
+    }
+}
+
+/// What the state knows at this entry.
+fn known(state: &mut State, entry: u64) -> Known {
+    Known {
+        entry,
+        definitions: definitions(state),
+        elements: elements(state),
+    }
+}
+
+/// The bodies of the PROCESS records.
+fn definitions(state: &mut State) -> Arc<[Bytes]> {
+    let records = state.processes.records();
+    let bodies = records.iter().map(record::encode);
+    bodies.map(Bytes::from).collect()
+}
+
+/// The element instances that live, with their places.
+fn elements(state: &State) -> Arc<[(Key, Ancestor)]> {
+    let mut elements = Vec::new();
+    let read = state.elements.table.for_each(|key, row| {
+        let extra = row.extra.as_deref();
+        let started = extra.map(|extra| Started {
+            tags: extra.tags.clone(),
+            business_id: extra.business_id.clone().unwrap_or_default(),
+        });
+        let is_process = row.flow_scope_key.some().is_none();
+        let ancestor = Ancestor {
+            element: row.element,
+            definition: row.process_definition_key,
+            scope: row.flow_scope_key,
+            caller: match is_process {
+                true => row.parent_element_instance_key,
+                false => Key::NONE,
+            },
+            root: row.root_process_instance_key,
+            started: started.filter(|started| is_process && *started != Started::default()),
+        };
+        elements.push((key, ancestor));
+    });
+    if let Err(error) = read {
+        tracing::error!(code = "EXPORTER", %error, "element instances cannot be read; exported records lack their paths");
+    }
+    elements.into()
+}
+
+/// The command changes the exporting.
+pub fn is_for_exporters(message: &Message) -> bool {
+    let Message::Request { request, .. } = message else {
+        return false;
+    };
+    matches!(request.command, Command::ChangeExporting { .. })
+}
+
+impl Partition {
+    /// The end of the log is known here alone.
+    pub(super) fn fill_in(&self, command: &mut Command) {
+        if let Command::ChangeExporting {
+            change: ExportingChange::Enable { end, .. },
+            ..
+        } = command
+        {
+            *end = ExporterPosition {
+                entry: self.core.evaluated().0,
+                record: self.core.engine().next_position().saturating_sub(1),
+                timestamp: self.clock.now(),
+            };
+        }
+    }
+
+    fn committed(&self) -> Position {
+        Position {
+            entry: self.core.applied(),
+            record: self.core.committed_position(),
+            timestamp: 0,
+        }
+    }
+
+    pub(super) fn lead_exporters(&mut self) {
+        let committed = self.committed();
+        let state = &mut self.core.engine_mut().state;
+        self.exporters.lead(state, committed);
+    }
+
+    pub(super) fn follow_exporting(&mut self) {
+        if !self.core.is_void() {
+            let committed = self.committed();
+            let state = &mut self.core.engine_mut().state;
+            self.exporters.follow(state, committed);
+        }
+    }
+
+    /// Writes down how far exporters have got, if it is time to.
+    pub(super) fn report_exported(&mut self, must: bool) -> Result<(), CoreError> {
+        if !self.can_evaluate() {
+            return Ok(());
+        }
+        let reports = self.exporters.report(&self.core.engine().state, must);
+        if reports.is_empty() {
+            return Ok(());
+        }
+        let now = self.clock.now();
+        self.guarded(None, |core, _| core.report_exported(now, &reports))?;
+        let position = self.core.engine().next_position().saturating_sub(1);
+        self.exporters.reported(position);
+        Ok(())
+    }
+}

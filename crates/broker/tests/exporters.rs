@@ -1,0 +1,321 @@
+//! Exporters of records beside secondary storage: what arrives, what survives a restart, what holds the log.
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use skep_broker::BrokerConfig;
+use skep_broker::partition::Message;
+use skep_export::{Beginning, Exporter, ExporterConfig, Make, Phase, Position};
+use skep_protocol::batch::BatchReader;
+use skep_protocol::command::{Command, ExportingChange};
+use skep_protocol::value::ExportingPhase;
+use support::{Rig, one_task};
+
+/// How often each record of the one partition has arrived, by position.
+#[derive(Debug, Default)]
+struct Target {
+    records: BTreeMap<u64, usize>,
+    is_away: bool,
+    beginnings: Vec<(Position, Vec<u8>)>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Fake(Arc<Mutex<Target>>);
+
+struct Exporting {
+    target: Fake,
+    taken: Vec<u64>,
+    position: Position,
+    count: u8,
+}
+
+impl Make for Fake {
+    fn exporter(&self, beginning: Beginning) -> Box<dyn Exporter> {
+        let begins = (beginning.position, beginning.metadata.clone());
+        self.0.lock().beginnings.push(begins);
+        Box::new(Exporting {
+            target: self.clone(),
+            taken: Vec::new(),
+            position: beginning.position,
+            count: beginning.metadata.first().copied().unwrap_or(0),
+        })
+    }
+}
+
+impl Exporter for Exporting {
+    fn open(&mut self) -> Result<Option<Position>, String> {
+        Ok(None)
+    }
+
+    fn take(&mut self, _entry: u64, payload: &[u8]) -> Result<(u64, i64), String> {
+        let mut reader = BatchReader::new(payload).unwrap();
+        for record in reader.by_ref() {
+            self.taken.push(record.unwrap().position);
+        }
+        Ok((reader.position() - 1, reader.timestamp()))
+    }
+
+    fn is_full(&self) -> bool {
+        self.taken.len() > 1000
+    }
+
+    fn window(&self) -> Duration {
+        Duration::from_millis(1)
+    }
+
+    fn flush(&mut self, to: Position) -> Result<(), String> {
+        let mut target = self.target.0.lock();
+        if target.is_away {
+            return Err("the target is away".to_string());
+        }
+        for position in self.taken.drain(..) {
+            *target.records.entry(position).or_default() += 1;
+        }
+        self.position = to;
+        self.count = self.count.wrapping_add(1);
+        Ok(())
+    }
+
+    fn durable(&self) -> Position {
+        self.position
+    }
+
+    fn metadata(&self) -> Vec<u8> {
+        vec![self.count]
+    }
+}
+
+fn exporting(fakes: &[(&str, &Fake)]) -> impl FnOnce(&mut BrokerConfig) + 'static {
+    let exporters = fakes.iter().map(|(id, fake)| ExporterConfig {
+        id: id.to_string(),
+        make: Arc::new((*fake).clone()),
+    });
+    let exporters: Vec<_> = exporters.collect();
+    move |config| {
+        config.exporters = exporters;
+        config.export_interval = Duration::from_millis(1);
+        config.log_segment_bytes = 1 << 20;
+    }
+}
+
+async fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !holds() {
+        assert!(Instant::now() < deadline, "{what}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+fn committed(rig: &Rig) -> u64 {
+    let status = &rig.broker.partitions()[0].status;
+    status.committed_position.load(Ordering::Relaxed)
+}
+
+/// Waits until the target has every record up to the newest one, and the state says so.
+async fn arrives(rig: &Rig, id: &str, fake: &Fake) {
+    until("everything arrives", || {
+        let last = committed(rig);
+        let value = rig.broker.partitions()[0].exporters.value();
+        let reported = value.exporter(id).map_or(0, |e| e.position.record);
+        let target = fake.0.lock();
+        // The report is a record as well, and may be the last.
+        target
+            .records
+            .last_key_value()
+            .is_some_and(|(at, _)| *at == last)
+            && reported + 1 >= last
+    })
+    .await;
+}
+
+async fn change(rig: &Rig, change: ExportingChange) {
+    let partition = 1;
+    let command = Command::ChangeExporting { partition, change };
+    rig.send(command).await.unwrap();
+}
+
+async fn snapshot(rig: &Rig) {
+    let (done, wait) = crossbeam_channel::bounded(1);
+    let handle = &rig.broker.partitions()[0];
+    handle.inbox.send(Message::TakeSnapshot(Some(done)));
+    tokio::task::spawn_blocking(move || wait.recv().unwrap().unwrap())
+        .await
+        .unwrap();
+}
+
+/// About a megabyte of log.
+async fn write_much(rig: &Rig) {
+    let variables = format!(r#"{{"v":"{}"}}"#, "x".repeat(200_000));
+    for _ in 0..6 {
+        rig.create("one-task", &variables).await.unwrap();
+    }
+}
+
+/// The first file of the log.
+fn first_segment(rig: &Rig) -> String {
+    let log = rig.directory.path().join("partitions/1/log");
+    let names = std::fs::read_dir(log).unwrap();
+    let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.filter(|name| name.ends_with(".log")).min().unwrap()
+}
+
+/// Checkpoints are made until the log before them has gone: secondary storage takes its time until it needs it no more.
+async fn is_compacted(rig: &Rig, first: &str) {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while first_segment(rig) == first {
+        assert!(Instant::now() < deadline, "the log is compacted");
+        snapshot(rig).await;
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_record_arrives_and_a_restart_goes_on_where_it_was() {
+    let fake = Fake::default();
+    let rig = Rig::new(exporting(&[("a", &fake)])).await;
+    rig.deploy(&one_task()).await;
+    for _ in 0..5 {
+        rig.create("one-task", "{}").await.unwrap();
+    }
+    arrives(&rig, "a", &fake).await;
+    let before = committed(&rig);
+    let rig = rig.restart(exporting(&[("a", &fake)])).await;
+    rig.create("one-task", "{}").await.unwrap();
+    arrives(&rig, "a", &fake).await;
+    let target = fake.0.lock();
+    let positions: Vec<u64> = target.records.keys().copied().collect();
+    assert_eq!(positions, (1..=committed(&rig)).collect::<Vec<_>>());
+    let (position, metadata) = &target.beginnings[1];
+    assert!(position.record + 1 >= before, "{position:?} {before}");
+    assert!(metadata[0] > 0, "what it left there is there again");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn when_nothing_happens_nothing_is_written() {
+    let fake = Fake::default();
+    let rig = Rig::new(exporting(&[("a", &fake)])).await;
+    rig.deploy(&one_task()).await;
+    arrives(&rig, "a", &fake).await;
+    let before = committed(&rig);
+    // A partition that looked after itself so often has had every reason to report.
+    for _ in 0..20 {
+        snapshot(&rig).await;
+        tokio::time::sleep(Duration::from_millis(25)).await;
+    }
+    let after = committed(&rig);
+    assert!(after <= before + 1, "{before} {after}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_that_is_away_holds_the_log_and_nobody_else_and_catches_up() {
+    let (away, well) = (Fake::default(), Fake::default());
+    away.0.lock().is_away = true;
+    let rig = Rig::new(exporting(&[("away", &away), ("well", &well)])).await;
+    rig.deploy(&one_task()).await;
+    let first = first_segment(&rig);
+    write_much(&rig).await;
+    arrives(&rig, "well", &well).await;
+    snapshot(&rig).await;
+    write_much(&rig).await;
+    snapshot(&rig).await;
+    assert_eq!(first_segment(&rig), first, "the log is kept");
+    let statuses = rig.broker.partitions()[0].exporters.exporters();
+    let status = statuses.iter().find(|status| status.id == "away").unwrap();
+    let fault = status.fault().map(|fault| fault.reason);
+    assert_eq!(fault.as_deref(), Some("the target is away"));
+    let slowest = rig.broker.partitions()[0].exporters.slowest().unwrap();
+    assert_eq!(slowest.id, "away");
+    assert!(away.0.lock().records.is_empty());
+
+    away.0.lock().is_away = false;
+    arrives(&rig, "away", &away).await;
+    let target = away.0.lock().records.clone();
+    assert_eq!(
+        target.keys().copied().collect::<Vec<_>>(),
+        (1..=committed(&rig)).collect::<Vec<_>>()
+    );
+    assert!(target.values().all(|times| *times == 1), "nothing twice");
+    write_much(&rig).await;
+    arrives(&rig, "away", &away).await;
+    is_compacted(&rig, &first).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_disabled_one_holds_nothing_stays_disabled_and_goes_on_at_the_end() {
+    let fake = Fake::default();
+    let rig = Rig::new(exporting(&[("a", &fake)])).await;
+    rig.deploy(&one_task()).await;
+    arrives(&rig, "a", &fake).await;
+    change(&rig, ExportingChange::Disable { id: "a".into() }).await;
+    let first = first_segment(&rig);
+    write_much(&rig).await;
+    snapshot(&rig).await;
+    write_much(&rig).await;
+    is_compacted(&rig, &first).await;
+    let rig = rig.restart(exporting(&[("a", &fake)])).await;
+    write_much(&rig).await;
+    assert_eq!(fake.0.lock().beginnings.len(), 1, "it did not begin again");
+    let end = committed(&rig);
+    let enable = ExportingChange::Enable {
+        id: "a".into(),
+        initialize_from: None,
+        end: Default::default(),
+    };
+    change(&rig, enable).await;
+    rig.create("one-task", "{}").await.unwrap();
+    arrives(&rig, "a", &fake).await;
+    let target = fake.0.lock();
+    let (position, _) = &target.beginnings[1];
+    assert_eq!(position.record, end);
+    assert!(!target.records.contains_key(&(end - 1)));
+    assert!(target.records.contains_key(&(end + 1)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pause_holds_everything_survives_a_restart_and_is_taken_back_while_processing_is_paused()
+{
+    let fake = Fake::default();
+    let rig = Rig::new(exporting(&[("a", &fake)])).await;
+    rig.deploy(&one_task()).await;
+    arrives(&rig, "a", &fake).await;
+    let paused = ExportingChange::Phase(ExportingPhase::Paused);
+    change(&rig, paused).await;
+    until("all rest", || {
+        let statuses = rig.broker.partitions()[0].exporters.exporters();
+        statuses.len() == 2 && statuses.iter().all(|status| status.is_resting())
+    })
+    .await;
+    let before = fake.0.lock().records.len();
+    rig.create("one-task", "{}").await.unwrap();
+    let rig = rig.restart(exporting(&[("a", &fake)])).await;
+    assert_eq!(rig.broker.partitions()[0].exporters.phase(), Phase::Paused);
+    rig.create("one-task", "{}").await.unwrap();
+    until("all rest", || {
+        let statuses = rig.broker.partitions()[0].exporters.exporters();
+        statuses.len() == 2 && statuses.iter().all(|status| status.is_resting())
+    })
+    .await;
+    assert_eq!(fake.0.lock().records.len(), before);
+    let handle = &rig.broker.partitions()[0];
+    handle
+        .status
+        .processing_paused
+        .store(true, Ordering::Relaxed);
+    let resume = ExportingChange::Phase(ExportingPhase::Exporting);
+    change(&rig, resume).await;
+    handle
+        .status
+        .processing_paused
+        .store(false, Ordering::Relaxed);
+    arrives(&rig, "a", &fake).await;
+    let target = fake.0.lock();
+    assert_eq!(
+        target.records.keys().copied().collect::<Vec<_>>(),
+        (1..=committed(&rig)).collect::<Vec<_>>()
+    );
+}
