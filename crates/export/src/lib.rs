@@ -19,6 +19,7 @@
 mod changes;
 mod definitions;
 mod driver;
+mod elastic;
 mod exporter;
 mod log;
 mod project;
@@ -30,6 +31,7 @@ mod store;
 mod target;
 
 pub use driver::Driver;
+pub use elastic::{BulkSettings, Flavor, IndexSettings, Retention, SearchSettings, check_url};
 pub use exporter::{Beginning, Exporter, ExporterConfig, Known, Make, Position};
 pub use log::{CommittedLog, LogError, LogProgress};
 pub use status::{Fault, Phase, Status};

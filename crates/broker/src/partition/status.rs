@@ -126,6 +126,11 @@ impl PartitionStatus {
         self.failure.lock().clone()
     }
 
+    /// Position of the newest committed record.
+    pub fn committed(&self) -> u64 {
+        self.committed_position.load(Ordering::Relaxed)
+    }
+
     pub fn health(&self) -> PartitionHealth {
         if self.failure.lock().is_some() {
             PartitionHealth::Dead

@@ -1,5 +1,6 @@
 //! The table as text: docs/configuration.md, and what `skep config` prints.
 
+use super::exporters::ARGS;
 use super::table::KEYS;
 use super::without_effect::WITHOUT_EFFECT;
 use super::{Effective, Settings};
@@ -59,6 +60,19 @@ pub fn markdown() -> String {
             others.join(" ")
         ));
     }
+    text.push_str(EXPORTERS);
+    for arg in ARGS {
+        let default = match arg.default {
+            "" => "–".to_string(),
+            default => format!("`{default}`"),
+        };
+        text.push_str(&format!(
+            "| `{}` | {default} | {} Expects {}. |\n",
+            arg.name,
+            arg.doc,
+            arg.kind.expected()
+        ));
+    }
     text.push_str(WITHOUT);
     for setting in WITHOUT_EFFECT {
         let names: Vec<String> = setting
@@ -70,6 +84,22 @@ pub fn markdown() -> String {
     }
     text
 }
+
+const EXPORTERS: &str = "
+## Exporters of records
+
+Any number of exporters stand side by side, each under a name of your own: `camunda.data.exporters.NAME.class-name` (before:
+`zeebe.broker.exporters.NAME.className`) is `io.camunda.zeebe.exporter.ElasticsearchExporter` or
+`io.camunda.zeebe.exporter.opensearch.OpensearchExporter`, and below `camunda.data.exporters.NAME.args.` stand its settings. As
+environment variables: `CAMUNDA_DATA_EXPORTERS_NAME_CLASSNAME`, `CAMUNDA_DATA_EXPORTERS_NAME_ARGS_BULK_SIZE`.
+
+Besides those below there is one switch for each value type, `index.processInstance` for instance. All are on but `index.jobBatch`,
+`index.processEvent` and `index.processInstanceBatch`. Records at the positions in `camunda.data.export.skip-records` (with commas
+between them) are not exported.
+
+| Setting | Default | What it does |
+|---|---|---|
+";
 
 const WITHOUT: &str = "
 ## Settings without effect

@@ -1,6 +1,7 @@
 //! Configuration: built-in defaults, then files, then the environment, then flags; the last one wins.
 
 pub mod docs;
+mod exporters;
 mod placeholders;
 mod profiles;
 mod settings;
@@ -72,6 +73,7 @@ pub fn resolve(given: &[Given]) -> Result<Loaded, ConfigError> {
     let mut warnings = Vec::new();
     let mut problems = Vec::new();
     let mut by_key: Vec<Vec<Found<'_>>> = KEYS.iter().map(|_| Vec::new()).collect();
+    let mut exporters = exporters::Exporters::default();
     for given in given {
         match find(given) {
             Some((key, index, under)) => match key.kind.parse(&given.text) {
@@ -92,6 +94,7 @@ pub fn resolve(given: &[Given]) -> Result<Loaded, ConfigError> {
                     key.kind.expected()
                 )),
             },
+            None if exporters.take(given) => {}
             None => warnings.extend(unknown(given)),
         }
     }
@@ -131,6 +134,7 @@ pub fn resolve(given: &[Given]) -> Result<Loaded, ConfigError> {
             source: chosen.map_or(Source::Default, |chosen| chosen.given.source.clone()),
         });
     }
+    settings.broker.exporters = exporters.finish(&mut warnings, &mut problems);
     problems.extend(settings.shift_ports().err());
     problems.extend(settings.contradictions());
     if problems.is_empty() {

@@ -102,6 +102,8 @@ keys! {
         "How long a search waits at most until it sees everything that was acknowledged before it. An answer that does not says how far it is behind in the header `skep-behind-ms`."
     "skep.query.threads" [] [] Kind::Number(1, 64) => secondary.readers;
         "Threads that answer searches, for each partition."
+    "camunda.data.export.distribution-interval" ["zeebe.broker.exporting.distributionInterval"] [] Kind::Time(10) => broker.export_interval;
+        "How far the exporters of records have got is written down this often; after a crash what came later is exported again."
     "camunda.data.primary-storage.disk.monitoring-enabled" ["zeebe.broker.data.disk.enableMonitoring"] [] Kind::Flag => broker.disk.monitoring_enabled;
         "Watch the free space of the data directory."
     "camunda.data.primary-storage.disk.monitoring-interval" ["zeebe.broker.data.disk.monitoringInterval"] [] Kind::Time(10) => broker.disk.monitoring_interval;

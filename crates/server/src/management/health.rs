@@ -8,6 +8,7 @@ use skep_broker::Broker;
 use skep_service::{PartitionHealth, PartitionRole};
 
 use super::Management;
+use super::exporters;
 use super::reply::{Answer, json as answer};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,6 +105,9 @@ pub fn all(management: &Management) -> Answer {
         let (up, details) = secondary_storage(broker);
         healthy &= up;
         components.push(("secondaryStorage", component(up, details)));
+        let (up, details) = exporters::health(broker);
+        healthy &= up;
+        components.push(("exporters", component(up, details)));
     }
     let components = components.into_iter();
     let components: Map<_, _> = components.map(|(name, c)| (name.into(), c)).collect();

@@ -7,6 +7,7 @@
 
 mod banning;
 mod clock;
+mod exporters;
 mod flow_control;
 mod health;
 mod incidents;
@@ -28,16 +29,15 @@ use http::{HeaderMap, Method, Request, StatusCode};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use parking_lot::Mutex;
 use prometheus_client::registry::Registry;
 use serde_json::json;
 use skep_broker::Broker;
 use skep_broker::partition::Message;
+use skep_protocol::value::ExportingPhase;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
 use self::health::Group;
-use self::partitions::ExporterPhase;
 use self::reply::{Answer, Handled, allow, message, ok, respond};
 use crate::config::Effective;
 use crate::logs::Logs;
@@ -55,7 +55,6 @@ pub struct Management {
     logs: Arc<Logs>,
     started: OnceLock<Started>,
     stopping: AtomicBool,
-    exporter_phase: Mutex<ExporterPhase>,
 }
 
 /// What it knows once the broker runs.
@@ -79,7 +78,6 @@ impl Management {
             logs,
             started: OnceLock::new(),
             stopping: AtomicBool::new(false),
-            exporter_phase: Mutex::default(),
         })
     }
 
@@ -113,14 +111,6 @@ impl Management {
                 "the server is starting: it recovers its data; try again later",
             )
         })
-    }
-
-    fn exporter_phase(&self) -> ExporterPhase {
-        *self.exporter_phase.lock()
-    }
-
-    fn set_exporter_phase(&self, phase: ExporterPhase) {
-        *self.exporter_phase.lock() = phase;
     }
 
     async fn handle(&self, request: Request<Incoming>) -> Answer {
@@ -182,12 +172,12 @@ impl Management {
             ["flamegraph"] => profile::flame_graph(method, query).await,
             ["partitions"] => {
                 get()?;
-                Ok(partitions::all(self, &self.running()?.broker))
+                Ok(partitions::all(&self.running()?.broker))
             }
             ["partitions", operation] => {
                 let operation = partitions::Operation::named(operation)?;
                 allow(method, &[Method::POST])?;
-                partitions::act(self, &self.running()?.broker, operation).await
+                partitions::act(&self.running()?.broker, operation).await
             }
             ["clock", rest @ ..] if rest.len() <= 1 => {
                 let broker = &self.running()?.broker;
@@ -209,19 +199,22 @@ impl Management {
             }
             ["exporters"] => {
                 get()?;
-                Ok(ok(&json!([])))
+                Ok(exporters::list(&self.running()?.broker))
+            }
+            ["exporters", id, rest @ ..] if rest.len() <= 1 => {
+                let broker = &self.running()?.broker;
+                let what = (*id, rest.first().copied());
+                exporters::change(broker, method, what, query, body).await
             }
             ["exporting", operation @ ("pause" | "resume")] => {
                 allow(method, &[Method::POST])?;
                 let soft = reply::query(query, "soft") == Some("true");
-                self.set_exporter_phase(match (*operation, soft) {
-                    ("resume", _) => ExporterPhase::Exporting,
-                    (_, true) => ExporterPhase::SoftPaused,
-                    (_, false) => ExporterPhase::Paused,
-                });
-                Ok(ok(
-                    &json!({ "body": null, "status": 204, "contentType": null }),
-                ))
+                let phase = match (*operation, soft) {
+                    ("resume", _) => ExportingPhase::Exporting,
+                    (_, true) => ExportingPhase::SoftPaused,
+                    (_, false) => ExportingPhase::Paused,
+                };
+                Ok(exporters::set_phase(&self.running()?.broker, phase).await)
             }
             // One node leads all of its partitions: there is nothing to move.
             ["rebalance"] => {
@@ -229,8 +222,8 @@ impl Management {
                 Ok(respond(StatusCode::OK, "application/json", ""))
             }
             [
-                name @ ("cluster" | "exporters" | "backupHistory" | "backupRuntime" | "backups"
-                | "usage-metrics" | "upgradeReadiness"),
+                name @ ("cluster" | "backupHistory" | "backupRuntime" | "backups" | "usage-metrics"
+                | "upgradeReadiness"),
                 ..,
             ] => Err(message(
                 StatusCode::NOT_IMPLEMENTED,
@@ -250,6 +243,7 @@ impl Management {
             "flowControl",
             "jobstreams",
             "banning",
+            "exporters",
             "info",
             "configprops",
             "flamegraph",

@@ -7,50 +7,33 @@ use http::StatusCode;
 use serde_json::{Map, Value, json};
 use skep_broker::Broker;
 use skep_broker::partition::{Message, PartitionHandle, PartitionStatus};
+use skep_protocol::value::ExportingPhase;
 use skep_service::{PartitionHealth, PartitionRole};
 
-use super::Management;
+use super::exporters::set_phase_of_partitions as set_phase;
 use super::health::{health, role};
 use super::reply::{Answer, Handled, message, ok};
 
 /// How long a snapshot may take before the request gives up waiting; the snapshot goes on.
 const SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// What exporting is said to do. There are no exporters yet, so this is what was asked for and nothing more.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ExporterPhase {
-    #[default]
-    Exporting,
-    SoftPaused,
-    Paused,
-}
-
-impl ExporterPhase {
-    fn name(self) -> &'static str {
-        match self {
-            ExporterPhase::Exporting => "EXPORTING",
-            ExporterPhase::SoftPaused => "SOFT_PAUSED",
-            ExporterPhase::Paused => "PAUSED",
-        }
-    }
-}
-
-pub fn all(management: &Management, broker: &Broker) -> Answer {
+pub fn all(broker: &Broker) -> Answer {
     let partitions: Map<String, Value> = broker
         .partitions()
         .iter()
         .map(|handle| {
             let id = handle.status.partition.to_string();
-            (id, one(management, broker, handle))
+            (id, one(broker, handle))
         })
         .collect();
     ok(&Value::Object(partitions))
 }
 
-fn one(management: &Management, broker: &Broker, handle: &PartitionHandle) -> Value {
+fn one(broker: &Broker, handle: &PartitionHandle) -> Value {
     let status = &*handle.status;
-    let exported = handle.secondary.exported_position();
-    let exported = exported.map_or(json!(-1), |position| json!(position));
+    let exporters = handle.exporters.exporters().into_iter();
+    let enabled = exporters.filter(|exporter| exporter.is_enabled());
+    let exported = enabled.map(|exporter| exporter.exported_position()).min();
     let leader = status.role() == PartitionRole::Leader;
     let index = status.checkpoint_index.load(Ordering::Relaxed);
     let in_snapshot = status.checkpoint_position.load(Ordering::Relaxed);
@@ -63,8 +46,9 @@ fn one(management: &Management, broker: &Broker, handle: &PartitionHandle) -> Va
         "snapshotId": (index > 0).then(|| format!("{index}-{term}-{in_snapshot}-0-{node}")),
         "processedPositionInSnapshot": (index > 0).then_some(in_snapshot),
         "streamProcessorPhase": phase(status),
-        "exporterPhase": management.exporter_phase().name(),
-        "exportedPosition": exported,
+        "exporterPhase": handle.exporters.phase().name(),
+        "exportedPosition": exported.map_or(json!(-1), |position| json!(position)),
+        "exporters": super::exporters::of_partition(handle),
         "bannedInstances": status.banned_instances.load(Ordering::Relaxed),
         "clock": clock(broker, status),
         "health": tree(status),
@@ -182,22 +166,22 @@ impl Operation {
 }
 
 /// Carries out an operation on all partitions of this node.
-pub async fn act(management: &Management, broker: &Broker, operation: Operation) -> Handled {
+pub async fn act(broker: &Broker, operation: Operation) -> Handled {
     match operation {
         Operation::PauseProcessing => pause(broker, true),
         Operation::ResumeProcessing => pause(broker, false),
         Operation::TakeSnapshot => snapshot(broker).await?,
         Operation::PrepareUpgrade => {
+            set_phase(broker, ExportingPhase::Paused).await?;
             pause(broker, true);
-            management.set_exporter_phase(ExporterPhase::Paused);
             snapshot(broker).await?;
         }
-        Operation::PauseExporting => management.set_exporter_phase(ExporterPhase::Paused),
-        Operation::SoftPauseExporting => management.set_exporter_phase(ExporterPhase::SoftPaused),
-        Operation::ResumeExporting => management.set_exporter_phase(ExporterPhase::Exporting),
+        Operation::PauseExporting => set_phase(broker, ExportingPhase::Paused).await?,
+        Operation::SoftPauseExporting => set_phase(broker, ExportingPhase::SoftPaused).await?,
+        Operation::ResumeExporting => set_phase(broker, ExportingPhase::Exporting).await?,
     }
     tracing::info!(?operation, "operator action on all partitions");
-    Ok(all(management, broker))
+    Ok(all(broker))
 }
 
 fn pause(broker: &Broker, paused: bool) {

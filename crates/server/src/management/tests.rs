@@ -282,7 +282,7 @@ async fn a_snapshot_is_taken_when_it_is_asked_for() {
 }
 
 #[tokio::test]
-async fn exporting_is_said_to_be_what_was_asked_for() {
+async fn exporting_is_paused_softly_paused_and_resumed() {
     let server = Server::started().await;
     for (path, phase) in [
         ("partitions/softPauseExporting", "SOFT_PAUSED"),
@@ -292,15 +292,82 @@ async fn exporting_is_said_to_be_what_was_asked_for() {
         ("exporting/pause?soft=true", "SOFT_PAUSED"),
         ("exporting/resume", "EXPORTING"),
     ] {
-        let (status, _) = server.send("POST", &format!("/actuator/{path}"), "").await;
+        let (status, body) = server.send("POST", &format!("/actuator/{path}"), "").await;
         assert_eq!(status, 200, "{path}");
+        if path.starts_with("exporting") {
+            let body: Value = serde_json::from_str(&body).unwrap();
+            assert_eq!(body["status"], 204, "{path}: {body}");
+        }
         let partitions = server.json("GET", "/actuator/partitions", "").await;
         assert_eq!(partitions["1"]["exporterPhase"], phase, "{path}");
     }
+}
+
+#[tokio::test]
+async fn exporters_are_listed_disabled_and_enabled_on_all_partitions() {
+    let server = Server::started().await;
+    let id = "secondary-storage";
+    let listed = |status: &str| json!([{ "exporterId": id, "status": status }]);
+    let exporters = || server.json("GET", "/actuator/exporters", "");
+    assert_eq!(exporters().await, listed("ENABLED"));
+    let path = |operation: &str| format!("/actuator/exporters/{id}/{operation}");
+    let (status, body) = server.send("POST", &path("disable?dryRun=true"), "").await;
+    let body: Value = serde_json::from_str(&body).unwrap();
+    assert_eq!(status, 202, "{body}");
+    let change = &body["plannedChanges"][1];
+    assert_eq!(change["operation"], "PARTITION_DISABLE_EXPORTER");
     assert_eq!(
-        server.json("GET", "/actuator/exporters", "").await,
-        json!([])
+        (&change["partitionId"], &change["exporterId"]),
+        (&json!(2), &json!(id))
     );
+    let state = |topology: &str| {
+        body[topology][0]["partitions"][0]["config"]["exporting"]["exporters"][0]["state"].clone()
+    };
+    assert_eq!(
+        (state("currentTopology"), state("expectedTopology")),
+        (json!("ENABLED"), json!("DISABLED"))
+    );
+    assert_eq!(
+        exporters().await,
+        listed("ENABLED"),
+        "a dry run changes nothing"
+    );
+    assert_eq!(server.send("POST", &path("disable"), "").await.0, 202);
+    assert_eq!(exporters().await, listed("DISABLED"));
+    let partitions = server.json("GET", "/actuator/partitions", "").await;
+    assert_eq!(partitions["2"]["exporters"][id]["state"], "DISABLED");
+    assert_eq!(server.send("POST", &path("enable"), "").await.0, 202);
+    assert_eq!(exporters().await, listed("ENABLED"));
+}
+
+#[tokio::test]
+async fn what_cannot_be_done_with_an_exporter_says_why() {
+    let server = Server::started().await;
+    let one = "/actuator/exporters/secondary-storage";
+    let other = "/actuator/exporters/other";
+    for (method, path, body, expected, said) in [
+        (
+            "POST",
+            format!("{other}/enable"),
+            "",
+            400,
+            "there are secondary-storage",
+        ),
+        ("DELETE", one.to_string(), "", 400, "is configured"),
+        (
+            "POST",
+            format!("{one}/enable"),
+            r#"{"initializeFrom": 1}"#,
+            400,
+            "initializeFrom",
+        ),
+        ("POST", format!("{one}/pause"), "", 404, "'pause'"),
+        ("GET", format!("{one}/enable"), "", 405, "POST"),
+    ] {
+        let (status, text) = server.send(method, &path, body).await;
+        assert_eq!(status, expected, "{method} {path}: {text}");
+        assert!(text.contains(said), "{method} {path}: {text}");
+    }
 }
 
 #[tokio::test]

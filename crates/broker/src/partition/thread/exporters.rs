@@ -139,6 +139,7 @@ pub fn open_exporters(
         known.elements = elements(&engine.state);
     }
     let board = Arc::new(ExporterBoard::default());
+    *board.value.lock() = engine.state.exporting.value().clone();
     if let Secondary::Open(store) = &secondary {
         board.running.lock().push(Running {
             status: store.status().clone(),

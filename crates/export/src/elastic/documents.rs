@@ -1,0 +1,134 @@
+//! Records as documents, and many of them as the body of a bulk request.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use skep_engine::RecordNames;
+use skep_protocol::ValueType;
+use skep_protocol::batch::BatchReader;
+use skep_protocol::json::render;
+use skep_protocol::record::{DecodeError, Record};
+
+use super::settings::SearchSettings;
+use super::{names, templates};
+
+/// The number of the last document of each value type, by the type's id.
+pub type Sequences = BTreeMap<u8, u64>;
+
+/// Bits of a sequence below the partition.
+const SEQUENCE_BITS: u32 = 51;
+
+/// Documents that were not sent yet.
+pub struct Documents {
+    settings: Arc<SearchSettings>,
+    partition: u32,
+    names: RecordNames,
+    sequences: Sequences,
+    body: Vec<u8>,
+    count: usize,
+    /// Value types among them.
+    value_types: BTreeMap<u8, ValueType>,
+}
+
+impl Documents {
+    pub fn new(settings: Arc<SearchSettings>, partition: u32, sequences: Sequences) -> Documents {
+        Documents {
+            settings,
+            partition,
+            names: names(partition),
+            sequences,
+            body: Vec::new(),
+            count: 0,
+            value_types: BTreeMap::new(),
+        }
+    }
+
+    pub fn names(&mut self) -> &mut RecordNames {
+        &mut self.names
+    }
+
+    /// The numbers of the last documents that were taken in.
+    pub fn sequences(&self) -> &Sequences {
+        &self.sequences
+    }
+
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.body.len()
+    }
+
+    /// The body of a bulk request.
+    pub fn bulk(&self) -> Vec<u8> {
+        self.body.clone()
+    }
+
+    pub fn value_types(&self) -> Vec<ValueType> {
+        self.value_types.values().copied().collect()
+    }
+
+    pub fn clear(&mut self) {
+        self.body.clear();
+        self.count = 0;
+        self.value_types.clear();
+    }
+
+    /// Takes in the records of an entry: all of them, or, if it cannot be read, none. Without `exports` they are only learned
+    /// from.
+    pub fn take(&mut self, payload: &[u8], exports: bool) -> Result<(u64, i64), DecodeError> {
+        let (bytes, count) = (self.body.len(), self.count);
+        let sequences = self.sequences.clone();
+        let taken = self.records(payload, exports);
+        if taken.is_err() {
+            self.body.truncate(bytes);
+            self.count = count;
+            self.sequences = sequences;
+        }
+        taken
+    }
+
+    fn records(&mut self, payload: &[u8], exports: bool) -> Result<(u64, i64), DecodeError> {
+        let mut records = BatchReader::new(payload)?;
+        let timestamp = records.timestamp();
+        // What a creation says of its instance stands after the instance's first records.
+        for record in records.clone() {
+            self.names.learn(&record?);
+        }
+        for record in records.by_ref() {
+            let record = record?;
+            let wanted = self.settings.wants(record.record_type, record.value_type);
+            if exports && wanted && !self.settings.skip.contains(&record.position) {
+                self.add(&record)?;
+            }
+        }
+        self.names.batch_ends();
+        Ok((records.position().saturating_sub(1), timestamp))
+    }
+
+    fn add(&mut self, record: &Record<'_>) -> Result<(), DecodeError> {
+        let mut document = render(record, &self.names)?;
+        let id = record.value_type as u8;
+        let number = self.sequences.entry(id).or_default();
+        *number += 1;
+        let sequence = (u64::from(self.partition) << SEQUENCE_BITS) + *number;
+        if let Value::Object(fields) = &mut document {
+            fields.insert("sequence".to_string(), json!(sequence));
+        }
+        let index = templates::index_name(&self.settings, record.value_type, record.timestamp);
+        let action = json!({"index": {
+            "_index": index,
+            "_id": format!("{}-{}", self.partition, record.position),
+            "routing": self.partition.to_string(),
+        }});
+        for line in [action, document] {
+            self.body.extend_from_slice(line.to_string().as_bytes());
+            self.body.push(b'\n');
+        }
+        self.count += 1;
+        self.value_types.insert(id, record.value_type);
+        Ok(())
+    }
+}

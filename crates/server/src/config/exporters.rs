@@ -1,0 +1,412 @@
+//! `camunda.data.exporters.NAME.*`: what exports records. Names are the operator's, so that these settings stand in a table of
+//! their own.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use skep_export::{ExporterConfig, Flavor, IndexSettings, Retention, SearchSettings, check_url};
+use skep_protocol::ValueType;
+
+use super::source::{Given, Source};
+use super::value::{Kind, Value, squeeze};
+
+/// Exporters of records at a time.
+const MAX_EXPORTERS: usize = 16;
+
+/// A setting below `args`.
+pub struct Arg {
+    pub name: &'static str,
+    pub kind: Kind,
+    pub default: &'static str,
+    pub doc: &'static str,
+    set: fn(&mut Draft, Value) -> Result<(), String>,
+}
+
+macro_rules! args {
+    ($($name:literal $kind:expr, $default:literal, |$draft:ident, $value:ident: $variant:ident| $set:expr; $doc:literal)*) => {
+        /// In the order in which they are documented.
+        pub static ARGS: &[Arg] = &[$(Arg {
+            name: $name,
+            kind: $kind,
+            default: $default,
+            doc: $doc,
+            set: |$draft, value| match value {
+                Value::$variant($value) => $set,
+                _ => Ok(()),
+            },
+        }),*];
+    };
+}
+
+const LIMIT: Kind = Kind::Number(1, 1_000_000);
+
+args! {
+    "url" Kind::Text, "http://localhost:9200", |draft, url: Text| draft.set_urls(&url);
+        "Where the server listens; several, with commas between them, are asked in turn when one does not answer. Only http."
+    "requestTimeoutMs" Kind::Number(1, 3_600_000), "30000", |draft, millis: Number| {
+        draft.settings.request_timeout = std::time::Duration::from_millis(millis);
+        Ok(())
+    };
+        "How long an answer may take; the request is sent again then."
+    "includeEnabledRecords" Kind::Flag, "true", |_draft, all: Flag| match all {
+        true => Ok(()),
+        false => Err("Skep exports every kind of record that index.* leaves in; leave kinds out there".to_string()),
+    };
+        "Cannot be false: every kind of record that is enabled below is exported."
+    "index.prefix" Kind::Text, "zeebe-record", |draft, prefix: Text| draft.set_prefix(prefix);
+        "What the names of all indices begin with."
+    "index.createTemplate" Kind::Flag, "true", |draft, create: Flag| {
+        draft.settings.index.create_template = create;
+        Ok(())
+    };
+        "Make the templates of the indices."
+    "index.indexSuffixDatePattern" Kind::Text, "yyyy-MM-dd", |draft, pattern: Text| {
+        IndexSettings::check_pattern(&pattern)?;
+        draft.settings.index.date_pattern = pattern;
+        Ok(())
+    };
+        "The date at the end of an index's name, in UTC: a new one begins a new index."
+    "index.numberOfShards" Kind::Number(1, 1024), "3", |draft, shards: Number| {
+        draft.settings.index.number_of_shards = u32::try_from(shards).unwrap_or(1);
+        Ok(())
+    };
+        "Shards of each index."
+    "index.numberOfReplicas" Kind::Number(0, 100), "0", |draft, replicas: Number| {
+        draft.settings.index.number_of_replicas = u32::try_from(replicas).unwrap_or(0);
+        Ok(())
+    };
+        "Copies of each shard."
+    "index.command" Kind::Flag, "false", |draft, wanted: Flag| {
+        draft.settings.index.commands = wanted;
+        Ok(())
+    };
+        "Export commands."
+    "index.event" Kind::Flag, "true", |draft, wanted: Flag| {
+        draft.settings.index.events = wanted;
+        Ok(())
+    };
+        "Export events."
+    "index.rejection" Kind::Flag, "false", |draft, wanted: Flag| {
+        draft.settings.index.rejections = wanted;
+        Ok(())
+    };
+        "Export rejections."
+    "bulk.delay" Kind::Number(1, 3600), "5", |draft, seconds: Number| {
+        draft.settings.bulk.delay = std::time::Duration::from_secs(seconds);
+        Ok(())
+    };
+        "Seconds that records are collected for at most before they are sent together."
+    "bulk.size" LIMIT, "1000", |draft, size: Number| {
+        draft.settings.bulk.size = usize::try_from(size).unwrap_or(1000);
+        Ok(())
+    };
+        "So many records are sent at once."
+    "bulk.memoryLimit" Kind::Bytes(1024, 1 << 30), "10MB", |draft, bytes: Number| {
+        draft.settings.bulk.memory_limit = usize::try_from(bytes).unwrap_or(10 << 20);
+        Ok(())
+    };
+        "So many bytes are sent at once; a request is larger by one entry of the log at most."
+    "authentication.username" Kind::Text, "", |draft, name: Text| {
+        draft.username = Some(name);
+        Ok(())
+    };
+        "Who sends (HTTP Basic)."
+    "authentication.password" Kind::Text, "", |draft, password: Text| {
+        draft.password = Some(password);
+        Ok(())
+    };
+        "His password."
+    "retention.enabled" Kind::Flag, "false", |draft, enabled: Flag| {
+        draft.retention = enabled;
+        Ok(())
+    };
+        "Have the server delete old indices: by index lifecycle management (Elasticsearch) or index state management (OpenSearch)."
+    "retention.minimumAge" Kind::Text, "30d", |draft, age: Text| {
+        draft.policy.minimum_age = age;
+        Ok(())
+    };
+        "How old an index becomes."
+    "retention.policyName" Kind::Text, "zeebe-record-retention-policy", |draft, name: Text| {
+        draft.policy.policy_name = name;
+        Ok(())
+    };
+        "Name of the policy."
+}
+
+/// Value types of the reference that this release writes no records of: they can be switched on and off without effect.
+const NOT_WRITTEN: [&str; 19] = [
+    "agentdefinition",
+    "asyncrequest",
+    "authorization",
+    "checkpoint",
+    "deploymentdistribution",
+    "globallistenerbatch",
+    "group",
+    "identitysetup",
+    "jobmetricsbatch",
+    "mapping",
+    "mappingrule",
+    "messagebatch",
+    "role",
+    "scale",
+    "tenant",
+    "usagemetric",
+    "usagemetrics",
+    "user",
+    "usertasks",
+];
+
+struct Draft {
+    settings: SearchSettings,
+    username: Option<String>,
+    password: Option<String>,
+    retention: bool,
+    policy: Retention,
+}
+
+impl Draft {
+    fn new(flavor: Flavor) -> Draft {
+        Draft {
+            settings: SearchSettings::new(flavor),
+            username: None,
+            password: None,
+            retention: false,
+            policy: Retention {
+                minimum_age: "30d".to_string(),
+                policy_name: "zeebe-record-retention-policy".to_string(),
+            },
+        }
+    }
+
+    fn set_urls(&mut self, text: &str) -> Result<(), String> {
+        let urls: Vec<String> = text.split(',').map(|url| url.trim().to_string()).collect();
+        urls.iter().try_for_each(|url| check_url(url))?;
+        self.settings.urls = urls;
+        Ok(())
+    }
+
+    fn set_prefix(&mut self, prefix: String) -> Result<(), String> {
+        let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-.".contains(c);
+        if !prefix.chars().all(allowed) || prefix.starts_with(['-', '.']) {
+            return Err(
+                "an index's name has small letters, digits, '-' and '.', and begins with a letter or digit; '_' stands between \
+                 the parts of the name"
+                    .to_string(),
+            );
+        }
+        self.settings.index.prefix = prefix;
+        Ok(())
+    }
+
+    fn finish(mut self, skip: &BTreeSet<u64>) -> Result<SearchSettings, String> {
+        self.settings.login = match (self.username, self.password) {
+            (Some(name), Some(password)) => Some((name, password)),
+            (None, None) => None,
+            _ => {
+                return Err(
+                    "authentication.username and authentication.password go together".to_string(),
+                );
+            }
+        };
+        self.settings.retention = self.retention.then_some(self.policy);
+        self.settings.skip.clone_from(skip);
+        Ok(self.settings)
+    }
+}
+
+/// What was given of exporters.
+#[derive(Default)]
+pub struct Exporters<'g> {
+    /// By name; what comes later wins.
+    by_name: BTreeMap<String, Vec<(String, &'g Given)>>,
+    skip: Vec<&'g Given>,
+}
+
+impl<'g> Exporters<'g> {
+    /// Takes a setting, if it is one of an exporter.
+    pub fn take(&mut self, given: &'g Given) -> bool {
+        let plain = given.name.split('[').next().unwrap_or_default();
+        let plain = Given {
+            name: plain.to_string(),
+            ..given.clone()
+        };
+        let skips = [
+            "camunda.data.export.skip-records",
+            "zeebe.broker.exporting.skipRecords",
+        ];
+        if skips.iter().any(|name| plain.matches(name)) {
+            self.skip.push(given);
+            return true;
+        }
+        let Some((name, rest)) = split(given) else {
+            return false;
+        };
+        self.by_name.entry(name).or_default().push((rest, given));
+        true
+    }
+
+    /// The exporters; what is wrong with them goes to `problems`.
+    pub fn finish(
+        self,
+        warnings: &mut Vec<String>,
+        problems: &mut Vec<String>,
+    ) -> Vec<ExporterConfig> {
+        let mut skip = BTreeSet::new();
+        for given in &self.skip {
+            for part in given.text.split(',').map(str::trim) {
+                match part.parse() {
+                    Ok(position) => drop(skip.insert(position)),
+                    Err(_) if part.is_empty() => {}
+                    Err(_) => problems.push(format!(
+                        "{} = '{}' ({}): expected positions of records",
+                        given.name, given.text, given.source
+                    )),
+                }
+            }
+        }
+        let mut exporters = Vec::new();
+        for (id, settings) in &self.by_name {
+            if let Some(settings) = exporter(id, settings, &skip, warnings, problems) {
+                exporters.push(ExporterConfig {
+                    id: id.clone(),
+                    make: Arc::new(settings),
+                });
+            }
+        }
+        if exporters.len() > MAX_EXPORTERS {
+            problems.push(format!(
+                "camunda.data.exporters: there are {}; at most {MAX_EXPORTERS} can be had",
+                exporters.len()
+            ));
+        }
+        exporters
+    }
+}
+
+fn exporter(
+    id: &str,
+    given: &[(String, &Given)],
+    skip: &BTreeSet<u64>,
+    warnings: &mut Vec<String>,
+    problems: &mut Vec<String>,
+) -> Option<SearchSettings> {
+    let class = given.iter().rev().find(|(rest, _)| rest == "classname");
+    let Some((_, class)) = class else {
+        problems.push(format!(
+            "camunda.data.exporters.{id} has settings and no class-name: what does it export to? There are \
+             io.camunda.zeebe.exporter.ElasticsearchExporter and io.camunda.zeebe.exporter.opensearch.OpensearchExporter"
+        ));
+        return None;
+    };
+    let flavor = match class.text.rsplit('.').next().unwrap_or_default() {
+        "ElasticsearchExporter" | "elasticsearch" => Flavor::Elasticsearch,
+        "OpensearchExporter" | "opensearch" => Flavor::Opensearch,
+        "CamundaExporter" | "RdbmsExporter" => {
+            warnings.push(format!(
+                "{} = '{}' ({}) has no effect: what can be searched is kept as camunda.data.secondary-storage.* say",
+                class.name, class.text, class.source
+            ));
+            return None;
+        }
+        _ => {
+            problems.push(format!(
+                "{} = '{}' ({}): Skep runs no Java; expected io.camunda.zeebe.exporter.ElasticsearchExporter or \
+                 io.camunda.zeebe.exporter.opensearch.OpensearchExporter",
+                class.name, class.text, class.source
+            ));
+            return None;
+        }
+    };
+    let mut draft = Draft::new(flavor);
+    for (rest, given) in given.iter().filter(|(rest, _)| rest != "classname") {
+        match set(&mut draft, rest, given) {
+            Ok(true) => {}
+            Ok(false) => warnings.push(format!(
+                "{} ({}) is unknown or not supported by this version: it has no effect",
+                given.name, given.source
+            )),
+            Err(reason) => problems.push(format!(
+                "{} = '{}' ({}): {reason}",
+                given.name, given.text, given.source
+            )),
+        }
+    }
+    match draft.finish(skip) {
+        Ok(settings) => Some(settings),
+        Err(reason) => {
+            problems.push(format!("camunda.data.exporters.{id}: {reason}"));
+            None
+        }
+    }
+}
+
+/// False: there is no such setting.
+fn set(draft: &mut Draft, rest: &str, given: &Given) -> Result<bool, String> {
+    let is_bare = matches!(given.source, Source::Environment(_));
+    let same = |name: &str| {
+        let mut name = squeeze(name);
+        if is_bare {
+            name.retain(|c| c != '.');
+        }
+        format!("args{}{name}", if is_bare { "" } else { "." }) == rest
+    };
+    if given.text.is_empty() {
+        // An empty variable is how environments say "not set".
+        return Ok(true);
+    }
+    if let Some(arg) = ARGS.iter().find(|arg| same(arg.name)) {
+        let value = arg.kind.parse(&given.text);
+        let value = value.ok_or_else(|| format!("expected {}", arg.kind.expected()))?;
+        (arg.set)(draft, value)?;
+        return Ok(true);
+    }
+    let named = |value_type: &&ValueType| {
+        let name = value_type.name().replace('_', "");
+        same(&format!("index.{name}"))
+    };
+    let value_type = ValueType::ALL.iter().find(named);
+    let is_not_written = NOT_WRITTEN
+        .iter()
+        .any(|name| same(&format!("index.{name}")));
+    if value_type.is_none() && !is_not_written {
+        return Ok(false);
+    }
+    let Some(Value::Flag(wanted)) = Kind::Flag.parse(&given.text) else {
+        return Err(format!("expected {}", Kind::Flag.expected()));
+    };
+    if let Some(value_type) = value_type {
+        let without = &mut draft.settings.index.without;
+        match wanted {
+            true => without.remove(&(*value_type as u8)),
+            false => without.insert(*value_type as u8),
+        };
+    }
+    Ok(true)
+}
+
+/// The name of the exporter, and what of it is set, in comparable letters. In the environment dots do not count.
+fn split(given: &Given) -> Option<(String, String)> {
+    if let Source::Environment(_) = given.source {
+        let name = given.name.to_ascii_lowercase();
+        let rest = ["camunda_data_exporters_", "zeebe_broker_exporters_"]
+            .iter()
+            .find_map(|prefix| name.strip_prefix(prefix))?;
+        let ends = ["_classname", "_jarpath", "_args_"];
+        let at = ends.iter().filter_map(|end| rest.find(end)).min()?;
+        let (id, rest) = rest.split_at_checked(at)?;
+        return Some((id.to_string(), rest.replace('_', "")));
+    }
+    let name = squeeze(&given.name);
+    let prefixes = ["camunda.data.exporters.", "zeebe.broker.exporters."];
+    let below = prefixes.iter().find(|prefix| name.starts_with(**prefix))?;
+    // The operator's spelling of the exporter's name stays.
+    let segments = below.matches('.').count();
+    let id = given.name.split('.').nth(segments)?;
+    let rest = name.split('.').skip(segments + 1);
+    let rest: Vec<&str> = rest.collect();
+    (!rest.is_empty()).then(|| (id.to_string(), rest.join(".")))
+}
+
+#[cfg(test)]
+#[path = "exporters_tests.rs"]
+mod tests;
