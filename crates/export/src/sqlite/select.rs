@@ -61,7 +61,16 @@ pub fn page(search: &Search) -> Sql {
 pub fn groups(groups: &Groups) -> Sql {
     let entity = groups.search.entity;
     let column = |at: usize| format!("t.\"{}\"", entity.field(at).name);
-    let by: Vec<String> = groups.by.iter().map(|at| column(*at)).collect();
+    let by: Vec<String> = groups
+        .by
+        .iter()
+        .map(|at| match groups.span {
+            Some(span) if entity.field(*at).kind == Kind::Time => {
+                format!("{0} - {0} % {span}", column(*at))
+            }
+            _ => column(*at),
+        })
+        .collect();
     let by = by.join(", ");
     let mut sql = Sql::default();
     sql.push(&format!("SELECT {by}"));
@@ -74,6 +83,7 @@ pub fn groups(groups: &Groups) -> Sql {
                 sql.push(")");
             }
             Measure::Distinct(at) => sql.push(&format!(", count(DISTINCT {})", column(*at))),
+            Measure::Sum(at) => sql.push(&format!(", sum({})", column(*at))),
             Measure::Least(at) => sql.push(&format!(", min({})", column(*at))),
             Measure::Most(at) => sql.push(&format!(", max({})", column(*at))),
         }

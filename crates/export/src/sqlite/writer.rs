@@ -9,7 +9,7 @@ use rusqlite::{
 use rustc_hash::FxHashMap;
 use skep_protocol::Key;
 use skep_query::entities::PREVIEW;
-use skep_query::{Entity, Value};
+use skep_query::{Entity, Field, Merged, Value};
 
 use super::{Place, SqliteError, history, schema};
 use crate::changes::{Changes, Completion, IncidentDelta, Rows};
@@ -106,7 +106,7 @@ impl Writer {
     }
 
     /// Deletes up to `limit` process instances that ended before `before` (epoch milliseconds), with all that belongs to
-    /// them. How many it were.
+    /// them, and as many of what leaves by itself. How many of one kind it were.
     pub fn forget(&mut self, before: i64, limit: usize) -> Result<usize, SqliteError> {
         let place = &self.place;
         let transaction = self.connection.transaction();
@@ -118,17 +118,9 @@ impl Writer {
                 .query_map(params![before, limit as i64], |row| row.get(0))?
                 .collect::<Result<_, _>>()?;
             history::instances(&transaction, &keys)?;
-            // Decisions that clients had evaluated belong to no instance.
-            let alone = transaction
-                .prepare_cached(
-                    "DELETE FROM decision_instance WHERE decisionEvaluationInstanceKey IN (
-                        SELECT decisionEvaluationInstanceKey FROM decision_instance
-                        WHERE evaluationDate < ? AND processInstanceKey IS NULL ORDER BY evaluationDate LIMIT ?)",
-                )?
-                .execute(params![before, limit as i64])?;
-            let batches = history::batch_operations(&transaction, before, limit)?;
+            let aged = history::aged(&transaction, before, limit)?;
             transaction.commit()?;
-            Ok(keys.len().max(alone).max(batches))
+            Ok(keys.len().max(aged))
         });
         forgotten.map_err(|e| place.error(e))
     }
@@ -192,16 +184,22 @@ fn upsert(
 
 fn upsert_text(entity: &Entity, mask: u64) -> String {
     let fields = entity.fields.iter().enumerate();
-    let set: Vec<&str> = fields
+    let set: Vec<&Field> = fields
         .filter(|(column, _)| mask & (1 << column) != 0)
-        .map(|(_, field)| field.name)
+        .map(|(_, field)| field)
         .collect();
-    let columns: Vec<String> = set.iter().map(|name| format!("\"{name}\"")).collect();
-    let updates: Vec<String> = set
-        .iter()
-        .skip(1)
-        .map(|name| format!("\"{name}\" = excluded.\"{name}\""))
-        .collect();
+    let columns: Vec<String> = set.iter().map(|f| format!("\"{}\"", f.name)).collect();
+    let update = |(field, column): (&&Field, &String)| {
+        let new = match field.merged {
+            Merged::Replaced => format!("excluded.{column}"),
+            Merged::Added => format!("coalesce({column}, 0) + excluded.{column}"),
+            Merged::Greatest => {
+                format!("max(coalesce({column}, excluded.{column}), excluded.{column})")
+            }
+        };
+        format!("{column} = {new}")
+    };
+    let updates: Vec<String> = set.iter().zip(&columns).skip(1).map(update).collect();
     let places = vec!["?"; set.len()].join(", ");
     let otherwise = if updates.is_empty() {
         "DO NOTHING".to_string()

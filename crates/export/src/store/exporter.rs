@@ -47,6 +47,8 @@ pub struct Exporter<L> {
     partition: u32,
     definitions: Definitions,
     changes: Changes,
+    /// See [`Projection::text`].
+    text: String,
     /// Up to where `changes` go.
     read: Position,
     flushed: Position,
@@ -76,6 +78,7 @@ impl<L: CommittedLog> Exporter<L> {
             partition: 0,
             definitions: Definitions::default(),
             changes: Changes::default(),
+            text: String::new(),
             read: position,
             flushed: position,
             window_began: None,
@@ -236,6 +239,7 @@ impl<L: CommittedLog> Exporter<L> {
                     definitions: &mut self.definitions,
                     stored: &self.writer,
                     partition: self.partition,
+                    text: &mut self.text,
                 };
                 let (record, timestamp) = projection
                     .batch(payload)
