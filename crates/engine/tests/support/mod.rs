@@ -6,6 +6,7 @@
 
 mod migrations;
 mod names;
+mod play;
 mod resources;
 mod store;
 mod streams;
