@@ -6,8 +6,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use skep_protocol::Key;
 use skep_protocol::value::HistoryDeletionValue;
-use skep_query::entities::PROCESS_INSTANCE;
-use skep_query::{Entity, Merged, Value, entities};
+use skep_query::{Entity, Value, entities};
 
 /// An incident begins or ends: it counts for its element instance and for everything around it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -98,15 +97,15 @@ pub struct Ended {
     pub terminated: i64,
 }
 
-/// A new row that takes something from rows of other entities.
-#[derive(Clone, Debug, PartialEq)]
+/// A new row that takes something from a row of another entity.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Completion {
     /// The tags of its process instance.
     UserTask(Key),
     /// The root process instance.
     MessageSubscription(Key),
-    /// The root process instance; by the row's id.
-    CorrelatedMessageSubscription(Arc<str>),
+    /// The root process instance.
+    CorrelatedMessageSubscription(Key),
     /// The process instance.
     EventWait(Key),
     /// Name and version of its decision requirements.
@@ -215,11 +214,9 @@ impl Changes {
     pub fn merge<const N: usize>(&mut self, entity: usize, key: Key, columns: [(usize, Value); N]) {
         let held = self.rows.get(entity).and_then(|rows| rows.get(key.0));
         let merged = columns.map(|(column, value)| {
-            let before = held.and_then(|row| row.values.get(column)?.as_int());
-            let field = entities::ALL.get(entity).map(|entity| entity.field(column));
-            let value = match (field.map(|field| field.merged), before, value.as_int()) {
-                (Some(Merged::Added), Some(a), Some(b)) => Value::Int(a.saturating_add(b)),
-                (Some(Merged::Greatest), Some(a), Some(b)) => Value::Int(a.max(b)),
+            let before = held.and_then(|row| row.values.get(column));
+            let value = match (before, entities::ALL.get(entity)) {
+                (Some(before), Some(entity)) => entity.field(column).merged.of(before, value),
                 _ => value,
             };
             (column, value)
@@ -253,44 +250,22 @@ impl Changes {
         }
     }
 
-    /// Writes the sequence flows into the rows of their process instances. `stored` tells those that the row has already, if it
-    /// was stored earlier.
-    pub fn settle_flows<E>(
-        &mut self,
-        mut stored: impl FnMut(i64) -> Result<Option<String>, E>,
-    ) -> Result<(), E> {
-        let taken = std::mem::take(&mut self.flows);
-        let mut flows: Vec<(Key, Arc<str>)> =
-            taken.into_iter().map(|((key, _), id)| (key, id)).collect();
-        flows.sort_unstable();
-        for of_one in flows.chunk_by(|(a, _), (b, _)| a == b) {
-            let Some((key, _)) = of_one.first() else {
-                continue;
-            };
-            let before = match self.flows_here(*key) {
-                Some(here) => here,
-                None => stored(key.0)?.unwrap_or_default(),
-            };
-            let mut ids: Vec<&str> = before.lines().collect();
-            ids.extend(of_one.iter().map(|(_, id)| &**id));
-            ids.sort_unstable();
-            ids.dedup();
-            let ids = Value::text(&ids.join("\n"));
-            set!(self, PROCESS_INSTANCE, *key, { "takenFlows": ids });
-        }
-        Ok(())
+    /// The sequence flows that process instances took.
+    pub fn take_flows(&mut self) -> Vec<(Key, Arc<str>)> {
+        let flows = std::mem::take(&mut self.flows).into_iter();
+        flows.map(|((key, _), id)| (key, id)).collect()
     }
 
-    /// What the window says of the flows of a process instance, if that is all: it began here, or was settled before a flush
-    /// that failed.
-    fn flows_here(&self, key: Key) -> Option<String> {
-        const FLOWS: usize = PROCESS_INSTANCE.column("takenFlows");
-        const BEGUN: usize = PROCESS_INSTANCE.column("startDate");
-        let rows = self.rows.get(const { entities::number(&PROCESS_INSTANCE) });
-        let row = rows?.get(key.0)?;
-        let flows = row.values.get(FLOWS).and_then(Value::as_text);
-        let is_all = row.mask & (1 << FLOWS | 1 << BEGUN) != 0;
-        is_all.then(|| flows.unwrap_or_default().to_string())
+    /// The rows of an entity that change.
+    pub fn rows_of(&self, entity: &'static Entity) -> Option<&Rows> {
+        let rows = self.rows.iter();
+        rows.into_iter()
+            .find(|rows| std::ptr::eq(rows.entity, entity))
+    }
+
+    /// Sets one column of a row.
+    pub fn put(&mut self, entity: &'static Entity, key: Key, column: usize, value: Value) {
+        self.set(entities::number(entity), key, [(column, value)]);
     }
 
     /// An item of a variable, which is a list, has another value.

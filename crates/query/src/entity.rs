@@ -1,5 +1,7 @@
 //! How an entity is described.
 
+use crate::value::Value;
+
 /// One kind of thing that the API can search or get.
 #[derive(Debug)]
 pub struct Entity {
@@ -58,6 +60,17 @@ pub enum Merged {
     Added,
     /// The greater one stays.
     Greatest,
+}
+
+impl Merged {
+    /// What is there after a value was given to a row that had another.
+    pub fn of(self, before: &Value, given: Value) -> Value {
+        match (self, before.as_int(), given.as_int()) {
+            (Merged::Added, Some(a), Some(b)) => Value::Int(a.saturating_add(b)),
+            (Merged::Greatest, Some(a), Some(b)) => Value::Int(a.max(b)),
+            _ => given,
+        }
+    }
 }
 
 /// Rows of an index.

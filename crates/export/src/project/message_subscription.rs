@@ -118,7 +118,7 @@ fn correlated(to: &mut Projection<'_>, record: &Record<'_>, it: Correlated) {
     );
     to.changes
         .completions
-        .push(Completion::CorrelatedMessageSubscription(id.clone()));
+        .push(Completion::CorrelatedMessageSubscription(row));
     set!(to.changes, CORRELATED_MESSAGE_SUBSCRIPTION, row, {
         "id": Value::Text(id),
         "correlationKey": Value::some_text(&it.correlation_key),
