@@ -125,8 +125,8 @@ pub struct Changes {
     pub incidents: Vec<IncidentDelta>,
     /// Rows that are new and take something from rows of other entities.
     pub completions: Vec<Completion>,
-    /// Rows whose keys are texts, by places of entities and keys: the numbers that stand for them here.
-    texts: FxHashMap<(usize, Arc<str>), i64>,
+    /// Rows whose keys are texts, per entity: the numbers that stand for them here.
+    texts: Vec<FxHashMap<Arc<str>, Key>>,
     /// Process ids whose latest version may be another one now.
     pub versions: Vec<Arc<str>>,
     /// Decision ids likewise.
@@ -148,7 +148,7 @@ impl Default for Changes {
             elements: FxHashMap::default(),
             incidents: Vec::new(),
             completions: Vec::new(),
-            texts: FxHashMap::default(),
+            texts: entities::ALL.map(|_| FxHashMap::default()).into(),
             versions: Vec::new(),
             decision_versions: Vec::new(),
             definitions: Vec::new(),
@@ -180,7 +180,7 @@ impl Changes {
         self.elements.clear();
         self.incidents.clear();
         self.completions.clear();
-        self.texts.clear();
+        self.texts.iter_mut().for_each(FxHashMap::clear);
         self.versions.clear();
         self.decision_versions.clear();
         self.definitions.clear();
@@ -210,10 +210,33 @@ impl Changes {
         }
     }
 
-    /// Stands for the row of a key that is a text, which is to be set as well.
-    pub fn text_row(&mut self, entity: usize, key: &Arc<str>) -> Key {
-        let next = -1 - i64::try_from(self.texts.len()).unwrap_or(i64::MAX - 1);
-        Key(*self.texts.entry((entity, key.clone())).or_insert(next))
+    /// Gives columns of a row values that are merged with those it has, as its entity says of each.
+    pub fn merge<const N: usize>(&mut self, entity: usize, key: Key, columns: [(usize, Value); N]) {
+        let held = self.rows.get(entity).and_then(|rows| rows.get(key.0));
+        let merged = columns.map(|(column, value)| {
+            let before = held.and_then(|row| row.values.get(column));
+            let value = match (before, entities::ALL.get(entity)) {
+                (Some(before), Some(entity)) => entity.field(column).merged.of(before, value),
+                _ => value,
+            };
+            (column, value)
+        });
+        self.set(entity, key, merged);
+    }
+
+    /// Stands for the row of a key that is a text, which is to be set as well; and the text, if the row is new here.
+    pub fn text_row(&mut self, entity: usize, key: &str) -> (Key, Option<Arc<str>>) {
+        let Some(texts) = self.texts.get_mut(entity) else {
+            debug_assert!(false, "there is no entity {entity}");
+            return (Key::NONE, None);
+        };
+        if let Some(row) = texts.get(key) {
+            return (*row, None);
+        }
+        let row = Key(-1 - i64::try_from(texts.len()).unwrap_or(i64::MAX - 1));
+        let key: Arc<str> = key.into();
+        texts.insert(key.clone(), row);
+        (row, Some(key))
     }
 
     /// A process instance took a sequence flow. `id` is asked for when that is news.
@@ -288,4 +311,15 @@ macro_rules! set {
     };
 }
 
-pub(crate) use set;
+/// Merges columns of a row likewise: see [`Changes::merge`].
+macro_rules! merge {
+    ($changes:expr, $entity:path, $key:expr, { $($name:literal: $value:expr),+ $(,)? }) => {
+        $changes.merge(
+            const { skep_query::entities::number(&$entity) },
+            $key,
+            [$((const { $entity.column($name) }, $value)),+],
+        )
+    };
+}
+
+pub(crate) use {merge, set};

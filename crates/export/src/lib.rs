@@ -16,6 +16,7 @@
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 
+mod audit;
 mod changes;
 mod definitions;
 mod driver;
@@ -30,6 +31,7 @@ mod status;
 mod store;
 mod target;
 
+pub use audit::{AuditConfig, AuditedConfig};
 pub use driver::Driver;
 pub use elastic::{BulkSettings, Flavor, IndexSettings, Retention, SearchSettings, check_url};
 pub use exporter::{Beginning, Exporter, ExporterConfig, Known, Make, Position};

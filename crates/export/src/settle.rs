@@ -4,6 +4,7 @@
 
 mod incidents;
 mod lists;
+mod merged;
 mod versions;
 
 use std::collections::BTreeSet;
@@ -38,6 +39,7 @@ pub fn settle(changes: &mut Changes, stored: &dyn Stored) -> Result<(), String> 
     versions::settle(changes, stored)?;
     complete(changes, stored)?;
     lists::settle(changes, stored)?;
+    merged::settle(changes, stored)?;
     incidents::settle(changes, stored)
 }
 

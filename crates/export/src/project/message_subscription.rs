@@ -112,7 +112,7 @@ struct Correlated {
 
 fn correlated(to: &mut Projection<'_>, record: &Record<'_>, it: Correlated) {
     let id: Arc<str> = format!("{}-{}", it.message_key, record.key).into();
-    let row = to.changes.text_row(
+    let (row, _) = to.changes.text_row(
         const { entities::number(&CORRELATED_MESSAGE_SUBSCRIPTION) },
         &id,
     );

@@ -72,7 +72,16 @@ pub fn get<'a>(mut sql: Sql<'a>, entity: &Entity, key: i64) -> Sql<'a> {
 pub fn groups<'a>(mut sql: Sql<'a>, groups: &Groups) -> Sql<'a> {
     let entity = groups.search.entity;
     let column = |at: usize| format!("t.\"{}\"", entity.field(at).name);
-    let by: Vec<String> = groups.by.iter().map(|at| column(*at)).collect();
+    let by: Vec<String> = groups
+        .by
+        .iter()
+        .map(|at| match groups.span {
+            Some(span) if entity.field(*at).kind == Kind::Time => {
+                format!("{0} - {0} % {span}", column(*at))
+            }
+            _ => column(*at),
+        })
+        .collect();
     let by = by.join(", ");
     sql.push(&format!("SELECT {by}"));
     for measure in &groups.measures {
@@ -84,6 +93,7 @@ pub fn groups<'a>(mut sql: Sql<'a>, groups: &Groups) -> Sql<'a> {
                 sql.push(")");
             }
             Measure::Distinct(at) => sql.push(&format!(", count(DISTINCT {})", column(*at))),
+            Measure::Sum(at) => sql.push(&format!(", sum({})", column(*at))),
             Measure::Least(at) => sql.push(&format!(", min({})", column(*at))),
             Measure::Most(at) => sql.push(&format!(", max({})", column(*at))),
         }

@@ -108,17 +108,9 @@ impl Target for Writer {
                 .query_map(params![before, limit as i64], |row| row.get(0))?
                 .collect::<Result<_, _>>()?;
             history::instances(&transaction, &keys)?;
-            // Decisions that clients had evaluated belong to no instance.
-            let alone = transaction
-                .prepare_cached(
-                    "DELETE FROM decision_instance WHERE decisionEvaluationInstanceKey IN (
-                        SELECT decisionEvaluationInstanceKey FROM decision_instance
-                        WHERE evaluationDate < ? AND processInstanceKey IS NULL ORDER BY evaluationDate LIMIT ?)",
-                )?
-                .execute(params![before, limit as i64])?;
-            let batches = history::batch_operations(&transaction, before, limit)?;
+            let aged = history::aged(&transaction, before, limit)?;
             transaction.commit()?;
-            Ok(keys.len().max(alone).max(batches))
+            Ok(keys.len().max(aged))
         });
         forgotten.map_err(|e| place.error(e).to_string())
     }

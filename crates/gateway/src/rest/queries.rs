@@ -8,14 +8,15 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use skep_protocol::{Failure, Key};
 use skep_query::entities::{
-    BATCH_OPERATION, BATCH_OPERATION_ITEM, CORRELATED_MESSAGE_SUBSCRIPTION, DECISION_DEFINITION,
-    DECISION_INSTANCE, DECISION_REQUIREMENTS, ELEMENT_INSTANCE, INCIDENT, JOB,
+    AUDIT_LOG, BATCH_OPERATION, BATCH_OPERATION_ITEM, CORRELATED_MESSAGE_SUBSCRIPTION,
+    DECISION_DEFINITION, DECISION_INSTANCE, DECISION_REQUIREMENTS, ELEMENT_INSTANCE, INCIDENT, JOB,
     MESSAGE_SUBSCRIPTION, PROCESS_DEFINITION, PROCESS_INSTANCE, RESOURCE, USER_TASK, VARIABLE,
 };
 use skep_query::{
     Answer, Condition, Consistency, Entity, Query, QueryError, Row, Search, Value, answer,
 };
 
+use self::job_statistics::{JobStatistics, time_parameter};
 use self::related::TaskVariables;
 use self::statistics::Statistics;
 use super::problem::Problem;
@@ -23,6 +24,7 @@ use super::routes::Op;
 use super::{RestBody, encode};
 use crate::call::FrontEnd;
 
+mod job_statistics;
 mod related;
 mod statistics;
 mod waiting;
@@ -74,6 +76,7 @@ enum What {
     UserTaskVariables(TaskVariables),
     ClusterVariable(Search),
     Statistics(Statistics),
+    JobStatistics(JobStatistics),
     WaitingStates(Key),
     CallHierarchy(Key),
     SequenceFlows(Key),
@@ -120,6 +123,11 @@ pub fn decode(
         Op::SearchBatchOperationItems => page(&BATCH_OPERATION_ITEM),
         Op::SearchJobs => page(&JOB),
         Op::SearchUserTasks => page(&USER_TASK),
+        Op::SearchAuditLogs => page(&AUDIT_LOG),
+        Op::GetAuditLog => one(&AUDIT_LOG, "auditLogKey"),
+        Op::SearchUserTaskAuditLogs => {
+            related::task_audit_log(key("userTaskKey"), body, parts).map(What::Page)
+        }
         Op::SearchProcessInstanceIncidents => of(&PROCESS_INSTANCE, "processInstanceKey"),
         Op::SearchElementInstanceIncidents => of(&ELEMENT_INSTANCE, "elementInstanceKey"),
         Op::GetProcessDefinition => one(&PROCESS_DEFINITION, "processDefinitionKey"),
@@ -178,6 +186,13 @@ pub fn decode(
         | Op::DefinitionElementStatistics => {
             let definition = || key("processDefinitionKey").map_err(Problem::from);
             statistics::decode(op, body, definition).map(What::Statistics)
+        }
+        Op::JobStatistics
+        | Op::JobStatisticsByType
+        | Op::JobStatisticsByWorker
+        | Op::JobStatisticsByTime
+        | Op::JobErrorStatistics => {
+            job_statistics::decode(op, body, parts).map(What::JobStatistics)
         }
         Op::SearchUserTaskVariables | Op::SearchUserTaskEffectiveVariables => {
             let effective = op == Op::SearchUserTaskEffectiveVariables;
@@ -298,6 +313,7 @@ pub async fn respond(front: &FrontEnd, asked: Asked) -> Result<Response<RestBody
         What::UserTaskForm(key) => related::form(ask.user_task_form(key).await?),
         What::WaitingStates(key) => encode::json(ask.waiting_states(key).await?),
         What::Statistics(asked) => encode::json(ask.statistics(asked).await?),
+        What::JobStatistics(asked) => encode::json(ask.job_statistics(asked).await?),
         What::UserTaskVariables(asked) => encode::json(ask.task_variables(asked).await?),
         What::ClusterVariable(search) => encode::json(ask.cluster_variable(search).await?),
         What::CallHierarchy(key) => encode::json(ask.call_hierarchy(key).await?),

@@ -101,6 +101,14 @@ pub enum Op {
     CreateTenantClusterVariable,
     UpdateTenantClusterVariable,
     DeleteTenantClusterVariable,
+    JobStatistics,
+    JobStatisticsByType,
+    JobStatisticsByWorker,
+    JobStatisticsByTime,
+    JobErrorStatistics,
+    SearchAuditLogs,
+    GetAuditLog,
+    SearchUserTaskAuditLogs,
     /// An operation of the API that this release does not carry out.
     NotYet,
 }
@@ -264,6 +272,14 @@ pub const ROUTES: &[Route] = routes! {
     GET "/v2/cluster-variables/global/{name}" getGlobalClusterVariable => GetGlobalClusterVariable;
     POST "/v2/cluster-variables/search" searchClusterVariables => SearchClusterVariables;
     GET "/v2/cluster-variables/tenants/{tenantId}/{name}" getTenantClusterVariable => GetTenantClusterVariable;
+    GET "/v2/jobs/statistics/global" getGlobalJobStatistics => JobStatistics;
+    POST "/v2/jobs/statistics/by-types" getJobTypeStatistics => JobStatisticsByType;
+    POST "/v2/jobs/statistics/by-workers" getJobWorkerStatistics => JobStatisticsByWorker;
+    POST "/v2/jobs/statistics/time-series" getJobTimeSeriesStatistics => JobStatisticsByTime;
+    POST "/v2/jobs/statistics/errors" getJobErrorStatistics => JobErrorStatistics;
+    POST "/v2/audit-logs/search" searchAuditLogs => SearchAuditLogs;
+    GET "/v2/audit-logs/{auditLogKey}" getAuditLog => GetAuditLog;
+    POST "/v2/user-tasks/{userTaskKey}/audit-logs/search" searchUserTaskAuditLogs => SearchUserTaskAuditLogs;
 
     // our own
     GET "/v2/process-instances/{processInstanceKey}/waiting-states" getProcessInstanceWaitingStates => GetWaitingStates;
@@ -271,8 +287,6 @@ pub const ROUTES: &[Route] = routes! {
     GET "/v2/openapi.json" getOpenApi => OpenApi;
 
     // not yet
-    POST "/v2/audit-logs/search" searchAuditLogs;
-    GET "/v2/audit-logs/{auditLogKey}" getAuditLog;
     GET "/v2/authentication/me" getAuthentication;
     POST "/v2/authorizations" createAuthorization;
     POST "/v2/authorizations/search" searchAuthorizations;
@@ -303,11 +317,6 @@ pub const ROUTES: &[Route] = routes! {
     POST "/v2/groups/{groupId}/users/search" searchUsersForGroup;
     PUT "/v2/groups/{groupId}/users/{username}" assignUserToGroup;
     DELETE "/v2/groups/{groupId}/users/{username}" unassignUserFromGroup;
-    GET "/v2/jobs/statistics/global" getGlobalJobStatistics;
-    POST "/v2/jobs/statistics/by-types" getJobTypeStatistics;
-    POST "/v2/jobs/statistics/by-workers" getJobWorkerStatistics;
-    POST "/v2/jobs/statistics/time-series" getJobTimeSeriesStatistics;
-    POST "/v2/jobs/statistics/errors" getJobErrorStatistics;
     POST "/v2/mapping-rules" createMappingRule;
     POST "/v2/mapping-rules/search" searchMappingRule;
     PUT "/v2/mapping-rules/{mappingRuleId}" updateMappingRule;
@@ -358,7 +367,6 @@ pub const ROUTES: &[Route] = routes! {
     GET "/v2/users/{username}" getUser;
     PUT "/v2/users/{username}" updateUser;
     DELETE "/v2/users/{username}" deleteUser;
-    POST "/v2/user-tasks/{userTaskKey}/audit-logs/search" searchUserTaskAuditLogs;
 };
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The entities, one file each.
 
+mod audit_log;
 mod batch_operation;
 mod cluster_variable;
 mod correlated_message_subscription;
@@ -11,6 +12,7 @@ mod event_wait;
 mod form;
 mod incident;
 mod job;
+mod job_statistics;
 mod message_subscription;
 mod process_definition;
 mod process_instance;
@@ -18,6 +20,7 @@ mod resource;
 mod user_task;
 mod variable;
 
+pub use audit_log::{AUDIT_CATEGORIES, AUDIT_LOG, AUDITED_ENTITIES};
 pub use batch_operation::{BATCH_OPERATION, BATCH_OPERATION_ITEM};
 pub use cluster_variable::CLUSTER_VARIABLE;
 pub use correlated_message_subscription::CORRELATED_MESSAGE_SUBSCRIPTION;
@@ -29,6 +32,7 @@ pub use event_wait::EVENT_WAIT;
 pub use form::FORM;
 pub use incident::INCIDENT;
 pub use job::JOB;
+pub use job_statistics::{JOB_STATISTICS, JOB_STATISTICS_SPAN};
 pub use message_subscription::MESSAGE_SUBSCRIPTION;
 pub use process_definition::PROCESS_DEFINITION;
 pub use process_instance::PROCESS_INSTANCE;
@@ -39,7 +43,7 @@ pub use variable::{PREVIEW, VARIABLE};
 use crate::entity::{Entity, same};
 
 /// All of them, in the order of their numbers in a store.
-pub static ALL: [&Entity; 18] = [
+pub static ALL: [&Entity; 20] = [
     &PROCESS_DEFINITION,
     &PROCESS_INSTANCE,
     &ELEMENT_INSTANCE,
@@ -58,6 +62,8 @@ pub static ALL: [&Entity; 18] = [
     &BATCH_OPERATION_ITEM,
     &EVENT_WAIT,
     &CLUSTER_VARIABLE,
+    &JOB_STATISTICS,
+    &AUDIT_LOG,
 ];
 
 /// The place of an entity in [`ALL`]; for one that is not there the code does not compile.

@@ -2,6 +2,7 @@
 
 pub mod docs;
 mod exporters;
+mod lists;
 mod placeholders;
 mod profiles;
 mod settings;
@@ -73,8 +74,9 @@ pub fn resolve(given: &[Given]) -> Result<Loaded, ConfigError> {
     let mut warnings = Vec::new();
     let mut problems = Vec::new();
     let mut by_key: Vec<Vec<Found<'_>>> = KEYS.iter().map(|_| Vec::new()).collect();
+    let given = lists::joined(given);
     let mut exporters = exporters::Exporters::default();
-    for given in given {
+    for given in &given {
         match find(given) {
             Some((key, index, under)) => match key.kind.parse(&given.text) {
                 Some(value) => by_key.get_mut(index).into_iter().for_each(|found| {
