@@ -30,6 +30,8 @@ pub enum Leaves {
     WithInstance,
     /// When this time is past the age that the history keeps.
     At(&'static str),
+    /// So many milliseconds after that.
+    LaterAt(&'static str, i64),
     /// With the process instance, or at this time if they name none.
     WithInstanceOrAt(&'static str),
 }
