@@ -25,6 +25,14 @@ pub const PAGES: &[(&str, &str)] = pages! {
     IO_MAPPING_ERROR JOB_NO_RETRIES EXECUTION_LISTENER_NO_RETRIES TASK_LISTENER_NO_RETRIES
     AD_HOC_SUB_PROCESS_NO_RETRIES CONDITION_ERROR EXTRACT_VALUE_ERROR CALLED_ELEMENT_ERROR UNHANDLED_ERROR_EVENT
     MESSAGE_SIZE_EXCEEDED CALLED_DECISION_ERROR DECISION_EVALUATION_ERROR FORM_NOT_FOUND RESOURCE_NOT_FOUND
+
+    RESOURCE_TYPE_UNKNOWN FILE_NOT_READABLE NOT_A_MODEL MODEL_TOO_LARGE TEXT_TOO_LONG NO_EXECUTABLE_PROCESS
+    UNKNOWN_ELEMENT NOT_SUPPORTED ELEMENT_MISSING ONLY_ONE_ALLOWED EXTENSION_MISSING ID_MISSING ID_INVALID DUPLICATE_ID
+    DUPLICATE_NAME DUPLICATE_EVENT VALUE_MISSING VALUE_INVALID SETTINGS_CONFLICT VARIABLE_NAME_INVALID
+    EXPRESSION_INVALID EXPRESSION_MISSING EXPRESSION_EXPECTED CONSTANT_EXPECTED TIMER_INVALID REFERENCE_MISSING
+    REFERENCE_NOT_FOUND REFERENCE_NOT_ALLOWED REFERENCE_INVALID NOT_IN_DEPLOYMENT START_EVENT_MISSING EVENT_NOT_ALLOWED
+    EVENT_TYPE_MISSING INTERRUPTING_INVALID FLOW_NOT_ALLOWED SCOPE_CROSSED CONDITION_MISSING CONDITION_NOT_ALLOWED
+    NEVER_WAITS MARKER_NOT_ALLOWED LISTENER_NOT_ALLOWED REQUIRES_ITSELF COLUMNS_DIFFER RESULT_NOT_LAST
 };
 
 /// Other names of the same, as REST and rejections have them.
@@ -143,6 +151,7 @@ mod tests {
 
     use skep_client::Code;
     use skep_protocol::RejectionType;
+    use skep_protocol::findings::Rule;
     use skep_protocol::value::ErrorType;
 
     use super::*;
@@ -221,6 +230,19 @@ mod tests {
             let name = serde_json::to_value(kind).unwrap();
             assert!(page(name.as_str().unwrap()).is_some(), "{name}");
         }
+    }
+
+    #[test]
+    fn each_rule_of_deployments_has_its_page_and_each_page_of_one_its_rule() {
+        let codes: BTreeSet<&str> = Rule::ALL.iter().map(|rule| rule.code()).collect();
+        assert_eq!(codes.len(), Rule::ALL.len(), "two rules have one code");
+        let is_of_rule = |page: &str| page.contains("\n*Found in a resource of a deployment.*\n");
+        let pages = PAGES.iter().filter(|(_, page)| is_of_rule(page));
+        // What is stored was found to be right when it was deployed: the log says so when it is not any more.
+        let stored = Rule::DefinitionNotUsable.code();
+        assert!(page(stored).is_some());
+        let pages: BTreeSet<&str> = pages.map(|(code, _)| *code).chain([stored]).collect();
+        assert_eq!(pages, codes);
     }
 
     #[test]
