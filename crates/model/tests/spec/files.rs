@@ -64,8 +64,9 @@ fn said_of(text: &str) -> (&str, Option<&str>) {
         // There is no place for a comment.
         return ("FILE_NOT_READABLE", None);
     };
-    let (subject, after) = after.split_once(" (").expect("a code in brackets");
-    let (code, _) = after.split_once("):").expect("an end of the code");
+    let (subject, _) = after.split_once(':').expect("a rule");
+    let (subject, code) = subject.split_once(" (").unwrap_or((subject, "no code"));
+    let code = code.trim_end_matches(')');
     let element = subject
         .strip_prefix('`')
         .and_then(|id| id.strip_suffix('`'));
