@@ -36,6 +36,7 @@ mod exclusive_gateway;
 mod execution_listeners;
 mod exporting;
 mod expression;
+mod findings;
 mod global_listeners;
 mod incidents;
 mod inclusive_gateway;
