@@ -137,7 +137,8 @@ impl Client {
         let found = self.successful(&path, code, found)?;
         let found: Value = serde_json::from_slice(&found)
             .map_err(|e| format!("the answer to {path} cannot be read: {e}"))?;
-        let (number, term) = (&found["_seq_no"], &found["_primary_term"]);
+        let number = |name: &str| found.get(name).and_then(Value::as_i64).unwrap_or_default();
+        let (number, term) = (number("_seq_no"), number("_primary_term"));
         let path = format!("{path}?if_seq_no={number}&if_primary_term={term}");
         self.ask(Method::PUT, &path, body).map(drop)
     }
