@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::flow_control::FlowControlConfig;
+use crate::flow_control::{FlowControlConfig, WriteConfig};
 
 #[derive(Clone, Debug)]
 pub struct BrokerConfig {
@@ -24,6 +24,8 @@ pub struct BrokerConfig {
     pub state_memory_bytes: usize,
     /// `camunda.processing.flow-control.request.*`.
     pub flow_control: FlowControlConfig,
+    /// `camunda.processing.flow-control.write.*`.
+    pub write_limit: WriteConfig,
     /// `camunda.data.primary-storage.disk.*`.
     pub disk: DiskConfig,
     /// `camunda.processing.scheduled-tasks-check-interval`: job time-outs and message expiry are looked after this often
@@ -87,6 +89,7 @@ impl Default for BrokerConfig {
             log_segment_bytes: 128 << 20,
             state_memory_bytes: 512 << 20,
             flow_control: FlowControlConfig::default(),
+            write_limit: WriteConfig::default(),
             disk: DiskConfig::default(),
             check_interval: Duration::from_secs(1),
             probe_interval: Duration::from_secs(10),

@@ -38,11 +38,13 @@ impl DiskSpace {
 const REMIND_AFTER: u32 = 10;
 
 /// Looks once, then goes on looking in a thread of its own. `tell` hears of a disk that is nearly full (`true`), at once and
-/// again and again, and once that it has room again.
+/// again and again, and once that it has room again. `note` hears of each look how many bytes are
+/// free.
 pub fn watch(
     config: &DiskConfig,
     probe: Box<dyn SpaceProbe>,
     tell: impl Fn(bool) + Send + 'static,
+    note: impl Fn(u64) + Send + 'static,
 ) -> Arc<DiskSpace> {
     let space = Arc::new(DiskSpace::default());
     if !config.monitoring_enabled {
@@ -54,6 +56,7 @@ pub fn watch(
     };
     let mut monitor = SpaceMonitor::new(probe, watermarks);
     look(&mut monitor, &space);
+    note(space.free.load(Ordering::Relaxed));
     let mut told = Told::default();
     told.tell(&space, &tell);
     let (shared, interval) = (
@@ -64,6 +67,7 @@ pub fn watch(
         while !shared.stop.load(Ordering::Relaxed) {
             std::thread::sleep(interval);
             look(&mut monitor, &shared);
+            note(shared.free.load(Ordering::Relaxed));
             told.tell(&shared, &tell);
         }
     };

@@ -98,6 +98,15 @@ impl Shared {
     }
 }
 
+impl Shared {
+    /// How many bytes are free on the disk.
+    fn disk_has(&self, free: u64) {
+        for handle in self.partitions.get().into_iter().flatten() {
+            handle.status.disk_free.store(free, Ordering::Relaxed);
+        }
+    }
+}
+
 impl Outlet for Shared {
     fn send_remote(&self, partition: u32, command: Sent) {
         if let Some(partition) = self.partition(partition) {
@@ -164,7 +173,13 @@ impl Broker {
         let _ = shared.partitions.set(partitions);
         let probe = Box::new(StatvfsProbe::new(&config.directory));
         let watched = shared.clone();
-        let disk = disk::watch(&config.disk, probe, move |low| watched.disk_is(low));
+        let noting = shared.clone();
+        let disk = disk::watch(
+            &config.disk,
+            probe,
+            move |low| watched.disk_is(low),
+            move |free| noting.disk_has(free),
+        );
         Ok(Arc::new(Broker {
             config,
             shared,
@@ -252,6 +267,9 @@ impl Broker {
             // Workers that get no jobs cannot finish what fills the disk.
             let activation = matches!(request.command, Command::ActivateJobs(_));
             if !activation && let Some(reason) = self.disk.refusal(partition) {
+                return Err(Failure::ResourceExhausted(with_holder(reason, handle)));
+            }
+            if !activation && let Some(reason) = status.writes.refusal(partition) {
                 return Err(Failure::ResourceExhausted(reason));
             }
             if status.stalled.load(Ordering::Relaxed) {
@@ -592,6 +610,22 @@ fn no_answer(partition: u32) -> String {
         "Partition {partition} did not answer in time: it is paused or overloaded. Jobs that it activates for this request go \
          back to it at once."
     )
+}
+
+/// With the exporter for which the log is kept, if one is far behind: that is what fills the disk.
+fn with_holder(reason: String, handle: &PartitionHandle) -> String {
+    let Some(slowest) = handle.exporters.slowest() else {
+        return reason;
+    };
+    let exported = slowest.exported_position();
+    let behind = handle.status.committed().saturating_sub(exported);
+    match slowest.fault() {
+        Some(fault) if behind > 0 => format!(
+            "{reason} The log is kept for exporter '{}', which is {behind} records behind: {}.",
+            slowest.id, fault.reason
+        ),
+        _ => reason,
+    }
 }
 
 fn inbox_is_full(status: &PartitionStatus) -> String {

@@ -5,6 +5,7 @@
 
 mod algorithms;
 mod inbox;
+mod write;
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 pub use algorithms::Limiter;
 pub use inbox::{InboxRoom, MAX_WAITING, MAX_WAITING_BYTES, Place};
+pub use write::{Backlog, ThrottleConfig, WriteConfig, WriteLimit};
 
 /// Keys and defaults of `camunda.processing.flow-control.request`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

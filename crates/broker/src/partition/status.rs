@@ -8,7 +8,7 @@ use skep_protocol::Key;
 use skep_service::{PartitionHealth, PartitionRole};
 
 use super::checkpoint::CheckpointMeta;
-use crate::flow_control::{InboxRoom, RequestLimit};
+use crate::flow_control::{InboxRoom, RequestLimit, WriteLimit};
 
 /// Banned process instances with the reasons.
 pub type Bans = Arc<[(Key, Arc<str>)]>;
@@ -23,6 +23,9 @@ pub struct PartitionStatus {
     /// Why the partition has stopped, once it has.
     failure: Mutex<Option<String>>,
     pub limit: RequestLimit,
+    pub writes: WriteLimit,
+    /// Free bytes of the disk, once they are known; [`u64::MAX`] before.
+    pub disk_free: AtomicU64,
     /// What waits in the inbox.
     pub room: Arc<InboxRoom>,
     /// The log cannot grow: its disk is full.
@@ -53,12 +56,14 @@ pub struct PartitionStatus {
 }
 
 impl PartitionStatus {
-    pub fn new(partition: u32, limit: RequestLimit) -> PartitionStatus {
+    pub fn new(partition: u32, limit: RequestLimit, writes: WriteLimit) -> PartitionStatus {
         PartitionStatus {
             partition,
             role: AtomicU8::new(2),
             failure: Mutex::new(None),
             limit,
+            writes,
+            disk_free: AtomicU64::new(u64::MAX),
             room: Arc::default(),
             stalled: AtomicBool::new(false),
             disk_low: AtomicBool::new(false),

@@ -43,7 +43,7 @@ use super::requests::{Requests, Waiting};
 use super::status::{MAX_LISTED_BANS, PartitionStatus};
 use crate::clock::Clock;
 use crate::config::BrokerConfig;
-use crate::flow_control::{Place, RequestLimit};
+use crate::flow_control::{Place, RequestLimit, WriteLimit};
 use crate::job_streams::{Stream, StreamRegistry};
 use crate::metrics::{Context, PartitionMetrics, WorkCounter, nanos};
 
@@ -132,7 +132,8 @@ impl PartitionHandle {
         reason: String,
     ) -> Arc<PartitionHandle> {
         let limit = RequestLimit::new(&config.flow_control);
-        let status = Arc::new(PartitionStatus::new(partition, limit));
+        let writes = WriteLimit::new(&config.write_limit);
+        let status = Arc::new(PartitionStatus::new(partition, limit, writes));
         status.fail(reason);
         Arc::new(PartitionHandle {
             inbox: Inbox::closed(),

@@ -72,6 +72,7 @@ pub async fn run(args: StatusArgs) -> anyhow::Result<()> {
         }
     }
     text.push_str(&super::table(&rows));
+    text.push_str(&exporters(&details));
     super::print(&text)?;
     if sick.is_empty() {
         Ok(())
@@ -85,6 +86,38 @@ pub async fn run(args: StatusArgs) -> anyhow::Result<()> {
     }
 }
 
+/// How far each exporter of each partition has got; nothing where that is not known.
+fn exporters(details: &Value) -> String {
+    let mut rows =
+        vec![["EXPORTER", "PARTITION", "STATE", "EXPORTED", "LAG", "CAUSE"].map(String::from)];
+    for (partition, detail) in details.as_object().into_iter().flatten() {
+        let exporters = detail["exporters"].as_object().into_iter().flatten();
+        for (id, exporter) in exporters {
+            let field = |name: &str| match &exporter[name] {
+                Value::String(text) => text.clone(),
+                Value::Number(number) => number.to_string(),
+                _ => "-".to_string(),
+            };
+            let cause = match exporter["failingForSeconds"].as_u64() {
+                Some(seconds) => format!("for {seconds} s: {}", field("message")),
+                None => "-".to_string(),
+            };
+            rows.push([
+                id.clone(),
+                partition.clone(),
+                field("state"),
+                field("exportedPosition"),
+                field("lag"),
+                cause,
+            ]);
+        }
+    }
+    if rows.len() == 1 {
+        return String::new();
+    }
+    format!("\n{}", super::table(&rows))
+}
+
 async fn partitions(management: &str) -> Value {
     let answer =
         super::fetch::get(management, "/actuator/partitions", Duration::from_secs(2)).await;
@@ -95,5 +128,43 @@ async fn partitions(management: &str) -> Value {
         serde_json::from_slice(&body).unwrap_or_default()
     } else {
         Value::Null
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exporters_are_shown_with_what_is_in_their_way() {
+        let details = serde_json::json!({ "1": { "exporters": {
+            "search": {
+                "state": "FAILING", "exportedPosition": 7, "lag": 35, "failingForSeconds": 12, "message": "http://s: refused",
+            },
+            "secondary-storage": { "state": "EXPORTING", "exportedPosition": 42, "lag": 0 },
+        } } });
+        let shown = exporters(&details);
+        let lines: Vec<Vec<&str>> = shown
+            .lines()
+            .map(|line| line.split_whitespace().collect())
+            .collect();
+        let failing = [
+            "search",
+            "1",
+            "FAILING",
+            "7",
+            "35",
+            "for",
+            "12",
+            "s:",
+            "http://s:",
+            "refused",
+        ];
+        assert_eq!(lines[2], failing);
+        assert_eq!(
+            lines[3],
+            ["secondary-storage", "1", "EXPORTING", "42", "0", "-"]
+        );
+        assert_eq!(exporters(&Value::Null), "");
     }
 }

@@ -185,6 +185,21 @@ keys! {
     "camunda.processing.flow-control.request.legacy-vegas.beta-limit" ["zeebe.broker.flowControl.request.legacyVegas.betaLimit", "zeebe.broker.backpressure.legacyVegas.betaLimit"] [] Kind::Real(0.0, 1.0) => broker.flow_control.legacy_vegas.beta_limit;
         "A longer queue makes it shrink."
 
+    "camunda.processing.flow-control.write.enabled" ["zeebe.broker.flowControl.write.enabled"] [] Kind::Flag => broker.write_limit.enabled;
+        "Bound the records that a partition writes in a second."
+    "camunda.processing.flow-control.write.limit" ["zeebe.broker.flowControl.write.limit"] [] Kind::Number(0, 100_000_000) => broker.write_limit.limit;
+        "So many records in a second; 0 is no bound. What finishes work is written at any rate."
+    "camunda.processing.flow-control.write.ramp-up" ["zeebe.broker.flowControl.write.rampUp"] [] Kind::Time(0) => broker.write_limit.ramp_up;
+        "After a start the bound is reached step by step within this time."
+    "camunda.processing.flow-control.write.throttle.enabled" ["zeebe.broker.flowControl.write.throttling.enabled"] [] Kind::Flag => broker.write_limit.throttle.enabled;
+        "Write less while exporters lag. Whatever is set here: an exporter for which the log is kept slows writing down when the free space of the disk comes near to `free-space.processing`."
+    "camunda.processing.flow-control.write.throttle.acceptable-backlog" ["zeebe.broker.flowControl.write.throttling.acceptableBacklog"] [] Kind::Number(1, MANY) => broker.write_limit.throttle.acceptable_backlog;
+        "Records that may wait for an exporter before less is written."
+    "camunda.processing.flow-control.write.throttle.minimum-limit" ["zeebe.broker.flowControl.write.throttling.minimumLimit"] [] Kind::Number(1, 100_000_000) => broker.write_limit.throttle.minimum_limit;
+        "Records in a second that may be written at any backlog."
+    "camunda.processing.flow-control.write.throttle.resolution" ["zeebe.broker.flowControl.write.throttling.resolution"] [] Kind::Time(100) => broker.write_limit.throttle.resolution;
+        "The rate of exporting is measured over this time."
+
     "camunda.api.grpc.max-message-size" ["zeebe.broker.gateway.network.maxMessageSize"] [] Kind::Bytes(1024, GIB) => gateway.max_message_size;
         "Largest request of REST and gRPC."
     "camunda.api.grpc.min-keep-alive-interval" ["zeebe.broker.gateway.network.minKeepAliveInterval"] [] Kind::Time(0) => min_ping_interval;

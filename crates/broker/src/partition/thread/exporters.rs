@@ -2,6 +2,7 @@
 //! own. Those of records run where the partition is led, from the positions that are in its state.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -21,6 +22,7 @@ use skep_storage::log::LogReader;
 use super::secondary::{Entries, Secondary, open_secondary};
 use super::{Command, CoreError, Message, Partition};
 use crate::config::BrokerConfig;
+use crate::flow_control::Backlog;
 
 /// What everybody may see of the exporters, and those who stop a partition end.
 #[derive(Debug, Default)]
@@ -417,6 +419,27 @@ impl Partition {
             let state = &mut self.core.engine_mut().state;
             self.exporters.follow(state, committed);
         }
+    }
+
+    /// How fast may be written depends on how the exporters keep up.
+    pub(super) fn adjust_writes(&self) {
+        let status = &self.status;
+        let slowest = self.exporters.board.slowest();
+        let checkpoint = status.checkpoint_index.load(Ordering::Relaxed);
+        let free = status.disk_free.load(Ordering::Relaxed);
+        let monitored = self.config.disk.monitoring_enabled && free != u64::MAX;
+        let backlog = Backlog {
+            committed: self.core.committed_position(),
+            holds_log: slowest
+                .as_ref()
+                .is_some_and(|slowest| slowest.durable().entry < checkpoint),
+            slowest: slowest.map(|slowest| {
+                let fault = slowest.fault().map(|fault| fault.reason);
+                (slowest.id.clone(), slowest.exported_position(), fault)
+            }),
+            disk: monitored.then_some((free, self.config.disk.processing)),
+        };
+        status.writes.adjust(Instant::now(), &backlog);
     }
 
     /// Writes down how far exporters have got, if it is time to.

@@ -13,6 +13,7 @@ impl Partition {
         let records = self.core.engine().batch_len();
         let index = self.core.propose()?;
         if records > 0 {
+            self.status.writes.wrote(records);
             self.given_back.clear();
             self.metrics.proposed.inc();
             if let Some(started) = self.batch_started.take() {

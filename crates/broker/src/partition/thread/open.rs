@@ -29,6 +29,7 @@ pub fn start(
     let status = Arc::new(PartitionStatus::new(
         partition,
         RequestLimit::new(&config.flow_control),
+        WriteLimit::new(&config.write_limit),
     ));
 
     let kv = FjallKv::open(directory.join("state"), FjallConfig::default()).map_err(storage)?;

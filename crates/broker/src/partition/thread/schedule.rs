@@ -92,6 +92,7 @@ impl Partition {
         self.look_after_choosing();
         self.follow_exporting();
         self.report_exported(false)?;
+        self.adjust_writes();
         // Only rows that are in the store can leave the memory.
         let resident = self.core.engine().state.resident_bytes();
         let crowded = resident > self.memory_share()
