@@ -2,11 +2,13 @@
 
 use std::fmt::{self, Display, Formatter};
 
+use serde::{Deserialize, Serialize};
+
 /// Names of resources are repeated in texts up to this length.
 const MAX_NAME_CHARS: usize = 200;
 
 /// A resource that cannot be deployed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub struct Invalid {
     pub resource_name: String,
     /// At least one, in document order within each check.
@@ -16,7 +18,7 @@ pub struct Invalid {
 }
 
 /// One reason to refuse a resource.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// The process that contains the element; `None` for what is outside of processes.
     pub process_id: Option<String>,
