@@ -12,7 +12,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags};
 
 pub use reader::Reader;
-pub use writer::{Position, Writer};
+pub use writer::Writer;
 
 /// What goes wrong with the file.
 #[derive(Debug, thiserror::Error)]

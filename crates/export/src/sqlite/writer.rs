@@ -14,17 +14,7 @@ use skep_query::{Entity, Value};
 use super::{Place, SqliteError, history, schema};
 use crate::changes::{Changes, Completion, IncidentDelta, Rows};
 use crate::definitions::StoredDefinitions;
-
-/// Up to where the file goes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Position {
-    /// Index of the last entry of the log.
-    pub entry: u64,
-    /// Position of its last record.
-    pub record: u64,
-    /// Its time, epoch milliseconds.
-    pub timestamp: i64,
-}
+use crate::exporter::Position;
 
 /// KiB of pages that the writer keeps.
 const CACHE_KIB: u32 = 8 << 10;
