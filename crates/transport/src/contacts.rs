@@ -44,7 +44,8 @@ pub(crate) async fn run<O: Owner>(shared: Arc<Shared<O>>, address: String) {
             .peers
             .iter()
             .all(|peer| peer.address.borrow().is_some());
-        link::rest(if all { FOUND } else { SEARCHING }).await;
+        let found = all && shared.owner.is_settled();
+        link::rest(if found { FOUND } else { SEARCHING }).await;
     }
 }
 

@@ -22,20 +22,23 @@ pub trait Owner: Send + Sync + 'static {
     /// Whether the other belongs here; if not, why. The transport has checked the version, and that the node has a number of its own.
     fn meets(&self, other: &Greeting) -> Result<(), String>;
 
+    /// Nothing new is expected of greetings, so that contact points need not be asked often.
+    fn is_settled(&self) -> bool;
+
     /// A message of another node. Those of a class come in the order in which they were sent.
-    fn received(&self, from: u32, class: Class, message: Bytes);
+    fn received(self: &Arc<Self>, from: u32, class: Class, message: Bytes);
 
     /// Messages to the node can be sent.
-    fn connected(&self, node: u32, class: Class);
+    fn connected(self: &Arc<Self>, node: u32, class: Class);
 
     /// Messages to the node that were taken may be lost.
-    fn disconnected(&self, node: u32, class: Class);
+    fn disconnected(self: &Arc<Self>, node: u32, class: Class);
 
     /// The node can send to us.
-    fn opened(&self, node: u32, class: Class, incarnation: u64);
+    fn opened(self: &Arc<Self>, node: u32, class: Class, incarnation: u64);
 
     /// What the node sent may be lost.
-    fn closed(&self, node: u32, class: Class, incarnation: u64);
+    fn closed(self: &Arc<Self>, node: u32, class: Class, incarnation: u64);
 }
 
 #[derive(Clone, Debug)]

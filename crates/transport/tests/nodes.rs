@@ -55,19 +55,23 @@ impl Owner for Node {
         Err(reason)
     }
 
-    fn received(&self, from: u32, class: Class, message: Bytes) {
+    fn is_settled(&self) -> bool {
+        true
+    }
+
+    fn received(self: &Arc<Self>, from: u32, class: Class, message: Bytes) {
         self.seen.lock().push(Seen::Message(from, class, message));
     }
 
-    fn connected(&self, _: u32, _: Class) {}
+    fn connected(self: &Arc<Self>, _: u32, _: Class) {}
 
-    fn disconnected(&self, node: u32, class: Class) {
+    fn disconnected(self: &Arc<Self>, node: u32, class: Class) {
         self.seen.lock().push(Seen::Disconnected(node, class));
     }
 
-    fn opened(&self, _: u32, _: Class, _: u64) {}
+    fn opened(self: &Arc<Self>, _: u32, _: Class, _: u64) {}
 
-    fn closed(&self, _: u32, _: Class, _: u64) {}
+    fn closed(self: &Arc<Self>, _: u32, _: Class, _: u64) {}
 }
 
 fn start(

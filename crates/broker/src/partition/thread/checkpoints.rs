@@ -167,8 +167,10 @@ impl Partition {
         engine.promote()?;
         self.core.rebuild(engine, term);
         self.shown_bans = None;
-        for job_type in self.streams.forget_reservations() {
-            self.backlog.push_back(Message::StreamHasRoom(job_type));
+        let job_types = self.streams.forget_reservations();
+        if !self.follows() {
+            let have_room = job_types.into_iter().map(Message::StreamHasRoom);
+            self.backlog.extend(have_room);
         }
         self.due_at = Some(0);
         Ok(())
