@@ -28,6 +28,7 @@ use crate::job_streams::StreamHub;
 use crate::metrics::{BrokerMetrics, WorkCounter};
 use crate::partition::thread;
 use crate::partition::{Message, PartitionHandle};
+use crate::preparation::Preparation;
 use crate::shared::Shared;
 
 #[derive(Debug, thiserror::Error)]
@@ -48,6 +49,8 @@ pub enum OpenError {
         found: u32,
         wanted: u32,
     },
+    #[error("a thread cannot be started: {0}")]
+    Thread(#[source] std::io::Error),
     #[error("the data directory {directory} is in use by another process")]
     InUse { directory: String },
     #[error("the data directory {directory} cannot be used: {reason}")]
@@ -104,7 +107,8 @@ impl Broker {
         let directory = directory::claim(&config)?;
         let (cluster, cluster_id) = join(&config, &directory)?;
         let metrics = BrokerMetrics::default();
-        let shared = Arc::new(Shared::default());
+        let preparation = Preparation::start().map_err(OpenError::Thread)?;
+        let shared = Arc::new(Shared::new(preparation));
         let streams = shared.streams.clone();
         if let Some(cluster) = cluster {
             streams.join(&cluster);

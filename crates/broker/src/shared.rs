@@ -17,18 +17,36 @@ use crate::job_streams::StreamHub;
 use crate::long_polling::JobNotifier;
 use crate::partition::thread::{Outlet, Secondary};
 use crate::partition::{Message, PartitionHandle, PartitionStatus};
+use crate::preparation::Preparation;
 
-#[derive(Default)]
 pub struct Shared {
     pub partitions: OnceLock<Vec<Arc<PartitionHandle>>>,
     pub notifier: JobNotifier,
     pub streams: Arc<StreamHub>,
     pub disk: OnceLock<Arc<DiskSpace>>,
+    preparation: Preparation,
     /// The other nodes, if there are any.
     pub cluster: OnceLock<Arc<Cluster>>,
 }
 
 impl Shared {
+    pub fn new(preparation: Preparation) -> Shared {
+        Shared {
+            partitions: OnceLock::new(),
+            notifier: JobNotifier::default(),
+            streams: Arc::default(),
+            disk: OnceLock::new(),
+            preparation,
+            cluster: OnceLock::new(),
+        }
+    }
+
+    /// A command of another partition, for one that this node leads.
+    pub fn remote_here(&self, handle: &PartitionHandle, command: Sent) {
+        let message = Message::Remote(command);
+        self.preparation.hand_on(message, &handle.inbox, true);
+    }
+
     pub fn partitions(&self) -> &[Arc<PartitionHandle>] {
         self.partitions.get().map_or(&[], Vec::as_slice)
     }
@@ -106,11 +124,8 @@ impl Shared {
             route,
             place,
         };
-        if skep_service::rings_later() {
-            handle.inbox.put(message);
-        } else {
-            handle.inbox.send(message);
-        }
+        let ring = !skep_service::rings_later();
+        self.preparation.hand_on(message, &handle.inbox, ring);
         Ok(reply)
     }
 
@@ -175,7 +190,7 @@ impl Outlet for Shared {
             Some(cluster) if handle.status.role() != PartitionRole::Leader => {
                 cluster.send_remote(partition, command);
             }
-            _ => handle.inbox.send(Message::Remote(command)),
+            _ => self.remote_here(handle, command),
         }
     }
 

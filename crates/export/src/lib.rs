@@ -7,6 +7,9 @@
 //!   what others see of it and tell it.
 //! - [`project`] turns records into changes of rows, merged over a short window, so that an instance that begins and ends
 //!   within it costs one insert per row.
+//! - [`settle`] adds what changes take from what is stored; afterwards they are plain rows.
+//! - [`sql`] writes the searches, for all databases.
+//! - [`target`] is what a database has to do.
 //! - [`sqlite`] keeps the rows, and with them, in the same transaction, the entry up to which they go: nothing is there
 //!   twice and nothing is missing, whenever the process ends.
 //! - [`store`] is the thread between the two, and the door for queries.
@@ -19,9 +22,12 @@ mod driver;
 mod exporter;
 mod log;
 mod project;
+mod settle;
+mod sql;
 mod sqlite;
 mod status;
 mod store;
+mod target;
 
 pub use driver::Driver;
 pub use exporter::{Exporter, Position};

@@ -17,8 +17,9 @@ use self::freshness::Freshness;
 use self::readers::Readers;
 use crate::driver::Driver;
 use crate::log::{CommittedLog, LogProgress};
-use crate::sqlite::{Place, SqliteError, Writer};
+use crate::sqlite::{Place, Reader, SqliteError, Writer};
 use crate::status::Status;
+use crate::target::Source;
 
 /// The name under which operators find secondary storage among the exporters.
 pub const ID: &str = "secondary-storage";
@@ -82,9 +83,13 @@ impl Store {
         let position = writer.position()?;
         let status = Arc::new(Status::new(ID, position));
         let freshness = Arc::new(Freshness::new(position, status.clone()));
-        let readers = Readers::start(&place, partition, config.readers)?;
+        let mut sources: Vec<Box<dyn Source>> = Vec::new();
+        for _ in 0..config.readers.max(1) {
+            sources.push(Box::new(Reader::open(place.clone())?));
+        }
+        let readers = Readers::start(sources, &format!("query-{partition}"));
         let filling = Filling::new(
-            writer,
+            Box::new(writer),
             position,
             config.clone(),
             freshness.clone(),
@@ -127,7 +132,7 @@ impl Store {
         let freshness = self.freshness.clone();
         let max_wait = self.config.max_wait;
         self.readers.submit(Box::new(move |reader| {
-            let reader = match reader {
+            let reader = match reader.and_then(|reader| reader.open().map(|()| reader)) {
                 Ok(reader) => reader,
                 Err(error) => return done(Err(error)),
             };

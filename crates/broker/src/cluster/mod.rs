@@ -246,7 +246,7 @@ impl Cluster {
             return;
         };
         if handle.status.role() == PartitionRole::Leader {
-            handle.inbox.send(Message::Remote(*command));
+            broker.remote_here(handle, *command);
         } else if !forwarded && handle.status.leader() != Some(from) {
             let message = NodeMessage::Remote {
                 partition,

@@ -3,7 +3,6 @@
 mod history;
 mod reader;
 mod schema;
-mod select;
 mod writer;
 
 use std::path::{Path, PathBuf};

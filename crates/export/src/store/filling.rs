@@ -12,7 +12,8 @@ use crate::changes::Changes;
 use crate::definitions::{Definition, Definitions};
 use crate::exporter::{Exporter, Position};
 use crate::project::Projection;
-use crate::sqlite::{SqliteError, Writer};
+use crate::settle::settle;
+use crate::target::Target;
 
 /// A window ends early when it has so many rows, or so many bytes of texts: memory is bounded.
 const MAX_ROWS: usize = 20_000;
@@ -25,7 +26,7 @@ const FORGET_SLICE: usize = 200;
 
 /// The exporter that fills a store.
 pub struct Filling {
-    writer: Writer,
+    target: Box<dyn Target>,
     config: Config,
     freshness: Arc<Freshness>,
     partition: u32,
@@ -33,6 +34,8 @@ pub struct Filling {
     /// Bodies of the definitions that the engine's state holds, until they are stored.
     seeds: Vec<Bytes>,
     changes: Changes,
+    /// See [`Projection::text`].
+    text: String,
     flushed: Position,
     durable: Position,
     rows_since_sync: usize,
@@ -42,7 +45,7 @@ pub struct Filling {
 impl Filling {
     /// `position`: up to where the store goes.
     pub fn new(
-        writer: Writer,
+        target: Box<dyn Target>,
         position: Position,
         config: Config,
         freshness: Arc<Freshness>,
@@ -50,13 +53,14 @@ impl Filling {
         seeds: Vec<Bytes>,
     ) -> Filling {
         Filling {
-            writer,
+            target,
             config,
             freshness,
             partition,
             definitions: Definitions::default(),
             seeds,
             changes: Changes::default(),
+            text: String::new(),
             flushed: position,
             durable: position,
             rows_since_sync: 0,
@@ -71,7 +75,7 @@ impl Filling {
                 continue;
             };
             let key = value.process_definition_key;
-            if self.definitions.get(key, &self.writer).is_none() {
+            if self.definitions.get(key, self.target.as_ref()).is_none() {
                 self.definitions
                     .insert(key, Some(Arc::new(Definition::new(&value))));
                 self.changes
@@ -80,8 +84,8 @@ impl Filling {
         }
     }
 
-    fn sync_flushed(&mut self) -> Result<(), SqliteError> {
-        if self.writer.sync()? {
+    fn sync_flushed(&mut self) -> Result<(), String> {
+        if self.target.sync()? {
             self.durable = self.flushed;
             self.rows_since_sync = 0;
         }
@@ -91,12 +95,13 @@ impl Filling {
 
 impl Exporter for Filling {
     fn open(&mut self) -> Result<Option<Position>, String> {
-        let position = self.writer.position().map_err(|e| e.to_string())?;
+        let position = self.target.open()?;
         // What a failure left half taken in is read again.
         self.changes.clear();
         self.definitions = Definitions::default();
         self.seed();
         self.flushed = position;
+        self.freshness.advance(position);
         Ok(Some(position))
     }
 
@@ -104,8 +109,9 @@ impl Exporter for Filling {
         let mut projection = Projection {
             changes: &mut self.changes,
             definitions: &mut self.definitions,
-            stored: &self.writer,
+            stored: self.target.as_ref(),
             partition: self.partition,
+            text: &mut self.text,
         };
         projection.batch(payload).map_err(|e| e.to_string())
     }
@@ -123,22 +129,21 @@ impl Exporter for Filling {
     }
 
     fn flush(&mut self, to: Position) -> Result<(), String> {
-        self.writer
-            .flush(&mut self.changes, to)
-            .map_err(|e| e.to_string())?;
+        settle(&mut self.changes, self.target.as_ref())?;
+        self.target.write(&self.changes, to)?;
         self.rows_since_sync += self.changes.len();
         self.changes.clear();
         self.seeds = Vec::new();
         self.flushed = to;
         self.freshness.advance(to);
         if self.rows_since_sync >= SYNC_ROWS {
-            self.sync_flushed().map_err(|e| e.to_string())?;
+            self.sync_flushed()?;
         }
         Ok(())
     }
 
     fn sync(&mut self) -> Result<(), String> {
-        self.sync_flushed().map_err(|e| e.to_string())
+        self.sync_flushed()
     }
 
     fn durable(&self) -> Position {
@@ -155,10 +160,7 @@ impl Exporter for Filling {
             .unwrap_or_default();
         let before = today.saturating_sub(self.config.history_ttl).as_millis();
         let before = i64::try_from(before).unwrap_or(i64::MAX);
-        let forgotten = self
-            .writer
-            .forget(before, FORGET_SLICE)
-            .map_err(|e| e.to_string())?;
+        let forgotten = self.target.forget(before, FORGET_SLICE)?;
         // With a whole slice there are more, and nothing else is to do.
         let pause = if forgotten == FORGET_SLICE {
             Duration::ZERO
@@ -170,6 +172,6 @@ impl Exporter for Filling {
     }
 
     fn finishes(&self) -> bool {
-        true
+        self.target.is_local()
     }
 }

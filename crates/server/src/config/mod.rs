@@ -1,6 +1,7 @@
 //! Configuration: built-in defaults, then files, then the environment, then flags; the last one wins.
 
 pub mod docs;
+mod lists;
 mod placeholders;
 mod profiles;
 mod settings;
@@ -71,6 +72,7 @@ pub fn resolve(given: &[Given]) -> Result<Loaded, ConfigError> {
     let mut effective = Vec::new();
     let mut warnings = Vec::new();
     let mut problems = Vec::new();
+    let given = &lists::join(given);
     let mut by_key: Vec<Vec<Found<'_>>> = KEYS.iter().map(|_| Vec::new()).collect();
     for given in given {
         match find(given) {

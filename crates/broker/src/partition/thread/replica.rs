@@ -78,6 +78,10 @@ impl Partition {
     /// Work that only the leader does. What other partitions ask for they ask again, and jobs that were not delivered have
     /// their time-out.
     pub(super) fn turn_away(&mut self, message: Message) {
+        let message = match message {
+            Message::Prepared { message, .. } => *message,
+            message => message,
+        };
         let Message::Request { responder, .. } = message else {
             return;
         };
