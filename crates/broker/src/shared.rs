@@ -207,6 +207,11 @@ impl Outlet for Shared {
         }
     }
 
+    fn replicated(&self, partition: u32) -> u64 {
+        let cluster = self.cluster.get();
+        cluster.map_or(u64::MAX, |cluster| cluster.replicated(partition))
+    }
+
     fn role_changed(&self) {
         if let Some(cluster) = self.cluster.get() {
             cluster.role_changed();

@@ -6,15 +6,18 @@ mod support;
 use std::collections::HashSet;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use skep_broker::clock::Clock;
+use skep_broker::partition::Message;
+use skep_broker::partition::thread::Secondary;
 use skep_broker::{Broker, BrokerConfig, ClusterConfig, OpenError};
 use skep_model::builder::Bpmn;
 use skep_protocol::command::{AwaitResult, Command};
 use skep_protocol::{ActivatedJob, Failure, Key, Response};
 use skep_query::entities::PROCESS_INSTANCE;
-use skep_query::{Answer, Consistency, Query, Search, Storage};
+use skep_query::{Answer, Consistency, Query, QueryError, Search, Storage};
 use skep_service::{Broker as _, JobReceiver, PartitionRole};
 use support::{Rig, create, jobs, one_task, publish};
 use tempfile::TempDir;
@@ -397,6 +400,109 @@ async fn without_a_majority_commands_are_refused_at_once_with_the_cause() {
         "{answer:?}"
     );
     drop(back);
+}
+
+/// Makes a checkpoint, after which the log is given up up to it.
+async fn checkpoint(rig: &Rig) {
+    for partition in rig.broker.partitions() {
+        let (done, wait) = crossbeam_channel::bounded(1);
+        partition.inbox.send(Message::TakeSnapshot(Some(done)));
+        wait_until("a checkpoint", || wait.try_recv().is_ok()).await;
+    }
+}
+
+fn committed(rig: &Rig) -> u64 {
+    rig.broker.partitions()[0]
+        .status
+        .applied
+        .load(Ordering::Acquire)
+}
+
+fn stored(rig: &Rig) -> u64 {
+    match &rig.broker.partitions()[0].secondary {
+        Secondary::Open(store) => store.status().durable().entry,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_that_was_away_finds_what_it_lacks_in_the_log_or_gets_a_snapshot() {
+    let nodes = Nodes::new(3, 1);
+    let mut rigs = nodes.all().await;
+    rigs[0].deploy(&one_task()).await;
+    let mut created = Vec::new();
+    for disk_is_full in [false, true] {
+        stop(rigs.pop().unwrap()).await;
+        for rig in &rigs {
+            let status = &rig.broker.partitions()[0].status;
+            status.disk_low.store(disk_is_full, Ordering::Relaxed);
+        }
+        for _ in 0..20 {
+            let answer = insist(&rigs[0], create("one-task", "{}", None)).await;
+            let Ok(Response::ProcessInstanceCreated(new)) = answer else {
+                panic!("{answer:?}");
+            };
+            created.push(new.process_instance_key);
+        }
+        for rig in &rigs {
+            // Secondary storage needs the log until it is safe from power cuts.
+            wait_until("secondary storage", || stored(rig) >= committed(&rigs[0])).await;
+        }
+        insist(&rigs[0], create("one-task", "{}", None))
+            .await
+            .map(|_| ())
+            .unwrap();
+        checkpoint(&rigs[0]).await;
+        checkpoint(&rigs[1]).await;
+        let back = nodes.open(2).await;
+        let committed = |rig: &Rig| {
+            rig.broker.partitions()[0]
+                .status
+                .applied
+                .load(Ordering::Acquire)
+        };
+        wait_until("the node to catch up", || {
+            committed(&back) >= committed(&rigs[0])
+        })
+        .await;
+        let status = &back.broker.partitions()[0].status;
+        assert_eq!(status.search_gap.load(Ordering::Relaxed), disk_is_full);
+        let query = Query::Get {
+            entity: &PROCESS_INSTANCE,
+            key: created[0],
+        };
+        let found = back.broker.query(query, Consistency::ReadYourWrites).await;
+        match found {
+            Ok((Answer::Row(Some(_)), _)) if !disk_is_full => {}
+            Err(QueryError::Unavailable(why)) if disk_is_full => {
+                assert!(why.contains("lacks on this node"), "{why}");
+            }
+            other => panic!("{other:?}"),
+        }
+        rigs.push(back);
+    }
+    // It can lead.
+    stop(rigs.remove(0)).await;
+    wait_until("a leader", || rigs.iter().all(reaches_all_leaders)).await;
+    stop(rigs.remove(0)).await;
+    rigs.push(nodes.open(0).await);
+    wait_until("a leader", || rigs.iter().all(reaches_all_leaders)).await;
+    let mut left: HashSet<Key> = created.into_iter().collect();
+    let began = Instant::now();
+    while !left.is_empty() {
+        assert!(
+            began.elapsed() < DEADLINE,
+            "{} instances are lost",
+            left.len()
+        );
+        let found = rigs[1]
+            .broker
+            .activate_jobs(jobs(50), Duration::from_millis(50))
+            .await;
+        for job in found.unwrap_or_default() {
+            left.remove(&job.process_instance_key);
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,23 +1,34 @@
 //! What the nodes know of each other: who is there, and who leads what.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
 
 use parking_lot::Mutex;
 use skep_service::{BrokerInfo, PartitionHealth, PartitionInfo, PartitionRole};
 
 use super::Cluster;
+use super::layout::replicas;
 use super::wire::{NodeMessage, NodeStatus, ReplicaStatus};
 
 #[derive(Default)]
-pub(super) struct Members(Mutex<BTreeMap<u32, NodeStatus>>);
+pub(super) struct Members {
+    present: Mutex<BTreeMap<u32, NodeStatus>>,
+    /// By partition and node: up to which entry its replica has the log, as last heard. Not forgotten with the node.
+    applied: Mutex<BTreeMap<(u32, u32), u64>>,
+}
 
 impl Members {
     pub(super) fn heard(&self, node: u32, status: NodeStatus) {
-        self.0.lock().insert(node, status);
+        let mut applied = self.applied.lock();
+        for replica in &status.partitions {
+            applied.insert((replica.partition, node), replica.applied);
+        }
+        drop(applied);
+        self.present.lock().insert(node, status);
     }
 
     pub(super) fn lose(&self, node: u32) {
-        self.0.lock().remove(&node);
+        self.present.lock().remove(&node);
     }
 }
 
@@ -29,6 +40,7 @@ impl Cluster {
             role: handle.status.role() as u8,
             health: handle.status.health() as u8,
             term: handle.status.term(),
+            applied: handle.status.applied.load(Ordering::Acquire),
         });
         Some(NodeStatus {
             version: env!("CARGO_PKG_VERSION").to_string(),
@@ -45,9 +57,22 @@ impl Cluster {
         }
     }
 
+    /// Up to which entry the replicas of all other nodes have the partition's log. 0 while one of them was not heard yet: a
+    /// node that is away is to find what it lacks.
+    pub fn replicated(&self, partition: u32) -> u64 {
+        let applied = self.members.applied.lock();
+        let others = replicas(self.layout(), partition).into_iter();
+        let others = others.filter(|node| *node != self.node());
+        let known = others.map(|node| applied.get(&(partition, node)).copied());
+        known
+            .map(Option::unwrap_or_default)
+            .min()
+            .unwrap_or(u64::MAX)
+    }
+
     /// This node and those that can be reached, with what they do.
     pub fn brokers(&self) -> Vec<BrokerInfo> {
-        let mut nodes = self.members.0.lock().clone();
+        let mut nodes = self.members.present.lock().clone();
         nodes.extend(self.own_status().map(|own| (self.node(), own)));
         let mut leading: BTreeMap<u32, u64> = BTreeMap::new();
         for replica in nodes.values().flat_map(|node| &node.partitions) {

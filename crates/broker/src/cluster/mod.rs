@@ -31,8 +31,10 @@ use crate::shared::Shared;
 
 pub use skep_transport::OpenError;
 
-/// How often a node says how it is, and forgets requests whose clients have gone.
-const LOOK_AROUND: Duration = Duration::from_secs(1);
+/// How often requests are looked for that nobody will answer.
+const LOOK_AROUND: Duration = Duration::from_millis(250);
+/// Once a second a node says how it is, and forgets requests whose clients have gone.
+const LOOKS_A_SECOND: u64 = 4;
 
 pub struct Cluster {
     config: BrokerConfig,
@@ -80,14 +82,19 @@ impl Cluster {
         let looking = Arc::downgrade(&this);
         transport.runtime().spawn(async move {
             let mut pace = tokio::time::interval(LOOK_AROUND);
+            let mut looks = 0_u64;
             pace.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
             loop {
                 pace.tick().await;
                 let Some(cluster) = looking.upgrade() else {
                     return;
                 };
-                cluster.tell_status();
-                cluster.forget_abandoned();
+                cluster.abort_overtaken();
+                looks += 1;
+                if looks % LOOKS_A_SECOND == 0 {
+                    cluster.tell_status();
+                    cluster.forget_abandoned();
+                }
             }
         });
         // The cell is fresh.

@@ -24,11 +24,27 @@ struct Pending {
     to: u32,
     partition: u32,
     tries: u8,
+    /// Another node leads by now, and did when this was last looked at.
+    overtaken: bool,
     responder: Responder,
     /// As it was sent: it may have to go to another node.
     message: Bytes,
     /// What the client occupies in its gateway while it waits.
     _held: Held,
+}
+
+impl Pending {
+    /// There will be no answer.
+    fn abort(self, why: &str) {
+        let (node, partition) = (self.to, self.partition);
+        let text = format!(
+            "Node {node}, which led partition {partition}, did not answer: {why}. The command may or may not have been carried out."
+        );
+        let _ = self.responder.send(Answer {
+            result: Err(Failure::Aborted(text)),
+            timings: Timings::default(),
+        });
+    }
 }
 
 #[derive(Default)]
@@ -58,6 +74,7 @@ impl Cluster {
             to: leader,
             partition,
             tries: 1,
+            overtaken: false,
             responder,
             message: message.clone(),
             _held: if waits { Held::default() } else { held },
@@ -191,20 +208,8 @@ impl Cluster {
             let ids: Vec<u64> = of_node.map(|(id, _)| *id).collect();
             ids.iter().filter_map(|id| pending.remove(id)).collect()
         };
-        for Pending {
-            responder,
-            partition,
-            ..
-        } in lost
-        {
-            let text = format!(
-                "The connection with node {node}, which led partition {partition}, was lost before it answered. The command may or \
-                 may not have been carried out."
-            );
-            let _ = responder.send(Answer {
-                result: Err(Failure::Aborted(text)),
-                timings: Timings::default(),
-            });
+        for pending in lost {
+            pending.abort(&format!("the connection with node {node} was lost"));
         }
         self.requests.served.lock().retain(|(from, _), task| {
             if *from == node {
@@ -212,6 +217,26 @@ impl Cluster {
             }
             *from != node
         });
+    }
+
+    /// Requests that are with a node which does not lead any more and does not say so either: it is paused, or cut off. It
+    /// has some time to answer what it has committed.
+    pub(super) fn abort_overtaken(&self) {
+        let overtaken: Vec<Pending> = {
+            let mut pending = self.requests.pending.lock();
+            let mut ids = Vec::new();
+            for (id, request) in pending.iter_mut() {
+                let leader = self.leader_of(request.partition);
+                let elsewhere = leader.is_some_and(|leader| leader != request.to);
+                if std::mem::replace(&mut request.overtaken, elsewhere) && elsewhere {
+                    ids.push(*id);
+                }
+            }
+            ids.iter().filter_map(|id| pending.remove(id)).collect()
+        };
+        for pending in overtaken {
+            pending.abort("another node leads the partition by now");
+        }
     }
 
     /// Requests whose clients have gone away.

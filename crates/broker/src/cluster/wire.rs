@@ -84,6 +84,8 @@ pub struct ReplicaStatus {
     pub role: u8,
     /// As [`skep_service::PartitionHealth`]: healthy, unhealthy, dead.
     pub health: u8,
+    /// Entries up to here are in the replica's log and state.
+    pub applied: u64,
     /// Of two that say that they lead the one with the higher term does.
     pub term: u64,
 }

@@ -179,6 +179,8 @@ pub trait Outlet: Send + Sync {
     fn jobs_available(&self, job_type: &Arc<str>);
     /// To a replica of the partition on another node. It may be lost.
     fn replicate(&self, message: skep_replication::Message);
+    /// Up to which entry all other replicas have the partition's log.
+    fn replicated(&self, partition: u32) -> u64;
     /// The partition is led from here, or not any more.
     fn role_changed(&self);
 }

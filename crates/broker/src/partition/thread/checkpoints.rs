@@ -115,7 +115,12 @@ impl Partition {
                     );
                 }
                 let disk_low = self.status.disk_low.load(Ordering::Relaxed);
-                let compactable = self.exported.compactable(meta.index, disk_low);
+                let mut compactable = self.exported.compactable(meta.index, disk_low);
+                if !disk_low {
+                    // A node that is away finds what it lacks in the log, as long as there is room for it.
+                    let partition = self.status.partition;
+                    compactable = compactable.min(self.outlet.replicated(partition));
+                }
                 if let Some(id) = self.core.group_mut().compact(compactable)
                     && let Some(writer) = &self.writer
                 {

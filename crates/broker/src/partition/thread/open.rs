@@ -40,6 +40,8 @@ pub fn start(
         // To lead takes an election, and then nothing more.
         engine.promote().map_err(|e| core_error(e.into()))?;
         status.set_role(PartitionRole::Follower);
+        let gap = directory.join(replica::SEARCH_GAP).exists();
+        status.search_gap.store(gap, Ordering::Relaxed);
     }
     let log_opened = Instant::now();
     let (writer, log_reader, group) =

@@ -14,6 +14,8 @@ use super::*;
 const CHUNK_BYTES: usize = 256 << 10;
 /// Parts that are read ahead.
 const CHUNKS_AHEAD: usize = 8;
+/// A file beside the secondary storage that lacks something.
+pub(super) const SEARCH_GAP: &str = "search-gap";
 /// Another node gets this long to take over from one that stops.
 const HAND_OVER: Duration = Duration::from_secs(2);
 
@@ -151,9 +153,7 @@ impl Partition {
 
     fn take_in(&mut self, first: bool, bytes: &[u8]) -> Result<(), CoreError> {
         if first || self.incoming.is_none() {
-            let partition = self.status.partition.to_string();
-            let directory = self.config.directory.join("partitions").join(partition);
-            let path = directory.join("snapshot.part");
+            let path = self.directory().join("snapshot.part");
             let file = File::create(&path).map_err(cannot_take_in)?;
             self.incoming = Some(IncomingSnapshot { path, file });
         }
@@ -179,6 +179,7 @@ impl Partition {
         let Some(incoming) = self.incoming.take() else {
             return Err(CoreError::Snapshot("it is not there".to_string()));
         };
+        self.mark_search_gap().map_err(cannot_take_in)?;
         let meta = self.replace_state(&incoming).map_err(CoreError::Snapshot)?;
         if (meta.index, meta.term) != (id.index, id.term) {
             return Err(CoreError::Snapshot(format!(
@@ -198,6 +199,29 @@ impl Partition {
             index = id.index,
             took = ?began.elapsed(),
             "a snapshot was installed"
+        );
+        Ok(())
+    }
+
+    fn directory(&self) -> PathBuf {
+        let partition = self.status.partition.to_string();
+        self.config.directory.join("partitions").join(partition)
+    }
+
+    /// What the snapshot stands for is not in the log here, and so not in secondary storage: rather no answer than one that lacks
+    /// something.
+    fn mark_search_gap(&self) -> std::io::Result<()> {
+        if matches!(self.secondary, Secondary::Off) {
+            return Ok(());
+        }
+        let directory = self.directory();
+        File::create(directory.join(SEARCH_GAP))?.sync_all()?;
+        File::open(directory)?.sync_all()?;
+        self.status.search_gap.store(true, Ordering::Relaxed);
+        tracing::error!(
+            code = "SECONDARY_STORAGE",
+            partition = self.status.partition,
+            "a snapshot was installed: what it stands for cannot be searched on this node. Other nodes have it"
         );
         Ok(())
     }
