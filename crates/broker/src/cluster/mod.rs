@@ -91,7 +91,7 @@ impl Cluster {
                 };
                 cluster.abort_overtaken();
                 looks += 1;
-                if looks % LOOKS_A_SECOND == 0 {
+                if looks.is_multiple_of(LOOKS_A_SECOND) {
                     cluster.tell_status();
                     cluster.forget_abandoned();
                 }
