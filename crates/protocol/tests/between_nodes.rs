@@ -3,7 +3,7 @@
 use skep_protocol::command::{
     ActivateJobs, Command, CreateProcessInstance, Deploy, ProcessRef, Request, Resource,
 };
-use skep_protocol::findings::Invalid;
+use skep_protocol::findings::{Invalid, Rule};
 use skep_protocol::record::encode;
 use skep_protocol::response::{ActivatedJob, JobActivation, ProcessInstanceCreated};
 use skep_protocol::value::JobKind;
@@ -95,7 +95,11 @@ fn answers_are_read_as_they_were_sent() {
     };
     assert_eq!(job.activation(), activation);
     let mut rejection = Rejection::new(RejectionType::NotFound, "COMPLETE", "no such job");
-    rejection.findings = vec![Invalid::of_resource("a.bpmn", "it is empty")];
+    rejection.findings = vec![Invalid::of_resource(
+        "a.bpmn",
+        Rule::NotAModel,
+        "it is empty",
+    )];
     let answers: [Result<Response, Failure>; 6] = [
         Ok(Response::Empty),
         Ok(Response::ProcessInstanceCreated(created)),

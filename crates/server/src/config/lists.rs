@@ -1,50 +1,59 @@
-//! Settings that are lists: `a, b`, a YAML list, or in the environment a variable for each item.
+//! Lists in YAML, or in the environment with a variable for each item, as the texts that they stand for: `a, b`.
 
-use super::profiles::{is, values};
 use super::source::{Given, Source};
 use super::table::KEYS;
 use super::value::Kind;
 
-/// Makes one setting of the items of each list. Of several sources the last counts.
-pub fn join(given: &[Given]) -> Vec<Given> {
-    let mut given = given.to_vec();
-    for key in KEYS.iter().filter(|key| matches!(key.kind, Kind::List)) {
-        let names = std::iter::once(&key.name).chain(key.old).chain(key.also);
-        for name in names {
-            for one in &mut given {
-                number(one, name);
+/// What was given, with the items of each list (`name[0]`, `name[1]`) in one text.
+pub fn joined(given: &[Given]) -> Vec<Given> {
+    let mut joined: Vec<Given> = Vec::with_capacity(given.len());
+    for one in given {
+        let one = &numbered(one);
+        let Some((name, index)) = one.name.split_once('[').filter(|_| is_list(one)) else {
+            joined.push(one.clone());
+            continue;
+        };
+        match joined.last_mut() {
+            Some(last) if last.name == name && index != "0]" => {
+                last.text.push(',');
+                last.text.push_str(&one.text);
             }
-            let texts = values(&given, name).join(", ");
-            let Some(last) = given.iter().rposition(|one| is(one, name)) else {
-                continue;
-            };
-            if let Some(last) = given.get_mut(last) {
-                last.text = texts;
-                last.name = last.name.split('[').next().unwrap_or_default().to_string();
-            }
-            let mut index = 0;
-            given.retain(|one| {
-                index += 1;
-                index - 1 == last || !is(one, name)
-            });
+            _ => joined.push(Given {
+                name: name.to_string(),
+                ..one.clone()
+            }),
         }
     }
-    given
+    joined
+}
+
+fn is_list(given: &Given) -> bool {
+    let name = given.name.split('[').next().unwrap_or_default();
+    let plain = Given {
+        name: name.to_string(),
+        ..given.clone()
+    };
+    let mut keys = KEYS
+        .iter()
+        .filter(|key| matches!(key.kind, Kind::Words(_) | Kind::List));
+    keys.any(|key| {
+        let mut names = std::iter::once(&key.name).chain(key.old).chain(key.also);
+        names.any(|name| plain.matches(name))
+    })
 }
 
 /// In the environment the number of an item stands behind an underscore.
-fn number(given: &mut Given, name: &str) {
-    if !matches!(given.source, Source::Environment(_)) {
-        return;
-    }
-    let Some((stem, number)) = given.name.rsplit_once('_') else {
-        return;
+fn numbered(given: &Given) -> Given {
+    let environment = matches!(given.source, Source::Environment(_));
+    let Some((name, number)) = given.name.rsplit_once('_').filter(|_| environment) else {
+        return given.clone();
     };
-    let plain = Given {
-        name: stem.to_string(),
+    let item = Given {
+        name: format!("{name}[{number}]"),
         ..given.clone()
     };
-    if number.parse::<u16>().is_ok() && is(&plain, name) {
-        given.name = format!("{stem}[{number}]");
+    match number.parse::<u16>() {
+        Ok(_) if is_list(&item) => item,
+        _ => given.clone(),
     }
 }

@@ -72,9 +72,9 @@ pub fn resolve(given: &[Given]) -> Result<Loaded, ConfigError> {
     let mut effective = Vec::new();
     let mut warnings = Vec::new();
     let mut problems = Vec::new();
-    let given = &lists::join(given);
     let mut by_key: Vec<Vec<Found<'_>>> = KEYS.iter().map(|_| Vec::new()).collect();
-    for given in given {
+    let given = lists::joined(given);
+    for given in &given {
         match find(given) {
             Some((key, index, under)) => match key.kind.parse(&given.text) {
                 Some(value) => by_key.get_mut(index).into_iter().for_each(|found| {
