@@ -481,13 +481,16 @@ async fn a_node_that_was_away_finds_what_it_lacks_in_the_log_or_gets_a_snapshot(
         }
         rigs.push(back);
     }
-    // It can lead.
+    it_can_lead(&nodes, rigs, created.into_iter().collect()).await;
+}
+
+/// Without those that have sent the snapshot, everything is there.
+async fn it_can_lead(nodes: &Nodes, mut rigs: Vec<Rig>, mut left: HashSet<Key>) {
     stop(rigs.remove(0)).await;
     wait_until("a leader", || rigs.iter().all(reaches_all_leaders)).await;
     stop(rigs.remove(0)).await;
     rigs.push(nodes.open(0).await);
     wait_until("a leader", || rigs.iter().all(reaches_all_leaders)).await;
-    let mut left: HashSet<Key> = created.into_iter().collect();
     let began = Instant::now();
     while !left.is_empty() {
         assert!(

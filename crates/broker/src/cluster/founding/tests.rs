@@ -1,3 +1,5 @@
+//! Nodes that meet in any order: who makes the id, who takes it over, who is refused.
+
 use std::sync::Arc;
 
 use skep_transport::PROTOCOL_VERSION;

@@ -37,11 +37,7 @@ pub fn start(
     let engine_config = engine_config(config, partition);
     let (mut engine, meta) = open_engine(&kv, &pending_rows, &engine_config).map_err(core_error)?;
     if config.cluster.is_some() {
-        // To lead takes an election, and then nothing more.
-        engine.promote().map_err(|e| core_error(e.into()))?;
-        status.set_role(PartitionRole::Follower);
-        let gap = directory.join(replica::SEARCH_GAP).exists();
-        status.search_gap.store(gap, Ordering::Relaxed);
+        follow(&mut engine, &status, &directory).map_err(core_error)?;
     }
     let log_opened = Instant::now();
     let (writer, log_reader, group) =
@@ -144,6 +140,19 @@ pub(super) fn open_engine(
     };
     let state = State::open_to_replay(config.partition, Arc::new(rows))?;
     Ok((Engine::new(config.clone(), state, meta.next_position), meta))
+}
+
+/// One of several replicas. To lead takes an election, and then nothing more.
+fn follow(
+    engine: &mut Engine,
+    status: &PartitionStatus,
+    directory: &Path,
+) -> Result<(), CoreError> {
+    engine.promote()?;
+    status.set_role(PartitionRole::Follower);
+    let gap = directory.join(replica::SEARCH_GAP).exists();
+    status.search_gap.store(gap, Ordering::Relaxed);
+    Ok(())
 }
 
 fn group_config(config: &BrokerConfig, partition: u32) -> GroupConfig {
