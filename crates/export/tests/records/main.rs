@@ -8,3 +8,4 @@ mod entities;
 mod job_statistics;
 mod property;
 mod store;
+mod usage;
