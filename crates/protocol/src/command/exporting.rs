@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::value::{ExporterPosition, ExportingPhase};
 
 /// A change of the exporting of one partition.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum ExportingChange {
     /// For all exporters.
     Phase(ExportingPhase),

@@ -65,8 +65,10 @@ impl Partition {
                 }
                 batch.append = self.last_append;
             }
+            self.exchange(polled)?;
             if polled.became_leader {
                 self.status.set_role(PartitionRole::Leader);
+                self.leads();
                 self.due_at = Some(0);
                 self.metrics
                     .recovery
@@ -84,9 +86,12 @@ impl Partition {
                 self.inflight.clear();
                 self.exporters.step_down();
                 self.rebuild("the node is no longer the leader of this partition")?;
+                self.steps_down();
             }
             // Before answers leave: who has one and then asks finds what it told of.
-            self.exporters.progress.commit(self.core.applied());
+            let applied = self.core.applied();
+            self.status.applied.store(applied, Ordering::Release);
+            self.exporters.progress.commit(applied);
             for released in polled.released.drain(..) {
                 self.release(released);
             }

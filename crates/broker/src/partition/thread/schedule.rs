@@ -15,8 +15,13 @@ impl Partition {
     pub(super) fn run_scheduled(&mut self) -> Result<(), CoreError> {
         let now = Instant::now();
         if now >= self.next_tick {
-            self.next_tick = now + TICK;
+            self.next_tick = now + self.config.tick();
             self.core.group_mut().tick();
+        }
+        if self.follows() && now >= self.next_check {
+            self.next_check = now + self.config.check_interval;
+            self.publish_status();
+            self.checkpoint_if_due()?;
         }
         if !self.core.is_leader() || self.core.is_void() || self.stopping {
             return Ok(());
@@ -93,6 +98,10 @@ impl Partition {
         self.follow_exporting();
         self.report_exported(false)?;
         self.adjust_writes();
+        self.checkpoint_if_due()
+    }
+
+    fn checkpoint_if_due(&mut self) -> Result<(), CoreError> {
         // Only rows that are in the store can leave the memory.
         let resident = self.core.engine().state.resident_bytes();
         let crowded = resident > self.memory_share()
@@ -105,8 +114,10 @@ impl Partition {
             || self.log_bytes_since_checkpoint >= self.config.snapshot_log_bytes;
         if due && self.core.applied() > self.status.checkpoint_index.load(Ordering::Relaxed) {
             // What exporters have done need not be kept behind it.
-            self.report_exported(true)?;
-            self.propose()?;
+            if self.can_evaluate() {
+                self.report_exported(true)?;
+                self.propose()?;
+            }
             self.capture_checkpoint();
         }
         Ok(())
