@@ -14,6 +14,7 @@ pub mod job_streams;
 mod long_polling;
 pub mod metrics;
 pub mod partition;
+mod preparation;
 mod queries;
 mod router;
 

@@ -101,6 +101,7 @@ impl Broker {
         let groups = Groups {
             search: Search::all(&ELEMENT_INSTANCE, Vec::new(), 0),
             by: vec![const { ELEMENT_INSTANCE.column("elementId") }],
+            span: None,
             measures: vec![Measure::Rows; 4],
         };
         Ok((Answer::Rows(groups::join(&groups, parts)), behind))

@@ -28,6 +28,7 @@ use crate::long_polling::JobNotifier;
 use crate::metrics::{BrokerMetrics, WorkCounter};
 use crate::partition::thread::{self, Outlet};
 use crate::partition::{Message, PartitionHandle, PartitionStatus};
+use crate::preparation::Preparation;
 
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
@@ -47,6 +48,8 @@ pub enum OpenError {
         found: u32,
         wanted: u32,
     },
+    #[error("a thread cannot be started: {0}")]
+    Thread(#[source] std::io::Error),
     #[error("the data directory {directory} is in use by another process")]
     InUse { directory: String },
 }
@@ -66,10 +69,10 @@ pub struct Broker {
     _lock: std::fs::File,
 }
 
-#[derive(Default)]
 struct Shared {
     partitions: OnceLock<Vec<Arc<PartitionHandle>>>,
     notifier: JobNotifier,
+    preparation: Preparation,
 }
 
 impl Shared {
@@ -98,7 +101,8 @@ impl Shared {
 impl Outlet for Shared {
     fn send_remote(&self, partition: u32, command: Sent) {
         if let Some(partition) = self.partition(partition) {
-            partition.inbox.send(Message::Remote(command));
+            let message = Message::Remote(command);
+            self.preparation.hand_on(message, &partition.inbox, true);
         }
     }
 
@@ -112,7 +116,12 @@ impl Broker {
     pub fn open(config: BrokerConfig, clock: Arc<Clock>) -> Result<Arc<Broker>, OpenError> {
         let (lock, cluster_id) = claim_directory(&config)?;
         let metrics = BrokerMetrics::default();
-        let shared = Arc::new(Shared::default());
+        let preparation = Preparation::start().map_err(OpenError::Thread)?;
+        let shared = Arc::new(Shared {
+            partitions: OnceLock::new(),
+            notifier: JobNotifier::default(),
+            preparation,
+        });
         let streams = Arc::new(StreamHub::default());
         let mut partitions = Vec::new();
         let mut failed = None;
@@ -272,11 +281,10 @@ impl Broker {
             route,
             place,
         };
-        if skep_service::rings_later() {
-            handle.inbox.put(message);
-        } else {
-            handle.inbox.send(message);
-        }
+        let ring = !skep_service::rings_later();
+        self.shared
+            .preparation
+            .hand_on(message, &handle.inbox, ring);
         Ok(reply)
     }
 

@@ -14,6 +14,7 @@ use crate::dispatch::{carry_out, dispatch, dispatch_remote};
 use crate::due;
 use crate::effects::{Effects, JobStreams, Pushed, RequestId};
 use crate::headers::header_of_remote;
+use crate::prepared::Prepared;
 use crate::processing::banning::Ban;
 use crate::processing::bpmn::{Budget, Steps, queue, step};
 use crate::processing::deployment::distribution;
@@ -81,6 +82,8 @@ pub struct Engine {
     steps: Steps,
     budget: Budget,
     new_jobs: Vec<Key>,
+    /// For the next command, see [`Engine::prepare`].
+    prepared: Option<Prepared>,
     /// The continuation that had its turn last.
     last_continued: Key,
     /// The batch operation that had its turn last.
@@ -104,6 +107,7 @@ impl Engine {
             steps: Steps::default(),
             budget: Budget::new(0, 0),
             new_jobs: Vec::new(),
+            prepared: None,
             last_continued: Key::NONE,
             last_batch: Key::NONE,
             was_batch: false,
@@ -119,6 +123,11 @@ impl Engine {
     /// See [`EngineConfig::turn_steps`]. It decides when work is done, never what comes of it.
     pub fn set_turn_steps(&mut self, steps: u32) {
         self.config.turn_steps = steps;
+    }
+
+    /// What was found out about the next command: see [`Prepared`].
+    pub fn prepare(&mut self, prepared: Option<Prepared>) {
+        self.prepared = prepared;
     }
 
     /// Carries out a client's command at `now` (epoch milliseconds). Its records join the current batch.
@@ -405,6 +414,8 @@ impl Engine {
             request,
             tenant: TenantId::default(),
             origin: Origin::default(),
+            // It is for this command, and gone whatever becomes of it.
+            prepared: self.prepared.take(),
             steps: &mut self.steps,
             budget: &mut self.budget,
             working_for: &mut self.working_for,

@@ -17,6 +17,7 @@ mod effects;
 mod engine;
 mod headers;
 mod noted;
+mod prepared;
 mod processing;
 mod record_names;
 pub mod remote;
@@ -27,6 +28,7 @@ pub use effects::{Effects, JobStreams, NoStreams, Pushed, RequestId, Reservation
 pub use engine::{Due, Engine, EngineConfig, message_partition};
 pub use headers::header_of;
 pub use noted::{Note, Noted, NotedElement};
+pub use prepared::Prepared;
 pub use processing::banning::Ban;
 pub use processing::batch_operation;
 pub use processing::not_found::key_not_found;

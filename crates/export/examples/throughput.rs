@@ -176,7 +176,7 @@ fn main() {
         std::thread::sleep(Duration::from_millis(1));
     }
     while store.status().exported_position() < records as u64 {
-        assert_eq!(store.status().fault(), None);
+        assert!(store.status().fault().is_none());
         std::thread::sleep(Duration::from_millis(1));
     }
     let (took, cpu) = (begun.elapsed(), cpu_time("export-1"));

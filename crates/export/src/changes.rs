@@ -6,7 +6,6 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use skep_protocol::Key;
 use skep_protocol::value::HistoryDeletionValue;
-use skep_query::entities::PROCESS_INSTANCE;
 use skep_query::{Entity, Value, entities};
 
 /// An incident begins or ends: it counts for its element instance and for everything around it.
@@ -98,15 +97,15 @@ pub struct Ended {
     pub terminated: i64,
 }
 
-/// A new row that takes something from rows of other entities.
-#[derive(Clone, Debug, PartialEq)]
+/// A new row that takes something from a row of another entity.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Completion {
     /// The tags of its process instance.
     UserTask(Key),
     /// The root process instance.
     MessageSubscription(Key),
-    /// The root process instance; by the row's id.
-    CorrelatedMessageSubscription(Arc<str>),
+    /// The root process instance.
+    CorrelatedMessageSubscription(Key),
     /// The process instance.
     EventWait(Key),
     /// Name and version of its decision requirements.
@@ -126,8 +125,8 @@ pub struct Changes {
     pub incidents: Vec<IncidentDelta>,
     /// Rows that are new and take something from rows of other entities.
     pub completions: Vec<Completion>,
-    /// Rows whose keys are texts, by places of entities and keys: the numbers that stand for them here.
-    texts: FxHashMap<(usize, Arc<str>), i64>,
+    /// Rows whose keys are texts, per entity: the numbers that stand for them here.
+    texts: Vec<FxHashMap<Arc<str>, Key>>,
     /// Process ids whose latest version may be another one now.
     pub versions: Vec<Arc<str>>,
     /// Decision ids likewise.
@@ -149,7 +148,7 @@ impl Default for Changes {
             elements: FxHashMap::default(),
             incidents: Vec::new(),
             completions: Vec::new(),
-            texts: FxHashMap::default(),
+            texts: entities::ALL.map(|_| FxHashMap::default()).into(),
             versions: Vec::new(),
             decision_versions: Vec::new(),
             definitions: Vec::new(),
@@ -181,7 +180,7 @@ impl Changes {
         self.elements.clear();
         self.incidents.clear();
         self.completions.clear();
-        self.texts.clear();
+        self.texts.iter_mut().for_each(FxHashMap::clear);
         self.versions.clear();
         self.decision_versions.clear();
         self.definitions.clear();
@@ -211,10 +210,33 @@ impl Changes {
         }
     }
 
-    /// Stands for the row of a key that is a text, which is to be set as well.
-    pub fn text_row(&mut self, entity: usize, key: &Arc<str>) -> Key {
-        let next = -1 - i64::try_from(self.texts.len()).unwrap_or(i64::MAX - 1);
-        Key(*self.texts.entry((entity, key.clone())).or_insert(next))
+    /// Gives columns of a row values that are merged with those it has, as its entity says of each.
+    pub fn merge<const N: usize>(&mut self, entity: usize, key: Key, columns: [(usize, Value); N]) {
+        let held = self.rows.get(entity).and_then(|rows| rows.get(key.0));
+        let merged = columns.map(|(column, value)| {
+            let before = held.and_then(|row| row.values.get(column));
+            let value = match (before, entities::ALL.get(entity)) {
+                (Some(before), Some(entity)) => entity.field(column).merged.of(before, value),
+                _ => value,
+            };
+            (column, value)
+        });
+        self.set(entity, key, merged);
+    }
+
+    /// Stands for the row of a key that is a text, which is to be set as well; and the text, if the row is new here.
+    pub fn text_row(&mut self, entity: usize, key: &str) -> (Key, Option<Arc<str>>) {
+        let Some(texts) = self.texts.get_mut(entity) else {
+            debug_assert!(false, "there is no entity {entity}");
+            return (Key::NONE, None);
+        };
+        if let Some(row) = texts.get(key) {
+            return (*row, None);
+        }
+        let row = Key(-1 - i64::try_from(texts.len()).unwrap_or(i64::MAX - 1));
+        let key: Arc<str> = key.into();
+        texts.insert(key.clone(), row);
+        (row, Some(key))
     }
 
     /// A process instance took a sequence flow. `id` is asked for when that is news.
@@ -228,44 +250,22 @@ impl Changes {
         }
     }
 
-    /// Writes the sequence flows into the rows of their process instances. `stored` tells those that the row has already, if it
-    /// was stored earlier.
-    pub fn settle_flows<E>(
-        &mut self,
-        mut stored: impl FnMut(i64) -> Result<Option<String>, E>,
-    ) -> Result<(), E> {
-        let taken = std::mem::take(&mut self.flows);
-        let mut flows: Vec<(Key, Arc<str>)> =
-            taken.into_iter().map(|((key, _), id)| (key, id)).collect();
-        flows.sort_unstable();
-        for of_one in flows.chunk_by(|(a, _), (b, _)| a == b) {
-            let Some((key, _)) = of_one.first() else {
-                continue;
-            };
-            let before = match self.flows_here(*key) {
-                Some(here) => here,
-                None => stored(key.0)?.unwrap_or_default(),
-            };
-            let mut ids: Vec<&str> = before.lines().collect();
-            ids.extend(of_one.iter().map(|(_, id)| &**id));
-            ids.sort_unstable();
-            ids.dedup();
-            let ids = Value::text(&ids.join("\n"));
-            set!(self, PROCESS_INSTANCE, *key, { "takenFlows": ids });
-        }
-        Ok(())
+    /// The sequence flows that process instances took.
+    pub fn take_flows(&mut self) -> Vec<(Key, Arc<str>)> {
+        let flows = std::mem::take(&mut self.flows).into_iter();
+        flows.map(|((key, _), id)| (key, id)).collect()
     }
 
-    /// What the window says of the flows of a process instance, if that is all: it began here, or was settled before a flush
-    /// that failed.
-    fn flows_here(&self, key: Key) -> Option<String> {
-        const FLOWS: usize = PROCESS_INSTANCE.column("takenFlows");
-        const BEGUN: usize = PROCESS_INSTANCE.column("startDate");
-        let rows = self.rows.get(const { entities::number(&PROCESS_INSTANCE) });
-        let row = rows?.get(key.0)?;
-        let flows = row.values.get(FLOWS).and_then(Value::as_text);
-        let is_all = row.mask & (1 << FLOWS | 1 << BEGUN) != 0;
-        is_all.then(|| flows.unwrap_or_default().to_string())
+    /// The rows of an entity that change.
+    pub fn rows_of(&self, entity: &'static Entity) -> Option<&Rows> {
+        let rows = self.rows.iter();
+        rows.into_iter()
+            .find(|rows| std::ptr::eq(rows.entity, entity))
+    }
+
+    /// Sets one column of a row.
+    pub fn put(&mut self, entity: &'static Entity, key: Key, column: usize, value: Value) {
+        self.set(entities::number(entity), key, [(column, value)]);
     }
 
     /// An item of a variable, which is a list, has another value.
@@ -311,4 +311,15 @@ macro_rules! set {
     };
 }
 
-pub(crate) use set;
+/// Merges columns of a row likewise: see [`Changes::merge`].
+macro_rules! merge {
+    ($changes:expr, $entity:path, $key:expr, { $($name:literal: $value:expr),+ $(,)? }) => {
+        $changes.merge(
+            const { skep_query::entities::number(&$entity) },
+            $key,
+            [$((const { $entity.column($name) }, $value)),+],
+        )
+    };
+}
+
+pub(crate) use {merge, set};

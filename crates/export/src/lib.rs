@@ -1,10 +1,15 @@
 //! From committed records to what can be searched.
 //!
-//! Each partition has a [`Store`]: a SQLite file of its own, filled by a thread of its own from the committed log, and read by
-//! others. Nothing of it runs on the partition's thread, and nothing that happens here stops the engine.
+//! Each partition has any number of exporters side by side. One of them fills its [`Store`], a SQLite file that is read by
+//! queries. Nothing of it runs on the partition's thread, and nothing that happens here stops the engine.
 //!
+//! - [`Exporter`] is what takes in records, [`Driver`] the thread that hands them over, one for each exporter; [`Status`] is
+//!   what others see of it and tell it.
 //! - [`project`] turns records into changes of rows, merged over a short window, so that an instance that begins and ends
 //!   within it costs one insert per row.
+//! - [`settle`] adds what changes take from what is stored; afterwards they are plain rows.
+//! - [`sql`] writes the searches, for all databases.
+//! - [`target`] is what a database has to do.
 //! - [`sqlite`] keeps the rows, and with them, in the same transaction, the entry up to which they go: nothing is there
 //!   twice and nothing is missing, whenever the process ends.
 //! - [`store`] is the thread between the two, and the door for queries.
@@ -13,10 +18,19 @@
 
 mod changes;
 mod definitions;
+mod driver;
+mod exporter;
 mod log;
 mod project;
+mod settle;
+mod sql;
 mod sqlite;
+mod status;
 mod store;
+mod target;
 
+pub use driver::Driver;
+pub use exporter::{Exporter, Position};
 pub use log::{CommittedLog, LogError, LogProgress};
-pub use store::{Config, Status, Store};
+pub use status::{Fault, Phase, Status};
+pub use store::{Config, ID as SECONDARY_STORAGE, Store};

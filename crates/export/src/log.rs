@@ -1,10 +1,14 @@
 //! The committed log, as far as exporting needs to know of it.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread::Thread;
+use std::time::Duration;
 
 use bytes::Bytes;
 use parking_lot::Mutex;
+
+use crate::status::Status;
 
 /// Why entries could not be read.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -27,20 +31,22 @@ pub trait CommittedLog: Send + 'static {
 #[derive(Debug, Default)]
 pub struct LogProgress {
     committed: AtomicU64,
-    /// The exporter has nothing to do and wants to be woken.
-    asleep: AtomicBool,
-    exporter: Mutex<Option<Thread>>,
+    /// How many exporters have nothing to do and want to be woken.
+    asleep: AtomicUsize,
+    exporters: Mutex<Vec<Arc<Status>>>,
 }
 
 impl LogProgress {
     /// Entries up to this one are committed. To be told before what depends on them leaves, so that who has an answer and
-    /// then asks finds what it told of. Costs nothing while the exporter is busy.
+    /// then asks finds what it told of. Costs nothing while the exporters are busy.
     pub fn commit(&self, index: u64) {
         self.committed.fetch_max(index, Ordering::Release);
-        // The exporter says that it sleeps before it looks a last time: one of the two sees the other.
+        // An exporter says that it sleeps before it looks a last time: one of the two sees the other.
         std::sync::atomic::fence(Ordering::SeqCst);
-        if self.asleep.load(Ordering::Relaxed) {
-            self.wake();
+        if self.asleep.load(Ordering::Relaxed) > 0 {
+            for exporter in self.exporters.lock().iter() {
+                exporter.sleeper.wake_if_asleep();
+            }
         }
     }
 
@@ -48,26 +54,49 @@ impl LogProgress {
         self.committed.load(Ordering::Acquire)
     }
 
-    /// Wakes the exporter, whatever it waits for.
-    pub(crate) fn wake(&self) {
-        self.asleep.store(false, Ordering::Relaxed);
-        if let Some(thread) = &*self.exporter.lock() {
-            thread.unpark();
-        }
+    /// The current thread is that of this exporter.
+    pub(crate) fn attach(&self, exporter: &Arc<Status>) {
+        *exporter.sleeper.thread.lock() = Some(std::thread::current());
+        self.exporters.lock().push(exporter.clone());
     }
 
-    /// The current thread is the exporter.
-    pub(crate) fn attach(&self) {
-        *self.exporter.lock() = Some(std::thread::current());
+    pub(crate) fn detach(&self, exporter: &Arc<Status>) {
+        self.exporters
+            .lock()
+            .retain(|known| !Arc::ptr_eq(known, exporter));
     }
 
     /// Sleeps until an entry after `seen` is committed, or until somebody wakes the exporter, or for `at_most`.
-    pub(crate) fn sleep(&self, seen: u64, at_most: std::time::Duration) {
-        self.asleep.store(true, Ordering::Relaxed);
+    pub(crate) fn sleep(&self, exporter: &Sleeper, seen: u64, at_most: Duration) {
+        exporter.asleep.store(true, Ordering::Relaxed);
+        self.asleep.fetch_add(1, Ordering::Relaxed);
         std::sync::atomic::fence(Ordering::SeqCst);
         if self.committed() <= seen {
             std::thread::park_timeout(at_most);
         }
-        self.asleep.store(false, Ordering::Relaxed);
+        self.asleep.fetch_sub(1, Ordering::Relaxed);
+        exporter.asleep.store(false, Ordering::Relaxed);
+    }
+}
+
+/// The thread of an exporter, which may sleep.
+#[derive(Debug, Default)]
+pub(crate) struct Sleeper {
+    asleep: AtomicBool,
+    thread: Mutex<Option<Thread>>,
+}
+
+impl Sleeper {
+    /// Wakes it, whatever it waits for.
+    pub fn wake(&self) {
+        if let Some(thread) = &*self.thread.lock() {
+            thread.unpark();
+        }
+    }
+
+    fn wake_if_asleep(&self) {
+        if self.asleep.swap(false, Ordering::Relaxed) {
+            self.wake();
+        }
     }
 }

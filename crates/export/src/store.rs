@@ -1,23 +1,28 @@
 //! A partition's secondary storage: the thread that fills it, and those that answer queries.
 
-mod exporter;
+mod filling;
 mod freshness;
 mod readers;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
 use parking_lot::Mutex;
 use skep_query::{Answer, Consistency, Query, QueryError};
 
-use self::exporter::Exporter;
+use self::filling::Filling;
 use self::freshness::Freshness;
 use self::readers::Readers;
+use crate::driver::Driver;
 use crate::log::{CommittedLog, LogProgress};
-use crate::sqlite::{Place, SqliteError, Writer};
+use crate::sqlite::{Place, Reader, SqliteError, Writer};
+use crate::status::Status;
+use crate::target::Source;
+
+/// The name under which operators find secondary storage among the exporters.
+pub const ID: &str = "secondary-storage";
 
 /// Settings of a store.
 #[derive(Clone, Debug)]
@@ -40,32 +45,6 @@ impl Default for Config {
             history_ttl: Duration::from_secs(30 * 24 * 3600),
             readers: 2,
         }
-    }
-}
-
-/// What is known of a store without asking it.
-#[derive(Debug, Default)]
-pub struct Status {
-    /// Index of the last entry that a power cut leaves in the file: the log before it is not needed any more.
-    durable: AtomicU64,
-    /// Position of the last record that queries see.
-    exported: AtomicU64,
-    /// Why nothing is stored at the moment.
-    fault: Mutex<Option<String>>,
-    stopping: AtomicBool,
-}
-
-impl Status {
-    pub fn durable(&self) -> u64 {
-        self.durable.load(Ordering::Acquire)
-    }
-
-    pub fn exported_position(&self) -> u64 {
-        self.exported.load(Ordering::Relaxed)
-    }
-
-    pub fn fault(&self) -> Option<String> {
-        self.fault.lock().clone()
     }
 }
 
@@ -102,20 +81,23 @@ impl Store {
         let place = Place::new(&file(directory));
         let writer = Writer::open(place.clone())?;
         let position = writer.position()?;
-        let status = Arc::new(Status::default());
-        status.durable.store(position.entry, Ordering::Release);
-        status.exported.store(position.record, Ordering::Relaxed);
-        let freshness = Arc::new(Freshness::new(position));
-        let readers = Readers::start(&place, partition, config.readers)?;
-        let exporter = Exporter::new(
-            writer,
-            log,
+        let status = Arc::new(Status::new(ID, position));
+        let freshness = Arc::new(Freshness::new(position, status.clone()));
+        let mut sources: Vec<Box<dyn Source>> = Vec::new();
+        for _ in 0..config.readers.max(1) {
+            sources.push(Box::new(Reader::open(place.clone())?));
+        }
+        let readers = Readers::start(sources, &format!("query-{partition}"));
+        let filling = Filling::new(
+            Box::new(writer),
+            position,
             config.clone(),
-            progress.clone(),
             freshness.clone(),
-            status.clone(),
+            partition,
+            definitions,
         );
-        let exporter = exporter.start(partition, definitions);
+        let driver = Driver::new(filling, log, progress.clone(), status.clone(), partition);
+        let exporter = driver.start();
         Ok(Store {
             config,
             progress,
@@ -142,22 +124,21 @@ impl Store {
             Consistency::ReadYourWrites => self.progress.committed(),
             Consistency::Eventual => 0,
         };
-        let (progress, freshness) = (self.progress.clone(), self.freshness.clone());
+        let freshness = self.freshness.clone();
         let max_wait = self.config.max_wait;
         self.readers.submit(Box::new(move |reader| {
-            let reader = match reader {
+            let reader = match reader.and_then(|reader| reader.open().map(|()| reader)) {
                 Ok(reader) => reader,
                 Err(error) => return done(Err(error)),
             };
-            let behind = freshness.wait_for(wanted, max_wait, &progress);
+            let behind = freshness.wait_for(wanted, max_wait);
             done(reader.answer(&query).map(|answer| (answer, behind)));
         }));
     }
 
     /// Stores what is committed and ends the threads.
     pub fn stop(&self) {
-        self.status.stopping.store(true, Ordering::Release);
-        self.progress.wake();
+        self.status.stop();
         if let Some(exporter) = self.exporter.lock().take() {
             let _ = exporter.join();
         }

@@ -93,12 +93,13 @@ fn every_sort_of_every_entity_with_every_kind_of_page() {
     let store = open(&directory);
     for entity in entities::ALL {
         for field in entity.fields.iter().filter(|field| field.sortable) {
-            let value = match field.kind {
+            let value = |field: &Field| match field.kind {
                 Kind::Text | Kind::Enum(_) | Kind::Json => Value::text("x"),
                 _ => Value::Int(5),
             };
-            let there = Cursor(vec![value, Value::Int(7)]).encode();
-            let absent = Cursor(vec![Value::Null, Value::Int(7)]).encode();
+            let (key, value) = (value(entity.key()), value(field));
+            let there = Cursor(vec![value, key.clone()]).encode();
+            let absent = Cursor(vec![Value::Null, key]).encode();
             for order in ["ASC", "DESC"] {
                 for page in [
                     r#""from": 3"#.to_string(),

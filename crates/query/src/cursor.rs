@@ -4,6 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 use serde_json::{Value as Json, json};
 
+use crate::entity::Kind;
 use crate::value::Value;
 
 /// The values of the sort fields and, at the end, the key of a row.
@@ -23,8 +24,8 @@ impl Cursor {
         STANDARD.encode(Json::Array(values.collect()).to_string())
     }
 
-    /// Reads a cursor of `count` values; `None` if it is no cursor of such a search.
-    pub fn decode(text: &str, count: usize) -> Option<Cursor> {
+    /// Reads a cursor with values of these kinds; `None` if it is no cursor of such a search.
+    pub fn decode(text: &str, kinds: &[Kind]) -> Option<Cursor> {
         if text.len() > MAX_LENGTH {
             return None;
         }
@@ -43,7 +44,18 @@ impl Cursor {
             .collect();
         let values = values?;
         let has_key = values.last().is_some_and(|key| *key != Value::Null);
-        (values.len() == count && has_key).then_some(Cursor(values))
+        let mut pairs = values.iter().zip(kinds);
+        let fits = values.len() == kinds.len() && pairs.all(|(value, kind)| is_of(value, *kind));
+        (fits && has_key).then_some(Cursor(values))
+    }
+}
+
+fn is_of(value: &Value, kind: Kind) -> bool {
+    let is_text = matches!(kind, Kind::Text | Kind::Enum(_) | Kind::Json);
+    match value {
+        Value::Null => true,
+        Value::Int(_) => !is_text,
+        Value::Text(_) => is_text,
     }
 }
 
@@ -54,9 +66,16 @@ mod tests {
     #[test]
     fn a_cursor_survives_its_text() {
         let cursor = Cursor(vec![Value::Null, Value::text("ä\""), Value::Int(-3)]);
-        assert_eq!(Cursor::decode(&cursor.encode(), 3), Some(cursor.clone()));
-        assert_eq!(Cursor::decode(&cursor.encode(), 2), None);
-        assert_eq!(Cursor::decode("no cursor", 1), None);
-        assert_eq!(Cursor::decode("", 1), None);
+        let kinds = [Kind::Time, Kind::Text, Kind::Key];
+        assert_eq!(
+            Cursor::decode(&cursor.encode(), &kinds),
+            Some(cursor.clone())
+        );
+        assert_eq!(Cursor::decode(&cursor.encode(), &kinds[..2]), None);
+        // A cursor of another sort.
+        let others = [Kind::Time, Kind::Int, Kind::Key];
+        assert_eq!(Cursor::decode(&cursor.encode(), &others), None);
+        assert_eq!(Cursor::decode("no cursor", &[Kind::Key]), None);
+        assert_eq!(Cursor::decode("", &[Kind::Key]), None);
     }
 }

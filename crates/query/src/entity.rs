@@ -1,5 +1,7 @@
 //! How an entity is described.
 
+use crate::value::Value;
+
 /// One kind of thing that the API can search or get.
 #[derive(Debug)]
 pub struct Entity {
@@ -17,6 +19,19 @@ pub struct Entity {
     pub indices: &'static [&'static [&'static str]],
     /// Every partition has the same rows, so that one of them is asked.
     pub everywhere: bool,
+    pub leaves: Leaves,
+}
+
+/// When the rows of an entity leave the history. What somebody deletes leaves at once.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Leaves {
+    Never,
+    /// With the process instance that they name.
+    WithInstance,
+    /// When this time is past the age that the history keeps.
+    At(&'static str),
+    /// With the process instance, or at this time if they name none.
+    WithInstanceOrAt(&'static str),
 }
 
 /// One field of an entity; its API name is that of its column.
@@ -33,6 +48,29 @@ pub struct Field {
     pub detail: bool,
     /// Which rows an index has that begins with it: what no filter looks for costs nothing to write.
     pub indexed: Indexed,
+    pub merged: Merged,
+}
+
+/// What becomes of a value when the row gets another one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Merged {
+    /// The new one is in its place.
+    Replaced,
+    /// They add up.
+    Added,
+    /// The greater one stays.
+    Greatest,
+}
+
+impl Merged {
+    /// What is there after a value was given to a row that had another.
+    pub fn of(self, before: &Value, given: Value) -> Value {
+        match (self, before.as_int(), given.as_int()) {
+            (Merged::Added, Some(a), Some(b)) => Value::Int(a.saturating_add(b)),
+            (Merged::Greatest, Some(a), Some(b)) => Value::Int(a.max(b)),
+            _ => given,
+        }
+    }
 }
 
 /// Rows of an index.
@@ -184,6 +222,7 @@ impl Field {
             shown: true,
             detail: false,
             indexed: Indexed::All,
+            merged: Merged::Replaced,
         }
     }
 
@@ -207,6 +246,18 @@ impl Field {
     /// See [`Indexed::Unlike`].
     pub const fn mostly_like(mut self, other: &'static str) -> Field {
         self.indexed = Indexed::Unlike(other);
+        self
+    }
+
+    /// See [`Merged::Added`].
+    pub const fn added(mut self) -> Field {
+        self.merged = Merged::Added;
+        self
+    }
+
+    /// See [`Merged::Greatest`].
+    pub const fn greatest(mut self) -> Field {
+        self.merged = Merged::Greatest;
         self
     }
 

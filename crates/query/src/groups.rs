@@ -15,6 +15,8 @@ pub struct Groups {
     pub search: Search,
     /// Columns that are the same within a group.
     pub by: Vec<usize>,
+    /// Times among these columns stand for the span of so many milliseconds that they fall into: its beginning.
+    pub span: Option<i64>,
     pub measures: Vec<Measure>,
 }
 
@@ -26,6 +28,7 @@ pub enum Measure {
     RowsWhere(Conditions),
     /// Different values of a column. Partitions must not share any, as they share no process instances.
     Distinct(usize),
+    Sum(usize),
     Least(usize),
     Most(usize),
 }
@@ -60,7 +63,7 @@ fn compare(a: &Row, b: &Row, width: usize) -> Ordering {
 
 fn add(measure: &Measure, own: &mut Value, more: Value) {
     let takes = match measure {
-        Measure::Rows | Measure::RowsWhere(_) | Measure::Distinct(_) => {
+        Measure::Rows | Measure::RowsWhere(_) | Measure::Distinct(_) | Measure::Sum(_) => {
             let sum = |value: &Value| value.as_int().unwrap_or_default();
             *own = Value::Int(sum(own).saturating_add(sum(&more)));
             return;
@@ -83,6 +86,7 @@ mod tests {
         let groups = Groups {
             search: Search::all(&INCIDENT, Vec::new(), 1),
             by: vec![1],
+            span: None,
             measures: vec![Measure::Rows, Measure::Least(5), Measure::Most(5)],
         };
         let row = |name: &str, rows, least, most| {

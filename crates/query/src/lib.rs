@@ -21,12 +21,12 @@ mod time;
 mod value;
 
 pub use cursor::Cursor;
-pub use entity::{Entity, Field, Indexed, Kind, Ops, RelatedFilter};
+pub use entity::{Entity, Field, Indexed, Kind, Leaves, Merged, Ops, RelatedFilter};
 pub use groups::{Groups, Measure};
 pub use parse::{BadRequest, key, search};
 pub use search::{
     Condition, Conditions, MAX_LIMIT, MAX_WINDOW, Op, Page, Related, Search, Sort, Start,
 };
 pub use storage::{Answer, BoxFuture, Consistency, Found, Query, QueryError, Row, Storage};
-pub use time::parse as parse_time;
+pub use time::{parse as parse_time, render as render_time, span as parse_span};
 pub use value::Value;

@@ -59,7 +59,9 @@ pub fn search(entity: &'static Entity, body: &str) -> Result<Search> {
         }
     }
     if let Some(value) = body.get("page").filter(|value| !value.is_null()) {
-        search.page = page(value, search.sort.len() + 1)?;
+        let by = search.sort.iter().map(|sort| sort.field).chain([0]);
+        let kinds: Vec<Kind> = by.map(|field| entity.field(field).kind).collect();
+        search.page = page(value, &kinds)?;
     }
     Ok(search)
 }
@@ -461,7 +463,7 @@ fn sortable(entity: &Entity, name: &str) -> Result<usize> {
     }
 }
 
-fn page(value: &Json, cursor_values: usize) -> Result<Page> {
+fn page(value: &Json, cursor_kinds: &[Kind]) -> Result<Page> {
     let fields = object(value, "The field 'page'")?;
     let mut limit = DEFAULT_LIMIT;
     let mut start = None;
@@ -473,8 +475,8 @@ fn page(value: &Json, cursor_values: usize) -> Result<Page> {
                 continue;
             }
             ("from", value) => Start::Offset(number(&path, value, 0, i32::MAX as u32)?),
-            ("after", Json::String(text)) => Start::After(cursor(&path, text, cursor_values)?),
-            ("before", Json::String(text)) => Start::Before(cursor(&path, text, cursor_values)?),
+            ("after", Json::String(text)) => Start::After(cursor(&path, text, cursor_kinds)?),
+            ("before", Json::String(text)) => Start::Before(cursor(&path, text, cursor_kinds)?),
             ("after" | "before", value) => return bad(wrong_type(&path, value, "a string")),
             _ => {
                 return bad(format!(
@@ -514,8 +516,8 @@ fn number(path: &str, value: &Json, least: u32, most: u32) -> Result<u32> {
     }
 }
 
-fn cursor(path: &str, text: &str, values: usize) -> Result<Cursor> {
-    match Cursor::decode(text, values) {
+fn cursor(path: &str, text: &str, kinds: &[Kind]) -> Result<Cursor> {
+    match Cursor::decode(text, kinds) {
         Some(cursor) => Ok(cursor),
         None => bad(format!(
             "The field '{path}' is no cursor of a search with this sort. Use the 'startCursor' or 'endCursor' of an earlier \

@@ -1,10 +1,18 @@
 //! Points in time as texts.
 
-use jiff::Timestamp;
+use jiff::{Span, SpanRelativeTo, Timestamp, Unit};
 
 /// Reads an ISO 8601 date-time with zone: epoch milliseconds.
 pub fn parse(text: &str) -> Option<i64> {
     text.parse::<Timestamp>().ok().map(|t| t.as_millisecond())
+}
+
+/// Reads an ISO 8601 duration of days and less, a day of 24 hours: whole milliseconds.
+pub fn span(text: &str) -> Option<i64> {
+    let span: Span = text.parse().ok()?;
+    let day = SpanRelativeTo::days_are_24_hours();
+    let millis = span.total((Unit::Millisecond, day)).ok()?;
+    (millis.fract() == 0.0 && millis.abs() < 1e15).then_some(millis as i64)
 }
 
 /// Milliseconds of the epoch in UTC, always with three digits of the second. What lies outside of the calendar is its end.
@@ -32,6 +40,17 @@ mod tests {
             Some(1_700_000_000_123)
         );
         assert_eq!(parse("2023-11-14"), None);
+        for (text, millis) in [
+            ("PT1M", Some(60_000)),
+            ("P1DT0.5S", Some(86_400_500)),
+            ("-PT1S", Some(-1_000)),
+            ("P1M", None),
+            ("1 minute", Some(60_000)),
+            ("", None),
+            ("PT999999999H", None),
+        ] {
+            assert_eq!(span(text), millis, "{text}");
+        }
         render(i64::MAX);
         render(i64::MIN);
     }

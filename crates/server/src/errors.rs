@@ -130,7 +130,7 @@ pub fn of_answer(code: skep_client::Code) -> &'static str {
 fn of_broker(error: &skep_broker::OpenError) -> &'static str {
     use skep_broker::OpenError;
     match error {
-        OpenError::Partition(_) => "PARTITION_CANNOT_START",
+        OpenError::Partition(_) | OpenError::Thread(_) => "PARTITION_CANNOT_START",
         OpenError::Directory { .. } => "DATA_DIRECTORY",
         OpenError::PartitionCount { .. } => "PARTITION_COUNT",
         OpenError::InUse { .. } => "DATA_IN_USE",

@@ -8,4 +8,4 @@ pub mod status;
 pub mod thread;
 
 pub use status::PartitionStatus;
-pub use thread::{Inbox, Message, OpenError, PartitionHandle};
+pub use thread::{Inbox, Message, OpenError, PartitionHandle, STACK_BYTES};

@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::Sender;
 use parking_lot::Mutex;
 use skep_engine::state::{BatchPhase, State};
-use skep_engine::{Engine, EngineConfig, Noted, RequestId, Sent, StreamId, header_of};
+use skep_engine::{Engine, EngineConfig, Noted, Prepared, RequestId, Sent, StreamId, header_of};
 use skep_metrics::Gauge;
 use skep_protocol::command::{Command, Request};
 use skep_protocol::{Failure, Key, Response};
@@ -50,7 +50,7 @@ use self::choosing::{Answered, Choosing};
 pub use self::inbox::Inbox;
 use self::inbox::Incoming;
 use self::open::open_engine;
-pub use self::open::start;
+pub use self::open::{STACK_BYTES, start};
 use self::panics::Panics;
 pub use self::secondary::Secondary;
 use self::secondary::{Exported, open_secondary};
@@ -76,6 +76,11 @@ pub enum Message {
         place: Place,
     },
     Remote(Sent),
+    /// A message with what was found out about its command before it came here.
+    Prepared {
+        prepared: Prepared,
+        message: Box<Message>,
+    },
     /// A pushed job that was not delivered.
     Yield {
         key: Key,
@@ -367,6 +372,10 @@ impl Partition {
 
     fn evaluate(&mut self, message: Message) -> Result<(), CoreError> {
         let now = self.clock.now();
+        let (message, prepared) = match message {
+            Message::Prepared { prepared, message } => (*message, Some(prepared)),
+            message => (message, None),
+        };
         match message {
             Message::Request {
                 request,
@@ -393,6 +402,7 @@ impl Partition {
                 let processed = self.guarded(Some(id), |core, streams| {
                     #[cfg(test)]
                     panics::tests::may_panic(&request.command);
+                    core.engine_mut().prepare(prepared);
                     core.process(now, Some(id), &request, streams);
                 })?;
                 if processed.is_none() {
@@ -412,9 +422,19 @@ impl Partition {
             Message::Remote(command) => {
                 self.work.accepted(Context::InterPartition);
                 self.guarded(None, |core, streams| {
+                    core.engine_mut().prepare(prepared);
                     core.process_remote(now, &command, streams);
                 })?;
             }
+            other => self.evaluate_own(now, other)?,
+        }
+        self.commands_in_batch += 1;
+        Ok(())
+    }
+
+    /// What no client and no other partition asks for.
+    fn evaluate_own(&mut self, now: i64, message: Message) -> Result<(), CoreError> {
+        match message {
             Message::Yield { key, deadline } => {
                 self.work.accepted(Context::Internal);
                 self.given_back.push((key, deadline));
@@ -430,18 +450,10 @@ impl Partition {
                     self.backlog.push_back(Message::StreamHasRoom(job_type));
                 }
             }
-            other => self.evaluate_own(other)?,
+            Message::Chosen { key, after, answer } => self.chosen(key, after, answer)?,
+            _ => {}
         }
-        self.commands_in_batch += 1;
         Ok(())
-    }
-
-    /// What no client and no other partition asks for.
-    fn evaluate_own(&mut self, message: Message) -> Result<(), CoreError> {
-        match message {
-            Message::Chosen { key, after, answer } => self.chosen(key, after, answer),
-            _ => Ok(()),
-        }
     }
 
     fn after_command(&mut self, id: RequestId, command: &Command) -> Result<(), CoreError> {

@@ -13,6 +13,7 @@ use super::bpmn::{Budget, Steps};
 use crate::appliers::Event;
 use crate::effects::{Effects, JobStreams, RequestId};
 use crate::engine::EngineConfig;
+use crate::prepared::Prepared;
 use crate::remote::{RemoteCommand, Sent};
 use crate::state::State;
 
@@ -50,6 +51,8 @@ pub(crate) struct Context<'a> {
     pub tenant: TenantId,
     /// Where this command comes from.
     pub origin: Origin,
+    /// What was found out about this command before its turn.
+    pub prepared: Option<Prepared>,
     /// Life-cycle steps still to do for this command.
     pub steps: &'a mut Steps,
     /// What this turn may still cost.

@@ -22,6 +22,8 @@ pub struct Decisions {
     pub requirements: Definitions<DecisionRequirementsValue>,
     pub decisions: Definitions<DecisionValue>,
     compiled: FxHashMap<Key, Arc<DeployedDecisions>>,
+    /// Graphs of files whose records are about to be applied. They are what compiling would give.
+    kept: FxHashMap<Key, Drg>,
     /// Keys of the decisions of each file, in document order.
     of_requirements: BTreeMap<Key, Vec<Key>>,
 }
@@ -30,7 +32,8 @@ impl Decisions {
     pub fn open(tables: &Arc<Tables>) -> Result<Decisions, StoreError> {
         let mut compiled = FxHashMap::default();
         let requirements = Definitions::open(tables, |key, row| {
-            compiled.insert(key, Arc::new(compile(row)));
+            let graph = compile(row);
+            compiled.insert(key, Arc::new(DeployedDecisions { graph }));
         })?;
         let mut of_requirements: BTreeMap<Key, Vec<Key>> = BTreeMap::new();
         let decisions = Definitions::open(tables, |key, row: &DecisionValue| {
@@ -41,8 +44,14 @@ impl Decisions {
             requirements,
             decisions,
             compiled,
+            kept: FxHashMap::default(),
             of_requirements,
         })
+    }
+
+    /// The file was compiled already. It is no state, and is used up by the record.
+    pub(crate) fn keep_compiled(&mut self, key: Key, graph: Drg) {
+        self.kept.insert(key, graph);
     }
 
     /// Compiles and adds a file. It was validated before its record was written: what cannot be compiled nevertheless,
@@ -52,7 +61,10 @@ impl Decisions {
         key: Key,
         value: &DecisionRequirementsValue,
     ) {
-        self.compiled.insert(key, Arc::new(compile(value)));
+        let graph = self.kept.remove(&key);
+        let graph = graph.map_or_else(|| compile(value), Ok);
+        self.compiled
+            .insert(key, Arc::new(DeployedDecisions { graph }));
         self.requirements.insert(key, value.clone());
     }
 
@@ -85,14 +97,14 @@ impl Decisions {
     }
 }
 
-fn compile(value: &DecisionRequirementsValue) -> DeployedDecisions {
+/// The graph of a stored file, or why there is none.
+pub(crate) fn compile(value: &DecisionRequirementsValue) -> Result<Drg, String> {
     let name = &value.metadata.resource_name;
-    let graph = Drg::parse(name, &value.resource, &Options::default()).map_err(|invalid| {
+    Drg::parse(name, &value.resource, &Options::default()).map_err(|invalid| {
         format!(
             "The stored decision requirements {} ('{}' version {}) cannot be compiled by this release, so that none of its \
              decisions can be evaluated: {invalid}. Run the release that deployed it, or deploy the file anew.",
             value.metadata.key, value.metadata.id, value.metadata.version
         )
-    });
-    DeployedDecisions { graph }
+    })
 }

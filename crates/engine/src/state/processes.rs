@@ -86,6 +86,8 @@ impl Versioned for Definition {
 pub struct Processes {
     pub definitions: Definitions<Definition>,
     by_key: FxHashMap<Key, Arc<DeployedProcess>>,
+    /// Graphs of definitions whose PROCESS records are about to be applied. They are what compiling would give.
+    compiled: FxHashMap<Key, Process>,
     /// Those that are deleted once their last instance has ended.
     draining: BTreeSet<Key>,
 }
@@ -94,7 +96,7 @@ impl Processes {
     pub fn open(tables: &Arc<Tables>) -> Result<Processes, StoreError> {
         let (mut by_key, mut draining) = (FxHashMap::default(), BTreeSet::new());
         let definitions = Definitions::open(tables, |key, row: &Definition| {
-            by_key.insert(key, Arc::new(compiled(&row.value)));
+            by_key.insert(key, Arc::new(deployed(&row.value, compile(&row.value))));
             if row.draining {
                 draining.insert(key);
             }
@@ -102,15 +104,23 @@ impl Processes {
         Ok(Processes {
             definitions,
             by_key,
+            compiled: FxHashMap::default(),
             draining,
         })
+    }
+
+    /// The definition was compiled already. It is no state, and is used up by the PROCESS record.
+    pub(crate) fn keep_compiled(&mut self, key: Key, graph: Process) {
+        self.compiled.insert(key, graph);
     }
 
     /// Compiles and adds a definition. The text was validated before its PROCESS record was written: what cannot be compiled
     /// nevertheless, because another release wrote it, is kept and concerns nothing but itself.
     pub(in crate::appliers) fn insert(&mut self, value: &ProcessValue) {
         let key = value.process_definition_key;
-        self.by_key.insert(key, Arc::new(compiled(value)));
+        let graph = self.compiled.remove(&key);
+        let graph = graph.map_or_else(|| compile(value), Ok);
+        self.by_key.insert(key, Arc::new(deployed(value, graph)));
         let row = Definition {
             value: value.clone(),
             draining: false,
@@ -212,8 +222,11 @@ impl Processes {
     }
 }
 
-fn compiled(value: &ProcessValue) -> DeployedProcess {
-    let (graph, unusable) = compile(value);
+fn deployed(value: &ProcessValue, graph: Result<Process, String>) -> DeployedProcess {
+    let (graph, unusable) = match graph {
+        Ok(graph) => (graph, None),
+        Err(reason) => (stand_in(value, &reason), Some(reason.into())),
+    };
     DeployedProcess {
         key: value.process_definition_key,
         bpmn_process_id: value.bpmn_process_id.clone(),
@@ -228,24 +241,25 @@ fn compiled(value: &ProcessValue) -> DeployedProcess {
     }
 }
 
-/// The graph, or a stand-in with the reason.
-fn compile(value: &ProcessValue) -> (Process, Option<Arc<str>>) {
-    match skep_model::parse_pinned(&value.resource, &value.elements) {
-        Ok(graph) => (graph, None),
-        Err(invalid) => {
-            let reason = format!(
-                "The stored process definition {} ('{}' version {}) cannot be compiled by this release, so that no instance of \
-                 it can start or go on: {invalid}. Run the release that deployed it, or deploy the process anew.",
-                value.process_definition_key, value.bpmn_process_id, value.version
-            );
-            let mut elements = value.elements.clone();
-            if elements.is_empty() {
-                elements.push(PinnedElement {
-                    id: value.bpmn_process_id.clone(),
-                    element_type: ElementType::Process,
-                });
-            }
-            (Process::unusable(&elements, &reason), Some(reason.into()))
-        }
+/// The graph of a stored definition, or why there is none.
+pub(crate) fn compile(value: &ProcessValue) -> Result<Process, String> {
+    skep_model::parse_pinned(&value.resource, &value.elements).map_err(|invalid| {
+        format!(
+            "The stored process definition {} ('{}' version {}) cannot be compiled by this release, so that no instance of \
+             it can start or go on: {invalid}. Run the release that deployed it, or deploy the process anew.",
+            value.process_definition_key, value.bpmn_process_id, value.version
+        )
+    })
+}
+
+/// What stands for a definition that cannot be compiled.
+fn stand_in(value: &ProcessValue, reason: &str) -> Process {
+    let mut elements = value.elements.clone();
+    if elements.is_empty() {
+        elements.push(PinnedElement {
+            id: value.bpmn_process_id.clone(),
+            element_type: ElementType::Process,
+        });
     }
+    Process::unusable(&elements, reason)
 }

@@ -188,3 +188,33 @@ fn a_decision_that_is_bound_to_the_deployment_is_part_of_it() {
         "{reason}"
     );
 }
+
+/// Models are compiled before their deployment reaches the partition; what comes of it does not depend on that.
+#[test]
+fn what_is_prepared_is_what_the_partition_would_find_itself() {
+    let broken = process("b", "=(").xml();
+    let decision = decision("d.dmn", "decide", "1 + 1");
+    let calls = Bpmn::process("calls")
+        .start("s")
+        .call_activity("c", "p")
+        .end("e");
+    let deployments = [
+        vec![("p.bpmn", process("p", "a").xml())],
+        vec![("p.bpmn", process("p", "a").xml())],
+        vec![("q.bpmn", calls.xml()), ("d.dmn", decision)],
+        vec![("p.bpmn", process("p", "b").xml()), ("b.bpmn", broken)],
+    ];
+    let run = |prepares: bool| {
+        let mut rig = Rig::with_partitions(3);
+        rig.prepares = prepares;
+        let mut answers = Vec::new();
+        for files in &deployments {
+            answers.push(format!("{:?}", rig.deploy_files(files.clone())));
+        }
+        let instance = rig.create_on(2, "calls", "{}");
+        rig.work("a", "{}");
+        rig.assert_completed(instance);
+        (answers, format!("{:?}", rig.seen))
+    };
+    assert_eq!(run(true), run(false));
+}

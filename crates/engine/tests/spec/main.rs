@@ -10,6 +10,7 @@ mod batch_operations_large;
 mod bindings;
 mod boundary_message;
 mod boundary_timer;
+mod bpmn_table;
 mod broken_rules;
 mod budget;
 mod business_rule_task;

@@ -6,6 +6,7 @@
 
 mod migrations;
 mod names;
+mod play;
 mod resources;
 mod store;
 mod streams;
@@ -18,7 +19,9 @@ use std::sync::Arc;
 use serde_json::Value;
 use skep_engine::state::State;
 use skep_engine::state::table::EmptyStore;
-use skep_engine::{Engine, EngineConfig, RemoteCommand, RequestId, Sent, message_partition};
+use skep_engine::{
+    Engine, EngineConfig, Prepared, RemoteCommand, RequestId, Sent, message_partition,
+};
 use skep_model::builder::Bpmn;
 use skep_protocol::batch::BatchReader;
 use skep_protocol::command::*;
@@ -109,6 +112,8 @@ pub struct Rig {
     pub interrupted: bool,
     /// For which tenant commands make something new.
     pub tenant: TenantId,
+    /// Commands are prepared, as the broker does it.
+    pub prepares: bool,
 }
 
 pub fn config(partition: u32, partitions: u32) -> EngineConfig {
@@ -161,6 +166,7 @@ impl Rig {
             keep_batches: false,
             interrupted: false,
             tenant: TenantId::default(),
+            prepares: true,
         }
     }
 
@@ -230,6 +236,10 @@ impl Rig {
             tenant: self.tenant.clone(),
             ..command.into()
         };
+        if self.prepares {
+            let prepared = Prepared::of_command(&command.command);
+            target.engine.prepare(prepared);
+        }
         target
             .engine
             .process(now, Some(request), &command, &mut self.streams);
@@ -371,6 +381,9 @@ impl Rig {
             let command: Sent =
                 skep_protocol::record::decode(&skep_protocol::record::encode(&command)).unwrap();
             let target = &mut self.partitions[to as usize - 1];
+            if self.prepares {
+                target.engine.prepare(Prepared::of_sent(&command));
+            }
             target
                 .engine
                 .process_remote(self.now, &command, &mut self.streams);

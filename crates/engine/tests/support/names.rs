@@ -20,7 +20,7 @@ impl Definitions for Names<'_> {
             element_id: element.id.to_string(),
             element_type: element.element_type.as_str(),
             event_type: "UNSPECIFIED",
-            custom_headers: String::new(),
+            custom_headers: element.headers_json().map_or("", |json| json).to_string(),
             tenant: process.tenant.clone(),
         })
     }

@@ -31,7 +31,7 @@ fn instance(
     (at, decision): (usize, &EvaluatedDecision),
 ) {
     let id: Arc<str> = decision.instance_key(record.key, at).into();
-    let row = to
+    let (row, _) = to
         .changes
         .text_row(const { entities::number(&DECISION_INSTANCE) }, &id);
     // Those before the one that failed were evaluated.

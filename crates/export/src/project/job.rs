@@ -6,7 +6,7 @@ use skep_protocol::value::{JobBatchValue, JobValue};
 use skep_query::Value;
 use skep_query::entities::JOB;
 
-use super::{Projection, intent_of, key, word};
+use super::{Projection, intent_of, job_statistics, key, word};
 use crate::changes::set;
 
 pub fn changed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeError> {
@@ -14,15 +14,20 @@ pub fn changed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), Decod
     match intent {
         Intent::Created => created(to, record, &record.value()?),
         Intent::Completed | Intent::Canceled => {
+            if intent == Intent::Completed {
+                job_statistics::completed(to, record)?;
+            }
             set!(to.changes, JOB, record.key, { "endTime": Value::Int(record.timestamp) });
         }
         Intent::ErrorThrown => error_thrown(to, record, &record.value()?),
         Intent::Failed => {
             let value: JobValue = record.value()?;
+            job_statistics::count(to, record, intent, &value);
             set!(to.changes, JOB, record.key, {
                 "errorMessage": Value::some_text(&value.error_message),
                 "hasFailedWithRetriesLeft": Value::from(value.retries > 0),
                 "retries": Value::Int(value.retries.into()),
+                "failureTime": Value::Int(record.timestamp),
             });
         }
         Intent::RetriesUpdated | Intent::TimeoutUpdated | Intent::Updated => {
@@ -53,6 +58,7 @@ pub fn changed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), Decod
 }
 
 fn created(to: &mut Projection<'_>, record: &Record<'_>, value: &JobValue) {
+    job_statistics::count(to, record, Intent::Created, value);
     let place = to.place(value.process_definition_key, value.element);
     let own = value.headers().or(place.element().map(|e| &e.headers));
     set!(to.changes, JOB, record.key, {
@@ -80,6 +86,7 @@ fn error_thrown(to: &mut Projection<'_>, record: &Record<'_>, value: &JobValue) 
         "endTime": Value::Int(record.timestamp),
         "errorCode": code.map_or_else(|| word(""), |code| Value::Text(code.clone())),
         "errorMessage": Value::some_text(&value.error_message),
+        "failureTime": Value::Int(record.timestamp),
     });
 }
 

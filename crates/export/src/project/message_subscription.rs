@@ -112,13 +112,13 @@ struct Correlated {
 
 fn correlated(to: &mut Projection<'_>, record: &Record<'_>, it: Correlated) {
     let id: Arc<str> = format!("{}-{}", it.message_key, record.key).into();
-    let row = to.changes.text_row(
+    let (row, _) = to.changes.text_row(
         const { entities::number(&CORRELATED_MESSAGE_SUBSCRIPTION) },
         &id,
     );
     to.changes
         .completions
-        .push(Completion::CorrelatedMessageSubscription(id.clone()));
+        .push(Completion::CorrelatedMessageSubscription(row));
     set!(to.changes, CORRELATED_MESSAGE_SUBSCRIPTION, row, {
         "id": Value::Text(id),
         "correlationKey": Value::some_text(&it.correlation_key),

@@ -8,6 +8,7 @@ mod element_instance;
 mod event_wait;
 mod incident;
 mod job;
+mod job_statistics;
 mod message_subscription;
 mod process_definition;
 mod process_instance;
@@ -34,6 +35,8 @@ pub struct Projection<'a> {
     pub stored: &'a dyn StoredDefinitions,
     /// Whose log it is.
     pub partition: u32,
+    /// Room for a text that is put together.
+    pub text: &'a mut String,
 }
 
 impl Projection<'_> {

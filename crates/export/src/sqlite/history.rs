@@ -2,24 +2,21 @@
 
 use rusqlite::{Transaction, params};
 use skep_protocol::value::{HistoryDeletionType, HistoryDeletionValue};
+use skep_query::entities::{self, PROCESS_INSTANCE};
+use skep_query::{Entity, Leaves};
 
-/// Tables with rows of process instances; that of the instances themselves comes last.
-const OF_INSTANCES: [&str; 10] = [
-    "element_instance",
-    "variable",
-    "incident",
-    "job",
-    "user_task",
-    "decision_instance",
-    "message_subscription",
-    "event_wait",
-    "correlated_message_subscription",
-    "process_instance",
-];
-
-/// Deletes process instances with all that belongs to them.
+/// Deletes process instances with all that belongs to them; the instances themselves last.
 pub fn instances(transaction: &Transaction<'_>, keys: &[i64]) -> rusqlite::Result<()> {
-    for table in OF_INSTANCES {
+    let leaves = |entity: &&'static Entity| {
+        let with_it = matches!(
+            entity.leaves,
+            Leaves::WithInstance | Leaves::WithInstanceOrAt(_)
+        );
+        with_it && entity.table != PROCESS_INSTANCE.table
+    };
+    let parts = entities::ALL.into_iter().filter(leaves);
+    for entity in parts.chain([&PROCESS_INSTANCE]) {
+        let table = entity.table;
         let sql = format!("DELETE FROM {table} WHERE processInstanceKey = ?");
         let mut delete = transaction.prepare_cached(&sql)?;
         for key in keys {
@@ -29,23 +26,23 @@ pub fn instances(transaction: &Transaction<'_>, keys: &[i64]) -> rusqlite::Resul
     Ok(())
 }
 
-/// Deletes up to `limit` batch operations that ended before `before`, and as many items. How many of either it were.
-pub fn batch_operations(
-    transaction: &Transaction<'_>,
-    before: i64,
-    limit: usize,
-) -> rusqlite::Result<usize> {
+/// Deletes of each entity whose rows leave by themselves up to `limit` that are from before `before`. How many of one it were
+/// at most.
+pub fn aged(transaction: &Transaction<'_>, before: i64, limit: usize) -> rusqlite::Result<usize> {
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let mut most = 0;
-    for sql in [
-        "DELETE FROM batch_operation WHERE batchOperationKey IN (
-            SELECT batchOperationKey FROM batch_operation WHERE endDate < ? ORDER BY endDate LIMIT ?)",
-        "DELETE FROM batch_operation_item WHERE batchOperationItemKey IN (
-            SELECT batchOperationItemKey FROM batch_operation_item WHERE processedDate < ?
-            ORDER BY processedDate LIMIT ?)",
-    ] {
+    for entity in entities::ALL {
+        let (time, alone) = match entity.leaves {
+            Leaves::Never | Leaves::WithInstance => continue,
+            Leaves::At(time) => (time, ""),
+            Leaves::WithInstanceOrAt(time) => (time, " AND processInstanceKey IS NULL"),
+        };
+        let (table, key) = (entity.table, entity.key().name);
+        let sql = format!(
+            "DELETE FROM {table} WHERE {key} IN (SELECT {key} FROM {table} WHERE {time} < ?{alone} ORDER BY {time} LIMIT ?)"
+        );
         let deleted = transaction
-            .prepare_cached(sql)?
+            .prepare_cached(&sql)?
             .execute(params![before, limit])?;
         most = most.max(deleted);
     }

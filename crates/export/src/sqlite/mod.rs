@@ -3,7 +3,6 @@
 mod history;
 mod reader;
 mod schema;
-mod select;
 mod writer;
 
 use std::path::{Path, PathBuf};
@@ -12,7 +11,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags};
 
 pub use reader::Reader;
-pub use writer::{Position, Writer};
+pub use writer::Writer;
 
 /// What goes wrong with the file.
 #[derive(Debug, thiserror::Error)]

@@ -5,14 +5,13 @@ use std::time::{Duration, Instant};
 
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, params_from_iter};
-use skep_protocol::Key;
-use skep_query::entities::PROCESS_INSTANCE;
-use skep_query::{
-    Answer, Entity, Found, Groups, Query, QueryError, Row, Search, Start, Value, groups, merge,
-};
+use skep_query::{Answer, Query, QueryError, Row, Value};
 
-use super::select::{self, Sql};
+use super::writer::Bound;
 use super::{Place, SqliteError};
+use crate::sql::answer::{self, Database, MAX_BYTES};
+use crate::sql::{Dialect, Sql};
+use crate::target::Source;
 
 /// KiB of pages that a reader keeps.
 const CACHE_KIB: u32 = 4 << 10;
@@ -20,10 +19,6 @@ const CACHE_KIB: u32 = 4 << 10;
 const TIME_LIMIT: Duration = Duration::from_secs(10);
 /// Steps of SQLite's machine between two looks at the clock.
 const STEPS: i32 = 10_000;
-/// Bytes of texts in one answer of a partition.
-const MAX_BYTES: usize = 64 << 20;
-/// Rows of answers that have no pages.
-const MAX_ROWS: u32 = 10_000;
 
 pub struct Reader {
     connection: Connection,
@@ -37,59 +32,13 @@ impl Reader {
         Ok(Reader { connection, place })
     }
 
-    pub fn answer(&mut self, query: &Query) -> Result<Answer, QueryError> {
-        let deadline = Instant::now() + TIME_LIMIT;
-        let is_over = move || Instant::now() >= deadline;
-        let _ = self.connection.progress_handler(STEPS, Some(is_over));
-        let answer = match query {
-            Query::Search(search) => self.search(search).map(Answer::Found),
-            Query::Get { entity, key } => self.get(entity, *key).map(Answer::Row),
-            Query::SequenceFlows {
-                process_instance_key,
-            } => self.sequence_flows(*process_instance_key).map(Answer::Rows),
-            Query::Groups(groups) => self.groups(groups),
-            Query::DefinitionStatistics {
-                process_definition_key,
-            } => self
-                .definition_statistics(*process_definition_key)
-                .map(Answer::Rows),
-            Query::ElementStatistics {
-                process_instance_key,
-            } => self
-                .element_statistics(*process_instance_key)
-                .map(Answer::Rows),
-        };
-        if let Ok(Answer::Rows(rows)) = &answer
-            && matches!(query, Query::Groups(_))
-            && rows.len() > groups::MAX_GROUPS
-        {
-            return Err(QueryError::TooMany {
-                groups: groups::MAX_GROUPS,
-            });
-        }
-        answer.map_err(|error| match error.sqlite_error_code() {
-            Some(rusqlite::ErrorCode::OperationInterrupted) => QueryError::TooLong {
-                seconds: TIME_LIMIT.as_secs(),
-            },
-            Some(rusqlite::ErrorCode::TooBig) => QueryError::TooLarge {
-                mebibytes: MAX_BYTES >> 20,
-            },
-            _ => QueryError::Unavailable(format!(
-                "Secondary storage cannot be read: {}.",
-                self.place.error(error)
-            )),
-        })
-    }
-
-    fn rows(&self, sql: &Sql, columns: usize) -> rusqlite::Result<Vec<Row>> {
+    fn read(&self, sql: &Sql<'_>, columns: usize) -> rusqlite::Result<Vec<Row>> {
         let mut statement = self.connection.prepare_cached(&sql.text)?;
-        let parameters = params_from_iter(sql.parameters.iter().map(super::writer::Bound));
+        let parameters = params_from_iter(sql.parameters.iter().map(Bound));
         let mut found = statement.query(parameters)?;
         let (mut rows, mut bytes) = (Vec::new(), 0);
         while let Some(row) = found.next()? {
-            let row: Row = (0..columns)
-                .map(|at| Ok(value(row.get_ref(at)?)))
-                .collect::<rusqlite::Result<_>>()?;
+            let row = values(row, columns)?;
             bytes += row
                 .iter()
                 .filter_map(Value::as_text)
@@ -106,94 +55,46 @@ impl Reader {
         }
         Ok(rows)
     }
+}
 
-    fn search(&self, search: &Search) -> rusqlite::Result<Found> {
-        let mut rows = self.rows(&select::page(search), search.entity.fields.len())?;
-        if matches!(search.page.start, Start::Before(_)) {
-            rows.reverse();
-        }
-        let counted = self.rows(&select::count(search), 1)?;
-        let counted = counted.first().and_then(|row| row.first()?.as_int());
-        let counted = u64::try_from(counted.unwrap_or_default()).unwrap_or_default();
-        Ok(Found {
-            rows,
-            total: counted.min(merge::MAX_COUNTED),
-            more: counted > merge::MAX_COUNTED,
+impl Source for Reader {
+    fn open(&mut self) -> Result<(), QueryError> {
+        Ok(())
+    }
+
+    fn answer(&mut self, query: &Query) -> Result<Answer, QueryError> {
+        let deadline = Instant::now() + TIME_LIMIT;
+        let is_over = move || Instant::now() >= deadline;
+        let _ = self.connection.progress_handler(STEPS, Some(is_over));
+        answer::answer(self, query)
+    }
+}
+
+impl Database for Reader {
+    fn sql(&self) -> Sql<'_> {
+        Sql::new(Dialect::Sqlite, "")
+    }
+
+    fn rows(&self, sql: &Sql<'_>, columns: usize) -> Result<Vec<Row>, QueryError> {
+        let read = self.read(sql, columns);
+        read.map_err(|error| match error.sqlite_error_code() {
+            Some(rusqlite::ErrorCode::OperationInterrupted) => QueryError::TooLong {
+                seconds: TIME_LIMIT.as_secs(),
+            },
+            Some(rusqlite::ErrorCode::TooBig) => QueryError::TooLarge {
+                mebibytes: MAX_BYTES >> 20,
+            },
+            _ => QueryError::Unavailable(format!(
+                "Secondary storage cannot be read: {}.",
+                self.place.error(error)
+            )),
         })
     }
+}
 
-    fn get(&self, entity: &Entity, key: Key) -> rusqlite::Result<Option<Row>> {
-        let sql = Sql {
-            text: format!(
-                "SELECT {} FROM {} t WHERE t.\"{}\" = ?",
-                select::columns(entity),
-                entity.table,
-                entity.key().name
-            ),
-            parameters: vec![Value::Int(key.0)],
-        };
-        Ok(self.rows(&sql, entity.fields.len())?.pop())
-    }
-
-    /// Each with: sequence flow id, process instance, root process instance, definition, process id, tenant.
-    fn sequence_flows(&self, process_instance_key: Key) -> rusqlite::Result<Vec<Row>> {
-        let Some(row) = self.get(&PROCESS_INSTANCE, process_instance_key)? else {
-            return Ok(Vec::new());
-        };
-        let column = |at: usize| row.get(at).cloned().unwrap_or_default();
-        let shared = [
-            column(const { PROCESS_INSTANCE.column("processInstanceKey") }),
-            column(const { PROCESS_INSTANCE.column("rootProcessInstanceKey") }),
-            column(const { PROCESS_INSTANCE.column("processDefinitionKey") }),
-            column(const { PROCESS_INSTANCE.column("processDefinitionId") }),
-            column(const { PROCESS_INSTANCE.column("tenantId") }),
-        ];
-        let taken = column(const { PROCESS_INSTANCE.column("takenFlows") });
-        let ids = taken.as_text().unwrap_or_default().lines();
-        let flows = ids.map(|id| {
-            std::iter::once(Value::text(id))
-                .chain(shared.clone())
-                .collect()
-        });
-        Ok(flows.collect())
-    }
-
-    fn groups(&self, groups: &Groups) -> rusqlite::Result<Answer> {
-        let columns = groups.by.len() + groups.measures.len();
-        self.rows(&select::groups(groups), columns)
-            .map(Answer::Rows)
-    }
-
-    /// As [`element_statistics`](Reader::element_statistics), of all instances of a definition: those that ended were counted.
-    fn definition_statistics(&self, process_definition_key: Key) -> rusqlite::Result<Vec<Row>> {
-        let key = Value::Int(process_definition_key.0);
-        let sql = Sql {
-            text: format!(
-                "SELECT elementId, sum(active), sum(canceled), sum(incidents), sum(completed) FROM (
-                    SELECT elementId, 0 active, terminated canceled, 0 incidents, completed FROM ended_element
-                    WHERE processDefinitionKey = ? AND (terminated > 0 OR completed > 0)
-                    UNION ALL SELECT t.elementId, NOT t.hasIncident, 0, t.hasIncident, 0 FROM process_instance p
-                    JOIN element_instance t USING (processInstanceKey)
-                    WHERE p.state = 'ACTIVE' AND p.processDefinitionKey = ? AND t.state = 'ACTIVE')
-                 GROUP BY elementId ORDER BY elementId LIMIT {MAX_ROWS}"
-            ),
-            parameters: vec![key.clone(), key],
-        };
-        self.rows(&sql, 5)
-    }
-
-    /// Each with: element id, active, canceled, incidents, completed.
-    fn element_statistics(&self, process_instance_key: Key) -> rusqlite::Result<Vec<Row>> {
-        let sql = Sql {
-            text: format!(
-                "SELECT elementId, sum(state = 'ACTIVE' AND NOT hasIncident), sum(state = 'TERMINATED'),
-                    sum(state = 'ACTIVE' AND hasIncident), sum(state = 'COMPLETED')
-                 FROM element_instance WHERE processInstanceKey = ? GROUP BY elementId ORDER BY elementId LIMIT {MAX_ROWS}"
-            ),
-            parameters: vec![Value::Int(process_instance_key.0)],
-        };
-        self.rows(&sql, 5)
-    }
+/// The first values of a row.
+pub(super) fn values(row: &rusqlite::Row<'_>, columns: usize) -> rusqlite::Result<Row> {
+    (0..columns).map(|at| Ok(value(row.get_ref(at)?))).collect()
 }
 
 fn value(column: ValueRef<'_>) -> Value {

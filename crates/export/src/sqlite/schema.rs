@@ -1,12 +1,13 @@
 //! The tables, made from the entities.
 
 use rusqlite::Connection;
-use skep_query::{Entity, Indexed, Kind, entities};
+use skep_query::entities;
 
 use super::{Place, SqliteError};
+use crate::sql::{Dialect, table_script};
 
 /// Format of the file: another one is not touched.
-const FORMAT: i64 = 4;
+const FORMAT: i64 = 5;
 
 /// Makes the tables of a new file, or checks that the file is one of ours.
 pub fn prepare(connection: &Connection, place: &Place) -> Result<(), SqliteError> {
@@ -40,7 +41,7 @@ pub fn prepare(connection: &Connection, place: &Place) -> Result<(), SqliteError
     }
     let mut script = String::from("BEGIN;\n");
     for entity in entities::ALL {
-        script.push_str(&table(entity));
+        script.push_str(&table_script(Dialect::Sqlite, "", entity));
     }
     script.push_str(OWN_TABLES);
     script.push_str(&format!("PRAGMA user_version = {FORMAT};\nCOMMIT;\n"));
@@ -62,37 +63,3 @@ CREATE TABLE position (id INTEGER PRIMARY KEY CHECK (id = 1), entry INTEGER NOT 
 INSERT INTO position VALUES (1, 0, 0, 0);
 CREATE INDEX variable_by_value ON variable (name, substr(value, 1, 64));
 ";
-
-fn table(entity: &Entity) -> String {
-    let columns: Vec<String> = entity
-        .fields
-        .iter()
-        .enumerate()
-        .map(|(at, field)| match (at, field.kind) {
-            (0, Kind::Text) => format!("\"{}\" TEXT PRIMARY KEY NOT NULL", field.name),
-            (0, _) => format!("\"{}\" INTEGER PRIMARY KEY", field.name),
-            (_, Kind::Key | Kind::Int | Kind::Bool | Kind::Time) => {
-                format!("\"{}\" INTEGER", field.name)
-            }
-            (_, Kind::Text | Kind::Enum(_) | Kind::Json) => format!("\"{}\" TEXT", field.name),
-        })
-        .collect();
-    let table = entity.table;
-    let mut sql = format!("CREATE TABLE {table} ({});\n", columns.join(", "));
-    for (n, columns) in entity.indices.iter().enumerate() {
-        let first = columns.first().copied().unwrap_or_default();
-        let rows = entity.index_of(first).map(|at| entity.field(at).indexed);
-        let columns: Vec<String> = columns.iter().map(|c| format!("\"{c}\"")).collect();
-        sql.push_str(&format!(
-            "CREATE INDEX {table}_{n} ON {table} ({}){};\n",
-            columns.join(", "),
-            match rows.unwrap_or(Indexed::All) {
-                Indexed::All => String::new(),
-                Indexed::Present => format!(" WHERE \"{first}\" IS NOT NULL"),
-                Indexed::While(other, value) => format!(" WHERE \"{other}\" = '{value}'"),
-                Indexed::Unlike(other) => format!(" WHERE \"{first}\" <> \"{other}\""),
-            }
-        ));
-    }
-    sql
-}

@@ -1,30 +1,21 @@
 //! Writing: one transaction for each window of changes, with the position.
 
-use std::collections::BTreeMap;
-
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{
     CachedStatement, Connection, OpenFlags, OptionalExtension, ToSql, Transaction, params,
+    params_from_iter,
 };
 use rustc_hash::FxHashMap;
 use skep_protocol::Key;
-use skep_query::entities::PREVIEW;
-use skep_query::{Entity, Value};
+use skep_query::{Conditions, Entity, Row, Value};
 
-use super::{Place, SqliteError, history, schema};
-use crate::changes::{Changes, Completion, IncidentDelta, Rows};
+use super::{Place, SqliteError, history, reader, schema};
+use crate::changes::{Changes, Rows};
 use crate::definitions::StoredDefinitions;
-
-/// Up to where the file goes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Position {
-    /// Index of the last entry of the log.
-    pub entry: u64,
-    /// Position of its last record.
-    pub record: u64,
-    /// Its time, epoch milliseconds.
-    pub timestamp: i64,
-}
+use crate::exporter::Position;
+use crate::settle::Stored;
+use crate::sql::{Dialect, Sql, select};
+use crate::target::Target;
 
 /// KiB of pages that the writer keeps.
 const CACHE_KIB: u32 = 8 << 10;
@@ -61,20 +52,21 @@ impl Writer {
                 });
         read.map_err(|e| self.place.error(e))
     }
+}
 
-    /// Stores the changes, and that the file goes up to `position`, both or nothing.
-    pub fn flush(&mut self, changes: &mut Changes, position: Position) -> Result<(), SqliteError> {
+impl Target for Writer {
+    fn open(&mut self) -> Result<Position, String> {
+        self.position().map_err(|e| e.to_string())
+    }
+
+    fn is_local(&self) -> bool {
+        true
+    }
+
+    fn write(&mut self, changes: &Changes, position: Position) -> Result<(), String> {
         let upserts = &mut self.upserts;
         let transaction = self.connection.transaction();
         let flushed = transaction.and_then(|transaction| {
-            changes.settle_flows(|key| -> rusqlite::Result<Option<String>> {
-                let mut read = transaction.prepare_cached(
-                    "SELECT takenFlows FROM process_instance WHERE processInstanceKey = ?",
-                )?;
-                let found: Option<Option<String>> =
-                    read.query_row([key], |row| row.get(0)).optional()?;
-                Ok(found.flatten())
-            })?;
             for (at, rows) in changes.rows.iter().enumerate() {
                 upsert(&transaction, upserts, at, rows)?;
             }
@@ -91,23 +83,21 @@ impl Writer {
                 ])?;
             transaction.commit()
         });
-        flushed.map_err(|e| self.place.error(e))
+        flushed.map_err(|e| self.place.error(e).to_string())
     }
 
-    /// Makes what was flushed survive a power cut. False: a reader was in the way, and it is to be tried again.
-    pub fn sync(&self) -> Result<bool, SqliteError> {
+    /// False: a reader was in the way.
+    fn sync(&mut self) -> Result<bool, String> {
         let done = self
             .connection
             .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| {
                 let (busy, log, moved): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
                 Ok(busy == 0 && log == moved)
             });
-        done.map_err(|e| self.place.error(e))
+        done.map_err(|e| self.place.error(e).to_string())
     }
 
-    /// Deletes up to `limit` process instances that ended before `before` (epoch milliseconds), with all that belongs to
-    /// them. How many it were.
-    pub fn forget(&mut self, before: i64, limit: usize) -> Result<usize, SqliteError> {
+    fn forget(&mut self, before: i64, limit: usize) -> Result<usize, String> {
         let place = &self.place;
         let transaction = self.connection.transaction();
         let forgotten = transaction.and_then(|transaction| {
@@ -118,19 +108,33 @@ impl Writer {
                 .query_map(params![before, limit as i64], |row| row.get(0))?
                 .collect::<Result<_, _>>()?;
             history::instances(&transaction, &keys)?;
-            // Decisions that clients had evaluated belong to no instance.
-            let alone = transaction
-                .prepare_cached(
-                    "DELETE FROM decision_instance WHERE decisionEvaluationInstanceKey IN (
-                        SELECT decisionEvaluationInstanceKey FROM decision_instance
-                        WHERE evaluationDate < ? AND processInstanceKey IS NULL ORDER BY evaluationDate LIMIT ?)",
-                )?
-                .execute(params![before, limit as i64])?;
-            let batches = history::batch_operations(&transaction, before, limit)?;
+            let aged = history::aged(&transaction, before, limit)?;
             transaction.commit()?;
-            Ok(keys.len().max(alone).max(batches))
+            Ok(keys.len().max(aged))
         });
-        forgotten.map_err(|e| place.error(e))
+        forgotten.map_err(|e| place.error(e).to_string())
+    }
+}
+
+impl Stored for Writer {
+    fn look_up(
+        &self,
+        entity: &'static Entity,
+        conditions: &Conditions,
+        columns: &[usize],
+    ) -> Result<Vec<Row>, String> {
+        let sql = Sql::new(Dialect::Sqlite, "");
+        let sql = select::look_up(sql, entity, conditions, columns);
+        let read = || -> rusqlite::Result<Vec<Row>> {
+            let mut statement = self.connection.prepare_cached(&sql.text)?;
+            let mut rows = statement.query(params_from_iter(sql.parameters.iter().map(Bound)))?;
+            let mut found = Vec::new();
+            while let Some(row) = rows.next()? {
+                found.push(reader::values(row, columns.len())?);
+            }
+            Ok(found)
+        };
+        read().map_err(|e| self.place.error(e).to_string())
     }
 }
 
@@ -230,145 +234,6 @@ fn others(transaction: &Transaction<'_>, changes: &Changes) -> rusqlite::Result<
         transaction
             .prepare_cached("INSERT INTO definition_body VALUES (?, ?) ON CONFLICT DO NOTHING")?
             .execute(params![key.0, body])?;
-    }
-    for id in &changes.versions {
-        transaction
-            .prepare_cached(
-                "UPDATE process_definition SET isLatestVersion = (state = 'ACTIVE' AND version = (
-                    SELECT max(version) FROM process_definition o WHERE o.processDefinitionId = ?1 AND o.state = 'ACTIVE'
-                        AND o.tenantId = process_definition.tenantId))
-                 WHERE processDefinitionId = ?1",
-            )?
-            .execute([&**id])?;
-    }
-    for id in &changes.decision_versions {
-        transaction
-            .prepare_cached(
-                "UPDATE decision_definition SET isLatestVersion = (NOT isDeleted AND version = (
-                    SELECT max(version) FROM decision_definition o WHERE o.decisionDefinitionId = ?1 AND NOT o.isDeleted
-                        AND o.tenantId = decision_definition.tenantId))
-                 WHERE decisionDefinitionId = ?1",
-            )?
-            .execute([&**id])?;
-    }
-    for completion in &changes.completions {
-        complete(transaction, completion)?;
-    }
-    for ((scope, name), items) in &changes.elements {
-        splice(transaction, (*scope, name), items)?;
-    }
-    for delta in &changes.incidents {
-        incident(transaction, delta)?;
-    }
-    Ok(())
-}
-
-/// Puts items into a list that is stored already, all of one window at once: lists can be long.
-fn splice(
-    transaction: &Transaction<'_>,
-    (scope, name): (Key, &str),
-    items: &BTreeMap<u32, String>,
-) -> rusqlite::Result<()> {
-    let found: Option<(i64, String)> = transaction
-        .prepare_cached(
-            "SELECT variableKey, value FROM variable WHERE name = ?2 AND scopeKey <> processInstanceKey AND scopeKey = ?1
-             UNION ALL SELECT variableKey, value FROM variable
-                WHERE name = ?2 AND processInstanceKey = ?1 AND scopeKey = processInstanceKey",
-        )?
-        .query_row(params![scope.0, name], |row| {
-            Ok((row.get(0)?, row.get(1)?))
-        })
-        .optional()?;
-    let Some((key, text)) = found else {
-        return Ok(());
-    };
-    // Whoever made it no list has its value for himself.
-    let Ok(mut list) = serde_json::from_str::<Vec<Box<serde_json::value::RawValue>>>(&text) else {
-        return Ok(());
-    };
-    for (index, value) in items {
-        if let Some(item) = list.get_mut(*index as usize)
-            && let Ok(value) = serde_json::value::RawValue::from_string(value.clone())
-        {
-            *item = value;
-        }
-    }
-    let texts: Vec<&str> = list.iter().map(|item| item.get()).collect();
-    let text = format!("[{}]", texts.join(","));
-    let is_long = text.len() > PREVIEW && text.chars().nth(PREVIEW).is_some();
-    transaction
-        .prepare_cached("UPDATE variable SET value = ?, isTruncated = ? WHERE variableKey = ?")?
-        .execute(params![text, is_long, key])?;
-    Ok(())
-}
-
-fn complete(transaction: &Transaction<'_>, completion: &Completion) -> rusqlite::Result<()> {
-    let (sql, key): (&str, &dyn ToSql) = match completion {
-        Completion::UserTask(key) => (
-            "UPDATE user_task SET tags = (SELECT p.tags FROM process_instance p
-                WHERE p.processInstanceKey = user_task.processInstanceKey) WHERE userTaskKey = ?",
-            &key.0,
-        ),
-        Completion::MessageSubscription(key) => (
-            "UPDATE message_subscription SET rootProcessInstanceKey = (SELECT p.rootProcessInstanceKey FROM process_instance p
-                WHERE p.processInstanceKey = message_subscription.processInstanceKey) WHERE messageSubscriptionKey = ?",
-            &key.0,
-        ),
-        Completion::CorrelatedMessageSubscription(id) => (
-            "UPDATE correlated_message_subscription SET rootProcessInstanceKey = (
-                SELECT p.rootProcessInstanceKey FROM process_instance p
-                WHERE p.processInstanceKey = correlated_message_subscription.processInstanceKey) WHERE id = ?",
-            id,
-        ),
-        // A scope that is the process itself is no element instance.
-        Completion::EventWait(key) => (
-            "UPDATE event_wait SET processInstanceKey = coalesce((SELECT e.processInstanceKey FROM element_instance e
-                WHERE e.elementInstanceKey = event_wait.elementInstanceKey), elementInstanceKey) WHERE key = ?",
-            &key.0,
-        ),
-        Completion::DecisionDefinition(key) => (
-            "UPDATE decision_definition SET (decisionRequirementsName, decisionRequirementsVersion) = (
-                SELECT r.decisionRequirementsName, r.version FROM decision_requirements r
-                WHERE r.decisionRequirementsKey = decision_definition.decisionRequirementsKey) WHERE decisionDefinitionKey = ?",
-            &key.0,
-        ),
-    };
-    transaction.prepare_cached(sql)?.execute([key])?;
-    Ok(())
-}
-
-/// Counts an incident for the element instance, the scopes around it, the process instance, and what called that.
-fn incident(transaction: &Transaction<'_>, delta: &IncidentDelta) -> rusqlite::Result<()> {
-    let own = (delta.delta > 0).then_some(delta.incident_key.0);
-    transaction
-        .prepare_cached("UPDATE element_instance SET incidentKey = ? WHERE elementInstanceKey = ?")?
-        .execute(params![own, delta.element_instance_key.0])?;
-    // The scope of an element that stands in the process itself is the process instance.
-    let mut scope = Some(delta.element_instance_key.0);
-    // Scopes and called instances nest; the engine bounds how deep.
-    let mut left = 100_000;
-    while let Some(key) = scope.filter(|_| left > 0) {
-        left -= 1;
-        let around: Option<Option<i64>> = transaction
-            .prepare_cached(
-                "UPDATE element_instance SET activeIncidents = max(activeIncidents + ?2, 0),
-                    hasIncident = activeIncidents + ?2 > 0
-                 WHERE elementInstanceKey = ?1 RETURNING elementInstanceScopeKey",
-            )?
-            .query_row(params![key, delta.delta], |row| row.get(0))
-            .optional()?;
-        scope = match around {
-            Some(around) => around,
-            None => transaction
-                .prepare_cached(
-                    "UPDATE process_instance SET activeIncidents = max(activeIncidents + ?2, 0),
-                        hasIncident = activeIncidents + ?2 > 0
-                     WHERE processInstanceKey = ?1 RETURNING parentElementInstanceKey",
-                )?
-                .query_row(params![key, delta.delta], |row| row.get(0))
-                .optional()?
-                .flatten(),
-        };
     }
     Ok(())
 }

@@ -1,12 +1,13 @@
 //! How far queries see, and waiting for more.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use parking_lot::{Condvar, Mutex};
 
-use crate::log::LogProgress;
-use crate::sqlite::Position;
+use crate::exporter::Position;
+use crate::status::Status;
 
 #[derive(Debug)]
 pub struct Freshness {
@@ -14,14 +15,17 @@ pub struct Freshness {
     advanced: Condvar,
     /// Somebody waits: the window is not waited for.
     demanded: AtomicBool,
+    /// Of the exporter that fills the store.
+    status: Arc<Status>,
 }
 
 impl Freshness {
-    pub fn new(position: Position) -> Freshness {
+    pub fn new(position: Position, status: Arc<Status>) -> Freshness {
         Freshness {
             flushed: Mutex::new(position),
             advanced: Condvar::new(),
             demanded: AtomicBool::new(false),
+            status,
         }
     }
 
@@ -37,12 +41,13 @@ impl Freshness {
 
     /// Waits until queries see the entry, at most for `max_wait`. How many milliseconds old the newest is that they see, if
     /// they do not see it; else 0.
-    pub fn wait_for(&self, entry: u64, max_wait: Duration, progress: &LogProgress) -> u64 {
+    pub fn wait_for(&self, entry: u64, max_wait: Duration) -> u64 {
         let deadline = Instant::now() + max_wait;
         let mut flushed = self.flushed.lock();
-        while flushed.entry < entry {
+        // Who is halted by an operator does not come any further.
+        while flushed.entry < entry && !self.status.is_halted() {
             self.demanded.store(true, Ordering::Release);
-            progress.wake();
+            self.status.sleeper.wake();
             if self.advanced.wait_until(&mut flushed, deadline).timed_out() {
                 break;
             }

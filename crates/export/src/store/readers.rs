@@ -6,13 +6,13 @@ use crossbeam_channel::{Sender, TrySendError, bounded};
 use parking_lot::Mutex;
 use skep_query::QueryError;
 
-use crate::sqlite::{Place, Reader, SqliteError};
+use crate::target::Source;
 
 /// Queries that wait; more are refused.
 const MAX_WAITING: usize = 256;
 
-/// What a thread does with its connection; without one it tells who waits.
-pub type Job = Box<dyn FnOnce(Result<&mut Reader, QueryError>) + Send>;
+/// What a thread does with its source; without one it tells who waits.
+pub type Job = Box<dyn FnOnce(Result<&mut dyn Source, QueryError>) + Send>;
 
 pub struct Readers {
     jobs: Mutex<Option<Sender<Job>>>,
@@ -20,36 +20,32 @@ pub struct Readers {
 }
 
 impl Readers {
-    pub fn start(place: &Place, partition: u32, count: usize) -> Result<Readers, SqliteError> {
+    /// A thread for each source; `name` is that of the threads.
+    pub fn start(sources: Vec<Box<dyn Source>>, name: &str) -> Readers {
         let (jobs, waiting) = bounded::<Job>(MAX_WAITING);
         let mut threads = Vec::new();
-        for _ in 0..count.max(1) {
-            let mut reader = Reader::open(place.clone())?;
+        for mut source in sources {
             let waiting = waiting.clone();
             let work = move || {
                 for job in waiting {
                     // One query that fails so takes its answer with it, not the thread.
-                    if catch_unwind(AssertUnwindSafe(|| job(Ok(&mut reader)))).is_err() {
-                        tracing::error!(
-                            code = "PANIC",
-                            partition,
-                            "a query panicked; this is a bug"
-                        );
+                    if catch_unwind(AssertUnwindSafe(|| job(Ok(source.as_mut())))).is_err() {
+                        tracing::error!(code = "PANIC", "a query panicked; this is a bug");
                     }
                 }
             };
-            let thread = std::thread::Builder::new().name(format!("query-{partition}"));
+            let thread = std::thread::Builder::new().name(name.to_string());
             match thread.spawn(work) {
                 Ok(thread) => threads.push(thread),
                 Err(error) => {
-                    tracing::error!(code = "SECONDARY_STORAGE", partition, %error, "a thread for queries cannot start")
+                    tracing::error!(code = "SECONDARY_STORAGE", %error, "a thread for queries cannot start")
                 }
             }
         }
-        Ok(Readers {
+        Readers {
             jobs: Mutex::new(Some(jobs)),
             threads: Mutex::new(threads),
-        })
+        }
     }
 
     /// Never blocks: what cannot wait is told so at once.

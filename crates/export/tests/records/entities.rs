@@ -375,6 +375,7 @@ fn elements_are_counted_over_all_instances_and_over_some() {
             0,
         ),
         by: vec![ELEMENT_INSTANCE.column("elementId")],
+        span: None,
         measures: vec![
             Measure::RowsWhere(vec![is(state, "ACTIVE")]),
             Measure::Rows,

@@ -4,5 +4,6 @@
 mod support;
 
 mod entities;
+mod job_statistics;
 mod property;
 mod store;

@@ -9,11 +9,11 @@ use std::time::Duration;
 use serde_json::Value as Json;
 use skep_model::builder::{Bpmn, random};
 use skep_protocol::Key;
-use skep_query::Entity;
 use skep_query::entities::{
-    DECISION_INSTANCE, ELEMENT_INSTANCE, INCIDENT, JOB, MESSAGE_SUBSCRIPTION, PROCESS_INSTANCE,
-    USER_TASK, VARIABLE,
+    DECISION_INSTANCE, ELEMENT_INSTANCE, INCIDENT, JOB, JOB_STATISTICS, JOB_STATISTICS_SPAN,
+    MESSAGE_SUBSCRIPTION, PROCESS_INSTANCE, USER_TASK, VARIABLE,
 };
+use skep_query::{Entity, parse_time};
 
 use crate::store::Filled;
 use crate::support::{IntoCommand, Rig, Seen, decision};
@@ -45,11 +45,16 @@ struct Told {
     user_tasks: Rows,
     subscriptions: Rows,
     decisions: usize,
+    /// By minute, type and worker: created, completed, failed.
+    counted: BTreeMap<(i64, String, String), [i64; 3]>,
 }
 
 impl Told {
     fn take(&mut self, record: &Seen) {
         let key = record.key.to_string();
+        if record.value_type == "JOB" {
+            self.count(record);
+        }
         let text = |name: &str| match record.field(name) {
             Json::String(text) => text.clone(),
             other => other.to_string(),
@@ -95,6 +100,18 @@ impl Told {
             }
             _ => {}
         }
+    }
+
+    fn count(&mut self, record: &Seen) {
+        let of = ["CREATED", "COMPLETED", "FAILED"];
+        let Some(at) = of.iter().position(|intent| *intent == record.intent) else {
+            return;
+        };
+        let time = record.json["timestamp"].as_i64().expect("a time");
+        let text = |name: &str| record.text(name).to_string();
+        let minute = time / JOB_STATISTICS_SPAN * JOB_STATISTICS_SPAN;
+        let about = (minute, text("type"), text("worker"));
+        self.counted.entry(about).or_default()[at] += 1;
     }
 
     fn lifecycle(&mut self, record: &Seen, intent: &str, key: String) {
@@ -184,6 +201,15 @@ fn compare(rig: &Rig, told: &Told, store: &Filled, seed: u64) {
         told.decisions,
         "seed {seed}"
     );
+    let counted = store.find(&JOB_STATISTICS, "{}").into_iter().map(|row| {
+        let text = |name: &str| row[name].as_str().expect("a text").to_string();
+        let start = parse_time(&text("startTime")).expect("a time");
+        let counts = ["created", "completed", "failed"];
+        let counts = counts.map(|name| row[name].as_i64().unwrap_or(0));
+        ((start, text("jobType"), text("worker")), counts)
+    });
+    let counted: BTreeMap<_, _> = counted.collect();
+    assert_eq!(counted, told.counted, "seed {seed}");
     // The state knows what is still going on, and nothing else.
     let mut open: Vec<String> = rig.open_instances().iter().map(Key::to_string).collect();
     open.sort_unstable();

@@ -72,7 +72,8 @@ impl Filled {
                 let _ = done.send(answered);
             });
         let (answer, behind) = answer.recv().unwrap().expect("an answer");
-        assert_eq!((behind, self.store.status().fault()), (0, None));
+        let fault = self.store.status().fault().map(|fault| fault.reason);
+        assert_eq!((behind, fault), (0, None));
         answer
     }
 

@@ -6,6 +6,7 @@ mod encode;
 mod json;
 mod multipart;
 pub mod openapi;
+mod parameters;
 mod path;
 mod problem;
 mod queries;

@@ -25,6 +25,25 @@ pub fn decoded(path: &str) -> Cow<'_, str> {
     String::from_utf8(bytes).map_or(Cow::Borrowed(path), Cow::Owned)
 }
 
+/// A part of a query as it is meant: its escapes, and `+` for a blank. What is no encoding of UTF-8 stays as it is.
+pub fn unescaped(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((byte, tail)) = rest.split_first() {
+        match (escaped(rest), byte) {
+            (Some(value), _) => {
+                bytes.push(value);
+                rest = rest.get(3..).unwrap_or_default();
+                continue;
+            }
+            (None, b'+') => bytes.push(b' '),
+            (None, byte) => bytes.push(*byte),
+        }
+        rest = tail;
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| text.to_string())
+}
+
 fn escaped(bytes: &[u8]) -> Option<u8> {
     let [b'%', high, low, ..] = bytes else {
         return None;

@@ -16,6 +16,7 @@ use skep_query::{
     Answer, Condition, Consistency, Entity, Query, QueryError, Row, Search, Value, answer,
 };
 
+use self::job_statistics::{JobStatistics, time_parameter};
 use self::related::TaskVariables;
 use self::statistics::Statistics;
 use super::problem::Problem;
@@ -23,6 +24,7 @@ use super::routes::Op;
 use super::{RestBody, encode};
 use crate::call::FrontEnd;
 
+mod job_statistics;
 mod related;
 mod statistics;
 mod waiting;
@@ -74,6 +76,7 @@ enum What {
     UserTaskVariables(TaskVariables),
     ClusterVariable(Search),
     Statistics(Statistics),
+    JobStatistics(JobStatistics),
     WaitingStates(Key),
     CallHierarchy(Key),
     SequenceFlows(Key),
@@ -178,6 +181,13 @@ pub fn decode(
         | Op::DefinitionElementStatistics => {
             let definition = || key("processDefinitionKey").map_err(Problem::from);
             statistics::decode(op, body, definition).map(What::Statistics)
+        }
+        Op::JobStatistics
+        | Op::JobStatisticsByType
+        | Op::JobStatisticsByWorker
+        | Op::JobStatisticsByTime
+        | Op::JobErrorStatistics => {
+            job_statistics::decode(op, body, parts).map(What::JobStatistics)
         }
         Op::SearchUserTaskVariables | Op::SearchUserTaskEffectiveVariables => {
             let effective = op == Op::SearchUserTaskEffectiveVariables;
@@ -298,6 +308,7 @@ pub async fn respond(front: &FrontEnd, asked: Asked) -> Result<Response<RestBody
         What::UserTaskForm(key) => related::form(ask.user_task_form(key).await?),
         What::WaitingStates(key) => encode::json(ask.waiting_states(key).await?),
         What::Statistics(asked) => encode::json(ask.statistics(asked).await?),
+        What::JobStatistics(asked) => encode::json(ask.job_statistics(asked).await?),
         What::UserTaskVariables(asked) => encode::json(ask.task_variables(asked).await?),
         What::ClusterVariable(search) => encode::json(ask.cluster_variable(search).await?),
         What::CallHierarchy(key) => encode::json(ask.call_hierarchy(key).await?),

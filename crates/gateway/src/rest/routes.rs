@@ -101,6 +101,11 @@ pub enum Op {
     CreateTenantClusterVariable,
     UpdateTenantClusterVariable,
     DeleteTenantClusterVariable,
+    JobStatistics,
+    JobStatisticsByType,
+    JobStatisticsByWorker,
+    JobStatisticsByTime,
+    JobErrorStatistics,
     /// An operation of the API that this release does not carry out.
     NotYet,
 }
@@ -264,6 +269,11 @@ pub const ROUTES: &[Route] = routes! {
     GET "/v2/cluster-variables/global/{name}" getGlobalClusterVariable => GetGlobalClusterVariable;
     POST "/v2/cluster-variables/search" searchClusterVariables => SearchClusterVariables;
     GET "/v2/cluster-variables/tenants/{tenantId}/{name}" getTenantClusterVariable => GetTenantClusterVariable;
+    GET "/v2/jobs/statistics/global" getGlobalJobStatistics => JobStatistics;
+    POST "/v2/jobs/statistics/by-types" getJobTypeStatistics => JobStatisticsByType;
+    POST "/v2/jobs/statistics/by-workers" getJobWorkerStatistics => JobStatisticsByWorker;
+    POST "/v2/jobs/statistics/time-series" getJobTimeSeriesStatistics => JobStatisticsByTime;
+    POST "/v2/jobs/statistics/errors" getJobErrorStatistics => JobErrorStatistics;
 
     // our own
     GET "/v2/process-instances/{processInstanceKey}/waiting-states" getProcessInstanceWaitingStates => GetWaitingStates;
@@ -303,11 +313,6 @@ pub const ROUTES: &[Route] = routes! {
     POST "/v2/groups/{groupId}/users/search" searchUsersForGroup;
     PUT "/v2/groups/{groupId}/users/{username}" assignUserToGroup;
     DELETE "/v2/groups/{groupId}/users/{username}" unassignUserFromGroup;
-    GET "/v2/jobs/statistics/global" getGlobalJobStatistics;
-    POST "/v2/jobs/statistics/by-types" getJobTypeStatistics;
-    POST "/v2/jobs/statistics/by-workers" getJobWorkerStatistics;
-    POST "/v2/jobs/statistics/time-series" getJobTimeSeriesStatistics;
-    POST "/v2/jobs/statistics/errors" getJobErrorStatistics;
     POST "/v2/mapping-rules" createMappingRule;
     POST "/v2/mapping-rules/search" searchMappingRule;
     PUT "/v2/mapping-rules/{mappingRuleId}" updateMappingRule;

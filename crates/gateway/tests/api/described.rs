@@ -169,6 +169,7 @@ fn values() -> Vec<Value> {
         "ä",
         "a b",
         "null",
+        "2026-01-31T13:05:00Z",
         A_CURSOR,
     ];
     let long = [100, 101, 256, 257].map(|n| "a".repeat(n));

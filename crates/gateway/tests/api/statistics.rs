@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::fake::{KEY, start};
-use crate::http::post;
+use crate::http::{Answer, post, send};
 
 #[tokio::test]
 async fn each_is_answered_as_documented() {
@@ -51,6 +51,91 @@ async fn each_is_answered_as_documented() {
         assert_eq!(answer.status, 200, "{path}: {}", answer.text);
         assert_eq!(answer.json()["items"], json!([expected]), "{path}");
         assert_eq!(answer.json()["page"]["totalItems"], 1, "{path}");
+    }
+}
+
+async fn get(to: std::net::SocketAddr, path: &str) -> Answer {
+    send(to, "GET", path, None, "").await
+}
+
+const SPAN: &str = "from=2026-01-01T00:00:00Z&to=2026-01-31T13:05:00.000%2B01:00";
+
+#[tokio::test]
+async fn jobs_are_counted_as_documented() {
+    let gateway = start().await;
+    // Every measure of the fake store is 7.
+    let told = json!({"count": 7, "lastUpdatedAt": "1970-01-01T00:00:00.007Z"});
+    let all = get(gateway.rest, &format!("/v2/jobs/statistics/global?{SPAN}")).await;
+    assert_eq!(
+        all.json(),
+        json!({"created": told, "completed": told, "failed": told, "isIncomplete": false})
+    );
+    let of = |name: &str, value: &str| json!({name: value, "created": told, "completed": told, "failed": told});
+    let mut by_type = of("jobType", "x");
+    by_type["workers"] = json!(1);
+    let error = json!({"errorCode": "x", "errorMessage": "x", "workers": 1});
+    for (path, filter, expected) in [
+        ("by-types", r#""jobType": {"$like": "p*"}"#, by_type),
+        ("by-workers", r#""jobType": "p""#, of("worker", "x")),
+        (
+            "time-series",
+            r#""jobType": "p", "resolution": "PT5M""#,
+            of("time", "1970-01-01T00:00:00.005Z"),
+        ),
+        (
+            "errors",
+            r#""jobType": "p", "errorCode": {"$neq": ""}"#,
+            error,
+        ),
+    ] {
+        let body = format!(
+            r#"{{"filter": {{"from": "2026-01-01T00:00:00Z", "to": "2026-02-01T00:00:00Z", {filter}}}}}"#
+        );
+        let path = format!("/v2/jobs/statistics/{path}");
+        let answer = post(gateway.rest, &path, &body).await;
+        assert_eq!(answer.status, 200, "{path}: {}", answer.text);
+        assert_eq!(answer.json()["items"], json!([expected]), "{path}");
+        let cursor = answer.json()["page"]["endCursor"].clone();
+        let mut next: serde_json::Value = serde_json::from_str(&body).unwrap();
+        next["page"] = json!({"after": cursor, "limit": 5});
+        let next = post(gateway.rest, &path, &next.to_string()).await;
+        assert_eq!(next.json()["items"], json!([]), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_span_of_time_is_needed_to_count_jobs() {
+    let gateway = start().await;
+    for (query, said) in [
+        ("from=2026-01-01T00:00:00Z", "'to' is missing"),
+        ("from=yesterday&to=2026-01-01T00:00:00Z", "no date-time"),
+    ] {
+        let answer = get(gateway.rest, &format!("/v2/jobs/statistics/global?{query}")).await;
+        assert_eq!(answer.status, 400, "{query}");
+        assert!(answer.text.contains(said), "{}", answer.text);
+    }
+    for (path, filter, page, said) in [
+        ("by-types", r#"{"jobType": "x"}"#, "{}", "filter.from"),
+        ("by-workers", "{}", "{}", "filter.from"),
+        (
+            "errors",
+            r#"{"from": "2026-01-01T00:00:00Z", "to": "2026-01-01T00:00:00Z"}"#,
+            "{}",
+            "filter.jobType",
+        ),
+        ("by-types", "{}", r#"{"from": 3}"#, "no offsets"),
+        ("by-types", "{}", r#"{"before": "WzFd"}"#, "forward only"),
+        (
+            "time-series",
+            r#"{"from": "2026-01-01T00:00:00Z", "to": "2026-01-01T00:00:00Z", "jobType": "x", "resolution": "PT30S"}"#,
+            "{}",
+            "whole minutes",
+        ),
+    ] {
+        let body = format!(r#"{{"filter": {filter}, "page": {page}}}"#);
+        let answer = post(gateway.rest, &format!("/v2/jobs/statistics/{path}"), &body).await;
+        assert_eq!(answer.status, 400, "{path} {body}");
+        assert!(answer.text.contains(said), "{}", answer.text);
     }
 }
 

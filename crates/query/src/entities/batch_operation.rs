@@ -1,6 +1,6 @@
 //! Batch operations and their items.
 
-use crate::entity::{Entity, Field, Kind, Ops};
+use crate::entity::{Entity, Field, Kind, Leaves, Ops};
 
 pub(super) const TYPES: &[&str] = &[
     "ADD_VARIABLE",
@@ -58,6 +58,7 @@ pub static BATCH_OPERATION: Entity = Entity {
     items: &[],
     indices: &[&["state"], &["endDate"]],
     everywhere: false,
+    leaves: Leaves::At("endDate"),
 };
 
 /// One for each thing that a batch operation is about, on the partition of that thing.
@@ -91,4 +92,5 @@ pub static BATCH_OPERATION_ITEM: Entity = Entity {
         &["processedDate"],
     ],
     everywhere: false,
+    leaves: Leaves::At("processedDate"),
 };

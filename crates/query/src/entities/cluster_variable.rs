@@ -1,6 +1,6 @@
 //! Variables of the cluster and of its tenants.
 
-use crate::entity::{Entity, Field, Kind, Ops};
+use crate::entity::{Entity, Field, Kind, Leaves, Ops};
 
 pub static CLUSTER_VARIABLE: Entity = Entity {
     title: "Cluster Variable",
@@ -18,4 +18,5 @@ pub static CLUSTER_VARIABLE: Entity = Entity {
     items: &[],
     indices: &[],
     everywhere: true,
+    leaves: Leaves::Never,
 };

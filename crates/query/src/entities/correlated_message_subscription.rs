@@ -1,6 +1,6 @@
 //! Messages that process instances got: one for each message and subscription.
 
-use crate::entity::{Entity, Field, Kind, Ops};
+use crate::entity::{Entity, Field, Kind, Leaves, Ops};
 
 pub static CORRELATED_MESSAGE_SUBSCRIPTION: Entity = Entity {
     title: "Correlated Message Subscription",
@@ -26,4 +26,5 @@ pub static CORRELATED_MESSAGE_SUBSCRIPTION: Entity = Entity {
     items: &[],
     indices: &[&["processInstanceKey"], &["messageKey"]],
     everywhere: false,
+    leaves: Leaves::WithInstance,
 };

@@ -1,6 +1,6 @@
 //! Deployed decisions.
 
-use crate::entity::{Entity, Field, Kind, Ops};
+use crate::entity::{Entity, Field, Kind, Leaves, Ops};
 
 pub static DECISION_DEFINITION: Entity = Entity {
     title: "Decision Definition",
@@ -22,4 +22,5 @@ pub static DECISION_DEFINITION: Entity = Entity {
     items: &[],
     indices: &[&["decisionDefinitionId", "version"]],
     everywhere: true,
+    leaves: Leaves::Never,
 };

@@ -1,6 +1,6 @@
 //! Evaluations of decisions: one for each decision that an evaluation went through.
 
-use crate::entity::{Entity, Field, Kind, Ops};
+use crate::entity::{Entity, Field, Kind, Leaves, Ops};
 
 const STATES: &[&str] = &["EVALUATED", "FAILED", "UNSPECIFIED", "UNKNOWN"];
 
@@ -47,4 +47,5 @@ pub static DECISION_INSTANCE: Entity = Entity {
         &["evaluationDate"],
     ],
     everywhere: false,
+    leaves: Leaves::WithInstanceOrAt("evaluationDate"),
 };

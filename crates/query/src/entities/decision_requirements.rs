@@ -1,6 +1,6 @@
 //! Deployed files of decisions.
 
-use crate::entity::{Entity, Field, Kind, Ops};
+use crate::entity::{Entity, Field, Kind, Leaves, Ops};
 
 pub static DECISION_REQUIREMENTS: Entity = Entity {
     title: "Decision Requirements",
@@ -18,4 +18,5 @@ pub static DECISION_REQUIREMENTS: Entity = Entity {
     items: &[],
     indices: &[],
     everywhere: true,
+    leaves: Leaves::Never,
 };

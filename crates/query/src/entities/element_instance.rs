@@ -1,7 +1,7 @@
 //! Element instances: what a process instance went through and where it stands.
 
 use super::process_instance::STATES;
-use crate::entity::{Entity, Field, Kind, Ops};
+use crate::entity::{Entity, Field, Kind, Leaves, Ops};
 
 const TYPES: &[&str] = &[
     "UNSPECIFIED",
@@ -66,4 +66,5 @@ pub static ELEMENT_INSTANCE: Entity = Entity {
         &["elementId", "processDefinitionKey"],
     ],
     everywhere: false,
+    leaves: Leaves::WithInstance,
 };

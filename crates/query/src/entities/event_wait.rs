@@ -1,7 +1,7 @@
 //! Timers and signals that element instances wait, or waited, for. The API has no search for them; they tell why an instance
 //! does not go on.
 
-use crate::entity::{Entity, Field, Kind, Ops};
+use crate::entity::{Entity, Field, Kind, Leaves, Ops};
 
 pub static EVENT_WAIT: Entity = Entity {
     title: "Event",
@@ -22,4 +22,5 @@ pub static EVENT_WAIT: Entity = Entity {
     items: &[],
     indices: &[&["processInstanceKey"]],
     everywhere: false,
+    leaves: Leaves::WithInstance,
 };

@@ -1,6 +1,6 @@
 //! Deployed forms.
 
-use crate::entity::{Entity, Field, Kind, Ops};
+use crate::entity::{Entity, Field, Kind, Leaves, Ops};
 
 pub static FORM: Entity = Entity {
     title: "Form",
@@ -19,4 +19,5 @@ pub static FORM: Entity = Entity {
     items: &[],
     indices: &[&["formId", "version"]],
     everywhere: true,
+    leaves: Leaves::Never,
 };

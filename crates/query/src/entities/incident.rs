@@ -1,6 +1,6 @@
 //! Incidents: what keeps element instances from going on.
 
-use crate::entity::{Entity, Field, Kind, Ops};
+use crate::entity::{Entity, Field, Kind, Leaves, Ops};
 
 const ERROR_TYPES: &[&str] = &[
     "AD_HOC_SUB_PROCESS_NO_RETRIES",
@@ -49,4 +49,5 @@ pub static INCIDENT: Entity = Entity {
     items: &[],
     indices: &[&["processInstanceKey"], &["state"]],
     everywhere: false,
+    leaves: Leaves::WithInstance,
 };

@@ -1,6 +1,6 @@
 //! Jobs, waiting, with workers and ended.
 
-use crate::entity::{Entity, Field, Kind, Ops};
+use crate::entity::{Entity, Field, Kind, Leaves, Ops};
 
 const KINDS: &[&str] = &[
     "BPMN_ELEMENT",
@@ -59,9 +59,18 @@ pub static JOB: Entity = Entity {
         Field::new("worker", Kind::Text, Ops::TEXT).sortable(),
         Field::new("creationTime", Kind::Time, Ops::ORDERED),
         Field::new("lastUpdateTime", Kind::Time, Ops::ORDERED),
+        // Of the last failure or error.
+        Field::new("failureTime", Kind::Time, Ops::NONE)
+            .hidden()
+            .sparse(),
     ],
     related: &[],
     items: &[],
-    indices: &[&["processInstanceKey"], &["type", "state"]],
+    indices: &[
+        &["processInstanceKey"],
+        &["type", "state"],
+        &["failureTime"],
+    ],
     everywhere: false,
+    leaves: Leaves::WithInstance,
 };

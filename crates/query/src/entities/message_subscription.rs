@@ -1,6 +1,6 @@
 //! Where process instances wait, or waited, for messages.
 
-use crate::entity::{Entity, Field, Kind, Ops};
+use crate::entity::{Entity, Field, Kind, Leaves, Ops};
 
 const STATES: &[&str] = &["CORRELATED", "CREATED", "DELETED", "MIGRATED"];
 
@@ -25,4 +25,5 @@ pub static MESSAGE_SUBSCRIPTION: Entity = Entity {
     items: &[],
     indices: &[&["processInstanceKey"], &["messageName", "correlationKey"]],
     everywhere: false,
+    leaves: Leaves::WithInstance,
 };

@@ -11,6 +11,7 @@ mod event_wait;
 mod form;
 mod incident;
 mod job;
+mod job_statistics;
 mod message_subscription;
 mod process_definition;
 mod process_instance;
@@ -29,6 +30,7 @@ pub use event_wait::EVENT_WAIT;
 pub use form::FORM;
 pub use incident::INCIDENT;
 pub use job::JOB;
+pub use job_statistics::{JOB_STATISTICS, JOB_STATISTICS_SPAN};
 pub use message_subscription::MESSAGE_SUBSCRIPTION;
 pub use process_definition::PROCESS_DEFINITION;
 pub use process_instance::PROCESS_INSTANCE;
@@ -39,7 +41,7 @@ pub use variable::{PREVIEW, VARIABLE};
 use crate::entity::{Entity, same};
 
 /// All of them, in the order of their numbers in a store.
-pub static ALL: [&Entity; 18] = [
+pub static ALL: [&Entity; 19] = [
     &PROCESS_DEFINITION,
     &PROCESS_INSTANCE,
     &ELEMENT_INSTANCE,
@@ -58,6 +60,7 @@ pub static ALL: [&Entity; 18] = [
     &BATCH_OPERATION_ITEM,
     &EVENT_WAIT,
     &CLUSTER_VARIABLE,
+    &JOB_STATISTICS,
 ];
 
 /// The place of an entity in [`ALL`]; for one that is not there the code does not compile.

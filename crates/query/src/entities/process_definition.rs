@@ -1,6 +1,6 @@
 //! Deployed process definitions.
 
-use crate::entity::{Entity, Field, Kind, Ops};
+use crate::entity::{Entity, Field, Kind, Leaves, Ops};
 
 pub static PROCESS_DEFINITION: Entity = Entity {
     title: "Process Definition",
@@ -26,4 +26,5 @@ pub static PROCESS_DEFINITION: Entity = Entity {
     items: &[],
     indices: &[&["processDefinitionId", "version"]],
     everywhere: true,
+    leaves: Leaves::Never,
 };

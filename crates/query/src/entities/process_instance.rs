@@ -1,7 +1,7 @@
 //! Process instances, running and ended.
 
 use super::{BATCH_OPERATION_ITEM, ELEMENT_INSTANCE, INCIDENT, JOB, VARIABLE};
-use crate::entity::{Entity, Field, Kind, Ops, RelatedFilter, Takes};
+use crate::entity::{Entity, Field, Kind, Leaves, Ops, RelatedFilter, Takes};
 
 pub(super) const STATES: &[&str] = &["ACTIVE", "COMPLETED", "TERMINATED"];
 
@@ -147,4 +147,5 @@ pub static PROCESS_INSTANCE: Entity = Entity {
         &["businessId"],
     ],
     everywhere: false,
+    leaves: Leaves::WithInstance,
 };

@@ -1,6 +1,6 @@
 //! Deployed resources that are neither processes, decisions nor forms.
 
-use crate::entity::{Entity, Field, Kind, Ops};
+use crate::entity::{Entity, Field, Kind, Leaves, Ops};
 
 pub static RESOURCE: Entity = Entity {
     title: "Resource",
@@ -19,4 +19,5 @@ pub static RESOURCE: Entity = Entity {
     items: &[],
     indices: &[],
     everywhere: true,
+    leaves: Leaves::Never,
 };

@@ -1,7 +1,7 @@
 //! User tasks: what people are to do.
 
 use super::VARIABLE;
-use crate::entity::{Entity, Field, Kind, Ops, RelatedFilter, Takes};
+use crate::entity::{Entity, Field, Kind, Leaves, Ops, RelatedFilter, Takes};
 
 const STATES: &[&str] = &[
     "CREATING",
@@ -79,4 +79,5 @@ pub static USER_TASK: Entity = Entity {
         &["creationDate"],
     ],
     everywhere: false,
+    leaves: Leaves::WithInstance,
 };

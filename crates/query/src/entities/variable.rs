@@ -1,6 +1,6 @@
 //! Variables with their current, or last, values.
 
-use crate::entity::{Entity, Field, Kind, Ops};
+use crate::entity::{Entity, Field, Kind, Leaves, Ops};
 
 /// Characters of a value that lists show; longer ones are truncated there.
 pub const PREVIEW: usize = 8191;
@@ -25,4 +25,5 @@ pub static VARIABLE: Entity = Entity {
     // Values can be as long as a message: only the beginnings of short ones stand in the index.
     indices: &[&["processInstanceKey", "name"], &["scopeKey"]],
     everywhere: false,
+    leaves: Leaves::WithInstance,
 };

@@ -5,7 +5,7 @@ use super::*;
 
 /// Bytes of a partition thread's stack. What input nests (expressions, values, mapping targets, sub-processes) is bounded
 /// where it comes in, to a depth that needs a small part of this; the system's default differs from place to place.
-const STACK_BYTES: usize = 8 << 20;
+pub const STACK_BYTES: usize = 8 << 20;
 
 /// Opens a partition's files, recovers its state and starts its thread.
 pub fn start(

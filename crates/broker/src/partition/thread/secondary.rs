@@ -43,7 +43,7 @@ impl Secondary {
     /// Why nothing is stored at the moment, if nothing is.
     pub fn fault(&self) -> Option<String> {
         match self {
-            Secondary::Open(store) => store.status().fault(),
+            Secondary::Open(store) => store.status().fault().map(|fault| fault.reason),
             Secondary::Off => None,
             Secondary::Broken(reason) => Some(reason.clone()),
         }
@@ -69,7 +69,7 @@ impl Exported {
     pub fn compactable(&self, index: u64, disk_low: bool) -> u64 {
         match &self.needs {
             Needs::Nothing => index,
-            Needs::NotDurable(status) => index.min(status.durable()),
+            Needs::NotDurable(status) => index.min(status.durable().entry),
             // A store that cannot even be opened does not fill the disk.
             Needs::All if disk_low => index,
             Needs::All => 0,

@@ -8,18 +8,24 @@ use skep_protocol::intent::{
 use skep_protocol::value::{DeploymentValue, ProcessValue};
 use skep_protocol::{Key, Rejection, RejectionType, Response};
 
+use super::parse::{Content, Parsed};
 use super::plan::plan;
 use super::{distribution, parse, starts};
+use crate::prepared::{Compiled, Kind, Prepared};
 use crate::processing::{Context, Outcome, reject};
 use crate::remote::{Definition, Distributed};
 
 pub(crate) fn process(cx: &mut Context<'_>, command: &Deploy) -> Outcome {
-    let parsed = parse::all(&command.resources)?;
+    let parsed = match cx.prepared.take() {
+        Some(Prepared(Kind::Resources(parsed))) => parsed?,
+        _ => parse::all(&command.resources)?,
+    };
     let deployment_key = cx.next_key();
     let plan = plan(cx, &parsed, deployment_key);
     check_size(cx, &plan.created)?;
     let timers = starts::timers(cx, &parsed, &plan.created)?;
     let replaced = starts::replaced_by(cx, &plan.created);
+    keep_compiled(cx, parsed, &plan.created);
     plan.created.iter().for_each(|new| created(cx, new));
     starts::replace_timers(cx, &replaced, &timers);
     cx.event(deployment_key, DeploymentIntent::Created, &plan.deployment);
@@ -31,6 +37,35 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &Deploy) -> Outcome {
     let key = cx.next_key();
     let answer = Response::Deployed(plan.deployment);
     Ok(distribution::start(cx, key, command, answer))
+}
+
+/// What was compiled to be checked need not be compiled again to be kept.
+fn keep_compiled(cx: &mut Context<'_>, parsed: Vec<Parsed>, created: &[Definition]) {
+    let keys = |of: fn(&Definition) -> Option<Key>| created.iter().filter_map(of);
+    let mut processes = keys(|new| match new {
+        Definition::Process(value) => Some(value.process_definition_key),
+        _ => None,
+    });
+    let mut decisions = keys(|new| match new {
+        Definition::DecisionRequirements(value) => Some(value.metadata.key),
+        _ => None,
+    });
+    // Either all is new, in the order of the resources, or nothing is.
+    for one in parsed {
+        match one.content {
+            Content::Processes(model) => {
+                for (graph, key) in model.processes.into_iter().zip(processes.by_ref()) {
+                    cx.state.processes.keep_compiled(key, graph);
+                }
+            }
+            Content::Decisions(graph) => {
+                if let Some(key) = decisions.next() {
+                    cx.state.decisions.keep_compiled(key, graph);
+                }
+            }
+            Content::Form(_) | Content::Script(_) => {}
+        }
+    }
 }
 
 fn created(cx: &mut Context<'_>, new: &Definition) {
@@ -89,6 +124,14 @@ fn check_size(cx: &Context<'_>, created: &[Definition]) -> Result<(), Rejection>
 
 /// DEPLOYMENT DISTRIBUTE: what another partition has deployed.
 pub(crate) fn distributed(cx: &mut Context<'_>, deployment_key: Key, definitions: &[Definition]) {
+    if let Some(Prepared(Kind::Definitions(compiled))) = cx.prepared.take() {
+        for one in compiled {
+            match one {
+                Compiled::Process(key, graph) => cx.state.processes.keep_compiled(key, graph),
+                Compiled::Decisions(key, graph) => cx.state.decisions.keep_compiled(key, graph),
+            }
+        }
+    }
     let replaced = starts::replaced_by(cx, definitions);
     definitions.iter().for_each(|new| created(cx, new));
     let tenant = definitions.iter().map(Definition::tenant).next();

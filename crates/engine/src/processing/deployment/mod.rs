@@ -6,3 +6,5 @@ pub(crate) mod distribution;
 mod parse;
 mod plan;
 mod starts;
+
+pub(crate) use parse::{Parsed, all as read};

@@ -16,14 +16,16 @@ use skep_protocol::{Rejection, RejectionType};
 use crate::processing::reject;
 
 /// A resource that may be deployed.
-pub(super) struct Parsed<'a> {
-    pub resource: &'a Resource,
-    pub name: Arc<str>,
+#[derive(Debug)]
+pub(crate) struct Parsed {
+    pub(super) resource: Bytes,
+    pub(super) name: Arc<str>,
     /// SHA-256 of the content.
-    pub checksum: Bytes,
-    pub content: Content,
+    pub(super) checksum: Bytes,
+    pub(super) content: Content,
 }
 
+#[derive(Debug)]
 pub(super) enum Content {
     Processes(skep_model::Resource),
     Decisions(Drg),
@@ -33,6 +35,7 @@ pub(super) enum Content {
 }
 
 /// What is read of a resource that is JSON.
+#[derive(Debug)]
 pub(super) struct JsonResource {
     pub id: Arc<str>,
     pub version_tag: Option<Arc<str>>,
@@ -42,7 +45,7 @@ pub(super) struct JsonResource {
 ///
 /// # Errors
 /// With the findings of all that cannot be deployed.
-pub(super) fn all(resources: &[Resource]) -> Result<Vec<Parsed<'_>>, Rejection> {
+pub(crate) fn all(resources: &[Resource]) -> Result<Vec<Parsed>, Rejection> {
     if resources.is_empty() {
         return Err(reject(
             RejectionType::InvalidArgument,
@@ -55,7 +58,7 @@ pub(super) fn all(resources: &[Resource]) -> Result<Vec<Parsed<'_>>, Rejection> 
     for resource in resources {
         match content(resource) {
             Ok(content) => parsed.push(Parsed {
-                resource,
+                resource: resource.content.clone(),
                 name: resource.name.as_str().into(),
                 checksum: Bytes::copy_from_slice(&Sha256::digest(&resource.content)),
                 content,
@@ -144,7 +147,7 @@ fn json(what: &str, resource: &Resource) -> Result<JsonResource, Invalid> {
 }
 
 /// What is wrong with resources that are deployed together: ids are given once.
-fn together(parsed: &[Parsed<'_>]) -> Vec<Invalid> {
+fn together(parsed: &[Parsed]) -> Vec<Invalid> {
     let processes = parsed.iter().filter_map(|one| match &one.content {
         Content::Processes(model) => Some((&*one.name, model)),
         _ => None,

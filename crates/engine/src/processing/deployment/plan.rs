@@ -24,7 +24,7 @@ pub(super) struct Plan {
     pub created: Vec<Definition>,
 }
 
-pub(super) fn plan(cx: &mut Context<'_>, parsed: &[Parsed<'_>], deployment_key: Key) -> Plan {
+pub(super) fn plan(cx: &mut Context<'_>, parsed: &[Parsed], deployment_key: Key) -> Plan {
     let duplicate = parsed.iter().all(|one| is_unchanged(cx, one));
     let mut planner = Planner {
         duplicate,
@@ -49,7 +49,7 @@ pub(super) fn plan(cx: &mut Context<'_>, parsed: &[Parsed<'_>], deployment_key: 
     planner.plan
 }
 
-fn is_unchanged(cx: &mut Context<'_>, one: &Parsed<'_>) -> bool {
+fn is_unchanged(cx: &mut Context<'_>, one: &Parsed) -> bool {
     let (state, tenant) = (&*cx.state, &cx.tenant);
     match &one.content {
         Content::Processes(model) => model.processes.iter().all(|process| {
@@ -113,7 +113,7 @@ impl Planner {
     fn metadata<V: Versioned>(
         &mut self,
         definitions: &Definitions<V>,
-        one: &Parsed<'_>,
+        one: &Parsed,
         (id, version_tag): (&Arc<str>, &Option<Arc<str>>),
     ) -> DefinitionMetadata {
         let existing = self
@@ -136,7 +136,7 @@ impl Planner {
         }
     }
 
-    fn processes(&mut self, cx: &Context<'_>, one: &Parsed<'_>, model: &skep_model::Resource) {
+    fn processes(&mut self, cx: &Context<'_>, one: &Parsed, model: &skep_model::Resource) {
         for process in &model.processes {
             let definitions = &cx.state.processes.definitions;
             let named = (&process.id, &process.version_tag);
@@ -150,7 +150,7 @@ impl Planner {
                     deployment_key: metadata.deployment_key,
                     resource_name: metadata.resource_name.clone(),
                     checksum: metadata.checksum.clone(),
-                    resource: one.resource.content.clone(),
+                    resource: one.resource.clone(),
                     elements: process.pinned_elements().collect(),
                     tenant: metadata.tenant.clone(),
                 }));
@@ -159,7 +159,7 @@ impl Planner {
         }
     }
 
-    fn decisions(&mut self, cx: &Context<'_>, one: &Parsed<'_>, graph: &Drg) {
+    fn decisions(&mut self, cx: &Context<'_>, one: &Parsed, graph: &Drg) {
         let state = &cx.state.decisions;
         let named = (&graph.id().into(), &None);
         let DefinitionMetadata {
@@ -188,7 +188,7 @@ impl Planner {
         if !duplicate {
             let value = DecisionRequirementsValue {
                 metadata: metadata.clone(),
-                resource: one.resource.content.clone(),
+                resource: one.resource.clone(),
             };
             self.plan
                 .created
@@ -220,7 +220,7 @@ impl Planner {
         self.plan.deployment.decision_requirements.push(metadata);
     }
 
-    fn form(&mut self, cx: &Context<'_>, one: &Parsed<'_>, form: &JsonResource) {
+    fn form(&mut self, cx: &Context<'_>, one: &Parsed, form: &JsonResource) {
         let metadata = self.metadata(&cx.state.forms, one, (&form.id, &form.version_tag));
         if let Some(stored) = new_resource(one, &metadata) {
             self.plan.created.push(Definition::Form(FormValue(stored)));
@@ -228,7 +228,7 @@ impl Planner {
         self.plan.deployment.forms.push(metadata);
     }
 
-    fn script(&mut self, cx: &Context<'_>, one: &Parsed<'_>, script: &JsonResource) {
+    fn script(&mut self, cx: &Context<'_>, one: &Parsed, script: &JsonResource) {
         let metadata = self.metadata(&cx.state.resources, one, (&script.id, &script.version_tag));
         if let Some(stored) = new_resource(one, &metadata) {
             let value = ResourceValue(stored);
@@ -238,9 +238,9 @@ impl Planner {
     }
 }
 
-fn new_resource(one: &Parsed<'_>, metadata: &DefinitionMetadata) -> Option<StoredResource> {
+fn new_resource(one: &Parsed, metadata: &DefinitionMetadata) -> Option<StoredResource> {
     (!metadata.duplicate).then(|| StoredResource {
         metadata: metadata.clone(),
-        resource: one.resource.content.clone(),
+        resource: one.resource.clone(),
     })
 }

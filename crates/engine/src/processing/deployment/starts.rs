@@ -20,7 +20,7 @@ fn processes(created: &[Definition]) -> impl Iterator<Item = &ProcessValue> {
 /// The timers of the start events of each new process. Expressions are evaluated now.
 pub(super) fn timers(
     cx: &mut Context<'_>,
-    parsed: &[Parsed<'_>],
+    parsed: &[Parsed],
     created: &[Definition],
 ) -> Result<Vec<Vec<TimerValue>>, Rejection> {
     let (mut timers, mut invalid) = (Vec::new(), Vec::new());

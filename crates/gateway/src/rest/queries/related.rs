@@ -10,7 +10,9 @@ use skep_query::entities::{
     CLUSTER_VARIABLE, DECISION_DEFINITION, DECISION_REQUIREMENTS, ELEMENT_INSTANCE, FORM,
     PROCESS_DEFINITION, USER_TASK, VARIABLE,
 };
-use skep_query::{Condition, Entity, Field, Kind, Op, Ops, Row, Search, Sort, Value, answer};
+use skep_query::{
+    Condition, Entity, Field, Kind, Leaves, Op, Ops, Row, Search, Sort, Value, answer,
+};
 
 use super::{Ask, invalid, not_found, read};
 use crate::rest::decode::cluster_variables;
@@ -47,6 +49,7 @@ const VARIABLE_TABLE: Entity = Entity {
     items: &[],
     indices: &[],
     everywhere: false,
+    leaves: Leaves::Never,
 };
 
 #[derive(Debug)]

@@ -6,15 +6,15 @@ use skep_query::entities::{
     ELEMENT_INSTANCE, INCIDENT, MESSAGE_SUBSCRIPTION, PROCESS_DEFINITION, PROCESS_INSTANCE,
 };
 use skep_query::{
-    Answer, Condition, Conditions, Entity, Field, Groups, Kind, Measure, Op, Ops, Query, Related,
-    Row, Search, Start, Value, answer, merge,
+    Answer, Condition, Conditions, Entity, Field, Groups, Kind, Leaves, Measure, Op, Ops, Query,
+    Related, Row, Search, Start, Value, answer, merge,
 };
 
 use super::{Ask, invalid, unexpected};
 use crate::rest::problem::Problem;
 use crate::rest::routes;
 
-const fn groups_of(title: &'static str, fields: &'static [Field]) -> Entity {
+pub(super) const fn groups_of(title: &'static str, fields: &'static [Field]) -> Entity {
     Entity {
         title,
         table: "",
@@ -23,6 +23,7 @@ const fn groups_of(title: &'static str, fields: &'static [Field]) -> Entity {
         items: &[],
         indices: &[],
         everywhere: false,
+        leaves: Leaves::Never,
     }
 }
 
@@ -106,7 +107,7 @@ pub enum Statistics {
     Elements { definition: Key, filter: Search },
 }
 
-fn is(field: usize, value: Value) -> Condition {
+pub(super) fn is(field: usize, value: Value) -> Condition {
     let op = Op::Eq(value);
     Condition::Field { field, op }
 }
@@ -123,7 +124,7 @@ fn with_incident(yes: bool) -> Measure {
     Measure::RowsWhere(vec![is(at, Value::from(yes))])
 }
 
-fn parse(entity: &'static Entity, body: &str) -> Result<Search, Problem> {
+pub(super) fn parse(entity: &'static Entity, body: &str) -> Result<Search, Problem> {
     skep_query::search(entity, body).map_err(|error| invalid(error.to_string()))
 }
 
@@ -139,7 +140,7 @@ fn by_offset(entity: &'static Entity, body: &str) -> Result<Search, Problem> {
 }
 
 /// The value of a filter that must be there. The search of groups has no other use for it.
-fn required(page: &mut Search, field: usize) -> Result<Value, Problem> {
+pub(super) fn required(page: &mut Search, field: usize) -> Result<Value, Problem> {
     let found = page.filter.iter().position(
         |condition| matches!(condition, Condition::Field { field: at, .. } if *at == field),
     );
@@ -158,6 +159,7 @@ fn counted(entity: &'static Entity, filter: Conditions, by: Vec<usize>) -> Group
     Groups {
         search: Search::all(entity, filter, 0),
         by,
+        span: None,
         measures: Vec::new(),
     }
 }
@@ -311,7 +313,7 @@ fn elements(body: &str, definition: Key) -> Result<Statistics, Problem> {
     Ok(Statistics::Elements { definition, filter })
 }
 
-fn members(body: &str) -> Result<Map<String, Json>, Problem> {
+pub(super) fn members(body: &str) -> Result<Map<String, Json>, Problem> {
     if body.trim_ascii().is_empty() {
         return Ok(Map::new());
     }

@@ -2,33 +2,16 @@
 
 use std::sync::Arc;
 
-use skep_query::entities::PREVIEW;
+use skep_query::entities::{ELEMENT_INSTANCE, PREVIEW, PROCESS_INSTANCE};
 use skep_query::{
     Condition, Conditions, Cursor, Entity, Field, Groups, Indexed, Kind, Measure, Op, Search, Sort,
     Start, Value, merge,
 };
 
-/// A statement with its parameters.
-#[derive(Debug, Default)]
-pub struct Sql {
-    pub text: String,
-    pub parameters: Vec<Value>,
-}
-
-impl Sql {
-    fn push(&mut self, text: &str) {
-        self.text.push_str(text);
-    }
-
-    fn bind(&mut self, value: &Value) {
-        self.text.push('?');
-        self.parameters.push(value.clone());
-    }
-}
+use super::{Dialect, INDEXED_CHARACTERS, Sql, begins};
 
 /// The rows of a page. Before a cursor they come in the reverse order.
-pub fn page(search: &Search) -> Sql {
-    let mut sql = Sql::default();
+pub fn page<'a>(mut sql: Sql<'a>, search: &Search) -> Sql<'a> {
     sql.push("SELECT ");
     sql.push(&listed(search));
     from(&mut sql, search, true);
@@ -57,23 +40,60 @@ pub fn page(search: &Search) -> Sql {
     sql
 }
 
+/// Columns of the rows for which the conditions hold.
+pub fn look_up<'a>(
+    mut sql: Sql<'a>,
+    entity: &Entity,
+    conditions: &Conditions,
+    columns: &[usize],
+) -> Sql<'a> {
+    let columns = columns.iter().map(|at| entity.field(*at).name);
+    let columns: Vec<String> = columns.map(|name| format!("t.\"{name}\"")).collect();
+    let table = sql.table(entity);
+    let columns = columns.join(", ");
+    sql.push(&format!("SELECT {columns} FROM {table} t WHERE TRUE"));
+    all(&mut sql, "t", entity, conditions);
+    sql
+}
+
+/// The row of a key.
+pub fn get<'a>(mut sql: Sql<'a>, entity: &Entity, key: i64) -> Sql<'a> {
+    sql.push(&format!(
+        "SELECT {} FROM {} t WHERE t.\"{}\" = ",
+        columns(entity),
+        sql.table(entity),
+        entity.key().name
+    ));
+    sql.bind(&Value::Int(key));
+    sql
+}
+
 /// Groups of the rows that match, with what is told of each.
-pub fn groups(groups: &Groups) -> Sql {
+pub fn groups<'a>(mut sql: Sql<'a>, groups: &Groups) -> Sql<'a> {
     let entity = groups.search.entity;
     let column = |at: usize| format!("t.\"{}\"", entity.field(at).name);
-    let by: Vec<String> = groups.by.iter().map(|at| column(*at)).collect();
+    let by: Vec<String> = groups
+        .by
+        .iter()
+        .map(|at| match groups.span {
+            Some(span) if entity.field(*at).kind == Kind::Time => {
+                format!("{0} - {0} % {span}", column(*at))
+            }
+            _ => column(*at),
+        })
+        .collect();
     let by = by.join(", ");
-    let mut sql = Sql::default();
     sql.push(&format!("SELECT {by}"));
     for measure in &groups.measures {
         match measure {
             Measure::Rows => sql.push(", count(*)"),
             Measure::RowsWhere(conditions) => {
-                sql.push(", count(*) FILTER (WHERE 1");
+                sql.push(", count(*) FILTER (WHERE TRUE");
                 all(&mut sql, "t", entity, conditions);
                 sql.push(")");
             }
             Measure::Distinct(at) => sql.push(&format!(", count(DISTINCT {})", column(*at))),
+            Measure::Sum(at) => sql.push(&format!(", sum({})", column(*at))),
             Measure::Least(at) => sql.push(&format!(", min({})", column(*at))),
             Measure::Most(at) => sql.push(&format!(", max({})", column(*at))),
         }
@@ -87,11 +107,10 @@ pub fn groups(groups: &Groups) -> Sql {
 }
 
 /// How many rows match, up to one more than are counted.
-pub fn count(search: &Search) -> Sql {
-    let mut sql = Sql::default();
+pub fn count<'a>(mut sql: Sql<'a>, search: &Search) -> Sql<'a> {
     sql.push("SELECT count(*) FROM (SELECT 1");
     from(&mut sql, search, false);
-    sql.push(&format!(" LIMIT {})", merge::MAX_COUNTED + 1));
+    sql.push(&format!(" LIMIT {}) counted", merge::MAX_COUNTED + 1));
     sql
 }
 
@@ -124,14 +143,14 @@ pub fn columns(entity: &Entity) -> String {
     names.join(", ")
 }
 
-fn from(sql: &mut Sql, search: &Search, with_cursor: bool) {
+fn from(sql: &mut Sql<'_>, search: &Search, with_cursor: bool) {
     let entity = search.entity;
-    sql.push(&format!(" FROM {} t WHERE 1", entity.table));
+    sql.push(&format!(" FROM {} t WHERE TRUE", sql.table(entity)));
     all(sql, "t", entity, &search.filter);
     if !search.any_of.is_empty() {
-        sql.push(" AND (0");
+        sql.push(" AND (FALSE");
         for conditions in &search.any_of {
-            sql.push(" OR (1");
+            sql.push(" OR (TRUE");
             all(sql, "t", entity, conditions);
             sql.push(")");
         }
@@ -144,22 +163,23 @@ fn from(sql: &mut Sql, search: &Search, with_cursor: bool) {
     }
 }
 
-fn all(sql: &mut Sql, table: &str, entity: &Entity, conditions: &Conditions) {
+fn all(sql: &mut Sql<'_>, table: &str, entity: &Entity, conditions: &Conditions) {
     for condition in conditions {
         sql.push(" AND ");
         one(sql, table, entity, condition);
     }
 }
 
-fn one(sql: &mut Sql, table: &str, entity: &Entity, condition: &Condition) {
+fn one(sql: &mut Sql<'_>, table: &str, entity: &Entity, condition: &Condition) {
     match condition {
         Condition::Field { field, op } => {
+            let described = entity.field(*field);
             let Field {
                 name,
                 indexed,
                 kind,
                 ..
-            } = *entity.field(*field);
+            } = *described;
             let column = format!("{table}.\"{name}\"");
             match (indexed, op) {
                 (Indexed::Unlike(other), Op::Eq(_) | Op::In(_)) => {
@@ -174,6 +194,9 @@ fn one(sql: &mut Sql, table: &str, entity: &Entity, condition: &Condition) {
                 }
                 _ => operator(sql, &column, op),
             }
+            if begins(sql.dialect, described) {
+                beginning(sql, &column, op);
+            }
             // An index knows the beginnings of values.
             if let (("variable", "value"), Op::Eq(value)) = ((entity.table, name), op) {
                 sql.push(&format!(" AND substr({table}.value, 1, 64) = substr("));
@@ -183,9 +206,13 @@ fn one(sql: &mut Sql, table: &str, entity: &Entity, condition: &Condition) {
         }
         Condition::Item { field, op } => {
             let name = entity.field(*field).name;
-            sql.push(&format!(
-                "EXISTS (SELECT 1 FROM json_each({table}.\"{name}\") item WHERE "
-            ));
+            let items = match sql.dialect {
+                Dialect::Sqlite => format!("json_each({table}.\"{name}\") item"),
+                Dialect::Postgres => {
+                    format!("json_array_elements_text({table}.\"{name}\"::json) item(value)")
+                }
+            };
+            sql.push(&format!("EXISTS (SELECT 1 FROM {items} WHERE "));
             operator(sql, "item.value", op);
             sql.push(")");
         }
@@ -195,12 +222,12 @@ fn one(sql: &mut Sql, table: &str, entity: &Entity, condition: &Condition) {
                 "{table}.\"{name}\" IN (WITH RECURSIVE inside(key) AS (SELECT "
             ));
             sql.bind(&Value::Int(key.0));
-            sql.push(WITHIN);
+            within(sql);
         }
         Condition::Any(alternatives) => {
-            sql.push("(0");
+            sql.push("(FALSE");
             for conditions in alternatives {
-                sql.push(" OR (1");
+                sql.push(" OR (TRUE");
                 all(sql, table, entity, conditions);
                 sql.push(")");
             }
@@ -208,8 +235,10 @@ fn one(sql: &mut Sql, table: &str, entity: &Entity, condition: &Condition) {
         }
         Condition::Related(related) => {
             sql.push(&format!(
-                "{table}.\"{}\" IN (SELECT r.\"{}\" FROM {} r WHERE 1",
-                related.own, related.link, related.entity.table
+                "{table}.\"{}\" IN (SELECT r.\"{}\" FROM {} r WHERE TRUE",
+                related.own,
+                related.link,
+                sql.table(related.entity)
             ));
             all(sql, "r", related.entity, &related.conditions);
             sql.push(")");
@@ -219,7 +248,7 @@ fn one(sql: &mut Sql, table: &str, entity: &Entity, condition: &Condition) {
 
 /// A column whose index leaves out the rows in which it is the same as another one, which has an index of its own: each index is
 /// asked for its part.
-fn equal_to_either(sql: &mut Sql, column: &str, other: &str, op: &Op) {
+fn equal_to_either(sql: &mut Sql<'_>, column: &str, other: &str, op: &Op) {
     sql.push(&format!("(({column} <> {other} AND "));
     operator(sql, column, op);
     sql.push(&format!(") OR ({column} = {other} AND "));
@@ -227,15 +256,51 @@ fn equal_to_either(sql: &mut Sql, column: &str, other: &str, op: &Op) {
     sql.push("))");
 }
 
-/// Scopes have elements, and call activities have process instances, in the same partition.
-const WITHIN: &str = "
-    UNION SELECT e.elementInstanceKey FROM element_instance e, inside WHERE e.processInstanceKey = inside.key
-    UNION SELECT e.elementInstanceKey FROM element_instance e, inside
-        WHERE e.elementInstanceScopeKey <> e.processInstanceKey AND e.elementInstanceScopeKey = inside.key
-    UNION SELECT p.processInstanceKey FROM process_instance p, inside WHERE p.parentElementInstanceKey = inside.key)
-    SELECT key FROM inside)";
+/// What else holds for the beginnings of texts, which is what an index has of them.
+fn beginning(sql: &mut Sql<'_>, column: &str, op: &Op) {
+    let values = match op {
+        Op::Eq(value) => std::slice::from_ref(value),
+        Op::In(values) if !values.is_empty() => values,
+        _ => return,
+    };
+    let cut = |value: &Value| match value.as_text() {
+        Some(text) => Value::text(&text.chars().take(INDEXED_CHARACTERS).collect::<String>()),
+        None => value.clone(),
+    };
+    let beginnings: Vec<Value> = values.iter().map(cut).collect();
+    let before = format!(" AND left({column}, {INDEXED_CHARACTERS}) IN (");
+    list(sql, &before, &beginnings, ")");
+}
 
-fn operator(sql: &mut Sql, column: &str, op: &Op) {
+/// Scopes have elements, and call activities have process instances, in the same partition.
+fn within(sql: &mut Sql<'_>) {
+    let elements = sql.table(&ELEMENT_INSTANCE);
+    let instances = sql.table(&PROCESS_INSTANCE);
+    // A recursion may name itself once in PostgreSQL, but look sideways.
+    let (first, next, last) = match sql.dialect {
+        Dialect::Sqlite => (" UNION", ", inside", ""),
+        Dialect::Postgres => (" UNION SELECT x.key FROM inside, LATERAL (", "", ") x"),
+    };
+    let arms = [
+        format!(
+            "SELECT e.\"elementInstanceKey\" AS key FROM {elements} e{next} WHERE e.\"processInstanceKey\" = inside.key"
+        ),
+        format!(
+            "SELECT e.\"elementInstanceKey\" FROM {elements} e{next}
+                WHERE e.\"elementInstanceScopeKey\" <> e.\"processInstanceKey\"
+                AND e.\"elementInstanceScopeKey\" = inside.key"
+        ),
+        format!(
+            "SELECT p.\"processInstanceKey\" FROM {instances} p{next} WHERE p.\"parentElementInstanceKey\" = inside.key"
+        ),
+    ];
+    sql.push(&format!(
+        "{first} {}{last}) SELECT key FROM inside)",
+        arms.join(" UNION ")
+    ));
+}
+
+fn operator(sql: &mut Sql<'_>, column: &str, op: &Op) {
     let mut compare = |operator: &str, value: &Value| {
         sql.push(column);
         sql.push(operator);
@@ -244,14 +309,25 @@ fn operator(sql: &mut Sql, column: &str, op: &Op) {
     match op {
         Op::Eq(value) => compare(" = ", value),
         // What is absent is not equal to anything that is there.
-        Op::Neq(value) => compare(" IS NOT ", value),
+        Op::Neq(value) => compare(" IS DISTINCT FROM ", value),
         Op::Gt(value) => compare(" > ", value),
         Op::Gte(value) => compare(" >= ", value),
         Op::Lt(value) => compare(" < ", value),
         Op::Lte(value) => compare(" <= ", value),
-        Op::Like(pattern) => compare(" GLOB ", &Value::Text(glob(pattern))),
+        Op::Like(pattern) => match sql.dialect {
+            Dialect::Sqlite => {
+                sql.push(&format!("{column} GLOB "));
+                sql.bind(&Value::Text(glob(pattern)));
+            }
+            Dialect::Postgres => {
+                sql.push(&format!("{column} LIKE "));
+                sql.bind(&Value::Text(like(pattern)));
+            }
+        },
         Op::Exists(true) => sql.push(&format!("{column} IS NOT NULL")),
         Op::Exists(false) => sql.push(&format!("{column} IS NULL")),
+        Op::In(values) if values.is_empty() => sql.push("FALSE"),
+        Op::NotIn(values) if values.is_empty() => sql.push("TRUE"),
         Op::In(values) => list(sql, &format!("{column} IN ("), values, ")"),
         Op::NotIn(values) => list(
             sql,
@@ -262,7 +338,7 @@ fn operator(sql: &mut Sql, column: &str, op: &Op) {
     }
 }
 
-fn list(sql: &mut Sql, before: &str, values: &[Value], after: &str) {
+fn list(sql: &mut Sql<'_>, before: &str, values: &[Value], after: &str) {
     sql.push(before);
     for (n, value) in values.iter().enumerate() {
         if n > 0 {
@@ -295,37 +371,68 @@ fn glob(pattern: &str) -> Arc<str> {
     out.into()
 }
 
+/// The API's patterns as those of LIKE.
+fn like(pattern: &str) -> Arc<str> {
+    let mut out = String::with_capacity(pattern.len());
+    let mut characters = pattern.chars();
+    while let Some(c) = characters.next() {
+        match c {
+            '*' => out.push('%'),
+            '?' => out.push('_'),
+            c => {
+                let literal = match c {
+                    '\\' => characters.next().unwrap_or('\\'),
+                    c => c,
+                };
+                if matches!(literal, '%' | '_' | '\\') {
+                    out.push('\\');
+                }
+                out.push(literal);
+            }
+        }
+    }
+    out.into()
+}
+
 /// Rows that come after those of the cursor in the order of the sort, or before them: by the first value in which they differ.
-fn beyond(sql: &mut Sql, search: &Search, cursor: &Cursor, before: bool) {
+fn beyond(sql: &mut Sql<'_>, search: &Search, cursor: &Cursor, before: bool) {
     let key = Sort {
         field: 0,
         descending: false,
     };
     let sorts: Vec<Sort> = search.sort.iter().copied().chain([key]).collect();
     let name = |sort: &Sort| format!("t.\"{}\"", search.entity.field(sort.field).name);
-    sql.push(" AND (0");
+    sql.push(" AND (FALSE");
     for (at, (sort, value)) in sorts.iter().zip(&cursor.0).enumerate() {
-        let column = name(sort);
-        let greater = sort.descending == before;
-        let differs = match (value, before) {
-            // Nothing comes after what is absent, and everything that is there before it.
-            (Value::Null, false) => continue,
-            (Value::Null, true) => format!("{column} IS NOT NULL"),
-            (_, false) => format!(
-                "({column} {} ? OR {column} IS NULL)",
-                if greater { ">" } else { "<" }
-            ),
-            (_, true) => format!("{column} {} ?", if greater { ">" } else { "<" }),
-        };
+        // Nothing comes after what is absent, and everything that is there before it.
+        if *value == Value::Null && !before {
+            continue;
+        }
         sql.push(" OR (");
         for (sort, value) in sorts.iter().zip(&cursor.0).take(at) {
-            sql.push(&format!("{} IS ", name(sort)));
-            sql.bind(value);
-            sql.push(" AND ");
+            sql.push(&name(sort));
+            match value {
+                Value::Null => sql.push(" IS NULL AND "),
+                value => {
+                    sql.push(" = ");
+                    sql.bind(value);
+                    sql.push(" AND ");
+                }
+            }
         }
-        sql.push(&differs);
-        if *value != Value::Null {
-            sql.parameters.push(value.clone());
+        let column = name(sort);
+        match value {
+            Value::Null => sql.push(&format!("{column} IS NOT NULL")),
+            value => {
+                let greater = sort.descending == before;
+                let comparison = if greater { ">" } else { "<" };
+                sql.push(&format!("({column} {comparison} "));
+                sql.bind(value);
+                sql.push(if before { "" } else { " OR " });
+                let absent = format!("{column} IS NULL");
+                sql.push(if before { "" } else { &absent });
+                sql.push(")");
+            }
         }
         sql.push(")");
     }
@@ -346,6 +453,15 @@ mod tests {
             (r"end\", r"end\"),
         ] {
             assert_eq!(&*glob(pattern), expected, "{pattern}");
+        }
+        for (pattern, expected) in [
+            ("a*b?", "a%b_"),
+            (r"a\*b\?", "a*b?"),
+            ("10%_", r"10\%\_"),
+            (r"\\", r"\\"),
+            (r"end\", r"end\\"),
+        ] {
+            assert_eq!(&*like(pattern), expected, "{pattern}");
         }
     }
 }

@@ -1,0 +1,81 @@
+//! What can be found out about a command without the state: models are compiled before their deployment reaches the
+//! partition, whose time is everybody's.
+//!
+//! Nothing depends on it. A command that comes unprepared leads to the same records; replay compiles what it meets.
+
+use skep_dmn::Drg;
+use skep_model::Process;
+use skep_protocol::command::{Command, Deploy};
+use skep_protocol::{Key, Rejection};
+
+use crate::processing::deployment::{Parsed, read};
+use crate::remote::{Definition, Distributed, RemoteCommand, Sent};
+use crate::state;
+
+/// To be given to [`Engine::prepare`](crate::Engine::prepare) right before its command.
+#[derive(Debug)]
+pub struct Prepared(pub(crate) Kind);
+
+#[derive(Debug)]
+pub(crate) enum Kind {
+    /// The resources of a deployment, or why they are refused.
+    Resources(Result<Vec<Parsed>, Rejection>),
+    /// The definitions that another partition has deployed.
+    Definitions(Vec<Compiled>),
+}
+
+/// A definition as the state keeps it beside its row.
+#[derive(Debug)]
+pub(crate) enum Compiled {
+    Process(Key, Process),
+    Decisions(Key, Drg),
+}
+
+impl Prepared {
+    /// Reads the resources of a deployment; other commands have nothing that takes long.
+    pub fn of_command(command: &Command) -> Option<Prepared> {
+        match command {
+            Command::Deploy(Deploy { resources }) => {
+                Some(Prepared(Kind::Resources(read(resources))))
+            }
+            _ => None,
+        }
+    }
+
+    /// Compiles the definitions that a command of another partition brings.
+    pub fn of_sent(sent: &Sent) -> Option<Prepared> {
+        let definitions = distributed(sent)?;
+        let compiled = definitions.iter().filter_map(|new| match new {
+            Definition::Process(value) => {
+                let graph = state::processes::compile(value).ok()?;
+                Some(Compiled::Process(value.process_definition_key, graph))
+            }
+            Definition::DecisionRequirements(value) => {
+                let graph = state::decisions::compile(value).ok()?;
+                Some(Compiled::Decisions(value.metadata.key, graph))
+            }
+            _ => None,
+        });
+        Some(Prepared(Kind::Definitions(compiled.collect())))
+    }
+
+    /// Whether there is something to prepare.
+    pub fn is_for(command: &Command) -> bool {
+        matches!(command, Command::Deploy(_))
+    }
+
+    /// Whether there is something to prepare in a command of another partition.
+    pub fn is_for_sent(sent: &Sent) -> bool {
+        distributed(sent).is_some()
+    }
+}
+
+fn distributed(sent: &Sent) -> Option<&[Definition]> {
+    match &sent.command {
+        RemoteCommand::Distribute {
+            command: Distributed::Deployment { definitions, .. },
+            ..
+        } => Some(definitions),
+        _ => None,
+    }
+}

@@ -1,0 +1,278 @@
+//! The thread of an exporter: it reads the committed log, hands over what it read, and tries again what fails.
+//!
+//! Every exporter has one of its own: one that is slow, failing, paused or disabled delays no other, and never the partition.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::exporter::{Exporter, Position};
+use crate::log::{CommittedLog, LogError, LogProgress};
+use crate::status::Status;
+
+/// Bytes of the log that are read at a time.
+const READ_BYTES: usize = 1 << 20;
+/// What was flushed is made safe from power cuts this often at least.
+const SYNC_EVERY: Duration = Duration::from_secs(5);
+/// What fails is tried again after this, and then less and less often.
+const RETRY: Duration = Duration::from_millis(200);
+const MAX_RETRY: Duration = Duration::from_secs(10);
+/// Bytes of the thread's stack. It compiles models, which nest as deep on the partition's thread, and needs as much.
+const STACK_BYTES: usize = 8 << 20;
+/// Without anything to do the thread looks around this often.
+const IDLE: Duration = Duration::from_secs(1);
+
+/// Drives one exporter.
+pub struct Driver<E, L> {
+    exporter: E,
+    log: L,
+    progress: Arc<LogProgress>,
+    status: Arc<Status>,
+    partition: u32,
+    is_open: bool,
+    /// Up to what was taken in.
+    read: Position,
+    flushed: Position,
+    window_began: Option<Instant>,
+    last_sync: Instant,
+}
+
+impl<E: Exporter, L: CommittedLog> Driver<E, L> {
+    /// It goes on behind what is [`durable`](Status::durable) of `status`, unless the exporter knows better.
+    pub fn new(
+        exporter: E,
+        log: L,
+        progress: Arc<LogProgress>,
+        status: Arc<Status>,
+        partition: u32,
+    ) -> Driver<E, L> {
+        let from = status.durable();
+        Driver {
+            exporter,
+            log,
+            progress,
+            status,
+            partition,
+            is_open: false,
+            read: from,
+            flushed: from,
+            window_began: None,
+            last_sync: Instant::now(),
+        }
+    }
+
+    /// Starts the thread. It ends after [`Status::stop`]; a thread that cannot start is the exporter's fault.
+    pub fn start(mut self) -> Option<std::thread::JoinHandle<()>> {
+        let (status, progress) = (self.status.clone(), self.progress.clone());
+        let (partition, failed) = (self.partition, self.status.clone());
+        let work = move || {
+            progress.attach(&status);
+            // A bug here must not look like an exporter that is merely behind.
+            if catch_unwind(AssertUnwindSafe(|| self.run())).is_err() {
+                let reason =
+                    "the exporter's thread panicked; this is a bug, see the log of the node";
+                tracing::error!(code = "PANIC", partition, exporter = %status.id, reason, "nothing is exported any more");
+                status.failed(reason);
+            }
+            progress.detach(&status);
+        };
+        let thread = std::thread::Builder::new()
+            .name(format!("export-{partition}"))
+            .stack_size(STACK_BYTES);
+        match thread.spawn(work) {
+            Ok(thread) => Some(thread),
+            Err(error) => {
+                let reason = format!("its thread cannot start: {error}");
+                tracing::error!(code = "EXPORTER", partition, exporter = %failed.id, %reason, "nothing is exported");
+                failed.failed(&reason);
+                None
+            }
+        }
+    }
+
+    fn run(&mut self) {
+        let mut pause = RETRY;
+        loop {
+            match self.step() {
+                Ok(Step::Stopped) => return,
+                Ok(Step::Went) => {}
+                Ok(Step::Flushed) => {
+                    pause = RETRY;
+                    if self.status.works() {
+                        tracing::info!(partition = self.partition, exporter = %self.status.id, "exporting again");
+                    }
+                }
+                Err(reason) => {
+                    self.is_open = false;
+                    if self.status.failed(&reason) {
+                        tracing::error!(code = "EXPORTER", partition = self.partition, exporter = %self.status.id, %reason, "nothing is exported; the log is kept until it is");
+                    }
+                    if self.status.is_stopping() {
+                        return;
+                    }
+                    std::thread::park_timeout(pause);
+                    pause = (pause * 2).min(MAX_RETRY);
+                }
+            }
+        }
+    }
+
+    fn step(&mut self) -> Result<Step, String> {
+        let stopping = self.status.is_stopping();
+        if self.status.is_halted() {
+            return Ok(self.halt(stopping));
+        }
+        self.status.rests(false);
+        if !self.is_open {
+            self.open()?;
+        }
+        let awaited = self.exporter.is_awaited();
+        let went = (!stopping || self.exporter.finishes()) && self.take_in()?;
+        let caught_up = self.read.entry >= self.progress.committed();
+        let age = self
+            .window_began
+            .map_or(Duration::ZERO, |began| began.elapsed());
+        let due = self.exporter.is_full()
+            || age >= self.exporter.window()
+            || (stopping && !went)
+            || (caught_up && awaited);
+        let mut step = Step::Went;
+        if due && self.read != self.flushed {
+            self.flush()?;
+            step = Step::Flushed;
+        }
+        if stopping && (caught_up || !self.exporter.finishes()) {
+            self.sync()?;
+            return Ok(Step::Stopped);
+        }
+        if caught_up {
+            self.keep_house()?;
+            if self.read == self.flushed {
+                step = Step::Flushed;
+            }
+        }
+        if !went {
+            self.rest();
+        }
+        Ok(step)
+    }
+
+    fn open(&mut self) -> Result<(), String> {
+        if let Some(position) = self.exporter.open()? {
+            (self.read, self.flushed) = (position, position);
+            self.window_began = None;
+            self.status.went_to(position, self.exporter.durable());
+        }
+        self.is_open = true;
+        Ok(())
+    }
+
+    /// An operator wants nothing exported. What was taken in stays until that is over.
+    fn halt(&self, stopping: bool) -> Step {
+        self.status.rests(true);
+        if stopping {
+            return Step::Stopped;
+        }
+        if self.status.works() {
+            tracing::info!(partition = self.partition, exporter = %self.status.id, "an operator has halted the exporter");
+        }
+        std::thread::park_timeout(IDLE);
+        Step::Went
+    }
+
+    /// Waits for entries, for the end of the window, or for somebody who asks.
+    fn rest(&mut self) {
+        match self.window_began {
+            // Entries that are committed meanwhile are taken in when the window ends.
+            Some(began) => {
+                let rest = self.exporter.window().saturating_sub(began.elapsed());
+                std::thread::park_timeout(rest);
+            }
+            None => {
+                let sleeper = &self.status.sleeper;
+                self.progress.sleep(sleeper, self.read.entry, IDLE);
+            }
+        }
+    }
+
+    /// Reads entries that were committed meanwhile. False when there are none, or no room for more.
+    fn take_in(&mut self) -> Result<bool, String> {
+        let (from, to) = (self.read.entry + 1, self.progress.committed() + 1);
+        if from >= to || self.exporter.is_full() {
+            return Ok(false);
+        }
+        let entries = match self.log.read(from, to, READ_BYTES) {
+            Ok(entries) => entries,
+            Err(LogError::Compacted { first }) => {
+                self.skip_to(first);
+                return Ok(true);
+            }
+            Err(error) => return Err(error.to_string()),
+        };
+        let Some((last, _)) = entries.last() else {
+            return Ok(false);
+        };
+        let last = *last;
+        for (index, payload) in &entries {
+            if !payload.is_empty() {
+                let taken = self.exporter.take(*index, payload);
+                (self.read.record, self.read.timestamp) = taken
+                    .map_err(|error| format!("entry {index} of the log cannot be read: {error}"))?;
+            }
+            self.read.entry = *index;
+            self.window_began.get_or_insert_with(Instant::now);
+            if self.exporter.is_full() {
+                return Ok(true);
+            }
+        }
+        self.read.entry = last;
+        Ok(true)
+    }
+
+    fn skip_to(&mut self, first: u64) {
+        tracing::error!(
+            code = "EXPORTER",
+            partition = self.partition,
+            exporter = %self.status.id,
+            from = self.read.entry + 1,
+            first,
+            "the exporter lacks entries that the log no longer has: what happened in them is not exported"
+        );
+        self.read.entry = first.saturating_sub(1);
+        self.exporter.lost(self.read.entry);
+        self.window_began.get_or_insert_with(Instant::now);
+    }
+
+    fn flush(&mut self) -> Result<(), String> {
+        self.exporter.flush(self.read)?;
+        self.flushed = self.read;
+        self.window_began = None;
+        self.status.went_to(self.flushed, self.exporter.durable());
+        Ok(())
+    }
+
+    /// Afterwards the log up to what was flushed is not needed any more.
+    fn sync(&mut self) -> Result<(), String> {
+        self.last_sync = Instant::now();
+        if self.exporter.durable() != self.flushed {
+            self.exporter.sync()?;
+        }
+        self.status.went_to(self.flushed, self.exporter.durable());
+        Ok(())
+    }
+
+    fn keep_house(&mut self) -> Result<(), String> {
+        if self.last_sync.elapsed() >= SYNC_EVERY {
+            self.sync()?;
+        }
+        self.exporter.keep_house()
+    }
+}
+
+enum Step {
+    /// Nothing was in the way, and nothing is proven.
+    Went,
+    /// The target has what it was given.
+    Flushed,
+    Stopped,
+}

@@ -1,0 +1,65 @@
+//! What takes in the committed records of a partition: secondary storage, or an exporter of records.
+
+use std::time::Duration;
+
+/// A place in the log of a partition.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Position {
+    /// Index of an entry.
+    pub entry: u64,
+    /// Position of its last record, or of the last one before it.
+    pub record: u64,
+    /// Its time, epoch milliseconds.
+    pub timestamp: i64,
+}
+
+/// Driven by a thread of its own (see [`crate::Driver`]): no call has to be quick, nothing else waits for it, and what fails is
+/// tried again. The reasons of failures are shown to operators.
+///
+/// The calls come in this order: [`open`](Exporter::open), then [`take`](Exporter::take) for each entry, and
+/// [`flush`](Exporter::flush) when the window ends, when [`is_full`](Exporter::is_full) or when somebody
+/// [`waits`](Exporter::is_awaited). After any failure it begins again with `open`.
+pub trait Exporter: Send + 'static {
+    /// Prepares to export; connects, if that is needed. Must neither lose nor repeat: answers with `Some(position)` when the
+    /// target itself knows up to where it goes (what was taken in after it is forgotten, and read again), and with `None`
+    /// when what was taken in is still here and goes with the next flush.
+    fn open(&mut self) -> Result<Option<Position>, String>;
+
+    /// Takes in the records of an entry; tells the position of the last of them, and their time.
+    fn take(&mut self, entry: u64, payload: &[u8]) -> Result<(u64, i64), String>;
+
+    /// So much was taken in that it is to be flushed before there is more.
+    fn is_full(&self) -> bool;
+
+    /// How long entries are taken in before they are flushed together.
+    fn window(&self) -> Duration;
+
+    /// Somebody waits for what was committed until now: the window is not waited for. Told once for each demand.
+    fn is_awaited(&mut self) -> bool {
+        false
+    }
+
+    /// Stores what was taken in. `to`: up to where that goes.
+    fn flush(&mut self, to: Position) -> Result<(), String>;
+
+    /// Makes what was flushed survive anything; from time to time, and at the end.
+    fn sync(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Up to where the log is not needed any more.
+    fn durable(&self) -> Position;
+
+    /// The log begins after entries that were not taken in: they are gone. It goes on behind `to`.
+    fn lost(&mut self, _to: u64) {}
+
+    /// What is to be looked after when there is nothing to take in.
+    fn keep_house(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// A stop waits until everything that is committed is stored. Only what has its target at hand can say so.
+    fn finishes(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,81 @@
+//! What became of jobs, counted.
+
+use std::fmt::Write as _;
+
+use skep_protocol::TenantId;
+use skep_protocol::intent::JobIntent as Intent;
+use skep_protocol::record::{DecodeError, Record};
+use skep_protocol::value::JobValue;
+use skep_query::Value;
+use skep_query::entities::{self, JOB_STATISTICS, JOB_STATISTICS_SPAN};
+
+use super::Projection;
+use crate::changes::{merge, set};
+
+/// Counts an event of a job whose body was read.
+pub fn count(to: &mut Projection<'_>, record: &Record<'_>, intent: Intent, value: &JobValue) {
+    let tenant = value.tenant();
+    add(
+        to,
+        record,
+        intent,
+        (&value.job_type, &value.worker, &tenant),
+    );
+}
+
+/// A job has ended well: of the body no more is read than is told.
+pub fn completed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeError> {
+    let mut fields = record.fields();
+    let job_type = fields.text()?;
+    let (_definition, _instance, _root) = (fields.key()?, fields.key()?, fields.key()?);
+    let (_element, _element_instance) = (fields.u32()?, fields.key()?);
+    let _retries = fields.i32()?;
+    if fields.is_some()? {
+        count(to, record, Intent::Completed, &record.value()?);
+        return Ok(());
+    }
+    let worker = fields.text()?;
+    let about = (job_type, worker, &TenantId::default());
+    add(to, record, Intent::Completed, about);
+    Ok(())
+}
+
+fn add(
+    to: &mut Projection<'_>,
+    record: &Record<'_>,
+    intent: Intent,
+    (job_type, worker, tenant): (&str, &str, &TenantId),
+) {
+    let at = record.timestamp;
+    let start = at - at.rem_euclid(JOB_STATISTICS_SPAN);
+    let (length, tenant) = (job_type.len(), tenant.as_str());
+    to.text.clear();
+    // The lengths tell where each begins: no two rows have one id.
+    let _ = write!(
+        to.text,
+        "{start}:{length}:{}:{job_type}:{worker}:{tenant}",
+        worker.len()
+    );
+    let (row, id) = to
+        .changes
+        .text_row(const { entities::number(&JOB_STATISTICS) }, to.text);
+    if let Some(id) = id {
+        set!(to.changes, JOB_STATISTICS, row, {
+            "id": Value::Text(id),
+            "startTime": Value::Int(start),
+            "jobType": Value::text(job_type),
+            "worker": Value::text(worker),
+            "tenantId": Value::text(tenant),
+        });
+    }
+    let (one, at) = (Value::Int(1), Value::Int(at));
+    match intent {
+        Intent::Created => {
+            merge!(to.changes, JOB_STATISTICS, row, { "created": one, "lastCreated": at });
+        }
+        Intent::Completed => {
+            merge!(to.changes, JOB_STATISTICS, row, { "completed": one, "lastCompleted": at });
+        }
+        _ => merge!(to.changes, JOB_STATISTICS, row, { "failed": one, "lastFailed": at }),
+    }
+}

@@ -1,0 +1,20 @@
+//! The sequence flows that a process instance took, which stand in its row.
+
+use skep_query::entities::PROCESS_INSTANCE;
+use skep_query::{Row, Value};
+
+/// Each with: sequence flow id, process instance, root process instance, definition, process id, tenant.
+pub fn of(instance: &Row) -> Vec<Row> {
+    let column = |at: usize| instance.get(at).cloned().unwrap_or_default();
+    let shared = [
+        column(const { PROCESS_INSTANCE.column("processInstanceKey") }),
+        column(const { PROCESS_INSTANCE.column("rootProcessInstanceKey") }),
+        column(const { PROCESS_INSTANCE.column("processDefinitionKey") }),
+        column(const { PROCESS_INSTANCE.column("processDefinitionId") }),
+        column(const { PROCESS_INSTANCE.column("tenantId") }),
+    ];
+    let taken = column(const { PROCESS_INSTANCE.column("takenFlows") });
+    let ids = taken.as_text().unwrap_or_default().lines();
+    let row = |id: &str| std::iter::once(Value::text(id)).chain(shared.clone());
+    ids.map(|id| row(id).collect()).collect()
+}

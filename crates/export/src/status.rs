@@ -1,0 +1,189 @@
+//! What is known of an exporter without asking its thread, and what its thread is told.
+
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::time::Instant;
+
+use parking_lot::Mutex;
+
+use crate::exporter::Position;
+use crate::log::Sleeper;
+
+/// Whether records are exported.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Phase {
+    #[default]
+    Exporting,
+    /// Nothing is exported.
+    Paused,
+    /// Records are exported, and the log is kept all the same.
+    SoftPaused,
+}
+
+impl Phase {
+    pub fn name(self) -> &'static str {
+        match self {
+            Phase::Exporting => "EXPORTING",
+            Phase::Paused => "PAUSED",
+            Phase::SoftPaused => "SOFT_PAUSED",
+        }
+    }
+}
+
+/// Why nothing is exported at the moment.
+#[derive(Clone, Debug)]
+pub struct Fault {
+    pub reason: String,
+    pub since: Instant,
+}
+
+/// Shared by an exporter's thread and everybody else.
+#[derive(Debug)]
+pub struct Status {
+    /// The exporter's name.
+    pub id: String,
+    phase: AtomicU8,
+    enabled: AtomicBool,
+    stopping: AtomicBool,
+    /// The thread knows that it is halted.
+    resting: AtomicBool,
+    /// Up to where the log is not needed any more: what a power cut and a new leader leave.
+    durable: Mutex<Position>,
+    /// Position of the last record that has left.
+    exported: AtomicU64,
+    /// The entry in which that is.
+    exported_entry: AtomicU64,
+    fault: Mutex<Option<Fault>>,
+    failures: AtomicU64,
+    pub(crate) sleeper: Sleeper,
+}
+
+impl Status {
+    /// `from`: up to where the exporter has got earlier.
+    pub fn new(id: impl Into<String>, from: Position) -> Status {
+        Status {
+            id: id.into(),
+            phase: AtomicU8::new(0),
+            enabled: AtomicBool::new(true),
+            stopping: AtomicBool::new(false),
+            resting: AtomicBool::new(false),
+            durable: Mutex::new(from),
+            exported: AtomicU64::new(from.record),
+            exported_entry: AtomicU64::new(from.entry),
+            fault: Mutex::new(None),
+            failures: AtomicU64::new(0),
+            sleeper: Sleeper::default(),
+        }
+    }
+
+    /// Up to where the log is not needed any more.
+    pub fn durable(&self) -> Position {
+        *self.durable.lock()
+    }
+
+    /// Position of the last record that has left.
+    pub fn exported_position(&self) -> u64 {
+        self.exported.load(Ordering::Relaxed)
+    }
+
+    /// Index of the last entry that has left.
+    pub fn exported_entry(&self) -> u64 {
+        self.exported_entry.load(Ordering::Relaxed)
+    }
+
+    /// Why nothing is exported at the moment, if something is in the way.
+    pub fn fault(&self) -> Option<Fault> {
+        self.fault.lock().clone()
+    }
+
+    /// How often something was in the way.
+    pub fn failures(&self) -> u64 {
+        self.failures.load(Ordering::Relaxed)
+    }
+
+    pub fn phase(&self) -> Phase {
+        match self.phase.load(Ordering::Acquire) {
+            0 => Phase::Exporting,
+            1 => Phase::Paused,
+            _ => Phase::SoftPaused,
+        }
+    }
+
+    pub fn set_phase(&self, phase: Phase) {
+        let phase = match phase {
+            Phase::Exporting => 0,
+            Phase::Paused => 1,
+            Phase::SoftPaused => 2,
+        };
+        if self.phase.swap(phase, Ordering::AcqRel) != phase {
+            self.sleeper.wake();
+        }
+    }
+
+    /// A disabled exporter does nothing, and no log is kept for it.
+    pub fn is_enabled(&self) -> bool {
+        self.enabled.load(Ordering::Acquire)
+    }
+
+    pub fn set_enabled(&self, enabled: bool) {
+        if self.enabled.swap(enabled, Ordering::AcqRel) != enabled {
+            self.sleeper.wake();
+        }
+    }
+
+    /// Tells the thread to end.
+    pub fn stop(&self) {
+        self.stopping.store(true, Ordering::Release);
+        self.sleeper.wake();
+    }
+
+    pub fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Acquire)
+    }
+
+    /// Nothing goes on until an operator says so.
+    pub fn is_halted(&self) -> bool {
+        !self.is_enabled() || self.phase() == Phase::Paused
+    }
+
+    /// It is halted, and its thread has taken note: nothing more leaves.
+    pub fn is_resting(&self) -> bool {
+        self.is_halted() && self.resting.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn rests(&self, resting: bool) {
+        self.resting.store(resting, Ordering::Release);
+    }
+
+    pub(crate) fn went_to(&self, exported: Position, durable: Position) {
+        self.exported.store(exported.record, Ordering::Relaxed);
+        self.exported_entry.store(exported.entry, Ordering::Relaxed);
+        if self.phase() == Phase::Exporting {
+            *self.durable.lock() = durable;
+        }
+    }
+
+    /// True when the reason is another one than before.
+    pub(crate) fn failed(&self, reason: &str) -> bool {
+        self.failures.fetch_add(1, Ordering::Relaxed);
+        let mut fault = self.fault.lock();
+        match &mut *fault {
+            Some(known) if known.reason == reason => false,
+            Some(known) => {
+                known.reason = reason.to_string();
+                true
+            }
+            None => {
+                *fault = Some(Fault {
+                    reason: reason.to_string(),
+                    since: Instant::now(),
+                });
+                true
+            }
+        }
+    }
+
+    /// True when something was in the way before.
+    pub(crate) fn works(&self) -> bool {
+        self.fault.lock().take().is_some()
+    }
+}

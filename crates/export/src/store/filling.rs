@@ -1,0 +1,177 @@
+//! Filling the store: records become changes of rows, and those of a window are stored together.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use bytes::Bytes;
+use skep_protocol::value::ProcessValue;
+
+use super::Config;
+use super::freshness::Freshness;
+use crate::changes::Changes;
+use crate::definitions::{Definition, Definitions};
+use crate::exporter::{Exporter, Position};
+use crate::project::Projection;
+use crate::settle::settle;
+use crate::target::Target;
+
+/// A window ends early when it has so many rows, or so many bytes of texts: memory is bounded.
+const MAX_ROWS: usize = 20_000;
+const MAX_BYTES: usize = 8 << 20;
+/// Sync after so many rows: the write-ahead file stays small.
+const SYNC_ROWS: usize = 100_000;
+/// Ended instances are looked for this often, and so many are deleted at a time.
+const FORGET_EVERY: Duration = Duration::from_secs(1);
+const FORGET_SLICE: usize = 200;
+
+/// The exporter that fills a store.
+pub struct Filling {
+    target: Box<dyn Target>,
+    config: Config,
+    freshness: Arc<Freshness>,
+    partition: u32,
+    definitions: Definitions,
+    /// Bodies of the definitions that the engine's state holds, until they are stored.
+    seeds: Vec<Bytes>,
+    changes: Changes,
+    /// See [`Projection::text`].
+    text: String,
+    flushed: Position,
+    durable: Position,
+    rows_since_sync: usize,
+    next_forget: Instant,
+}
+
+impl Filling {
+    /// `position`: up to where the store goes.
+    pub fn new(
+        target: Box<dyn Target>,
+        position: Position,
+        config: Config,
+        freshness: Arc<Freshness>,
+        partition: u32,
+        seeds: Vec<Bytes>,
+    ) -> Filling {
+        Filling {
+            target,
+            config,
+            freshness,
+            partition,
+            definitions: Definitions::default(),
+            seeds,
+            changes: Changes::default(),
+            text: String::new(),
+            flushed: position,
+            durable: position,
+            rows_since_sync: 0,
+            next_forget: Instant::now() + FORGET_EVERY,
+        }
+    }
+
+    /// Definitions that the state knows and a new file does not.
+    fn seed(&mut self) {
+        for body in &self.seeds {
+            let Ok(value) = skep_protocol::record::decode::<ProcessValue>(body) else {
+                continue;
+            };
+            let key = value.process_definition_key;
+            if self.definitions.get(key, self.target.as_ref()).is_none() {
+                self.definitions
+                    .insert(key, Some(Arc::new(Definition::new(&value))));
+                self.changes
+                    .definition(key, value.bpmn_process_id.clone(), body.to_vec());
+            }
+        }
+    }
+
+    fn sync_flushed(&mut self) -> Result<(), String> {
+        if self.target.sync()? {
+            self.durable = self.flushed;
+            self.rows_since_sync = 0;
+        }
+        Ok(())
+    }
+}
+
+impl Exporter for Filling {
+    fn open(&mut self) -> Result<Option<Position>, String> {
+        let position = self.target.open()?;
+        // What a failure left half taken in is read again.
+        self.changes.clear();
+        self.definitions = Definitions::default();
+        self.seed();
+        self.flushed = position;
+        self.freshness.advance(position);
+        Ok(Some(position))
+    }
+
+    fn take(&mut self, _entry: u64, payload: &[u8]) -> Result<(u64, i64), String> {
+        let mut projection = Projection {
+            changes: &mut self.changes,
+            definitions: &mut self.definitions,
+            stored: self.target.as_ref(),
+            partition: self.partition,
+            text: &mut self.text,
+        };
+        projection.batch(payload).map_err(|e| e.to_string())
+    }
+
+    fn is_full(&self) -> bool {
+        self.changes.len() >= MAX_ROWS || self.changes.bytes() >= MAX_BYTES
+    }
+
+    fn window(&self) -> Duration {
+        self.config.window
+    }
+
+    fn is_awaited(&mut self) -> bool {
+        self.freshness.take_demand()
+    }
+
+    fn flush(&mut self, to: Position) -> Result<(), String> {
+        settle(&mut self.changes, self.target.as_ref())?;
+        self.target.write(&self.changes, to)?;
+        self.rows_since_sync += self.changes.len();
+        self.changes.clear();
+        self.seeds = Vec::new();
+        self.flushed = to;
+        self.freshness.advance(to);
+        if self.rows_since_sync >= SYNC_ROWS {
+            self.sync_flushed()?;
+        }
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<(), String> {
+        self.sync_flushed()
+    }
+
+    fn durable(&self) -> Position {
+        self.durable
+    }
+
+    fn keep_house(&mut self) -> Result<(), String> {
+        let now = Instant::now();
+        if now < self.next_forget {
+            return Ok(());
+        }
+        let today = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        let before = today.saturating_sub(self.config.history_ttl).as_millis();
+        let before = i64::try_from(before).unwrap_or(i64::MAX);
+        let forgotten = self.target.forget(before, FORGET_SLICE)?;
+        // With a whole slice there are more, and nothing else is to do.
+        let pause = if forgotten == FORGET_SLICE {
+            Duration::ZERO
+        } else {
+            FORGET_EVERY
+        };
+        self.next_forget = now + pause;
+        Ok(())
+    }
+
+    fn finishes(&self) -> bool {
+        self.target.is_local()
+    }
+}

@@ -1,0 +1,35 @@
+//! What a database has to do to be secondary storage.
+
+use skep_query::{Answer, Query, QueryError};
+
+use crate::changes::Changes;
+use crate::definitions::StoredDefinitions;
+use crate::exporter::Position;
+use crate::settle::Stored;
+
+/// Writes the rows of one partition. The reasons of failures are shown to operators; after one of them `open` is called again.
+pub trait Target: Stored + StoredDefinitions + Send + 'static {
+    /// Connects, if that is needed, and tells up to where the rows go.
+    fn open(&mut self) -> Result<Position, String>;
+
+    /// Stores changes, which are settled, and that the rows go up to `to`: both or nothing.
+    fn write(&mut self, changes: &Changes, to: Position) -> Result<(), String>;
+
+    /// Makes what was written survive a power cut. False: it could not, and is to be tried again.
+    fn sync(&mut self) -> Result<bool, String>;
+
+    /// Deletes up to `limit` process instances that ended before `before` (epoch milliseconds), with all that belongs to
+    /// them, and as many of what leaves by itself. How many of one kind it were.
+    fn forget(&mut self, before: i64, limit: usize) -> Result<usize, String>;
+
+    /// It is at hand: who stops waits until everything is stored.
+    fn is_local(&self) -> bool;
+}
+
+/// Answers queries, one at a time.
+pub trait Source: Send + 'static {
+    /// Connects, if that is needed.
+    fn open(&mut self) -> Result<(), QueryError>;
+
+    fn answer(&mut self, query: &Query) -> Result<Answer, QueryError>;
+}

@@ -1,0 +1,31 @@
+//! How many jobs of a type were made, completed and failed, minute by minute and worker by worker.
+
+use crate::entity::{Entity, Field, Kind, Leaves, Ops};
+
+/// Milliseconds that one row counts.
+pub const JOB_STATISTICS_SPAN: i64 = 60_000;
+
+pub static JOB_STATISTICS: Entity = Entity {
+    title: "Job Statistics",
+    table: "job_statistics",
+    fields: &[
+        // All of what a row is about, in one text.
+        Field::new("id", Kind::Text, Ops::NONE).hidden(),
+        Field::new("startTime", Kind::Time, Ops::ORDERED),
+        Field::new("jobType", Kind::Text, Ops::TEXT),
+        // Empty for those that no worker had yet.
+        Field::new("worker", Kind::Text, Ops::TEXT),
+        Field::new("tenantId", Kind::Text, Ops::TEXT),
+        Field::new("created", Kind::Int, Ops::NONE).added(),
+        Field::new("lastCreated", Kind::Time, Ops::NONE).greatest(),
+        Field::new("completed", Kind::Int, Ops::NONE).added(),
+        Field::new("lastCompleted", Kind::Time, Ops::NONE).greatest(),
+        Field::new("failed", Kind::Int, Ops::NONE).added(),
+        Field::new("lastFailed", Kind::Time, Ops::NONE).greatest(),
+    ],
+    related: &[],
+    items: &[],
+    indices: &[&["startTime"], &["jobType", "startTime"]],
+    everywhere: false,
+    leaves: Leaves::At("startTime"),
+};
