@@ -15,6 +15,7 @@ use skep_query::{Answer, Consistency, Query, QueryError};
 use self::filling::Filling;
 use self::freshness::Freshness;
 use self::readers::Readers;
+use crate::audit::AuditConfig;
 use crate::driver::Driver;
 use crate::log::{CommittedLog, LogProgress};
 use crate::sqlite::{Place, Reader, SqliteError, Writer};
@@ -35,6 +36,7 @@ pub struct Config {
     pub history_ttl: Duration,
     /// Threads that answer queries.
     pub readers: usize,
+    pub audit: AuditConfig,
 }
 
 impl Default for Config {
@@ -44,6 +46,7 @@ impl Default for Config {
             max_wait: Duration::from_secs(1),
             history_ttl: Duration::from_secs(30 * 24 * 3600),
             readers: 2,
+            audit: AuditConfig::default(),
         }
     }
 }

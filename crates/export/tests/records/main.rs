@@ -3,6 +3,7 @@
 #[path = "../../../engine/tests/support/mod.rs"]
 mod support;
 
+mod audit_log;
 mod entities;
 mod job_statistics;
 mod property;

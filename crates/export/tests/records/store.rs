@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, mpsc};
 
 use bytes::Bytes;
 use serde_json::Value as Json;
-use skep_export::{CommittedLog, Config, LogError, LogProgress, Store};
+use skep_export::{AuditConfig, CommittedLog, Config, LogError, LogProgress, Store};
 use skep_query::{Answer, Consistency, Entity, Query, answer, search};
 
 use crate::support::Rig;
@@ -32,12 +32,17 @@ pub struct Filled {
 impl Filled {
     /// `window`: how long changes are collected.
     pub fn new(partition: u32, window: std::time::Duration) -> Filled {
+        Filled::with(partition, window, AuditConfig::default())
+    }
+
+    fn with(partition: u32, window: std::time::Duration, audit: AuditConfig) -> Filled {
         let directory = tempfile::tempdir().unwrap();
         let (log, progress) = (Log::default(), Arc::new(LogProgress::default()));
         let config = Config {
             window,
             // The rig's clock stands at a day that has passed.
             history_ttl: std::time::Duration::from_secs(100 * 365 * 24 * 3600),
+            audit,
             ..Config::default()
         };
         let opened = Store::open(
@@ -97,6 +102,11 @@ impl Filled {
         assert_eq!(found.len(), 1, "{filter}: {found:?}");
         found.remove(0)
     }
+}
+
+/// A store of one partition with this audit log.
+pub fn audited(audit: AuditConfig) -> Filled {
+    Filled::with(1, std::time::Duration::from_millis(5), audit)
 }
 
 /// A rig with one partition and its store.
