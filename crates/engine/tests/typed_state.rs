@@ -29,6 +29,7 @@ const NO_CHANGE: &[&str] = &[
     "running_of",
     "item",
     "seen_by",
+    "keep_compiled",
 ];
 
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
