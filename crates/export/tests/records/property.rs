@@ -304,13 +304,10 @@ fn run(seed: u64) {
             compare(&rig, &told, &store, seed);
         }
     }
+    store.check_pages();
 }
 
 #[test]
 fn the_store_is_what_the_records_say() {
-    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
-    match number("SKEP_SEED") {
-        Some(seed) => run(seed),
-        None => (0..number("SKEP_SEEDS").unwrap_or(24)).for_each(run),
-    }
+    skep_sim::each(24, run);
 }
