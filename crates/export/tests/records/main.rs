@@ -5,6 +5,8 @@ mod support;
 
 mod audit_log;
 mod entities;
+mod fuzz;
+mod history;
 mod job_statistics;
 mod property;
 mod store;

@@ -1,6 +1,7 @@
 //! A store that is filled from what a rig's engines write.
 
 use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
 
 use bytes::Bytes;
 use serde_json::Value as Json;
@@ -31,20 +32,21 @@ pub struct Filled {
 
 impl Filled {
     /// `window`: how long changes are collected.
-    pub fn new(partition: u32, window: std::time::Duration) -> Filled {
-        Filled::with(partition, window, AuditConfig::default())
+    pub fn new(partition: u32, window: Duration) -> Filled {
+        Filled::with(
+            partition,
+            Config {
+                window,
+                // The rig's clock stands at a day that has passed.
+                history_ttl: Duration::from_secs(100 * 365 * 24 * 3600),
+                ..Config::default()
+            },
+        )
     }
 
-    fn with(partition: u32, window: std::time::Duration, audit: AuditConfig) -> Filled {
+    pub fn with(partition: u32, config: Config) -> Filled {
         let directory = tempfile::tempdir().unwrap();
         let (log, progress) = (Log::default(), Arc::new(LogProgress::default()));
-        let config = Config {
-            window,
-            // The rig's clock stands at a day that has passed.
-            history_ttl: std::time::Duration::from_secs(100 * 365 * 24 * 3600),
-            audit,
-            ..Config::default()
-        };
         let opened = Store::open(
             directory.path(),
             partition,
@@ -130,7 +132,16 @@ impl Filled {
 
 /// A store of one partition with this audit log.
 pub fn audited(audit: AuditConfig) -> Filled {
-    Filled::with(1, std::time::Duration::from_millis(5), audit)
+    let history_ttl = Duration::from_secs(100 * 365 * 24 * 3600);
+    Filled::with(
+        1,
+        Config {
+            window: Duration::from_millis(5),
+            history_ttl,
+            audit,
+            ..Config::default()
+        },
+    )
 }
 
 /// A rig with one partition and its store.
