@@ -115,6 +115,11 @@ impl Store {
         &self.status
     }
 
+    /// A client has heard of what is committed up to this entry, on another node perhaps: what it asks for is to be there.
+    pub fn expect(&self, entry: u64) {
+        self.progress.expect(entry);
+    }
+
     /// Answers on a thread of the store; `done` gets the answer and how many milliseconds of acknowledged history it lacks.
     /// Never blocks.
     pub fn query(
@@ -124,7 +129,7 @@ impl Store {
         done: impl FnOnce(Result<(Answer, u64), QueryError>) + Send + 'static,
     ) {
         let wanted = match consistency {
-            Consistency::ReadYourWrites => self.progress.committed(),
+            Consistency::ReadYourWrites => self.progress.acknowledged(),
             Consistency::Eventual => 0,
         };
         let freshness = self.freshness.clone();
