@@ -7,16 +7,16 @@ use std::time::{Duration, Instant};
 
 use skep_broker::metrics::{BrokerMetrics, WorkCounter};
 use skep_engine::{Effects, Engine};
-use skep_sim::one_task::{self, Worker, completion, creation, deployment};
+use skep_sim::one_task::{self, PROCESS, Worker, completion, creation, deployment};
 
 const INSTANCES: usize = 100_000;
 const BATCH: usize = 64;
 
 fn main() {
     let (mut engine, mut worker) = (one_task::engine(), Worker::default());
-    engine.process(0, None, &deployment(), &mut worker);
+    engine.process(0, None, &deployment(PROCESS), &mut worker);
     engine.take_batch();
-    let create = creation("{}");
+    let create = creation(PROCESS, "{}");
 
     let families = BrokerMetrics::default();
     let metrics = families.partition(1);

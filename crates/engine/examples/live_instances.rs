@@ -17,7 +17,7 @@ use std::time::Instant;
 use skep_engine::state::{CheckpointWriter, RowStore, State, StoreError};
 use skep_engine::{Engine, EngineConfig, NoStreams};
 use skep_protocol::{Key, TenantId};
-use skep_sim::one_task::{self, VARIABLES, completion, creation, deployment};
+use skep_sim::one_task::{self, PROCESS, VARIABLES, completion, creation, deployment};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -142,8 +142,8 @@ fn main() {
         .and_then(|n| n.parse().ok())
         .unwrap_or(1_000_000);
     let mut engine = one_task::engine();
-    engine.process(0, None, &deployment(), &mut NoStreams);
-    let create = creation(VARIABLES);
+    engine.process(0, None, &deployment(PROCESS), &mut NoStreams);
+    let create = creation(PROCESS, VARIABLES);
 
     let started = Instant::now();
     for i in 0..count {

@@ -16,7 +16,9 @@ use skep_engine::state::State;
 use skep_engine::state::table::EmptyStore;
 use skep_engine::{Engine, EngineConfig};
 use skep_protocol::Key;
-use skep_sim::one_task::{self, VARIABLES, Worker, completion, cpu_time, creation, deployment};
+use skep_sim::one_task::{
+    self, PROCESS, VARIABLES, Worker, completion, cpu_time, creation, deployment,
+};
 
 struct Counting;
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
@@ -74,7 +76,7 @@ fn main() {
         .unwrap_or(300_000);
     let mut worker = Worker::default();
     let mut engine = one_task::engine();
-    engine.process(0, Some(0), &deployment(), &mut worker);
+    engine.process(0, Some(0), &deployment(PROCESS), &mut worker);
     let mut follower = self::follower();
     let (batch, effects) = engine.take_batch();
     assert!(effects.responses[0].1.is_ok(), "{effects:?}");
@@ -83,7 +85,7 @@ fn main() {
     let mut recovering = self::follower();
     recovering.apply(&batch).expect("the log replays");
 
-    let create = creation(VARIABLES);
+    let create = creation(PROCESS, VARIABLES);
     let (mut bytes, mut records, mut allocations, mut done) = (0, 0, 0, 0);
     let (mut processing, mut replay) = (Duration::ZERO, Duration::ZERO);
     let (mut recovery, mut passed) = (Duration::ZERO, 0);

@@ -5,22 +5,20 @@
 //!
 //! `cargo run --release -p skep-export --example throughput [INSTANCES]`
 
+mod one_task;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use mimalloc::MiMalloc;
+use one_task::Writing;
 use skep_export::{CommittedLog, Config, LogError, LogProgress, Store};
-use skep_protocol::Key;
-use skep_sim::one_task::{self, VARIABLES, Worker, completion, cpu_time_of, creation, deployment};
+use skep_sim::one_task::cpu_time_of;
 
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
-/// Instances per entry of the log, as under load.
-const PER_ENTRY: usize = 64;
-/// Entries between the beginning of an instance and its end.
-const LIVES: usize = 8;
 /// Entries are committed so many at a time.
 const STRIDE: u64 = 16;
 
@@ -41,44 +39,12 @@ impl CommittedLog for Entries {
     }
 }
 
-/// The log, and how many records it has.
-fn log(instances: usize) -> (Vec<Bytes>, usize) {
-    let (mut engine, mut worker) = (one_task::engine(), Worker::default());
-    let create = creation(VARIABLES);
-    // History is not deleted meanwhile.
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    let now = now.expect("a clock").as_millis() as i64;
-    engine.process(now, Some(0), &deployment(), &mut worker);
-    let (mut log, mut records) = (Vec::new(), 0);
-    let mut waiting = std::collections::VecDeque::<Vec<Key>>::new();
-    let mut begun = 0;
-    while begun < instances || !waiting.is_empty() {
-        if waiting.len() >= LIVES || begun >= instances {
-            for job_key in waiting.pop_front().unwrap_or_default() {
-                engine.process(now, Some(1), &completion(job_key), &mut worker);
-            }
-        }
-        if begun < instances {
-            for _ in 0..PER_ENTRY {
-                engine.process(now, Some(2), &create, &mut worker);
-            }
-            begun += PER_ENTRY;
-        }
-        records += engine.batch_len();
-        let (batch, effects) = engine.take_batch();
-        log.extend(batch.map(Bytes::from));
-        let jobs: Vec<Key> = effects.pushes.iter().map(|(_, job)| job.key).collect();
-        if !jobs.is_empty() {
-            waiting.push_back(jobs);
-        }
-    }
-    (log, records)
-}
-
 fn main() {
     let instances = std::env::args().nth(1).and_then(|n| n.parse().ok());
     let instances: usize = instances.unwrap_or(100_000);
-    let (log, records) = log(instances);
+    let mut writing = Writing::new(1, instances, 0);
+    let log: Vec<Bytes> = writing.by_ref().flatten().collect();
+    let records = writing.records;
     let entries = log.len() as u64;
     let bytes: usize = log.iter().map(Bytes::len).sum();
     let directory = tempfile::tempdir().expect("a directory");

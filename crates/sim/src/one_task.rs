@@ -12,6 +12,9 @@ use skep_protocol::command::{
 };
 use skep_protocol::{Document, Key, TenantId, Tenants};
 
+/// The id of the process, where one is enough.
+pub const PROCESS: &str = "one-task";
+
 /// Variables as an order has them.
 pub const VARIABLES: &str = r#"{"orderId":"A-1","amount":12.5}"#;
 
@@ -25,13 +28,13 @@ pub fn engine() -> Engine {
     Engine::new(EngineConfig::default(), state, 1)
 }
 
-/// Deploys the process.
+/// Deploys the process with this id.
 #[must_use]
-pub fn deployment() -> Request {
-    let bpmn = Bpmn::process("one-task").start("start");
+pub fn deployment(process: &str) -> Request {
+    let bpmn = Bpmn::process(process).start("start");
     let xml = bpmn.service_task("task", "work").end("end").xml();
     let resource = Resource {
-        name: "one-task.bpmn".into(),
+        name: format!("{process}.bpmn"),
         content: xml.into(),
     };
     let resources = vec![resource];
@@ -43,10 +46,10 @@ pub fn deployment() -> Request {
 /// # Panics
 /// When they are none.
 #[must_use]
-pub fn creation(variables: &str) -> Request {
+pub fn creation(process: &str, variables: &str) -> Request {
     let create = Command::CreateProcessInstance(CreateProcessInstance {
         process: ProcessRef::Id {
-            bpmn_process_id: "one-task".into(),
+            bpmn_process_id: process.into(),
             version: -1,
         },
         variables: Document::parse(variables).expect("a JSON object"),
