@@ -361,10 +361,10 @@ fn elements(state: &State) -> Arc<[(Key, Ancestor)]> {
             definition: row.process_definition_key,
             scope: row.flow_scope_key,
             caller: match is_process {
-                true => row.parent_element_instance_key,
+                true => row.parent_element_instance_key(),
                 false => Key::NONE,
             },
-            root: row.root_process_instance_key,
+            root: row.root_process_instance_key(),
             started: started.filter(|started| is_process && *started != Started::default()),
         };
         elements.push((key, ancestor));
