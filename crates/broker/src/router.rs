@@ -113,8 +113,9 @@ impl Outlet for Shared {
 
 impl Broker {
     /// Opens all partitions. Returns when their state is recovered and their threads run.
-    pub fn open(config: BrokerConfig, clock: Arc<Clock>) -> Result<Arc<Broker>, OpenError> {
+    pub fn open(mut config: BrokerConfig, clock: Arc<Clock>) -> Result<Arc<Broker>, OpenError> {
         let (lock, cluster_id) = claim_directory(&config)?;
+        config.cluster_id = Some(cluster_id.clone());
         let metrics = BrokerMetrics::default();
         let preparation = Preparation::start().map_err(OpenError::Thread)?;
         let shared = Arc::new(Shared {

@@ -13,7 +13,7 @@ use mimalloc::MiMalloc;
 use skep_engine::state::table::EmptyStore;
 use skep_engine::state::{State, VariableNames};
 use skep_engine::{Engine, EngineConfig, JobStreams, Reservation};
-use skep_export::{CommittedLog, Config, LogError, LogProgress, Store};
+use skep_export::{CommittedLog, Config, LogError, LogProgress, Partition, Store};
 use skep_model::builder::Bpmn;
 use skep_protocol::command::{
     Command, CreateProcessInstance, Deploy, ProcessRef, Request, Resource,
@@ -159,14 +159,14 @@ fn main() {
     let bytes: usize = log.iter().map(Bytes::len).sum();
     let directory = tempfile::tempdir().expect("a directory");
     let progress = Arc::new(LogProgress::default());
-    let store = Store::open(
-        directory.path(),
-        1,
-        Config::default(),
-        Entries(Arc::new(log)),
-        progress.clone(),
-        vec![],
-    );
+    let of = Partition {
+        id: 1,
+        directory: directory.path(),
+        cluster: "throughput",
+        definitions: vec![],
+    };
+    let log = Entries(Arc::new(log));
+    let store = Store::open(of, Config::default(), log, progress.clone());
     let store = store.expect("a store");
     let begun = Instant::now();
     let mut committed = 0;

@@ -8,7 +8,7 @@ use skep_query::{
     Start, Value, merge,
 };
 
-use super::{Dialect, INDEXED_CHARACTERS, Sql, begins};
+use super::{Dialect, INDEXED_CHARACTERS, Sql, begins, statistics};
 
 /// The rows of a page. Before a cursor they come in the reverse order.
 pub fn page<'a>(mut sql: Sql<'a>, search: &Search) -> Sql<'a> {
@@ -93,7 +93,10 @@ pub fn groups<'a>(mut sql: Sql<'a>, groups: &Groups) -> Sql<'a> {
                 sql.push(")");
             }
             Measure::Distinct(at) => sql.push(&format!(", count(DISTINCT {})", column(*at))),
-            Measure::Sum(at) => sql.push(&format!(", sum({})", column(*at))),
+            Measure::Sum(at) => {
+                let sum = statistics::sum(&sql, &column(*at));
+                sql.push(&format!(", {sum}"));
+            }
             Measure::Least(at) => sql.push(&format!(", min({})", column(*at))),
             Measure::Most(at) => sql.push(&format!(", max({})", column(*at))),
         }

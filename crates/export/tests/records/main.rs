@@ -1,9 +1,28 @@
-//! What an engine writes is what the store finds.
+//! What an engine writes is what the store finds, whichever it is.
+#![allow(clippy::duplicate_mod)] // The suite is compiled for each back end.
 
+#[path = "../backend/mod.rs"]
+mod backend;
 #[path = "../../../engine/tests/support/mod.rs"]
 mod support;
 
-mod entities;
-mod job_statistics;
-mod property;
-mod store;
+#[path = "."]
+mod embedded {
+    const BACKEND: crate::backend::Backend = crate::backend::Backend::Embedded;
+
+    mod entities;
+    mod job_statistics;
+    mod property;
+    mod store;
+}
+
+#[path = "."]
+mod postgres {
+    const BACKEND: crate::backend::Backend = crate::backend::Backend::Postgres;
+
+    mod entities;
+    mod job_statistics;
+    mod outages;
+    mod property;
+    mod store;
+}

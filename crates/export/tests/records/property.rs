@@ -15,7 +15,7 @@ use skep_query::entities::{
 };
 use skep_query::{Entity, parse_time};
 
-use crate::store::Filled;
+use super::store::Filled;
 use crate::support::{IntoCommand, Rig, Seen, decision};
 
 /// SplitMix64.
@@ -295,7 +295,7 @@ fn run(seed: u64) {
     let (mut told, mut seen) = (Told::default(), 0);
     for n in 0..30 {
         step(&mut rig, &mut random_source);
-        crate::store::follow(&mut rig, &store);
+        super::store::follow(&mut rig, &store);
         for record in rig.seen[seen..].iter().filter(|record| record.is_event()) {
             told.take(record);
         }
@@ -311,6 +311,6 @@ fn the_store_is_what_the_records_say() {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
     match number("SKEP_SEED") {
         Some(seed) => run(seed),
-        None => (0..number("SKEP_SEEDS").unwrap_or(24)).for_each(run),
+        None => (0..number("SKEP_SEEDS").unwrap_or(super::BACKEND.seeds())).for_each(run),
     }
 }

@@ -4,9 +4,10 @@ use std::sync::{Arc, Mutex, mpsc};
 
 use bytes::Bytes;
 use serde_json::Value as Json;
-use skep_export::{CommittedLog, Config, LogError, LogProgress, Store};
-use skep_query::{Answer, Consistency, Entity, Query, answer, search};
+use skep_export::{CommittedLog, Config, LogError, LogProgress, Partition, Place, Store};
+use skep_query::{Answer, Consistency, Entity, Query, QueryError, answer, search};
 
+use crate::backend::Backend;
 use crate::support::Rig;
 
 #[derive(Clone, Default)]
@@ -32,22 +33,26 @@ pub struct Filled {
 impl Filled {
     /// `window`: how long changes are collected.
     pub fn new(partition: u32, window: std::time::Duration) -> Filled {
+        Filled::at(super::BACKEND.config().place, partition, window)
+    }
+
+    pub fn at(place: Place, partition: u32, window: std::time::Duration) -> Filled {
         let directory = tempfile::tempdir().unwrap();
         let (log, progress) = (Log::default(), Arc::new(LogProgress::default()));
         let config = Config {
+            place,
             window,
             // The rig's clock stands at a day that has passed.
             history_ttl: std::time::Duration::from_secs(100 * 365 * 24 * 3600),
-            ..Config::default()
+            ..Backend::Embedded.config()
         };
-        let opened = Store::open(
-            directory.path(),
-            partition,
-            config,
-            log.clone(),
-            progress.clone(),
-            vec![],
-        );
+        let of = Partition {
+            id: partition,
+            directory: directory.path(),
+            cluster: "test",
+            definitions: vec![],
+        };
+        let opened = Store::open(of, config, log.clone(), progress.clone());
         Filled {
             partition,
             log,
@@ -65,13 +70,28 @@ impl Filled {
         self.progress.commit(entries.len() as u64);
     }
 
-    pub fn ask(&self, query: Query) -> Answer {
+    #[allow(dead_code)] // The embedded store has no outages.
+    pub fn fault(&self) -> Option<String> {
+        self.store.status().fault().map(|fault| fault.reason)
+    }
+
+    /// Index of the last entry that need not be kept.
+    #[allow(dead_code)] // The embedded store has no outages.
+    pub fn durable(&self) -> u64 {
+        self.store.status().durable().entry
+    }
+
+    pub fn try_ask(&self, query: Query) -> Result<(Answer, u64), QueryError> {
         let (done, answer) = mpsc::channel();
         self.store
             .query(query, Consistency::ReadYourWrites, move |answered| {
                 let _ = done.send(answered);
             });
-        let (answer, behind) = answer.recv().unwrap().expect("an answer");
+        answer.recv().unwrap()
+    }
+
+    pub fn ask(&self, query: Query) -> Answer {
+        let (answer, behind) = self.try_ask(query).expect("an answer");
         let fault = self.store.status().fault().map(|fault| fault.reason);
         assert_eq!((behind, fault), (0, None));
         answer

@@ -2,10 +2,12 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use skep_broker::BrokerConfig;
 use skep_broker::flow_control::Algorithm;
+use skep_export::{Place, Rdbms};
 use skep_gateway::{GatewayConfig, OverloadPolicy};
 
 use super::value::{Value, squeeze};
@@ -50,6 +52,8 @@ pub struct TraceSettings {
 pub enum SecondaryStorage {
     /// A SQLite file beside each partition.
     Embedded,
+    /// A PostgreSQL database.
+    Rdbms,
     /// Nowhere: searches are refused.
     None,
 }
@@ -59,6 +63,7 @@ pub struct Settings {
     pub broker: BrokerConfig,
     pub secondary_storage: SecondaryStorage,
     pub secondary: skep_export::Config,
+    pub rdbms: skep_export::RdbmsSettings,
     pub gateway: GatewayConfig,
     pub rest: Listen,
     pub grpc: Listen,
@@ -90,6 +95,10 @@ impl Default for Settings {
             broker: BrokerConfig::default(),
             secondary_storage: SecondaryStorage::Embedded,
             secondary: skep_export::Config::default(),
+            rdbms: skep_export::RdbmsSettings {
+                auto_ddl: true,
+                ..Default::default()
+            },
             rest: Listen::local(8080),
             grpc: Listen::local(26500),
             management: Listen::local(9600),
@@ -160,6 +169,16 @@ impl Settings {
         config.max_message_size = self.gateway.max_message_size;
         config.secondary_storage = match self.secondary_storage {
             SecondaryStorage::Embedded => Some(self.secondary.clone()),
+            // Settings that cannot be used have stopped the start.
+            SecondaryStorage::Rdbms => {
+                Rdbms::new(&self.rdbms)
+                    .ok()
+                    .map(|database| skep_export::Config {
+                        place: Place::Rdbms(Arc::new(database)),
+                        readers: (self.secondary.readers * self.broker.partitions as usize).min(32),
+                        ..self.secondary.clone()
+                    })
+            }
             SecondaryStorage::None => None,
         };
         config
@@ -178,6 +197,16 @@ impl Settings {
         }
         if let Err(reason) = self.broker.flow_control.check() {
             found.push(format!("camunda.processing.flow-control.request: {reason}"));
+        }
+        if self.secondary_storage == SecondaryStorage::Rdbms {
+            if self.rdbms.url.is_empty() {
+                found.push(
+                    "camunda.data.secondary-storage.type is rdbms, but camunda.data.secondary-storage.rdbms.url is not set"
+                        .to_string(),
+                );
+            } else if let Err(error) = Rdbms::new(&self.rdbms) {
+                found.push(error.to_string());
+            }
         }
         let ports = [
             ("server.port", self.rest),
@@ -275,6 +304,7 @@ const POLICIES: &[(&str, OverloadPolicy)] = &[
 ];
 const STORAGES: &[(&str, SecondaryStorage)] = &[
     ("embedded", SecondaryStorage::Embedded),
+    ("rdbms", SecondaryStorage::Rdbms),
     ("none", SecondaryStorage::None),
 ];
 const ALGORITHMS: &[(&str, Algorithm)] = &[
