@@ -17,6 +17,7 @@
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 
+mod audit;
 mod changes;
 mod definitions;
 mod driver;
@@ -31,6 +32,7 @@ mod status;
 mod store;
 mod target;
 
+pub use audit::{AuditConfig, AuditedConfig};
 pub use driver::Driver;
 pub use exporter::{Exporter, Position};
 pub use log::{CommittedLog, LogError, LogProgress};

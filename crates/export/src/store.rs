@@ -15,6 +15,7 @@ use skep_query::{Answer, Consistency, Query, QueryError};
 use self::filling::Filling;
 use self::freshness::Freshness;
 use self::readers::Readers;
+use crate::audit::AuditConfig;
 use crate::driver::Driver;
 use crate::exporter::Position;
 use crate::log::{CommittedLog, LogProgress};
@@ -47,6 +48,7 @@ pub struct Config {
     pub history_ttl: Duration,
     /// Threads that answer queries: of each partition, or of all where these share a database.
     pub readers: usize,
+    pub audit: AuditConfig,
 }
 
 impl Default for Config {
@@ -57,6 +59,7 @@ impl Default for Config {
             max_wait: Duration::from_secs(1),
             history_ttl: Duration::from_secs(30 * 24 * 3600),
             readers: 2,
+            audit: AuditConfig::default(),
         }
     }
 }

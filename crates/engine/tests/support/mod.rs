@@ -26,6 +26,7 @@ use skep_model::builder::Bpmn;
 use skep_protocol::batch::BatchReader;
 use skep_protocol::command::*;
 use skep_protocol::json::{Lineage, render};
+use skep_protocol::origin::Claims;
 use skep_protocol::record::RecordType;
 use skep_protocol::{ActivatedJob, Document, Key, Rejection, Response, TenantId};
 
@@ -112,6 +113,8 @@ pub struct Rig {
     pub interrupted: bool,
     /// For which tenant commands make something new.
     pub tenant: TenantId,
+    /// In whose name.
+    pub claims: Claims,
     /// Commands are prepared, as the broker does it.
     pub prepares: bool,
 }
@@ -166,6 +169,7 @@ impl Rig {
             keep_batches: false,
             interrupted: false,
             tenant: TenantId::default(),
+            claims: Claims::default(),
             prepares: true,
         }
     }
@@ -234,6 +238,7 @@ impl Rig {
         let target = &mut self.partitions[partition as usize - 1];
         let command = Request {
             tenant: self.tenant.clone(),
+            claims: self.claims.clone(),
             ..command.into()
         };
         if self.prepares {

@@ -1,5 +1,6 @@
 //! From records to changes of rows: one file per entity that is told of.
 
+mod audit_log;
 mod batch_operation;
 mod cluster_variable;
 mod decision_definition;
@@ -25,6 +26,7 @@ use skep_protocol::value::RecordValue;
 use skep_protocol::{Key, ValueType};
 use skep_query::{Value, answer};
 
+use crate::audit::Audit;
 use crate::changes::Changes;
 use crate::definitions::{Definitions, Place, StoredDefinitions};
 
@@ -35,6 +37,9 @@ pub struct Projection<'a> {
     pub stored: &'a dyn StoredDefinitions,
     /// Whose log it is.
     pub partition: u32,
+    /// The command of which the record at hand is.
+    pub cause: audit_log::Cause,
+    pub audit: &'a Audit,
     /// Room for a text that is put together.
     pub text: &'a mut String,
 }
@@ -49,6 +54,7 @@ impl Projection<'_> {
             if record.record_type == RecordType::Event {
                 self.record(&record)?;
             }
+            audit_log::record(self, &record)?;
         }
         Ok((reader.position().saturating_sub(1), timestamp))
     }

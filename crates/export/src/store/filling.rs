@@ -8,6 +8,7 @@ use skep_protocol::value::ProcessValue;
 
 use super::Config;
 use super::freshness::Freshness;
+use crate::audit::Audit;
 use crate::changes::Changes;
 use crate::definitions::{Definition, Definitions};
 use crate::exporter::{Exporter, Position};
@@ -34,6 +35,7 @@ pub struct Filling {
     /// Bodies of the definitions that the engine's state holds, until they are stored.
     seeds: Vec<Bytes>,
     changes: Changes,
+    audit: Audit,
     /// See [`Projection::text`].
     text: String,
     flushed: Position,
@@ -52,6 +54,7 @@ impl Filling {
         partition: u32,
         seeds: Vec<Bytes>,
     ) -> Filling {
+        let audit = Audit::new(&config.audit);
         Filling {
             target,
             config,
@@ -60,6 +63,7 @@ impl Filling {
             definitions: Definitions::default(),
             seeds,
             changes: Changes::default(),
+            audit,
             text: String::new(),
             flushed: position,
             durable: position,
@@ -114,6 +118,8 @@ impl Exporter for Filling {
             definitions: &mut self.definitions,
             stored: self.target.as_ref(),
             partition: self.partition,
+            cause: None,
+            audit: &self.audit,
             text: &mut self.text,
         };
         let taken = projection.batch(payload).map_err(|e| e.to_string());

@@ -10,6 +10,7 @@ mod support;
 mod embedded {
     const BACKEND: crate::backend::Backend = crate::backend::Backend::Embedded;
 
+    mod audit_log;
     mod entities;
     mod job_statistics;
     mod property;
@@ -20,6 +21,7 @@ mod embedded {
 mod postgres {
     const BACKEND: crate::backend::Backend = crate::backend::Backend::Postgres;
 
+    mod audit_log;
     mod entities;
     mod job_statistics;
     mod outages;

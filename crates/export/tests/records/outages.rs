@@ -35,10 +35,10 @@ fn filled(place: Place) -> Filled {
     Filled::at(place, 1, Duration::from_millis(1))
 }
 
-/// Waits until nothing is in the way any more.
+/// Waits until everything is stored and nothing is in the way any more.
 fn recover(store: &Filled) {
     let deadline = Instant::now() + Duration::from_secs(120);
-    while store.fault().is_some() {
+    while store.durable() < store.committed() || store.fault().is_some() {
         assert!(Instant::now() < deadline, "{:?}", store.fault());
         std::thread::sleep(Duration::from_millis(10));
     }

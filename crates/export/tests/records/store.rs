@@ -4,7 +4,9 @@ use std::sync::{Arc, Mutex, mpsc};
 
 use bytes::Bytes;
 use serde_json::Value as Json;
-use skep_export::{CommittedLog, Config, LogError, LogProgress, Partition, Place, Store};
+use skep_export::{
+    AuditConfig, CommittedLog, Config, LogError, LogProgress, Partition, Place, Store,
+};
 use skep_query::{Answer, Consistency, Entity, Query, QueryError, answer, search};
 
 use crate::backend::Backend;
@@ -33,10 +35,21 @@ pub struct Filled {
 impl Filled {
     /// `window`: how long changes are collected.
     pub fn new(partition: u32, window: std::time::Duration) -> Filled {
-        Filled::at(super::BACKEND.config().place, partition, window)
+        let audit = AuditConfig::default();
+        Filled::with(super::BACKEND.config().place, partition, window, audit)
     }
 
+    #[allow(dead_code)] // The embedded store needs none.
     pub fn at(place: Place, partition: u32, window: std::time::Duration) -> Filled {
+        Filled::with(place, partition, window, AuditConfig::default())
+    }
+
+    fn with(
+        place: Place,
+        partition: u32,
+        window: std::time::Duration,
+        audit: AuditConfig,
+    ) -> Filled {
         let directory = tempfile::tempdir().unwrap();
         let (log, progress) = (Log::default(), Arc::new(LogProgress::default()));
         let config = Config {
@@ -44,6 +57,7 @@ impl Filled {
             window,
             // The rig's clock stands at a day that has passed.
             history_ttl: std::time::Duration::from_secs(100 * 365 * 24 * 3600),
+            audit,
             ..Backend::Embedded.config()
         };
         let of = Partition {
@@ -79,6 +93,11 @@ impl Filled {
     #[allow(dead_code)] // The embedded store has no outages.
     pub fn durable(&self) -> u64 {
         self.store.status().durable().entry
+    }
+
+    #[allow(dead_code)] // The embedded store has no outages.
+    pub fn committed(&self) -> u64 {
+        self.progress.committed()
     }
 
     pub fn try_ask(&self, query: Query) -> Result<(Answer, u64), QueryError> {
@@ -117,6 +136,12 @@ impl Filled {
         assert_eq!(found.len(), 1, "{filter}: {found:?}");
         found.remove(0)
     }
+}
+
+/// A store of one partition with this audit log.
+pub fn audited(audit: AuditConfig) -> Filled {
+    let place = super::BACKEND.config().place;
+    Filled::with(place, 1, std::time::Duration::from_millis(5), audit)
 }
 
 /// A rig with one partition and its store.

@@ -8,8 +8,8 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use skep_protocol::{Failure, Key};
 use skep_query::entities::{
-    BATCH_OPERATION, BATCH_OPERATION_ITEM, CORRELATED_MESSAGE_SUBSCRIPTION, DECISION_DEFINITION,
-    DECISION_INSTANCE, DECISION_REQUIREMENTS, ELEMENT_INSTANCE, INCIDENT, JOB,
+    AUDIT_LOG, BATCH_OPERATION, BATCH_OPERATION_ITEM, CORRELATED_MESSAGE_SUBSCRIPTION,
+    DECISION_DEFINITION, DECISION_INSTANCE, DECISION_REQUIREMENTS, ELEMENT_INSTANCE, INCIDENT, JOB,
     MESSAGE_SUBSCRIPTION, PROCESS_DEFINITION, PROCESS_INSTANCE, RESOURCE, USER_TASK, VARIABLE,
 };
 use skep_query::{
@@ -123,6 +123,11 @@ pub fn decode(
         Op::SearchBatchOperationItems => page(&BATCH_OPERATION_ITEM),
         Op::SearchJobs => page(&JOB),
         Op::SearchUserTasks => page(&USER_TASK),
+        Op::SearchAuditLogs => page(&AUDIT_LOG),
+        Op::GetAuditLog => one(&AUDIT_LOG, "auditLogKey"),
+        Op::SearchUserTaskAuditLogs => {
+            related::task_audit_log(key("userTaskKey"), body, parts).map(What::Page)
+        }
         Op::SearchProcessInstanceIncidents => of(&PROCESS_INSTANCE, "processInstanceKey"),
         Op::SearchElementInstanceIncidents => of(&ELEMENT_INSTANCE, "elementInstanceKey"),
         Op::GetProcessDefinition => one(&PROCESS_DEFINITION, "processDefinitionKey"),

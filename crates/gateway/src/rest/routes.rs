@@ -106,6 +106,9 @@ pub enum Op {
     JobStatisticsByWorker,
     JobStatisticsByTime,
     JobErrorStatistics,
+    SearchAuditLogs,
+    GetAuditLog,
+    SearchUserTaskAuditLogs,
     /// An operation of the API that this release does not carry out.
     NotYet,
 }
@@ -274,6 +277,9 @@ pub const ROUTES: &[Route] = routes! {
     POST "/v2/jobs/statistics/by-workers" getJobWorkerStatistics => JobStatisticsByWorker;
     POST "/v2/jobs/statistics/time-series" getJobTimeSeriesStatistics => JobStatisticsByTime;
     POST "/v2/jobs/statistics/errors" getJobErrorStatistics => JobErrorStatistics;
+    POST "/v2/audit-logs/search" searchAuditLogs => SearchAuditLogs;
+    GET "/v2/audit-logs/{auditLogKey}" getAuditLog => GetAuditLog;
+    POST "/v2/user-tasks/{userTaskKey}/audit-logs/search" searchUserTaskAuditLogs => SearchUserTaskAuditLogs;
 
     // our own
     GET "/v2/process-instances/{processInstanceKey}/waiting-states" getProcessInstanceWaitingStates => GetWaitingStates;
@@ -281,8 +287,6 @@ pub const ROUTES: &[Route] = routes! {
     GET "/v2/openapi.json" getOpenApi => OpenApi;
 
     // not yet
-    POST "/v2/audit-logs/search" searchAuditLogs;
-    GET "/v2/audit-logs/{auditLogKey}" getAuditLog;
     GET "/v2/authentication/me" getAuthentication;
     POST "/v2/authorizations" createAuthorization;
     POST "/v2/authorizations/search" searchAuthorizations;
@@ -363,7 +367,6 @@ pub const ROUTES: &[Route] = routes! {
     GET "/v2/users/{username}" getUser;
     PUT "/v2/users/{username}" updateUser;
     DELETE "/v2/users/{username}" deleteUser;
-    POST "/v2/user-tasks/{userTaskKey}/audit-logs/search" searchUserTaskAuditLogs;
 };
 
 #[cfg(test)]

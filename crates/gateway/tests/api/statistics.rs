@@ -124,7 +124,12 @@ async fn a_span_of_time_is_needed_to_count_jobs() {
             "filter.jobType",
         ),
         ("by-types", "{}", r#"{"from": 3}"#, "no offsets"),
-        ("by-types", "{}", r#"{"before": "WzFd"}"#, "forward only"),
+        (
+            "by-types",
+            "{}",
+            r#"{"before": "WyJ4Il0="}"#,
+            "forward only",
+        ),
         (
             "time-series",
             r#"{"from": "2026-01-01T00:00:00Z", "to": "2026-01-01T00:00:00Z", "jobType": "x", "resolution": "PT30S"}"#,
@@ -186,7 +191,7 @@ async fn what_makes_no_sense_is_refused() {
         ),
         (
             "process-definitions/statistics/process-instances",
-            r#"{"page": {"after": "WzFd"}}"#,
+            r#"{"page": {"after": "WyJ4Il0="}}"#,
             "no cursors",
         ),
         (&*elements, r#"{"page": {}}"#, "'page'"),

@@ -1,5 +1,6 @@
 //! The entities, one file each.
 
+mod audit_log;
 mod batch_operation;
 mod cluster_variable;
 mod correlated_message_subscription;
@@ -19,6 +20,7 @@ mod resource;
 mod user_task;
 mod variable;
 
+pub use audit_log::{AUDIT_CATEGORIES, AUDIT_LOG, AUDITED_ENTITIES};
 pub use batch_operation::{BATCH_OPERATION, BATCH_OPERATION_ITEM};
 pub use cluster_variable::CLUSTER_VARIABLE;
 pub use correlated_message_subscription::CORRELATED_MESSAGE_SUBSCRIPTION;
@@ -41,7 +43,7 @@ pub use variable::{PREVIEW, VARIABLE};
 use crate::entity::{Entity, same};
 
 /// All of them, in the order of their numbers in a store.
-pub static ALL: [&Entity; 19] = [
+pub static ALL: [&Entity; 20] = [
     &PROCESS_DEFINITION,
     &PROCESS_INSTANCE,
     &ELEMENT_INSTANCE,
@@ -61,6 +63,7 @@ pub static ALL: [&Entity; 19] = [
     &EVENT_WAIT,
     &CLUSTER_VARIABLE,
     &JOB_STATISTICS,
+    &AUDIT_LOG,
 ];
 
 /// The place of an entity in [`ALL`]; for one that is not there the code does not compile.

@@ -1,6 +1,7 @@
 //! Configuration: built-in defaults, then files, then the environment, then flags; the last one wins.
 
 pub mod docs;
+mod lists;
 mod placeholders;
 mod profiles;
 mod settings;
@@ -72,7 +73,8 @@ pub fn resolve(given: &[Given]) -> Result<Loaded, ConfigError> {
     let mut warnings = Vec::new();
     let mut problems = Vec::new();
     let mut by_key: Vec<Vec<Found<'_>>> = KEYS.iter().map(|_| Vec::new()).collect();
-    for given in given {
+    let given = lists::joined(given);
+    for given in &given {
         match find(given) {
             Some((key, index, under)) => match key.kind.parse(&given.text) {
                 Some(value) => by_key.get_mut(index).into_iter().for_each(|found| {

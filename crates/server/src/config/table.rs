@@ -37,6 +37,8 @@ const COUNT: Kind = Kind::Number(1, 1_000_000);
 const MANY: u64 = u64::MAX;
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
+const CATEGORIES: Kind = Kind::Words(skep_query::entities::AUDIT_CATEGORIES);
+const ENTITIES: Kind = Kind::Words(skep_query::entities::AUDITED_ENTITIES);
 const ALGORITHMS: Kind = Kind::Choice(&[
     "aimd",
     "fixed",
@@ -108,6 +110,20 @@ keys! {
         "How long process instances that have ended can be searched."
     "camunda.data.secondary-storage.rdbms.flush-interval" [] [] Kind::Time(1) => secondary.window;
         "What happened is collected this long before it is stored together; a search does not wait for it."
+    "camunda.data.audit-log.enabled" [] [] Kind::Flag => secondary.audit.enabled;
+        "Keep an audit log: what users and clients did."
+    "camunda.data.audit-log.user.categories" [] [] CATEGORIES => secondary.audit.user.categories;
+        "What the audit log tells of users."
+    "camunda.data.audit-log.user.excludes" [] [] ENTITIES => secondary.audit.user.excludes;
+        "Kinds of things of which it leaves out what users did to them."
+    "camunda.data.audit-log.client.categories" [] [] CATEGORIES => secondary.audit.client.categories;
+        "What the audit log tells of clients."
+    "camunda.data.audit-log.client.excludes" [] [] ENTITIES => secondary.audit.client.excludes;
+        "Kinds of things of which it leaves out what clients did to them."
+    "camunda.data.audit-log.unknown.categories" [] [] CATEGORIES => secondary.audit.unknown.categories;
+        "What the audit log tells of callers who did not say who they are: as long as nobody is asked, all of them."
+    "camunda.data.audit-log.unknown.excludes" [] [] ENTITIES => secondary.audit.unknown.excludes;
+        "Kinds of things of which it leaves out what they did to them."
     "skep.query.max-wait" [] [] Kind::Time(0) => secondary.max_wait;
         "How long a search waits at most until it sees everything that was acknowledged before it. An answer that does not says how far it is behind in the header `skep-behind-ms`."
     "skep.query.threads" [] [] Kind::Number(1, 64) => secondary.readers;

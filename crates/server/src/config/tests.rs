@@ -362,3 +362,32 @@ fn a_setting_that_means_nothing_here_says_why() {
         "{warnings:?}"
     );
 }
+
+#[test]
+fn the_audit_log_is_told_what_to_tell_of() {
+    const NAME: &str = "camunda.data.audit-log.unknown.categories";
+    let loaded = resolve(&[]).unwrap();
+    assert_eq!(value_of(&loaded, NAME).value, "none");
+    let of_users = "camunda.data.audit-log.user.categories";
+    let all = "ADMIN,DEPLOYED_RESOURCES,USER_TASKS";
+    assert_eq!(value_of(&loaded, of_users).value, all);
+    let item = |at: usize, text: &str| file(&format!("{NAME}[{at}]"), text);
+    for given in [
+        vec![file(NAME, "admin, user-tasks")],
+        vec![item(0, "ADMIN"), item(1, "userTasks")],
+        vec![
+            item(0, "DEPLOYED_RESOURCES"),
+            item(0, "ADMIN"),
+            item(1, "USER_TASKS"),
+        ],
+    ] {
+        let loaded = resolve(&given).unwrap();
+        assert_eq!(value_of(&loaded, NAME).value, "ADMIN,USER_TASKS");
+        assert_eq!(loaded.warnings, Vec::<String>::new());
+    }
+    let none = resolve(&[file(of_users, "none")]).unwrap();
+    assert_eq!(none.settings.secondary.audit.user.categories, "");
+    let wrong = resolve(&[file(NAME, "ADMIN,TASKS")]).unwrap_err();
+    let said = "expected none or any of ADMIN, DEPLOYED_RESOURCES, USER_TASKS";
+    assert!(wrong.to_string().contains(said), "{wrong}");
+}

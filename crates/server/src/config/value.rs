@@ -27,6 +27,8 @@ pub enum Kind {
     Flag,
     /// One of these words; case, `-` and `_` do not matter.
     Choice(&'static [&'static str]),
+    /// Any of these words with commas between them, or `none`; a list in YAML. Case, `-` and `_` do not matter.
+    Words(&'static [&'static str]),
     /// An IP address.
     Ip,
     /// Log levels: a level, or a level with exceptions by module (`info,skep_broker=debug`).
@@ -82,6 +84,15 @@ impl Kind {
                 let word = words.iter().find(|word| squeeze(word) == wanted)?;
                 Some(Value::Text((*word).to_string()))
             }
+            Kind::Words(words) => {
+                let mut named: Vec<&str> = Vec::new();
+                let given = text.split(',').map(|word| squeeze(word.trim()));
+                let given = given.filter(|word| word != "none");
+                for wanted in given {
+                    named.push(words.iter().find(|word| squeeze(word) == wanted)?);
+                }
+                Some(Value::Text(named.join(",")))
+            }
             Kind::Ip => {
                 let address: std::net::IpAddr = text.parse().ok()?;
                 Some(Value::Text(address.to_string()))
@@ -129,6 +140,7 @@ impl Kind {
             Kind::Real(min, max) => format!("a number from {min} to {max}"),
             Kind::Flag => "true or false".to_string(),
             Kind::Choice(words) => format!("one of {}", words.join(", ")),
+            Kind::Words(words) => format!("none or any of {}, with commas between them", words.join(", ")),
             Kind::Ip => "an IP address such as 0.0.0.0 or 127.0.0.1".to_string(),
             Kind::Levels => {
                 "a log level (off, error, warn, info, debug, trace), also by module as in info,skep_broker=debug".to_string()
@@ -154,6 +166,9 @@ impl Kind {
                 "***".to_string()
             }
             Value::Text(text) if matches!(self, Kind::Url) => without_password(text),
+            Value::Text(text) if text.is_empty() && matches!(self, Kind::Words(_)) => {
+                "none".to_string()
+            }
             Value::Text(text) => text.clone(),
         }
     }

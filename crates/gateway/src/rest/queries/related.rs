@@ -5,15 +5,17 @@ use std::collections::HashSet;
 
 use http::request::Parts;
 use http::{Response, StatusCode};
+use serde_json::{Map, Value as Json};
 use skep_protocol::{Failure, Key};
 use skep_query::entities::{
-    CLUSTER_VARIABLE, DECISION_DEFINITION, DECISION_REQUIREMENTS, ELEMENT_INSTANCE, FORM,
-    PROCESS_DEFINITION, USER_TASK, VARIABLE,
+    AUDIT_LOG, CLUSTER_VARIABLE, DECISION_DEFINITION, DECISION_REQUIREMENTS, ELEMENT_INSTANCE,
+    FORM, PROCESS_DEFINITION, USER_TASK, VARIABLE,
 };
 use skep_query::{
     Condition, Entity, Field, Kind, Leaves, Op, Ops, Row, Search, Sort, Value, answer,
 };
 
+use super::statistics::members;
 use super::{Ask, invalid, not_found, read};
 use crate::rest::decode::cluster_variables;
 use crate::rest::problem::Problem;
@@ -77,6 +79,40 @@ pub fn task_variables(
         search,
         effective,
     })
+}
+
+/// Filters of the audit log that its entries about one user task take.
+const OF_TASK: [&str; 5] = [
+    "operationType",
+    "result",
+    "timestamp",
+    "actorType",
+    "actorId",
+];
+
+pub fn task_audit_log(
+    key: Result<Key, Failure>,
+    body: &str,
+    parts: &Parts,
+) -> Result<Search, Problem> {
+    let named = members(body)?;
+    let filters = named.get("filter").and_then(Json::as_object);
+    if let Some(name) = filters
+        .into_iter()
+        .flat_map(Map::keys)
+        .find(|name| !OF_TASK.contains(&name.as_str()))
+    {
+        return Err(invalid(format!(
+            "The field 'filter.{name}' is not one that the audit log of a user task can be filtered by. Those are: {}.",
+            OF_TASK.join(", ")
+        )));
+    }
+    let mut search = read(&AUDIT_LOG, body, parts)?;
+    search.filter.push(Condition::Field {
+        field: const { AUDIT_LOG.column("userTaskKey") },
+        op: Op::Eq(Value::Int(key?.0)),
+    });
+    Ok(search)
 }
 
 fn column(row: &Row, at: usize) -> Value {

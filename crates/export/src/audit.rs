@@ -1,0 +1,125 @@
+//! Whose doings the audit log tells of.
+
+use skep_protocol::origin::Claims;
+use skep_query::entities::{AUDIT_CATEGORIES, AUDITED_ENTITIES};
+
+/// Settings of the audit log (`camunda.data.audit-log.*`).
+#[derive(Clone, Debug)]
+pub struct AuditConfig {
+    pub enabled: bool,
+    pub user: AuditedConfig,
+    pub client: AuditedConfig,
+    /// Who did not say who he is.
+    pub unknown: AuditedConfig,
+}
+
+/// What is told of one kind of callers.
+#[derive(Clone, Debug, Default)]
+pub struct AuditedConfig {
+    /// Names of [`AUDIT_CATEGORIES`], with commas between them.
+    pub categories: String,
+    /// Names of [`AUDITED_ENTITIES`] that are left out all the same.
+    pub excludes: String,
+}
+
+impl Default for AuditConfig {
+    fn default() -> Self {
+        AuditConfig {
+            enabled: true,
+            user: AuditedConfig {
+                categories: AUDIT_CATEGORIES.join(","),
+                excludes: String::new(),
+            },
+            client: AuditedConfig::default(),
+            unknown: AuditedConfig::default(),
+        }
+    }
+}
+
+/// The settings, quick to ask.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Audit {
+    user: Audited,
+    client: Audited,
+    unknown: Audited,
+}
+
+/// Bit n: the name at place n.
+#[derive(Clone, Copy, Debug, Default)]
+struct Audited {
+    categories: u32,
+    excludes: u32,
+}
+
+impl Audit {
+    pub fn new(config: &AuditConfig) -> Audit {
+        if !config.enabled {
+            return Audit::default();
+        }
+        let audited = |config: &AuditedConfig| Audited {
+            categories: bits(AUDIT_CATEGORIES, &config.categories),
+            excludes: bits(AUDITED_ENTITIES, &config.excludes),
+        };
+        Audit {
+            user: audited(&config.user),
+            client: audited(&config.client),
+            unknown: audited(&config.unknown),
+        }
+    }
+
+    pub fn tells_of(&self, claims: &Claims, category: &str, entity: &str) -> bool {
+        let audited = match claims {
+            Claims::User(_) => self.user,
+            Claims::Client(_) => self.client,
+            Claims::Anonymous => self.unknown,
+        };
+        // Most callers are told nothing of, and nothing is looked up for them.
+        audited.categories != 0
+            && audited.categories & bits(AUDIT_CATEGORIES, category) != 0
+            && audited.excludes & bits(AUDITED_ENTITIES, entity) == 0
+    }
+}
+
+fn bits(all: &[&str], names: &str) -> u32 {
+    let named = |name: &&str| names.split(',').any(|given| given.trim() == *name);
+    let bit = |(at, name)| u32::from(named(name)) << at;
+    all.iter().enumerate().map(bit).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn users_are_told_of_and_others_where_the_settings_say_so() {
+        let user = Claims::User(Default::default());
+        let tells = |config: &AuditConfig, claims: &Claims, category, entity| {
+            Audit::new(config).tells_of(claims, category, entity)
+        };
+        let mut config = AuditConfig::default();
+        assert!(tells(&config, &user, "USER_TASKS", "USER_TASK"));
+        assert!(!tells(
+            &config,
+            &Claims::Anonymous,
+            "USER_TASKS",
+            "USER_TASK"
+        ));
+        config.unknown.categories = "ADMIN, USER_TASKS".to_string();
+        assert!(tells(
+            &config,
+            &Claims::Anonymous,
+            "USER_TASKS",
+            "USER_TASK"
+        ));
+        assert!(!tells(
+            &config,
+            &Claims::Anonymous,
+            "DEPLOYED_RESOURCES",
+            "BATCH"
+        ));
+        config.user.excludes = "BATCH".to_string();
+        assert!(!tells(&config, &user, "DEPLOYED_RESOURCES", "BATCH"));
+        config.enabled = false;
+        assert!(!tells(&config, &user, "USER_TASKS", "USER_TASK"));
+    }
+}
