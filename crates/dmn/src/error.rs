@@ -1,7 +1,8 @@
 //! Collecting why a file is refused: findings per element.
 
 use skep_protocol::findings::shortened;
-pub use skep_protocol::findings::{Finding, Invalid};
+pub use skep_protocol::findings::{Finding, Invalid, Rule};
+use skep_xml::{Fault, Unreadable};
 
 use crate::xml::Node;
 
@@ -14,10 +15,20 @@ const MAX_MESSAGE_CHARS: usize = 2000;
 /// A file that is refused as a whole.
 pub(crate) fn of_file(
     resource_name: &str,
+    rule: Rule,
     message: impl Into<String>,
     line: Option<u32>,
 ) -> Invalid {
-    Invalid::single(resource_name, Finding::of_file(message, line))
+    Invalid::single(resource_name, Finding::of_file(rule, message, line))
+}
+
+/// A file that is not XML, or too large for what is read.
+pub(crate) fn unreadable(resource_name: &str, fault: Unreadable) -> Invalid {
+    let rule = match fault.fault {
+        Fault::NotXml => Rule::FileNotReadable,
+        Fault::TooLarge => Rule::ModelTooLarge,
+    };
+    of_file(resource_name, rule, fault.message, fault.line)
 }
 
 /// Collects the findings of one file.
@@ -29,7 +40,7 @@ pub(crate) struct Findings {
 
 impl Findings {
     /// Records a finding about an XML element.
-    pub(crate) fn add(&mut self, node: Node<'_>, message: impl Into<String>) {
+    pub(crate) fn add(&mut self, node: Node<'_>, rule: Rule, message: impl Into<String>) {
         if self.list.len() >= MAX_FINDINGS {
             self.further += 1;
             return;
@@ -39,6 +50,7 @@ impl Findings {
             .find(|a| a.attribute("id").is_some_and(|id| !id.is_empty()))
             .unwrap_or(node);
         self.list.push(Finding {
+            rule,
             process_id: None,
             element_id: owner.attribute("id").map(abbreviate),
             element_type: Some(owner.tag_name().name().to_owned()),

@@ -30,7 +30,7 @@ mod result;
 mod types;
 mod xml;
 
-pub use error::{Finding, Invalid};
+pub use error::{Finding, Invalid, Rule};
 pub use model::{Decision, DecisionType, Drg};
 pub use options::{Dialect, Options};
 pub use result::{

@@ -105,12 +105,13 @@ fn beginning(text: &str, room: usize, cost: fn(u8) -> usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use skep_protocol::findings::{Finding, Invalid};
+    use skep_protocol::findings::{Finding, Invalid, Rule};
 
     use super::*;
 
     fn refused(n: usize, message: &str) -> Failure {
         let finding = |i: usize| Finding {
+            rule: Rule::ValueMissing,
             process_id: None,
             element_id: Some(format!("e{i}")),
             element_type: None,
@@ -141,7 +142,7 @@ mod tests {
         let failure = refused(100, &message);
         let cut = in_header(&failure);
         assert!(size(&cut, encoded) <= FINDINGS_IN_HEADER);
-        let shown = cut.matches("- ERROR: ").count();
+        let shown = cut.matches("- ERROR[VALUE_MISSING]: ").count();
         assert!(shown > 5, "{cut}");
         let end = format!("\n- and {} further findings", 100 - shown + 11);
         let whole = cut.strip_suffix(&end).expect("the end");

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use skep_feel::Expression;
 
-use crate::error::Findings;
+use crate::error::{Findings, Rule};
 use crate::graph::{ElementIndex, TextValue};
 use crate::xml::{Node, bpmn_name, local_reference};
 
@@ -117,7 +117,7 @@ impl<'x> Definitions<'x> {
             let message = format!(
                 "The id '{id}' is used by another {name} of this file. Give each {name} its own id"
             );
-            findings.add(*node, message);
+            findings.add(*node, Rule::DuplicateId, message);
         }
     }
 
@@ -167,8 +167,8 @@ impl<'c, 'x> Context<'c, 'x> {
         }
     }
 
-    pub(crate) fn add(&mut self, node: Node<'_>, message: impl Into<String>) {
-        self.findings.add(node, message);
+    pub(crate) fn add(&mut self, node: Node<'_>, rule: Rule, message: impl Into<String>) {
+        self.findings.add(node, rule, message);
     }
 
     /// The element named by a reference attribute; a finding when it is missing or names nothing in this process.
@@ -176,13 +176,14 @@ impl<'c, 'x> Context<'c, 'x> {
         let Some(reference) = node.attribute(attribute).filter(|r| !r.is_empty()) else {
             self.add(
                 node,
+                Rule::ReferenceMissing,
                 format!("The attribute '{attribute}' is missing. Connect the element in the model"),
             );
             return None;
         };
         let found = self.find(reference);
         if found.is_none() {
-            self.add(node, format!("The attribute '{attribute}' names '{reference}', which is not an element of this process"));
+            self.add(node, Rule::ReferenceNotFound, format!("The attribute '{attribute}' names '{reference}', which is not an element of this process"));
         }
         found
     }

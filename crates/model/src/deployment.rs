@@ -5,7 +5,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::error::{Finding, Invalid};
+use crate::error::{Finding, Invalid, Rule};
 use crate::graph::{Binding, BusinessRuleTask, Element, ElementKind, ElementType, FormReference};
 use crate::resource::Resource;
 
@@ -129,7 +129,14 @@ pub fn check(
                     "The process id '{}' is also used by the resource '{other}' of this deployment. Give each process its own id",
                     process.id
                 );
-                findings.push(finding(&process.id, &process.id, "process", message));
+                findings.push(Finding {
+                    rule: Rule::DuplicateId,
+                    process_id: Some(process.id.to_string()),
+                    element_id: Some(process.id.to_string()),
+                    element_type: Some("process".to_string()),
+                    message,
+                    line: None,
+                });
             }
         }
         for binding in resource.deployment_bindings() {
@@ -141,12 +148,14 @@ pub fn check(
                 binding.named.in_words(),
                 binding.id
             );
-            findings.push(finding(
-                binding.process_id,
-                binding.element_id,
-                binding.element_type,
+            findings.push(Finding {
+                rule: Rule::NotInDeployment,
+                process_id: Some(binding.process_id.to_string()),
+                element_id: Some(binding.element_id.to_string()),
+                element_type: Some(binding.element_type.to_string()),
                 message,
-            ));
+                line: None,
+            });
         }
         if !findings.is_empty() {
             invalid.push(Invalid {
@@ -160,15 +169,5 @@ pub fn check(
         Ok(())
     } else {
         Err(invalid)
-    }
-}
-
-fn finding(process_id: &str, element_id: &str, element_type: &str, message: String) -> Finding {
-    Finding {
-        process_id: Some(process_id.to_string()),
-        element_id: Some(element_id.to_string()),
-        element_type: Some(element_type.to_string()),
-        message,
-        line: None,
     }
 }

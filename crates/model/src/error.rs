@@ -1,7 +1,8 @@
 //! Collecting why a resource is refused: findings per element.
 
 use skep_protocol::findings::shortened;
-pub(crate) use skep_protocol::findings::{Finding, Invalid};
+pub(crate) use skep_protocol::findings::{Finding, Invalid, Rule};
+use skep_xml::{Fault, Unreadable};
 
 use crate::xml::{Node, bpmn_name};
 
@@ -20,7 +21,7 @@ pub(crate) struct Findings {
 
 impl Findings {
     /// Records a finding about the flow element that owns this XML node.
-    pub(crate) fn add(&mut self, node: Node<'_>, message: impl Into<String>) {
+    pub(crate) fn add(&mut self, node: Node<'_>, rule: Rule, message: impl Into<String>) {
         if self.list.len() >= MAX_FINDINGS {
             self.further += 1;
             return;
@@ -33,6 +34,7 @@ impl Findings {
                 .map(abbreviate)
         };
         self.list.push(Finding {
+            rule,
             process_id: process.and_then(id),
             element_id: id(owner),
             element_type: Some(owner.tag_name().name().to_string()),
@@ -71,6 +73,15 @@ impl Findings {
             further: self.further,
         })
     }
+}
+
+/// A file that is not XML, or too large for what is read.
+pub(crate) fn unreadable(fault: Unreadable) -> Finding {
+    let rule = match fault.fault {
+        Fault::NotXml => Rule::FileNotReadable,
+        Fault::TooLarge => Rule::ModelTooLarge,
+    };
+    Finding::of_file(rule, fault.message, fault.line)
 }
 
 /// The element of the model that a node inside of it belongs to: the nearest child of a container.

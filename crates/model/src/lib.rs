@@ -32,4 +32,4 @@ mod zeebe;
 
 pub use graph::*;
 pub use resource::{Options, Resource, parse, parse_pinned};
-pub use skep_protocol::findings::{Finding, Invalid};
+pub use skep_protocol::findings::{Finding, Invalid, Rule};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::compile::{Purpose, compile};
 use crate::context::{Context, Definitions};
-use crate::error::{Finding, Findings, Invalid, abbreviate};
+use crate::error::{self, Finding, Findings, Invalid, Rule, abbreviate};
 use crate::graph::{PinnedElement, Process};
 use crate::value::boolean;
 use crate::xml::{self, BPMN, Document, Node, Unreadable, bpmn_name};
@@ -45,8 +45,7 @@ pub struct Resource {
 /// # Errors
 /// All findings of the file, so that a user can repair them in one go.
 pub fn parse(resource_name: &str, xml: &[u8], options: &Options) -> Result<Resource, Invalid> {
-    let unreadable =
-        |u: Unreadable| Invalid::single(resource_name, Finding::of_file(u.message, u.line));
+    let unreadable = |fault: Unreadable| Invalid::single(resource_name, error::unreadable(fault));
     let text = xml::decode(xml, options.max_xml_bytes).map_err(unreadable)?;
     let document = xml::parse(text).map_err(unreadable)?;
     let mut findings = Findings::default();
@@ -56,7 +55,7 @@ pub fn parse(resource_name: &str, xml: &[u8], options: &Options) -> Result<Resou
             "The resource name has {length} characters, the limit is {}. Shorten it",
             options.max_name_length
         );
-        findings.add_finding(Finding::of_file(message, None));
+        findings.add_finding(Finding::of_file(Rule::TextTooLong, message, None));
     }
     let processes = compile_all(&document, options, &mut findings);
     findings.into_result(resource_name)?;
@@ -76,17 +75,16 @@ pub fn parse(resource_name: &str, xml: &[u8], options: &Options) -> Result<Resou
 pub fn parse_pinned(xml: &[u8], elements: &[PinnedElement]) -> Result<Process, Invalid> {
     let process_id = elements.first().map_or("", |process| &*process.id);
     let refusal = |finding: Finding| Invalid::single(process_id, finding);
-    let unreadable = |u: Unreadable| refusal(Finding::of_file(u.message, u.line));
+    let unreadable = |fault: Unreadable| refusal(error::unreadable(fault));
     let text = xml::decode(xml, usize::MAX).map_err(unreadable)?;
     let document = xml::parse_stored(text).map_err(unreadable)?;
     let definitions = Definitions::new(document.root_element());
     let node =
         processes(document.root_element()).find(|node| node.attribute("id") == Some(process_id));
     let Some(node) = node else {
-        return Err(refusal(Finding::of_file(
-            format!("The file does not contain the process '{process_id}'"),
-            None,
-        )));
+        let message = format!("The file does not contain the process '{process_id}'");
+        let finding = Finding::of_file(Rule::DefinitionNotUsable, message, None);
+        return Err(refusal(finding));
     };
     let mut findings = Findings::default();
     let mut context = Context::new(&definitions, &mut findings);
@@ -99,7 +97,8 @@ pub fn parse_pinned(xml: &[u8], elements: &[PinnedElement]) -> Result<Process, I
         None => {
             findings.into_result(process_id)?;
             let message = format!("The process '{process_id}' cannot be compiled");
-            Err(refusal(Finding::of_file(message, None)))
+            let finding = Finding::of_file(Rule::DefinitionNotUsable, message, None);
+            Err(refusal(finding))
         }
     }
 }
@@ -115,7 +114,7 @@ fn compile_all(
         let message = format!(
             "The file is not a BPMN 2.0 model: its root is '{name}', expected is 'definitions' in the namespace {BPMN}"
         );
-        findings.add_finding(Finding::of_file(message, Some(1)));
+        findings.add_finding(Finding::of_file(Rule::NotAModel, message, Some(1)));
         return Vec::new();
     }
     refuse_strangers(root, findings);
@@ -133,6 +132,7 @@ fn compile_all(
         if !id.is_empty() && !seen.insert(id) {
             findings.add(
                 node,
+                Rule::DuplicateId,
                 format!(
                     "The process id '{id}' is used twice in this file. Give each process its own id"
                 ),
@@ -141,7 +141,7 @@ fn compile_all(
         }
         if !id.is_empty() && !is_process_id(id) {
             findings.add(
-                node,
+                node, Rule::IdInvalid,
                 format!(
                     "The process id '{}' is not one by which the process could be started: an id begins with a letter or '_' and goes on with letters, digits, '_', '-' and '.'. Change it",
                     abbreviate(id)
@@ -157,7 +157,7 @@ fn compile_all(
     }
     if executable == 0 {
         let message = "The file contains no executable process. Set isExecutable=\"true\" on the process to deploy";
-        findings.add(root, message);
+        findings.add(root, Rule::NoExecutableProcess, message);
     }
     compiled
 }
@@ -203,7 +203,7 @@ fn refuse_strangers(root: Node<'_>, findings: &mut Findings) {
             let message = format!(
                 "'{name}': choreographies and conversations are not executed by engines of this kind. Model the process itself"
             );
-            findings.add(node, message);
+            findings.add(node, Rule::NotSupported, message);
         }
     }
 }

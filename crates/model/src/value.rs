@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use skep_feel::{EmptyScope, EvalContext, Expression, Value};
 
-use crate::error::{Findings, abbreviate};
+use crate::error::{Findings, Rule, abbreviate};
 use crate::graph::TextValue;
 use crate::xml::Node;
 
@@ -42,7 +42,7 @@ pub(crate) fn constant_text(
                 "{what} is evaluated when the process is deployed, without variables, but '{}' does not yield a text then. Use a constant",
                 abbreviate(raw)
             );
-            findings.add(node, message);
+            findings.add(node, Rule::ConstantExpected, message);
             None
         }
     }
@@ -89,7 +89,11 @@ pub(crate) fn required_constant(
     let constant = optional_constant(node, attribute);
     if constant.is_none() {
         let what = what(node, attribute);
-        findings.add(node, format!("{what} is missing or empty. Give it a value"));
+        findings.add(
+            node,
+            Rule::ValueMissing,
+            format!("{what} is missing or empty. Give it a value"),
+        );
     }
     constant
 }
@@ -108,6 +112,7 @@ pub(crate) fn required_text(
         None => {
             findings.add(
                 node,
+                Rule::ValueMissing,
                 format!(
                     "{} is missing or empty. Give it a value",
                     what(node, attribute)
@@ -128,6 +133,7 @@ pub(crate) fn required_expression(
     if raw.trim().is_empty() {
         findings.add(
             node,
+            Rule::ExpressionMissing,
             format!(
                 "{} is missing or empty. Give it an expression that starts with '='",
                 what(node, attribute)
@@ -148,6 +154,7 @@ pub(crate) fn expression(
     let Some(source) = raw.strip_prefix('=') else {
         findings.add(
             node,
+            Rule::ExpressionExpected,
             format!(
                 "{what} must be an expression, but '{}' does not start with '='. Put '=' before it",
                 abbreviate(raw)
@@ -158,6 +165,7 @@ pub(crate) fn expression(
     if source.trim().is_empty() {
         findings.add(
             node,
+            Rule::ExpressionMissing,
             format!("{what} is an empty expression. Write a FEEL expression after the '='"),
         );
         return None;
@@ -167,6 +175,7 @@ pub(crate) fn expression(
         Err(error) => {
             findings.add(
                 node,
+                Rule::ExpressionInvalid,
                 format!(
                     "{what} is not a valid FEEL expression: '{}': {error}",
                     abbreviate(source.trim())
@@ -192,6 +201,7 @@ pub(crate) fn boolean(
         Some(other) => {
             findings.add(
                 node,
+                Rule::ValueInvalid,
                 format!(
                     "The attribute '{attribute}' must be true or false, but is '{}'",
                     abbreviate(other)
@@ -213,12 +223,13 @@ pub(crate) fn path(
     if raw.is_empty() {
         findings.add(
             node,
+            Rule::ValueMissing,
             format!("{what} is missing or empty. Give it the name of a variable"),
         );
         return None;
     }
     if !raw.split('.').all(is_name) {
-        findings.add(node, format!(
+        findings.add(node, Rule::VariableNameInvalid, format!(
             "{what} '{}' is not a variable path: names of letters, digits and '_' that start with no digit, joined by '.'",
             abbreviate(raw)
         ));
@@ -232,14 +243,14 @@ pub(crate) fn path(
             abbreviate(raw),
             names.len()
         );
-        findings.add(node, message);
+        findings.add(node, Rule::VariableNameInvalid, message);
         return None;
     }
     if let Some(word) = names
         .first()
         .filter(|name| RESERVED_WORDS.contains(&&***name))
     {
-        findings.add(node, format!("{what} '{}' uses the FEEL word '{word}' as a variable, which no expression could read. Choose another name", abbreviate(raw)));
+        findings.add(node, Rule::VariableNameInvalid, format!("{what} '{}' uses the FEEL word '{word}' as a variable, which no expression could read. Choose another name", abbreviate(raw)));
         return None;
     }
     Some(names)

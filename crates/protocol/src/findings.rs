@@ -1,6 +1,10 @@
 //! Why resources of a deployment are refused: findings as data, and the text that clients see.
 
+mod rule;
+
 use std::fmt::{self, Display, Formatter};
+
+pub use rule::Rule;
 
 /// Names of resources are repeated in texts up to this length.
 const MAX_NAME_CHARS: usize = 200;
@@ -18,13 +22,15 @@ pub struct Invalid {
 /// One reason to refuse a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
+    /// What is broken, as a code.
+    pub rule: Rule,
     /// The process that contains the element; `None` for what is outside of processes.
     pub process_id: Option<String>,
     /// The flow element (or message, or process) concerned; `None` when it has no id or the file is unreadable.
     pub element_id: Option<String>,
     /// The BPMN name of the element concerned, for instance `serviceTask`.
     pub element_type: Option<String>,
-    /// The broken rule and what to do.
+    /// What is wrong and what to do.
     pub message: String,
     /// Line in the XML, from 1.
     pub line: Option<u32>,
@@ -51,8 +57,8 @@ impl Piece {
 
 impl Invalid {
     /// A resource that is refused as a whole.
-    pub fn of_resource(resource_name: &str, message: impl Into<String>) -> Invalid {
-        Invalid::single(resource_name, Finding::of_file(message, None))
+    pub fn of_resource(resource_name: &str, rule: Rule, message: impl Into<String>) -> Invalid {
+        Invalid::single(resource_name, Finding::of_file(rule, message, None))
     }
 
     /// A resource with one finding.
@@ -78,7 +84,8 @@ impl Invalid {
             let line = finding.line.map(|line| format!(" (line {line})"));
             pieces.push(Piece {
                 text: format!(
-                    "\n    - ERROR: {}{}",
+                    "\n    - ERROR[{}]: {}{}",
+                    finding.rule,
                     finding.message,
                     line.unwrap_or_default()
                 ),
@@ -99,8 +106,9 @@ impl Invalid {
 
 impl Finding {
     /// A finding about the file as a whole.
-    pub fn of_file(message: impl Into<String>, line: Option<u32>) -> Finding {
+    pub fn of_file(rule: Rule, message: impl Into<String>, line: Option<u32>) -> Finding {
         Finding {
+            rule,
             process_id: None,
             element_id: None,
             element_type: None,
@@ -210,6 +218,7 @@ mod tests {
 
     fn finding(element: Option<&str>, message: &str) -> Finding {
         Finding {
+            rule: Rule::ValueMissing,
             process_id: Some("order".into()),
             element_id: element.map(Into::into),
             element_type: Some("serviceTask".into()),
@@ -248,8 +257,8 @@ mod tests {
         assert_eq!(
             invalid.to_string(),
             "'a.bpmn':\n\
-             - Element: pay (serviceTask) in process 'order'\n    - ERROR: first rule (line 7)\n    - ERROR: second rule (line 7)\n\
-             - Element: serviceTask without id in process 'order'\n    - ERROR: third rule (line 7)"
+             - Element: pay (serviceTask) in process 'order'\n    - ERROR[VALUE_MISSING]: first rule (line 7)\n    - ERROR[VALUE_MISSING]: second rule (line 7)\n\
+             - Element: serviceTask without id in process 'order'\n    - ERROR[VALUE_MISSING]: third rule (line 7)"
         );
         assert_eq!(
             text("Refused:", std::slice::from_ref(&invalid), plain(10_000)),
@@ -264,7 +273,7 @@ mod tests {
         let text = text("Refused:", &all, plain(12_288));
         assert!(text.len() <= 12_288, "{}", text.len());
         let (shown, end) = text.rsplit_once('\n').unwrap();
-        let count = shown.matches("- ERROR: ").count();
+        let count = shown.matches("- ERROR[VALUE_MISSING]: ").count();
         assert!(count > 10 && shown.ends_with("ä (line 7)"), "{count}");
         assert_eq!(end, format!("- and {} further findings", 2 * 107 - count));
     }

@@ -85,6 +85,7 @@ pub fn write_value(field: &Field, value: &Value, out: &mut String) {
         } else {
             "[]"
         }),
+        (Kind::Key, Value::Null) if field.never_null => out.push_str("\"-1\""),
         (_, Value::Null) => out.push_str("null"),
         (Kind::Bool, Value::Int(number)) => {
             out.push_str(if *number != 0 { "true" } else { "false" })

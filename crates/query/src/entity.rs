@@ -30,6 +30,8 @@ pub enum Leaves {
     WithInstance,
     /// When this time is past the age that the history keeps.
     At(&'static str),
+    /// So many milliseconds after that.
+    LaterAt(&'static str, i64),
     /// With the process instance, or at this time if they name none.
     WithInstanceOrAt(&'static str),
 }
@@ -49,6 +51,8 @@ pub struct Field {
     /// Which rows an index has that begins with it: what no filter looks for costs nothing to write.
     pub indexed: Indexed,
     pub merged: Merged,
+    /// The key of nothing stands in answers as -1, which clients of 8.9 read, and not as null, which they do not.
+    pub never_null: bool,
 }
 
 /// What becomes of a value when the row gets another one.
@@ -223,11 +227,18 @@ impl Field {
             detail: false,
             indexed: Indexed::All,
             merged: Merged::Replaced,
+            never_null: false,
         }
     }
 
     pub const fn sortable(mut self) -> Field {
         self.sortable = true;
+        self
+    }
+
+    /// See [`Field::never_null`].
+    pub const fn never_null(mut self) -> Field {
+        self.never_null = true;
         self
     }
 

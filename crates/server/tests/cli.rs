@@ -153,7 +153,9 @@ fn a_process_is_deployed_started_and_seen_in_the_log() {
         assert!(errors.contains("nothing was deployed"), "{errors}");
         let lines: Vec<&str> = errors.lines().collect();
         assert!(lines.contains(&"'bad.bpmn':"), "{errors}");
-        let finding = |line: &&str| line.starts_with("    - ERROR: ") && line.contains("nowhere");
+        let finding = |line: &&str| {
+            line.starts_with("    - ERROR[REFERENCE_NOT_FOUND]: ") && line.contains("nowhere")
+        };
         assert!(lines.iter().any(finding), "{errors}");
 
         let ended = with(&["start", "quick", "--variables", "{\"a\":1}", "--await"]);

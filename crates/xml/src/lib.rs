@@ -18,13 +18,24 @@ pub type Node<'x> = roxmltree::Node<'x, 'x>;
 /// Why a text is not readable as XML, with the line if there is one.
 #[derive(Debug, PartialEq)]
 pub struct Unreadable {
+    pub fault: Fault,
     pub message: String,
     pub line: Option<u32>,
 }
 
+/// What is the matter with a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// It is not text, not XML, or declares what is refused.
+    NotXml,
+    /// It is beyond a bound on size or shape.
+    TooLarge,
+}
+
 impl Unreadable {
-    fn new(message: impl Into<String>) -> Self {
+    fn new(fault: Fault, message: impl Into<String>) -> Self {
         Unreadable {
+            fault,
             message: message.into(),
             line: None,
         }
@@ -38,16 +49,18 @@ impl Unreadable {
 /// When the file is too long, or in another encoding.
 pub fn decode<'x>(xml: &'x [u8], max_bytes: usize, advice: &str) -> Result<&'x str, Unreadable> {
     if xml.len() > max_bytes {
-        return Err(Unreadable::new(format!(
+        let message = format!(
             "The file has {} bytes, the limit is {max_bytes}. {advice}",
             xml.len()
-        )));
+        );
+        return Err(Unreadable::new(Fault::TooLarge, message));
     }
     let text = std::str::from_utf8(xml).map_err(|error| {
-        Unreadable::new(format!(
+        let message = format!(
             "The file is not UTF-8 text (byte {} is not valid). Save the model as UTF-8",
             error.valid_up_to()
-        ))
+        );
+        Unreadable::new(Fault::NotXml, message)
     })?;
     Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
 }
@@ -78,7 +91,7 @@ pub fn parse_stored(text: &str) -> Result<Document<'_>, Unreadable> {
             }
             ref other => format!("The file is not well-formed XML: {other}"),
         };
-        Unreadable { message, line: Some(error.pos().row) }
+        Unreadable { fault: Fault::NotXml, message, line: Some(error.pos().row) }
     })
 }
 

@@ -1,6 +1,6 @@
 //! Bounds on the shape of a document, checked before a tree is built of it.
 
-use crate::Unreadable;
+use crate::{Fault, Unreadable};
 
 /// Elements nested deeper than this are refused; drawn models stay far below.
 pub(crate) const MAX_DEPTH: usize = 256;
@@ -50,6 +50,7 @@ pub(crate) fn check(text: &str) -> Result<(), Unreadable> {
         };
         let line = 1 + bytes.iter().take(open).filter(|b| **b == b'\n').count();
         return Err(Unreadable {
+            fault: Fault::TooLarge,
             message: format!("{problem}, which is refused to bound the work of reading it"),
             line: u32::try_from(line).ok(),
         });

@@ -51,9 +51,10 @@ def free_ports(count: int) -> list[int]:
 class Server:
     """A `skep serve` with an empty data directory, on free ports. Use it in a `with`."""
 
-    def __init__(self, name: str, partitions: int = 1):
+    def __init__(self, name: str, partitions: int = 1, settings: dict[str, str] | None = None):
         self.binary = skep_binary()
         self.partitions = partitions
+        self.settings = settings or {}
         self.directory = Path(tempfile.mkdtemp(prefix=f"skep-clients-{name}-"))
         self.rest, self.grpc, self.management = free_ports(3)
         self.log = self.directory / "skep.log"
@@ -61,7 +62,7 @@ class Server:
 
     def __enter__(self) -> "Server":
         # Nothing of the caller's own configuration may reach the server or the clients.
-        environment = clean_environment()
+        environment = clean_environment() | self.settings
         command = [
             str(self.binary), "serve", "--data", str(self.directory / "data"), "--rest-port", str(self.rest),
             "--grpc-port", str(self.grpc), "--management-port", str(self.management), "--partitions", str(self.partitions),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::Reader;
+use crate::error::Rule;
 use crate::model::{Boxed, Definition, Entry, Invocation, Iteration, Logic, Relation, Text};
 use crate::xml::{self, Node, dmn_name};
 
@@ -40,7 +41,7 @@ impl Reader<'_> {
                 "'{}' contains more than one expression. Keep one of them",
                 node.tag_name().name()
             );
-            self.findings.add(node, message);
+            self.findings.add(node, Rule::OnlyOneAllowed, message);
         }
         Some(self.boxed(first, depth))
     }
@@ -54,7 +55,7 @@ impl Reader<'_> {
                     "'{}' contains no expression. Add one",
                     node.tag_name().name()
                 );
-                self.findings.add(node, message);
+                self.findings.add(node, Rule::ExpressionMissing, message);
                 Boxed {
                     logic: Logic::Literal(Text::Empty),
                     kind: None,
@@ -69,7 +70,7 @@ impl Reader<'_> {
             Some(child) => self.part(child, depth),
             None => {
                 let message = format!("'{}' has no child '{name}'. Add it", node.tag_name().name());
-                self.findings.add(node, message);
+                self.findings.add(node, Rule::ElementMissing, message);
                 Boxed {
                     logic: Logic::Literal(Text::Empty),
                     kind: None,
@@ -82,7 +83,7 @@ impl Reader<'_> {
         let kind = self.type_ref(node);
         if depth > MAX_DEPTH {
             let message = format!("Boxed expressions are nested more than {MAX_DEPTH} deep");
-            self.findings.add(node, message);
+            self.findings.add(node, Rule::ModelTooLarge, message);
             return Boxed {
                 logic: Logic::Literal(Text::Empty),
                 kind,
@@ -129,7 +130,7 @@ impl Reader<'_> {
                 .filter(|name| !name.is_empty());
             if ended {
                 self.findings.add(
-                    entry,
+                    entry, Rule::ResultNotLast,
                     "Nothing may follow the result of a context (the entry without variable). Move it to the end",
                 );
             }
@@ -138,7 +139,7 @@ impl Reader<'_> {
                 && !names.insert(Arc::clone(name))
             {
                 let message = format!("The context has two entries '{name}'. Rename one of them");
-                self.findings.add(entry, message);
+                self.findings.add(entry, Rule::DuplicateName, message);
             }
             entries.push(Entry {
                 name,
@@ -160,11 +161,12 @@ impl Reader<'_> {
             if name.is_empty() {
                 self.findings.add(
                     binding,
+                    Rule::ValueMissing,
                     "The binding of an invocation names no parameter. Give it one",
                 );
             } else if !names.insert(Arc::clone(&name)) {
                 let message = format!("The parameter '{name}' is bound twice. Remove one binding");
-                self.findings.add(binding, message);
+                self.findings.add(binding, Rule::DuplicateName, message);
             }
             // A binding without expression passes null.
             let value = self.logic(binding, depth).unwrap_or(Boxed {
@@ -191,7 +193,7 @@ impl Reader<'_> {
                     cells.len(),
                     columns.len()
                 );
-                self.findings.add(row, message);
+                self.findings.add(row, Rule::ColumnsDiffer, message);
             }
             rows.push(cells);
         }
@@ -203,6 +205,7 @@ impl Reader<'_> {
         if variable.is_empty() {
             self.findings.add(
                 node,
+                Rule::ValueMissing,
                 "The iteration has no 'iteratorVariable'. Name the variable of the items",
             );
         }
@@ -226,7 +229,7 @@ impl Reader<'_> {
             let name = self.name(parameter);
             if !names.insert(Arc::clone(&name)) {
                 let message = format!("The function has two parameters '{name}'. Rename one");
-                self.findings.add(parameter, message);
+                self.findings.add(parameter, Rule::DuplicateName, message);
             }
             let kind = self.type_ref(parameter);
             parameters.push((name, kind));
@@ -242,7 +245,8 @@ impl Reader<'_> {
                 "Functions of the kind '{language}' are not supported. Define the function in FEEL"
             );
             if !self.standard() {
-                self.findings.add(node, message.as_str());
+                self.findings
+                    .add(node, Rule::NotSupported, message.as_str());
             }
             Boxed {
                 logic: Logic::Literal(Text::Broken {

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::Reader;
 use super::boxed::Names;
-use crate::error::abbreviate;
+use crate::error::{Rule, abbreviate};
 use crate::model::{
     Decision, Graph, Input, KnowledgeModel, Requirements, Service, ServiceParameter,
 };
@@ -49,6 +49,7 @@ impl Reader<'_> {
         if id.is_empty() && !self.standard() {
             self.findings.add(
                 root,
+                Rule::IdMissing,
                 "The definitions have no id. Give them one: it names the decision requirements",
             );
         }
@@ -107,11 +108,11 @@ impl Reader<'_> {
             self.id(node);
             if id.is_empty() {
                 let message = format!("'{kind}' has no id. Give it one");
-                self.findings.add(node, message);
+                self.findings.add(node, Rule::IdMissing, message);
             }
             if name.is_empty() {
                 let message = format!("'{kind}' has no name. Give it one");
-                self.findings.add(node, message);
+                self.findings.add(node, Rule::ValueMissing, message);
             }
             let variable = xml::child(node, "variable");
             let target = match kind {
@@ -142,7 +143,7 @@ impl Reader<'_> {
                     "The id '{}' is used twice. Give each element its own",
                     abbreviate(id)
                 );
-                self.findings.add(node, message);
+                self.findings.add(node, Rule::DuplicateId, message);
             }
         }
         index
@@ -170,6 +171,7 @@ impl Reader<'_> {
         if logic.is_none() && !self.standard() {
             self.findings.add(
                 node,
+                Rule::ExpressionMissing,
                 "The business knowledge model has no logic. Add an expression",
             );
         }
@@ -264,7 +266,7 @@ impl Reader<'_> {
                         "'{what}' refers to '{}' in another file. Imports are not supported: copy the element into this file",
                         abbreviate(href)
                     );
-                    self.findings.add(node, message);
+                    self.findings.add(node, Rule::NotSupported, message);
                     return None;
                 }
                 id
@@ -280,7 +282,7 @@ impl Reader<'_> {
                     target.what(),
                     allowed.join(" or ")
                 );
-                self.findings.add(node, message);
+                self.findings.add(node, Rule::ReferenceNotAllowed, message);
                 None
             }
             None => {
@@ -289,7 +291,7 @@ impl Reader<'_> {
                     abbreviate(href),
                     allowed.join(" or ")
                 );
-                self.findings.add(node, message);
+                self.findings.add(node, Rule::ReferenceNotFound, message);
                 None
             }
         }
@@ -355,7 +357,7 @@ impl Reader<'_> {
                                 "The element requires itself: {}. Remove one of these requirements",
                                 ids.join(" → ")
                             );
-                            self.findings.add(node, message);
+                            self.findings.add(node, Rule::RequiresItself, message);
                         }
                         return;
                     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use skep_feel::UnaryTests;
 
 use super::Reader;
+use crate::error::Rule;
 use crate::types::{ItemType, Shape, TypeId, Types};
 use crate::xml::{self, Node};
 
@@ -25,6 +26,7 @@ impl Reader<'_> {
                 Some(id) => declared.push((id, node)),
                 None => self.findings.add(
                     node,
+                    Rule::DuplicateName,
                     format!("The item definition '{name}' is declared twice. Rename one of them"),
                 ),
             }
@@ -35,7 +37,7 @@ impl Reader<'_> {
         }
         if let Some(name) = types.alias_cycle() {
             let message = format!("The item definition '{name}' is defined by itself");
-            self.findings.add(root, message);
+            self.findings.add(root, Rule::RequiresItself, message);
         }
         self.types = Arc::new(types);
         self.feel_types = self.types.for_feel();
@@ -49,7 +51,7 @@ impl Reader<'_> {
         };
         if depth > MAX_DEPTH {
             let message = format!("Item components are nested more than {MAX_DEPTH} deep");
-            self.findings.add(node, message);
+            self.findings.add(node, Rule::ModelTooLarge, message);
             return kind;
         }
         if let Some(function) = xml::child(node, "functionItem") {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use skep_feel::{Expression, HostTypes, ParseError, ParseOptions, UnaryTests};
 
-use crate::error::{Findings, Invalid, abbreviate, of_file};
+use crate::error::{self, Findings, Invalid, Rule, abbreviate, of_file};
 use crate::matcher::Cell;
 use crate::model::{Drg, Text};
 use crate::types::{TypeId, Types};
@@ -22,7 +22,7 @@ impl Drg {
     /// # Errors
     /// All findings of the file, so that a user can repair them in one go.
     pub fn parse(resource_name: &str, xml: &[u8], options: &Options) -> Result<Drg, Invalid> {
-        let unreadable = |u: Unreadable| of_file(resource_name, u.message, u.line);
+        let unreadable = |fault: Unreadable| error::unreadable(resource_name, fault);
         let text = xml::decode(xml, options.max_xml_bytes).map_err(unreadable)?;
         let document = xml::parse(text).map_err(unreadable)?;
         let root = document.root_element();
@@ -32,7 +32,7 @@ impl Drg {
                 abbreviate(root.tag_name().name()),
                 abbreviate(root.tag_name().namespace().unwrap_or_default()),
             );
-            return Err(of_file(resource_name, message, Some(1)));
+            return Err(of_file(resource_name, Rule::NotAModel, message, Some(1)));
         }
         let length = resource_name.chars().count();
         if length > options.max_name_length {
@@ -40,7 +40,7 @@ impl Drg {
                 "The resource name has {length} characters, the limit is {}. Shorten it",
                 options.max_name_length
             );
-            return Err(of_file(resource_name, message, None));
+            return Err(of_file(resource_name, Rule::TextTooLong, message, None));
         }
         let mut reader = Reader {
             options,
@@ -56,7 +56,7 @@ impl Drg {
                 let message = format!(
                     "The model has more than {MAX_NAMES} names with spaces or operators. Rename some"
                 );
-                return Err(of_file(resource_name, message, None));
+                return Err(of_file(resource_name, Rule::ModelTooLarge, message, None));
             }
         }
         let graph = reader.graph(root);
@@ -105,7 +105,7 @@ impl Reader<'_> {
                 "The attribute '{attribute}' of '{}' has {length} characters, the limit is {limit}. Shorten it",
                 node.tag_name().name()
             );
-            self.findings.add(node, message);
+            self.findings.add(node, Rule::TextTooLong, message);
         }
         Arc::from(value)
     }
@@ -172,7 +172,7 @@ impl Reader<'_> {
     fn broken(&mut self, node: Node<'_>, text: &str, error: &ParseError) {
         if !self.standard() {
             let message = format!("Failed to parse expression '{}': {error}", abbreviate(text));
-            self.findings.add(node, message);
+            self.findings.add(node, Rule::ExpressionInvalid, message);
         }
     }
 
@@ -188,7 +188,7 @@ impl Reader<'_> {
                 "The expression language '{}' is not supported. Write the expression in FEEL",
                 abbreviate(language)
             );
-            self.findings.add(node, message);
+            self.findings.add(node, Rule::NotSupported, message);
         }
     }
 }

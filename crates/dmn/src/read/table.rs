@@ -5,7 +5,7 @@ use std::sync::Arc;
 use skep_feel::{Expression, Value};
 
 use super::Reader;
-use crate::error::abbreviate;
+use crate::error::{self, abbreviate};
 use crate::matcher::{Cell, Column};
 use crate::model::{Aggregation, HitPolicy, Rule, Table, TableInput, TableOutput, Text};
 use crate::xml::{self, Node};
@@ -26,7 +26,7 @@ impl Reader<'_> {
         for rule in xml::children(node, "rule") {
             if rules.len().saturating_mul(width) > MAX_CELLS {
                 let message = format!("The table has more than {MAX_CELLS} cells. Split it");
-                self.findings.add(node, message);
+                self.findings.add(node, error::Rule::ModelTooLarge, message);
                 break;
             }
             let entries: Vec<Node<'_>> = xml::children(rule, "inputEntry").collect();
@@ -54,7 +54,7 @@ impl Reader<'_> {
             let message = format!(
                 "The rule has {found} {what}, but the table has {expected} columns for them"
             );
-            self.findings.add(rule, message);
+            self.findings.add(rule, error::Rule::ColumnsDiffer, message);
         }
     }
 
@@ -67,6 +67,7 @@ impl Reader<'_> {
             None => {
                 self.findings.add(
                     node,
+                    error::Rule::ExpressionMissing,
                     "The input has no 'inputExpression'. Say which value it checks",
                 );
                 Text::Empty
@@ -102,11 +103,13 @@ impl Reader<'_> {
             if several && name.is_empty() {
                 self.findings.add(
                     output,
+                    error::Rule::ValueMissing,
                     "The output has no name. Tables with several outputs need one for each",
                 );
             } else if several && !names.insert(Arc::clone(&name)) {
                 let message = format!("The table has two outputs '{name}'. Rename one of them");
-                self.findings.add(output, message);
+                self.findings
+                    .add(output, error::Rule::DuplicateName, message);
             }
             let values = xml::child(output, "outputValues");
             let allowed = match values {
@@ -128,8 +131,11 @@ impl Reader<'_> {
             });
         }
         if outputs.is_empty() {
-            self.findings
-                .add(node, "The decision table has no output. Add one");
+            self.findings.add(
+                node,
+                error::Rule::ElementMissing,
+                "The decision table has no output. Add one",
+            );
         }
         outputs
     }
@@ -164,7 +170,7 @@ impl Reader<'_> {
                     "The aggregation '{}' is not known. Use SUM, MIN, MAX or COUNT",
                     abbreviate(other)
                 );
-                self.findings.add(node, message);
+                self.findings.add(node, error::Rule::ValueInvalid, message);
                 None
             }
         };
@@ -178,7 +184,7 @@ impl Reader<'_> {
             "COLLECT" => {
                 if outputs > 1 && aggregation.is_some() {
                     self.findings.add(
-                        node,
+                        node, error::Rule::SettingsConflict,
                         "A table with several outputs cannot aggregate them. Remove the aggregation or the outputs",
                     );
                 }
@@ -189,7 +195,7 @@ impl Reader<'_> {
                     "The hit policy '{}' is not known. Use UNIQUE, ANY, PRIORITY, FIRST, RULE ORDER, OUTPUT ORDER or COLLECT",
                     abbreviate(other)
                 );
-                self.findings.add(node, message);
+                self.findings.add(node, error::Rule::ValueInvalid, message);
                 HitPolicy::Unique
             }
         }

@@ -20,7 +20,7 @@ fn a_finding_names_file_element_rule_and_line() {
         refusal(&decision(
             "\n<literalExpression id=\"l\"><text>1 +</text></literalExpression>"
         )),
-        "'model.dmn':\n- Element: l (literalExpression)\n    - ERROR: Failed to parse expression '1 +': expected an expression, found the end of the expression (line 1, column 4) (line 2)"
+        "'model.dmn':\n- Element: l (literalExpression)\n    - ERROR[EXPRESSION_INVALID]: Failed to parse expression '1 +': expected an expression, found the end of the expression (line 1, column 4) (line 2)"
     );
 }
 

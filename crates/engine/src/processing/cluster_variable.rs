@@ -17,6 +17,9 @@ const MAX_NAME: usize = 256;
 /// Of all tenants together.
 const MAX_VARIABLES: usize = 10_000;
 
+/// Bytes of the names and values of all tenants together, and the global ones.
+const MAX_BYTES_OF_ALL: usize = 32 << 20;
+
 /// Bytes of the names and values of one tenant, or of the global ones: expressions have all of them in memory.
 const MAX_BYTES: usize = 2 << 20;
 
@@ -162,9 +165,17 @@ fn check_value(
         let reason = format!("Expected a value of {described} that expressions can read: {why}");
         reject(RejectionType::InvalidArgument, intent, reason)
     })?;
-    let others = cx
-        .state
-        .cluster_variables
+    let variables = &cx.state.cluster_variables;
+    let of_all = variables.bytes().saturating_sub(replaced);
+    if of_all + value.weight() > MAX_BYTES_OF_ALL {
+        let reason = format!(
+            "Expected the value of {described} to fit beside all other cluster variables: together they have at most \
+             {MAX_BYTES_OF_ALL} bytes, the others have {of_all}, and it has {}. Delete some, or make it smaller",
+            value.weight()
+        );
+        return Err(reject(RejectionType::InvalidArgument, intent, reason));
+    }
+    let others = variables
         .bytes_of(value.tenant.as_ref())
         .saturating_sub(replaced);
     if others + value.weight() <= MAX_BYTES {

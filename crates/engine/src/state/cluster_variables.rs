@@ -26,14 +26,26 @@ impl Row for ClusterVariable {
 /// The variables of a tenant, or the global ones, by name.
 #[derive(Default)]
 struct Scope {
-    by_name: BTreeMap<Arc<str>, (Key, JsonText)>,
+    by_name: BTreeMap<Arc<str>, Variable>,
     bytes: usize,
 }
+
+/// Its value is read once, and shared by all that see it.
+struct Variable {
+    key: Key,
+    text: JsonText,
+    value: Value,
+}
+
+/// Tenants for which what they see is kept ready.
+const MAX_SEEN: usize = 64;
 
 pub struct ClusterVariables {
     pub table: Table<ClusterVariable>,
     scopes: HashMap<Option<TenantId>, Scope>,
     count: usize,
+    /// Of the names and values of all scopes.
+    bytes: usize,
     /// What expressions of a tenant see, as long as nothing changes.
     seen: HashMap<TenantId, Arc<Value>>,
 }
@@ -46,6 +58,7 @@ impl ClusterVariables {
             table,
             scopes: HashMap::new(),
             count: 0,
+            bytes: 0,
             seen: HashMap::new(),
         };
         for (key, value) in &rows {
@@ -57,9 +70,14 @@ impl ClusterVariables {
     fn index(&mut self, key: Key, value: &ClusterVariableValue) {
         self.forget(value);
         let scope = self.scopes.entry(value.tenant.clone()).or_default();
-        let entry = (key, value.value.clone());
-        scope.by_name.insert(value.name.clone(), entry);
+        let variable = Variable {
+            key,
+            text: value.value.clone(),
+            value: Value::from_json(&value.value).unwrap_or(Value::Null),
+        };
+        scope.by_name.insert(value.name.clone(), variable);
         scope.bytes += value.weight();
+        self.bytes += value.weight();
         self.count += 1;
     }
 
@@ -69,8 +87,10 @@ impl ClusterVariables {
         let Some(scope) = self.scopes.get_mut(&value.tenant) else {
             return;
         };
-        if let Some((_, old)) = scope.by_name.remove(&value.name) {
-            scope.bytes = scope.bytes.saturating_sub(value.name.len() + old.len());
+        if let Some(old) = scope.by_name.remove(&value.name) {
+            let bytes = value.name.len() + old.text.len();
+            scope.bytes = scope.bytes.saturating_sub(bytes);
+            self.bytes = self.bytes.saturating_sub(bytes);
             self.count = self.count.saturating_sub(1);
         }
         if scope.by_name.is_empty() {
@@ -91,7 +111,8 @@ impl ClusterVariables {
 
     pub fn find(&self, tenant: Option<&TenantId>, name: &str) -> Option<(Key, &JsonText)> {
         let scope = self.scopes.get(&tenant.cloned())?;
-        scope.by_name.get(name).map(|(key, value)| (*key, value))
+        let variable = scope.by_name.get(name)?;
+        Some((variable.key, &variable.text))
     }
 
     /// How many there are.
@@ -101,6 +122,11 @@ impl ClusterVariables {
 
     pub fn is_empty(&self) -> bool {
         self.count == 0
+    }
+
+    /// Bytes of the names and values of all scopes.
+    pub fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// Bytes of names and values of one scope.
@@ -127,6 +153,9 @@ impl ClusterVariables {
         let vars = vars.map(|(name, values)| (Arc::from(name), context(values)));
         let seen = context(vec![("vars".into(), context(vars.into()))]);
         let seen = Arc::new(seen);
+        if self.seen.len() >= MAX_SEEN {
+            self.seen.clear();
+        }
         self.seen.insert(tenant.clone(), seen.clone());
         seen
     }
@@ -135,10 +164,7 @@ impl ClusterVariables {
         let by_name = self.scopes.get(tenant).map(|scope| &scope.by_name);
         let entries = by_name.into_iter().flatten();
         entries
-            .map(|(name, (_, text))| {
-                let value = Value::from_json(text);
-                (name.clone(), value.unwrap_or(Value::Null))
-            })
+            .map(|(name, variable)| (name.clone(), variable.value.clone()))
             .collect()
     }
 }

@@ -146,3 +146,20 @@ fn together_they_have_a_limit() {
     let same = Command::UpdateClusterVariable(value("a", &large, None));
     rig.send(same).unwrap();
 }
+
+/// Very many tenants have their limit together, too.
+#[test]
+fn those_of_all_tenants_have_a_limit() {
+    let mut rig = Rig::new();
+    let large = format!("\"{}\"", "x".repeat((2 << 20) - 10));
+    for tenant in 0..16 {
+        create(&mut rig, "a", &large, Some(&format!("t{tenant}")));
+    }
+    let one_more = value("a", &large, Some("t16"));
+    let (kind, reason) = rejected(rig.send(Command::CreateClusterVariable(one_more)));
+    assert_eq!(kind, "INVALID_ARGUMENT");
+    assert!(reason.contains("at most 33554432 bytes"), "{reason}");
+    let shorter = value("a", "1", Some("t3"));
+    rig.send(Command::UpdateClusterVariable(shorter)).unwrap();
+    create(&mut rig, "a", &large, Some("t16"));
+}

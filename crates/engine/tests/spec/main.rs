@@ -35,6 +35,7 @@ mod event_sub_process;
 mod exclusive_gateway;
 mod execution_listeners;
 mod expression;
+mod findings;
 mod global_listeners;
 mod incidents;
 mod inclusive_gateway;

@@ -79,10 +79,11 @@ pub fn aged(
     statements: &mut Vec<Statement<'_>>,
 ) {
     for entity in entities::ALL {
-        let (time, alone) = match entity.leaves {
+        let (time, alone, before) = match entity.leaves {
             Leaves::Never | Leaves::WithInstance => continue,
-            Leaves::At(time) => (time, ""),
-            Leaves::WithInstanceOrAt(time) => (time, " AND \"processInstanceKey\" IS NULL"),
+            Leaves::At(time) => (time, "", before),
+            Leaves::LaterAt(time, later) => (time, "", before.saturating_sub(later)),
+            Leaves::WithInstanceOrAt(time) => (time, " AND \"processInstanceKey\" IS NULL", before),
         };
         // Rows whose keys tell no partition are everybody's; one that somebody else is about to delete is passed over.
         let (from, to) = keys_of(partition);

@@ -9,7 +9,7 @@ use skep_protocol::value::{DecisionEvaluationValue, EvaluatedDecision, Evaluated
 use skep_query::entities::{self, DECISION_INSTANCE};
 use skep_query::{Value, answer};
 
-use super::{Projection, intent_of, key, word};
+use super::{Projection, intent_of, key, usage, word};
 use crate::changes::set;
 
 pub fn evaluated(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeError> {
@@ -18,6 +18,8 @@ pub fn evaluated(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), Dec
         return Ok(());
     }
     let value: DecisionEvaluationValue = record.value()?;
+    let tenant = Value::text(value.tenant.as_str());
+    usage::decisions(to, record, &tenant, value.evaluated_decisions.len());
     for (at, decision) in value.evaluated_decisions.iter().enumerate() {
         instance(to, record, &value, (at, decision));
     }

@@ -14,6 +14,7 @@ mod message_subscription;
 mod process_definition;
 mod process_instance;
 mod resource;
+mod usage;
 mod user_task;
 mod variable;
 

@@ -6,7 +6,7 @@ use skep_protocol::value::{ProcessInstanceCreationValue, ProcessInstanceValue};
 use skep_query::Value;
 use skep_query::entities::PROCESS_INSTANCE;
 
-use super::{Projection, element_instance, intent_of, json_list, key, word};
+use super::{Projection, element_instance, intent_of, json_list, key, usage, word};
 use crate::changes::set;
 
 pub fn lifecycle(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeError> {
@@ -57,6 +57,9 @@ pub fn end_state(intent: Intent) -> Value {
 fn activating(to: &mut Projection<'_>, record: &Record<'_>, value: &ProcessInstanceValue) {
     let place = to.place(value.process_definition_key, value.element);
     of_definition(to, record, value);
+    if value.parent_process_instance_key.is_none() {
+        usage::process_instance(to, record, &place.tenant());
+    }
     set!(to.changes, PROCESS_INSTANCE, record.key, {
         "startDate": Value::Int(record.timestamp),
         "state": word("ACTIVE"),

@@ -6,7 +6,7 @@ use skep_protocol::value::{UserTaskAttributes, UserTaskValue};
 use skep_query::entities::USER_TASK;
 use skep_query::{Value, parse_time};
 
-use super::{Projection, intent_of, json_list, key, word};
+use super::{Projection, intent_of, json_list, key, usage, word};
 use crate::changes::{Completion, set};
 
 pub fn changed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeError> {
@@ -39,6 +39,7 @@ pub fn changed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), Decod
         if intent == Intent::Creating {
             creating(to, record, &value);
         }
+        usage::assignee(to, record, intent, &value);
         attributes(to, record, &value.attributes);
     }
     Ok(())

@@ -32,10 +32,11 @@ pub fn aged(transaction: &Transaction<'_>, before: i64, limit: usize) -> rusqlit
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let mut most = 0;
     for entity in entities::ALL {
-        let (time, alone) = match entity.leaves {
+        let (time, alone, before) = match entity.leaves {
             Leaves::Never | Leaves::WithInstance => continue,
-            Leaves::At(time) => (time, ""),
-            Leaves::WithInstanceOrAt(time) => (time, " AND processInstanceKey IS NULL"),
+            Leaves::At(time) => (time, "", before),
+            Leaves::LaterAt(time, later) => (time, "", before.saturating_sub(later)),
+            Leaves::WithInstanceOrAt(time) => (time, " AND processInstanceKey IS NULL", before),
         };
         let (table, key) = (entity.table, entity.key().name);
         let sql = format!(

@@ -65,7 +65,14 @@ fn evaluations_are_told_with_inputs_and_rules() {
         r#"{"decisionDefinitionId": "dish", "state": "EVALUATED"}"#,
     );
     assert_eq!(dish["result"], r#""big""#);
-    assert_eq!(dish["processInstanceKey"], Json::Null);
+    // The Java client of 8.9 reads no null here.
+    for of_process in [
+        "processInstanceKey",
+        "processDefinitionKey",
+        "elementInstanceKey",
+    ] {
+        assert_eq!(dish[of_process], "-1", "{of_process}");
+    }
     assert_eq!(
         dish["evaluatedInputs"],
         json!([{"inputId": "in", "inputName": "Base", "inputValue": "60"}])

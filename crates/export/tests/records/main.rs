@@ -15,6 +15,7 @@ mod embedded {
     mod job_statistics;
     mod property;
     mod store;
+    mod usage;
 }
 
 #[path = "."]
@@ -27,4 +28,5 @@ mod postgres {
     mod outages;
     mod property;
     mod store;
+    mod usage;
 }

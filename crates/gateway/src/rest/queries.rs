@@ -27,6 +27,7 @@ use crate::call::FrontEnd;
 mod job_statistics;
 mod related;
 mod statistics;
+mod usage;
 mod waiting;
 
 /// `eventual`: the answer is what is there now, without waiting for what was acknowledged before.
@@ -77,6 +78,7 @@ enum What {
     ClusterVariable(Search),
     Statistics(Statistics),
     JobStatistics(JobStatistics),
+    Usage(usage::Usage),
     WaitingStates(Key),
     CallHierarchy(Key),
     SequenceFlows(Key),
@@ -194,6 +196,7 @@ pub fn decode(
         | Op::JobErrorStatistics => {
             job_statistics::decode(op, body, parts).map(What::JobStatistics)
         }
+        Op::GetUsageMetrics => usage::decode(parts).map(What::Usage),
         Op::SearchUserTaskVariables | Op::SearchUserTaskEffectiveVariables => {
             let effective = op == Op::SearchUserTaskEffectiveVariables;
             related::task_variables(key("userTaskKey"), body, parts, effective)
@@ -314,6 +317,7 @@ pub async fn respond(front: &FrontEnd, asked: Asked) -> Result<Response<RestBody
         What::WaitingStates(key) => encode::json(ask.waiting_states(key).await?),
         What::Statistics(asked) => encode::json(ask.statistics(asked).await?),
         What::JobStatistics(asked) => encode::json(ask.job_statistics(asked).await?),
+        What::Usage(asked) => encode::json(ask.usage(asked).await?),
         What::UserTaskVariables(asked) => encode::json(ask.task_variables(asked).await?),
         What::ClusterVariable(search) => encode::json(ask.cluster_variable(search).await?),
         What::CallHierarchy(key) => encode::json(ask.call_hierarchy(key).await?),

@@ -109,6 +109,7 @@ pub enum Op {
     SearchAuditLogs,
     GetAuditLog,
     SearchUserTaskAuditLogs,
+    GetUsageMetrics,
     /// An operation of the API that this release does not carry out.
     NotYet,
 }
@@ -280,6 +281,7 @@ pub const ROUTES: &[Route] = routes! {
     POST "/v2/audit-logs/search" searchAuditLogs => SearchAuditLogs;
     GET "/v2/audit-logs/{auditLogKey}" getAuditLog => GetAuditLog;
     POST "/v2/user-tasks/{userTaskKey}/audit-logs/search" searchUserTaskAuditLogs => SearchUserTaskAuditLogs;
+    GET "/v2/system/usage-metrics" getUsageMetrics => GetUsageMetrics;
 
     // our own
     GET "/v2/process-instances/{processInstanceKey}/waiting-states" getProcessInstanceWaitingStates => GetWaitingStates;
@@ -340,7 +342,6 @@ pub const ROUTES: &[Route] = routes! {
     PUT "/v2/roles/{roleId}/users/{username}" assignRoleToUser;
     DELETE "/v2/roles/{roleId}/users/{username}" unassignRoleFromUser;
     POST "/v2/setup/user" createAdminUser;
-    GET "/v2/system/usage-metrics" getUsageMetrics;
     GET "/v2/system/configuration" getSystemConfiguration;
     POST "/v2/tenants" createTenant;
     POST "/v2/tenants/search" searchTenants;

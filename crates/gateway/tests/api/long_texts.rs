@@ -2,7 +2,7 @@
 
 use pb::gateway_client::GatewayClient;
 use skep_proto::gateway_protocol as pb;
-use skep_protocol::findings::{Finding, Invalid};
+use skep_protocol::findings::{Finding, Invalid, Rule};
 use skep_protocol::{Failure, Rejection};
 use tonic::Code;
 
@@ -12,6 +12,7 @@ use crate::http::post;
 /// A deployment with so many findings, in words that grow when they are encoded.
 fn findings(n: usize) -> Failure {
     let finding = |i: usize| Finding {
+        rule: Rule::ValueMissing,
         process_id: Some("m".into()),
         element_id: Some(format!("Prüfung_überfällig{i}")),
         element_type: Some("userTask".into()),
@@ -49,7 +50,7 @@ async fn many_findings_fit_into_a_grpc_status() {
         assert_eq!(status.code(), Code::InvalidArgument, "{n}");
         let header = status.clone().into_http::<()>().headers()["grpc-message"].len();
         assert!(header <= 6 << 10, "{header}");
-        let shown = status.message().matches("- ERROR: ").count();
+        let shown = status.message().matches("- ERROR[VALUE_MISSING]: ").count();
         match n {
             1 => assert_eq!(status.message(), findings(1).to_string()),
             n => {

@@ -104,6 +104,30 @@ async fn jobs_are_counted_as_documented() {
 }
 
 #[tokio::test]
+async fn usage_is_told_as_documented() {
+    let gateway = start().await;
+    let span = "startTime=2026-01-01T00:00:00Z&endTime=2026-02-01T00:00:00Z";
+    let all = json!({"processInstances": 7, "decisionInstances": 7, "assignees": 1, "activeTenants": 1, "tenants": {}});
+    let path = format!("/v2/system/usage-metrics?{span}");
+    assert_eq!(get(gateway.rest, &path).await.json(), all);
+    let each = format!("{path}&withTenants=true&tenantId=x");
+    let of_tenant = json!({"processInstances": 7, "decisionInstances": 7, "assignees": 1});
+    let answer = get(gateway.rest, &each).await.json();
+    assert_eq!(answer["tenants"], json!({"x": of_tenant}));
+    for (query, said) in [
+        ("startTime=2026-01-01T00:00:00Z", "'endTime' is missing"),
+        (
+            &*format!("{span}&withTenants=all"),
+            "'withTenants' is 'all'",
+        ),
+    ] {
+        let answer = get(gateway.rest, &format!("/v2/system/usage-metrics?{query}")).await;
+        assert_eq!(answer.status, 400, "{query}");
+        assert!(answer.text.contains(said), "{}", answer.text);
+    }
+}
+
+#[tokio::test]
 async fn a_span_of_time_is_needed_to_count_jobs() {
     let gateway = start().await;
     for (query, said) in [

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::context::Context;
 use crate::element::{self, Role, is_activity};
-use crate::error::abbreviate;
+use crate::error::{Rule, abbreviate};
 use crate::event;
 use crate::graph::{ElementIndex, ElementType, PinnedElement};
 use crate::xml::{self, Node, bpmn_name};
@@ -54,8 +54,8 @@ pub(super) fn meet<'x>(process: Node<'x>, context: &mut Context<'_, 'x>) -> Vec<
         let element_type = match element::role(node) {
             Role::Element(element_type) => Some(element_type),
             Role::Drawn | Role::Part => continue,
-            Role::Refused(reason) => {
-                context.add(node, reason);
+            Role::Refused(rule, reason) => {
+                context.add(node, rule, reason);
                 if bpmn_name(node).is_none() {
                     continue;
                 }
@@ -132,6 +132,7 @@ fn id_of<'x>(node: Node<'x>, context: &mut Context<'_, 'x>) -> &'x str {
     if id.is_empty() {
         context.add(
             node,
+            Rule::IdMissing,
             "The attribute 'id' is missing or empty. Every element of a process needs one",
         );
     }
@@ -163,7 +164,7 @@ pub(super) fn assign_indices<'x>(
             met.len(),
             pinned.len()
         );
-        context.add(met.first()?.node, message);
+        context.add(met.first()?.node, Rule::DefinitionNotUsable, message);
     }
     let mut places = Vec::with_capacity(met.len());
     for element in met {
@@ -178,7 +179,7 @@ pub(super) fn assign_indices<'x>(
                     "The element '{}' is not among the recorded elements of the process",
                     abbreviate(&element.id)
                 );
-                context.add(element.node, message);
+                context.add(element.node, Rule::DefinitionNotUsable, message);
             }
         }
     }
@@ -195,7 +196,7 @@ fn check_unique<'x>(met: &[Met<'x>], context: &mut Context<'_, 'x>) {
                 "The id '{}' is used by several elements of the process. Ids must be unique",
                 abbreviate(&element.id)
             );
-            context.add(element.node, message);
+            context.add(element.node, Rule::DuplicateId, message);
         }
     }
 }
@@ -249,7 +250,7 @@ fn register_link<'x>(
             "Another link catch event of this scope has the name '{}'. Keep one of them",
             abbreviate(name)
         );
-        context.add(node, message);
+        context.add(node, Rule::DuplicateName, message);
     }
 }
 

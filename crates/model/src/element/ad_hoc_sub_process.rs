@@ -1,7 +1,7 @@
 //! The ad-hoc sub-process: a set of activities without an order.
 
 use crate::compile::Draft;
-use crate::error::Findings;
+use crate::error::{Findings, Rule};
 use crate::graph::{ElementIndex, ElementKind, ElementType};
 
 /// At least one element that can be activated, and no start or end event.
@@ -11,7 +11,7 @@ pub(crate) fn check(draft: &Draft<'_>, index: ElementIndex, findings: &mut Findi
     };
     if ad_hoc.activities.is_empty() {
         let message = "An ad-hoc sub-process must contain at least one activity that no sequence flow leads to. Add one";
-        findings.add(draft.node(index), message);
+        findings.add(draft.node(index), Rule::ElementMissing, message);
     }
 }
 
@@ -21,6 +21,6 @@ pub(crate) fn check_content(draft: &Draft<'_>, index: ElementIndex, findings: &m
     let scope = draft.element(element.parent).element_type;
     if scope == ElementType::AdHocSubProcessInnerInstance {
         let message = "An ad-hoc sub-process must not contain start or end events. Remove it";
-        findings.add(draft.node(index), message);
+        findings.add(draft.node(index), Rule::EventNotAllowed, message);
     }
 }

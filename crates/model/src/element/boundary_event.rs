@@ -3,7 +3,7 @@
 use crate::compile::Draft;
 use crate::context::Context;
 use crate::element::{is_activity, is_container};
-use crate::error::Findings;
+use crate::error::{Findings, Rule};
 use crate::event;
 use crate::event::timer::Cycles;
 use crate::graph::{BoundaryEvent, CatchEvent, Element, ElementIndex, ElementKind, ElementType};
@@ -28,7 +28,7 @@ pub(crate) fn parse<'x>(node: Node<'x>, context: &mut Context<'_, 'x>) -> Option
         }
     };
     if matches!(event, CatchEvent::Error { .. }) && interrupting == Some(false) {
-        context.add(node, "An error boundary event always interrupts its activity. Make it interrupting (cancelActivity=\"true\")");
+        context.add(node, Rule::InterruptingInvalid, "An error boundary event always interrupts its activity. Make it interrupting (cancelActivity=\"true\")");
     }
     Some(ElementKind::BoundaryEvent(BoundaryEvent {
         attached_to: attached_to?,
@@ -43,6 +43,7 @@ pub(crate) fn check(draft: &Draft<'_>, index: ElementIndex, findings: &mut Findi
     if !element.incoming.is_empty() {
         findings.add(
             draft.node(index),
+            Rule::FlowNotAllowed,
             "A boundary event must not have an incoming sequence flow. Remove the flow",
         );
     }
@@ -56,26 +57,29 @@ pub(crate) fn check(draft: &Draft<'_>, index: ElementIndex, findings: &mut Findi
     if draft.is_broken(event.attached_to) {
         return;
     }
-    let problem = if !is_activity(activity.element_type) {
-        format!(
+    let (rule, problem) = if !is_activity(activity.element_type) {
+        let problem = format!(
             "A boundary event must be attached to an activity, but '{}' is none",
             activity.id
-        )
+        );
+        (Rule::ReferenceNotAllowed, problem)
     } else if activity.parent != element.parent {
-        format!(
+        let problem = format!(
             "The boundary event and its activity '{}' lie in different scopes. Move the event into the scope of the activity",
             activity.id
-        )
+        );
+        (Rule::ScopeCrossed, problem)
     } else if matches!(event.event, CatchEvent::Escalation { .. }) && !can_escalate(draft, activity)
     {
-        format!(
+        let problem = format!(
             "An escalation boundary event must be attached to a sub-process or call activity, as nothing in '{}' could escalate",
             activity.id
-        )
+        );
+        (Rule::EventNotAllowed, problem)
     } else {
         return;
     };
-    findings.add(draft.node(index), problem);
+    findings.add(draft.node(index), rule, problem);
 }
 
 fn can_escalate(draft: &Draft<'_>, activity: &Element) -> bool {
@@ -95,7 +99,7 @@ fn check_compensation(
 ) {
     let event = draft.element(index);
     if !event.outgoing.is_empty() {
-        findings.add(draft.node(index), "A compensation boundary event must not have an outgoing sequence flow. Connect it with its handler by an association");
+        findings.add(draft.node(index), Rule::FlowNotAllowed, "A compensation boundary event must not have an outgoing sequence flow. Connect it with its handler by an association");
     }
     let handler = draft.element(handler);
     if !is_activity(handler.element_type) || handler.parent != event.parent {
@@ -103,6 +107,6 @@ fn check_compensation(
             "The compensation boundary event is associated with '{}', which is not an activity of its scope. Choose another",
             handler.id
         );
-        findings.add(draft.node(index), message);
+        findings.add(draft.node(index), Rule::ReferenceNotAllowed, message);
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::compile::Draft;
 use crate::context::Context;
-use crate::error::Findings;
+use crate::error::{Findings, Rule};
 use crate::graph::{ElementIndex, ElementKind};
 use crate::xml::Node;
 
@@ -33,7 +33,7 @@ pub(crate) fn check(draft: &Draft<'_>, index: ElementIndex, findings: &mut Findi
             "The default flow '{}' does not start at this gateway. Choose one of its outgoing flows",
             draft.element(default).id
         );
-        findings.add(draft.node(index), message);
+        findings.add(draft.node(index), Rule::ReferenceNotAllowed, message);
     }
     if gateway.outgoing.len() < 2 {
         return;
@@ -51,7 +51,7 @@ pub(crate) fn check(draft: &Draft<'_>, index: ElementIndex, findings: &mut Findi
                 "The flow leaves the {kind} gateway '{}' without condition. Give it one, or make it the default flow",
                 gateway.id
             );
-            findings.add(draft.node(flow), message);
+            findings.add(draft.node(flow), Rule::ConditionMissing, message);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::compile::Draft;
 use crate::element::is_container;
-use crate::error::Findings;
+use crate::error::{Findings, Rule};
 use crate::graph::{CatchEvent, ElementIndex, ElementKind, ThrowEvent};
 
 /// A handler is reached by its boundary event alone, and left by nothing.
@@ -12,11 +12,12 @@ pub(crate) fn check(draft: &Draft<'_>, index: ElementIndex, findings: &mut Findi
         return;
     }
     if !handler.incoming.is_empty() || !handler.outgoing.is_empty() {
-        findings.add(draft.node(index), "A compensation handler must not have sequence flows. Remove them; its boundary event leads to it by an association");
+        findings.add(draft.node(index), Rule::FlowNotAllowed, "A compensation handler must not have sequence flows. Remove them; its boundary event leads to it by an association");
     }
     if !handler.boundary_events.is_empty() {
         findings.add(
             draft.node(index),
+            Rule::EventNotAllowed,
             "A compensation handler must not have boundary events. Remove them",
         );
     }
@@ -52,5 +53,5 @@ pub(crate) fn check_thrown(draft: &Draft<'_>, index: ElementIndex, findings: &mu
         "The event compensates '{}', which {problem}. Choose another activity, or none to compensate the whole scope",
         activity.id
     );
-    findings.add(draft.node(index), message);
+    findings.add(draft.node(index), Rule::ReferenceNotAllowed, message);
 }

@@ -3,7 +3,7 @@
 use crate::compile::Draft;
 use crate::context::Context;
 use crate::element::intermediate_throw_event;
-use crate::error::Findings;
+use crate::error::{Findings, Rule};
 use crate::event;
 use crate::graph::{ElementIndex, ElementKind, ThrowEvent};
 use crate::xml::Node;
@@ -26,6 +26,6 @@ pub(crate) fn parse<'x>(node: Node<'x>, context: &mut Context<'_, 'x>) -> Option
 /// No outgoing sequence flow.
 pub(crate) fn check(draft: &Draft<'_>, index: ElementIndex, findings: &mut Findings) {
     if !draft.element(index).outgoing.is_empty() {
-        findings.add(draft.node(index), "An end event must not have an outgoing sequence flow. Remove the flow, or use an intermediate event");
+        findings.add(draft.node(index), Rule::FlowNotAllowed, "An end event must not have an outgoing sequence flow. Remove the flow, or use an intermediate event");
     }
 }

@@ -1,7 +1,7 @@
 //! The event-based gateway: waits for the first of the events behind it.
 
 use crate::compile::Draft;
-use crate::error::Findings;
+use crate::error::{Findings, Rule};
 use crate::graph::{CatchEvent, Element, ElementIndex, ElementKind};
 
 /// At least two flows, each to an event that can be waited for and that nothing else leads to.
@@ -15,7 +15,7 @@ pub(crate) fn check(draft: &Draft<'_>, index: ElementIndex, findings: &mut Findi
         let message = format!(
             "An event-based gateway must have at least two outgoing flows, but has {flows}"
         );
-        findings.add(draft.node(index), message);
+        findings.add(draft.node(index), Rule::ElementMissing, message);
     }
     for event in events.iter().copied() {
         let target = draft.element(event);
@@ -27,13 +27,13 @@ pub(crate) fn check(draft: &Draft<'_>, index: ElementIndex, findings: &mut Findi
                 "'{}' cannot follow an event-based gateway. Only intermediate catch events of type message, timer, signal and conditional can",
                 target.id
             );
-            findings.add(draft.node(index), message);
+            findings.add(draft.node(index), Rule::FlowNotAllowed, message);
         } else if target.incoming.len() > 1 {
             let message = format!(
                 "The event follows the event-based gateway '{}' and has another incoming flow. Remove one of them",
                 gateway.id
             );
-            findings.add(draft.node(event), message);
+            findings.add(draft.node(event), Rule::FlowNotAllowed, message);
         }
     }
 }

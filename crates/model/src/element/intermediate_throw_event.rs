@@ -1,6 +1,7 @@
 //! The intermediate throw event.
 
 use crate::context::Context;
+use crate::error::Rule;
 use crate::event;
 use crate::graph::{ElementIndex, ElementKind, ThrowEvent};
 use crate::xml::Node;
@@ -61,7 +62,7 @@ fn link_target<'x>(
         let message = format!(
             "No link catch event of the name '{name}' is in the scope of this one. Add one, or change the name"
         );
-        context.add(definition, message);
+        context.add(definition, Rule::ReferenceNotFound, message);
     }
     target
 }

@@ -26,7 +26,7 @@ pub(crate) use role::{Role, never_supported, role};
 
 use crate::compile::{Draft, Place};
 use crate::context::Context;
-use crate::error::Findings;
+use crate::error::{Findings, Rule};
 use crate::graph::{ElementIndex, ElementKind, ElementType, ThrowEvent};
 use crate::value::boolean;
 use crate::xml::{Node, bpmn_name};
@@ -45,6 +45,7 @@ pub(crate) fn check_content(
             "multiInstanceLoopCharacteristics" if !is_activity(element_type) => {
                 context.add(
                     node,
+                    Rule::MarkerNotAllowed,
                     "Only activities can have the multi-instance marker. Remove it",
                 );
             }
@@ -58,7 +59,7 @@ pub(crate) fn check_content(
                     child.tag_name().name(),
                     node.tag_name().name()
                 );
-                context.add(child, message);
+                context.add(child, Rule::UnknownElement, message);
             }
         }
     }

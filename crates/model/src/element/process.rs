@@ -1,7 +1,7 @@
 //! The process: the outermost scope.
 
 use crate::compile::Draft;
-use crate::error::Findings;
+use crate::error::{Findings, Rule};
 use crate::graph::{ElementIndex, ElementKind};
 
 /// At least one start event, at most one of them of type none.
@@ -10,6 +10,7 @@ pub(crate) fn check(draft: &Draft<'_>, findings: &mut Findings) {
     if starts.is_empty() {
         findings.add(
             draft.node(ElementIndex::PROCESS),
+            Rule::StartEventMissing,
             "The process has no start event. Add one",
         );
     }
@@ -19,6 +20,6 @@ pub(crate) fn check(draft: &Draft<'_>, findings: &mut Findings) {
     };
     for surplus in starts.iter().filter(is_none).skip(1) {
         let message = "The process has more than one none start event. Keep one, and join the others to it by a gateway";
-        findings.add(draft.node(*surplus), message);
+        findings.add(draft.node(*surplus), Rule::OnlyOneAllowed, message);
     }
 }

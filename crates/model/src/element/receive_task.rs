@@ -2,6 +2,7 @@
 
 use crate::context::Context;
 use crate::element::never_supported;
+use crate::error::Rule;
 use crate::event::message;
 use crate::graph::ElementKind;
 use crate::value::boolean;
@@ -12,6 +13,7 @@ pub(crate) fn parse<'x>(node: Node<'x>, context: &mut Context<'_, 'x>) -> Option
     if boolean(node, node, "instantiate", false, context.findings)? {
         context.add(
             node,
+            Rule::NotSupported,
             never_supported(
                 "A receive task with 'instantiate'",
                 "Use a message start event",

@@ -1,5 +1,6 @@
 //! Which elements of BPMN are executed, which are drawn only, and which no engine of this kind runs.
 
+use crate::error::Rule;
 use crate::graph::ElementType;
 use crate::xml::{Node, bpmn_name};
 
@@ -12,17 +13,18 @@ pub(crate) enum Role {
     /// Belongs to its parent rather than being an element of its own.
     Part,
     /// The deployment is refused, with this reason.
-    Refused(String),
+    Refused(Rule, String),
 }
 
 /// The table of elements.
 pub(crate) fn role(node: Node<'_>) -> Role {
     use ElementType as Type;
     let Some(name) = bpmn_name(node) else {
-        return Role::Refused(format!(
+        let reason = format!(
             "The element '{}' is not an element of BPMN. Remove it, or put it into extensionElements",
             node.tag_name().name()
-        ));
+        );
+        return Role::Refused(Rule::UnknownElement, reason);
     };
     match name {
         "startEvent" => Role::Element(Type::StartEvent),
@@ -68,12 +70,15 @@ pub(crate) fn role(node: Node<'_>) -> Role {
         | "group"
         | "association" => Role::Drawn,
         name if is_part(name) => Role::Part,
-        name => Role::Refused(format!("The element '{name}' is not known here. Remove it")),
+        name => {
+            let reason = format!("The element '{name}' is not known here. Remove it");
+            Role::Refused(Rule::UnknownElement, reason)
+        }
     }
 }
 
 fn never(what: &str, instead: &str) -> Role {
-    Role::Refused(never_supported(what, instead))
+    Role::Refused(Rule::NotSupported, never_supported(what, instead))
 }
 
 /// For what no engine with this API executes.

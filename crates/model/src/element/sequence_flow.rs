@@ -2,7 +2,7 @@
 
 use crate::compile::Draft;
 use crate::context::Context;
-use crate::error::Findings;
+use crate::error::{Findings, Rule};
 use crate::graph::{ElementIndex, ElementKind, ElementType, SequenceFlow};
 use crate::value;
 use crate::xml::{self, Node};
@@ -27,7 +27,7 @@ fn parse_condition<'x>(
 ) -> Option<skep_feel::Expression> {
     let text = xml::text(node);
     if text.is_empty() {
-        context.add(node, "The condition of the flow is empty. Write an expression that starts with '=', or remove the condition");
+        context.add(node, Rule::ExpressionMissing, "The condition of the flow is empty. Write an expression that starts with '=', or remove the condition");
         return None;
     }
     value::expression(node, "The condition of the flow", &text, context.findings)
@@ -45,13 +45,13 @@ pub(crate) fn check(draft: &Draft<'_>, index: ElementIndex, findings: &mut Findi
             other.element_type,
             ElementType::SequenceFlow | ElementType::Process
         ) {
-            findings.add(draft.node(index), format!("A sequence flow joins events, activities and gateways, but '{}' is none of them", other.id));
+            findings.add(draft.node(index), Rule::ReferenceNotAllowed, format!("A sequence flow joins events, activities and gateways, but '{}' is none of them", other.id));
         } else if other.parent != element.parent {
             let message = format!(
                 "The sequence flow and '{}' lie in different scopes. A flow cannot cross the border of a sub-process",
                 other.id
             );
-            findings.add(draft.node(index), message);
+            findings.add(draft.node(index), Rule::ScopeCrossed, message);
         }
     }
     let source = draft.element(flow.source);
@@ -66,6 +66,6 @@ pub(crate) fn check(draft: &Draft<'_>, index: ElementIndex, findings: &mut Findi
             "Only flows that leave an exclusive or inclusive gateway can have a condition, but this one leaves '{}'. Put a gateway before it",
             source.id
         );
-        findings.add(draft.node(index), message);
+        findings.add(draft.node(index), Rule::ConditionNotAllowed, message);
     }
 }

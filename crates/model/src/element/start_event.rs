@@ -2,7 +2,7 @@
 
 use crate::compile::Draft;
 use crate::context::Context;
-use crate::error::Findings;
+use crate::error::{Findings, Rule};
 use crate::event;
 use crate::event::timer::Cycles;
 use crate::graph::{CatchEvent, ElementIndex, ElementKind, ElementType, StartEvent};
@@ -39,7 +39,7 @@ pub(crate) fn parse<'x>(
         }
         (_, Some(definition)) => {
             let kind = event::called(event::kind(definition));
-            context.add(node, format!("The start event of a sub-process must be of type none, but is of type {kind}. Remove the event definition"));
+            context.add(node, Rule::EventNotAllowed, format!("The start event of a sub-process must be of type none, but is of type {kind}. Remove the event definition"));
             return None;
         }
     }
@@ -68,7 +68,7 @@ fn of_event_sub_process<'x>(
     context: &mut Context<'_, 'x>,
 ) -> Option<CatchEvent> {
     let Some(definition) = definition else {
-        context.add(node, "The start event of an event sub-process must not be of type none. Choose its type, for instance timer or message");
+        context.add(node, Rule::EventTypeMissing, "The start event of an event sub-process must not be of type none. Choose its type, for instance timer or message");
         return None;
     };
     match event::kind(definition) {
@@ -79,7 +79,7 @@ fn of_event_sub_process<'x>(
         }
     }
     if event::kind(definition) == "error" && interrupting == Some(false) {
-        context.add(node, "An error start event always interrupts its scope. Make it interrupting (isInterrupting=\"true\")");
+        context.add(node, Rule::InterruptingInvalid, "An error start event always interrupts its scope. Make it interrupting (isInterrupting=\"true\")");
     }
     event::caught(definition, Cycles::unless(interrupting), context)
 }
@@ -87,6 +87,6 @@ fn of_event_sub_process<'x>(
 /// No incoming sequence flow.
 pub(crate) fn check(draft: &Draft<'_>, index: ElementIndex, findings: &mut Findings) {
     if !draft.element(index).incoming.is_empty() {
-        findings.add(draft.node(index), "A start event must not have an incoming sequence flow. Let the flow lead to the element after it");
+        findings.add(draft.node(index), Rule::FlowNotAllowed, "A start event must not have an incoming sequence flow. Let the flow lead to the element after it");
     }
 }

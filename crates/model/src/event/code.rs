@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::context::{Coded, Context};
+use crate::error::Rule;
 use crate::graph::TextValue;
 use crate::value;
 use crate::xml::Node;
@@ -36,6 +37,7 @@ pub(crate) fn thrown<'x>(
     let Some(coded) = referenced(kind, definition, context)? else {
         context.add(
             definition,
+            Rule::ReferenceMissing,
             format!("The {name} event throws no {name}. Reference an {name} with a code"),
         );
         return None;
@@ -48,6 +50,7 @@ pub(crate) fn thrown<'x>(
     if code.is_none() && context.findings.count() == before {
         context.add(
             definition,
+            Rule::ReferenceInvalid,
             format!("The {name} is not valid, see the first element that references it"),
         );
     }
@@ -70,7 +73,7 @@ fn parse<'x>(
         _ => {
             let id = coded.node.attribute("id").unwrap_or_default();
             let message = format!("The {name} '{id}' has no {}. Give it a code", kind.code);
-            context.add(definition, message);
+            context.add(definition, Rule::ValueMissing, message);
             None
         }
     }
@@ -91,7 +94,7 @@ pub(crate) fn caught<'x>(
         let message = format!(
             "The code of a caught {name} cannot be an expression. Use a constant code, or no {name} to catch all"
         );
-        context.add(definition, message);
+        context.add(definition, Rule::ConstantExpected, message);
         return None;
     }
     Some(coded.code.clone())
@@ -116,7 +119,7 @@ fn referenced<'c, 'x>(
             "The attribute '{}' names '{reference}', which is not an {} of this file",
             kind.reference, kind.name
         );
-        context.add(definition, message);
+        context.add(definition, Rule::ReferenceNotFound, message);
     }
     coded.map(Some)
 }

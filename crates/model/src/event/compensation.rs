@@ -1,6 +1,7 @@
 //! Compensation event definitions: what is undone, and by which handler.
 
 use crate::context::Context;
+use crate::error::Rule;
 use crate::graph::ElementIndex;
 use crate::value::boolean;
 use crate::xml::Node;
@@ -19,7 +20,7 @@ pub(crate) fn thrown<'x>(
         context.findings,
     );
     if waits == Some(false) {
-        context.add(definition, "A compensation event always waits for its handlers. Set waitForCompletion=\"true\", or remove the attribute");
+        context.add(definition, Rule::NotSupported, "A compensation event always waits for its handlers. Set waitForCompletion=\"true\", or remove the attribute");
         return None;
     }
     waits?;
@@ -39,7 +40,7 @@ pub(crate) fn handler<'x>(node: Node<'x>, context: &mut Context<'_, 'x>) -> Opti
     let mut targets = targets.into_iter().flatten();
     let handler = targets.find_map(|target| context.find(target));
     if handler.is_none() {
-        context.add(node, "The compensation boundary event has no association. Connect it with the activity that compensates");
+        context.add(node, Rule::ReferenceMissing, "The compensation boundary event has no association. Connect it with the activity that compensates");
     }
     handler
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::context::Context;
-use crate::error::abbreviate;
+use crate::error::{Rule, abbreviate};
 use crate::graph::Condition;
 use crate::value;
 use crate::xml::{self, Node};
@@ -16,6 +16,7 @@ pub(crate) fn parse<'x>(definition: Node<'x>, context: &mut Context<'_, 'x>) -> 
     if text.is_empty() {
         context.add(
             definition,
+            Rule::ExpressionMissing,
             "The conditional event has no condition. Give it an expression that starts with '='",
         );
         return None;
@@ -35,7 +36,7 @@ pub(crate) fn parse<'x>(definition: Node<'x>, context: &mut Context<'_, 'x>) -> 
             "The variable event '{}' of 'zeebe:conditionalFilter' is not known. Use create, update or both",
             abbreviate(event)
         );
-        context.add(definition, message);
+        context.add(definition, Rule::ValueInvalid, message);
         return None;
     }
     let counts = |event| events.is_empty() || events.contains(&event);

@@ -1,6 +1,7 @@
 //! Link event definitions: a throw event goes on at the catch event of this name in its scope.
 
 use crate::context::Context;
+use crate::error::Rule;
 use crate::xml::Node;
 
 /// The link's name, not empty.
@@ -9,6 +10,7 @@ pub(crate) fn name<'x>(definition: Node<'x>, context: &mut Context<'_, 'x>) -> O
     if name.is_empty() {
         context.add(
             definition,
+            Rule::ValueMissing,
             "The link has no name. Give it the name of the link that it belongs to",
         );
         return None;

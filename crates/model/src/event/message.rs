@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::context::{Context, Message};
+use crate::error::Rule;
 use crate::event::named;
 use crate::graph::{MessageCatch, MessageThrow};
 use crate::value;
@@ -52,7 +53,7 @@ pub(crate) fn thrown<'x>(
         let message = format!(
             "A {of} must have exactly one of 'zeebe:taskDefinition' and 'zeebe:publishMessage', but has both. Keep one"
         );
-        context.add(node, message);
+        context.add(node, Rule::OnlyOneAllowed, message);
         return None;
     }
     let message = referenced(definition, "with a name", context);
@@ -76,12 +77,12 @@ fn referenced<'c, 'x>(
 ) -> Option<&'c Message<'x>> {
     let Some(reference) = node.attribute("messageRef").filter(|r| !r.is_empty()) else {
         let message = format!("The element references no message. Choose a message, {which}");
-        context.add(node, message);
+        context.add(node, Rule::ReferenceMissing, message);
         return None;
     };
     let found = context.definitions.message(reference);
     if found.is_none() {
-        context.add(node, format!("The attribute 'messageRef' names '{reference}', which is not a message of this file"));
+        context.add(node, Rule::ReferenceNotFound, format!("The attribute 'messageRef' names '{reference}', which is not a message of this file"));
     }
     found
 }

@@ -11,6 +11,7 @@ pub(crate) mod timer;
 
 use crate::context::Context;
 use crate::element::never_supported;
+use crate::error::Rule;
 use crate::event::timer::Cycles;
 use crate::graph::CatchEvent;
 use crate::xml::{Node, bpmn_name};
@@ -34,6 +35,7 @@ pub(crate) fn at_most_one<'x>(
     if definitions.next().is_some() {
         context.add(
             node,
+            Rule::NotSupported,
             never_supported(
                 "An event with several event definitions",
                 "Keep one definition per event",
@@ -44,6 +46,7 @@ pub(crate) fn at_most_one<'x>(
     if first.and_then(bpmn_name) == Some("eventDefinitionRef") {
         context.add(
             node,
+            Rule::NotSupported,
             never_supported(
                 "A reference to a shared event definition",
                 "Put the definition into the event",
@@ -58,7 +61,7 @@ pub(crate) fn at_most_one<'x>(
 pub(crate) fn exactly_one<'x>(node: Node<'x>, context: &mut Context<'_, 'x>) -> Option<Node<'x>> {
     let definition = at_most_one(node, context)?;
     if definition.is_none() {
-        context.add(node, "The event has no event definition, but must have exactly one. Choose its type, for instance timer or message");
+        context.add(node, Rule::EventTypeMissing, "The event has no event definition, but must have exactly one. Choose its type, for instance timer or message");
     }
     definition
 }
@@ -99,18 +102,25 @@ pub(crate) fn called(kind: &str) -> &str {
 
 /// Refuses an event definition that this position cannot have.
 pub(crate) fn refuse(definition: Node<'_>, position: &str, context: &mut Context<'_, '_>) {
-    let message = match kind(definition) {
-        "cancel" => never_supported("A cancel event", "Use an error event"),
+    let (rule, message) = match kind(definition) {
+        "cancel" => {
+            let message = never_supported("A cancel event", "Use an error event");
+            (Rule::NotSupported, message)
+        }
         kind @ ("timer" | "message" | "error" | "signal" | "escalation" | "conditional"
         | "compensate" | "terminate" | "link") => {
-            format!(
+            let message = format!(
                 "The event definition '{}' is not possible at this position ({position}). Choose another type of event",
                 called(kind)
-            )
+            );
+            (Rule::EventNotAllowed, message)
         }
         other => {
-            format!("The event definition '{other}' is not known. Choose another type of event")
+            let message = format!(
+                "The event definition '{other}' is not known. Choose another type of event"
+            );
+            (Rule::UnknownElement, message)
         }
     };
-    context.add(definition, message);
+    context.add(definition, rule, message);
 }

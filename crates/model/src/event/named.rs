@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::context::{Context, NamedNode};
+use crate::error::Rule;
 use crate::graph::TextValue;
 use crate::value;
 use crate::xml::Node;
@@ -52,7 +53,11 @@ fn not_empty<'x>(
     let raw = named.node.attribute("name").unwrap_or_default();
     if raw.trim().is_empty() {
         let id = named.node.attribute("id").unwrap_or_default();
-        context.add(node, format!("The {kind} '{id}' has no name. Give it one"));
+        context.add(
+            node,
+            Rule::ValueMissing,
+            format!("The {kind} '{id}' has no name. Give it one"),
+        );
         return None;
     }
     Some(raw)
@@ -71,6 +76,6 @@ pub(crate) fn say_once<'x>(
         let id = named.node.attribute("id").unwrap_or_default();
         let message =
             format!("The {kind} '{id}' is not valid, see the first element that references it");
-        context.add(node, message);
+        context.add(node, Rule::ReferenceInvalid, message);
     }
 }

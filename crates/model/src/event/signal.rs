@@ -1,6 +1,7 @@
 //! Signals: thrown and caught by name.
 
 use crate::context::{Context, NamedNode};
+use crate::error::Rule;
 use crate::event::named;
 use crate::graph::{Signal, TextValue};
 use crate::xml::Node;
@@ -28,6 +29,7 @@ fn referenced<'c, 'x>(
     let Some(reference) = definition.attribute("signalRef").filter(|r| !r.is_empty()) else {
         context.add(
             definition,
+            Rule::ReferenceMissing,
             "The event references no signal. Choose a signal with a name",
         );
         return None;
@@ -36,6 +38,7 @@ fn referenced<'c, 'x>(
     if found.is_none() {
         context.add(
             definition,
+            Rule::ReferenceNotFound,
             format!(
                 "The attribute 'signalRef' names '{reference}', which is not a signal of this file"
             ),

@@ -1,7 +1,7 @@
 //! Timer event definitions: exactly one of date, duration and cycle.
 
 use crate::context::Context;
-use crate::error::abbreviate;
+use crate::error::{Rule, abbreviate};
 use crate::graph::{TextValue, Timer};
 use crate::timer_value::{self, Cycle};
 use crate::value;
@@ -39,6 +39,7 @@ pub(crate) fn parse<'x>(
     let [value] = values[..] else {
         context.add(
             definition,
+            Rule::TimerInvalid,
             format!(
                 "A timer must have exactly one of date, duration and cycle, but has {}",
                 values.len()
@@ -50,6 +51,7 @@ pub(crate) fn parse<'x>(
     if text.is_empty() {
         context.add(
             value,
+            Rule::TimerInvalid,
             "The value of the timer is empty. Give it one, for instance the duration PT15M",
         );
         return None;
@@ -65,13 +67,13 @@ pub(crate) fn parse<'x>(
             check(&text, timer_value::parse_duration),
         ),
         _ if cycles == Cycles::Refused => {
-            context.add(value, "A timer cycle is possible only on events that do not interrupt. Use a date or a duration here, or make the event non-interrupting");
+            context.add(value, Rule::TimerInvalid, "A timer cycle is possible only on events that do not interrupt. Use a date or a duration here, or make the event non-interrupting");
             return None;
         }
         _ => (Timer::Cycle(text.clone()), check(&text, Cycle::parse)),
     };
     if let Some(problem) = problem {
-        context.add(value, problem);
+        context.add(value, Rule::TimerInvalid, problem);
         return None;
     }
     Some(timer)

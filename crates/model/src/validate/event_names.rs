@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use crate::compile::Draft;
-use crate::error::Findings;
+use crate::error::{Findings, Rule};
 use crate::graph::{CatchEvent, Element, ElementIndex, ElementKind};
 
 pub(crate) fn check(draft: &Draft<'_>, place: ElementIndex, findings: &mut Findings) {
@@ -46,7 +46,7 @@ fn check_boundary_events(draft: &Draft<'_>, element: &Element, findings: &mut Fi
                 called(waits_for),
                 element.id
             );
-            findings.add(draft.node(index), message);
+            findings.add(draft.node(index), Rule::DuplicateEvent, message);
         }
     }
 }
@@ -67,7 +67,7 @@ fn check_starts(
                 "{} is already awaited by another {other}. Keep one of them, or use different names",
                 called(waits_for)
             );
-            findings.add(draft.node(start), message);
+            findings.add(draft.node(start), Rule::DuplicateEvent, message);
         }
     }
 }

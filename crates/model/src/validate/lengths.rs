@@ -1,7 +1,7 @@
 //! Ids, names and job types have a length limit, as they are repeated in many records.
 
 use crate::compile::Draft;
-use crate::error::Findings;
+use crate::error::{Findings, Rule};
 use crate::graph::{ElementIndex, TextValue};
 use crate::resource::Options;
 
@@ -17,6 +17,7 @@ pub(crate) fn check(
         if length > limit {
             findings.add(
                 draft.node(index),
+                Rule::TextTooLong,
                 format!("The {what} has {length} characters, the limit is {limit}. Shorten it"),
             );
         }

@@ -5,7 +5,7 @@
 //! model must not depend on data to come to an end.
 
 use crate::compile::Draft;
-use crate::error::Findings;
+use crate::error::{Findings, Rule};
 use crate::graph::{
     BusinessRuleTask, CatchEvent, ElementIndex, ElementKind, ScriptTask, ThrowEvent, of, of_mut,
 };
@@ -76,7 +76,7 @@ pub(crate) fn check(draft: &Draft<'_>, findings: &mut Findings) {
         let message = format!(
             "More than {MAX_CHAIN} elements that never wait follow each other from here. Put an element that waits between them, such as a service task or a timer"
         );
-        findings.add(draft.node(index), message);
+        findings.add(draft.node(index), Rule::NeverWaits, message);
     }
 }
 
@@ -140,5 +140,5 @@ fn report_loop(
         "The loop {names} -> {} has no element that waits. Put one into it, such as a service task or a timer",
         draft.element(entry).id
     );
-    findings.add(draft.node(entry), message);
+    findings.add(draft.node(entry), Rule::NeverWaits, message);
 }

@@ -1,6 +1,7 @@
 //! `zeebe:adHoc`, and what else an ad-hoc sub-process says of itself.
 
 use crate::context::Context;
+use crate::error::Rule;
 use crate::graph::{AdHocSubProcess, ElementIndex};
 use crate::value::{self, boolean};
 use crate::xml::{self, Node};
@@ -48,7 +49,7 @@ pub(crate) fn parse<'x>(
             let message = format!(
                 "The ad-hoc sub-process is run by a job worker ('zeebe:taskDefinition'), which decides what '{what}' would say. Remove one of them"
             );
-            context.add(node, message);
+            context.add(node, Rule::SettingsConflict, message);
         }
     }
     Some(AdHocSubProcess {

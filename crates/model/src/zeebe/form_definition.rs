@@ -1,6 +1,7 @@
 //! `zeebe:formDefinition`: the form of a user task or start event; `zeebe:userTaskForm`: a form within the process.
 
 use crate::context::Context;
+use crate::error::Rule;
 use crate::graph::{Binding, FormReference};
 use crate::value;
 use crate::xml::{self, Node};
@@ -25,17 +26,20 @@ pub(crate) fn parse<'x>(
             let message = format!(
                 "The bindingType of 'zeebe:formDefinition' belongs to a formId, but the form has a {other}. Remove it"
             );
-            context.add(form, message);
+            context.add(form, Rule::SettingsConflict, message);
             return None;
         }
         (None, Some(key)) if other == "formKey" => FormReference::Key(key),
         (None, Some(name)) => FormReference::External(name),
         (one, _) => {
-            let has = if one.is_some() { "both" } else { "none" };
+            let (rule, has) = match one {
+                Some(_) => (Rule::OnlyOneAllowed, "both"),
+                None => (Rule::ValueMissing, "none"),
+            };
             let message = format!(
                 "A form must have exactly one of 'formId' and '{other}' here, but has {has}"
             );
-            context.add(form, message);
+            context.add(form, rule, message);
             return None;
         }
     };
@@ -49,7 +53,7 @@ pub(crate) fn check_embedded<'x>(process: Node<'x>, context: &mut Context<'_, 'x
             let id = form.attribute("id").unwrap_or_default();
             let message =
                 format!("The form '{id}' of the process is empty. Give it its JSON, or remove it");
-            context.add(process, message);
+            context.add(process, Rule::ValueMissing, message);
         }
     }
 }

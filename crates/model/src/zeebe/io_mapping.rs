@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::context::Context;
+use crate::error::Rule;
 use crate::graph::{Mapping, MappingSource, TextValue};
 use crate::value;
 use crate::xml::{self, Node};
@@ -23,6 +24,7 @@ pub(crate) fn parse<'x>(
             "output" => outputs.set(target(child, context), output(child, context)),
             other => context.add(
                 child,
+                Rule::UnknownElement,
                 format!(
                     "The element '{other}' is not known inside of 'zeebe:ioMapping'. Remove it"
                 ),

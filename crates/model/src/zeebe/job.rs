@@ -1,6 +1,7 @@
 //! Jobs of elements: `zeebe:taskDefinition` with `zeebe:taskHeaders` and `zeebe:linkedResources`.
 
 use crate::context::Context;
+use crate::error::Rule;
 use crate::graph::JobDefinition;
 use crate::xml::{self, Node, bpmn_name};
 use crate::zeebe::{linked_resources, task_definition, task_headers};
@@ -53,14 +54,14 @@ pub(crate) fn or<'x>(
     context: &mut Context<'_, 'x>,
 ) -> Option<Option<Node<'x>>> {
     let extension = xml::extensions(node, other).next();
-    let problem = match (extension.is_some(), has_definition(node)) {
-        (true, true) => "has both",
-        (false, false) => "has none",
+    let (rule, problem) = match (extension.is_some(), has_definition(node)) {
+        (true, true) => (Rule::OnlyOneAllowed, "has both"),
+        (false, false) => (Rule::ExtensionMissing, "has none"),
         _ => return Some(extension),
     };
     let message = format!(
         "A {of} must have exactly one of 'zeebe:{other}' and 'zeebe:taskDefinition', but {problem}"
     );
-    context.add(node, message);
+    context.add(node, rule, message);
     None
 }

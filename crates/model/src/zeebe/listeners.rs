@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::context::Context;
 use crate::element::is_gateway;
-use crate::error::abbreviate;
+use crate::error::{Rule, abbreviate};
 use crate::graph::{
     CatchEvent, Element, ElementKind, ElementType, ListenerDefinition, TaskListener,
     TaskListenerEvent, ThrowEvent,
@@ -40,7 +40,7 @@ pub(crate) fn execution<'x>(node: Node<'x>, context: &mut Context<'_, 'x>) -> Op
                 "The element has two {event} listeners of the type '{}'. Keep one, or use different types",
                 abbreviate(job_type)
             );
-            context.add(node, message);
+            context.add(node, Rule::DuplicateName, message);
         }
         of_event.extend(definition);
     }
@@ -90,14 +90,20 @@ fn definition(listener: Node<'_>, context: &mut Context<'_, '_>) -> Option<Liste
 }
 
 fn unknown_event(listener: Node<'_>, event: &str, known: &str, context: &mut Context<'_, '_>) {
-    let message = match event {
-        "" => format!("The listener has no eventType. Use {known}"),
-        other => format!(
-            "The eventType '{}' of the listener is not known. Use {known}",
-            abbreviate(other)
-        ),
+    let (rule, message) = match event {
+        "" => {
+            let message = format!("The listener has no eventType. Use {known}");
+            (Rule::ValueMissing, message)
+        }
+        other => {
+            let message = format!(
+                "The eventType '{}' of the listener is not known. Use {known}",
+                abbreviate(other)
+            );
+            (Rule::ValueInvalid, message)
+        }
     };
-    context.add(listener, message);
+    context.add(listener, rule, message);
 }
 
 /// Refuses listeners where the element has no moment for them.
@@ -105,6 +111,7 @@ pub(crate) fn check_place(node: Node<'_>, element: &Element, context: &mut Conte
     let mut refuse = |which: &str, on: &str| {
         context.add(
             node,
+            Rule::ListenerNotAllowed,
             format!("{which} listeners are not possible on {on}. Remove them"),
         );
     };
@@ -134,6 +141,6 @@ pub(crate) fn check_place(node: Node<'_>, element: &Element, context: &mut Conte
     let has_task_listeners = each(node, "taskListeners", "taskListener").next().is_some();
     if has_task_listeners && !is_native && element.element_type == ElementType::UserTask {
         let message = "Task listeners are only possible on user tasks with 'zeebe:userTask'. Add it, or remove the listeners";
-        context.add(node, message);
+        context.add(node, Rule::ListenerNotAllowed, message);
     }
 }

@@ -1,6 +1,7 @@
 //! The multi-instance marker with its `zeebe:loopCharacteristics`.
 
 use crate::context::Context;
+use crate::error::Rule;
 use crate::graph::{ElementIndex, MultiInstance, OutputCollection, TextValue};
 use crate::value::{self, boolean};
 use crate::xml::{self, Node};
@@ -15,9 +16,14 @@ pub(crate) fn parse<'x>(
     let sequential = boolean(node, marker, "isSequential", false, context.findings);
     let completion_condition = condition(marker, context);
     let mut all = xml::extensions(marker, "loopCharacteristics");
-    let (Some(characteristics), None) = (all.next(), all.next()) else {
+    let first = all.next();
+    let (Some(characteristics), None) = (first, all.next()) else {
+        let rule = match first {
+            Some(_) => Rule::OnlyOneAllowed,
+            None => Rule::ExtensionMissing,
+        };
         context.add(
-            node,
+            node, rule,
             "A multi-instance marker must have exactly one 'zeebe:loopCharacteristics'. Give it an input collection",
         );
         return None;
@@ -69,7 +75,7 @@ pub(crate) fn output<'x>(
             let message = format!(
                 "The attribute '{has}' needs an '{lacks}' beside it. Give it one, or remove both"
             );
-            context.add(node, message);
+            context.add(node, Rule::SettingsConflict, message);
             None
         }
     }

@@ -23,6 +23,7 @@ pub(crate) mod user_task;
 pub(crate) mod version_tag;
 
 use crate::context::Context;
+use crate::error::Rule;
 use crate::graph::Binding;
 use crate::xml::{self, Node};
 
@@ -59,6 +60,7 @@ pub(crate) fn check(node: Node<'_>, context: &mut Context<'_, '_>) {
             if *seen == 2 {
                 context.add(
                     node,
+                    Rule::OnlyOneAllowed,
                     format!("The element has more than one 'zeebe:{name}'. Keep one"),
                 );
             }
@@ -77,6 +79,7 @@ fn exactly_one<'x>(
     if first.is_none() {
         context.add(
             node,
+            Rule::ExtensionMissing,
             format!("A {of} must have exactly one 'zeebe:{name}', but has none. Add it"),
         );
     }
@@ -94,13 +97,14 @@ fn binding(reference: Node<'_>, context: &mut Context<'_, '_>) -> Option<Binding
         Some("versionTag") => match tag {
             Some(tag) => return Some(Binding::VersionTag(tag.into())),
             None => {
-                context.add(reference, "The bindingType is 'versionTag', but the attribute 'versionTag' is missing or empty. Give it the tag to call");
+                context.add(reference, Rule::ValueMissing, "The bindingType is 'versionTag', but the attribute 'versionTag' is missing or empty. Give it the tag to call");
                 return None;
             }
         },
         Some(other) => {
             context.add(
                 reference,
+                Rule::ValueInvalid,
                 format!(
                     "The bindingType '{other}' is not known. Use latest, deployment or versionTag"
                 ),
@@ -109,7 +113,7 @@ fn binding(reference: Node<'_>, context: &mut Context<'_, '_>) -> Option<Binding
         }
     };
     if tag.is_some() {
-        context.add(reference, "The attribute 'versionTag' needs the bindingType 'versionTag'. Set it, or remove the tag");
+        context.add(reference, Rule::SettingsConflict, "The attribute 'versionTag' needs the bindingType 'versionTag'. Set it, or remove the tag");
         return None;
     }
     Some(binding)

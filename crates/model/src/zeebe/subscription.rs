@@ -3,6 +3,7 @@
 use skep_feel::Expression;
 
 use crate::context::Context;
+use crate::error::Rule;
 use crate::value;
 use crate::xml::{self, Node};
 
@@ -15,19 +16,20 @@ pub(crate) fn required<'x>(
     let id = message.attribute("id").unwrap_or_default();
     let mut subscriptions = xml::extensions(message, "subscription");
     let Some(subscription) = subscriptions.next() else {
-        context.add(node, format!("The message '{id}' must have exactly one 'zeebe:subscription', but has none. Add it with a correlation key"));
+        context.add(node, Rule::ExtensionMissing, format!("The message '{id}' must have exactly one 'zeebe:subscription', but has none. Add it with a correlation key"));
         return None;
     };
     if subscriptions.next().is_some() {
         context.add(
             node,
+            Rule::OnlyOneAllowed,
             format!("The message '{id}' has more than one 'zeebe:subscription'. Keep one"),
         );
         return None;
     }
     let key = subscription.attribute("correlationKey").unwrap_or_default();
     if key.trim().is_empty() {
-        context.add(node, format!("The correlation key of the message '{id}' is missing or empty. Give it an expression such as =orderId"));
+        context.add(node, Rule::ExpressionMissing, format!("The correlation key of the message '{id}' is missing or empty. Give it an expression such as =orderId"));
         return None;
     }
     value::expression(

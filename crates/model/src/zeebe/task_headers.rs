@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::context::Context;
-use crate::error::abbreviate;
+use crate::error::{Rule, abbreviate};
 use crate::xml::{self, Node};
 
 /// Headers with this prefix are the engine's own.
@@ -27,6 +27,7 @@ pub(crate) fn parse<'x>(
             if !value.is_empty() {
                 context.add(
                     header,
+                    Rule::ValueMissing,
                     format!(
                         "A task header with the value '{}' has no key. Give it one",
                         abbreviate(value)
@@ -34,10 +35,11 @@ pub(crate) fn parse<'x>(
                 );
             }
         } else if key.starts_with(RESERVED_PREFIX) {
-            context.add(header, format!("The task header '{}' uses the reserved prefix '{RESERVED_PREFIX}'. Choose another key", abbreviate(key)));
+            context.add(header, Rule::ValueInvalid, format!("The task header '{}' uses the reserved prefix '{RESERVED_PREFIX}'. Choose another key", abbreviate(key)));
         } else if !seen.insert(key) {
             context.add(
                 header,
+                Rule::DuplicateName,
                 format!(
                     "The task header '{}' is given more than once. Keys must be unique",
                     abbreviate(key)

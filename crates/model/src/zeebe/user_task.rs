@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::context::Context;
-use crate::error::abbreviate;
+use crate::error::{Rule, abbreviate};
 use crate::graph::{TextList, TextValue};
 use crate::timer_value;
 use crate::value;
@@ -78,7 +78,7 @@ fn date<'x>(
             value::what(schedule, attribute),
             abbreviate(text)
         );
-        context.add(schedule, message);
+        context.add(schedule, Rule::ValueInvalid, message);
         return None;
     }
     Some(date)
@@ -104,7 +104,7 @@ pub(crate) fn priority<'x>(node: Node<'x>, context: &mut Context<'_, 'x>) -> Opt
             "The priority '{}' of the user task is not a whole number from 0 to 100",
             abbreviate(text)
         );
-        context.add(node, message);
+        context.add(node, Rule::ValueInvalid, message);
         return None;
     }
     Some(priority)

@@ -57,21 +57,37 @@ fn shared(folder: &str) -> Vec<(String, String)> {
     models
 }
 
-/// What the comment of a model says of the finding: ``finding on `ELEMENT`: RULE``.
-fn said_of(text: &str) -> Option<&str> {
-    let (_, after) = text.split_once("finding on `")?;
-    after.split_once('`').map(|(element, _)| element)
+/// What the comment of a model says of the finding: its code, and the element if there is one
+/// (``finding on `ELEMENT` (CODE): …``).
+fn said_of(text: &str) -> (&str, Option<&str>) {
+    let Some((_, after)) = text.split_once("finding on ") else {
+        // There is no place for a comment.
+        return ("FILE_NOT_READABLE", None);
+    };
+    let (subject, _) = after.split_once(':').expect("a rule");
+    let (subject, code) = subject.split_once(" (").unwrap_or((subject, "no code"));
+    let code = code.trim_end_matches(')');
+    let element = subject
+        .strip_prefix('`')
+        .and_then(|id| id.strip_suffix('`'));
+    (code, element)
 }
 
 #[test]
 fn every_invalid_model_is_refused_where_it_says() {
     let models = shared("invalid");
     assert!(models.len() >= 100, "{} models", models.len());
+    let mut wrong = Vec::new();
     for (name, text) in models {
         let Err(invalid) = crate::support::parse(&text) else {
             panic!("{name} is accepted");
         };
-        if let Some(element) = said_of(&text) {
+        let (code, element) = said_of(&text);
+        let codes: Vec<_> = invalid.findings.iter().map(|f| f.rule.code()).collect();
+        if codes.iter().any(|found| *found != code) {
+            wrong.push(format!("{name}: {code} is said, found are {codes:?}"));
+        }
+        if let Some(element) = element {
             // What an element refers to is named in the text.
             let quoted = format!("'{element}'");
             let mut findings = invalid.findings.iter();
@@ -83,6 +99,7 @@ fn every_invalid_model_is_refused_where_it_says() {
             assert!(found, "{name}: '{element}' is not named\n{invalid}");
         }
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]

@@ -25,13 +25,18 @@ pub static DECISION_INSTANCE: Entity = Entity {
         Field::new("decisionDefinitionType", Kind::Enum(TYPES), Ops::PLAIN).sortable(),
         Field::new("tenantId", Kind::Text, Ops::PLAIN).sortable(),
         Field::new("decisionEvaluationKey", Kind::Key, Ops::PLAIN).sortable(),
-        Field::new("processDefinitionKey", Kind::Key, Ops::PLAIN).sortable(),
+        Field::new("processDefinitionKey", Kind::Key, Ops::PLAIN)
+            .sortable()
+            .never_null(),
         Field::new("processInstanceKey", Kind::Key, Ops::PLAIN)
             .sortable()
-            .sparse(),
+            .sparse()
+            .never_null(),
         Field::new("rootProcessInstanceKey", Kind::Key, Ops::NONE),
         Field::new("decisionDefinitionKey", Kind::Key, Ops::KEY).sortable(),
-        Field::new("elementInstanceKey", Kind::Key, Ops::KEY).sortable(),
+        Field::new("elementInstanceKey", Kind::Key, Ops::KEY)
+            .sortable()
+            .never_null(),
         Field::new("rootDecisionDefinitionKey", Kind::Key, Ops::KEY).sortable(),
         Field::new("decisionRequirementsKey", Kind::Key, Ops::KEY).hidden(),
         Field::new("result", Kind::Text, Ops::NONE),

@@ -17,6 +17,7 @@ mod message_subscription;
 mod process_definition;
 mod process_instance;
 mod resource;
+mod usage;
 mod user_task;
 mod variable;
 
@@ -37,13 +38,14 @@ pub use message_subscription::MESSAGE_SUBSCRIPTION;
 pub use process_definition::PROCESS_DEFINITION;
 pub use process_instance::PROCESS_INSTANCE;
 pub use resource::RESOURCE;
+pub use usage::{USAGE, USAGE_SPAN};
 pub use user_task::USER_TASK;
 pub use variable::{PREVIEW, VARIABLE};
 
 use crate::entity::{Entity, same};
 
 /// All of them, in the order of their numbers in a store.
-pub static ALL: [&Entity; 20] = [
+pub static ALL: [&Entity; 21] = [
     &PROCESS_DEFINITION,
     &PROCESS_INSTANCE,
     &ELEMENT_INSTANCE,
@@ -64,6 +66,7 @@ pub static ALL: [&Entity; 20] = [
     &CLUSTER_VARIABLE,
     &JOB_STATISTICS,
     &AUDIT_LOG,
+    &USAGE,
 ];
 
 /// The place of an entity in [`ALL`]; for one that is not there the code does not compile.

@@ -10,7 +10,7 @@ use skep_dmn::Drg;
 use skep_model::deployment::{self, Named};
 use skep_model::{Invalid, Options};
 use skep_protocol::command::Resource;
-use skep_protocol::findings::{Finding, shortened};
+use skep_protocol::findings::{Finding, Rule, shortened};
 use skep_protocol::{Rejection, RejectionType};
 
 use crate::processing::reject;
@@ -88,6 +88,7 @@ fn content(resource: &Resource) -> Result<Content, Invalid> {
         Some("rpa") => json("RPA script", resource).map(Content::Script),
         _ => Err(Invalid::of_resource(
             name,
+            Rule::ResourceTypeUnknown,
             "unknown resource type; expected a name that ends with '.bpmn', '.xml', '.dmn', '.form' or '.rpa'",
         )),
     }
@@ -104,40 +105,46 @@ fn json(what: &str, resource: &Resource) -> Result<JsonResource, Invalid> {
         id: Option<serde_json::Value>,
         version_tag: Option<serde_json::Value>,
     }
-    let refuse = |message: String| Err(Invalid::of_resource(&resource.name, message));
+    let refuse = |rule, message: String| Err(Invalid::of_resource(&resource.name, rule, message));
     if resource.name.chars().count() > MAX_ID_CHARS {
-        return refuse(format!(
-            "The resource name has more than {MAX_ID_CHARS} characters. Shorten it"
-        ));
+        let message =
+            format!("The resource name has more than {MAX_ID_CHARS} characters. Shorten it");
+        return refuse(Rule::TextTooLong, message);
     }
     let head: Head = match serde_json::from_slice(&resource.content) {
         Ok(head) => head,
         Err(e) => {
-            return refuse(format!(
-                "The {what} cannot be read: {e}. Expected is a JSON object with an 'id'"
-            ));
+            let message =
+                format!("The {what} cannot be read: {e}. Expected is a JSON object with an 'id'");
+            return refuse(Rule::FileNotReadable, message);
         }
     };
     let id = match head.id {
         Some(serde_json::Value::String(id)) if !id.trim().is_empty() => id,
         Some(serde_json::Value::String(_)) => {
-            return refuse(format!("The 'id' of the {what} is blank. Give it one"));
+            let message = format!("The 'id' of the {what} is blank. Give it one");
+            return refuse(Rule::IdMissing, message);
         }
-        Some(_) => return refuse(format!("The 'id' of the {what} is no text. Make it one")),
-        None => return refuse(format!("The {what} has no 'id'. Give it one")),
+        Some(_) => {
+            let message = format!("The 'id' of the {what} is no text. Make it one");
+            return refuse(Rule::ValueInvalid, message);
+        }
+        None => {
+            let message = format!("The {what} has no 'id'. Give it one");
+            return refuse(Rule::IdMissing, message);
+        }
     };
     if id.chars().count() > MAX_ID_CHARS {
-        return refuse(format!(
-            "The 'id' of the {what} has more than {MAX_ID_CHARS} characters. Shorten it"
-        ));
+        let message =
+            format!("The 'id' of the {what} has more than {MAX_ID_CHARS} characters. Shorten it");
+        return refuse(Rule::TextTooLong, message);
     }
     let version_tag = match head.version_tag {
         None | Some(serde_json::Value::Null) => None,
         Some(serde_json::Value::String(tag)) => Some(tag),
         Some(_) => {
-            return refuse(format!(
-                "The 'versionTag' of the {what} is no text. Make it one"
-            ));
+            let message = format!("The 'versionTag' of the {what} is no text. Make it one");
+            return refuse(Rule::ValueInvalid, message);
         }
     };
     Ok(JsonResource {
@@ -169,7 +176,7 @@ fn together(parsed: &[Parsed]) -> Vec<Invalid> {
                     shortened(id.to_string(), 200),
                     shortened(other.to_string(), 200)
                 );
-                findings.push(Finding::of_file(message, None));
+                findings.push(Finding::of_file(Rule::DuplicateId, message, None));
             }
         }
         if !findings.is_empty() {

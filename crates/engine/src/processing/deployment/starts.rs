@@ -1,6 +1,6 @@
 //! Start events of what is deployed and deleted: the latest version of a process waits for them.
 
-use skep_protocol::findings::{Finding, Invalid};
+use skep_protocol::findings::{Finding, Invalid, Rule};
 use skep_protocol::value::{ProcessValue, TimerValue};
 use skep_protocol::{Key, Rejection, RejectionType};
 
@@ -38,6 +38,7 @@ pub(super) fn timers(
             Err((element, problem)) => {
                 let element = graph.element(element);
                 let finding = Finding {
+                    rule: Rule::TimerInvalid,
                     process_id: Some(graph.id.to_string()),
                     element_id: Some(element.id.to_string()),
                     element_type: Some("startEvent".to_string()),
