@@ -2,6 +2,8 @@
 //!
 //! Where one cannot be started, the test says `NOT RUN` and why; with `CI=true` that is a failure (`.ci/test`).
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
+
 mod guarded;
 mod postgres;
 
