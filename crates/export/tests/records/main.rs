@@ -12,6 +12,8 @@ mod embedded {
 
     mod audit_log;
     mod entities;
+    mod fuzz;
+    mod history;
     mod job_statistics;
     mod property;
     mod store;
@@ -24,6 +26,8 @@ mod postgres {
 
     mod audit_log;
     mod entities;
+    mod fuzz;
+    mod history;
     mod job_statistics;
     mod outages;
     mod property;

@@ -19,10 +19,14 @@ use super::store::Filled;
 use crate::support::{IntoCommand, Rig, Seen, decision};
 
 /// SplitMix64.
-struct Random(u64);
+pub struct Random(u64);
 
 impl Random {
-    fn next(&mut self, bound: u64) -> u64 {
+    pub fn new(seed: u64) -> Random {
+        Random(seed)
+    }
+
+    pub fn next(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -276,7 +280,8 @@ fn step(rig: &mut Rig, random: &mut Random) {
     }
 }
 
-fn run(seed: u64) {
+/// Runs a random process; the store that has its story.
+pub fn run(seed: u64) -> Filled {
     let mut random_source = Random(seed);
     let mut rig = Rig::new();
     rig.record_batches();
@@ -304,13 +309,17 @@ fn run(seed: u64) {
             compare(&rig, &told, &store, seed);
         }
     }
+    store
 }
 
 #[test]
 fn the_store_is_what_the_records_say() {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
     match number("SKEP_SEED") {
-        Some(seed) => run(seed),
-        None => (0..number("SKEP_SEEDS").unwrap_or(super::BACKEND.seeds())).for_each(run),
+        Some(seed) => drop(run(seed)),
+        None => {
+            let seeds = number("SKEP_SEEDS").unwrap_or(super::BACKEND.seeds());
+            (0..seeds).for_each(|seed| drop(run(seed)));
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! A store that is filled from what a rig's engines write.
 
 use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
 
 use bytes::Bytes;
 use serde_json::Value as Json;
@@ -34,32 +35,45 @@ pub struct Filled {
 
 impl Filled {
     /// `window`: how long changes are collected.
-    pub fn new(partition: u32, window: std::time::Duration) -> Filled {
-        let audit = AuditConfig::default();
-        Filled::with(super::BACKEND.config().place, partition, window, audit)
+    pub fn new(partition: u32, window: Duration) -> Filled {
+        Filled::with(
+            partition,
+            Config {
+                window,
+                ..settings()
+            },
+        )
     }
 
+    /// In this place.
     #[allow(dead_code)] // The embedded store needs none.
-    pub fn at(place: Place, partition: u32, window: std::time::Duration) -> Filled {
-        Filled::with(place, partition, window, AuditConfig::default())
+    pub fn at(place: Place, partition: u32, window: Duration) -> Filled {
+        Filled::open(
+            partition,
+            Config {
+                place,
+                window,
+                ..settings()
+            },
+        )
     }
 
-    fn with(
-        place: Place,
-        partition: u32,
-        window: std::time::Duration,
-        audit: AuditConfig,
-    ) -> Filled {
+    /// In a place of its own, with settings.
+    pub fn with(partition: u32, config: Config) -> Filled {
+        let own = super::BACKEND.config();
+        Filled::open(
+            partition,
+            Config {
+                place: own.place,
+                max_wait: own.max_wait,
+                ..config
+            },
+        )
+    }
+
+    fn open(partition: u32, config: Config) -> Filled {
         let directory = tempfile::tempdir().unwrap();
         let (log, progress) = (Log::default(), Arc::new(LogProgress::default()));
-        let config = Config {
-            place,
-            window,
-            // The rig's clock stands at a day that has passed.
-            history_ttl: std::time::Duration::from_secs(100 * 365 * 24 * 3600),
-            audit,
-            ..Backend::Embedded.config()
-        };
         let of = Partition {
             id: partition,
             directory: directory.path(),
@@ -138,10 +152,25 @@ impl Filled {
     }
 }
 
+/// Nothing is forgotten: the rig's clock stands at a day that has passed.
+fn settings() -> Config {
+    Config {
+        history_ttl: Duration::from_secs(100 * 365 * 24 * 3600),
+        max_wait: Backend::Embedded.config().max_wait,
+        ..Config::default()
+    }
+}
+
 /// A store of one partition with this audit log.
 pub fn audited(audit: AuditConfig) -> Filled {
-    let place = super::BACKEND.config().place;
-    Filled::with(place, 1, std::time::Duration::from_millis(5), audit)
+    Filled::with(
+        1,
+        Config {
+            window: Duration::from_millis(5),
+            audit,
+            ..settings()
+        },
+    )
 }
 
 /// A rig with one partition and its store.
