@@ -1,7 +1,7 @@
 # Skep: `make run` starts it, `make test` proves it, `make help` lists the rest.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test fmt lint deny unit clients bench setup clean
+.PHONY: help run cluster build test fmt lint deny unit clients bench setup clean
 
 # A wrong protoc in the environment breaks the build; nothing here needs one.
 unexport PROTOC
@@ -28,6 +28,9 @@ run: build ## build the release binary and start a server with its defaults (ARG
 	@echo "and a worker for its job, in the language of your choice: see examples/README.md"
 	@echo
 	@exec $(SKEP) serve $(ARGS)
+
+cluster: build ## three nodes of one cluster on this machine, and how to use and break them
+	@.ci/cluster $(SKEP)
 
 build: ## build the release binary, target/release/skep
 	@.ci/setup rust

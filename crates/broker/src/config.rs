@@ -1,7 +1,10 @@
 //! Settings of a broker, with the defaults of config.md where a key of it stands behind them.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
+
+use skep_transport::Layout;
 
 use crate::flow_control::FlowControlConfig;
 
@@ -49,6 +52,47 @@ pub struct BrokerConfig {
     pub secondary_storage: Option<skep_export::Config>,
     /// `camunda.cluster.cluster-id`; a new one is made and kept when absent.
     pub cluster_id: Option<String>,
+    /// The other nodes; `None` for a node that is alone.
+    pub cluster: Option<ClusterConfig>,
+}
+
+impl BrokerConfig {
+    /// How often a partition's replica lets time pass. An election takes 20 of these.
+    pub fn tick(&self) -> Duration {
+        let election = self.cluster.as_ref().map(|c| c.election_timeout);
+        election.map_or(Duration::from_millis(100), |timeout| {
+            timeout / ELECTION_TICKS
+        })
+    }
+
+    pub fn layout(&self) -> Layout {
+        let cluster = self.cluster.as_ref();
+        Layout {
+            size: cluster.map_or(1, |cluster| cluster.size),
+            replication_factor: cluster.map_or(1, |cluster| cluster.replication_factor),
+            partitions: self.partitions,
+        }
+    }
+}
+
+/// Ticks until a follower that hears nothing stands for election, at least; at most twice as many.
+const ELECTION_TICKS: u32 = 20;
+
+/// One node of several.
+#[derive(Clone, Debug)]
+pub struct ClusterConfig {
+    /// `camunda.cluster.size`.
+    pub size: u32,
+    /// `camunda.cluster.replication-factor`.
+    pub replication_factor: u32,
+    /// `camunda.cluster.network.internal-api.host` and `.port`.
+    pub listen: SocketAddr,
+    /// Where others reach it: `camunda.cluster.network.internal-api.advertised-host` and `.advertised-port`.
+    pub advertised: String,
+    /// `camunda.cluster.initial-contact-points`.
+    pub contact_points: Vec<String>,
+    /// `camunda.cluster.raft.election-timeout`: a leader that is not heard for so long, up to twice as long, is replaced.
+    pub election_timeout: Duration,
 }
 
 #[derive(Clone, Debug)]
@@ -95,6 +139,7 @@ impl Default for BrokerConfig {
             advertised_port: 26501,
             secondary_storage: Some(skep_export::Config::default()),
             cluster_id: None,
+            cluster: None,
         }
     }
 }

@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::task::{Context, Poll};
 
 use parking_lot::Mutex;
@@ -17,6 +17,7 @@ use skep_protocol::command::ActivateJobs;
 use skep_protocol::{ActivatedJob, TenantId};
 use skep_service::{JobReceiver, Sleeper, Wakes};
 
+use crate::cluster::Cluster;
 use crate::partition::{Message, PartitionHandle};
 
 /// One open stream, shared by its receiver and all partitions.
@@ -30,17 +31,34 @@ pub struct Stream {
     /// A partition had a job and found no credit.
     starving: AtomicBool,
     queue: Mutex<Queue>,
+    /// The client is connected with another node, which gets the jobs.
+    elsewhere: Option<Elsewhere>,
+}
+
+/// A stream that a client has opened at another node.
+pub struct Elsewhere {
+    pub cluster: Weak<Cluster>,
+    pub node: u32,
+    /// Its number there.
+    pub stream: StreamId,
+}
+
+impl std::fmt::Debug for Elsewhere {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "stream {} of node {}", self.stream, self.node)
+    }
 }
 
 #[derive(Debug, Default)]
 struct Queue {
-    jobs: VecDeque<ActivatedJob>,
+    /// Each with the node that has pushed it, if that is another one.
+    jobs: VecDeque<(ActivatedJob, Option<u32>)>,
     receiver: Option<Sleeper>,
     closed: bool,
 }
 
 impl Stream {
-    pub fn new(id: StreamId, spec: ActivateJobs) -> Arc<Stream> {
+    pub fn new(id: StreamId, spec: ActivateJobs, elsewhere: Option<Elsewhere>) -> Arc<Stream> {
         let capacity = i64::from(spec.max_jobs.max(1));
         Arc::new(Stream {
             id,
@@ -50,6 +68,7 @@ impl Stream {
             credit: AtomicI64::new(capacity),
             starving: AtomicBool::new(false),
             queue: Mutex::default(),
+            elsewhere,
         })
     }
 
@@ -62,15 +81,48 @@ impl Stream {
 
     /// Hands a committed job over; whom to wake is added to `wakes`. False when the stream is closed: the job goes back.
     pub fn deliver(&self, job: ActivatedJob, wakes: &mut Wakes) -> bool {
+        if let Some(Elsewhere {
+            cluster,
+            node,
+            stream,
+        }) = &self.elsewhere
+        {
+            let cluster = cluster.upgrade();
+            return cluster.is_some_and(|cluster| cluster.push(*node, *stream, job));
+        }
         let mut queue = self.queue.lock();
         if queue.closed {
             return false;
         }
-        queue.jobs.push_back(job);
+        queue.jobs.push_back((job, None));
         if let Some(receiver) = queue.receiver.take() {
             wakes.add(receiver);
         }
         true
+    }
+
+    /// Takes a job that another node has pushed. It comes back when the stream is closed.
+    pub fn take_over(&self, from: u32, job: ActivatedJob) -> Result<(), Box<ActivatedJob>> {
+        let mut queue = self.queue.lock();
+        if queue.closed {
+            return Err(Box::new(job));
+        }
+        queue.jobs.push_back((job, Some(from)));
+        if let Some(receiver) = queue.receiver.take() {
+            receiver.wake();
+        }
+        Ok(())
+    }
+
+    /// Jobs were taken. True if partitions that starved are to hear of it.
+    pub fn add_credit(&self, amount: i64) -> bool {
+        let add = |credit: i64| Some((credit + amount).min(self.capacity));
+        let added = self
+            .credit
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, add);
+        let credit = added.unwrap_or_default() + amount;
+        // Asking for more by halves of the credit, not job by job.
+        credit * 2 >= self.capacity && self.starving.swap(false, Ordering::AcqRel)
     }
 
     /// Ends the stream from the broker's side; the receiver sees the jobs that are there, then the end.
@@ -190,11 +242,18 @@ impl JobStreams for StreamRegistry {
     }
 }
 
+/// The part of a stream's credit that each node has.
+fn share(credit: u32, nodes: u32) -> u32 {
+    (credit / nodes.max(1)).max(1)
+}
+
 /// Opens and closes streams at all partitions of the node.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct StreamHub {
     next_id: AtomicI64,
     partitions: Mutex<Vec<Weak<PartitionHandle>>>,
+    /// The other nodes, if there are any.
+    cluster: OnceLock<Weak<Cluster>>,
     open: Mutex<HashMap<StreamId, Arc<Stream>>>,
 }
 
@@ -209,23 +268,62 @@ impl StreamHub {
         }
     }
 
-    pub fn open(self: &Arc<Self>, spec: ActivateJobs) -> Receiver {
-        let id = self.next_id.fetch_add(1, Ordering::Relaxed) as StreamId;
-        let stream = Stream::new(id, spec);
+    /// The other nodes push jobs too.
+    pub fn join(&self, cluster: &Arc<Cluster>) {
+        let _ = self.cluster.set(Arc::downgrade(cluster));
+    }
+
+    /// A number that no other stream has.
+    pub fn next_id(&self) -> StreamId {
+        self.next_id.fetch_add(1, Ordering::Relaxed) as StreamId
+    }
+
+    pub fn open(self: &Arc<Self>, mut spec: ActivateJobs) -> Receiver {
+        let id = self.next_id();
+        let cluster = self.cluster.get().and_then(Weak::upgrade);
+        let shares = cluster.as_ref().map_or(1, |cluster| cluster.layout().size);
+        spec.max_jobs = share(spec.max_jobs, shares);
+        let stream = Stream::new(id, spec, None);
         self.open.lock().insert(id, stream.clone());
         self.tell_all(|| Message::StreamOpened(stream.clone()));
+        if let Some(cluster) = cluster {
+            cluster.open_elsewhere(id, &stream.spec);
+        }
         Receiver {
             stream,
             hub: self.clone(),
         }
     }
 
+    /// A stream of this type has credit again.
+    pub fn has_room(&self, job_type: &Arc<str>) {
+        self.tell_all(|| Message::StreamHasRoom(job_type.clone()));
+    }
+
+    /// A stream of another node begins or ends.
+    pub fn tell_of(&self, stream: &Arc<Stream>, opened: bool) {
+        self.tell_all(|| match opened {
+            true => Message::StreamOpened(stream.clone()),
+            false => Message::StreamClosed(stream.id),
+        });
+    }
+
+    pub fn find(&self, id: StreamId) -> Option<Arc<Stream>> {
+        self.open.lock().get(&id).cloned()
+    }
+
     fn close(&self, stream: &Stream) {
         self.open.lock().remove(&stream.id);
         self.tell_all(|| Message::StreamClosed(stream.id));
+        if let Some(cluster) = self.cluster.get().and_then(Weak::upgrade) {
+            cluster.close_elsewhere(stream.id);
+        }
     }
 
     fn give_back(&self, job: &ActivatedJob) {
+        if let Some(cluster) = self.cluster.get().and_then(Weak::upgrade) {
+            return cluster.return_job(job.activation());
+        }
         let partitions = self.partitions.lock();
         let of_key = |p: &Arc<PartitionHandle>| Some(p.status.partition) == job.key.partition();
         if let Some(partition) = partitions.iter().filter_map(Weak::upgrade).find(of_key) {
@@ -246,6 +344,12 @@ impl StreamHub {
         for stream in self.streams() {
             stream.end();
         }
+    }
+}
+
+impl std::fmt::Debug for StreamHub {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("StreamHub").finish_non_exhaustive()
     }
 }
 
@@ -270,12 +374,14 @@ impl JobReceiver for Receiver {
                 }
             }
         };
-        let credit = stream.credit.fetch_add(1, Ordering::AcqRel) + 1;
-        // Asking for more by halves of the credit, not job by job.
-        if credit * 2 >= stream.capacity && stream.starving.swap(false, Ordering::AcqRel) {
-            let job_type = stream.spec.job_type.clone();
-            self.hub
-                .tell_all(|| Message::StreamHasRoom(job_type.clone()));
+        let (job, from) = job;
+        match (from, self.hub.cluster.get().and_then(Weak::upgrade)) {
+            (Some(node), Some(cluster)) => cluster.taken(node, stream.id),
+            _ => {
+                if stream.add_credit(1) {
+                    self.hub.has_room(&stream.spec.job_type);
+                }
+            }
         }
         Poll::Ready(Some(job))
     }
@@ -289,7 +395,7 @@ impl Drop for Receiver {
             std::mem::take(&mut queue.jobs)
         };
         self.hub.close(&self.stream);
-        for job in left {
+        for (job, _) in left {
             self.hub.give_back(&job);
         }
     }

@@ -6,8 +6,11 @@
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 
+mod arriving;
 pub mod clock;
+pub mod cluster;
 pub mod config;
+mod directory;
 pub mod disk;
 pub mod flow_control;
 pub mod job_streams;
@@ -17,6 +20,7 @@ pub mod partition;
 mod preparation;
 mod queries;
 mod router;
+mod shared;
 
-pub use config::BrokerConfig;
+pub use config::{BrokerConfig, ClusterConfig};
 pub use router::{Broker, OpenError};

@@ -1,6 +1,7 @@
 //! Queries: each partition has its own store, and the answers of all become one; or all have their rows in one place.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use skep_export::Store;
 use skep_protocol::Key;
@@ -134,7 +135,14 @@ impl Broker {
         consistency: Consistency,
     ) -> Result<oneshot::Receiver<Answered>, QueryError> {
         let at = (partition as usize).saturating_sub(1);
-        match self.partitions().get(at).map(|handle| &handle.secondary) {
+        let handle = self.partitions().get(at);
+        if handle.is_some_and(|handle| handle.status.search_gap.load(Ordering::Relaxed)) {
+            return Err(QueryError::Unavailable(format!(
+                "Secondary storage of partition {partition} lacks on this node what happened while the node was away. Ask another \
+                 node; docs/cluster.md says how to mend it."
+            )));
+        }
+        match handle.map(|handle| &handle.secondary) {
             Some(Secondary::Open(store)) => {
                 let (answer, answered) = oneshot::channel();
                 store.query(query, consistency, move |answered| {

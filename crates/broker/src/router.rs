@@ -1,11 +1,10 @@
 //! The broker: routes requests to partitions and implements the door that gateways see.
 
-use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use skep_engine::{Sent, key_not_found, message_partition};
+use skep_engine::{key_not_found, message_partition};
 use skep_protocol::command::{
     ActivateAdHoc, ActivateJobs, AssignUserTask, Command, CompleteUserTask, FailJob,
     MigrateProcessInstance, ModifyProcessInstance, Request, ThrowError, UpdateUserTask,
@@ -14,21 +13,23 @@ use skep_protocol::response::JobActivation;
 use skep_protocol::{ActivatedJob, Failure, Key, Rejection, RejectionType, Response};
 use skep_query::QueryError;
 use skep_service::{
-    self, Answer, BoxFuture, BrokerInfo, JobReceiver, PartitionInfo, PartitionRole, Reply,
-    Topology, reply_channel,
+    self, BoxFuture, BrokerInfo, JobReceiver, PartitionInfo, PartitionRole, Reply, Topology,
 };
 use skep_storage::space::StatvfsProbe;
 
+use crate::arriving::Arriving;
 use crate::clock::Clock;
+use crate::cluster::founding::Founding;
+use crate::cluster::{self, Cluster};
 use crate::config::BrokerConfig;
+use crate::directory;
 use crate::disk::{self, DiskSpace};
-use crate::flow_control::{MAX_WAITING, MAX_WAITING_BYTES};
 use crate::job_streams::StreamHub;
-use crate::long_polling::JobNotifier;
 use crate::metrics::{BrokerMetrics, WorkCounter};
-use crate::partition::thread::{self, Outlet};
-use crate::partition::{Message, PartitionHandle, PartitionStatus};
+use crate::partition::thread;
+use crate::partition::{Message, PartitionHandle};
 use crate::preparation::Preparation;
+use crate::shared::Shared;
 
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
@@ -52,6 +53,37 @@ pub enum OpenError {
     Thread(#[source] std::io::Error),
     #[error("the data directory {directory} is in use by another process")]
     InUse { directory: String },
+    #[error("the data directory {directory} cannot be used: {reason}")]
+    Foreign { directory: String, reason: String },
+    #[error(transparent)]
+    Transport(#[from] cluster::OpenError),
+    #[error("the node cannot join its cluster: {0}")]
+    Cluster(String),
+}
+
+/// Finds the other nodes, if there are any, and waits until the cluster is there. Its id.
+fn join(
+    config: &BrokerConfig,
+    directory: &directory::Claimed,
+) -> Result<(Option<Arc<Cluster>>, String), OpenError> {
+    let Some(others) = config.cluster.clone() else {
+        return Ok((None, directory.identity.cluster_id.clone()));
+    };
+    let founding = Founding::new(
+        config.node_id,
+        config.layout(),
+        config.cluster_id.clone(),
+        directory.identity.clone(),
+        directory::keeper(config),
+    );
+    let cluster = Cluster::open(config.clone(), others, founding)?;
+    match cluster.founding().wait() {
+        Ok(id) => Ok((Some(cluster), id)),
+        Err(reason) => {
+            cluster.stop();
+            Err(OpenError::Cluster(reason))
+        }
+    }
 }
 
 /// All partitions of this node.
@@ -69,61 +101,20 @@ pub struct Broker {
     _lock: std::fs::File,
 }
 
-struct Shared {
-    partitions: OnceLock<Vec<Arc<PartitionHandle>>>,
-    notifier: JobNotifier,
-    preparation: Preparation,
-}
-
-impl Shared {
-    fn partition(&self, partition: u32) -> Option<&Arc<PartitionHandle>> {
-        self.partitions
-            .get()?
-            .get((partition as usize).checked_sub(1)?)
-    }
-}
-
-impl Shared {
-    /// Tells the partitions how the disk is. While it is nearly full they make checkpoints as soon as there is something
-    /// new, so that the log before them and the rows of finished instances give their room back.
-    fn disk_is(&self, low: bool) {
-        for handle in self.partitions.get().into_iter().flatten() {
-            let status = &handle.status;
-            status.disk_low.store(low, Ordering::Relaxed);
-            let committed = status.committed_position.load(Ordering::Relaxed);
-            if low && committed > status.checkpoint_position.load(Ordering::Relaxed) {
-                handle.inbox.send(Message::TakeSnapshot(None));
-            }
-        }
-    }
-}
-
-impl Outlet for Shared {
-    fn send_remote(&self, partition: u32, command: Sent) {
-        if let Some(partition) = self.partition(partition) {
-            let message = Message::Remote(command);
-            self.preparation.hand_on(message, &partition.inbox, true);
-        }
-    }
-
-    fn jobs_available(&self, job_type: &Arc<str>) {
-        self.notifier.announce(job_type);
-    }
-}
-
 impl Broker {
     /// Opens all partitions. Returns when their state is recovered and their threads run.
     pub fn open(mut config: BrokerConfig, clock: Arc<Clock>) -> Result<Arc<Broker>, OpenError> {
-        let (lock, cluster_id) = claim_directory(&config)?;
+        let directory = directory::claim(&config)?;
+        let (cluster, cluster_id) = join(&config, &directory)?;
         config.cluster_id = Some(cluster_id.clone());
         let metrics = BrokerMetrics::default();
         let preparation = Preparation::start().map_err(OpenError::Thread)?;
-        let shared = Arc::new(Shared {
-            partitions: OnceLock::new(),
-            notifier: JobNotifier::default(),
-            preparation,
-        });
-        let streams = Arc::new(StreamHub::default());
+        let shared = Arc::new(Shared::new(preparation));
+        let streams = shared.streams.clone();
+        if let Some(cluster) = cluster {
+            streams.join(&cluster);
+            let _ = shared.cluster.set(cluster);
+        }
         let mut partitions = Vec::new();
         let mut failed = None;
         for partition in 1..=config.partitions {
@@ -166,6 +157,10 @@ impl Broker {
         let probe = Box::new(StatvfsProbe::new(&config.directory));
         let watched = shared.clone();
         let disk = disk::watch(&config.disk, probe, move |low| watched.disk_is(low));
+        let _ = shared.disk.set(disk.clone());
+        if let Some(cluster) = shared.cluster.get() {
+            cluster.begin(&shared);
+        }
         Ok(Arc::new(Broker {
             config,
             shared,
@@ -176,8 +171,13 @@ impl Broker {
             next_creation: AtomicUsize::new(0),
             next_activation: AtomicUsize::new(0),
             cluster_id,
-            _lock: lock,
+            _lock: directory.lock,
         }))
+    }
+
+    /// The other nodes, if there are any.
+    pub fn cluster(&self) -> Option<&Arc<Cluster>> {
+        self.shared.cluster.get()
     }
 
     pub fn config(&self) -> &BrokerConfig {
@@ -201,12 +201,14 @@ impl Broker {
     }
 
     pub fn partitions(&self) -> &[Arc<PartitionHandle>] {
-        self.shared.partitions.get().map_or(&[], Vec::as_slice)
+        self.shared.partitions()
     }
 
-    /// Work can be done: every partition has its leader here, but for those that have failed for good.
+    /// Work can be done: every partition has its leader, here or on another node, but for those that have failed for good.
     pub fn is_ready(&self) -> bool {
-        let leads = |p: &Arc<PartitionHandle>| p.status.role() == PartitionRole::Leader;
+        let leads = |p: &Arc<PartitionHandle>| {
+            p.status.role() == PartitionRole::Leader || p.status.leader().is_some()
+        };
         let partitions = self.partitions();
         partitions.iter().any(leads)
             && partitions
@@ -233,60 +235,14 @@ impl Broker {
         for partition in self.partitions() {
             partition.stop();
         }
+        if let Some(cluster) = self.cluster() {
+            cluster.stop();
+        }
     }
 
     /// Hands a request to a partition; `Err` is the answer.
     fn submit(&self, partition: u32, request: Request, started: Instant) -> Result<Reply, Failure> {
-        let handle = self
-            .shared
-            .partition(partition)
-            .ok_or_else(|| unknown_partition(partition, self.config.partitions))?;
-        let status = &handle.status;
-        if status.role() != PartitionRole::Leader {
-            return Err(Failure::Unavailable(match status.failure() {
-                Some(reason) => format!("Partition {partition} has stopped: {reason}"),
-                None => format!("Partition {partition} has no leader yet; send the request again."),
-            }));
-        }
-        let finishing = request.command.is_finishing();
-        if !finishing {
-            // Workers that get no jobs cannot finish what fills the disk.
-            let activation = matches!(request.command, Command::ActivateJobs(_));
-            if !activation && let Some(reason) = self.disk.refusal(partition) {
-                return Err(Failure::ResourceExhausted(reason));
-            }
-            if status.stalled.load(Ordering::Relaxed) {
-                return Err(Failure::ResourceExhausted(format!(
-                    "Partition {partition} takes no new work: its disk is full and the log cannot grow."
-                )));
-            }
-        }
-        if !status.limit.acquire(finishing) {
-            return Err(Failure::ResourceExhausted(format!(
-                "Partition {partition} has {} requests in flight, which is its limit now; send the request again \
-                 after a pause.",
-                status.limit.limit()
-            )));
-        }
-        let Some(place) = status.room.take(request.weight()) else {
-            status.limit.release();
-            return Err(Failure::ResourceExhausted(inbox_is_full(status)));
-        };
-        let (responder, reply) = reply_channel();
-        let received = Instant::now();
-        let route = received.saturating_duration_since(started);
-        let message = Message::Request {
-            request,
-            responder,
-            received,
-            route,
-            place,
-        };
-        let ring = !skep_service::rings_later();
-        self.shared
-            .preparation
-            .hand_on(message, &handle.inbox, ring);
-        Ok(reply)
+        self.shared.submit(partition, request, started)
     }
 
     /// Creations go round the partitions that can take them; when none can, the first in turn says why.
@@ -303,6 +259,11 @@ impl Broker {
     fn can_take(&self, partition: u32) -> bool {
         self.shared.partition(partition).is_some_and(|handle| {
             let status = &handle.status;
+            if status.role() != PartitionRole::Leader
+                && let Some(cluster) = self.cluster()
+            {
+                return cluster.reaches_leader_of(partition);
+            }
             status.health() == skep_service::PartitionHealth::Healthy
                 && status.role() == PartitionRole::Leader
                 && status.limit.inflight() < status.limit.limit()
@@ -393,6 +354,22 @@ impl Broker {
         self.submit(partition, request, started)
     }
 
+    /// This node in the topology of a cluster of its own.
+    fn alone(&self, version: &str) -> BrokerInfo {
+        let partitions = self.partitions().iter().map(|handle| PartitionInfo {
+            partition_id: handle.status.partition,
+            role: handle.status.role(),
+            health: handle.status.health(),
+        });
+        BrokerInfo {
+            node_id: i32::try_from(self.config.node_id).unwrap_or(i32::MAX),
+            host: self.config.advertised_host.clone(),
+            port: self.config.advertised_port,
+            version: version.to_string(),
+            partitions: partitions.collect(),
+        }
+    }
+
     /// The partition that made the key. A key that no partition can have made is a key of nothing.
     fn partition_of(&self, key: Key, command: &Command) -> Result<u32, Failure> {
         let partitions = self.config.partitions;
@@ -427,10 +404,7 @@ impl Broker {
             });
             match self.submit(partition, request.into(), Instant::now()) {
                 Ok(reply) => {
-                    let mut arriving = Arriving {
-                        reply: Some(reply),
-                        broker: self,
-                    };
+                    let mut arriving = Arriving::new(reply, self.shared.clone());
                     let answer =
                         tokio::time::timeout(self.config.poll_answer_timeout, arriving.answer())
                             .await;
@@ -457,13 +431,6 @@ impl Broker {
             _ => Ok(std::mem::take(&mut collected.jobs)),
         }
     }
-
-    fn yield_job(&self, JobActivation { key, deadline }: JobActivation) {
-        let partition = key.partition().and_then(|p| self.shared.partition(p));
-        if let Some(partition) = partition {
-            partition.inbox.send(Message::Yield { key, deadline });
-        }
-    }
 }
 
 /// The jobs of the partitions that have answered, while others are asked. They are lost to nobody when the client goes away.
@@ -474,38 +441,8 @@ struct Collected<'a> {
 
 impl Drop for Collected<'_> {
     fn drop(&mut self) {
-        for job in &self.jobs {
-            self.broker.yield_job(job.activation());
-        }
-    }
-}
-
-/// An answer with jobs that must not be lost when the client goes away.
-struct Arriving<'a> {
-    reply: Option<Reply>,
-    broker: &'a Broker,
-}
-
-impl Arriving<'_> {
-    async fn answer(&mut self) -> Answer {
-        let answer = match &mut self.reply {
-            Some(reply) => reply.await,
-            None => Reply::ready(Ok(Response::Empty)).await,
-        };
-        self.reply = None;
-        answer
-    }
-}
-
-impl Drop for Arriving<'_> {
-    fn drop(&mut self) {
-        if let Some(answer) = self.reply.as_mut().and_then(Reply::take_arrived)
-            && let Ok(Response::JobsActivated { jobs, .. }) = answer.result
-        {
-            for job in &jobs {
-                self.broker.yield_job(job.activation());
-            }
-        }
+        let jobs = self.jobs.iter().map(|job| job.activation());
+        self.broker.shared.give_back(jobs);
     }
 }
 
@@ -527,6 +464,9 @@ impl skep_service::Broker for Broker {
                 // Registered before looking, so that jobs announced meanwhile are not missed.
                 let mut announced = std::pin::pin!(notify.notified());
                 announced.as_mut().enable();
+                if let Some(cluster) = self.shared.cluster.get().filter(|_| !wait.is_zero()) {
+                    cluster.want(&command.job_type);
+                }
                 let jobs = self.poll_partitions(&command).await?;
                 let now = tokio::time::Instant::now();
                 if !jobs.is_empty() || now >= deadline {
@@ -542,9 +482,7 @@ impl skep_service::Broker for Broker {
     }
 
     fn give_back(&self, jobs: Vec<JobActivation>) {
-        for job in jobs {
-            self.yield_job(job);
-        }
+        self.shared.give_back(jobs);
     }
 
     fn open_job_stream(&self, spec: ActivateJobs) -> Box<dyn JobReceiver> {
@@ -558,31 +496,20 @@ impl skep_service::Broker for Broker {
     }
 
     fn topology(&self) -> Topology {
-        let partitions = self
-            .partitions()
-            .iter()
-            .map(|handle| PartitionInfo {
-                partition_id: handle.status.partition,
-                role: handle.status.role(),
-                health: handle.status.health(),
-            })
-            .collect();
+        let layout = self.config.layout();
         let version = env!("CARGO_PKG_VERSION").to_string();
-        let broker = BrokerInfo {
-            node_id: i32::try_from(self.config.node_id).unwrap_or(i32::MAX),
-            host: self.config.advertised_host.clone(),
-            port: self.config.advertised_port,
-            version: version.clone(),
-            partitions,
+        let brokers = match self.cluster() {
+            Some(cluster) => cluster.brokers(),
+            None => vec![self.alone(&version)],
         };
         Topology {
             cluster_id: self.cluster_id.clone(),
-            cluster_size: 1,
-            partitions_count: self.config.partitions,
-            replication_factor: 1,
+            cluster_size: layout.size,
+            partitions_count: layout.partitions,
+            replication_factor: layout.replication_factor,
             gateway_version: version,
             last_completed_change_id: "-1".to_string(),
-            brokers: Arc::new([broker]),
+            brokers: brokers.into(),
         }
     }
 }
@@ -592,91 +519,4 @@ fn no_answer(partition: u32) -> String {
         "Partition {partition} did not answer in time: it is paused or overloaded. Jobs that it activates for this request go \
          back to it at once."
     )
-}
-
-fn inbox_is_full(status: &PartitionStatus) -> String {
-    let why = if status.processing_paused.load(Ordering::Relaxed) {
-        "its processing is paused"
-    } else if status.stalled.load(Ordering::Relaxed) {
-        "its disk is full and the log cannot grow"
-    } else {
-        "its log is slow or an evaluation takes long"
-    };
-    format!(
-        "Partition {} has {} commands with {} MiB that wait for their turn, more than {MAX_WAITING} commands or {} MiB may: \
-         {why}. Nothing was done; send the request again after a pause.",
-        status.partition,
-        status.room.commands(),
-        status.room.bytes() >> 20,
-        MAX_WAITING_BYTES >> 20,
-    )
-}
-
-fn unknown_partition(partition: u32, partitions: u32) -> Failure {
-    Failure::NotFound(format!(
-        "Partition {partition} does not exist: this cluster has the partitions 1 to {partitions}."
-    ))
-}
-
-/// Locks the data directory and reads or writes what is fixed for its life: cluster id and partition count.
-fn claim_directory(config: &BrokerConfig) -> Result<(std::fs::File, String), OpenError> {
-    let directory = config.directory.display().to_string();
-    let io = |source| OpenError::Directory {
-        directory: directory.clone(),
-        source,
-    };
-    skep_storage::disk::create_dir_durably(&config.directory).map_err(io)?;
-    let lock = std::fs::File::options()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .open(config.directory.join("lock"))
-        .map_err(io)?;
-    match lock.try_lock() {
-        Ok(()) => {}
-        Err(std::fs::TryLockError::WouldBlock) => return Err(OpenError::InUse { directory }),
-        Err(std::fs::TryLockError::Error(source)) => return Err(io(source)),
-    }
-    let path = config.directory.join("cluster");
-    let cluster_id = match std::fs::read_to_string(&path) {
-        Ok(text) => {
-            let mut lines = text.lines();
-            let id = lines.next().unwrap_or_default().to_string();
-            let found = lines
-                .next()
-                .and_then(|n| n.parse().ok())
-                .unwrap_or(config.partitions);
-            if found != config.partitions {
-                return Err(OpenError::PartitionCount {
-                    directory,
-                    found,
-                    wanted: config.partitions,
-                });
-            }
-            id
-        }
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            let id = config
-                .cluster_id
-                .clone()
-                .unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
-            write_durably(&path, &format!("{id}\n{}\n", config.partitions)).map_err(io)?;
-            id
-        }
-        Err(error) => return Err(io(error)),
-    };
-    Ok((lock, cluster_id))
-}
-
-fn write_durably(path: &Path, text: &str) -> std::io::Result<()> {
-    use std::io::Write;
-    let temporary = path.with_extension("new");
-    let mut file = std::fs::File::create(&temporary)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    std::fs::rename(&temporary, path)?;
-    match path.parent() {
-        Some(directory) => std::fs::File::open(directory)?.sync_all(),
-        None => Ok(()),
-    }
 }

@@ -31,6 +31,8 @@ pub trait CommittedLog: Send + 'static {
 #[derive(Debug, Default)]
 pub struct LogProgress {
     committed: AtomicU64,
+    /// An entry that somebody knows to be committed elsewhere.
+    expected: AtomicU64,
     /// How many exporters have nothing to do and want to be woken.
     asleep: AtomicUsize,
     exporters: Mutex<Vec<Arc<Status>>>,
@@ -52,6 +54,16 @@ impl LogProgress {
 
     pub fn committed(&self) -> u64 {
         self.committed.load(Ordering::Acquire)
+    }
+
+    /// The entry is committed, though perhaps not known to be so here: who asks now is to see it.
+    pub fn expect(&self, index: u64) {
+        self.expected.fetch_max(index, Ordering::Release);
+    }
+
+    /// Up to which entry what was acknowledged goes.
+    pub(crate) fn acknowledged(&self) -> u64 {
+        self.committed().max(self.expected.load(Ordering::Acquire))
     }
 
     /// The current thread is that of this exporter.

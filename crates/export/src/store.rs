@@ -152,6 +152,11 @@ impl Store {
         !matches!(self.config.place, Place::Embedded)
     }
 
+    /// A client has heard of what is committed up to this entry, on another node perhaps: what it asks for is to be there.
+    pub fn expect(&self, entry: u64) {
+        self.progress.expect(entry);
+    }
+
     /// Answers on a thread of the store; `done` gets the answer and how many milliseconds of acknowledged history it lacks.
     /// Never blocks.
     pub fn query(
@@ -176,7 +181,7 @@ impl Store {
         }
         let stores = std::iter::once(self).chain(others.iter().map(|store| &**store));
         let entry = |store: &Store| match consistency {
-            Consistency::ReadYourWrites => store.progress.committed(),
+            Consistency::ReadYourWrites => store.progress.acknowledged(),
             Consistency::Eventual => 0,
         };
         let wanted: Vec<(Arc<Freshness>, u64)> = stores

@@ -183,7 +183,7 @@ impl<'c, 'x> Context<'c, 'x> {
         };
         let found = self.find(reference);
         if found.is_none() {
-            self.add(node, Rule::ReferenceNotFound, format!("The attribute '{attribute}' names '{reference}', which is not an element of this process"));
+            self.add(node, Rule::ReferenceNotFound, format!("The attribute '{attribute}' names '{reference}', which is not an element of this process. Correct it, or add the element"));
         }
         found
     }

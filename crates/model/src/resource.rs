@@ -112,7 +112,7 @@ fn compile_all(
     if bpmn_name(root) != Some("definitions") {
         let name = root.tag_name().name();
         let message = format!(
-            "The file is not a BPMN 2.0 model: its root is '{name}', expected is 'definitions' in the namespace {BPMN}"
+            "The file is not a BPMN 2.0 model: its root is '{name}', expected 'definitions' in the namespace {BPMN}"
         );
         findings.add_finding(Finding::of_file(Rule::NotAModel, message, Some(1)));
         return Vec::new();
@@ -143,7 +143,7 @@ fn compile_all(
             findings.add(
                 node, Rule::IdInvalid,
                 format!(
-                    "The process id '{}' is not one by which the process could be started: an id begins with a letter or '_' and goes on with letters, digits, '_', '-' and '.'. Change it",
+                    "The process id '{}' is not valid: it must begin with a letter or '_', followed by letters, digits, '_', '-' and '.'. Change it",
                     abbreviate(id)
                 ),
             );

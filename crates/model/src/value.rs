@@ -39,7 +39,7 @@ pub(crate) fn constant_text(
         Value::String(text) if !text.trim().is_empty() => Some(text),
         _ => {
             let message = format!(
-                "{what} is evaluated when the process is deployed, without variables, but '{}' does not yield a text then. Use a constant",
+                "{what} is evaluated when the process is deployed, without variables, but '{}' does not result in a string then. Use a constant",
                 abbreviate(raw)
             );
             findings.add(node, Rule::ConstantExpected, message);
@@ -230,7 +230,7 @@ pub(crate) fn path(
     }
     if !raw.split('.').all(is_name) {
         findings.add(node, Rule::VariableNameInvalid, format!(
-            "{what} '{}' is not a variable path: names of letters, digits and '_' that start with no digit, joined by '.'",
+            "{what} '{}' is not a variable path: names of letters, digits and '_' that do not begin with a digit, joined by '.'. Rename it",
             abbreviate(raw)
         ));
         return None;
@@ -250,7 +250,7 @@ pub(crate) fn path(
         .first()
         .filter(|name| RESERVED_WORDS.contains(&&***name))
     {
-        findings.add(node, Rule::VariableNameInvalid, format!("{what} '{}' uses the FEEL word '{word}' as a variable, which no expression could read. Choose another name", abbreviate(raw)));
+        findings.add(node, Rule::VariableNameInvalid, format!("{what} '{}' uses the FEEL word '{word}' as the name of a variable, which no expression could read. Choose another name", abbreviate(raw)));
         return None;
     }
     Some(names)

@@ -23,7 +23,7 @@ use crate::value::{
 };
 
 /// A client command with what travels beside it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Request {
     pub command: Command,
     /// Number given by the client; kept in the records that the command causes.
@@ -33,7 +33,8 @@ pub struct Request {
     pub claims: Claims,
     /// For which tenant something new is made. What exists already has its own.
     pub tenant: TenantId,
-    /// What it occupies in its gateway.
+    /// What it occupies in its gateway. Another node that carries the request out occupies nothing there.
+    #[serde(skip)]
     pub held: Held,
 }
 
@@ -84,7 +85,7 @@ impl From<Command> for Request {
 }
 
 /// Everything that a client can ask.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Command {
     Deploy(Deploy),
     DeleteResource {
@@ -168,14 +169,14 @@ pub enum Command {
 /// Incidents in one answer.
 pub const MAX_LISTED_INCIDENTS: u32 = 1000;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum UpdateJobKind {
     Retries,
     Timeout,
     Both,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Deploy {
     pub resources: Vec<Resource>,
 }
@@ -187,21 +188,21 @@ pub struct Resource {
 }
 
 /// Which decision is meant.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum DecisionRef {
     Key(Key),
     /// The latest version.
     Id(Arc<str>),
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct EvaluateDecision {
     pub decision: DecisionRef,
     pub variables: Document,
 }
 
 /// Which process definition is meant.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum ProcessRef {
     Key(Key),
     /// `version` -1 means the latest.
@@ -211,7 +212,7 @@ pub enum ProcessRef {
     },
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CreateProcessInstance {
     pub process: ProcessRef,
     pub variables: Document,
@@ -225,21 +226,21 @@ pub struct CreateProcessInstance {
     pub await_result: Option<AwaitResult>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AwaitResult {
     /// Names of the variables to return; empty means all.
     pub fetch_variables: Vec<String>,
 }
 
 /// Makes an instance one of another definition.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct MigrateProcessInstance {
     pub process_instance_key: Key,
     pub target_process_definition_key: Key,
     pub mapping_instructions: Vec<MappingInstruction>,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ActivateJobs {
     pub job_type: Arc<str>,
     pub worker: Arc<str>,
@@ -262,7 +263,7 @@ impl ActivateJobs {
 }
 
 /// Activates elements of an ad-hoc sub-process.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ActivateAdHoc {
     pub ad_hoc_sub_process_instance_key: Key,
     pub elements: Vec<ActivateElement>,
@@ -271,7 +272,7 @@ pub struct ActivateAdHoc {
 }
 
 /// Changes where a process instance is: elements are activated, element instances terminated. All of it or nothing.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ModifyProcessInstance {
     pub process_instance_key: Key,
     pub activate_instructions: Vec<ActivateInstruction>,
@@ -301,7 +302,7 @@ impl ModifyProcessInstance {
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct FailJob {
     pub job_key: Key,
     pub retries: i32,
@@ -311,7 +312,7 @@ pub struct FailJob {
     pub variables: Document,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ThrowError {
     pub job_key: Key,
     pub error_code: String,
@@ -319,7 +320,7 @@ pub struct ThrowError {
     pub variables: Document,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PublishMessage {
     pub name: Arc<str>,
     pub correlation_key: Arc<str>,
@@ -330,28 +331,28 @@ pub struct PublishMessage {
     pub variables: Document,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct BroadcastSignal {
     pub signal_name: Arc<str>,
     pub variables: Document,
 }
 
 /// The conditions of start events are evaluated with these variables, and processes start by those that hold.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct EvaluateConditionals {
     /// None: of all definitions of the tenant.
     pub process_definition_key: Option<Key>,
     pub variables: Document,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CorrelateMessage {
     pub name: Arc<str>,
     pub correlation_key: Arc<str>,
     pub variables: Document,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AssignUserTask {
     pub user_task_key: Key,
     /// Empty takes the task away from whom it is assigned to.
@@ -362,7 +363,7 @@ pub struct AssignUserTask {
     pub claim: bool,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct UpdateUserTask {
     pub user_task_key: Key,
     /// Empty for `update`.
@@ -371,7 +372,7 @@ pub struct UpdateUserTask {
     pub changes: Corrections,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CompleteUserTask {
     pub user_task_key: Key,
     /// Empty for `complete`.

@@ -8,6 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
+use serde::ser::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 pub use array::{array_element, array_end};
@@ -154,7 +155,18 @@ impl<'de> Deserialize<'de> for Document {
                 Ok(document)
             }
         }
+        if !deserializer.is_human_readable() {
+            let entries = Vec::deserialize(deserializer)?;
+            return Ok(Document { entries });
+        }
         deserializer.deserialize_map(Entries)
+    }
+}
+
+/// Between nodes: names and texts as they are. They were checked where the client sent them.
+impl Serialize for Document {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.entries.serialize(serializer)
     }
 }
 

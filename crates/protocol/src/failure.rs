@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::findings::{self, Invalid, Limit};
+use crate::intent;
 
 /// Why a command was refused by the engine. Ids are those of the record model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -36,7 +37,7 @@ impl RejectionType {
 }
 
 /// A command that the engine refused; nothing has changed.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Serialize, thiserror::Error)]
 #[error("Command '{intent}' rejected with code '{}': {reason}", kind.as_str())]
 pub struct Rejection {
     pub kind: RejectionType,
@@ -95,8 +96,29 @@ impl Rejection {
     }
 }
 
+/// A rejection as another node has sent it.
+#[derive(Deserialize)]
+struct Received {
+    kind: RejectionType,
+    intent: String,
+    reason: String,
+    findings: Vec<Invalid>,
+}
+
+impl<'de> Deserialize<'de> for Rejection {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let received = Received::deserialize(deserializer)?;
+        Ok(Rejection {
+            kind: received.kind,
+            intent: intent::known(&received.intent),
+            reason: received.reason.into(),
+            findings: received.findings,
+        })
+    }
+}
+
 /// A request that got no positive answer.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, thiserror::Error)]
 pub enum Failure {
     #[error(transparent)]
     Rejected(#[from] Rejection),

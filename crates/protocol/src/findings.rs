@@ -5,12 +5,13 @@ mod rule;
 use std::fmt::{self, Display, Formatter};
 
 pub use rule::Rule;
+use serde::{Deserialize, Serialize};
 
 /// Names of resources are repeated in texts up to this length.
 const MAX_NAME_CHARS: usize = 200;
 
 /// A resource that cannot be deployed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub struct Invalid {
     pub resource_name: String,
     /// At least one, in document order within each check.
@@ -20,7 +21,7 @@ pub struct Invalid {
 }
 
 /// One reason to refuse a resource.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// What is broken, as a code.
     pub rule: Rule,

@@ -262,6 +262,13 @@ impl ValueType {
     }
 }
 
+/// The name as this program has it; `UNKNOWN` for one that it does not have.
+pub(crate) fn known(name: &str) -> &'static str {
+    let names = ValueType::ALL.into_iter();
+    let mut names = names.flat_map(|kind| (0..=u8::MAX).map(move |id| kind.intent_name(id)));
+    names.find(|known| *known == name).unwrap_or("UNKNOWN")
+}
+
 /// The intents of one value type.
 pub trait Intent: Copy + fmt::Debug + PartialEq {
     fn id(self) -> u8;

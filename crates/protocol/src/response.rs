@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::key::Key;
 use crate::tenant::TenantId;
 use crate::user_task::UserTaskProperties;
@@ -10,7 +12,7 @@ use crate::value::{
     GlobalListenerValue, IncidentValue, JobKind,
 };
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Response {
     /// Commands that answer nothing but "done".
     Empty,
@@ -64,7 +66,7 @@ pub enum Response {
 }
 
 /// What the evaluation of the conditions of start events has started.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ConditionalsEvaluated {
     pub key: Key,
     pub tenant: TenantId,
@@ -73,7 +75,7 @@ pub struct ConditionalsEvaluated {
 }
 
 /// An incident that waits to be resolved.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OpenIncident {
     pub key: Key,
     pub incident: IncidentValue,
@@ -82,7 +84,7 @@ pub struct OpenIncident {
     pub element_id: Arc<str>,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProcessInstanceCreated {
     pub process_definition_key: Key,
     pub bpmn_process_id: Arc<str>,
@@ -93,7 +95,7 @@ pub struct ProcessInstanceCreated {
 }
 
 /// One activation of a job. A later activation of the same job has another deadline.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobActivation {
     pub key: Key,
     /// Epoch milliseconds.
@@ -101,7 +103,7 @@ pub struct JobActivation {
 }
 
 /// A job handed to a worker.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ActivatedJob {
     pub key: Key,
     pub job_type: Arc<str>,

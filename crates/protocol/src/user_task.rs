@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 /// Reserved: no header of a model begins so.
 pub const RESERVED_PREFIX: &str = "io.camunda.zeebe:";
 
 /// The user task of a task listener's job, as it was when the job was created.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct UserTaskProperties {
     /// What was done with the task, as the client named it.
     pub action: String,

@@ -337,6 +337,18 @@ impl Group {
         possible
     }
 
+    /// The other voter that has most of the log, of those that are heard from. Only a leader knows.
+    pub fn successor(&self) -> Option<u64> {
+        let library = &self.raft.raft;
+        let others = library.prs().iter().filter(|(id, progress)| {
+            **id != self.config.node && progress.recent_active && self.config.voters.contains(id)
+        });
+        (library.state == StateRole::Leader)
+            .then(|| others.max_by_key(|(_, progress)| progress.matched))
+            .flatten()
+            .map(|(id, _)| *id)
+    }
+
     /// Entries up to and including `index` are in a checkpoint and may be forgotten. Returns what to give to the log's
     /// writer to compact, or `None` if there is nothing to do. Only entries that were handed out can be compacted.
     pub fn compact(&mut self, index: u64) -> Option<EntryId> {

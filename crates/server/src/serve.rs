@@ -66,7 +66,14 @@ async fn serve(loaded: Loaded, logs: Arc<Logs>, started: Instant) -> anyhow::Res
     let management_addr = management::listen(settings.management.socket(), management.clone())
         .await
         .map_err(cannot_listen)?;
-    let broker = open_broker(&settings).await?;
+    // A node of a new cluster waits for the others, for as long as it takes them.
+    let broker = tokio::select! {
+        broker = open_broker(&settings) => broker?,
+        signal = stop.received() => {
+            tracing::info!(signal, "stopped before the node was up");
+            return Ok(());
+        }
+    };
     let mut registry = Registry::default();
     broker.metrics().register(&mut registry);
     let gateway_metrics = Arc::new(GatewayMetrics::new());

@@ -85,9 +85,9 @@ pub fn parse_stored(text: &str) -> Result<Document<'_>, Unreadable> {
     };
     Document::parse_with_options(text, options).map_err(|error| {
         let message = match error {
-            roxmltree::Error::DtdDetected => "Document type declarations (DOCTYPE) and entities of one's own are refused. Remove the declaration".to_string(),
+            roxmltree::Error::DtdDetected => "Document type declarations (DOCTYPE) and custom entities are refused. Remove the declaration".to_string(),
             roxmltree::Error::UnknownEntityReference(ref name, _) => {
-                format!("The entity '{name}' is not known. Only the five entities of XML itself are allowed")
+                format!("The entity '{name}' is not known. Only the five that XML predefines are allowed")
             }
             ref other => format!("The file is not well-formed XML: {other}"),
         };

@@ -51,7 +51,9 @@ pub(crate) fn check(text: &str) -> Result<(), Unreadable> {
         let line = 1 + bytes.iter().take(open).filter(|b| **b == b'\n').count();
         return Err(Unreadable {
             fault: Fault::TooLarge,
-            message: format!("{problem}, which is refused to bound the work of reading it"),
+            message: format!(
+                "{problem}. Such files are refused, to bound the work of reading them"
+            ),
             line: u32::try_from(line).ok(),
         });
     }

@@ -45,6 +45,9 @@ pub enum CoreError {
     /// Entries that were written cannot be read back.
     #[error("the log cannot be read: {0}. Check the disk and start the node again")]
     ReadLog(String),
+    /// A snapshot of the leader cannot be taken over.
+    #[error("the snapshot that the leader has sent cannot be taken over: {0}")]
+    Snapshot(String),
     /// The log's writer has given up. Nothing that was not acknowledged before is acknowledged.
     #[error(
         "the log cannot be written: {0}. Nothing that was not acknowledged before is acknowledged; mend the disk and start \

@@ -20,15 +20,21 @@ pub const MAX_LISTED_BANS: usize = 1000;
 pub struct PartitionStatus {
     pub partition: u32,
     role: AtomicU8,
+    /// The node that leads, and one more; 0 while none is known.
+    leader: AtomicU64,
     /// Why the partition has stopped, once it has.
     failure: Mutex<Option<String>>,
     pub limit: RequestLimit,
     /// What waits in the inbox.
     pub room: Arc<InboxRoom>,
+    /// Messages of other replicas that wait there.
+    pub replica_room: Arc<InboxRoom>,
     /// The log cannot grow: its disk is full.
     pub stalled: AtomicBool,
     /// The disk is nearly full: room that can be given back is given back.
     pub disk_low: AtomicBool,
+    /// A snapshot has taken the place of entries that secondary storage here did not get: it must not answer.
+    pub search_gap: AtomicBool,
     pub processing_paused: AtomicBool,
     /// Position of the newest evaluated record, and of the newest committed one.
     pub processed_position: AtomicU64,
@@ -37,6 +43,10 @@ pub struct PartitionStatus {
     pub checkpoint_index: AtomicU64,
     pub checkpoint_term: AtomicU64,
     pub log_index: AtomicU64,
+    /// Entries up to here are committed and in the state.
+    pub applied: AtomicU64,
+    /// Of the replica: counts elections.
+    term: AtomicU64,
     pub live_element_instances: AtomicUsize,
     pub open_incidents: AtomicUsize,
     pub buffered_messages: AtomicUsize,
@@ -57,11 +67,14 @@ impl PartitionStatus {
         PartitionStatus {
             partition,
             role: AtomicU8::new(2),
+            leader: AtomicU64::new(0),
             failure: Mutex::new(None),
             limit,
             room: Arc::default(),
+            replica_room: Arc::default(),
             stalled: AtomicBool::new(false),
             disk_low: AtomicBool::new(false),
+            search_gap: AtomicBool::new(false),
             processing_paused: AtomicBool::new(false),
             processed_position: AtomicU64::new(0),
             committed_position: AtomicU64::new(0),
@@ -69,6 +82,8 @@ impl PartitionStatus {
             checkpoint_index: AtomicU64::new(0),
             checkpoint_term: AtomicU64::new(0),
             log_index: AtomicU64::new(0),
+            applied: AtomicU64::new(0),
+            term: AtomicU64::new(0),
             live_element_instances: AtomicUsize::new(0),
             open_incidents: AtomicUsize::new(0),
             buffered_messages: AtomicUsize::new(0),
@@ -115,6 +130,22 @@ impl PartitionStatus {
             PartitionRole::Inactive => 2,
         };
         self.role.store(role, Ordering::Release);
+    }
+
+    /// The node that leads the partition, as far as its replica here knows.
+    pub fn leader(&self) -> Option<u32> {
+        let node = self.leader.load(Ordering::Acquire).checked_sub(1)?;
+        u32::try_from(node).ok()
+    }
+
+    pub fn term(&self) -> u64 {
+        self.term.load(Ordering::Relaxed)
+    }
+
+    /// `member`: as the replica names it, which is one more than the number of the node.
+    pub(super) fn set_leader(&self, member: Option<u64>, term: u64) {
+        self.term.store(term, Ordering::Relaxed);
+        self.leader.store(member.unwrap_or(0), Ordering::Release);
     }
 
     pub fn fail(&self, reason: String) {

@@ -10,6 +10,7 @@ mod open;
 mod panic_place;
 mod panics;
 mod release;
+mod replica;
 mod schedule;
 mod secondary;
 
@@ -52,6 +53,7 @@ use self::inbox::Incoming;
 use self::open::open_engine;
 pub use self::open::{STACK_BYTES, start};
 use self::panics::Panics;
+use self::replica::IncomingSnapshot;
 pub use self::secondary::Secondary;
 use self::secondary::{Exported, open_secondary};
 
@@ -61,9 +63,6 @@ const MAX_BATCH_COMMANDS: usize = 256;
 const TURN: Duration = Duration::from_millis(2);
 /// Jobs pushed in one go when a stream has room again.
 const PUSH_BURST: usize = 64;
-/// Replica ticks; an election takes 20 of them.
-const TICK: Duration = Duration::from_millis(100);
-
 /// What a partition thread can be told.
 #[derive(Debug)]
 pub enum Message {
@@ -97,6 +96,12 @@ pub enum Message {
     /// A stream of this job type has credit again.
     StreamHasRoom(Arc<str>),
     Log(Report),
+    /// From a replica of the partition on another node.
+    Replica {
+        from: u64,
+        message: skep_replication::Message,
+        place: Place,
+    },
     CheckpointDone {
         /// Which capture it was.
         number: u64,
@@ -172,6 +177,12 @@ pub trait Outlet: Send + Sync {
     fn send_remote(&self, partition: u32, command: Sent);
     /// Jobs of this type wait and no stream took them.
     fn jobs_available(&self, job_type: &Arc<str>);
+    /// To a replica of the partition on another node. It may be lost.
+    fn replicate(&self, message: skep_replication::Message);
+    /// Up to which entry all other replicas have the partition's log.
+    fn replicated(&self, partition: u32) -> u64;
+    /// The partition is led from here, or not any more.
+    fn role_changed(&self);
 }
 
 struct Inflight {
@@ -239,6 +250,10 @@ pub struct Partition {
     /// The revision of the banned instances that the status shows.
     shown_bans: Option<u64>,
     stopping: bool,
+    /// Leadership is given to another node, which has until then to take it.
+    handing_over: Option<Instant>,
+    /// A snapshot that is arriving.
+    incoming: Option<IncomingSnapshot>,
 }
 
 impl Partition {
@@ -277,7 +292,7 @@ impl Partition {
                 .is_some_and(|c| c.storing.is_none());
             let stored = self.checkpoint.is_none()
                 || waits_for_log && self.status.stalled.load(Ordering::Relaxed);
-            if self.stopping && written && stored {
+            if self.stopping && written && stored && self.is_handed_over() {
                 return Ok(());
             }
             self.take_messages()?;
@@ -352,12 +367,22 @@ impl Partition {
                 self.propose()?;
                 self.capture_checkpoint();
             }
+            Message::Replica {
+                from,
+                message,
+                place,
+            } => {
+                drop(place);
+                self.core.group_mut().receive(from, message);
+            }
             Message::Wake => self.next_check = Instant::now(),
             Message::Stop => {
                 self.stopping = true;
                 self.propose()?;
                 self.capture_checkpoint();
+                self.hand_over();
             }
+            work if self.follows() => self.turn_away(work),
             work => {
                 // Order is kept: nothing overtakes what waits for room.
                 if self.backlog.is_empty() && self.can_process() {

@@ -82,7 +82,9 @@ impl Reader<'_> {
     fn boxed(&mut self, node: Node<'_>, depth: usize) -> Boxed {
         let kind = self.type_ref(node);
         if depth > MAX_DEPTH {
-            let message = format!("Boxed expressions are nested more than {MAX_DEPTH} deep");
+            let message = format!(
+                "Boxed expressions are nested more than {MAX_DEPTH} deep. Split the decision"
+            );
             self.findings.add(node, Rule::ModelTooLarge, message);
             return Boxed {
                 logic: Logic::Literal(Text::Empty),
@@ -189,7 +191,7 @@ impl Reader<'_> {
                 .collect();
             if cells.len() != columns.len() {
                 let message = format!(
-                    "A row of the relation has {} cells, but there are {} columns",
+                    "A row of the relation has {} cells, but there are {} columns. Give it one cell per column",
                     cells.len(),
                     columns.len()
                 );

@@ -277,7 +277,7 @@ impl Reader<'_> {
             Some(target) if allowed.contains(&target.what()) => Some(*target),
             Some(target) => {
                 let message = format!(
-                    "'{what}' refers to '{}', which is {}. Expected is {}",
+                    "'{what}' refers to '{}', which is {}. Expected {}",
                     abbreviate(id),
                     target.what(),
                     allowed.join(" or ")
@@ -287,7 +287,7 @@ impl Reader<'_> {
             }
             None => {
                 let message = format!(
-                    "'{what}' refers to '{}', which is not in this file. Expected is the id of {}",
+                    "'{what}' refers to '{}', which is not in this file. Expected the id of {}",
                     abbreviate(href),
                     allowed.join(" or ")
                 );

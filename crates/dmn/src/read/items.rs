@@ -36,7 +36,8 @@ impl Reader<'_> {
             types.set(id, kind);
         }
         if let Some(name) = types.alias_cycle() {
-            let message = format!("The item definition '{name}' is defined by itself");
+            let message =
+                format!("The item definition '{name}' refers to itself. Give it another type");
             self.findings.add(root, Rule::RequiresItself, message);
         }
         self.types = Arc::new(types);
@@ -50,7 +51,8 @@ impl Reader<'_> {
             allowed: xml::child(node, "allowedValues").and_then(|values| self.values(values)),
         };
         if depth > MAX_DEPTH {
-            let message = format!("Item components are nested more than {MAX_DEPTH} deep");
+            let message =
+                format!("Item components are nested more than {MAX_DEPTH} deep. Flatten the type");
             self.findings.add(node, Rule::ModelTooLarge, message);
             return kind;
         }

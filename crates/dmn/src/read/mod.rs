@@ -28,7 +28,7 @@ impl Drg {
         let root = document.root_element();
         if dmn_name(root) != Some("definitions") {
             let message = format!(
-                "The file is not a DMN model: its root is '{}' of the namespace '{}', expected is 'definitions' in a namespace of DMN 1.1 to 1.5",
+                "The file is not a DMN model: its root is '{}' of the namespace '{}', expected 'definitions' in a namespace of DMN 1.1 to 1.5",
                 abbreviate(root.tag_name().name()),
                 abbreviate(root.tag_name().namespace().unwrap_or_default()),
             );

@@ -52,7 +52,7 @@ impl Reader<'_> {
     fn check_width(&mut self, rule: Node<'_>, what: &str, found: usize, expected: usize) {
         if found != expected {
             let message = format!(
-                "The rule has {found} {what}, but the table has {expected} columns for them"
+                "The rule has {found} {what}, but the table has {expected} columns for them. Give it one per column"
             );
             self.findings.add(rule, error::Rule::ColumnsDiffer, message);
         }

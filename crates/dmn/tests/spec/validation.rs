@@ -89,17 +89,17 @@ fn references_to_nothing_and_to_the_wrong_kind() {
     refused(
         &requiring("requiredDecision", "#i"),
         element,
-        "refers to 'i', which is input data. Expected is a decision",
+        "refers to 'i', which is input data. Expected a decision",
     );
     refused(
         &requiring("requiredInput", "#e"),
         element,
-        "Expected is input data",
+        "Expected input data",
     );
     refused(
         &requiring("requiredKnowledge", "#e"),
         "r (knowledgeRequirement)",
-        "Expected is a business knowledge model or a decision service",
+        "Expected a business knowledge model or a decision service",
     );
     refused(
         &requiring("requiredDecision", "http://other#e"),

@@ -108,7 +108,7 @@ fn what_is_too_large_for_a_page_has_its_code() {
 fn forms_and_scripts_have_codes_as_models_have() {
     for (text, code) in [
         ("{", "FILE_NOT_READABLE"),
-        ("[]", "FILE_NOT_READABLE"),
+        (r#" ["a", null]"#, "FILE_NOT_READABLE"),
         ("{}", "ID_MISSING"),
         (r#"{"id": " "}"#, "ID_MISSING"),
         (r#"{"id": 1}"#, "VALUE_INVALID"),

@@ -79,7 +79,7 @@ fn what_cannot_be_deployed_is_named_with_the_reason() {
     for (files, said) in [
         (vec![("a.form", "{}")], "has no 'id'"),
         (vec![("a.form", r#"{"id":" "}"#)], "is blank"),
-        (vec![("a.form", r#"{"id":7}"#)], "is no text"),
+        (vec![("a.form", r#"{"id":7}"#)], "is not a string"),
         (
             vec![("a.form", r#"{"id":"f","versionTag":1}"#)],
             "'versionTag'",

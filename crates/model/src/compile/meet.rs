@@ -193,7 +193,7 @@ fn check_unique<'x>(met: &[Met<'x>], context: &mut Context<'_, 'x>) {
         let shares = element.element_type != Some(ElementType::MultiInstanceBody);
         if shares && !element.id.is_empty() && !seen.insert(&*element.id) {
             let message = format!(
-                "The id '{}' is used by several elements of the process. Ids must be unique",
+                "The id '{}' is used by several elements of the process. Give each its own id",
                 abbreviate(&element.id)
             );
             context.add(element.node, Rule::DuplicateId, message);
@@ -247,7 +247,7 @@ fn register_link<'x>(
     };
     if *context.links.entry((scope, name)).or_insert(place) != place {
         let message = format!(
-            "Another link catch event of this scope has the name '{}'. Keep one of them",
+            "Another link catch event in this scope is named '{}' too. Rename or remove one of them",
             abbreviate(name)
         );
         context.add(node, Rule::DuplicateName, message);

@@ -59,7 +59,7 @@ pub(crate) fn check(draft: &Draft<'_>, index: ElementIndex, findings: &mut Findi
     }
     let (rule, problem) = if !is_activity(activity.element_type) {
         let problem = format!(
-            "A boundary event must be attached to an activity, but '{}' is none",
+            "A boundary event must be attached to an activity, but '{}' is not one. Attach it to one",
             activity.id
         );
         (Rule::ReferenceNotAllowed, problem)

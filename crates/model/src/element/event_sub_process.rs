@@ -21,7 +21,7 @@ pub(crate) fn check(draft: &Draft<'_>, index: ElementIndex, findings: &mut Findi
         if let ElementKind::StartEvent(event) = &draft.element(start).kind
             && event.interrupting
         {
-            findings.add(draft.node(index), Rule::InterruptingInvalid, "An event sub-process that interrupts is not possible inside an ad-hoc sub-process. Make its start event non-interrupting");
+            findings.add(draft.node(index), Rule::InterruptingInvalid, "An interrupting event sub-process is not possible inside an ad-hoc sub-process. Make its start event non-interrupting");
         }
     }
 }

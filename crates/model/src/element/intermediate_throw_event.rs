@@ -60,7 +60,7 @@ fn link_target<'x>(
     let target = context.links.get(&(scope, name)).copied();
     if target.is_none() {
         let message = format!(
-            "No link catch event of the name '{name}' is in the scope of this one. Add one, or change the name"
+            "There is no link catch event named '{name}' in this scope. Add one, or change the name"
         );
         context.add(definition, Rule::ReferenceNotFound, message);
     }

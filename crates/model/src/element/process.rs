@@ -19,7 +19,7 @@ pub(crate) fn check(draft: &Draft<'_>, findings: &mut Findings) {
         matches!(kind, ElementKind::StartEvent(start) if start.event.is_none())
     };
     for surplus in starts.iter().filter(is_none).skip(1) {
-        let message = "The process has more than one none start event. Keep one, and join the others to it by a gateway";
+        let message = "The process has more than one none start event. Keep one, or give the others a type such as message or timer";
         findings.add(draft.node(*surplus), Rule::OnlyOneAllowed, message);
     }
 }

@@ -45,7 +45,7 @@ pub(crate) fn check(draft: &Draft<'_>, index: ElementIndex, findings: &mut Findi
             other.element_type,
             ElementType::SequenceFlow | ElementType::Process
         ) {
-            findings.add(draft.node(index), Rule::ReferenceNotAllowed, format!("A sequence flow joins events, activities and gateways, but '{}' is none of them", other.id));
+            findings.add(draft.node(index), Rule::ReferenceNotAllowed, format!("A sequence flow connects events, activities and gateways, but '{}' is none of these. Choose another end", other.id));
         } else if other.parent != element.parent {
             let message = format!(
                 "The sequence flow and '{}' lie in different scopes. A flow cannot cross the border of a sub-process",

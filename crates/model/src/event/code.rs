@@ -116,7 +116,7 @@ fn referenced<'c, 'x>(
     };
     if coded.is_none() {
         let message = format!(
-            "The attribute '{}' names '{reference}', which is not an {} of this file",
+            "The attribute '{}' names '{reference}', which is not an {} of this file. Choose another, or add it",
             kind.reference, kind.name
         );
         context.add(definition, Rule::ReferenceNotFound, message);

@@ -51,7 +51,7 @@ pub(crate) fn thrown<'x>(
     };
     if xml::extensions(node, "taskDefinition").next().is_some() {
         let message = format!(
-            "A {of} must have exactly one of 'zeebe:taskDefinition' and 'zeebe:publishMessage', but has both. Keep one"
+            "A {of} must have either 'zeebe:taskDefinition' or 'zeebe:publishMessage', but has both. Keep one"
         );
         context.add(node, Rule::OnlyOneAllowed, message);
         return None;
@@ -76,13 +76,13 @@ fn referenced<'c, 'x>(
     context: &mut Context<'c, 'x>,
 ) -> Option<&'c Message<'x>> {
     let Some(reference) = node.attribute("messageRef").filter(|r| !r.is_empty()) else {
-        let message = format!("The element references no message. Choose a message, {which}");
+        let message = format!("The element references no message. Choose a message {which}");
         context.add(node, Rule::ReferenceMissing, message);
         return None;
     };
     let found = context.definitions.message(reference);
     if found.is_none() {
-        context.add(node, Rule::ReferenceNotFound, format!("The attribute 'messageRef' names '{reference}', which is not a message of this file"));
+        context.add(node, Rule::ReferenceNotFound, format!("The attribute 'messageRef' names '{reference}', which is not a message of this file. Choose another, or add it"));
     }
     found
 }

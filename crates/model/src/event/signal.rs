@@ -40,7 +40,7 @@ fn referenced<'c, 'x>(
             definition,
             Rule::ReferenceNotFound,
             format!(
-                "The attribute 'signalRef' names '{reference}', which is not a signal of this file"
+                "The attribute 'signalRef' names '{reference}', which is not a signal of this file. Choose another, or add it"
             ),
         );
     }

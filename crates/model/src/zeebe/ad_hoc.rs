@@ -47,7 +47,7 @@ pub(crate) fn parse<'x>(
         ];
         for (what, _) in decides.iter().filter(|(_, is_there)| *is_there) {
             let message = format!(
-                "The ad-hoc sub-process is run by a job worker ('zeebe:taskDefinition'), which decides what '{what}' would say. Remove one of them"
+                "The ad-hoc sub-process is run by a job worker ('zeebe:taskDefinition'), which takes over what '{what}' would decide. Remove one of the two"
             );
             context.add(node, Rule::SettingsConflict, message);
         }

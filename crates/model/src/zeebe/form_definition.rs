@@ -24,7 +24,7 @@ pub(crate) fn parse<'x>(
         (Some(id), None) => FormReference::Id { id, binding },
         (None, Some(_)) if binding != Binding::Latest => {
             let message = format!(
-                "The bindingType of 'zeebe:formDefinition' belongs to a formId, but the form has a {other}. Remove it"
+                "The bindingType of 'zeebe:formDefinition' only applies to a formId, but the form has only '{other}'. Remove the bindingType"
             );
             context.add(form, Rule::SettingsConflict, message);
             return None;
@@ -33,12 +33,11 @@ pub(crate) fn parse<'x>(
         (None, Some(name)) => FormReference::External(name),
         (one, _) => {
             let (rule, has) = match one {
-                Some(_) => (Rule::OnlyOneAllowed, "both"),
-                None => (Rule::ValueMissing, "none"),
+                Some(_) => (Rule::OnlyOneAllowed, "both. Keep one"),
+                None => (Rule::ValueMissing, "neither. Add one"),
             };
-            let message = format!(
-                "A form must have exactly one of 'formId' and '{other}' here, but has {has}"
-            );
+            let message =
+                format!("A form must have either 'formId' or '{other}' here, but has {has}");
             context.add(form, rule, message);
             return None;
         }

@@ -55,13 +55,12 @@ pub(crate) fn or<'x>(
 ) -> Option<Option<Node<'x>>> {
     let extension = xml::extensions(node, other).next();
     let (rule, problem) = match (extension.is_some(), has_definition(node)) {
-        (true, true) => (Rule::OnlyOneAllowed, "has both"),
-        (false, false) => (Rule::ExtensionMissing, "has none"),
+        (true, true) => (Rule::OnlyOneAllowed, "has both. Keep one"),
+        (false, false) => (Rule::ExtensionMissing, "has neither. Add one"),
         _ => return Some(extension),
     };
-    let message = format!(
-        "A {of} must have exactly one of 'zeebe:{other}' and 'zeebe:taskDefinition', but {problem}"
-    );
+    let message =
+        format!("A {of} must have either 'zeebe:{other}' or 'zeebe:taskDefinition', but {problem}");
     context.add(node, rule, message);
     None
 }

@@ -97,7 +97,7 @@ fn binding(reference: Node<'_>, context: &mut Context<'_, '_>) -> Option<Binding
         Some("versionTag") => match tag {
             Some(tag) => return Some(Binding::VersionTag(tag.into())),
             None => {
-                context.add(reference, Rule::ValueMissing, "The bindingType is 'versionTag', but the attribute 'versionTag' is missing or empty. Give it the tag to call");
+                context.add(reference, Rule::ValueMissing, "The bindingType is 'versionTag', but the attribute 'versionTag' is missing or empty. Give it the tag of the version to use");
                 return None;
             }
         },

@@ -24,7 +24,7 @@ fn a_script_task_is_an_expression_or_a_job() {
     let job = element(&process, "y").job().expect("a job");
     assert_eq!(job.job_type.as_static(), Some("js"));
 
-    let both = "must have exactly one of 'zeebe:script' and 'zeebe:taskDefinition', but has";
+    let both = "must have either 'zeebe:script' or 'zeebe:taskDefinition', but has";
     refused(around(|p| p.element("scriptTask", "x")), "x", both);
     let script = "<zeebe:script expression='=1' resultVariable='r'/>";
     refused(
@@ -65,7 +65,7 @@ fn a_business_rule_task_is_a_decision_or_a_job() {
     refused(
         around(|p| p.element("businessRuleTask", "x")),
         "x",
-        "but has none",
+        "but has neither",
     );
     refused(
         around(|p| p.decision("x", "", "r")),
@@ -181,7 +181,7 @@ fn a_form_has_one_name() {
     accepted(form("formId='f'", false));
     accepted(form("externalReference='e'", true));
     accepted(form("formKey='k'", false));
-    let one = "must have exactly one of";
+    let one = "must have either 'formId' or '";
     refused(form("formId='f' externalReference='e'", true), "x", one);
     refused(form("formId='f' formKey='k'", false), "x", one);
     refused(form("formKey='k'", true), "x", one);

@@ -109,7 +109,7 @@ fn the_rejection_names_resources_elements_and_rules() {
              - ERROR[EXTENSION_MISSING]: A service task must have exactly one 'zeebe:taskDefinition', but has none. Add it (line 6)\n\
          'other.bpmn':\n\
          - File\n    \
-             - ERROR[NOT_A_MODEL]: The file is not a BPMN 2.0 model: its root is 'x', expected is 'definitions' in the namespace \
+             - ERROR[NOT_A_MODEL]: The file is not a BPMN 2.0 model: its root is 'x', expected 'definitions' in the namespace \
          http://www.omg.org/spec/BPMN/20100524/MODEL (line 1)"
     );
 }

@@ -188,12 +188,12 @@ fn a_boundary_event_is_attached_to_an_activity_of_its_scope() {
     refused(
         task().boundary_error("b", "e", None).end("e2"),
         "b",
-        "but 'e' is none",
+        "but 'e' is not one",
     );
     refused(
         task().boundary_error("b", "p", None).end("e2"),
         "b",
-        "but 'p' is none",
+        "but 'p' is not one",
     );
     let other_scope = around(|p| {
         p.sub_process("sub", |sub| {

@@ -147,12 +147,12 @@ fn a_flow_joins_elements_of_the_process() {
     refused_xml(
         &process("<startEvent id='s'/><sequenceFlow id='f' sourceRef='s' targetRef='f'/>"),
         Some("f"),
-        "'f' is none of them",
+        "'f' is none of these",
     );
     refused_xml(
         &process("<startEvent id='s'/><sequenceFlow id='f' sourceRef='s' targetRef='p'/>"),
         Some("f"),
-        "'p' is none of them",
+        "'p' is none of these",
     );
 }
 

@@ -311,7 +311,7 @@ fn a_link_leads_to_the_catch_event_of_its_name_in_its_scope() {
     assert!(
         matches!(kind, ElementKind::IntermediateThrowEvent(ThrowEvent::Link { target }) if *target == land)
     );
-    refused(links("M"), "x", "No link catch event of the name 'M'");
+    refused(links("M"), "x", "There is no link catch event named 'M'");
     refused(
         links("L").catch_link("two", "L").to("e"),
         "two",
@@ -322,7 +322,7 @@ fn a_link_leads_to_the_catch_event_of_its_name_in_its_scope() {
         .sub_process("sub", |sub| sub.start("s2").throw_link("x", "L"))
         .catch_link("land", "L")
         .end("e");
-    refused(elsewhere, "x", "No link catch event");
+    refused(elsewhere, "x", "no link catch event");
 }
 
 #[test]

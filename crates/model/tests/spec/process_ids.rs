@@ -13,7 +13,7 @@ fn letters_digits_and_some_marks_are_taken() {
 #[test]
 fn other_ids_are_refused_by_name() {
     for id in [" ", "a b", "1abc", "a$b", "a:b", "-x", ".x", "a\u{a0}"] {
-        let said = format!("The process id '{id}' is not one");
+        let said = format!("The process id '{id}' is not valid");
         refused(Bpmn::process(id).start("s"), id, &said);
     }
 }

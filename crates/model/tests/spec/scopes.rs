@@ -202,7 +202,7 @@ fn an_ad_hoc_sub_process_may_be_run_by_a_worker() {
     let process = accepted(run());
     let job = element(&process, "x").job().expect("a job");
     assert_eq!(job.job_type.as_static(), Some("agent"));
-    let decides = "which decides what";
+    let decides = "which takes over what";
     refused(run().active_elements("=[\"a\"]"), "x", decides);
     refused(run().until("=done"), "x", decides);
     refused(
@@ -244,7 +244,7 @@ fn ad_hoc_sub_processes_are_checked() {
     refused(
         interrupting,
         "esp",
-        "that interrupts is not possible inside an ad-hoc",
+        "interrupting event sub-process is not possible inside an ad-hoc",
     );
 }
 

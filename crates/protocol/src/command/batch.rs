@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::key::Key;
 use crate::value::{BatchOperationItem, BatchOperationType, BatchPlan, HistoryDeletionValue};
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum BatchCommand {
     Create(Box<CreateBatchOperation>),
     Cancel {
@@ -29,7 +31,7 @@ pub enum BatchCommand {
 }
 
 /// Does something to all that a filter chooses.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CreateBatchOperation {
     pub kind: BatchOperationType,
     /// Text of a JSON object: that of a search.
@@ -40,7 +42,7 @@ pub struct CreateBatchOperation {
 }
 
 /// The next items of a batch operation, in the order of their keys.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AddBatchItems {
     pub batch_operation_key: Key,
     pub items: Vec<BatchOperationItem>,

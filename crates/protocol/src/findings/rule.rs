@@ -2,10 +2,12 @@
 
 use std::fmt::{self, Display, Formatter};
 
+use serde::{Deserialize, Serialize};
+
 macro_rules! rules {
     ($($(#[$doc:meta])+ $name:ident = $code:literal,)+) => {
         /// A rule that a finding says is broken. The name has one meaning, whatever the element is.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
         pub enum Rule {
             $($(#[$doc])+ $name,)+
         }

@@ -24,7 +24,12 @@ pub struct StatusArgs {
 
 pub async fn run(args: StatusArgs) -> anyhow::Result<()> {
     let topology = args.server.client()?.topology().await?;
-    let details = partitions(&args.management).await;
+    // The management port tells of its own node only.
+    let alone = topology.cluster_size == 1;
+    let details = match alone {
+        true => partitions(&args.management).await,
+        false => Value::Null,
+    };
     let mut text = format!(
         "Version {}, {} node(s), {} partition(s), {} copies of each\n\n",
         topology.gateway_version,

@@ -1,6 +1,6 @@
-//! Lists in YAML as the texts that they stand for: `a, b`.
+//! Lists in YAML, or in the environment with a variable for each item, as the texts that they stand for: `a, b`.
 
-use super::source::Given;
+use super::source::{Given, Source};
 use super::table::KEYS;
 use super::value::Kind;
 
@@ -8,6 +8,7 @@ use super::value::Kind;
 pub fn joined(given: &[Given]) -> Vec<Given> {
     let mut joined: Vec<Given> = Vec::with_capacity(given.len());
     for one in given {
+        let one = &numbered(one);
         let Some((name, index)) = one.name.split_once('[').filter(|_| is_list(one)) else {
             joined.push(one.clone());
             continue;
@@ -32,6 +33,27 @@ fn is_list(given: &Given) -> bool {
         name: name.to_string(),
         ..given.clone()
     };
-    let mut keys = KEYS.iter();
-    keys.any(|key| matches!(key.kind, Kind::Words(_)) && plain.matches(key.name))
+    let mut keys = KEYS
+        .iter()
+        .filter(|key| matches!(key.kind, Kind::Words(_) | Kind::List));
+    keys.any(|key| {
+        let mut names = std::iter::once(&key.name).chain(key.old).chain(key.also);
+        names.any(|name| plain.matches(name))
+    })
+}
+
+/// In the environment the number of an item stands behind an underscore.
+fn numbered(given: &Given) -> Given {
+    let environment = matches!(given.source, Source::Environment(_));
+    let Some((name, number)) = given.name.rsplit_once('_').filter(|_| environment) else {
+        return given.clone();
+    };
+    let item = Given {
+        name: format!("{name}[{number}]"),
+        ..given.clone()
+    };
+    match number.parse::<u16>() {
+        Ok(_) if is_list(&item) => item,
+        _ => given.clone(),
+    }
 }

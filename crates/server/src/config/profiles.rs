@@ -33,7 +33,7 @@ pub fn select(documents: Vec<Vec<Given>>, outside: &mut Vec<Given>) -> Vec<Given
     given
 }
 
-fn is(given: &Given, name: &str) -> bool {
+pub(super) fn is(given: &Given, name: &str) -> bool {
     let plain = given.name.split('[').next().unwrap_or_default();
     let given = Given {
         name: plain.to_string(),
@@ -43,7 +43,7 @@ fn is(given: &Given, name: &str) -> bool {
 }
 
 /// A list of texts: `a, b`, or a YAML list. Of several sources the last counts.
-fn values(given: &[Given], name: &str) -> Vec<String> {
+pub(super) fn values(given: &[Given], name: &str) -> Vec<String> {
     let Some(last) = given.iter().rev().find(|one| is(one, name)) else {
         return Vec::new();
     };

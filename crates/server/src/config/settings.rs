@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use skep_broker::BrokerConfig;
 use skep_broker::flow_control::Algorithm;
+use skep_broker::{BrokerConfig, ClusterConfig};
 use skep_export::{Place, Rdbms};
 use skep_gateway::{GatewayConfig, OverloadPolicy};
 
@@ -58,6 +58,61 @@ pub enum SecondaryStorage {
     None,
 }
 
+/// One node of several.
+#[derive(Clone, Debug)]
+pub struct ClusterSettings {
+    pub size: u32,
+    pub replication_factor: u32,
+    pub contact_points: Vec<String>,
+    pub election_timeout: Duration,
+}
+
+impl Default for ClusterSettings {
+    fn default() -> Self {
+        ClusterSettings {
+            size: 1,
+            replication_factor: 1,
+            contact_points: Vec::new(),
+            election_timeout: Duration::from_secs(1),
+        }
+    }
+}
+
+impl ClusterSettings {
+    /// What contradicts itself, each with the keys.
+    fn contradictions(&self, node: u32) -> Vec<String> {
+        let (size, copies) = (self.size, self.replication_factor);
+        let mut found = Vec::new();
+        if size == 1 {
+            if copies != 1 {
+                found.push(format!(
+                    "camunda.cluster.replication-factor is {copies}, but there is one node: camunda.cluster.size"
+                ));
+            }
+            return found;
+        }
+        if copies != size {
+            found.push(format!(
+                "camunda.cluster.replication-factor is {copies} and camunda.cluster.size is {size}: in this version every node has a \
+                 copy of every partition, so both must be the same"
+            ));
+        }
+        if node >= size {
+            found.push(format!(
+                "camunda.cluster.node-id is {node}, but the {size} nodes (camunda.cluster.size) have the numbers 0 to {}",
+                size - 1
+            ));
+        }
+        if self.contact_points.is_empty() {
+            found.push(
+                "camunda.cluster.initial-contact-points is empty: name the nodes of the cluster, each as host:port of its internal API"
+                    .to_string(),
+            );
+        }
+        found
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub broker: BrokerConfig,
@@ -70,8 +125,14 @@ pub struct Settings {
     pub management: Listen,
     pub base_path: String,
     pub max_file_size: usize,
-    pub cluster_size: u32,
-    pub replication_factor: u32,
+    pub cluster: ClusterSettings,
+    /// For other nodes.
+    pub internal: Listen,
+    pub internal_advertised_host: Option<String>,
+    /// Zero: the port above.
+    pub internal_advertised_port: u16,
+    /// Refused: there is no TLS between nodes yet.
+    pub internal_tls: bool,
     pub clock_controlled: bool,
     pub log_level: String,
     pub log_format: LogFormat,
@@ -105,8 +166,11 @@ impl Default for Settings {
             base_path: "/actuator".to_string(),
             max_file_size: gateway.multipart.max_size,
             gateway,
-            cluster_size: 1,
-            replication_factor: 1,
+            cluster: ClusterSettings::default(),
+            internal: Listen::local(26502),
+            internal_advertised_host: None,
+            internal_advertised_port: 0,
+            internal_tls: false,
             clock_controlled: false,
             log_level: "info".to_string(),
             log_format: LogFormat::Text,
@@ -150,6 +214,8 @@ impl Settings {
             &mut self.grpc.port,
             &mut self.management.port,
             &mut self.broker.advertised_port,
+            &mut self.internal.port,
+            &mut self.internal_advertised_port,
         ] {
             if *port != 0 {
                 *port = u16::try_from(u32::from(*port) + offset).map_err(|_| {
@@ -181,7 +247,45 @@ impl Settings {
             }
             SecondaryStorage::None => None,
         };
+        config.cluster = (self.cluster.size > 1).then(|| self.cluster_config());
         config
+    }
+
+    fn cluster_config(&self) -> ClusterConfig {
+        let cluster = self.cluster.clone();
+        let host = self.internal_advertised_host.as_ref();
+        let host = host.unwrap_or(&self.broker.advertised_host);
+        let port = match self.internal_advertised_port {
+            0 => self.internal.port,
+            port => port,
+        };
+        ClusterConfig {
+            size: cluster.size,
+            replication_factor: cluster.replication_factor,
+            listen: self.internal.socket(),
+            advertised: format!("{host}:{port}"),
+            contact_points: cluster.contact_points,
+            election_timeout: cluster.election_timeout,
+        }
+    }
+
+    /// Why the database cannot be used.
+    fn of_database(&self) -> Option<String> {
+        if self.secondary_storage != SecondaryStorage::Rdbms {
+            return None;
+        }
+        if self.rdbms.url.is_empty() {
+            let missing = "camunda.data.secondary-storage.type is rdbms, but camunda.data.secondary-storage.rdbms.url is not set";
+            return Some(missing.to_string());
+        }
+        if self.cluster.size > 1 {
+            return Some(
+                "camunda.data.secondary-storage.type: several nodes (camunda.cluster.size) cannot fill one database in this version. \
+                 Take 'embedded': each node keeps what can be searched itself"
+                    .to_string(),
+            );
+        }
+        Rdbms::new(&self.rdbms).err().map(|error| error.to_string())
     }
 
     /// What contradicts itself, each with the keys.
@@ -198,21 +302,23 @@ impl Settings {
         if let Err(reason) = self.broker.flow_control.check() {
             found.push(format!("camunda.processing.flow-control.request: {reason}"));
         }
-        if self.secondary_storage == SecondaryStorage::Rdbms {
-            if self.rdbms.url.is_empty() {
-                found.push(
-                    "camunda.data.secondary-storage.type is rdbms, but camunda.data.secondary-storage.rdbms.url is not set"
-                        .to_string(),
-                );
-            } else if let Err(error) = Rdbms::new(&self.rdbms) {
-                found.push(error.to_string());
-            }
+        found.extend(self.of_database());
+        found.extend(self.cluster.contradictions(self.broker.node_id));
+        if self.internal_tls && self.cluster.size > 1 {
+            found.push(
+                "camunda.cluster.network.transport-layer-security.cluster.enabled: there is no TLS between nodes in this version. Let \
+                 them talk through a network that is protected otherwise, and turn it off"
+                    .to_string(),
+            );
         }
-        let ports = [
+        let mut ports = vec![
             ("server.port", self.rest),
             ("camunda.api.grpc.port", self.grpc),
             ("management.server.port", self.management),
         ];
+        if self.cluster.size > 1 {
+            ports.push(("camunda.cluster.network.internal-api.port", self.internal));
+        }
         for (i, (name, listen)) in ports.iter().enumerate() {
             for (other_name, other) in ports.iter().skip(i + 1) {
                 if listen.port == other.port && listen.port != 0 {
@@ -290,6 +396,7 @@ macro_rules! texts {
 texts! {
     PathBuf: |text| Some(text.into()), |path| path.display().to_string();
     IpAddr: |text| text.parse().ok(), |address| address.to_string();
+    Vec<String>: |text| Some(texts_of(text)), |texts| texts.join(", ");
     Option<String>: |text| Some(Some(text.to_string())), |text| text.clone().unwrap_or_default();
     LogFormat: |text| one_of(FORMATS, text), |format| word_of(FORMATS, format);
     OverloadPolicy: |text| one_of(POLICIES, text), |policy| word_of(POLICIES, policy);
@@ -315,6 +422,12 @@ const ALGORITHMS: &[(&str, Algorithm)] = &[
     ("gradient2", Algorithm::Gradient2),
     ("legacy-vegas", Algorithm::LegacyVegas),
 ];
+
+fn texts_of(list: &str) -> Vec<String> {
+    let texts = list.split(',').map(str::trim);
+    let texts = texts.filter(|text| !text.is_empty());
+    texts.map(str::to_string).collect()
+}
 
 fn one_of<T: Copy>(words: &[(&str, T)], text: &str) -> Option<T> {
     let found = words

@@ -68,12 +68,26 @@ keys! {
         "Number of this node."
     "camunda.cluster.cluster-id" ["zeebe.broker.cluster.clusterId"] [] Kind::Text => broker.cluster_id;
         "Id of the cluster. Empty: made at the first start and kept in the data directory."
-    "camunda.cluster.size" ["zeebe.broker.cluster.clusterSize"] [] Kind::Number(1, 1) => cluster_size;
-        "Number of nodes."
-    "camunda.cluster.replication-factor" ["zeebe.broker.cluster.replicationFactor"] [] Kind::Number(1, 1) => replication_factor;
-        "Copies of each partition."
+    "camunda.cluster.size" ["zeebe.broker.cluster.clusterSize"] [] Kind::Number(1, 7) => cluster.size;
+        "Number of nodes. More than one are a cluster: see [cluster.md](cluster.md)."
+    "camunda.cluster.replication-factor" ["zeebe.broker.cluster.replicationFactor"] [] Kind::Number(1, 7) => cluster.replication_factor;
+        "Copies of each partition. In this version every node has one of each: the same as the size."
     "camunda.cluster.partition-count" ["zeebe.broker.cluster.partitionsCount"] [] Kind::Number(1, 1024) => broker.partitions;
         "Number of partitions. Fixed for the life of the data directory."
+    "camunda.cluster.initial-contact-points" ["zeebe.broker.cluster.initialContactPoints"] [] Kind::List => cluster.contact_points;
+        "Nodes of the cluster, each `host:port` of its internal API; also as a YAML list. Those that are not named are found through the others."
+    "camunda.cluster.raft.election-timeout" ["zeebe.broker.cluster.electionTimeout"] [] Kind::Time(200) => cluster.election_timeout;
+        "A leader that others do not hear for this time, up to twice as long, is replaced."
+    "camunda.cluster.network.internal-api.host" ["zeebe.broker.network.internalApi.host"] ["camunda.cluster.network.host", "zeebe.broker.network.host"] Kind::Ip => internal.address;
+        "Address that other nodes reach this one on; 0.0.0.0 opens it to other machines. It has no login and no encryption: protect it by network."
+    "camunda.cluster.network.internal-api.port" ["zeebe.broker.network.internalApi.port"] [] PORT => internal.port;
+        "Port for other nodes. Nobody listens there when the size is 1."
+    "camunda.cluster.network.internal-api.advertised-host" ["zeebe.broker.network.internalApi.advertisedHost"] [] Kind::Text => internal_advertised_host;
+        "Host that this node names to others which have not found it by a contact point. Default: the advertised host."
+    "camunda.cluster.network.internal-api.advertised-port" ["zeebe.broker.network.internalApi.advertisedPort"] [] PORT => internal_advertised_port;
+        "Port that it names to them. 0: its port for other nodes."
+    "camunda.cluster.network.transport-layer-security.cluster.enabled" ["zeebe.broker.network.security.enabled"] ["camunda.security.transport-layer-security.cluster.enabled"] Kind::Flag => internal_tls;
+        "TLS between nodes. Not in this version: true stops the start of a cluster."
     "camunda.cluster.network.advertised-host" ["zeebe.broker.network.advertisedHost"] [] Kind::Text => broker.advertised_host;
         "Host that the topology names for this node."
     "camunda.cluster.network.command-api.advertised-port" ["zeebe.broker.network.commandApi.advertisedPort"] [] PORT => broker.advertised_port;

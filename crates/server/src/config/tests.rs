@@ -137,8 +137,8 @@ fn a_value_that_cannot_be_names_key_value_source_and_expectation() {
             "expected a size from 1MB to 1GB",
         ),
         (
-            file("camunda.cluster.size", "3"),
-            "expected 1 (this version runs on one node)",
+            file("camunda.cluster.size", "9"),
+            "expected a whole number from 1 to 7",
         ),
         (file("skep.log.level", "loud"), "expected a log level"),
         (
@@ -361,6 +361,76 @@ fn a_setting_that_means_nothing_here_says_why() {
         warnings[0].contains("has no effect: requests are no threads here"),
         "{warnings:?}"
     );
+}
+
+#[test]
+fn contact_points_are_a_list_in_every_source() {
+    let name = "camunda.cluster.initial-contact-points";
+    let points = |given: &[Given]| resolve(given).unwrap().settings.cluster.contact_points;
+    assert!(points(&[]).is_empty());
+    let plain = points(&[file(name, "a:1, b:2,")]);
+    assert_eq!(plain, ["a:1", "b:2"]);
+    let list = [
+        file(&format!("{name}[0]"), "a:1"),
+        file(&format!("{name}[1]"), "b:2"),
+    ];
+    assert_eq!(points(&list), plain);
+    let variables = [
+        variable("CAMUNDA_CLUSTER_INITIALCONTACTPOINTS_0", "c:1"),
+        variable("CAMUNDA_CLUSTER_INITIALCONTACTPOINTS_1", "d:2"),
+    ];
+    assert_eq!(points(&variables), ["c:1", "d:2"]);
+    let all: Vec<Given> = list.into_iter().chain(variables).collect();
+    let strongest = points(&all);
+    assert!(
+        strongest.ends_with(&["c:1".to_string(), "d:2".to_string()]),
+        "{strongest:?}"
+    );
+    let old = [variable("ZEEBE_BROKER_CLUSTER_INITIALCONTACTPOINTS", "e:1")];
+    assert_eq!(points(&old), ["e:1"]);
+}
+
+#[test]
+fn a_cluster_that_this_version_cannot_form_is_refused_with_the_reason() {
+    let cluster = |key: &str, text: &str| file(&format!("camunda.cluster.{key}"), text);
+    let three = [
+        cluster("size", "3"),
+        cluster("replication-factor", "3"),
+        cluster("initial-contact-points", "a:26502"),
+        cluster("node-id", "2"),
+    ];
+    let broker = resolve(&three).unwrap().settings.broker_config();
+    let config = broker.cluster.unwrap();
+    assert_eq!((config.size, &*config.advertised), (3, "localhost:26502"));
+    assert!(
+        resolve(&[])
+            .unwrap()
+            .settings
+            .broker_config()
+            .cluster
+            .is_none()
+    );
+    for (change, expected) in [
+        (cluster("replication-factor", "1"), "both must be the same"),
+        (cluster("node-id", "3"), "have the numbers 0 to 2"),
+        (
+            cluster("initial-contact-points", ""),
+            "initial-contact-points is empty",
+        ),
+        (
+            cluster("network.transport-layer-security.cluster.enabled", "true"),
+            "no TLS between nodes",
+        ),
+        (
+            cluster("network.internal-api.port", "8080"),
+            "are both 8080",
+        ),
+    ] {
+        let mut given = three.to_vec();
+        given.push(change);
+        let error = resolve(&given).unwrap_err().to_string();
+        assert!(error.contains(expected), "{expected} not in {error}");
+    }
 }
 
 #[test]

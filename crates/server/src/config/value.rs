@@ -41,6 +41,8 @@ pub enum Kind {
     Url,
     /// An absolute path within a URL.
     UrlPath,
+    /// Texts with commas between them.
+    List,
 }
 
 const UNITS: [(&str, u64); 5] = [
@@ -105,6 +107,7 @@ impl Kind {
             Kind::Text | Kind::Secret | Kind::Url => {
                 (!text.is_empty()).then(|| Value::Text(text.to_string()))
             }
+            Kind::List => Some(Value::Text(text.to_string())),
             Kind::UrlPath => {
                 let path = text.trim_end_matches('/');
                 let valid = path.starts_with('/')
@@ -120,9 +123,6 @@ impl Kind {
     pub fn expected(&self) -> String {
         match *self {
             Kind::Number(min, u64::MAX) => format!("a whole number, at least {min}"),
-            Kind::Number(min, max) if min == max => {
-                format!("{min} (this version runs on one node)")
-            }
             Kind::Number(min, max) => format!("a whole number from {min} to {max}"),
             Kind::Bytes(0, u64::MAX) => "a size such as 4MB, 128KB or 2GB".to_string(),
             Kind::Bytes(min, u64::MAX) => {
@@ -147,6 +147,7 @@ impl Kind {
             }
             Kind::Text | Kind::Secret | Kind::Url => "a text".to_string(),
             Kind::UrlPath => "a path such as /actuator".to_string(),
+            Kind::List => "texts with commas between them".to_string(),
         }
     }
 

@@ -142,9 +142,7 @@ impl Server {
                 );
             }
             let leads = |topology: &skep_client::Topology| {
-                let partitions = topology.brokers.iter().flat_map(|b| &b.partitions);
-                let mut roles = partitions.map(|p| p.role.to_lowercase());
-                roles.all(|role| role == "leader")
+                (1..=topology.partitions_count).all(|id| leader_of(topology, id).is_some())
             };
             match client.topology().await {
                 Ok(topology) if leads(&topology) => return,
@@ -203,6 +201,13 @@ impl Server {
         );
     }
 
+    /// Lets it go on (SIGCONT).
+    pub fn go_on(&self) {
+        let _ = Command::new("kill")
+            .args(["-CONT", &self.id().to_string()])
+            .status();
+    }
+
     pub fn id(&self) -> u32 {
         self.child.id()
     }
@@ -218,6 +223,15 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.kill();
     }
+}
+
+/// The node that leads a partition.
+pub fn leader_of(topology: &skep_client::Topology, partition: i32) -> Option<usize> {
+    let broker = topology.brokers.iter().find(|broker| {
+        let mut partitions = broker.partitions.iter();
+        partitions.any(|p| p.partition_id == partition && p.role.eq_ignore_ascii_case("leader"))
+    })?;
+    usize::try_from(broker.node_id).ok()
 }
 
 /// Waits for a condition; panics with what was waited for when it takes longer than `seconds`.

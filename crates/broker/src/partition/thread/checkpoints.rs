@@ -115,7 +115,12 @@ impl Partition {
                     );
                 }
                 let disk_low = self.status.disk_low.load(Ordering::Relaxed);
-                let compactable = self.exported.compactable(meta.index, disk_low);
+                let mut compactable = self.exported.compactable(meta.index, disk_low);
+                if !disk_low {
+                    // A node that is away finds what it lacks in the log, as long as there is room for it.
+                    let partition = self.status.partition;
+                    compactable = compactable.min(self.outlet.replicated(partition));
+                }
                 if let Some(id) = self.core.group_mut().compact(compactable)
                     && let Some(writer) = &self.writer
                 {
@@ -167,8 +172,10 @@ impl Partition {
         engine.promote()?;
         self.core.rebuild(engine, term);
         self.shown_bans = None;
-        for job_type in self.streams.forget_reservations() {
-            self.backlog.push_back(Message::StreamHasRoom(job_type));
+        let job_types = self.streams.forget_reservations();
+        if !self.follows() {
+            let have_room = job_types.into_iter().map(Message::StreamHasRoom);
+            self.backlog.extend(have_room);
         }
         self.due_at = Some(0);
         Ok(())

@@ -81,6 +81,7 @@ impl Inbox {
     pub fn put(&self, message: Message) {
         let to = match &message {
             Message::Log(_)
+            | Message::Replica { .. }
             | Message::CheckpointDone { .. }
             | Message::TakeSnapshot(_)
             | Message::Wake

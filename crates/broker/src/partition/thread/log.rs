@@ -64,8 +64,10 @@ impl Partition {
                 }
                 batch.append = self.last_append;
             }
+            self.exchange(polled)?;
             if polled.became_leader {
                 self.status.set_role(PartitionRole::Leader);
+                self.leads();
                 self.due_at = Some(0);
                 self.metrics
                     .recovery
@@ -81,9 +83,12 @@ impl Partition {
                 self.status.set_role(PartitionRole::Follower);
                 self.inflight.clear();
                 self.rebuild("the node is no longer the leader of this partition")?;
+                self.steps_down();
             }
             // Before answers leave: who has one and then asks finds what it told of.
-            self.exported.progress.commit(self.core.applied());
+            let applied = self.core.applied();
+            self.status.applied.store(applied, Ordering::Release);
+            self.exported.progress.commit(applied);
             for released in polled.released.drain(..) {
                 self.release(released);
             }

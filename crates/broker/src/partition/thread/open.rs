@@ -2,6 +2,7 @@
 
 use super::inbox::inbox;
 use super::*;
+use crate::cluster::layout::{member, replicas};
 
 /// Bytes of a partition thread's stack. What input nests (expressions, values, mapping targets, sub-processes) is bounded
 /// where it comes in, to a depth that needs a small part of this; the system's default differs from place to place.
@@ -35,6 +36,9 @@ pub fn start(
     let pending_rows = PendingRows::default();
     let engine_config = engine_config(config, partition);
     let (mut engine, meta) = open_engine(&kv, &pending_rows, &engine_config).map_err(core_error)?;
+    if config.cluster.is_some() {
+        follow(&mut engine, &status, &directory).map_err(core_error)?;
+    }
     let log_opened = Instant::now();
     let (writer, log_reader, group) =
         open_log(config, partition, &directory, meta, own_inbox.clone())?;
@@ -84,6 +88,8 @@ pub fn start(
         choosing: Choosing::default(),
         shown_bans: None,
         stopping: false,
+        handing_over: None,
+        incoming: None,
     };
     metrics.bootstrap.set(millis(opened));
     let thread = std::thread::Builder::new()
@@ -136,6 +142,28 @@ pub(super) fn open_engine(
     Ok((Engine::new(config.clone(), state, meta.next_position), meta))
 }
 
+/// One of several replicas. To lead takes an election, and then nothing more.
+fn follow(
+    engine: &mut Engine,
+    status: &PartitionStatus,
+    directory: &Path,
+) -> Result<(), CoreError> {
+    engine.promote()?;
+    status.set_role(PartitionRole::Follower);
+    let gap = directory.join(replica::SEARCH_GAP).exists();
+    status.search_gap.store(gap, Ordering::Relaxed);
+    Ok(())
+}
+
+fn group_config(config: &BrokerConfig, partition: u32) -> GroupConfig {
+    let voters = replicas(config.layout(), partition);
+    let voters = voters.into_iter().map(member).collect();
+    let mut group = GroupConfig::new(partition, member(config.node_id), voters);
+    // A heartbeat is a small message, and four of them may be lost before anybody thinks of an election.
+    group.heartbeat_ticks = 4;
+    group
+}
+
 fn open_log(
     config: &BrokerConfig,
     partition: u32,
@@ -165,13 +193,10 @@ fn open_log(
         },
         source: Box::new(reader.clone()),
     };
-    let node = u64::from(config.node_id) + 1;
     let group =
-        Group::open(GroupConfig::new(partition, node, vec![node]), recovered).map_err(|e| {
-            OpenError::Core {
-                partition,
-                source: e.into(),
-            }
+        Group::open(group_config(config, partition), recovered).map_err(|e| OpenError::Core {
+            partition,
+            source: e.into(),
         })?;
     Ok((writer, reader, group))
 }

@@ -15,8 +15,13 @@ impl Partition {
     pub(super) fn run_scheduled(&mut self) -> Result<(), CoreError> {
         let now = Instant::now();
         if now >= self.next_tick {
-            self.next_tick = now + TICK;
+            self.next_tick = now + self.config.tick();
             self.core.group_mut().tick();
+        }
+        if self.follows() && now >= self.next_check {
+            self.next_check = now + self.config.check_interval;
+            self.publish_status();
+            self.checkpoint_if_due();
         }
         if !self.core.is_leader() || self.core.is_void() || self.stopping {
             return Ok(());
@@ -90,6 +95,10 @@ impl Partition {
         self.forget_abandoned();
         self.publish_status();
         self.look_after_choosing();
+        self.checkpoint_if_due();
+    }
+
+    fn checkpoint_if_due(&mut self) {
         // Only rows that are in the store can leave the memory.
         let resident = self.core.engine().state.resident_bytes();
         let crowded = resident > self.memory_share()

@@ -97,25 +97,36 @@ fn content(resource: &Resource) -> Result<Content, Invalid> {
 /// Characters of an id, and of a resource's name.
 const MAX_ID_CHARS: usize = 32_768;
 
-fn json(what: &str, resource: &Resource) -> Result<JsonResource, Invalid> {
-    /// The rest of it means nothing to the engine.
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Head {
-        id: Option<serde_json::Value>,
-        version_tag: Option<serde_json::Value>,
+/// The rest of a resource that is JSON means nothing to the engine.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Head {
+    id: Option<serde_json::Value>,
+    version_tag: Option<serde_json::Value>,
+}
+
+impl Head {
+    fn read(content: &[u8]) -> Result<Head, String> {
+        // An array of two would be taken for the two fields.
+        if content.trim_ascii_start().first() == Some(&b'[') {
+            return Err("it is an array".to_string());
+        }
+        serde_json::from_slice(content).map_err(|e| e.to_string())
     }
+}
+
+fn json(what: &str, resource: &Resource) -> Result<JsonResource, Invalid> {
     let refuse = |rule, message: String| Err(Invalid::of_resource(&resource.name, rule, message));
     if resource.name.chars().count() > MAX_ID_CHARS {
         let message =
             format!("The resource name has more than {MAX_ID_CHARS} characters. Shorten it");
         return refuse(Rule::TextTooLong, message);
     }
-    let head: Head = match serde_json::from_slice(&resource.content) {
+    let head = match Head::read(&resource.content) {
         Ok(head) => head,
         Err(e) => {
             let message =
-                format!("The {what} cannot be read: {e}. Expected is a JSON object with an 'id'");
+                format!("The {what} cannot be read: {e}. Expected a JSON object with an 'id'");
             return refuse(Rule::FileNotReadable, message);
         }
     };
@@ -126,7 +137,7 @@ fn json(what: &str, resource: &Resource) -> Result<JsonResource, Invalid> {
             return refuse(Rule::IdMissing, message);
         }
         Some(_) => {
-            let message = format!("The 'id' of the {what} is no text. Make it one");
+            let message = format!("The 'id' of the {what} is not a string. Make it one");
             return refuse(Rule::ValueInvalid, message);
         }
         None => {
@@ -143,7 +154,7 @@ fn json(what: &str, resource: &Resource) -> Result<JsonResource, Invalid> {
         None | Some(serde_json::Value::Null) => None,
         Some(serde_json::Value::String(tag)) => Some(tag),
         Some(_) => {
-            let message = format!("The 'versionTag' of the {what} is no text. Make it one");
+            let message = format!("The 'versionTag' of the {what} is not a string. Make it one");
             return refuse(Rule::ValueInvalid, message);
         }
     };

@@ -43,7 +43,7 @@ pub(super) fn timers(
                     element_id: Some(element.id.to_string()),
                     element_type: Some("startEvent".to_string()),
                     message: format!(
-                        "{} A timer start event of a process is evaluated at deployment, where there are no variables.",
+                        "{} The timer of a start event is evaluated at deployment, when there are no variables yet.",
                         problem.message
                     ),
                     line: None,

@@ -1,0 +1,176 @@
+//! How a cluster comes into being, and how a node knows that it belongs to it.
+//!
+//! A node without data knows nothing, and makes up nothing. Only when *all* nodes have met and none of them has data does node 0
+//! make an id; the others take it over from it. Once every node is known to have the id the cluster is formed, and from then on a
+//! node that comes without one has lost its data: it is not let in, because what it has acknowledged and forgotten others count on.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use parking_lot::{Condvar, Mutex};
+use skep_transport::{Greeting, Layout};
+
+/// A node's part in its cluster.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Identity {
+    /// Empty before the node belongs to a cluster.
+    pub cluster_id: String,
+    /// All nodes have the id.
+    pub formed: bool,
+}
+
+/// Keeps the identity in the data directory. What it returns survives the node.
+pub type Keep = Box<dyn Fn(&Identity) -> std::io::Result<()> + Send + Sync>;
+
+pub struct Founding {
+    node: u32,
+    layout: Layout,
+    /// The id that the cluster is to have (`camunda.cluster.cluster-id`).
+    wanted: Option<String>,
+    keep: Keep,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    identity: Identity,
+    /// What the others said: their ids.
+    met: BTreeMap<u32, String>,
+    /// Why this node cannot go on.
+    refused: Option<String>,
+}
+
+impl Founding {
+    pub fn new(
+        node: u32,
+        layout: Layout,
+        wanted: Option<String>,
+        known: Identity,
+        keep: Keep,
+    ) -> Founding {
+        let state = State {
+            identity: known,
+            ..State::default()
+        };
+        Founding {
+            node,
+            layout,
+            wanted,
+            keep,
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+        }
+    }
+
+    pub fn identity(&self) -> Identity {
+        self.state.lock().identity.clone()
+    }
+
+    /// Another node presents itself. `Err`: it does not belong here, or this node does not belong there.
+    pub fn meets(&self, other: &Greeting) -> Result<(), String> {
+        if other.layout != self.layout {
+            return Err(format!(
+                "node {} is configured for {}, and node {} for {}: size, replication factor and partition count must be the same \
+                 on all nodes",
+                other.node, other.layout, self.node, self.layout
+            ));
+        }
+        let mut state = self.state.lock();
+        let own = state.identity.cluster_id.clone();
+        let theirs = &other.cluster_id;
+        match (own.is_empty(), theirs.is_empty()) {
+            (false, false) if own != *theirs => {
+                return Err(format!(
+                    "node {} is of the cluster {theirs}, and node {} of {own}",
+                    other.node, self.node
+                ));
+            }
+            (false, true) if state.identity.formed => return Err(without_data(other.node)),
+            (true, false) if other.formed => {
+                let reason = without_data(self.node);
+                state.refused = Some(reason.clone());
+                self.changed.notify_all();
+                return Err(reason);
+            }
+            _ => {}
+        }
+        state.met.insert(other.node, theirs.clone());
+        self.go_on(&mut state, other);
+        Ok(())
+    }
+
+    fn go_on(&self, state: &mut State, other: &Greeting) {
+        let mut next = state.identity.clone();
+        let others = || (0..self.layout.size).filter(|node| *node != self.node);
+        let all_met =
+            |id: &str| others().all(|node| state.met.get(&node).is_some_and(|met| met == id));
+        if next.cluster_id.is_empty() {
+            if !other.cluster_id.is_empty() {
+                next.cluster_id.clone_from(&other.cluster_id);
+            } else if self.node == 0 && all_met("") {
+                let new = || uuid::Uuid::new_v4().to_string();
+                next.cluster_id = self.wanted.clone().unwrap_or_else(new);
+            }
+        }
+        if !next.cluster_id.is_empty() {
+            next.formed |= other.formed || all_met(&next.cluster_id);
+        }
+        if next == state.identity {
+            return;
+        }
+        match (self.keep)(&next) {
+            Ok(()) => {
+                tracing::info!(
+                    cluster_id = next.cluster_id,
+                    formed = next.formed,
+                    "cluster"
+                );
+                state.identity = next;
+            }
+            Err(error) => {
+                state.refused = Some(format!("the data directory cannot be written: {error}"))
+            }
+        }
+        self.changed.notify_all();
+    }
+
+    /// Waits until the node belongs to a cluster; its id. Blocks, for ever if the others do not come.
+    ///
+    /// # Errors
+    /// The node cannot belong to this cluster.
+    pub fn wait(&self) -> Result<String, String> {
+        let mut state = self.state.lock();
+        loop {
+            if let Some(reason) = &state.refused {
+                return Err(reason.clone());
+            }
+            if !state.identity.cluster_id.is_empty() {
+                return Ok(state.identity.cluster_id.clone());
+            }
+            if self
+                .changed
+                .wait_for(&mut state, Duration::from_secs(10))
+                .timed_out()
+            {
+                let here: Vec<u32> = state.met.keys().copied().collect();
+                tracing::info!(
+                    node = self.node,
+                    found = ?here,
+                    size = self.layout.size,
+                    "waiting for the other nodes: a new cluster begins when all of them are there"
+                );
+            }
+        }
+    }
+}
+
+fn without_data(node: u32) -> String {
+    format!(
+        "node {node} has no data, but every node of this cluster had: its data directory is lost, or another one. Start it with its \
+         data directory. A node whose data is lost for good cannot be replaced yet: the others go on as long as they are a majority"
+    )
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,108 @@
+//! What the nodes know of each other: who is there, and who leads what.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+
+use parking_lot::Mutex;
+use skep_service::{BrokerInfo, PartitionHealth, PartitionInfo, PartitionRole};
+
+use super::Cluster;
+use super::layout::replicas;
+use super::wire::{NodeMessage, NodeStatus, ReplicaStatus};
+
+#[derive(Default)]
+pub(super) struct Members {
+    present: Mutex<BTreeMap<u32, NodeStatus>>,
+    /// By partition and node: up to which entry its replica has the log, as last heard. Not forgotten with the node.
+    applied: Mutex<BTreeMap<(u32, u32), u64>>,
+}
+
+impl Members {
+    pub(super) fn heard(&self, node: u32, status: NodeStatus) {
+        let mut applied = self.applied.lock();
+        for replica in &status.partitions {
+            applied.insert((replica.partition, node), replica.applied);
+        }
+        drop(applied);
+        self.present.lock().insert(node, status);
+    }
+
+    pub(super) fn lose(&self, node: u32) {
+        self.present.lock().remove(&node);
+    }
+}
+
+impl Cluster {
+    fn own_status(&self) -> Option<NodeStatus> {
+        let broker = self.broker()?;
+        let partitions = broker.partitions().iter().map(|handle| ReplicaStatus {
+            partition: handle.status.partition,
+            role: handle.status.role() as u8,
+            health: handle.status.health() as u8,
+            term: handle.status.term(),
+            applied: handle.status.applied.load(Ordering::Acquire),
+        });
+        Some(NodeStatus {
+            version: env!("CARGO_PKG_VERSION").to_string(),
+            host: self.config.advertised_host.clone(),
+            port: self.config.advertised_port,
+            partitions: partitions.collect(),
+        })
+    }
+
+    /// Tells all others how this node is.
+    pub(super) fn tell_status(&self) {
+        if let Some(status) = self.own_status() {
+            self.broadcast(&NodeMessage::Status(status));
+        }
+    }
+
+    /// Up to which entry the replicas of all other nodes have the partition's log. 0 while one of them was not heard yet: a
+    /// node that is away is to find what it lacks.
+    pub fn replicated(&self, partition: u32) -> u64 {
+        let applied = self.members.applied.lock();
+        let others = replicas(self.layout(), partition).into_iter();
+        let others = others.filter(|node| *node != self.node());
+        let known = others.map(|node| applied.get(&(partition, node)).copied());
+        known
+            .map(Option::unwrap_or_default)
+            .min()
+            .unwrap_or(u64::MAX)
+    }
+
+    /// This node and those that can be reached, with what they do.
+    pub fn brokers(&self) -> Vec<BrokerInfo> {
+        let mut nodes = self.members.present.lock().clone();
+        nodes.extend(self.own_status().map(|own| (self.node(), own)));
+        let mut leading: BTreeMap<u32, u64> = BTreeMap::new();
+        for replica in nodes.values().flat_map(|node| &node.partitions) {
+            if replica.role == PartitionRole::Leader as u8 {
+                let term = leading.entry(replica.partition).or_default();
+                *term = (*term).max(replica.term);
+            }
+        }
+        let info = |replica: &ReplicaStatus| PartitionInfo {
+            partition_id: replica.partition,
+            role: match replica.role {
+                0 if leading.get(&replica.partition) == Some(&replica.term) => {
+                    PartitionRole::Leader
+                }
+                0 | 1 => PartitionRole::Follower,
+                _ => PartitionRole::Inactive,
+            },
+            health: match replica.health {
+                0 => PartitionHealth::Healthy,
+                1 => PartitionHealth::Unhealthy,
+                _ => PartitionHealth::Dead,
+            },
+        };
+        let broker = |(node, status): (u32, NodeStatus)| BrokerInfo {
+            node_id: i32::try_from(node).unwrap_or(i32::MAX),
+            partitions: status.partitions.iter().map(info).collect(),
+            host: status.host,
+            port: status.port,
+            version: status.version,
+        };
+        nodes.into_iter().map(broker).collect()
+    }
+}

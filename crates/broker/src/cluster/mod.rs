@@ -1,0 +1,377 @@
+//! This node among the others: founding, messages between replicas, requests and jobs across nodes, who is there.
+
+pub mod founding;
+pub mod layout;
+mod members;
+mod requests;
+mod streams;
+mod wanted;
+mod wire;
+
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
+
+use bytes::Bytes;
+use skep_engine::Sent;
+use skep_replication::Message as ReplicaMessage;
+use skep_service::PartitionRole;
+use skep_transport::{Class, Greeting, Layout, Owner, PROTOCOL_VERSION, SendError, Transport};
+use tokio::runtime::Handle;
+
+use self::founding::Founding;
+use self::layout::{member, node_of};
+use self::members::Members;
+use self::requests::Requests;
+use self::streams::RemoteStreams;
+use self::wanted::Wanted;
+use self::wire::NodeMessage;
+use crate::config::{BrokerConfig, ClusterConfig};
+use crate::partition::Message;
+use crate::shared::Shared;
+
+pub use skep_transport::OpenError;
+
+/// How often requests are looked for that nobody will answer.
+const LOOK_AROUND: Duration = Duration::from_millis(250);
+/// Once a second a node says how it is, and forgets requests whose clients have gone.
+const LOOKS_A_SECOND: u64 = 4;
+
+pub struct Cluster {
+    config: BrokerConfig,
+    cluster: ClusterConfig,
+    incarnation: u64,
+    founding: Founding,
+    transport: OnceLock<Transport<Cluster>>,
+    /// Once the partitions are there.
+    broker: OnceLock<Weak<Shared>>,
+    requests: Requests,
+    members: Members,
+    wanted: Wanted,
+    streams: RemoteStreams,
+}
+
+impl Cluster {
+    /// Listens for the other nodes and looks for them.
+    ///
+    /// # Errors
+    /// The port is taken.
+    pub fn open(
+        config: BrokerConfig,
+        cluster: ClusterConfig,
+        founding: Founding,
+    ) -> Result<Arc<Cluster>, OpenError> {
+        let wire = skep_transport::Config {
+            node: config.node_id,
+            size: cluster.size,
+            listen: cluster.listen,
+            contact_points: cluster.contact_points.clone(),
+        };
+        let this = Arc::new(Cluster {
+            config,
+            cluster,
+            incarnation: uuid::Uuid::new_v4().as_u64_pair().0,
+            founding,
+            transport: OnceLock::new(),
+            broker: OnceLock::new(),
+            requests: Requests::default(),
+            members: Members::default(),
+            wanted: Wanted::default(),
+            streams: RemoteStreams::default(),
+        });
+        let transport = Transport::open(wire, this.clone())?;
+        let looking = Arc::downgrade(&this);
+        transport.runtime().spawn(async move {
+            let mut pace = tokio::time::interval(LOOK_AROUND);
+            let mut looks = 0_u64;
+            pace.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+            loop {
+                pace.tick().await;
+                let Some(cluster) = looking.upgrade() else {
+                    return;
+                };
+                cluster.abort_overtaken();
+                looks += 1;
+                if looks.is_multiple_of(LOOKS_A_SECOND) {
+                    cluster.tell_status();
+                    cluster.forget_abandoned();
+                }
+            }
+        });
+        // The cell is fresh.
+        let _ = this.transport.set(transport);
+        Ok(this)
+    }
+
+    /// The partitions are there: messages for them are taken.
+    pub fn begin(&self, broker: &Arc<Shared>) {
+        let _ = self.broker.set(Arc::downgrade(broker));
+        self.tell_status();
+    }
+
+    pub fn founding(&self) -> &Founding {
+        &self.founding
+    }
+
+    pub fn node(&self) -> u32 {
+        self.config.node_id
+    }
+
+    pub fn layout(&self) -> Layout {
+        self.config.layout()
+    }
+
+    /// Ends all connections. Blocks.
+    pub fn stop(&self) {
+        if let Some(transport) = self.transport.get() {
+            transport.stop();
+        }
+    }
+
+    /// The node that leads the partition, as far as the replica here knows.
+    pub fn leader_of(&self, partition: u32) -> Option<u32> {
+        self.broker()?.partition(partition)?.status.leader()
+    }
+
+    /// Nodes that can be reached, without this one.
+    pub fn reached(&self) -> u32 {
+        let Some(transport) = self.transport.get() else {
+            return 0;
+        };
+        let reached = transport
+            .peers()
+            .filter(|node| transport.is_connected(*node, Class::Requests));
+        u32::try_from(reached.count()).unwrap_or(u32::MAX)
+    }
+
+    /// Requests for the partition can be sent to its leader.
+    pub fn reaches_leader_of(&self, partition: u32) -> bool {
+        let transport = self.transport.get();
+        let connected = |leader| transport.is_some_and(|t| t.is_connected(leader, Class::Requests));
+        self.leader_of(partition).is_some_and(connected)
+    }
+
+    fn broker(&self) -> Option<Arc<Shared>> {
+        self.broker.get()?.upgrade()
+    }
+
+    fn runtime(&self) -> Option<&Handle> {
+        self.transport.get().map(Transport::runtime)
+    }
+
+    /// False if it will not arrive.
+    fn send(&self, to: u32, message: &NodeMessage) -> bool {
+        self.send_bytes(to, Class::Requests, message.encode())
+            .is_ok()
+    }
+
+    fn send_bytes(&self, to: u32, class: Class, message: Bytes) -> Result<(), SendError> {
+        let transport = self.transport.get().ok_or(SendError::Down)?;
+        transport.send(to, class, message)
+    }
+
+    fn broadcast(&self, message: &NodeMessage) {
+        let Some(transport) = self.transport.get() else {
+            return;
+        };
+        let bytes = message.encode();
+        for node in transport.peers() {
+            let _ = transport.send(node, Class::Requests, bytes.clone());
+        }
+    }
+
+    /// A message of a replica here to one on another node. It may be lost: replicas say again what matters.
+    pub fn replicate(&self, message: &ReplicaMessage) {
+        let class = if message.is_snapshot() {
+            Class::Bulk
+        } else {
+            Class::Consensus
+        };
+        if let Some(to) = node_of(message.to()) {
+            let _ = self.send_bytes(to, class, message.encode());
+        }
+    }
+
+    /// This node begins or ceases to lead a partition.
+    pub fn role_changed(&self) {
+        self.tell_status();
+    }
+
+    /// A command for a partition that is led elsewhere. If it is lost, it is sent again.
+    pub fn send_remote(&self, partition: u32, command: Sent) {
+        let message = NodeMessage::Remote {
+            partition,
+            command: Box::new(command),
+            forwarded: false,
+        };
+        self.send_to_leader(partition, &message);
+    }
+
+    fn send_to_leader(&self, partition: u32, message: &NodeMessage) {
+        if let Some(leader) = self.leader_of(partition)
+            && leader != self.node()
+        {
+            self.send(leader, message);
+        }
+    }
+
+    /// Jobs of a partition that is led elsewhere did not reach their worker.
+    pub fn give_back(&self, partition: u32, jobs: Vec<skep_protocol::response::JobActivation>) {
+        self.send_to_leader(partition, &NodeMessage::GiveBack { partition, jobs });
+    }
+
+    /// The partition is committed here or elsewhere up to this entry, and a client knows.
+    fn expect(&self, partition: u32, committed: u64) {
+        if let Some(broker) = self.broker() {
+            broker.expect(partition, committed);
+        }
+    }
+
+    fn replica_message(&self, from: u32, bytes: Bytes) {
+        let size = bytes.len();
+        let Ok(message) = ReplicaMessage::decode(bytes) else {
+            return;
+        };
+        let Some(broker) = self.broker() else {
+            return;
+        };
+        if let Some(handle) = broker.partition(message.group())
+            && let Some(place) = handle.status.replica_room.take(size)
+        {
+            handle.inbox.send(Message::Replica {
+                from: member(from),
+                message,
+                place,
+            });
+        }
+    }
+
+    fn remote_command(&self, from: u32, partition: u32, command: Box<Sent>, forwarded: bool) {
+        let Some(broker) = self.broker() else {
+            return;
+        };
+        let Some(handle) = broker.partition(partition) else {
+            return;
+        };
+        if handle.status.role() == PartitionRole::Leader {
+            broker.remote_here(handle, *command);
+        } else if !forwarded && handle.status.leader() != Some(from) {
+            let message = NodeMessage::Remote {
+                partition,
+                command,
+                forwarded: true,
+            };
+            self.send_to_leader(partition, &message);
+        }
+    }
+
+    fn node_message(self: &Arc<Self>, from: u32, message: NodeMessage) {
+        match message {
+            NodeMessage::Request {
+                id,
+                partition,
+                request,
+            } => self.serve(from, id, partition, request),
+            NodeMessage::Answer {
+                id,
+                result,
+                committed,
+            } => self.answered(id, result, committed),
+            NodeMessage::Cancel { id } => self.cancel(from, id),
+            NodeMessage::Remote {
+                partition,
+                command,
+                forwarded,
+            } => self.remote_command(from, partition, command, forwarded),
+            NodeMessage::GiveBack { partition, jobs } => {
+                if let Some(broker) = self.broker() {
+                    broker.give_back_here(partition, jobs);
+                }
+            }
+            NodeMessage::Wanted { job_type } => self.wanted.note(from, job_type),
+            NodeMessage::Available { job_type } => {
+                if let Some(broker) = self.broker() {
+                    broker.notifier.announce(&job_type);
+                }
+            }
+            NodeMessage::OpenStream { stream, spec } => self.open_for(from, stream, spec),
+            NodeMessage::CloseStream { stream } => self.close_for(from, stream),
+            NodeMessage::Push { stream, job } => self.pushed(from, stream, *job),
+            NodeMessage::Credit { stream, amount } => self.credit(from, stream, amount),
+            NodeMessage::Status(status) => self.members.heard(from, status),
+        }
+    }
+
+    fn lost(&self, node: u32) {
+        self.members.lose(node);
+        self.lose(node);
+        self.lose_streams(node);
+    }
+}
+
+/// The transport holds its owner; this is what the owner lets it call.
+impl Owner for Cluster {
+    fn greeting(&self) -> Greeting {
+        let identity = self.founding.identity();
+        Greeting {
+            version: PROTOCOL_VERSION,
+            cluster_id: identity.cluster_id,
+            formed: identity.formed,
+            node: self.node(),
+            incarnation: self.incarnation,
+            address: self.cluster.advertised.clone(),
+            layout: self.layout(),
+            known: Vec::new(),
+        }
+    }
+
+    fn meets(&self, other: &Greeting) -> Result<(), String> {
+        self.founding.meets(other)
+    }
+
+    fn is_settled(&self) -> bool {
+        self.founding.identity().formed
+    }
+
+    fn received(self: &Arc<Self>, from: u32, class: Class, message: Bytes) {
+        match class {
+            Class::Consensus | Class::Bulk => self.replica_message(from, message),
+            Class::Requests => match NodeMessage::decode(&message) {
+                Some(message) => self.node_message(from, message),
+                None => {
+                    tracing::error!(
+                        code = "NODE_REFUSED",
+                        from,
+                        "a message of another node cannot be read; are the versions of Skep too far apart?"
+                    );
+                }
+            },
+        }
+    }
+
+    fn connected(self: &Arc<Self>, node: u32, class: Class) {
+        if class == Class::Requests {
+            tracing::info!(node, "connected with another node");
+            self.tell_status();
+            self.tell_streams(node);
+        }
+    }
+
+    fn disconnected(self: &Arc<Self>, node: u32, class: Class) {
+        if class == Class::Requests {
+            tracing::warn!(
+                code = "NODE_LOST",
+                node,
+                "the connection to another node is lost"
+            );
+            self.lost(node);
+        }
+    }
+
+    fn opened(self: &Arc<Self>, _: u32, _: Class, _: u64) {}
+
+    fn closed(self: &Arc<Self>, node: u32, class: Class, _: u64) {
+        if class == Class::Requests {
+            self.lost(node);
+        }
+    }
+}

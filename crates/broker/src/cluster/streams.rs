@@ -1,0 +1,148 @@
+//! Job streams across nodes.
+//!
+//! A stream is known to every node, each with a share of its credit, so that whoever leads a partition pushes its jobs. A job that the client's
+//! connection has taken gives its credit back to the node that has pushed it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use skep_engine::StreamId;
+use skep_protocol::ActivatedJob;
+use skep_protocol::command::ActivateJobs;
+use skep_protocol::response::JobActivation;
+
+use super::Cluster;
+use super::wire::NodeMessage;
+use crate::job_streams::{Elsewhere, Stream};
+
+#[derive(Default)]
+pub(super) struct RemoteStreams {
+    /// Streams of other nodes' clients, by node and the number there.
+    of_others: Mutex<HashMap<(u32, StreamId), Arc<Stream>>>,
+    /// Jobs that clients here have taken, by the node that has pushed them: not told yet.
+    taken: Mutex<HashMap<(u32, StreamId), u32>>,
+}
+
+impl Cluster {
+    /// A client of this node has opened a stream.
+    pub fn open_elsewhere(&self, stream: StreamId, spec: &ActivateJobs) {
+        self.broadcast(&NodeMessage::OpenStream {
+            stream,
+            spec: spec.clone(),
+        });
+    }
+
+    pub fn close_elsewhere(&self, stream: StreamId) {
+        self.streams.taken.lock().retain(|(_, of), _| *of != stream);
+        self.broadcast(&NodeMessage::CloseStream { stream });
+    }
+
+    /// A node that is met (again) hears of all streams here.
+    pub(super) fn tell_streams(&self, node: u32) {
+        let Some(broker) = self.broker() else {
+            return;
+        };
+        self.streams.taken.lock().retain(|(of, _), _| *of != node);
+        for stream in broker.streams.streams() {
+            let message = NodeMessage::OpenStream {
+                stream: stream.id,
+                spec: stream.spec.clone(),
+            };
+            self.send(node, &message);
+        }
+    }
+
+    /// A client of another node has opened a stream.
+    pub(super) fn open_for(self: &Arc<Self>, node: u32, stream: StreamId, spec: ActivateJobs) {
+        let Some(broker) = self.broker() else {
+            return;
+        };
+        self.close_for(node, stream);
+        let elsewhere = Elsewhere {
+            cluster: Arc::downgrade(self),
+            node,
+            stream,
+        };
+        let opened = Stream::new(broker.streams.next_id(), spec, Some(elsewhere));
+        let mut of_others = self.streams.of_others.lock();
+        of_others.insert((node, stream), opened.clone());
+        drop(of_others);
+        broker.streams.tell_of(&opened, true);
+    }
+
+    pub(super) fn close_for(&self, node: u32, stream: StreamId) {
+        let closed = self.streams.of_others.lock().remove(&(node, stream));
+        if let (Some(stream), Some(broker)) = (closed, self.broker()) {
+            broker.streams.tell_of(&stream, false);
+        }
+    }
+
+    /// The node is gone, and its clients' streams with it.
+    pub(super) fn lose_streams(&self, node: u32) {
+        let of_node: Vec<StreamId> = {
+            let of_others = self.streams.of_others.lock();
+            let of_node = of_others.keys().filter(|(of, _)| *of == node);
+            of_node.map(|(_, stream)| *stream).collect()
+        };
+        for stream in of_node {
+            self.close_for(node, stream);
+        }
+    }
+
+    /// Hands a job to a stream of another node. False if it cannot arrive.
+    pub fn push(&self, node: u32, stream: StreamId, job: ActivatedJob) -> bool {
+        let job = Box::new(job);
+        self.send(node, &NodeMessage::Push { stream, job })
+    }
+
+    /// Another node has pushed a job to a stream here.
+    pub(super) fn pushed(&self, from: u32, stream: StreamId, job: ActivatedJob) {
+        let Some(broker) = self.broker() else {
+            return;
+        };
+        let job = match broker.streams.find(stream) {
+            Some(stream) => stream.take_over(from, job).err(),
+            None => Some(Box::new(job)),
+        };
+        if let Some(job) = job
+            && let Some(partition) = job.key.partition()
+        {
+            let jobs = vec![job.activation()];
+            self.send(from, &NodeMessage::GiveBack { partition, jobs });
+        }
+    }
+
+    /// A client here has taken a job that the node has pushed. The node is told in halves of its share.
+    pub fn taken(&self, node: u32, stream: StreamId) {
+        let share = self.broker().and_then(|broker| broker.streams.find(stream));
+        let share = share.map_or(1, |stream| stream.spec.max_jobs.max(1));
+        let amount = {
+            let mut taken = self.streams.taken.lock();
+            let count = taken.entry((node, stream)).or_default();
+            *count += 1;
+            if *count * 2 < share {
+                return;
+            }
+            taken.remove(&(node, stream)).unwrap_or_default()
+        };
+        self.send(node, &NodeMessage::Credit { stream, amount });
+    }
+
+    /// Clients of the node have taken jobs that were pushed from here.
+    pub(super) fn credit(&self, node: u32, stream: StreamId, amount: u32) {
+        let found = self.streams.of_others.lock().get(&(node, stream)).cloned();
+        if let (Some(stream), Some(broker)) = (found, self.broker())
+            && stream.add_credit(i64::from(amount))
+        {
+            broker.streams.has_room(&stream.spec.job_type);
+        }
+    }
+
+    /// A job that was not delivered to a client of this node.
+    pub fn return_job(&self, job: JobActivation) {
+        if let Some(broker) = self.broker() {
+            broker.give_back([job]);
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Long polling across nodes: who waits for jobs of a type is told once when there are some.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use skep_transport::Class;
+
+use super::Cluster;
+use super::wire::NodeMessage;
+
+/// Job types that are remembered. A client of one beyond looks for jobs by itself, now and then.
+const MAX_TYPES: usize = 10_000;
+
+/// Nodes that wait for jobs of a type. Forgotten when they are told: who still waits says so again.
+#[derive(Default)]
+pub(super) struct Wanted(Mutex<HashMap<Arc<str>, BTreeSet<u32>>>);
+
+impl Wanted {
+    pub(super) fn note(&self, node: u32, job_type: Arc<str>) {
+        let mut wanted = self.0.lock();
+        if wanted.len() < MAX_TYPES || wanted.contains_key(&job_type) {
+            wanted.entry(job_type).or_default().insert(node);
+        }
+    }
+}
+
+impl Cluster {
+    /// A client of this node waits for jobs.
+    pub fn want(&self, job_type: &Arc<str>) {
+        self.broadcast(&NodeMessage::Wanted {
+            job_type: job_type.clone(),
+        });
+    }
+
+    /// Jobs of this type wait here.
+    pub fn announce(&self, job_type: &Arc<str>) {
+        let nodes = self.wanted.0.lock().remove(job_type);
+        let Some(nodes) = nodes else {
+            return;
+        };
+        let message = NodeMessage::Available {
+            job_type: job_type.clone(),
+        };
+        let message = message.encode();
+        for node in nodes {
+            let _ = self.send_bytes(node, Class::Requests, message.clone());
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! What nodes say to each other beside what replicas do.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use skep_engine::Sent;
+use skep_protocol::command::{ActivateJobs, Request};
+use skep_protocol::record::{decode, encode};
+use skep_protocol::response::JobActivation;
+use skep_protocol::{ActivatedJob, Failure, Response};
+
+/// Between two nodes, in the order in which it was sent. All of it may be lost with the connection.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum NodeMessage {
+    /// A client's request, to the node that leads the partition.
+    Request {
+        id: u64,
+        partition: u32,
+        request: Request,
+    },
+    Answer {
+        id: u64,
+        result: Result<Response, Failure>,
+        /// Up to this entry the partition was committed when the answer left.
+        committed: u64,
+    },
+    /// Nobody waits for the answer any more.
+    Cancel {
+        id: u64,
+    },
+    /// Of another partition.
+    Remote {
+        partition: u32,
+        command: Box<Sent>,
+        /// It was sent on already, by a node that did not lead.
+        forwarded: bool,
+    },
+    /// Jobs that did not reach their worker.
+    GiveBack {
+        partition: u32,
+        jobs: Vec<JobActivation>,
+    },
+    /// A client waits for jobs of this type: the next that nobody takes is to be announced.
+    Wanted {
+        job_type: Arc<str>,
+    },
+    Available {
+        job_type: Arc<str>,
+    },
+    /// A job stream that a client has opened at the node that sends this. `spec.max_jobs` is the share of its credit.
+    OpenStream {
+        stream: u64,
+        spec: ActivateJobs,
+    },
+    CloseStream {
+        stream: u64,
+    },
+    Push {
+        stream: u64,
+        job: Box<ActivatedJob>,
+    },
+    /// So many jobs that were pushed have been taken.
+    Credit {
+        stream: u64,
+        amount: u32,
+    },
+    Status(NodeStatus),
+}
+
+/// What a node says of itself now and then.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NodeStatus {
+    pub version: String,
+    pub host: String,
+    pub port: u16,
+    pub partitions: Vec<ReplicaStatus>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReplicaStatus {
+    pub partition: u32,
+    /// As [`skep_service::PartitionRole`]: leader, follower, inactive.
+    pub role: u8,
+    /// As [`skep_service::PartitionHealth`]: healthy, unhealthy, dead.
+    pub health: u8,
+    /// Entries up to here are in the replica's log and state.
+    pub applied: u64,
+    /// Of two that say that they lead the one with the higher term does.
+    pub term: u64,
+}
+
+impl NodeMessage {
+    pub fn encode(&self) -> Bytes {
+        encode(self).into()
+    }
+
+    pub fn decode(bytes: &[u8]) -> Option<NodeMessage> {
+        decode(bytes).ok()
+    }
+}

@@ -1,0 +1,140 @@
+//! The data directory: one owner, and what is fixed for its life.
+
+use std::io::ErrorKind;
+use std::path::Path;
+
+use skep_storage::disk::create_dir_durably;
+
+use crate::cluster::founding::{Identity, Keep};
+use crate::config::BrokerConfig;
+use crate::router::OpenError;
+
+/// A directory that this process alone uses.
+pub struct Claimed {
+    /// Held for the life of the process.
+    pub lock: std::fs::File,
+    pub identity: Identity,
+}
+
+/// Locks the data directory and reads what is fixed for its life. A node that is alone fixes it here, at its first start.
+pub fn claim(config: &BrokerConfig) -> Result<Claimed, OpenError> {
+    let directory = config.directory.display().to_string();
+    let io = |source| OpenError::Directory {
+        directory: directory.clone(),
+        source,
+    };
+    create_dir_durably(&config.directory).map_err(io)?;
+    let lock = std::fs::File::options()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(config.directory.join("lock"))
+        .map_err(io)?;
+    match lock.try_lock() {
+        Ok(()) => {}
+        Err(std::fs::TryLockError::WouldBlock) => return Err(OpenError::InUse { directory }),
+        Err(std::fs::TryLockError::Error(source)) => return Err(io(source)),
+    }
+    let identity = match std::fs::read_to_string(config.directory.join("cluster")) {
+        Ok(text) => check(config, &text)?,
+        Err(error) if error.kind() == ErrorKind::NotFound && config.cluster.is_some() => {
+            Identity::default()
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let new = || uuid::Uuid::new_v4().to_string();
+            let identity = Identity {
+                cluster_id: config.cluster_id.clone().unwrap_or_else(new),
+                formed: true,
+            };
+            keeper(config)(&identity).map_err(io)?;
+            identity
+        }
+        Err(error) => return Err(io(error)),
+    };
+    Ok(Claimed { lock, identity })
+}
+
+/// Whose directory it is: nothing for a node that is alone.
+fn place(config: &BrokerConfig) -> String {
+    match &config.cluster {
+        None => String::new(),
+        Some(cluster) => {
+            let (size, copies) = (cluster.size, cluster.replication_factor);
+            format!("node {} of {size}, {copies} copies", config.node_id)
+        }
+    }
+}
+
+const FORMED: &str = "formed";
+
+fn check(config: &BrokerConfig, text: &str) -> Result<Identity, OpenError> {
+    let directory = || config.directory.display().to_string();
+    let mut lines = text.lines();
+    let mut line = || lines.next().unwrap_or_default();
+    let (cluster_id, partitions, found, state) = (line(), line(), line(), line());
+    let partitions = partitions.parse().unwrap_or(config.partitions);
+    if partitions != config.partitions {
+        return Err(OpenError::PartitionCount {
+            directory: directory(),
+            found: partitions,
+            wanted: config.partitions,
+        });
+    }
+    let wanted = place(config);
+    if found != wanted {
+        let whose = |place: &str| match place {
+            "" => "a node that is alone".to_string(),
+            place => place.to_string(),
+        };
+        return Err(OpenError::Foreign {
+            directory: directory(),
+            reason: format!(
+                "it belongs to {}, and this is {} (camunda.cluster.node-id, camunda.cluster.size, \
+                 camunda.cluster.replication-factor). Choose the right directory; changing the cluster of existing data is not \
+                 possible yet",
+                whose(found),
+                whose(&wanted)
+            ),
+        });
+    }
+    let id = config.cluster_id.as_deref().filter(|id| *id != cluster_id);
+    if let Some(id) = id.filter(|_| config.cluster.is_some()) {
+        return Err(OpenError::Foreign {
+            directory: directory(),
+            reason: format!(
+                "it belongs to the cluster {cluster_id}, and camunda.cluster.cluster-id is {id}"
+            ),
+        });
+    }
+    Ok(Identity {
+        cluster_id: cluster_id.to_string(),
+        formed: config.cluster.is_none() || state == FORMED,
+    })
+}
+
+/// Writes the identity of the node into its directory.
+pub fn keeper(config: &BrokerConfig) -> Keep {
+    let config = config.clone();
+    Box::new(move |identity| {
+        let mut text = format!("{}\n{}\n", identity.cluster_id, config.partitions);
+        let place = place(&config);
+        if !place.is_empty() {
+            let state = if identity.formed { FORMED } else { "forming" };
+            text.push_str(&format!("{place}\n{state}\n"));
+        }
+        write_durably(&config.directory.join("cluster"), &text)
+    })
+}
+
+fn write_durably(path: &Path, text: &str) -> std::io::Result<()> {
+    use std::io::Write;
+    let temporary = path.with_extension("new");
+    let mut file = std::fs::File::create(&temporary)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    std::fs::rename(&temporary, path)?;
+    match path.parent() {
+        Some(directory) => std::fs::File::open(directory)?.sync_all(),
+        None => Ok(()),
+    }
+}

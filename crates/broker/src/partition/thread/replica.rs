@@ -1,0 +1,308 @@
+//! The partition as one of several replicas: messages of the others, leading and following, snapshots.
+
+use std::fs::File;
+use std::io::{BufReader, Read, Write};
+use std::path::PathBuf;
+
+use bytes::Bytes;
+use skep_replication::{Event, SnapshotPoll, SnapshotSource};
+use skep_storage::kv::{KvView, StreamReader, StreamWriter};
+
+use super::*;
+
+/// Bytes of one part of a snapshot.
+const CHUNK_BYTES: usize = 256 << 10;
+/// Parts that are read ahead.
+const CHUNKS_AHEAD: usize = 8;
+/// A file beside the secondary storage that lacks something.
+pub(super) const SEARCH_GAP: &str = "search-gap";
+/// Another node gets this long to take over from one that stops.
+const HAND_OVER: Duration = Duration::from_secs(2);
+
+/// A snapshot that arrives goes to a file first.
+#[derive(Debug)]
+pub(super) struct IncomingSnapshot {
+    path: PathBuf,
+    file: File,
+}
+
+impl Partition {
+    /// There are others, and one of them leads, or nobody.
+    pub(super) fn follows(&self) -> bool {
+        !self.core.is_leader() && self.config.cluster.is_some()
+    }
+
+    /// What the replica says to others, and what it has to say of snapshots.
+    pub(super) fn exchange(&mut self, polled: &mut Polled) -> Result<(), CoreError> {
+        for message in polled.output.messages.drain(..) {
+            self.outlet.replicate(message);
+        }
+        if self.config.cluster.is_none() {
+            return Ok(());
+        }
+        let group = self.core.group();
+        self.status.set_leader(group.leader(), group.term());
+        for event in polled.output.events.drain(..) {
+            match event {
+                Event::ProduceSnapshot { to } => self.offer_snapshot(to),
+                Event::SnapshotChunk { first, bytes, .. } => self.take_in(first, &bytes)?,
+                Event::DiscardSnapshot => self.incoming = None,
+                Event::InstallSnapshot { id } => self.install(id)?,
+                Event::Committed { .. } | Event::Apply(_) | Event::Role(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Commands come from now on.
+    pub(super) fn leads(&mut self) {
+        for job_type in self.streams.forget_reservations() {
+            self.backlog.push_back(Message::StreamHasRoom(job_type));
+        }
+        self.outlet.role_changed();
+    }
+
+    /// What waits for its turn was not begun: its clients may send it again, to whoever leads now.
+    pub(super) fn steps_down(&mut self) {
+        tracing::info!(
+            partition = self.status.partition,
+            term = self.core.group().term(),
+            "follower"
+        );
+        self.choosing = Choosing::default();
+        self.panics = Panics::default();
+        for message in std::mem::take(&mut self.backlog) {
+            self.turn_away(message);
+        }
+        self.outlet.role_changed();
+    }
+
+    /// Work that only the leader does. What other partitions ask for they ask again, and jobs that were not delivered have
+    /// their time-out.
+    pub(super) fn turn_away(&mut self, message: Message) {
+        let message = match message {
+            Message::Prepared { message, .. } => *message,
+            message => message,
+        };
+        let Message::Request { responder, .. } = message else {
+            return;
+        };
+        self.status.limit.release();
+        let partition = self.status.partition;
+        let text = format!(
+            "Partition {partition} is not led by this node any more. Nothing was done; send the request again."
+        );
+        let answer = Answer {
+            result: Err(Failure::Unavailable(text)),
+            timings: Timings::default(),
+        };
+        let _ = responder.send(answer);
+    }
+
+    /// A node that stops lets another one lead, so that nobody has to wait for an election.
+    pub(super) fn hand_over(&mut self) {
+        if self.config.cluster.is_none() || self.handing_over.is_some() {
+            return;
+        }
+        self.handing_over = Some(Instant::now() + HAND_OVER);
+        if let Some(to) = self.core.group().successor() {
+            self.core.group_mut().transfer_leadership(to);
+        }
+    }
+
+    pub(super) fn is_handed_over(&self) -> bool {
+        let late = |until: Instant| Instant::now() >= until;
+        self.config.cluster.is_none() || self.follows() || self.handing_over.is_none_or(late)
+    }
+
+    /// The last checkpoint, for a replica that lacks entries which are not in the log any more.
+    fn offer_snapshot(&mut self, to: u64) {
+        // While a checkpoint is being stored there is none to offer; the replica asks again.
+        let view = self.kv.try_lock().and_then(|kv| kv.view().ok());
+        let meta = view.as_ref().map(|view| CheckpointMeta::read(view.meta()));
+        let (Some(view), Some(Ok(meta))) = (view, meta) else {
+            self.core.group_mut().refuse_snapshot(to);
+            return;
+        };
+        if meta.index == 0 || meta.index < self.core.group().base().index {
+            self.core.group_mut().refuse_snapshot(to);
+            return;
+        }
+        let id = EntryId {
+            index: meta.index,
+            term: meta.term,
+        };
+        match read_ahead(view, self.own_inbox.clone()) {
+            Ok(chunks) => {
+                tracing::info!(
+                    partition = self.status.partition,
+                    to = to.saturating_sub(1),
+                    index = id.index,
+                    "a snapshot is sent to a replica"
+                );
+                self.core
+                    .group_mut()
+                    .offer_snapshot(to, id, Box::new(Chunks(chunks)));
+            }
+            Err(error) => {
+                tracing::error!(code = "CHECKPOINT_FAILED", partition = self.status.partition, %error, "a snapshot cannot be sent");
+                self.core.group_mut().refuse_snapshot(to);
+            }
+        }
+    }
+
+    fn take_in(&mut self, first: bool, bytes: &[u8]) -> Result<(), CoreError> {
+        if first || self.incoming.is_none() {
+            let path = self.directory().join("snapshot.part");
+            let file = File::create(&path).map_err(cannot_take_in)?;
+            self.incoming = Some(IncomingSnapshot { path, file });
+        }
+        let Some(incoming) = &mut self.incoming else {
+            return Ok(());
+        };
+        let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+        incoming
+            .file
+            .write_all(&length.to_le_bytes())
+            .and_then(|()| incoming.file.write_all(bytes))
+            .map_err(cannot_take_in)
+    }
+
+    /// The snapshot takes the place of the state.
+    fn install(&mut self, id: EntryId) -> Result<(), CoreError> {
+        let began = Instant::now();
+        self.abort_all("its state is replaced by that of the leader");
+        if let Some(storing) = self.checkpoint.take().and_then(|captured| captured.storing) {
+            let _ = storing.join();
+        }
+        self.pending_rows.clear();
+        let Some(incoming) = self.incoming.take() else {
+            return Err(CoreError::Snapshot("it is not there".to_string()));
+        };
+        self.mark_search_gap().map_err(cannot_take_in)?;
+        let meta = self.replace_state(&incoming).map_err(CoreError::Snapshot)?;
+        if (meta.index, meta.term) != (id.index, id.term) {
+            return Err(CoreError::Snapshot(format!(
+                "it goes up to entry {}, and was announced up to {}",
+                meta.index, id.index
+            )));
+        }
+        let _ = std::fs::remove_file(&incoming.path);
+        let (mut engine, _) =
+            open_engine(&self.kv.lock(), &self.pending_rows, &self.engine_config)?;
+        engine.promote()?;
+        self.core.installed(engine, id);
+        self.status.checkpoint_is(meta);
+        self.shown_bans = None;
+        tracing::info!(
+            partition = self.status.partition,
+            index = id.index,
+            took = ?began.elapsed(),
+            "a snapshot was installed"
+        );
+        Ok(())
+    }
+
+    fn directory(&self) -> PathBuf {
+        let partition = self.status.partition.to_string();
+        self.config.directory.join("partitions").join(partition)
+    }
+
+    /// What the snapshot stands for is not in the log here, and so not in secondary storage: rather no answer than one that lacks
+    /// something.
+    fn mark_search_gap(&self) -> std::io::Result<()> {
+        if matches!(self.secondary, Secondary::Off) {
+            return Ok(());
+        }
+        let directory = self.directory();
+        File::create(directory.join(SEARCH_GAP))?.sync_all()?;
+        File::open(directory)?.sync_all()?;
+        self.status.search_gap.store(true, Ordering::Relaxed);
+        tracing::error!(
+            code = "SECONDARY_STORAGE",
+            partition = self.status.partition,
+            "a snapshot was installed: what it stands for cannot be searched on this node. Other nodes have it"
+        );
+        Ok(())
+    }
+
+    fn replace_state(&mut self, incoming: &IncomingSnapshot) -> Result<CheckpointMeta, String> {
+        let file = File::open(&incoming.path).map_err(|e| e.to_string())?;
+        let rows = StreamReader::new(Parts(BufReader::new(file))).map_err(|e| e.to_string())?;
+        let meta = rows.meta().map(<[u8]>::to_vec);
+        let position = CheckpointMeta::read(meta.as_deref()).map_err(|e| e.to_string())?;
+        let mut kv = self.kv.lock();
+        kv.install(Box::new(rows), meta)
+            .map_err(|e| e.to_string())?;
+        Ok(position)
+    }
+}
+
+fn cannot_take_in(error: std::io::Error) -> CoreError {
+    CoreError::Snapshot(error.to_string())
+}
+
+/// The parts of a snapshot as they were put into the file.
+struct Parts(BufReader<File>);
+
+impl Iterator for Parts {
+    type Item = Result<Bytes, StorageError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut length = [0; 4];
+        self.0.read_exact(&mut length).ok()?;
+        let mut bytes = vec![0; u32::from_le_bytes(length) as usize];
+        let read = self.0.read_exact(&mut bytes);
+        let failed = |e: std::io::Error| StorageError::Snapshot(e.to_string());
+        Some(read.map(|()| bytes.into()).map_err(failed))
+    }
+}
+
+type Chunk = Result<Bytes, ()>;
+
+/// Reads the parts of a snapshot in a thread of its own, which ends with the last part, or when nobody wants them any more.
+fn read_ahead(
+    view: Box<dyn KvView>,
+    inbox: Inbox,
+) -> std::io::Result<crossbeam_channel::Receiver<Chunk>> {
+    let (sender, chunks) = crossbeam_channel::bounded(CHUNKS_AHEAD);
+    let read = move || {
+        let Ok(mut stream) = StreamWriter::new(&*view, CHUNK_BYTES) else {
+            let _ = sender.send(Err(()));
+            return;
+        };
+        loop {
+            let part = match stream.next_chunk() {
+                Ok(Some(part)) => Ok(part),
+                Ok(None) => return,
+                Err(error) => {
+                    tracing::error!(code = "CHECKPOINT_FAILED", %error, "a snapshot cannot be read");
+                    Err(())
+                }
+            };
+            let failed = part.is_err();
+            if sender.send(part).is_err() || failed {
+                return;
+            }
+            // The partition may have found nothing before.
+            inbox.ring();
+        }
+    };
+    std::thread::Builder::new()
+        .name("snapshot".to_string())
+        .spawn(read)?;
+    Ok(chunks)
+}
+
+struct Chunks(crossbeam_channel::Receiver<Chunk>);
+
+impl SnapshotSource for Chunks {
+    fn poll_chunk(&mut self) -> SnapshotPoll {
+        match self.0.try_recv() {
+            Ok(Ok(part)) => SnapshotPoll::Chunk(part),
+            Ok(Err(())) => SnapshotPoll::Failed,
+            Err(crossbeam_channel::TryRecvError::Empty) => SnapshotPoll::Pending,
+            Err(crossbeam_channel::TryRecvError::Disconnected) => SnapshotPoll::End,
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! The partitions of this node, as the router, the partitions themselves and other nodes see them.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+
+use skep_engine::Sent;
+use skep_protocol::Failure;
+use skep_protocol::command::{Command, Request};
+use skep_protocol::response::JobActivation;
+use skep_service::{PartitionRole, Reply, reply_channel};
+
+use crate::cluster::Cluster;
+use crate::disk::DiskSpace;
+use crate::flow_control::{MAX_WAITING, MAX_WAITING_BYTES};
+use crate::job_streams::StreamHub;
+use crate::long_polling::JobNotifier;
+use crate::partition::thread::{Outlet, Secondary};
+use crate::partition::{Message, PartitionHandle, PartitionStatus};
+use crate::preparation::Preparation;
+
+pub struct Shared {
+    pub partitions: OnceLock<Vec<Arc<PartitionHandle>>>,
+    pub notifier: JobNotifier,
+    pub streams: Arc<StreamHub>,
+    pub disk: OnceLock<Arc<DiskSpace>>,
+    preparation: Preparation,
+    /// The other nodes, if there are any.
+    pub cluster: OnceLock<Arc<Cluster>>,
+}
+
+impl Shared {
+    pub fn new(preparation: Preparation) -> Shared {
+        Shared {
+            partitions: OnceLock::new(),
+            notifier: JobNotifier::default(),
+            streams: Arc::default(),
+            disk: OnceLock::new(),
+            preparation,
+            cluster: OnceLock::new(),
+        }
+    }
+
+    /// A command of another partition, for one that this node leads.
+    pub fn remote_here(&self, handle: &PartitionHandle, command: Sent) {
+        let message = Message::Remote(command);
+        self.preparation.hand_on(message, &handle.inbox, true);
+    }
+
+    pub fn partitions(&self) -> &[Arc<PartitionHandle>] {
+        self.partitions.get().map_or(&[], Vec::as_slice)
+    }
+
+    pub fn partition(&self, partition: u32) -> Option<&Arc<PartitionHandle>> {
+        self.partitions().get((partition as usize).checked_sub(1)?)
+    }
+
+    /// Hands a request to a partition, here or where it is led; `Err` is the answer.
+    pub fn submit(
+        &self,
+        partition: u32,
+        request: Request,
+        started: Instant,
+    ) -> Result<Reply, Failure> {
+        if let Some(cluster) = self.cluster.get()
+            && let Some(handle) = self.partition(partition)
+            && handle.status.role() != PartitionRole::Leader
+        {
+            return cluster.forward(partition, request);
+        }
+        self.submit_here(partition, request, started)
+    }
+
+    /// Hands a request to a partition that this node leads; `Err` is the answer.
+    pub fn submit_here(
+        &self,
+        partition: u32,
+        request: Request,
+        started: Instant,
+    ) -> Result<Reply, Failure> {
+        let handle = self
+            .partition(partition)
+            .ok_or_else(|| unknown_partition(partition, self.partitions().len()))?;
+        let status = &handle.status;
+        if status.role() != PartitionRole::Leader {
+            return Err(Failure::Unavailable(match status.failure() {
+                Some(reason) => format!("Partition {partition} has stopped: {reason}"),
+                None => format!("Partition {partition} has no leader yet; send the request again."),
+            }));
+        }
+        let finishing = request.command.is_finishing();
+        if !finishing {
+            // Workers that get no jobs cannot finish what fills the disk.
+            let activation = matches!(request.command, Command::ActivateJobs(_));
+            if !activation
+                && let Some(reason) = self.disk.get().and_then(|disk| disk.refusal(partition))
+            {
+                return Err(Failure::ResourceExhausted(reason));
+            }
+            if status.stalled.load(Ordering::Relaxed) {
+                return Err(Failure::ResourceExhausted(format!(
+                    "Partition {partition} takes no new work: its disk is full and the log cannot grow."
+                )));
+            }
+        }
+        if !status.limit.acquire(finishing) {
+            return Err(Failure::ResourceExhausted(format!(
+                "Partition {partition} has {} requests in flight, which is its limit now; send the request again \
+                 after a pause.",
+                status.limit.limit()
+            )));
+        }
+        let Some(place) = status.room.take(request.weight()) else {
+            status.limit.release();
+            return Err(Failure::ResourceExhausted(inbox_is_full(status)));
+        };
+        let (responder, reply) = reply_channel();
+        let received = Instant::now();
+        let route = received.saturating_duration_since(started);
+        let message = Message::Request {
+            request,
+            responder,
+            received,
+            route,
+            place,
+        };
+        let ring = !skep_service::rings_later();
+        self.preparation.hand_on(message, &handle.inbox, ring);
+        Ok(reply)
+    }
+
+    /// Jobs that did not reach their worker.
+    pub fn give_back(&self, jobs: impl IntoIterator<Item = JobActivation>) {
+        for job in jobs {
+            let Some(handle) = job.key.partition().and_then(|p| self.partition(p)) else {
+                continue;
+            };
+            match self.cluster.get() {
+                Some(cluster) if handle.status.role() != PartitionRole::Leader => {
+                    cluster.give_back(handle.status.partition, vec![job]);
+                }
+                _ => self.give_back_here(handle.status.partition, vec![job]),
+            }
+        }
+    }
+
+    pub fn give_back_here(&self, partition: u32, jobs: Vec<JobActivation>) {
+        for JobActivation { key, deadline } in jobs {
+            if let Some(handle) = self.partition(partition) {
+                handle.inbox.send(Message::Yield { key, deadline });
+            }
+        }
+    }
+
+    /// Up to which entry the partition is committed here.
+    pub fn committed(&self, partition: u32) -> u64 {
+        let handle = self.partition(partition);
+        handle.map_or(0, |handle| handle.status.applied.load(Ordering::Acquire))
+    }
+
+    /// A client knows of what is committed up to this entry: queries are to see it.
+    pub fn expect(&self, partition: u32, committed: u64) {
+        if let Some(handle) = self.partition(partition)
+            && let Secondary::Open(store) = &handle.secondary
+        {
+            store.expect(committed);
+        }
+    }
+
+    /// Tells the partitions how the disk is. While it is nearly full they make checkpoints as soon as there is something
+    /// new, so that the log before them and the rows of finished instances give their room back.
+    pub fn disk_is(&self, low: bool) {
+        for handle in self.partitions() {
+            let status = &handle.status;
+            status.disk_low.store(low, Ordering::Relaxed);
+            let committed = status.committed_position.load(Ordering::Relaxed);
+            if low && committed > status.checkpoint_position.load(Ordering::Relaxed) {
+                handle.inbox.send(Message::TakeSnapshot(None));
+            }
+        }
+    }
+}
+
+impl Outlet for Shared {
+    fn send_remote(&self, partition: u32, command: Sent) {
+        let Some(handle) = self.partition(partition) else {
+            return;
+        };
+        match self.cluster.get() {
+            Some(cluster) if handle.status.role() != PartitionRole::Leader => {
+                cluster.send_remote(partition, command);
+            }
+            _ => self.remote_here(handle, command),
+        }
+    }
+
+    fn jobs_available(&self, job_type: &Arc<str>) {
+        self.notifier.announce(job_type);
+        if let Some(cluster) = self.cluster.get() {
+            cluster.announce(job_type);
+        }
+    }
+
+    fn replicate(&self, message: skep_replication::Message) {
+        if let Some(cluster) = self.cluster.get() {
+            cluster.replicate(&message);
+        }
+    }
+
+    fn replicated(&self, partition: u32) -> u64 {
+        let cluster = self.cluster.get();
+        cluster.map_or(u64::MAX, |cluster| cluster.replicated(partition))
+    }
+
+    fn role_changed(&self) {
+        if let Some(cluster) = self.cluster.get() {
+            cluster.role_changed();
+        }
+    }
+}
+
+fn inbox_is_full(status: &PartitionStatus) -> String {
+    let why = if status.processing_paused.load(Ordering::Relaxed) {
+        "its processing is paused"
+    } else if status.stalled.load(Ordering::Relaxed) {
+        "its disk is full and the log cannot grow"
+    } else {
+        "its log is slow or an evaluation takes long"
+    };
+    format!(
+        "Partition {} has {} commands with {} MiB that wait for their turn, more than {MAX_WAITING} commands or {} MiB may: \
+         {why}. Nothing was done; send the request again after a pause.",
+        status.partition,
+        status.room.commands(),
+        status.room.bytes() >> 20,
+        MAX_WAITING_BYTES >> 20,
+    )
+}
+
+fn unknown_partition(partition: u32, partitions: usize) -> Failure {
+    Failure::NotFound(format!(
+        "Partition {partition} does not exist: this cluster has the partitions 1 to {partitions}."
+    ))
+}

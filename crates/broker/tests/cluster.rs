@@ -1,0 +1,532 @@
+//! Three nodes of one cluster in one process, over real connections: any node takes any request, and what was acknowledged
+//! outlives the node that led.
+
+mod support;
+
+use std::collections::HashSet;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use skep_broker::clock::Clock;
+use skep_broker::partition::Message;
+use skep_broker::partition::thread::Secondary;
+use skep_broker::{Broker, BrokerConfig, ClusterConfig, OpenError};
+use skep_model::builder::Bpmn;
+use skep_protocol::command::{AwaitResult, Command};
+use skep_protocol::{ActivatedJob, Failure, Key, Response};
+use skep_query::entities::PROCESS_INSTANCE;
+use skep_query::{Answer, Consistency, Query, QueryError, Search, Storage};
+use skep_service::{Broker as _, JobReceiver, PartitionRole};
+use support::{Rig, create, jobs, one_task, publish};
+use tempfile::TempDir;
+
+const DEADLINE: Duration = Duration::from_secs(60);
+
+struct Nodes {
+    ports: Vec<SocketAddr>,
+    directories: Vec<Arc<TempDir>>,
+    partitions: u32,
+}
+
+impl Nodes {
+    fn new(size: usize, partitions: u32) -> Nodes {
+        let any = || TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let held: Vec<TcpListener> = (0..size).map(|_| any()).collect();
+        Nodes {
+            ports: held.iter().map(|l| l.local_addr().unwrap()).collect(),
+            directories: held
+                .iter()
+                .map(|_| Arc::new(tempfile::tempdir().unwrap()))
+                .collect(),
+            partitions,
+        }
+    }
+
+    fn config(&self, node: usize) -> BrokerConfig {
+        let size = self.ports.len() as u32;
+        BrokerConfig {
+            node_id: node as u32,
+            partitions: self.partitions,
+            directory: self.directories[node].path().to_path_buf(),
+            check_interval: Duration::from_millis(20),
+            retry_interval: Duration::from_millis(100),
+            cluster: Some(ClusterConfig {
+                size,
+                replication_factor: size,
+                listen: self.ports[node],
+                advertised: self.ports[node].to_string(),
+                contact_points: self.ports.iter().map(ToString::to_string).collect(),
+                election_timeout: Duration::from_millis(600),
+            }),
+            ..BrokerConfig::default()
+        }
+    }
+
+    fn opening(&self, node: usize) -> std::thread::JoinHandle<Result<Arc<Broker>, OpenError>> {
+        let config = self.config(node);
+        std::thread::spawn(move || Broker::open(config, Arc::new(Clock::default())))
+    }
+
+    async fn open(&self, node: usize) -> Rig {
+        let opening = self.opening(node);
+        self.rig(node, opening).await
+    }
+
+    async fn rig(
+        &self,
+        node: usize,
+        opening: std::thread::JoinHandle<Result<Arc<Broker>, OpenError>>,
+    ) -> Rig {
+        wait_until("the node to open", || opening.is_finished()).await;
+        Rig {
+            broker: opening.join().unwrap().unwrap(),
+            clock: Arc::default(),
+            directory: self.directories[node].clone(),
+        }
+    }
+
+    /// All of them, started at about the same time, with a leader for every partition.
+    async fn all(&self) -> Vec<Rig> {
+        let opening: Vec<_> = (0..self.ports.len())
+            .map(|node| self.opening(node))
+            .collect();
+        let mut rigs = Vec::new();
+        for (node, opening) in opening.into_iter().enumerate() {
+            rigs.push(self.rig(node, opening).await);
+        }
+        for rig in &rigs {
+            wait_until("leaders", || knows_all_leaders(rig)).await;
+        }
+        rigs
+    }
+}
+
+async fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < DEADLINE, "waited for {what} in vain");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// Every partition is led by a node that this one reaches.
+fn knows_all_leaders(rig: &Rig) -> bool {
+    let topology = rig.broker.topology();
+    (1..=topology.partitions_count).all(|partition| leader(&topology, partition).is_some())
+}
+
+/// Its own replicas know their leaders.
+fn reaches_all_leaders(rig: &Rig) -> bool {
+    let mut partitions = rig.broker.partitions().iter();
+    partitions.all(|partition| partition.status.leader().is_some())
+}
+
+fn leader(topology: &skep_service::Topology, partition: u32) -> Option<usize> {
+    let leads = |broker: &&skep_service::BrokerInfo| {
+        let mut partitions = broker.partitions.iter();
+        partitions.any(|p| p.partition_id == partition && p.role == PartitionRole::Leader)
+    };
+    let broker = topology.brokers.iter().find(leads)?;
+    usize::try_from(broker.node_id).ok()
+}
+
+async fn stop(rig: Rig) {
+    let broker = rig.broker.clone();
+    tokio::task::spawn_blocking(move || broker.stop())
+        .await
+        .unwrap();
+}
+
+/// Sends until it was taken: refusals that say that nothing was done, and nothing else, are tried again.
+async fn insist(rig: &Rig, command: Command) -> Result<Response, Failure> {
+    let began = Instant::now();
+    loop {
+        match rig.send(command.clone()).await {
+            Err(Failure::Unavailable(_)) if began.elapsed() < DEADLINE => {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            other => return other,
+        }
+    }
+}
+
+async fn next(stream: &mut Box<dyn JobReceiver>) -> Option<ActivatedJob> {
+    let job = std::future::poll_fn(|cx| stream.poll_recv(cx));
+    tokio::time::timeout(DEADLINE, job).await.expect("a job")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn any_node_takes_any_request() {
+    let nodes = Nodes::new(3, 3);
+    let rigs = nodes.all().await;
+    rigs[1].deploy(&one_task()).await;
+    let mut created = HashSet::new();
+    for n in 0..9 {
+        created.insert(rigs[n % 3].create("one-task", "{}").await.unwrap());
+    }
+    let partitions: HashSet<_> = created.iter().filter_map(|key| key.partition()).collect();
+    assert_eq!(partitions, HashSet::from([1, 2, 3]));
+    let mut done = HashSet::new();
+    for rig in rigs.iter().cycle() {
+        if done.len() == created.len() {
+            break;
+        }
+        for job in rig.activate(2, Duration::from_secs(5)).await {
+            rig.complete(job.key).await.unwrap();
+            assert!(
+                done.insert(job.process_instance_key),
+                "a job was given out twice"
+            );
+        }
+    }
+    assert_eq!(done, created);
+    let again = rigs[2].complete(Key::new(1, 999)).await;
+    assert!(matches!(again, Err(Failure::Rejected(_))), "{again:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_has_an_answer_finds_on_the_same_node_what_it_told_of() {
+    let nodes = Nodes::new(3, 2);
+    let rigs = nodes.all().await;
+    rigs[0].deploy(&one_task()).await;
+    for n in 0..12 {
+        let rig = &rigs[n % 3];
+        let key = rig.create("one-task", "{}").await.unwrap();
+        let query = Query::Get {
+            entity: &PROCESS_INSTANCE,
+            key,
+        };
+        let answer = rig.broker.query(query, Consistency::ReadYourWrites).await;
+        assert!(
+            matches!(answer, Ok((Answer::Row(Some(_)), 0))),
+            "{answer:?}"
+        );
+    }
+    let all = Query::Search(Search::all(&PROCESS_INSTANCE, Vec::new(), 100));
+    for rig in &rigs {
+        // Another node may be told of it a little later.
+        let began = Instant::now();
+        loop {
+            let found = rig
+                .broker
+                .query(all.clone(), Consistency::ReadYourWrites)
+                .await;
+            let Ok((Answer::Found(found), _)) = found else {
+                panic!("{found:?}");
+            };
+            if found.rows.len() == 12 {
+                break;
+            }
+            assert!(
+                began.elapsed() < DEADLINE,
+                "only {} are found",
+                found.rows.len()
+            );
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn messages_results_and_waiting_workers_cross_nodes() {
+    let nodes = Nodes::new(3, 3);
+    let rigs = nodes.all().await;
+    rigs[0].deploy(&one_task()).await;
+    let waits = Bpmn::process("waits")
+        .start("s")
+        .catch_message("m", "paid", "=order")
+        .end("e");
+    rigs[2].deploy(&waits).await;
+    for n in 0..6 {
+        let variables = format!(r#"{{"order":"o-{n}"}}"#);
+        let all = AwaitResult {
+            fetch_variables: vec![],
+        };
+        let asked = rigs[n % 3]
+            .broker
+            .execute(create("waits", &variables, Some(all)).into());
+        let publisher = &rigs[(n + 1) % 3];
+        publisher
+            .send(publish("paid", &format!("o-{n}"), r#"{"sum":7}"#))
+            .await
+            .unwrap();
+        let result = tokio::time::timeout(DEADLINE, asked).await.unwrap().result;
+        assert!(
+            matches!(&result, Ok(Response::ProcessInstanceResult { variables, .. }) if variables.contains("sum")),
+            "{result:?}"
+        );
+    }
+    // A worker waits at one node, jobs come about on others.
+    for n in 0..3 {
+        let broker = rigs[n].broker.clone();
+        let waiting = tokio::spawn(async move { broker.activate_jobs(jobs(1), DEADLINE).await });
+        let key = rigs[(n + 1) % 3].create("one-task", "{}").await.unwrap();
+        let found = waiting.await.unwrap().unwrap();
+        assert_eq!(found[0].process_instance_key, key);
+        rigs[(n + 2) % 3].complete(found[0].key).await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_stream_gets_the_jobs_of_all_nodes_within_its_credit() {
+    let nodes = Nodes::new(3, 3);
+    let rigs = nodes.all().await;
+    rigs[0].deploy(&one_task()).await;
+    let mut stream = rigs[1].broker.open_job_stream(jobs(6));
+    let mut created = HashSet::new();
+    for n in 0..60 {
+        created.insert(rigs[n % 3].create("one-task", "{}").await.unwrap());
+    }
+    let mut got = HashSet::new();
+    while got.len() < created.len() {
+        let job = next(&mut stream).await.unwrap();
+        assert!(
+            got.insert(job.process_instance_key),
+            "a job was pushed twice"
+        );
+        rigs[got.len() % 3].complete(job.key).await.unwrap();
+    }
+    assert_eq!(got, created);
+    // What was pushed and not taken when the client goes is offered to others at once.
+    for n in 0..6 {
+        rigs[n % 3].create("one-task", "{}").await.unwrap();
+    }
+    let activated = || {
+        let leading = rigs.iter().flat_map(|rig| rig.broker.partitions());
+        let leading = leading.filter(|p| p.status.role() == PartitionRole::Leader);
+        leading
+            .map(|p| {
+                p.status
+                    .activated_jobs
+                    .load(std::sync::atomic::Ordering::Relaxed)
+            })
+            .sum::<usize>()
+    };
+    wait_until("jobs to be pushed", || activated() >= 2).await;
+    drop(stream);
+    let mut left = 0;
+    let began = Instant::now();
+    while left < 6 {
+        assert!(began.elapsed() < DEADLINE, "only {left} jobs came back");
+        left += rigs[0].activate(6, Duration::from_millis(100)).await.len();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_that_stops_is_replaced_and_comes_back() {
+    let nodes = Nodes::new(3, 3);
+    let mut rigs: Vec<Option<Rig>> = nodes.all().await.into_iter().map(Some).collect();
+    rigs[0].as_ref().unwrap().deploy(&one_task()).await;
+    let mut created = HashSet::new();
+    for round in 0..3 {
+        let gone = rigs[round].take().unwrap();
+        stop(gone).await;
+        let others: Vec<&Rig> = rigs.iter().flatten().collect();
+        for n in 0..10 {
+            let answer = insist(others[n % 2], create("one-task", "{}", None)).await;
+            let Ok(Response::ProcessInstanceCreated(new)) = answer else {
+                panic!("{answer:?}");
+            };
+            created.insert(new.process_instance_key);
+        }
+        let back = nodes.open(round).await;
+        wait_until("the node to know the leaders", || knows_all_leaders(&back)).await;
+        rigs[round] = Some(back);
+    }
+    let rigs: Vec<Rig> = rigs.into_iter().flatten().collect();
+    wait_until("leaders", || rigs.iter().all(reaches_all_leaders)).await;
+    let mut done = HashSet::new();
+    let began = Instant::now();
+    while done.len() < created.len() {
+        assert!(
+            began.elapsed() < DEADLINE,
+            "{} of {}",
+            done.len(),
+            created.len()
+        );
+        for job in rigs[done.len() % 3]
+            .activate(5, Duration::from_millis(50))
+            .await
+        {
+            insist(
+                &rigs[1],
+                Command::CompleteJob {
+                    job_key: job.key,
+                    variables: skep_protocol::Document::new(),
+                    result: None,
+                },
+            )
+            .await
+            .unwrap();
+            assert!(
+                done.insert(job.process_instance_key),
+                "a job was given out twice"
+            );
+        }
+    }
+    assert_eq!(done, created);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_majority_commands_are_refused_at_once_with_the_cause() {
+    let nodes = Nodes::new(3, 1);
+    let mut rigs = nodes.all().await;
+    rigs[0].deploy(&one_task()).await;
+    let left = rigs.pop().unwrap();
+    for rig in rigs {
+        stop(rig).await;
+    }
+    let began = Instant::now();
+    loop {
+        match left.create("one-task", "{}").await {
+            Err(Failure::Unavailable(why)) if why.contains("only 1 of 3 nodes can be reached") => {
+                break;
+            }
+            // It led, or somebody did, when the request came.
+            Err(Failure::Unavailable(_) | Failure::Aborted(_)) => {}
+            other => panic!("{other:?}"),
+        }
+        assert!(began.elapsed() < DEADLINE);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let asked = Instant::now();
+    assert!(left.create("one-task", "{}").await.is_err());
+    assert!(asked.elapsed() < Duration::from_secs(5));
+    let back = nodes.open(0).await;
+    let answer = insist(&left, create("one-task", "{}", None)).await;
+    assert!(
+        matches!(answer, Ok(Response::ProcessInstanceCreated(_))),
+        "{answer:?}"
+    );
+    drop(back);
+}
+
+/// Makes a checkpoint, after which the log is given up up to it.
+async fn checkpoint(rig: &Rig) {
+    for partition in rig.broker.partitions() {
+        let (done, wait) = crossbeam_channel::bounded(1);
+        partition.inbox.send(Message::TakeSnapshot(Some(done)));
+        wait_until("a checkpoint", || wait.try_recv().is_ok()).await;
+    }
+}
+
+fn committed(rig: &Rig) -> u64 {
+    rig.broker.partitions()[0]
+        .status
+        .applied
+        .load(Ordering::Acquire)
+}
+
+fn stored(rig: &Rig) -> u64 {
+    match &rig.broker.partitions()[0].secondary {
+        Secondary::Open(store) => store.status().durable().entry,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_that_was_away_finds_what_it_lacks_in_the_log_or_gets_a_snapshot() {
+    let nodes = Nodes::new(3, 1);
+    let mut rigs = nodes.all().await;
+    rigs[0].deploy(&one_task()).await;
+    let mut created = Vec::new();
+    for disk_is_full in [false, true] {
+        stop(rigs.pop().unwrap()).await;
+        for rig in &rigs {
+            let status = &rig.broker.partitions()[0].status;
+            status.disk_low.store(disk_is_full, Ordering::Relaxed);
+        }
+        for _ in 0..20 {
+            let answer = insist(&rigs[0], create("one-task", "{}", None)).await;
+            let Ok(Response::ProcessInstanceCreated(new)) = answer else {
+                panic!("{answer:?}");
+            };
+            created.push(new.process_instance_key);
+        }
+        for rig in &rigs {
+            // Secondary storage needs the log until it is safe from power cuts.
+            wait_until("secondary storage", || stored(rig) >= committed(&rigs[0])).await;
+        }
+        insist(&rigs[0], create("one-task", "{}", None))
+            .await
+            .map(|_| ())
+            .unwrap();
+        checkpoint(&rigs[0]).await;
+        checkpoint(&rigs[1]).await;
+        let back = nodes.open(2).await;
+        let committed = |rig: &Rig| {
+            rig.broker.partitions()[0]
+                .status
+                .applied
+                .load(Ordering::Acquire)
+        };
+        wait_until("the node to catch up", || {
+            committed(&back) >= committed(&rigs[0])
+        })
+        .await;
+        let status = &back.broker.partitions()[0].status;
+        assert_eq!(status.search_gap.load(Ordering::Relaxed), disk_is_full);
+        let query = Query::Get {
+            entity: &PROCESS_INSTANCE,
+            key: created[0],
+        };
+        let found = back.broker.query(query, Consistency::ReadYourWrites).await;
+        match found {
+            Ok((Answer::Row(Some(_)), _)) if !disk_is_full => {}
+            Err(QueryError::Unavailable(why)) if disk_is_full => {
+                assert!(why.contains("lacks on this node"), "{why}");
+            }
+            other => panic!("{other:?}"),
+        }
+        rigs.push(back);
+    }
+    it_can_lead(&nodes, rigs, created.into_iter().collect()).await;
+}
+
+/// Without those that have sent the snapshot, everything is there.
+async fn it_can_lead(nodes: &Nodes, mut rigs: Vec<Rig>, mut left: HashSet<Key>) {
+    stop(rigs.remove(0)).await;
+    wait_until("a leader", || rigs.iter().all(reaches_all_leaders)).await;
+    stop(rigs.remove(0)).await;
+    rigs.push(nodes.open(0).await);
+    wait_until("a leader", || rigs.iter().all(reaches_all_leaders)).await;
+    let began = Instant::now();
+    while !left.is_empty() {
+        assert!(
+            began.elapsed() < DEADLINE,
+            "{} instances are lost",
+            left.len()
+        );
+        let found = rigs[1]
+            .broker
+            .activate_jobs(jobs(50), Duration::from_millis(50))
+            .await;
+        for job in found.unwrap_or_default() {
+            left.remove(&job.process_instance_key);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_data_directory_belongs_to_its_node() {
+    let nodes = Nodes::new(2, 1);
+    for rig in nodes.all().await {
+        stop(rig).await;
+    }
+    let mut config = nodes.config(0);
+    config.directory = nodes.directories[1].path().to_path_buf();
+    let clock = || Arc::new(Clock::default());
+    let refused = Broker::open(config, clock()).err().unwrap().to_string();
+    assert!(
+        refused.contains("node 1 of 2") && refused.contains("node 0 of 2"),
+        "{refused}"
+    );
+    let mut alone = nodes.config(0);
+    alone.cluster = None;
+    let refused = Broker::open(alone, clock()).err().unwrap().to_string();
+    assert!(
+        refused.contains("this is a node that is alone"),
+        "{refused}"
+    );
+}

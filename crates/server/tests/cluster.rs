@@ -1,0 +1,350 @@
+//! Three real nodes under load: leaders are killed, paused and stopped again and again, and everything that was acknowledged is
+//! there once.
+//!
+//! `SKEP_CLUSTER_ROUNDS=50 cargo test -p skep --test cluster -- --nocapture` does so more often and says how long nobody
+//! could create instances.
+
+mod support;
+
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use skep_client::{ActivateJobs, Client, Code, CreateInstance};
+use support::ledger::{self, Shared};
+use support::{Server, Start, eventually, leader_of};
+
+const SIZE: usize = 3;
+
+struct Nodes {
+    data: tempfile::TempDir,
+    ports: Vec<u16>,
+    partitions: u32,
+}
+
+impl Nodes {
+    fn new(partitions: u32) -> Nodes {
+        let held: Vec<TcpListener> = (0..SIZE)
+            .map(|_| TcpListener::bind(("127.0.0.1", 0)).unwrap())
+            .collect();
+        Nodes {
+            data: tempfile::tempdir().unwrap(),
+            ports: held
+                .iter()
+                .map(|l| l.local_addr().unwrap().port())
+                .collect(),
+            partitions,
+        }
+    }
+
+    fn directory(&self, node: usize) -> PathBuf {
+        self.data.path().join(node.to_string())
+    }
+
+    fn arguments(&self, node: usize) -> Vec<String> {
+        let points: Vec<String> = self
+            .ports
+            .iter()
+            .map(|p| format!("127.0.0.1:{p}"))
+            .collect();
+        let set = |name: &str, value: String| {
+            [
+                "--set".to_string(),
+                format!("camunda.cluster.{name}={value}"),
+            ]
+        };
+        [
+            set("node-id", node.to_string()),
+            set("size", SIZE.to_string()),
+            set("replication-factor", SIZE.to_string()),
+            set("partition-count", self.partitions.to_string()),
+            set("initial-contact-points", points.join(",")),
+            set("network.internal-api.port", self.ports[node].to_string()),
+        ]
+        .concat()
+    }
+
+    /// Starting a node takes a thread: a new cluster waits for all of them.
+    fn start(&self, node: usize) -> tokio::task::JoinHandle<Server> {
+        let (directory, arguments) = (self.directory(node), self.arguments(node));
+        let log = self.data.path().join(format!("{node}.log"));
+        tokio::spawn(async move { start(&directory, &arguments, log).await })
+    }
+
+    async fn all(&self) -> Vec<Server> {
+        let starting: Vec<_> = (0..SIZE).map(|node| self.start(node)).collect();
+        let mut servers = Vec::new();
+        for server in starting {
+            servers.push(server.await.unwrap());
+        }
+        servers
+    }
+}
+
+async fn start(directory: &Path, arguments: &[String], log: PathBuf) -> Server {
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    Start::new(directory, &arguments).log_to(log).ready().await
+}
+
+/// A client that goes on whatever happens, and remembers when it was last answered.
+async fn create(
+    client: Client,
+    ledger: Shared,
+    gap: Arc<std::sync::Mutex<Gap>>,
+    stop: Arc<AtomicBool>,
+) {
+    let request = CreateInstance::latest("one-task").variables(r#"{"orderId":"A-17"}"#);
+    while !stop.load(Ordering::Relaxed) {
+        match client.create_instance(&request).await {
+            Ok(instance) => {
+                let key = instance.process_instance_key;
+                let new = ledger.with(|ledger| ledger.created.insert(key));
+                assert!(new, "key {key} was given twice");
+                gap.lock().unwrap().answered();
+            }
+            Err(error) if error.is_ambiguous() || error.is_retryable() => {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            Err(error) => panic!("refused: {error}"),
+        }
+    }
+}
+
+async fn work(client: Client, ledger: Shared, stop: Arc<AtomicBool>) {
+    let request = ActivateJobs {
+        timeout: Duration::from_secs(2),
+        long_poll: Some(Duration::from_millis(200)),
+        ..ActivateJobs::new("work", 16)
+    };
+    while !stop.load(Ordering::Relaxed) {
+        let Ok(jobs) = client.activate_jobs(&request).await else {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            continue;
+        };
+        for job in jobs {
+            ledger.with(|ledger| ledger.instance_of.insert(job.key, job.process_instance_key));
+            match client.complete_job(job.key, None).await {
+                Ok(()) => ledger.with(|ledger| {
+                    assert!(
+                        !ledger.completed.contains_key(&job.key),
+                        "job {} was completed twice",
+                        job.key
+                    );
+                    ledger.complete(&job);
+                }),
+                // It is done, or comes again after its time-out.
+                Err(error) if error.code() == Some(Code::NotFound) => {}
+                Err(error) if error.is_ambiguous() || error.is_retryable() => {}
+                Err(error) => panic!("refused: {error}"),
+            }
+        }
+    }
+}
+
+/// The longest time in which nobody was answered.
+struct Gap {
+    last: Instant,
+    longest: Duration,
+}
+
+impl Gap {
+    fn answered(&mut self) {
+        self.longest = self.longest.max(self.last.elapsed());
+        self.last = Instant::now();
+    }
+}
+
+fn rounds() -> usize {
+    let set = std::env::var("SKEP_CLUSTER_ROUNDS").ok();
+    set.and_then(|n| n.parse().ok()).unwrap_or(6)
+}
+
+async fn leader(server: &Server) -> usize {
+    let mut found = None;
+    let client = server.client();
+    eventually("a leader of partition 1", 60, async || {
+        found = client.topology().await.ok().and_then(|t| leader_of(&t, 1));
+        found.is_some()
+    })
+    .await;
+    found.unwrap()
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Fault {
+    Kill,
+    Pause,
+    Stop,
+}
+
+async fn round(
+    nodes: &Nodes,
+    servers: &mut [Option<Server>],
+    ledger: &Shared,
+    fault: Fault,
+) -> Duration {
+    let victim = leader(servers[0].as_ref().unwrap()).await;
+    let stop = Arc::new(AtomicBool::new(false));
+    let gap = Gap {
+        last: Instant::now(),
+        longest: Duration::ZERO,
+    };
+    let gap = Arc::new(std::sync::Mutex::new(gap));
+    let mut clients = Vec::new();
+    for (node, server) in servers.iter().flatten().enumerate() {
+        if node != victim {
+            let client = || server.client();
+            clients.push(tokio::spawn(create(
+                client(),
+                ledger.clone(),
+                gap.clone(),
+                stop.clone(),
+            )));
+            clients.push(tokio::spawn(work(client(), ledger.clone(), stop.clone())));
+        }
+    }
+    tokio::time::sleep(Duration::from_millis(400)).await;
+    let before = ledger.created();
+    match fault {
+        Fault::Kill => drop(servers[victim].take()),
+        Fault::Pause => servers[victim].as_ref().unwrap().stop(),
+        Fault::Stop => {
+            let mut server = servers[victim].take().unwrap();
+            let code = tokio::task::spawn_blocking(move || server.terminate())
+                .await
+                .unwrap();
+            assert_eq!(code, Some(0));
+        }
+    }
+    let other = servers.iter().enumerate().find(|(node, _)| *node != victim);
+    let other = other.unwrap().1.as_ref().unwrap().client();
+    eventually("another leader", 60, async || {
+        let topology = other.topology().await.ok();
+        topology
+            .and_then(|t| leader_of(&t, 1))
+            .is_some_and(|leader| leader != victim)
+            && ledger.created() > before + 20
+    })
+    .await;
+    match &servers[victim] {
+        Some(paused) => paused.go_on(),
+        None => servers[victim] = Some(nodes.start(victim).await.unwrap()),
+    }
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    stop.store(true, Ordering::Relaxed);
+    for client in clients {
+        client.await.unwrap();
+    }
+    gap.lock().unwrap().longest
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 6)]
+async fn what_was_acknowledged_survives_leaders_that_are_killed_paused_and_stopped() {
+    let nodes = Nodes::new(1);
+    let mut servers: Vec<Option<Server>> = nodes.all().await.into_iter().map(Some).collect();
+    ledger::deploy_one_task(&servers[1].as_ref().unwrap().client()).await;
+    let ledger = Shared::default();
+    let faults = [Fault::Kill, Fault::Pause, Fault::Stop];
+    let mut gaps: [Vec<Duration>; 3] = Default::default();
+    for n in 0..rounds() {
+        let fault = faults[n % faults.len()];
+        let gap = round(&nodes, &mut servers, &ledger, fault).await;
+        gaps[n % faults.len()].push(gap);
+    }
+    for server in servers.iter().flatten() {
+        ledger::expect_everything_acknowledged(server, &ledger).await;
+    }
+    println!(
+        "{} rounds, {} acknowledged instances, {} acknowledged completions, nothing lost",
+        rounds(),
+        ledger.created(),
+        ledger.completed()
+    );
+    for (fault, mut gaps) in faults.iter().zip(gaps) {
+        gaps.sort();
+        println!("{fault:?}: without an answer for {gaps:?}");
+    }
+    assert!(ledger.created() > 100);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 6)]
+async fn all_nodes_are_killed_at_once_and_nothing_acknowledged_is_lost() {
+    let nodes = Nodes::new(3);
+    let ledger = Shared::default();
+    for round in 0..2 {
+        let mut servers = nodes.all().await;
+        if round == 0 {
+            ledger::deploy_one_task(&servers[2].client()).await;
+        }
+        let stop = Arc::new(AtomicBool::new(false));
+        let gap = Gap {
+            last: Instant::now(),
+            longest: Duration::ZERO,
+        };
+        let gap = Arc::new(std::sync::Mutex::new(gap));
+        let clients = servers.iter().map(|server| {
+            tokio::spawn(create(
+                server.client(),
+                ledger.clone(),
+                gap.clone(),
+                stop.clone(),
+            ))
+        });
+        let clients: Vec<_> = clients.collect();
+        let wanted = ledger.created() + 100;
+        eventually("instances", 60, async || ledger.created() > wanted).await;
+        for server in &mut servers {
+            server.kill();
+        }
+        stop.store(true, Ordering::Relaxed);
+        for client in clients {
+            client.await.unwrap();
+        }
+    }
+    let servers = nodes.all().await;
+    ledger::expect_everything_acknowledged(&servers[0], &ledger).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 6)]
+async fn a_node_that_has_lost_its_data_is_not_let_in() {
+    let nodes = Nodes::new(1);
+    let mut servers = nodes.all().await;
+    ledger::deploy_one_task(&servers[0].client()).await;
+    // Once all know that all are there.
+    eventually("the cluster to be formed", 30, async || {
+        let formed = |node| {
+            let file = std::fs::read_to_string(nodes.directory(node).join("cluster"));
+            file.is_ok_and(|text| text.ends_with("\nformed\n"))
+        };
+        (0..SIZE).all(formed)
+    })
+    .await;
+    servers[2].kill();
+    std::fs::remove_dir_all(nodes.directory(2)).unwrap();
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_skep"))
+        .args(["serve", "--data"])
+        .arg(nodes.directory(2))
+        .args([
+            "--rest-port",
+            "0",
+            "--grpc-port",
+            "0",
+            "--management-port",
+            "0",
+        ])
+        .args(nodes.arguments(2))
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        !output.status.success() && said.contains("node 2 has no data"),
+        "{said}"
+    );
+    let request = CreateInstance::latest("one-task");
+    eventually("the others to go on", 30, async || {
+        servers[1].client().create_instance(&request).await.is_ok()
+    })
+    .await;
+}

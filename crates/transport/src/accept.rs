@@ -1,0 +1,76 @@
+//! Connections of other nodes: what they send goes to the owner.
+
+use std::io::Error;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::timeout;
+
+use crate::frame::{self, MAX_FRAME};
+use crate::greeting::{Opening, Reply};
+use crate::link::settle;
+use crate::transport::Shared;
+use crate::{Class, Owner};
+
+const GREETING_TIMEOUT: Duration = Duration::from_secs(5);
+
+pub(crate) async fn run<O: Owner>(shared: Arc<Shared<O>>, listener: TcpListener) {
+    loop {
+        match listener.accept().await {
+            Ok((stream, from)) => {
+                let shared = shared.clone();
+                tokio::spawn(async move {
+                    if let Err(error) = serve(&shared, stream).await {
+                        tracing::debug!(%from, %error, "a connection between nodes ended");
+                    }
+                });
+            }
+            Err(error) => {
+                // Too many files, most likely: it passes.
+                tracing::warn!(code = "NODE_REFUSED", %error, "a connection of another node cannot be accepted");
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        }
+    }
+}
+
+async fn serve<O: Owner>(shared: &Shared<O>, mut stream: TcpStream) -> Result<(), Error> {
+    settle(&stream)?;
+    let opening = timeout(GREETING_TIMEOUT, frame::read_first::<Opening>(&mut stream)).await;
+    let Opening { class, greeting } = opening.map_err(|_| Error::other("it says nothing"))??;
+    let checked = shared.meets(&greeting).and_then(|()| match class {
+        0 => Ok(None),
+        class => Class::from_byte(class)
+            .map(Some)
+            .ok_or_else(|| format!("class {class} of connections is not known")),
+    });
+    let class = match checked {
+        Ok(class) => class,
+        Err(reason) => {
+            let refused = Reply::Refused { reason };
+            return frame::write_first(&mut stream, &refused).await;
+        }
+    };
+    let node = greeting.node;
+    if let Some(peer) = shared.peers.get(node) {
+        peer.is_said_to_be_at(&greeting.address);
+    }
+    let welcome = Reply::Welcome(shared.greeting());
+    frame::write_first(&mut stream, &welcome).await?;
+    let Some(class) = class else {
+        return Ok(());
+    };
+    shared.owner.opened(node, class, greeting.incarnation);
+    // Many small messages come in one read.
+    let mut stream = tokio::io::BufReader::with_capacity(64 << 10, stream);
+    let read = loop {
+        match frame::read(&mut stream, MAX_FRAME).await {
+            Ok(Some(message)) => shared.owner.received(node, class, message),
+            Ok(None) => break Ok(()),
+            Err(error) => break Err(error),
+        }
+    };
+    shared.owner.closed(node, class, greeting.incarnation);
+    read
+}

@@ -1,0 +1,195 @@
+//! The connection over which this node sends one class of messages to one other node.
+
+use std::io::{Error, ErrorKind};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::{sleep, timeout};
+
+use crate::frame;
+use crate::greeting::{Greeting, Opening, Reply};
+use crate::peers::Peer;
+use crate::transport::Shared;
+use crate::{Class, Owner};
+
+/// How long the other side may take to answer the greeting.
+const GREETING_TIMEOUT: Duration = Duration::from_secs(5);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
+/// Between attempts, at first and at most.
+const BACK_OFF: Duration = Duration::from_millis(50);
+const MAX_BACK_OFF: Duration = Duration::from_secs(1);
+/// What was sent and not acknowledged for so long means that nobody is there any more.
+const UNACKNOWLEDGED: Duration = Duration::from_secs(5);
+/// A silent connection is probed after this time.
+const PROBE_AFTER: Duration = Duration::from_secs(2);
+/// Messages up to this size are gathered into one write.
+const GATHER: usize = 64 << 10;
+
+/// Why a connection did not come about or ended.
+#[derive(Debug)]
+pub(crate) enum Ended {
+    Io(Error),
+    /// One of the two does not want the other.
+    Refused(String),
+}
+
+impl From<Error> for Ended {
+    fn from(error: Error) -> Ended {
+        Ended::Io(error)
+    }
+}
+
+/// Keeps a connection to the node open and sends what its queue gets, for ever.
+pub(crate) async fn run<O: Owner>(shared: Arc<Shared<O>>, node: u32, class: Class) {
+    let Some(peer) = shared.peers.get(node) else {
+        return;
+    };
+    let mut addresses = peer.address.subscribe();
+    let mut pause = BACK_OFF;
+    loop {
+        let address = addresses.borrow_and_update().clone();
+        let Some(address) = address else {
+            if addresses.changed().await.is_err() {
+                return;
+            }
+            continue;
+        };
+        let began = Instant::now();
+        let ended = send_to(&shared, peer, class, &address).await;
+        if peer.queue(class).is_open() {
+            peer.queue(class).close();
+            shared.owner.disconnected(node, class);
+        }
+        note(peer, class, &address, &ended);
+        if began.elapsed() > MAX_BACK_OFF {
+            pause = BACK_OFF;
+        }
+        // Not all at the same moment, and at once at another address.
+        let jitter = pause.mul_f64(f64::from(shared.random()) / f64::from(u32::MAX));
+        let _ = timeout(pause + jitter, addresses.changed()).await;
+        pause = (pause * 2).min(MAX_BACK_OFF);
+    }
+}
+
+fn note(peer: &Peer, class: Class, address: &str, ended: &Result<(), Ended>) {
+    let node = peer.node;
+    match ended {
+        Err(Ended::Refused(reason)) if peer.is_news(Some(reason.clone())) => {
+            tracing::error!(code = "NODE_REFUSED", node, address, %reason, "no connection between nodes");
+        }
+        Err(Ended::Io(error)) => {
+            tracing::debug!(node, address, class = class.name(), %error, "no connection to another node");
+        }
+        _ => {}
+    }
+}
+
+async fn send_to<O: Owner>(
+    shared: &Shared<O>,
+    peer: &Peer,
+    class: Class,
+    address: &str,
+) -> Result<(), Ended> {
+    let (mut stream, greeting) = greet(shared, address, class as u8).await?;
+    if greeting.node != peer.node {
+        // Addresses have moved: the contact points tell where it is now.
+        let (found, wanted) = (greeting.node, peer.node);
+        peer.address.send_replace(None);
+        return Err(Ended::Refused(format!(
+            "node {found} answers at the address of node {wanted}"
+        )));
+    }
+    peer.is_news(None);
+    let queue = peer.queue(class);
+    queue.open();
+    shared.owner.connected(peer.node, class);
+    let (mut reader, mut writer) = stream.split();
+    let mut gathered = Vec::new();
+    let mut nothing = [0; 1];
+    loop {
+        let messages = tokio::select! {
+            messages = queue.take() => messages,
+            // The other side never writes: it can only end.
+            read = reader.read(&mut nothing) => {
+                read?;
+                return Ok(());
+            }
+        };
+        for message in messages {
+            gathered.extend_from_slice(&(message.len() as u32).to_le_bytes());
+            if message.len() <= GATHER {
+                gathered.extend_from_slice(&message);
+            }
+            if message.len() > GATHER || gathered.len() > GATHER {
+                write(&mut writer, &mut gathered, &message).await?;
+            }
+        }
+        writer.write_all(&gathered).await?;
+        gathered.clear();
+    }
+}
+
+/// Writes what is gathered, and the message behind it if that is too large to be gathered.
+async fn write(
+    writer: &mut (impl AsyncWriteExt + Unpin),
+    gathered: &mut Vec<u8>,
+    message: &Bytes,
+) -> Result<(), Error> {
+    writer.write_all(gathered).await?;
+    gathered.clear();
+    if message.len() > GATHER {
+        writer.write_all(message).await?;
+    }
+    Ok(())
+}
+
+/// Connects and exchanges greetings.
+pub(crate) async fn greet<O: Owner>(
+    shared: &Shared<O>,
+    address: &str,
+    class: u8,
+) -> Result<(TcpStream, Greeting), Ended> {
+    let connected = timeout(CONNECT_TIMEOUT, TcpStream::connect(address)).await;
+    let mut stream = connected.map_err(|_| Error::from(ErrorKind::TimedOut))??;
+    settle(&stream)?;
+    let opening = Opening {
+        class,
+        greeting: shared.greeting(),
+    };
+    let exchanged = timeout(GREETING_TIMEOUT, async {
+        frame::write_first(&mut stream, &opening).await?;
+        frame::read_first::<Reply>(&mut stream).await
+    });
+    let reply = exchanged
+        .await
+        .map_err(|_| Error::from(ErrorKind::TimedOut))??;
+    match reply {
+        Reply::Welcome(greeting) => {
+            shared.meets(&greeting).map_err(Ended::Refused)?;
+            Ok((stream, greeting))
+        }
+        Reply::Refused { reason } => Err(Ended::Refused(reason)),
+    }
+}
+
+/// A node that is cut off is noticed: by what it does not acknowledge, and by probes while nothing is sent.
+pub(crate) fn settle(stream: &TcpStream) -> Result<(), Error> {
+    stream.set_nodelay(true)?;
+    let socket = socket2::SockRef::from(stream);
+    let probes = socket2::TcpKeepalive::new()
+        .with_time(PROBE_AFTER)
+        .with_interval(Duration::from_secs(1))
+        .with_retries(3);
+    socket.set_tcp_keepalive(&probes)?;
+    #[cfg(target_os = "linux")]
+    socket.set_tcp_user_timeout(Some(UNACKNOWLEDGED))?;
+    Ok(())
+}
+
+/// Before the next look at a contact point.
+pub(crate) async fn rest(time: Duration) {
+    sleep(time).await;
+}

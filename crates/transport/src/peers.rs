@@ -1,0 +1,91 @@
+//! The other nodes: where they are, and what waits for them.
+
+use std::collections::BTreeMap;
+
+use parking_lot::Mutex;
+use tokio::sync::watch;
+
+use crate::Class;
+use crate::queue::Queue;
+
+#[derive(Debug)]
+pub(crate) struct Peer {
+    pub(crate) node: u32,
+    /// Where it is reached; none while nobody has told.
+    pub(crate) address: watch::Sender<Option<String>>,
+    queues: [Queue; 3],
+    /// What it said of itself last, for those who read logs: the same refusal is told once.
+    refused: Mutex<Option<String>>,
+}
+
+impl Peer {
+    fn new(node: u32) -> Peer {
+        Peer {
+            node,
+            address: watch::Sender::new(None),
+            queues: Class::ALL.map(|class| Queue::new(class.bounds())),
+            refused: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn queue(&self, class: Class) -> &Queue {
+        let [consensus, requests, bulk] = &self.queues;
+        match class {
+            Class::Consensus => consensus,
+            Class::Requests => requests,
+            Class::Bulk => bulk,
+        }
+    }
+
+    /// True if this is another reason than the last one.
+    pub(crate) fn is_news(&self, reason: Option<String>) -> bool {
+        let mut refused = self.refused.lock();
+        let news = *refused != reason;
+        *refused = reason;
+        news
+    }
+
+    /// Where the node says that it is. An address at which it was found is better.
+    pub(crate) fn is_said_to_be_at(&self, address: &str) {
+        self.address.send_if_modified(|known| {
+            let first = known.is_none() && !address.is_empty();
+            if first {
+                *known = Some(address.to_string());
+            }
+            first
+        });
+    }
+
+    pub(crate) fn was_found_at(&self, address: &str) {
+        self.address.send_if_modified(|known| {
+            let news = known.as_deref() != Some(address);
+            *known = Some(address.to_string());
+            news
+        });
+    }
+}
+
+/// All nodes of the cluster but this one.
+#[derive(Debug)]
+pub(crate) struct Peers(BTreeMap<u32, Peer>);
+
+impl Peers {
+    pub(crate) fn new(own: u32, size: u32) -> Peers {
+        let others = (0..size).filter(|node| *node != own);
+        Peers(others.map(|node| (node, Peer::new(node))).collect())
+    }
+
+    pub(crate) fn get(&self, node: u32) -> Option<&Peer> {
+        self.0.get(&node)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Peer> {
+        self.0.values()
+    }
+
+    /// Nodes with the addresses that are known.
+    pub(crate) fn known(&self) -> Vec<(u32, String)> {
+        let known = |peer: &Peer| Some((peer.node, peer.address.borrow().clone()?));
+        self.iter().filter_map(known).collect()
+    }
+}

@@ -1,0 +1,224 @@
+//! The door: starting, sending, stopping.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use bytes::Bytes;
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+
+use crate::contacts::link_to_itself;
+use crate::greeting::{Greeting, PROTOCOL_VERSION};
+use crate::peers::Peers;
+use crate::queue::SendError;
+use crate::{Class, accept, contacts, link};
+
+/// Whose messages these are. Called on the transport's thread, so that nothing here may block.
+pub trait Owner: Send + Sync + 'static {
+    /// What this node says of itself now.
+    fn greeting(&self) -> Greeting;
+
+    /// Whether the other belongs here; if not, why. The transport has checked the version, and that the node has a number of its own.
+    fn meets(&self, other: &Greeting) -> Result<(), String>;
+
+    /// Nothing new is expected of greetings, so that contact points need not be asked often.
+    fn is_settled(&self) -> bool;
+
+    /// A message of another node. Those of a class come in the order in which they were sent.
+    fn received(self: &Arc<Self>, from: u32, class: Class, message: Bytes);
+
+    /// Messages to the node can be sent.
+    fn connected(self: &Arc<Self>, node: u32, class: Class);
+
+    /// Messages to the node that were taken may be lost.
+    fn disconnected(self: &Arc<Self>, node: u32, class: Class);
+
+    /// The node can send to us.
+    fn opened(self: &Arc<Self>, node: u32, class: Class, incarnation: u64);
+
+    /// What the node sent may be lost.
+    fn closed(self: &Arc<Self>, node: u32, class: Class, incarnation: u64);
+}
+
+#[derive(Clone, Debug)]
+pub struct Config {
+    pub node: u32,
+    /// Nodes of the cluster: they have the numbers below.
+    pub size: u32,
+    pub listen: SocketAddr,
+    /// `host:port` of other nodes, or of all.
+    pub contact_points: Vec<String>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    #[error("the port for other nodes, {address}, cannot be had: {source}")]
+    Listen {
+        address: SocketAddr,
+        source: std::io::Error,
+    },
+    #[error("the thread for connections between nodes cannot be started: {0}")]
+    Thread(std::io::Error),
+}
+
+pub(crate) struct Shared<O> {
+    pub(crate) owner: Arc<O>,
+    pub(crate) peers: Peers,
+    random: AtomicU32,
+}
+
+impl<O: Owner> Shared<O> {
+    pub(crate) fn greeting(&self) -> Greeting {
+        let mut greeting = self.owner.greeting();
+        greeting.known = self.peers.known();
+        greeting
+    }
+
+    pub(crate) fn meets(&self, other: &Greeting) -> Result<(), String> {
+        let own = self.owner.greeting();
+        if other.version != PROTOCOL_VERSION {
+            return Err(format!(
+                "node {} speaks version {} of the protocol between nodes, and node {} version {PROTOCOL_VERSION}: upgrade the older one",
+                other.node, other.version, own.node
+            ));
+        }
+        if other.node == own.node {
+            return Err(if other.incarnation == own.incarnation {
+                link_to_itself().to_string()
+            } else {
+                format!(
+                    "two nodes have the number {}: each needs a camunda.cluster.node-id of its own",
+                    own.node
+                )
+            });
+        }
+        self.owner.meets(other)?;
+        if self.peers.get(other.node).is_none() {
+            return Err(format!(
+                "node {} is not of this cluster, which has the nodes 0 to {}",
+                other.node,
+                own.layout.size.saturating_sub(1)
+            ));
+        }
+        Ok(())
+    }
+
+    /// For pauses that are not all alike.
+    pub(crate) fn random(&self) -> u32 {
+        let next = |seed: u32| Some(seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223));
+        self.random
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, next)
+            .unwrap_or_default()
+    }
+}
+
+/// The connections of this node with the others.
+pub struct Transport<O> {
+    shared: Arc<Shared<O>>,
+    address: SocketAddr,
+    runtime: tokio::runtime::Handle,
+    stop: parking_lot::Mutex<Option<(oneshot::Sender<()>, std::thread::JoinHandle<()>)>>,
+}
+
+impl<O: Owner> Transport<O> {
+    /// Listens, and connects to the other nodes as soon as they are found. All of it happens on a thread of its own.
+    ///
+    /// # Errors
+    /// The port is taken.
+    pub fn open(config: Config, owner: Arc<O>) -> Result<Transport<O>, OpenError> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(OpenError::Thread)?;
+        let address = config.listen;
+        let listen = |source| OpenError::Listen { address, source };
+        let listener = runtime
+            .block_on(TcpListener::bind(address))
+            .map_err(listen)?;
+        let address = listener.local_addr().map_err(listen)?;
+        let shared = Arc::new(Shared {
+            peers: Peers::new(config.node, config.size),
+            owner,
+            random: AtomicU32::new(std::process::id() ^ (config.node << 16)),
+        });
+        let handle = runtime.handle().clone();
+        let (stop, stopped) = oneshot::channel();
+        let all = shared.clone();
+        let thread = std::thread::Builder::new()
+            .name("nodes".to_string())
+            .spawn(move || runtime.block_on(work(all, listener, config.contact_points, stopped)))
+            .map_err(OpenError::Thread)?;
+        Ok(Transport {
+            shared,
+            address,
+            runtime: handle,
+            stop: parking_lot::Mutex::new(Some((stop, thread))),
+        })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// For what the owner has to wait for: it shares the transport's thread.
+    pub fn runtime(&self) -> &tokio::runtime::Handle {
+        &self.runtime
+    }
+
+    /// Sends a message, or says why not. Never blocks.
+    ///
+    /// # Errors
+    /// The message will not arrive.
+    pub fn send(&self, to: u32, class: Class, message: Bytes) -> Result<(), SendError> {
+        let peer = self.shared.peers.get(to).ok_or(SendError::Down)?;
+        peer.queue(class).push(message)
+    }
+
+    /// Messages to the node can be sent.
+    pub fn is_connected(&self, to: u32, class: Class) -> bool {
+        let peer = self.shared.peers.get(to);
+        peer.is_some_and(|peer| peer.queue(class).is_open())
+    }
+
+    /// All nodes but this one.
+    pub fn peers(&self) -> impl Iterator<Item = u32> {
+        self.shared.peers.iter().map(|peer| peer.node)
+    }
+
+    /// Ends all connections and the thread. Blocks.
+    pub fn stop(&self) {
+        if let Some((stop, thread)) = self.stop.lock().take() {
+            let _ = stop.send(());
+            let _ = thread.join();
+        }
+    }
+}
+
+impl<O> Drop for Transport<O> {
+    fn drop(&mut self) {
+        // Who drops it on its own thread must not wait for it.
+        if let Some((stop, _)) = self.stop.get_mut().take() {
+            let _ = stop.send(());
+        }
+    }
+}
+
+async fn work<O: Owner>(
+    shared: Arc<Shared<O>>,
+    listener: TcpListener,
+    contact_points: Vec<String>,
+    stopped: oneshot::Receiver<()>,
+) {
+    tokio::spawn(accept::run(shared.clone(), listener));
+    for address in contact_points {
+        tokio::spawn(contacts::run(shared.clone(), address));
+    }
+    for peer in shared.peers.iter() {
+        for class in Class::ALL {
+            tokio::spawn(link::run(shared.clone(), peer.node, class));
+        }
+    }
+    let _ = stopped.await;
+}
