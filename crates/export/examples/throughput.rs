@@ -12,8 +12,9 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use mimalloc::MiMalloc;
-use one_task::{Writing, cpu_time};
+use one_task::Writing;
 use skep_export::{CommittedLog, Config, LogError, LogProgress, Partition, Store};
+use skep_sim::one_task::cpu_time_of;
 
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
@@ -68,7 +69,7 @@ fn main() {
         assert!(store.status().fault().is_none());
         std::thread::sleep(Duration::from_millis(1));
     }
-    let (took, cpu) = (begun.elapsed(), cpu_time("export-1"));
+    let (took, cpu) = (begun.elapsed(), cpu_time_of("export-1"));
     store.stop();
     let size =
         std::fs::metadata(directory.path().join("query.sqlite")).map_or(0, |file| file.len());
