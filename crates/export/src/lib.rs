@@ -12,6 +12,7 @@
 //! - [`target`] is what a database has to do.
 //! - [`sqlite`] keeps the rows, and with them, in the same transaction, the entry up to which they go: nothing is there
 //!   twice and nothing is missing, whenever the process ends.
+//! - [`postgres`] does so in a database that all partitions share.
 //! - [`store`] is the thread between the two, and the door for queries.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
@@ -23,6 +24,7 @@ mod driver;
 mod elastic;
 mod exporter;
 mod log;
+mod postgres;
 mod project;
 mod settle;
 mod sql;
@@ -36,5 +38,6 @@ pub use driver::Driver;
 pub use elastic::{BulkSettings, Flavor, IndexSettings, Retention, SearchSettings, check_url};
 pub use exporter::{Beginning, Exporter, ExporterConfig, Known, Make, Position};
 pub use log::{CommittedLog, LogError, LogProgress};
+pub use postgres::{Rdbms, RdbmsError, RdbmsSettings};
 pub use status::{Fault, Phase, Status};
-pub use store::{Config, ID as SECONDARY_STORAGE, Store};
+pub use store::{Config, ID as SECONDARY_STORAGE, Partition, Place, Store};

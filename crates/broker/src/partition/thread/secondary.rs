@@ -60,14 +60,13 @@ pub fn open_secondary(
     let Some(secondary) = config.secondary_storage.clone() else {
         return Secondary::Off;
     };
-    let opened = Store::open(
+    let of = skep_export::Partition {
+        id: partition,
         directory,
-        partition,
-        secondary,
-        Entries(log),
-        progress.clone(),
-        definitions.to_vec(),
-    );
+        cluster: config.cluster_id.as_deref().unwrap_or_default(),
+        definitions: definitions.to_vec(),
+    };
+    let opened = Store::open(of, secondary, Entries(log), progress.clone());
     match opened {
         Ok(store) => Secondary::Open(Arc::new(store)),
         Err(error) => {
