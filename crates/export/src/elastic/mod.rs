@@ -78,7 +78,7 @@ impl Exporting {
             names.add_element(*key, ancestor);
         }
         let known = beginning.known.entry;
-        if known == 0 || known >= self.begin.entry {
+        if known >= self.begin.entry {
             return self.begin;
         }
         Position {

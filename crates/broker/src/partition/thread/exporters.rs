@@ -100,7 +100,7 @@ pub struct Exporters {
     /// Secondary storage cannot be opened: it may be mended, and then needs everything.
     is_broken: bool,
     /// What is known at the entry with which the node began; the exporters of records begin with it.
-    known: Known,
+    known: Option<Known>,
     /// Those of records run.
     running: bool,
     /// The revision of the state that was looked at last.
@@ -155,7 +155,7 @@ pub fn open_exporters(
         configs: config.exporters.clone(),
         log,
         is_broken: matches!(secondary, Secondary::Broken(_)),
-        known,
+        known: Some(known),
         running: false,
         seen: None,
         interval: config.export_interval,
@@ -172,8 +172,6 @@ impl Exporters {
         self.running = true;
         self.seen = None;
         self.follow(state, committed);
-        // Those that begin later begin with what is known then.
-        self.known = Known::default();
     }
 
     /// Another node leads it: that one exports.
@@ -218,15 +216,25 @@ impl Exporters {
             let stored = value.exporter(&config.id);
             let is_enabled = stored.is_none_or(|stored| stored.is_enabled);
             if is_enabled && runs.iter().all(|status| status.id != config.id) {
-                if self.known.definitions.is_empty() && self.known.entry == 0 {
-                    self.known = known(state, committed.entry);
-                }
-                self.start(&config, stored, phase_of(value.phase));
+                let known = match self.known.take() {
+                    Some(known) => known,
+                    None => known(state, committed.entry),
+                };
+                self.start(&config, stored, phase_of(value.phase), &known);
+                self.known = Some(known);
             }
         }
+        // Those that begin later begin with what is known then.
+        self.known = None;
     }
 
-    fn start(&self, config: &ExporterConfig, stored: Option<&ExporterValue>, phase: Phase) {
+    fn start(
+        &self,
+        config: &ExporterConfig,
+        stored: Option<&ExporterValue>,
+        phase: Phase,
+        known: &Known,
+    ) {
         let (position, metadata) = stored.map_or_else(Default::default, |stored| {
             (position_of(stored.position), stored.metadata.clone())
         });
@@ -237,7 +245,7 @@ impl Exporters {
             position,
             metadata,
             status: status.clone(),
-            known: self.known.clone(),
+            known: known.clone(),
         });
         let entries = Entries(self.log.clone());
         let driver = Driver::new(
