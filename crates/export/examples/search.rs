@@ -14,11 +14,12 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use mimalloc::MiMalloc;
-use one_task::{Writing, cpu_time};
-use skep_export::{CommittedLog, Config, LogError, LogProgress, Store};
+use one_task::Writing;
+use skep_export::{CommittedLog, Config, LogError, LogProgress, Partition, Store};
 use skep_protocol::Key;
 use skep_query::entities::{PROCESS_DEFINITION, PROCESS_INSTANCE};
 use skep_query::{Answer, Consistency, Query, answer, search};
+use skep_sim::one_task::cpu_time_of;
 
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
@@ -86,7 +87,7 @@ fn definitions() -> Query {
 
 /// Asks many times; `query` makes the one with this number.
 fn measure(store: &Store, what: &str, count: usize, query: impl Fn(usize) -> Query) {
-    let cpu = cpu_time("query-1");
+    let cpu = cpu_time_of("query-1");
     let mut times: Vec<Duration> = Vec::with_capacity(count);
     let mut rows = 0;
     for n in 0..count {
@@ -101,7 +102,7 @@ fn measure(store: &Store, what: &str, count: usize, query: impl Fn(usize) -> Que
     }
     times.sort_unstable();
     let at = |share: f64| times[((count - 1) as f64 * share) as usize].as_secs_f64() * 1e3;
-    let cpu = (cpu_time("query-1") - cpu).as_secs_f64() * 1e3 / count as f64;
+    let cpu = (cpu_time_of("query-1") - cpu).as_secs_f64() * 1e3 / count as f64;
     println!(
         "{what}: p50 {:.2} ms, p99 {:.2} ms, max {:.2} ms; {cpu:.2} ms of CPU time, {:.1} rows",
         at(0.5),
@@ -121,14 +122,13 @@ fn main() {
         readers: 1,
         ..Config::default()
     };
-    let store = Store::open(
-        directory.path(),
-        1,
-        config,
-        tail.clone(),
-        progress.clone(),
-        vec![],
-    );
+    let of = Partition {
+        id: 1,
+        directory: directory.path(),
+        cluster: "search",
+        definitions: vec![],
+    };
+    let store = Store::open(of, config, tail.clone(), progress.clone());
     let store = store.expect("a store");
     fill(&store, &tail, &progress, instances);
     let file = std::fs::metadata(directory.path().join("query.sqlite"));

@@ -1,59 +1,16 @@
 //! An engine that runs instances of a process with one task, for what is measured of secondary storage.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
-use skep_engine::state::table::EmptyStore;
-use skep_engine::state::{State, VariableNames};
-use skep_engine::{Engine, EngineConfig, JobStreams, Reservation};
-use skep_model::builder::Bpmn;
-use skep_protocol::command::{
-    Command, CreateProcessInstance, Deploy, ProcessRef, Request, Resource,
-};
-use skep_protocol::{Document, Key, TenantId};
+use skep_engine::Engine;
+use skep_protocol::Key;
+use skep_sim::one_task::{self, Worker, completion, creation, deployment};
 
 /// Instances per entry of the log, as under load.
 pub const PER_ENTRY: usize = 64;
 /// Entries between the beginning of an instance and its end.
 const LIVES: usize = 8;
-
-/// A worker with room for every job.
-struct Worker {
-    name: Arc<str>,
-    all: VariableNames,
-}
-
-impl JobStreams for Worker {
-    fn reserve(&mut self, _job_type: &str, _tenant: &TenantId) -> Option<Reservation> {
-        Some(Reservation {
-            stream: 1,
-            worker: self.name.clone(),
-            timeout: 60_000,
-            fetch_variables: self.all.clone(),
-            tenants: Default::default(),
-        })
-    }
-
-    fn release(&mut self, _reservation: Reservation) {}
-}
-
-fn create(process: &str, order: usize) -> Request {
-    let variables = format!(r#"{{"orderId":"A-{order}","amount":12.5}}"#);
-    Request::from(Command::CreateProcessInstance(CreateProcessInstance {
-        process: ProcessRef::Id {
-            bpmn_process_id: process.into(),
-            version: -1,
-        },
-        variables: Document::parse(&variables).expect("valid"),
-        start_instructions: vec![],
-        terminate_after: vec![],
-        tags: vec![],
-        business_id: None,
-        await_result: None,
-    }))
-}
 
 /// Writes the log, entry by entry.
 pub struct Writing {
@@ -72,30 +29,13 @@ pub struct Writing {
 impl Writing {
     /// `open`: of each so many instances one is never completed; 0: all are.
     pub fn new(processes: usize, instances: usize, open: usize) -> Writing {
-        let state = State::open(1, Arc::new(EmptyStore)).expect("an empty store opens");
-        let mut engine = Engine::new(EngineConfig::default(), state, 1);
-        let mut worker = Worker {
-            name: "bench".into(),
-            all: VariableNames::all(),
-        };
+        let (mut engine, mut worker) = (one_task::engine(), Worker::default());
         // History is not deleted meanwhile.
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         let now = now.expect("a clock").as_millis() as i64;
         let processes: Vec<String> = (0..processes).map(|n| format!("one-task-{n}")).collect();
         for process in &processes {
-            let xml = Bpmn::process(process)
-                .start("start")
-                .service_task("task", "work")
-                .end("end")
-                .xml();
-            let resource = Resource {
-                name: format!("{process}.bpmn"),
-                content: xml.into(),
-            };
-            let deploy = Command::Deploy(Deploy {
-                resources: vec![resource],
-            });
-            engine.process(now, Some(0), &deploy.into(), &mut worker);
+            engine.process(now, Some(0), &deployment(process), &mut worker);
         }
         Writing {
             engine,
@@ -112,13 +52,9 @@ impl Writing {
 
     fn complete(&mut self) {
         for job_key in self.waiting.pop_front().unwrap_or_default() {
-            let complete = Command::CompleteJob {
-                job_key,
-                variables: Document::new(),
-                result: None,
-            };
+            let complete = completion(job_key);
             self.engine
-                .process(self.now, Some(1), &complete.into(), &mut self.worker);
+                .process(self.now, Some(1), &complete, &mut self.worker);
         }
     }
 }
@@ -138,7 +74,8 @@ impl Iterator for Writing {
         if self.begun < self.instances {
             for n in self.begun..self.begun + PER_ENTRY {
                 let process = &self.processes[n % self.processes.len()];
-                let create = create(process, n);
+                let variables = format!(r#"{{"orderId":"A-{n}","amount":12.5}}"#);
+                let create = creation(process, &variables);
                 self.engine
                     .process(self.now, Some(2), &create, &mut self.worker);
             }
@@ -157,17 +94,4 @@ impl Iterator for Writing {
         }
         Some(batch.map(Bytes::from).into_iter().collect())
     }
-}
-
-/// CPU time that the thread of this name has used.
-pub fn cpu_time(name: &str) -> Duration {
-    let tasks = std::fs::read_dir("/proc/self/task").expect("Linux");
-    let found = tasks.flatten().find(|task| {
-        let name_of = std::fs::read_to_string(task.path().join("comm"));
-        name_of.is_ok_and(|found| found.trim() == name)
-    });
-    let text = std::fs::read_to_string(found.expect("the thread").path().join("schedstat"));
-    let text = text.expect("its times");
-    let nanoseconds = text.split(' ').next().and_then(|n| n.parse().ok());
-    Duration::from_nanos(nanoseconds.expect("a number"))
 }
