@@ -223,9 +223,12 @@ impl Management {
                     &json!({ "body": null, "status": 204, "contentType": null }),
                 ))
             }
-            // One node leads all of its partitions: there is nothing to move.
+            // A node that is alone leads all of its partitions: there is nothing to move.
             ["rebalance"] => {
                 allow(method, &[Method::POST])?;
+                if let Some(cluster) = self.running()?.broker.cluster() {
+                    cluster.rebalance();
+                }
                 Ok(respond(StatusCode::OK, "application/json", ""))
             }
             [
