@@ -3,89 +3,20 @@
 //! One-task instances are evaluated in batches of 64 commands, as under load; then what was noted of the batches is counted,
 //! once right after they were evaluated and once when the notes are cold. Evaluation includes the noting.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use skep_broker::metrics::{BrokerMetrics, WorkCounter};
-use skep_engine::state::{RowStore, State, StoreError, VariableNames};
-use skep_engine::{Effects, Engine, EngineConfig, JobStreams, Reservation};
-use skep_model::builder::Bpmn;
-use skep_protocol::command::{
-    Command, CreateProcessInstance, Deploy, ProcessRef, Request, Resource,
-};
-use skep_protocol::{Document, TenantId, Tenants};
+use skep_engine::{Effects, Engine};
+use skep_sim::one_task::{self, PROCESS, Worker, completion, creation, deployment};
 
 const INSTANCES: usize = 100_000;
 const BATCH: usize = 64;
 
-/// A store that has nothing.
-struct Nothing;
-
-impl RowStore for Nothing {
-    fn get(&self, _: u8, _: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
-        Ok(None)
-    }
-
-    fn scan(
-        &self,
-        _: u8,
-        _: &mut dyn FnMut(&[u8], &[u8]) -> Result<(), StoreError>,
-    ) -> Result<(), StoreError> {
-        Ok(())
-    }
-}
-
-/// A worker that always has room.
-struct Eager;
-
-impl JobStreams for Eager {
-    fn reserve(&mut self, _: &str, _: &TenantId) -> Option<Reservation> {
-        Some(Reservation {
-            stream: 1,
-            worker: "worker".into(),
-            timeout: 60_000,
-            fetch_variables: VariableNames::all(),
-            tenants: Tenants::default(),
-        })
-    }
-
-    fn release(&mut self, _: Reservation) {}
-}
-
-fn request(command: Command) -> Request {
-    command.into()
-}
-
 fn main() {
-    let state = State::open(1, Arc::new(Nothing)).expect("an empty state");
-    let mut engine = Engine::new(EngineConfig::default(), state, 1);
-    let process = Bpmn::process("one-task")
-        .start("start")
-        .service_task("task", "work")
-        .end("end");
-    let resources = vec![Resource {
-        name: "one-task.bpmn".into(),
-        content: process.xml().into(),
-    }];
-    engine.process(
-        0,
-        None,
-        &request(Command::Deploy(Deploy { resources })),
-        &mut Eager,
-    );
+    let (mut engine, mut worker) = (one_task::engine(), Worker::default());
+    engine.process(0, None, &deployment(PROCESS), &mut worker);
     engine.take_batch();
-    let create = request(Command::CreateProcessInstance(CreateProcessInstance {
-        process: ProcessRef::Id {
-            bpmn_process_id: "one-task".into(),
-            version: -1,
-        },
-        variables: Document::default(),
-        start_instructions: vec![],
-        terminate_after: vec![],
-        tags: vec![],
-        business_id: None,
-        await_result: None,
-    }));
+    let create = creation(PROCESS, "{}");
 
     let families = BrokerMetrics::default();
     let metrics = families.partition(1);
@@ -106,17 +37,12 @@ fn main() {
     };
     for now in 0..(INSTANCES / BATCH) as i64 {
         let started = Instant::now();
-        (0..BATCH).for_each(|_| engine.process(now, None, &create, &mut Eager));
+        (0..BATCH).for_each(|_| engine.process(now, None, &create, &mut worker));
         evaluation += started.elapsed();
         let created = finish(&mut engine, &mut evaluation);
         let started = Instant::now();
         for (_, job) in created.pushes {
-            let complete = request(Command::CompleteJob {
-                job_key: job.key,
-                variables: Document::default(),
-                result: None,
-            });
-            engine.process(now, None, &complete, &mut Eager);
+            engine.process(now, None, &completion(job.key), &mut worker);
         }
         evaluation += started.elapsed();
         finish(&mut engine, &mut evaluation);

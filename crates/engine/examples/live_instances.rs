@@ -14,12 +14,10 @@ use std::os::unix::fs::FileExt;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use skep_engine::state::table::EmptyStore;
 use skep_engine::state::{CheckpointWriter, RowStore, State, StoreError};
 use skep_engine::{Engine, EngineConfig, NoStreams};
-use skep_model::builder::Bpmn;
-use skep_protocol::command::*;
-use skep_protocol::{Document, Key, TenantId};
+use skep_protocol::{Key, TenantId};
+use skep_sim::one_task::{self, PROCESS, VARIABLES, completion, creation, deployment};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -143,33 +141,9 @@ fn main() {
         .nth(1)
         .and_then(|n| n.parse().ok())
         .unwrap_or(1_000_000);
-    let xml = Bpmn::process("one-task")
-        .start("start")
-        .service_task("task", "work")
-        .end("end")
-        .xml();
-    let state = State::open(1, Arc::new(EmptyStore)).expect("an empty store opens");
-    let mut engine = Engine::new(EngineConfig::default(), state, 1);
-    let resource = Resource {
-        name: "one-task.bpmn".into(),
-        content: xml.into(),
-    };
-    let deploy = Command::Deploy(Deploy {
-        resources: vec![resource],
-    });
-    engine.process(0, None, &deploy.into(), &mut NoStreams);
-    let create = Request::from(Command::CreateProcessInstance(CreateProcessInstance {
-        process: ProcessRef::Id {
-            bpmn_process_id: "one-task".into(),
-            version: -1,
-        },
-        variables: Document::parse(r#"{"orderId":"A-1","amount":12.5}"#).expect("valid"),
-        start_instructions: vec![],
-        terminate_after: vec![],
-        tags: vec![],
-        business_id: None,
-        await_result: None,
-    }));
+    let mut engine = one_task::engine();
+    engine.process(0, None, &deployment(PROCESS), &mut NoStreams);
+    let create = creation(PROCESS, VARIABLES);
 
     let started = Instant::now();
     for i in 0..count {
@@ -228,12 +202,7 @@ fn main() {
     let cold = jobs.len().min(100_000);
     let started = Instant::now();
     for job in &jobs[..cold] {
-        let complete = Command::CompleteJob {
-            job_key: *job,
-            variables: Document::new(),
-            result: None,
-        };
-        engine.process(1, None, &complete.into(), &mut NoStreams);
+        engine.process(1, None, &completion(*job), &mut NoStreams);
         if engine.batch_len() > 500 {
             engine.take_batch();
         }

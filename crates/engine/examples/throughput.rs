@@ -12,14 +12,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use mimalloc::MiMalloc;
+use skep_engine::state::State;
 use skep_engine::state::table::EmptyStore;
-use skep_engine::state::{State, VariableNames};
-use skep_engine::{Engine, EngineConfig, JobStreams, Reservation};
-use skep_model::builder::Bpmn;
-use skep_protocol::command::{
-    Command, CreateProcessInstance, Deploy, ProcessRef, Request, Resource,
+use skep_engine::{Engine, EngineConfig};
+use skep_protocol::Key;
+use skep_sim::one_task::{
+    self, PROCESS, VARIABLES, Worker, completion, cpu_time, creation, deployment,
 };
-use skep_protocol::{Document, Key, TenantId, Tenants};
 
 struct Counting;
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
@@ -48,38 +47,6 @@ const ROUND: usize = 6400;
 /// Bytes of the log that recovery applies in one go, as the broker does.
 const WINDOW_BYTES: usize = 4 << 20;
 
-/// CPU time that this thread has used.
-fn cpu_time() -> Duration {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux");
-    let nanoseconds = text.split(' ').next().and_then(|n| n.parse().ok());
-    Duration::from_nanos(nanoseconds.expect("a number"))
-}
-
-/// A worker with room for every job.
-struct Worker {
-    name: Arc<str>,
-    all: VariableNames,
-}
-
-impl JobStreams for Worker {
-    fn reserve(&mut self, _job_type: &str, _tenant: &TenantId) -> Option<Reservation> {
-        Some(Reservation {
-            stream: 1,
-            worker: self.name.clone(),
-            timeout: 60_000,
-            fetch_variables: self.all.clone(),
-            tenants: Tenants::default(),
-        })
-    }
-
-    fn release(&mut self, _reservation: Reservation) {}
-}
-
-fn engine() -> Engine {
-    let state = State::open(1, Arc::new(EmptyStore)).expect("an empty store opens");
-    Engine::new(EngineConfig::default(), state, 1)
-}
-
 /// As recovery opens it.
 fn follower() -> Engine {
     let state = State::open_to_replay(1, Arc::new(EmptyStore)).expect("an empty store opens");
@@ -102,47 +69,14 @@ fn windows(log: &[Vec<u8>]) -> impl Iterator<Item = &[Vec<u8>]> {
     })
 }
 
-fn deployment() -> Request {
-    let bpmn = Bpmn::process("one-task").start("start");
-    let xml = bpmn.service_task("task", "work").end("end").xml();
-    let resource = Resource {
-        name: "one-task.bpmn".into(),
-        content: xml.into(),
-    };
-    let deploy = Command::Deploy(Deploy {
-        resources: vec![resource],
-    });
-    deploy.into()
-}
-
-fn creation() -> Request {
-    let variables = r#"{"orderId":"A-1","amount":12.5}"#;
-    let create = Command::CreateProcessInstance(CreateProcessInstance {
-        process: ProcessRef::Id {
-            bpmn_process_id: "one-task".into(),
-            version: -1,
-        },
-        variables: Document::parse(variables).expect("valid"),
-        start_instructions: vec![],
-        terminate_after: vec![],
-        tags: vec![],
-        business_id: None,
-        await_result: None,
-    });
-    create.into()
-}
-
 fn main() {
     let instances: usize = std::env::args()
         .nth(1)
         .and_then(|n| n.parse().ok())
         .unwrap_or(300_000);
-    let mut worker = Worker {
-        name: "bench".into(),
-        all: VariableNames::all(),
-    };
-    let mut engine = engine();
-    engine.process(0, Some(0), &deployment(), &mut worker);
+    let mut worker = Worker::default();
+    let mut engine = one_task::engine();
+    engine.process(0, Some(0), &deployment(PROCESS), &mut worker);
     let mut follower = self::follower();
     let (batch, effects) = engine.take_batch();
     assert!(effects.responses[0].1.is_ok(), "{effects:?}");
@@ -151,7 +85,7 @@ fn main() {
     let mut recovering = self::follower();
     recovering.apply(&batch).expect("the log replays");
 
-    let create = creation();
+    let create = creation(PROCESS, VARIABLES);
     let (mut bytes, mut records, mut allocations, mut done) = (0, 0, 0, 0);
     let (mut processing, mut replay) = (Duration::ZERO, Duration::ZERO);
     let (mut recovery, mut passed) = (Duration::ZERO, 0);
@@ -162,12 +96,7 @@ fn main() {
         let started = cpu_time();
         for _ in 0..ROUND / 64 {
             for key in waiting.drain(..) {
-                let complete = Command::CompleteJob {
-                    job_key: key,
-                    variables: Document::new(),
-                    result: None,
-                };
-                engine.process(1, Some(1), &complete.into(), &mut worker);
+                engine.process(1, Some(1), &completion(key), &mut worker);
                 done += 1;
             }
             for _ in 0..64 {

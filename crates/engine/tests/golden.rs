@@ -261,7 +261,7 @@ fn an_old_log_applies_to_the_same_state() {
         Vec::from_iter(tables),
         [
             0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 25, 26, 27, 28, 35, 36, 40, 41, 42, 43,
-            44, 46, 47
+            44, 46, 47, 55
         ],
         "every table has a row"
     );

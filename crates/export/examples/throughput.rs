@@ -5,28 +5,20 @@
 //!
 //! `cargo run --release -p skep-export --example throughput [INSTANCES]`
 
+mod one_task;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use mimalloc::MiMalloc;
-use skep_engine::state::table::EmptyStore;
-use skep_engine::state::{State, VariableNames};
-use skep_engine::{Engine, EngineConfig, JobStreams, Reservation};
+use one_task::Writing;
 use skep_export::{CommittedLog, Config, LogError, LogProgress, Store};
-use skep_model::builder::Bpmn;
-use skep_protocol::command::{
-    Command, CreateProcessInstance, Deploy, ProcessRef, Request, Resource,
-};
-use skep_protocol::{Document, Key, TenantId};
+use skep_sim::one_task::cpu_time_of;
 
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
-/// Instances per entry of the log, as under load.
-const PER_ENTRY: usize = 64;
-/// Entries between the beginning of an instance and its end.
-const LIVES: usize = 8;
 /// Entries are committed so many at a time.
 const STRIDE: u64 = 16;
 
@@ -47,114 +39,12 @@ impl CommittedLog for Entries {
     }
 }
 
-/// A worker with room for every job.
-struct Worker {
-    name: Arc<str>,
-    all: VariableNames,
-}
-
-impl JobStreams for Worker {
-    fn reserve(&mut self, _job_type: &str, _tenant: &TenantId) -> Option<Reservation> {
-        Some(Reservation {
-            stream: 1,
-            worker: self.name.clone(),
-            timeout: 60_000,
-            fetch_variables: self.all.clone(),
-            tenants: Default::default(),
-        })
-    }
-
-    fn release(&mut self, _reservation: Reservation) {}
-}
-
-fn create() -> Request {
-    let variables = Document::parse(r#"{"orderId":"A-1","amount":12.5}"#).expect("valid");
-    Request::from(Command::CreateProcessInstance(CreateProcessInstance {
-        process: ProcessRef::Id {
-            bpmn_process_id: "one-task".into(),
-            version: -1,
-        },
-        variables,
-        start_instructions: vec![],
-        terminate_after: vec![],
-        tags: vec![],
-        business_id: None,
-        await_result: None,
-    }))
-}
-
-/// The log, and how many records it has.
-fn log(instances: usize) -> (Vec<Bytes>, usize) {
-    let state = State::open(1, Arc::new(EmptyStore)).expect("an empty store opens");
-    let mut engine = Engine::new(EngineConfig::default(), state, 1);
-    let mut worker = Worker {
-        name: "bench".into(),
-        all: VariableNames::all(),
-    };
-    let xml = Bpmn::process("one-task")
-        .start("start")
-        .service_task("task", "work")
-        .end("end")
-        .xml();
-    let resource = Resource {
-        name: "one-task.bpmn".into(),
-        content: xml.into(),
-    };
-    let deploy = Command::Deploy(Deploy {
-        resources: vec![resource],
-    });
-    // History is not deleted meanwhile.
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    let now = now.expect("a clock").as_millis() as i64;
-    engine.process(now, Some(0), &deploy.into(), &mut worker);
-    let (mut log, mut records) = (Vec::new(), 0);
-    let mut waiting = std::collections::VecDeque::<Vec<Key>>::new();
-    let mut begun = 0;
-    while begun < instances || !waiting.is_empty() {
-        if waiting.len() >= LIVES || begun >= instances {
-            for job_key in waiting.pop_front().unwrap_or_default() {
-                let complete = Command::CompleteJob {
-                    job_key,
-                    variables: Document::new(),
-                    result: None,
-                };
-                engine.process(now, Some(1), &complete.into(), &mut worker);
-            }
-        }
-        if begun < instances {
-            for _ in 0..PER_ENTRY {
-                engine.process(now, Some(2), &create(), &mut worker);
-            }
-            begun += PER_ENTRY;
-        }
-        records += engine.batch_len();
-        let (batch, effects) = engine.take_batch();
-        log.extend(batch.map(Bytes::from));
-        let jobs: Vec<Key> = effects.pushes.iter().map(|(_, job)| job.key).collect();
-        if !jobs.is_empty() {
-            waiting.push_back(jobs);
-        }
-    }
-    (log, records)
-}
-
-/// CPU time that the thread of this name has used.
-fn cpu_time(name: &str) -> Duration {
-    let tasks = std::fs::read_dir("/proc/self/task").expect("Linux");
-    let found = tasks.flatten().find(|task| {
-        let name_of = std::fs::read_to_string(task.path().join("comm"));
-        name_of.is_ok_and(|found| found.trim() == name)
-    });
-    let text = std::fs::read_to_string(found.expect("the thread").path().join("schedstat"));
-    let text = text.expect("its times");
-    let nanoseconds = text.split(' ').next().and_then(|n| n.parse().ok());
-    Duration::from_nanos(nanoseconds.expect("a number"))
-}
-
 fn main() {
     let instances = std::env::args().nth(1).and_then(|n| n.parse().ok());
     let instances: usize = instances.unwrap_or(100_000);
-    let (log, records) = log(instances);
+    let mut writing = Writing::new(1, instances, 0);
+    let log: Vec<Bytes> = writing.by_ref().flatten().collect();
+    let records = writing.records;
     let entries = log.len() as u64;
     let bytes: usize = log.iter().map(Bytes::len).sum();
     let directory = tempfile::tempdir().expect("a directory");
@@ -179,7 +69,7 @@ fn main() {
         assert!(store.status().fault().is_none());
         std::thread::sleep(Duration::from_millis(1));
     }
-    let (took, cpu) = (begun.elapsed(), cpu_time("export-1"));
+    let (took, cpu) = (begun.elapsed(), cpu_time_of("export-1"));
     store.stop();
     let size =
         std::fs::metadata(directory.path().join("query.sqlite")).map_or(0, |file| file.len());

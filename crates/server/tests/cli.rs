@@ -157,6 +157,12 @@ fn a_process_is_deployed_started_and_seen_in_the_log() {
             line.starts_with("    - ERROR[REFERENCE_NOT_FOUND]: ") && line.contains("nowhere")
         };
         assert!(lines.iter().any(finding), "{errors}");
+        assert!(
+            errors.contains("Each code in brackets has a page"),
+            "{errors}"
+        );
+        let page = run(here, &["explain", "REFERENCE_NOT_FOUND"]);
+        assert!(stdout(&page).contains("## Example"), "{}", stderr(&page));
 
         let ended = with(&["start", "quick", "--variables", "{\"a\":1}", "--await"]);
         assert!(ended.status.success(), "{}", stderr(&ended));

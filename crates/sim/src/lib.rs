@@ -1,8 +1,11 @@
 //! What random tests share: chance from one seed, and which seeds there are. And what simulations of several nodes share (the
-//! feature `cluster`): a network that fails, an oracle that knows what must never happen. Only tests depend on it.
+//! feature `cluster`): a network that fails, an oracle that knows what must never happen. And what measurements share (the feature
+//! `one-task`). Only tests and examples depend on it.
 
 #[cfg(feature = "cluster")]
 pub mod network;
+#[cfg(feature = "one-task")]
+pub mod one_task;
 #[cfg(feature = "cluster")]
 pub mod oracle;
 mod seeds;

@@ -7,7 +7,7 @@ use skep_protocol::intent::JobIntent as Intent;
 use skep_protocol::value::{JobKind, JobValue};
 
 use super::{Apply, user_task};
-use crate::state::jobs::Extra;
+use crate::state::jobs::Special;
 use crate::state::{ElementState, Job, JobState, State};
 
 impl Apply<JobValue> for State {
@@ -32,7 +32,7 @@ impl Apply<JobValue> for State {
             }
             Intent::Failed => self.jobs.update(key, |job| {
                 job.retries = value.retries;
-                job.error_message = value.error_message.clone();
+                job.set_error_message(&value.error_message);
                 (job.state, job.due) = if value.retries <= 0 {
                     (JobState::Incident, value.deadline)
                 } else if let Some(end) = end_of_back_off(value) {
@@ -48,7 +48,7 @@ impl Apply<JobValue> for State {
             Intent::Migrated => self.jobs.update(key, |job| {
                 job.element = value.element;
                 job.process_definition_key = value.process_definition_key;
-                job.extra = extra_of(value);
+                job.set_special(special_of(value));
             }),
             Intent::TimeoutUpdated => self.jobs.update(key, |job| job.due = value.deadline),
             Intent::Updated => self.jobs.update(key, |job| {
@@ -77,30 +77,30 @@ fn end_of_back_off(failed: &JobValue) -> Option<i64> {
 }
 
 fn created(state: &mut State, key: Key, value: &JobValue) {
-    let job = Job {
+    let mut job = Job {
         job_type: value.job_type.clone(),
         state: JobState::Activatable,
         element: value.element,
         element_instance_key: value.element_instance_key,
         process_definition_key: value.process_definition_key,
         process_instance_key: value.process_instance_key,
-        root_process_instance_key: value.root_process_instance_key,
         retries: value.retries,
         worker: Arc::default(),
         due: -1,
-        error_message: Arc::default(),
-        extra: extra_of(value),
+        extra: None,
     };
+    job.set_root_process_instance_key(value.root_process_instance_key);
+    job.set_special(special_of(value));
     insert(state, key, job, false);
 }
 
-fn extra_of(created: &JobValue) -> Option<Box<Extra>> {
-    let extra = created.extra.as_ref()?;
-    Some(Box::new(Extra {
+fn special_of(value: &JobValue) -> Option<Special> {
+    let extra = value.extra.as_ref()?;
+    Some(Special {
         kind: extra.kind,
         headers: extra.headers.clone(),
         tenant: extra.tenant.clone(),
-    }))
+    })
 }
 
 /// Adds a job to its element, which may be activated with it.

@@ -6,7 +6,7 @@ use skep_protocol::intent::ProcessInstanceIntent as Intent;
 use skep_protocol::value::ProcessInstanceValue;
 
 use super::Apply;
-use crate::state::{ElementInstance, ElementState, Ended, ScopeVariables, State};
+use crate::state::{Called, ElementInstance, ElementState, Ended, ScopeVariables, State};
 
 impl Apply<ProcessInstanceValue> for State {
     fn apply(&mut self, key: Key, intent: Intent, value: &ProcessInstanceValue, _timestamp: i64) {
@@ -90,9 +90,6 @@ pub(super) fn activating(
         state: begins_as,
         process_definition_key: value.process_definition_key,
         process_instance_key: value.process_instance_key,
-        root_process_instance_key: value.root_process_instance_key,
-        parent_process_instance_key: value.parent_process_instance_key,
-        parent_element_instance_key: value.parent_element_instance_key,
         flow_scope_key: value.flow_scope_key,
         active_children: 0,
         active_flows: 0,
@@ -102,6 +99,7 @@ pub(super) fn activating(
         previous_sibling: Key::NONE,
         job_key: Key::NONE,
         variables: ScopeVariables::default(),
+        called: Called::of(value),
         extra: None,
     };
     state.elements.insert(key, instance, value.consumed_flows);

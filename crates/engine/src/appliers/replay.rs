@@ -181,20 +181,19 @@ fn job(
         removed(state, record.key, element_instance_key, rest);
         return Ok(true);
     }
-    let job = crate::state::Job {
+    let mut job = crate::state::Job {
         job_type: state.names.get(job_type),
         state: JobState::Activatable,
         element,
         element_instance_key,
         process_definition_key,
         process_instance_key,
-        root_process_instance_key,
         retries,
         worker: Arc::default(),
         due: -1,
-        error_message: Arc::default(),
         extra: None,
     };
+    job.set_root_process_instance_key(root_process_instance_key);
     // Mostly its element is activated with it.
     let activated = next_is(
         rest,

@@ -75,7 +75,7 @@ pub(crate) fn set_local(cx: &mut Context<'_>, scope: Key, name: &Arc<str>, value
         scope_key: scope,
         process_instance_key: row.process_instance_key,
         process_definition_key: row.process_definition_key,
-        root_process_instance_key: row.root_process_instance_key,
+        root_process_instance_key: row.root_process_instance_key(),
     };
     match old_key {
         Some(key) => cx.event(key, VariableIntent::Updated, &record),

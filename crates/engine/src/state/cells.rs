@@ -3,8 +3,8 @@
 
 use skep_protocol::Key;
 
-/// Cells of one page.
-const PAGE: usize = 128;
+/// Bytes of one page at most: what an allocator gives without a rest.
+const PAGE_BYTES: usize = 16 << 10;
 
 /// The place of one row. There are millions: it has no byte more than it needs.
 pub(super) struct Cell<V> {
@@ -69,6 +69,12 @@ pub(super) struct Cells<V> {
 }
 
 impl<V> Cells<V> {
+    /// Cells of one page.
+    const PAGE: usize = match PAGE_BYTES / size_of::<Cell<V>>() {
+        0 => 1,
+        cells => cells,
+    };
+
     pub fn new() -> Cells<V> {
         Cells {
             pages: Vec::new(),
@@ -84,13 +90,20 @@ impl<V> Cells<V> {
 
     #[inline]
     pub fn get(&self, at: u32) -> Option<&Cell<V>> {
-        self.pages.get(at as usize / PAGE)?.get(at as usize % PAGE)
+        let page = self.pages.get(at as usize / Self::PAGE)?;
+        page.get(at as usize % Self::PAGE)
+    }
+
+    /// The key of the cell, none if it is empty.
+    #[inline]
+    pub fn key(&self, at: u32) -> Key {
+        self.get(at).map_or(Key::NONE, |cell| cell.key)
     }
 
     #[inline]
     pub fn get_mut(&mut self, at: u32) -> Option<&mut Cell<V>> {
-        let page = self.pages.get_mut(at as usize / PAGE)?;
-        page.get_mut(at as usize % PAGE)
+        let page = self.pages.get_mut(at as usize / Self::PAGE)?;
+        page.get_mut(at as usize % Self::PAGE)
     }
 
     /// An empty cell to put a row into.
@@ -99,8 +112,8 @@ impl<V> Cells<V> {
         if let Some(at) = self.vacant.pop() {
             return at;
         }
-        if self.len.is_multiple_of(PAGE) {
-            self.pages.push(Vec::with_capacity(PAGE));
+        if self.len.is_multiple_of(Self::PAGE) {
+            self.pages.push(Vec::with_capacity(Self::PAGE));
         }
         if let Some(page) = self.pages.last_mut() {
             page.push(Cell::vacant());
@@ -128,11 +141,12 @@ impl<V> Cells<V> {
 
     /// So many cells are empty that it pays to close up.
     pub fn has_holes(&self) -> bool {
-        self.vacant.len() > PAGE && self.vacant.len() > self.len / 4
+        self.vacant.len() > Self::PAGE && self.vacant.len() > self.len / 4
     }
 
-    /// Moves the last rows into the empty cells, and gives back the pages behind them. `moved` is told each row's new place.
-    pub fn close_up(&mut self, mut moved: impl FnMut(Key, u32)) {
+    /// Moves the last rows into the empty cells, and gives back the pages behind them. `moved` is told each row's old and
+    /// new place.
+    pub fn close_up(&mut self, mut moved: impl FnMut(Key, u32, u32)) {
         let occupied = self.len - self.vacant.len();
         let mut holes = std::mem::take(&mut self.vacant);
         holes.retain(|at| (*at as usize) < occupied);
@@ -144,18 +158,18 @@ impl<V> Cells<V> {
                 && let Some(cell) = self.get_mut(from)
             {
                 let cell = std::mem::replace(cell, Cell::vacant());
-                moved(cell.key, to);
+                moved(cell.key, from, to);
                 if let Some(place) = self.get_mut(to) {
                     *place = cell;
                 }
             }
         }
         self.len = occupied;
-        self.pages.truncate(occupied.div_ceil(PAGE));
+        self.pages.truncate(occupied.div_ceil(Self::PAGE));
         if let Some(page) = self.pages.last_mut()
-            && !occupied.is_multiple_of(PAGE)
+            && !occupied.is_multiple_of(Self::PAGE)
         {
-            page.truncate(occupied % PAGE);
+            page.truncate(occupied % Self::PAGE);
         }
     }
 }
@@ -187,7 +201,7 @@ mod tests {
             cells.remove(places[n]);
         }
         assert!(cells.has_holes());
-        cells.close_up(|key, at| places[key.0 as usize] = at);
+        cells.close_up(|key, _, at| places[key.0 as usize] = at);
         assert_eq!((cells.len(), cells.pages.len()), (100, 1));
         for n in (3..1000).step_by(10) {
             assert_eq!(cells.get(places[n]).unwrap().row, Some(n as i64));

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use skep_model::ElementIndex;
 use skep_protocol::Key;
 use skep_protocol::document::JsonText;
+use skep_protocol::value::ProcessInstanceValue;
 
 use super::joins::Joins;
 use super::table::{Row, StoreError, Table, Tables};
@@ -31,9 +32,6 @@ pub struct ElementInstance {
     pub state: ElementState,
     pub process_definition_key: Key,
     pub process_instance_key: Key,
-    pub root_process_instance_key: Key,
-    pub parent_process_instance_key: Key,
-    pub parent_element_instance_key: Key,
     pub flow_scope_key: Key,
     /// Children that have not ended.
     pub active_children: u32,
@@ -47,7 +45,32 @@ pub struct ElementInstance {
     pub previous_sibling: Key,
     pub job_key: Key,
     pub variables: ScopeVariables,
+    /// Not in an instance that began by itself.
+    pub called: Option<Box<Called>>,
     pub extra: Option<Box<Extra>>,
+}
+
+/// Who has called a process instance.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Called {
+    pub root_process_instance_key: Key,
+    pub parent_process_instance_key: Key,
+    pub parent_element_instance_key: Key,
+}
+
+impl Called {
+    pub(in crate::appliers) fn of(value: &ProcessInstanceValue) -> Option<Box<Called>> {
+        let by_itself = value.root_process_instance_key == value.process_instance_key
+            && value.parent_process_instance_key.is_none()
+            && value.parent_element_instance_key.is_none();
+        (!by_itself).then(|| {
+            Box::new(Called {
+                root_process_instance_key: value.root_process_instance_key,
+                parent_process_instance_key: value.parent_process_instance_key,
+                parent_element_instance_key: value.parent_element_instance_key,
+            })
+        })
+    }
 }
 
 /// What few element instances have.
@@ -119,6 +142,22 @@ impl ElementInstance {
         if let Some(extra) = &mut self.extra {
             extra.listeners_run = 0;
         }
+    }
+
+    /// The outermost process instance around this one.
+    pub fn root_process_instance_key(&self) -> Key {
+        let called = self.called.as_ref();
+        called.map_or(self.process_instance_key, |c| c.root_process_instance_key)
+    }
+
+    pub fn parent_process_instance_key(&self) -> Key {
+        let called = self.called.as_ref();
+        called.map_or(Key::NONE, |c| c.parent_process_instance_key)
+    }
+
+    pub fn parent_element_instance_key(&self) -> Key {
+        let called = self.called.as_ref();
+        called.map_or(Key::NONE, |c| c.parent_element_instance_key)
     }
 
     pub(in crate::appliers) fn extra(&mut self) -> &mut Extra {
@@ -213,7 +252,9 @@ impl Row for ElementInstance {
 
     fn weight(&self) -> usize {
         let variables = self.variables.weight();
-        size_of::<Self>() + variables + self.extra.as_ref().map_or(0, |_| size_of::<Extra>() + 64)
+        let called = self.called.as_ref().map_or(0, |_| size_of::<Called>());
+        let extra = self.extra.as_ref().map_or(0, |_| size_of::<Extra>() + 64);
+        size_of::<Self>() + variables + called + extra
     }
 }
 

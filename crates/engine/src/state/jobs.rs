@@ -30,21 +30,28 @@ pub struct Job {
     pub element_instance_key: Key,
     pub process_definition_key: Key,
     pub process_instance_key: Key,
-    pub root_process_instance_key: Key,
     pub retries: i32,
     /// Of the last activation.
     pub worker: Arc<str>,
     /// While backing off: the end of the back-off; else the deadline of the last activation, -1 before the first. Epoch
     /// milliseconds.
     pub due: i64,
-    /// Of the last failure.
-    pub error_message: Arc<str>,
     pub extra: Option<Box<Extra>>,
 }
 
 /// What few jobs have.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Extra {
+    /// Of the last failure.
+    pub error_message: Arc<str>,
+    /// The outermost process instance around that of the job, where it is another one.
+    pub root_process_instance_key: Key,
+    pub special: Option<Special>,
+}
+
+/// What distinguishes a job from that of an ordinary task.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Special {
     pub kind: JobKind,
     /// Text of a JSON object: the custom headers, where they are not those of the element.
     pub headers: Option<Arc<str>>,
@@ -53,18 +60,54 @@ pub struct Extra {
 }
 
 impl Job {
+    pub fn special(&self) -> Option<&Special> {
+        self.extra.as_ref()?.special.as_ref()
+    }
+
     pub fn kind(&self) -> JobKind {
-        self.extra.as_ref().map_or(JobKind::default(), |e| e.kind)
+        self.special().map_or(JobKind::default(), |s| s.kind)
+    }
+
+    /// What the last failure said.
+    pub fn error_message(&self) -> Arc<str> {
+        let extra = self.extra.as_ref();
+        extra.map_or_else(Arc::default, |extra| extra.error_message.clone())
+    }
+
+    pub fn root_process_instance_key(&self) -> Key {
+        let extra = self.extra.as_ref();
+        let root = extra.and_then(|extra| extra.root_process_instance_key.some());
+        root.unwrap_or(self.process_instance_key)
+    }
+
+    /// It has failed; nearly all failures say why.
+    pub(in crate::appliers) fn set_error_message(&mut self, message: &Arc<str>) {
+        if !message.is_empty() || self.extra.is_some() {
+            self.extra.get_or_insert_default().error_message = message.clone();
+        }
+    }
+
+    /// What distinguishes it, if anything does.
+    pub(in crate::appliers) fn set_special(&mut self, special: Option<Special>) {
+        if special.is_some() || self.extra.is_some() {
+            self.extra.get_or_insert_default().special = special;
+        }
+    }
+
+    pub(in crate::appliers) fn set_root_process_instance_key(&mut self, root: Key) {
+        if root != self.process_instance_key {
+            self.extra.get_or_insert_default().root_process_instance_key = root;
+        }
     }
 
     /// The custom headers, where they are not those of the element.
     pub fn headers(&self) -> Option<&Arc<str>> {
-        self.extra.as_ref()?.headers.as_ref()
+        self.special()?.headers.as_ref()
     }
 
     pub fn tenant(&self) -> TenantId {
-        let extra = self.extra.as_ref();
-        extra.map_or_else(TenantId::default, |extra| extra.tenant.clone())
+        let special = self.special();
+        special.map_or_else(TenantId::default, |special| special.tenant.clone())
     }
 
     fn place(&self) -> Place {
@@ -82,10 +125,13 @@ impl Row for Job {
 
     fn weight(&self) -> usize {
         let extra = self.extra.as_ref().map_or(0, |extra| {
-            let headers = extra.headers.as_ref().map_or(0, |headers| headers.len());
-            size_of::<Extra>() + headers + extra.tenant.weight()
+            let special = extra.special.as_ref().map_or(0, |special| {
+                let headers = special.headers.as_ref().map_or(0, |headers| headers.len());
+                headers + special.tenant.weight()
+            });
+            size_of::<Extra>() + extra.error_message.len() + special
         });
-        let texts = self.job_type.len() + self.worker.len() + self.error_message.len();
+        let texts = self.job_type.len() + self.worker.len();
         size_of::<Self>() + texts + extra
     }
 }

@@ -29,6 +29,7 @@ pub mod distributions;
 pub mod element_instances;
 pub mod global_listeners;
 pub mod incidents;
+mod index;
 pub mod input_collections;
 pub mod jobs;
 pub mod joins;
@@ -59,7 +60,7 @@ pub use continuations::Continuations;
 pub use decisions::{Decisions, DeployedDecisions};
 pub use definitions::{Definitions, Pin, Versioned};
 pub use distributions::Distributions;
-pub use element_instances::{ElementInstance, ElementInstances, ElementState, Ended, Loop};
+pub use element_instances::{Called, ElementInstance, ElementInstances, ElementState, Ended, Loop};
 pub use global_listeners::GlobalListeners;
 pub use incidents::Incidents;
 pub use input_collections::{InputCollection, InputCollections};
@@ -353,5 +354,18 @@ impl State {
         all.insert((Counters::TABLE, Vec::new()), write_row(&self.counters));
         self.rows().into_iter().for_each(|rows| rows.dump(&mut all));
         all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cells::Cell;
+    use super::*;
+
+    /// There are millions of these: who adds a field finds out here what it costs each of them, and can put it aside.
+    #[test]
+    fn what_every_instance_has_is_small() {
+        assert_eq!(size_of::<Cell<ElementInstance>>(), 120);
+        assert_eq!(size_of::<Cell<Job>>(), 104);
     }
 }

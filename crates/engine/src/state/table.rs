@@ -1,10 +1,8 @@
 //! A table of rows in memory over a store on disk.
 
 use std::collections::BTreeMap;
-use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use skep_protocol::Key;
@@ -12,6 +10,7 @@ use skep_protocol::document::JsonText;
 use skep_protocol::record::{decode, encode};
 
 use super::cells::{Cell, Cells};
+use super::index::Index;
 
 /// A row of state. A stored row begins with the version of its encoding. A shape that has been released does not change: a new
 /// one gets the next version, and [`Row::read_earlier`] goes on reading the old one.
@@ -193,14 +192,17 @@ fn unreadable(table: u8, key: &[u8], reason: &str) -> StoreError {
     ))
 }
 
+/// Bytes that a row takes in the index: 5 for a place, of which between an eighth and nine sixteenths are free.
+const INDEXED: usize = 8;
+
 /// Bytes that a row takes in memory beside its weight: its cell and its entry in the index.
 const fn beside<V>() -> usize {
-    size_of::<Cell<V>>() - size_of::<V>() + 2 * size_of::<(Key, u32)>()
+    size_of::<Cell<V>>() - size_of::<V>() + INDEXED
 }
 
 /// Rows by key.
 pub struct Table<V> {
-    index: FxHashMap<Key, u32>,
+    index: Index,
     cells: Cells<V>,
     /// Cells that were changed since the last checkpoint, each once.
     changed: Vec<u32>,
@@ -268,7 +270,7 @@ impl<V: Row> Table<V> {
             visit(key, bytes)
         })?;
         Ok(Table {
-            index: FxHashMap::default(),
+            index: Index::new(),
             cells: Cells::new(),
             changed: Vec::new(),
             tables: tables.clone(),
@@ -299,7 +301,7 @@ impl<V: Row> Table<V> {
                 .scan::<V>(&mut |key, row| match <[u8; 8]>::try_from(key)
                     .map(|key| Key(i64::from_be_bytes(key)))
                 {
-                    Ok(key) if self.index.contains_key(&key) => {}
+                    Ok(key) if self.index.get(key, &self.cells).is_some() => {}
                     Ok(key) => visit(key, &row),
                     Err(_) => last = Err(unreadable(V::TABLE, key, "its key has not 8 bytes")),
                 })?;
@@ -316,8 +318,8 @@ impl<V: Row> Table<V> {
     /// Where the row is, in memory or read into it.
     #[inline]
     fn find(&mut self, key: Key) -> Option<u32> {
-        if let Some(at) = self.index.get(&key) {
-            return Some(*at);
+        if let Some(at) = self.index.get(key, &self.cells) {
+            return Some(at);
         }
         if self.stored == 0 || key.is_none() || key > self.highest_stored {
             return None;
@@ -332,7 +334,7 @@ impl<V: Row> Table<V> {
         self.weight += weight;
         let at = self.cells.take();
         self.cells.get_mut(at)?.fill(key, row, weight, true);
-        self.index.insert(key, at);
+        self.index.add(key, at, &self.cells);
         Some(at)
     }
 
@@ -364,12 +366,8 @@ impl<V: Row> Table<V> {
     pub(in crate::appliers) fn insert(&mut self, key: Key, row: V) {
         let weight = row.weight();
         self.weight += weight;
-        if self.stored > 0 {
-            self.find(key);
-        }
-        let at = match self.index.entry(key) {
-            Entry::Occupied(place) => {
-                let at = *place.get();
+        let at = match self.find(key) {
+            Some(at) => {
                 if let Some(cell) = self.cells.get_mut(at) {
                     self.len += usize::from(cell.row.is_none());
                     self.weight = self.weight.saturating_sub(cell.weight());
@@ -378,12 +376,13 @@ impl<V: Row> Table<V> {
                 }
                 at
             }
-            Entry::Vacant(place) => {
-                let at = *place.insert(self.cells.take());
+            None => {
+                let at = self.cells.take();
                 self.len += 1;
                 if let Some(cell) = self.cells.get_mut(at) {
                     cell.fill(key, row, weight, false);
                 }
+                self.index.add(key, at, &self.cells);
                 at
             }
         };
@@ -393,13 +392,7 @@ impl<V: Row> Table<V> {
     }
 
     pub(in crate::appliers) fn remove(&mut self, key: Key) -> Option<V> {
-        if self.stored > 0 {
-            self.find(key)?;
-        }
-        let Entry::Occupied(place) = self.index.entry(key) else {
-            return None;
-        };
-        let at = *place.get();
+        let at = self.find(key)?;
         let cell = self.cells.get_mut(at)?;
         cell.row.as_ref()?;
         let weight = cell.weight();
@@ -410,7 +403,7 @@ impl<V: Row> Table<V> {
             row
         } else {
             self.dirty_weight = self.dirty_weight.saturating_sub(weight + beside::<V>());
-            place.remove();
+            self.index.remove(key, at);
             self.cells.remove(at)
         };
         self.len -= 1;
@@ -422,9 +415,8 @@ impl<V: Row> Table<V> {
     fn close_up(&mut self) {
         if self.cells.has_holes() {
             let index = &mut self.index;
-            self.cells.close_up(|key, at| {
-                index.insert(key, at);
-            });
+            self.cells
+                .close_up(|key, from, to| index.moved(key, from, to));
             // Cells have changed their places.
             let cells = &mut self.cells;
             self.changed.clear();
@@ -440,9 +432,7 @@ impl<V: Row> Table<V> {
                 }
             }
         }
-        if self.index.len() < self.index.capacity() / 4 {
-            self.index.shrink_to_fit();
-        }
+        self.index.close_up(&self.cells);
     }
 }
 
@@ -506,7 +496,7 @@ impl<V: Row> Rows for Table<V> {
                 cell.filter(|cell| cell.is_occupied() && cell.row.is_none() && !cell.dirty);
             if let Some(cell) = forgotten {
                 self.stored -= usize::from(cell.stored);
-                self.index.remove(&cell.key);
+                self.index.remove(cell.key, at);
                 self.cells.remove(at);
             }
         }
@@ -520,7 +510,7 @@ impl<V: Row> Rows for Table<V> {
                     continue;
                 }
                 evicted += 1;
-                self.index.remove(&cell.key);
+                self.index.remove(cell.key, at);
                 self.weight = self.weight.saturating_sub(cell.weight());
                 *resident = resident.saturating_sub(cell.weight() + beside::<V>());
                 self.cells.remove(at);

@@ -27,11 +27,15 @@ impl Variable {
 /// The variables of a scope in the order of their creation. One is found in constant time, however many there are.
 ///
 /// Stored as the plain list.
+/// Most scopes have none, and it is a field of every element instance: so it takes no more than a pointer.
 #[derive(Clone, Debug, Default)]
-pub struct ScopeVariables {
+pub struct ScopeVariables(Option<Box<Variables>>);
+
+#[derive(Clone, Debug, Default)]
+struct Variables {
     list: Vec<Variable>,
     /// There when the list is longer than [`FEW`].
-    index: Option<Box<Index>>,
+    index: Option<Index>,
 }
 
 #[derive(Clone, Debug)]
@@ -42,19 +46,57 @@ struct Index {
 }
 
 impl ScopeVariables {
+    fn list(&self) -> &[Variable] {
+        self.0.as_ref().map_or(&[], |variables| &variables.list)
+    }
+
     pub fn is_empty(&self) -> bool {
-        self.list.is_empty()
+        self.list().is_empty()
     }
 
     pub fn len(&self) -> usize {
-        self.list.len()
+        self.list().len()
     }
 
     pub fn iter(&self) -> std::slice::Iter<'_, Variable> {
-        self.list.iter()
+        self.list().iter()
     }
 
     pub fn get(&self, name: &str) -> Option<&Variable> {
+        self.0.as_ref()?.get(name)
+    }
+
+    /// Estimated bytes in memory.
+    pub fn weight(&self) -> usize {
+        self.0.as_ref().map_or(0, |variables| variables.weight())
+    }
+
+    /// Adds a variable whose name is new to the scope. Returns its estimated bytes.
+    pub(super) fn add(&mut self, variable: Variable) -> usize {
+        let list = self.0.as_ref().map_or(size_of::<Variables>(), |_| 0);
+        list + self.0.get_or_insert_default().add(variable)
+    }
+
+    /// Gives a variable another value. Returns the bytes by which it grew.
+    pub(super) fn set(&mut self, name: &str, value: &JsonText) -> usize {
+        let variables = self.0.as_mut();
+        variables.map_or(0, |variables| variables.set(name, value))
+    }
+
+    /// Those of the variables that are asked for, in the order of their creation.
+    pub fn select<'a>(&'a self, names: &'a VariableNames) -> impl Iterator<Item = &'a Variable> {
+        let variables = self.0.as_ref().into_iter();
+        variables.flat_map(|variables| variables.select(names))
+    }
+}
+
+impl Variables {
+    fn of(list: Vec<Variable>) -> Variables {
+        let index = (list.len() > FEW).then(|| Index::of(&list));
+        Variables { list, index }
+    }
+
+    fn get(&self, name: &str) -> Option<&Variable> {
         self.list.get(self.position(name)?)
     }
 
@@ -65,16 +107,15 @@ impl ScopeVariables {
         }
     }
 
-    /// Estimated bytes in memory.
-    pub fn weight(&self) -> usize {
-        match &self.index {
-            Some(index) => index.weight,
-            None => self.list.iter().map(Variable::weight).sum(),
-        }
+    fn weight(&self) -> usize {
+        size_of::<Self>()
+            + match &self.index {
+                Some(index) => index.weight,
+                None => self.list.iter().map(Variable::weight).sum(),
+            }
     }
 
-    /// Adds a variable whose name is new to the scope. Returns its estimated bytes.
-    pub(super) fn add(&mut self, variable: Variable) -> usize {
+    fn add(&mut self, variable: Variable) -> usize {
         let weight = variable.weight();
         if let Some(index) = &mut self.index {
             index.weight += weight;
@@ -87,13 +128,12 @@ impl ScopeVariables {
         }
         self.list.push(variable);
         if self.index.is_none() && self.list.len() > FEW {
-            self.index = Some(Box::new(Index::of(&self.list)));
+            self.index = Some(Index::of(&self.list));
         }
         weight
     }
 
-    /// Gives a variable another value. Returns the bytes by which it grew.
-    pub(super) fn set(&mut self, name: &str, value: &JsonText) -> usize {
+    fn set(&mut self, name: &str, value: &JsonText) -> usize {
         let Some(position) = self.position(name) else {
             return 0;
         };
@@ -108,8 +148,7 @@ impl ScopeVariables {
         value.len().saturating_sub(before)
     }
 
-    /// Those of the variables that are asked for, in the order of their creation.
-    pub fn select<'a>(&'a self, names: &'a VariableNames) -> impl Iterator<Item = &'a Variable> {
+    fn select<'a>(&'a self, names: &'a VariableNames) -> impl Iterator<Item = &'a Variable> {
         let looked_up =
             (self.index.is_some() && names.are_fewer_than(self.list.len())).then(|| {
                 let asked = names.0.iter();
@@ -139,7 +178,7 @@ impl Index {
 
 impl PartialEq for ScopeVariables {
     fn eq(&self, other: &Self) -> bool {
-        self.list == other.list
+        self.list() == other.list()
     }
 }
 
@@ -154,15 +193,15 @@ impl<'a> IntoIterator for &'a ScopeVariables {
 
 impl Serialize for ScopeVariables {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.list.serialize(serializer)
+        self.list().serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for ScopeVariables {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let list = Vec::<Variable>::deserialize(deserializer)?;
-        let index = (list.len() > FEW).then(|| Box::new(Index::of(&list)));
-        Ok(ScopeVariables { list, index })
+        let variables = (!list.is_empty()).then(|| Box::new(Variables::of(list)));
+        Ok(ScopeVariables(variables))
     }
 }
 
@@ -226,7 +265,8 @@ mod tests {
             assert_eq!(scope.set("other", &"12345".into()), 0);
             for read in [scope.clone(), read_back(&scope)] {
                 let sum: usize = read.iter().map(Variable::weight).sum();
-                assert_eq!((read.len(), read.weight()), (count, sum));
+                let own = read.0.as_ref().map_or(0, |_| size_of::<Variables>());
+                assert_eq!((read.len(), read.weight()), (count, own + sum));
                 assert_eq!(read, scope);
                 for i in 0..count {
                     assert_eq!(read.get(&format!("v{i}")).unwrap().key, Key(i as i64));

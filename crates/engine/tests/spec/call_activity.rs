@@ -32,8 +32,8 @@ fn runs_an_instance_of_the_called_process() {
     assert_eq!(job.process_instance_key, called);
     assert_eq!(job.root_process_instance_key, instance);
     let row = rig.engine(1).state.elements.get(called).unwrap().clone();
-    assert_eq!(row.parent_process_instance_key, instance);
-    assert_eq!(row.parent_element_instance_key, rig.element_key("call"));
+    assert_eq!(row.parent_process_instance_key(), instance);
+    assert_eq!(row.parent_element_instance_key(), rig.element_key("call"));
     rig.complete(&job, "{}");
     assert_eq!(rig.completed(instance), ["s", "call", "e", "parent"]);
     rig.assert_completed(instance);

@@ -23,7 +23,7 @@ pub fn roots(engine: &Engine) -> Vec<Key> {
     let rows = rows(engine);
     let mut roots: Vec<Key> = rows
         .iter()
-        .filter(|(_, r)| r.flow_scope_key.is_none() && r.parent_element_instance_key.is_none())
+        .filter(|(_, r)| r.flow_scope_key.is_none() && r.parent_element_instance_key().is_none())
         .map(|(key, _)| *key)
         .collect();
     roots.sort();

@@ -126,7 +126,8 @@ fn listed(search: &Search) -> String {
         ("variable", "value") if !search.whole_texts && !sorts_by(search, at) => {
             format!("substr(t.value, 1, {})", PREVIEW + 1)
         }
-        _ if !field.shown || field.detail => "NULL".to_string(),
+        // Cursors have the key, shown or not.
+        _ if at > 0 && (!field.shown || field.detail) => "NULL".to_string(),
         (_, name) => format!("t.\"{name}\""),
     });
     columns.collect::<Vec<_>>().join(", ")

@@ -146,6 +146,7 @@ fn messages_are_waited_for_and_correlated() {
             &json!(instance.to_string())
         )
     );
+    store.check_pages();
 }
 
 #[test]
@@ -323,6 +324,7 @@ fn cluster_variables_have_their_scope_and_their_last_value() {
         (&of_tenant["name"], &of_tenant["value"]),
         (&json!("limit"), &json!("2"))
     );
+    store.check_pages();
 }
 
 #[test]

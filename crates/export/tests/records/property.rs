@@ -309,14 +309,11 @@ pub fn run(seed: u64) -> Filled {
             compare(&rig, &told, &store, seed);
         }
     }
+    store.check_pages();
     store
 }
 
 #[test]
 fn the_store_is_what_the_records_say() {
-    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
-    match number("SKEP_SEED") {
-        Some(seed) => drop(run(seed)),
-        None => (0..number("SKEP_SEEDS").unwrap_or(24)).for_each(|seed| drop(run(seed))),
-    }
+    skep_sim::each(24, |seed| drop(run(seed)));
 }

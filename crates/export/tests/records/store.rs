@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde_json::Value as Json;
 use skep_export::{AuditConfig, CommittedLog, Config, LogError, LogProgress, Store};
-use skep_query::{Answer, Consistency, Entity, Query, answer, search};
+use skep_query::{Answer, Consistency, Entity, Query, answer, entities, merge, search};
 
 use crate::support::Rig;
 
@@ -96,6 +96,30 @@ impl Filled {
                     .collect()
             }
             other => panic!("{body}: {other:?}"),
+        }
+    }
+
+    /// Every list can be walked through page by page, to the end and once.
+    pub fn check_pages(&self) {
+        for entity in entities::ALL {
+            let all = self.find(entity, "{}").len();
+            let mut walked = 0;
+            let mut after = String::new();
+            loop {
+                let body = format!(r#"{{"page": {{"limit": 2{after}}}}}"#);
+                let search = search(entity, &body);
+                let search = search.unwrap_or_else(|error| panic!("{}: {error}", entity.table));
+                let Answer::Found(found) = self.ask(Query::Search(search.clone())) else {
+                    panic!("{}: {body}", entity.table);
+                };
+                walked += found.rows.len();
+                let Some(last) = found.rows.last() else {
+                    break;
+                };
+                let cursor = merge::cursor_of(&search, last).encode();
+                after = format!(r#", "after": "{cursor}""#);
+            }
+            assert_eq!(walked, all, "{}", entity.table);
         }
     }
 

@@ -141,7 +141,8 @@ pub static PROCESS_INSTANCE: Entity = Entity {
         &["state", "processDefinitionKey", "startDate"],
         &["startDate"],
         &["endDate"],
-        &["processDefinitionId", "startDate"],
+        // With the state at its end a search by both counts without looking at rows.
+        &["processDefinitionId", "startDate", "state"],
         &["parentProcessInstanceKey"],
         &["parentElementInstanceKey"],
         &["businessId"],

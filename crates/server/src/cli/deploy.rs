@@ -35,7 +35,12 @@ pub async fn run(args: DeployArgs) -> anyhow::Result<()> {
     let deployment = match RetryPolicy::default().run(deploy).await {
         Err(Error::Refused(problem)) => {
             let code = errors::of_answer(problem.code);
-            let text = format!("nothing was deployed.\n{}", problem.detail);
+            let mut text = format!("nothing was deployed.\n{}", problem.detail);
+            if text.contains("ERROR[") {
+                text.push_str(
+                    "\nEach code in brackets has a page: `skep explain ID_MISSING`, for instance.",
+                );
+            }
             return Err(errors::Coded::new(code, text).into());
         }
         result => result?,

@@ -206,7 +206,7 @@ fn depth_of(cx: &mut Context<'_>, el: &Subject) -> u32 {
     let mut parent = el.value.parent_element_instance_key;
     while let Some(row) = cx.state.elements.get(parent) {
         depth += 1;
-        parent = row.parent_element_instance_key;
+        parent = row.parent_element_instance_key();
         if depth > cx.config.max_process_depth {
             break;
         }

@@ -56,7 +56,7 @@ fn prepare(cx: &mut Context<'_>, instance: Key, instruction: &ActivateInstructio
     let (trigger, scopes) = make_scopes(cx, instance, instruction).unwrap_or_default();
     let row = cx.state.elements.get(instance);
     let (definition, root) = row.map_or((Key::NONE, Key::NONE), |row| {
-        (row.process_definition_key, row.root_process_instance_key)
+        (row.process_definition_key, row.root_process_instance_key())
     });
     let value = ProcessInstanceModificationValue {
         process_instance_key: instance,

@@ -140,7 +140,7 @@ fn write(
         scope_key: scope,
         process_instance_key: row.process_instance_key,
         process_definition_key: row.process_definition_key,
-        root_process_instance_key: row.root_process_instance_key,
+        root_process_instance_key: row.root_process_instance_key(),
         index,
         begin: place.start as u32,
         end: place.end as u32,

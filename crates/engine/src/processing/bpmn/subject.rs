@@ -65,9 +65,9 @@ pub(crate) fn value_of(instance: &ElementInstance) -> ProcessInstanceValue {
         process_instance_key: instance.process_instance_key,
         element: instance.element,
         flow_scope_key: instance.flow_scope_key,
-        parent_process_instance_key: instance.parent_process_instance_key,
-        parent_element_instance_key: instance.parent_element_instance_key,
-        root_process_instance_key: instance.root_process_instance_key,
+        parent_process_instance_key: instance.parent_process_instance_key(),
+        parent_element_instance_key: instance.parent_element_instance_key(),
+        root_process_instance_key: instance.root_process_instance_key(),
         consumed_flows: 0,
     }
 }

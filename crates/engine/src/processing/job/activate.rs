@@ -251,9 +251,9 @@ fn offer(
     write_json_object(found.iter().map(|(n, v)| (&**n, &**v)), &mut variables);
     let job = ActivatedJob {
         key,
+        root_process_instance_key: job.root_process_instance_key(),
         job_type: job.job_type,
         process_instance_key: job.process_instance_key,
-        root_process_instance_key: job.root_process_instance_key,
         bpmn_process_id: process.bpmn_process_id.clone(),
         process_definition_version: process.version,
         process_definition_key: process.key,

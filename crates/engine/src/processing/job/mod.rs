@@ -22,15 +22,15 @@ pub(crate) fn value_of(job: &Job) -> JobValue {
         job_type: job.job_type.clone(),
         process_definition_key: job.process_definition_key,
         process_instance_key: job.process_instance_key,
-        root_process_instance_key: job.root_process_instance_key,
+        root_process_instance_key: job.root_process_instance_key(),
         element: job.element,
         element_instance_key: job.element_instance_key,
         retries: job.retries,
-        extra: job.extra.as_ref().map(|extra| {
+        extra: job.special().map(|special| {
             Box::new(JobExtra {
-                kind: extra.kind,
-                headers: extra.headers.clone(),
-                tenant: extra.tenant.clone(),
+                kind: special.kind,
+                headers: special.headers.clone(),
+                tenant: special.tenant.clone(),
                 ..JobExtra::default()
             })
         }),
@@ -39,7 +39,7 @@ pub(crate) fn value_of(job: &Job) -> JobValue {
             JobState::BackingOff => -1,
             _ => job.due,
         },
-        error_message: job.error_message.clone(),
+        error_message: job.error_message(),
         variables: Vec::new(),
     }
 }

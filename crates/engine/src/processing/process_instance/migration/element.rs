@@ -308,7 +308,7 @@ fn variables(cx: &mut Context<'_>, plan: &Plan, scope: Key, progress: &mut Migra
         progress.done = 0;
         return;
     };
-    let root = row.root_process_instance_key;
+    let root = row.root_process_instance_key();
     let all = row
         .variables
         .iter()

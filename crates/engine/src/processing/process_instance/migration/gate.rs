@@ -16,7 +16,7 @@ impl Context<'_> {
             return false;
         }
         let row = self.state.elements.get(instance);
-        let root = row.map(|row| row.root_process_instance_key);
+        let root = row.map(|row| row.root_process_instance_key());
         root.is_some_and(|root| self.state.migrations.go_on_below(root))
     }
 

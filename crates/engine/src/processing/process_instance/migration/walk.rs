@@ -64,7 +64,7 @@ fn after(cx: &mut Context<'_>, progress: &MigrationProgress, reach: Reach) -> Op
     }
     while depth > 0 {
         let row = cx.state.elements.get(at)?;
-        let (scope, caller) = (row.flow_scope_key, row.parent_element_instance_key);
+        let (scope, caller) = (row.flow_scope_key, row.parent_element_instance_key());
         if let Some(scope) = scope.some() {
             if let Some(next) = cx.state.elements.child_after(scope, at).some() {
                 return Some((next, depth));

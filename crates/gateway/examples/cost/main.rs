@@ -1,10 +1,14 @@
 //! What a request costs the gateway: server CPU and latency over REST and gRPC, side by side.
 //!
-//! `cargo run --release -p skep-gateway --example cost [SECONDS]`
+//! `cargo run --release -p skep-gateway --example cost [SECONDS [BYTES …]]`
 //!
 //! The broker is a thread that answers what came meanwhile every 200 us, as group commit does, so that the edge and the way
-//! to another thread and back are measured and nothing else. The client runs in a process of its own; both protocols complete
-//! jobs with the same variables, 32 requests in flight, in alternating slices.
+//! to another thread and back are measured and nothing else. The client runs in a process of its own; all protocols complete
+//! jobs with the same variables, in alternating slices, with as many requests in flight. Over HTTP/1.1 each of them has a
+//! connection; over HTTP/2 and gRPC they share one, or have one each as well ("each"). The floor is what HTTP/1.1 would cost if
+//! the server had nothing to do but to read and write.
+
+mod floor;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -22,11 +26,13 @@ use skep_protocol::command::{ActivateJobs, Request};
 use skep_protocol::response::{JobActivation, Response};
 use skep_protocol::{ActivatedJob, Failure};
 use skep_service::{
-    Answer, BoxFuture, Broker, JobReceiver, Reply, Responder, Timings, Topology, reply_channel,
+    Answer, BoxFuture, Broker, JobReceiver, Reply, Responder, Timings, Topology, Wakes,
+    reply_channel,
 };
 use tokio::net::TcpStream;
 
-const IN_FLIGHT: usize = 32;
+/// Requests in flight, as many as `skep load` has in the tables.
+const IN_FLIGHT: usize = 300;
 
 /// Hands requests to the thread that answers them.
 struct GroupCommit(std::sync::mpsc::Sender<(Request, Responder)>);
@@ -35,15 +41,18 @@ impl GroupCommit {
     fn start() -> GroupCommit {
         let (sender, requests) = std::sync::mpsc::channel::<(Request, Responder)>();
         std::thread::spawn(move || {
+            let mut wakes = Wakes::default();
             while let Ok(first) = requests.recv() {
                 std::thread::sleep(Duration::from_micros(200));
                 for (_, responder) in std::iter::once(first).chain(requests.try_iter()) {
-                    // A client that has gone away does not want its answer.
-                    let _ = responder.send(Answer {
+                    let answer = Answer {
                         result: Ok(Response::Empty),
                         timings: Timings::default(),
-                    });
+                    };
+                    // A client that has gone away does not want its answer.
+                    let _ = responder.send_quietly(answer, &mut wakes);
                 }
+                wakes.give();
             }
         });
         GroupCommit(sender)
@@ -96,7 +105,13 @@ fn main() {
     let args: Vec<String> = std::env::args().collect();
     match args.get(1).map(String::as_str) {
         Some("client") => client(&args[2..]),
-        seconds => server(seconds.and_then(|s| s.parse().ok()).unwrap_or(3)),
+        seconds => {
+            let numbers = |s: &String| s.parse().expect("a number");
+            let sizes: Vec<usize> = args.iter().skip(2).map(numbers).collect();
+            let usual = vec![60, 1 << 10, 8 << 10, 32 << 10];
+            let sizes = if sizes.is_empty() { usual } else { sizes };
+            server(seconds.and_then(|s| s.parse().ok()).unwrap_or(3), &sizes);
+        }
     }
 }
 
@@ -113,7 +128,7 @@ impl skep_query::Storage for NoStorage {
     }
 }
 
-fn server(seconds: u64) {
+fn server(seconds: u64, sizes: &[usize]) {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()
@@ -125,10 +140,12 @@ fn server(seconds: u64) {
         grpc_addr: local,
         ..GatewayConfig::default()
     };
+    let broker: Arc<dyn Broker> = Arc::new(GroupCommit::start());
+    let floor = floor::start(config.worker_threads, &broker);
     let gateway = runtime
         .block_on(Gateway::bind(
             config,
-            Arc::new(GroupCommit::start()),
+            broker,
             Arc::new(NoStorage),
             Arc::new(GatewayMetrics::new()),
         ))
@@ -140,9 +157,16 @@ fn server(seconds: u64) {
         "{:>9} {:>10} {:>10} {:>12} {:>10} {:>10}",
         "variables", "protocol", "requests/s", "CPU us/req", "p50 us", "p99 us"
     );
-    for bytes in [60, 1 << 10, 8 << 10, 32 << 10] {
+    for bytes in sizes {
         for _round in 0..2 {
-            for (protocol, addr) in [("rest1", rest), ("rest2", rest), ("grpc", grpc)] {
+            for (protocol, addr) in [
+                ("floor", floor),
+                ("rest1", rest),
+                ("rest2", rest),
+                ("grpc", grpc),
+                ("rest2-each", rest),
+                ("grpc-each", grpc),
+            ] {
                 let before = cpu();
                 let output = std::process::Command::new(std::env::current_exe().expect("my name"))
                     .args([
@@ -203,9 +227,11 @@ fn client(args: &[String]) {
         .expect("a runtime");
     let latencies = runtime.block_on(async {
         match protocol.as_str() {
-            "rest1" => rest1(addr, &variables, end).await,
-            "rest2" => rest2(addr, &variables, end).await,
-            _ => grpc(addr, &variables, end).await,
+            "floor" | "rest1" => rest1(addr, &variables, end).await,
+            "rest2" => rest2(addr, 1, &variables, end).await,
+            "rest2-each" => rest2(addr, IN_FLIGHT, &variables, end).await,
+            "grpc" => grpc(addr, 1, &variables, end).await,
+            _ => grpc(addr, IN_FLIGHT, &variables, end).await,
         }
     });
     let mut latencies = latencies;
@@ -258,14 +284,18 @@ async fn rest1(addr: SocketAddr, variables: &str, end: Instant) -> Vec<u64> {
     gather(workers.collect()).await
 }
 
-async fn rest2(addr: SocketAddr, variables: &str, end: Instant) -> Vec<u64> {
-    let io = connect(addr).await;
-    let (client, connection) = http2::handshake(TokioExecutor::new(), io)
-        .await
-        .expect("shakes hands");
-    tokio::spawn(connection);
-    let workers = (0..IN_FLIGHT).map(|_| {
-        let (mut client, variables) = (client.clone(), variables.to_string());
+async fn rest2(addr: SocketAddr, connections: usize, variables: &str, end: Instant) -> Vec<u64> {
+    let mut clients = Vec::new();
+    for _ in 0..connections {
+        let io = connect(addr).await;
+        let (client, connection) = http2::handshake(TokioExecutor::new(), io)
+            .await
+            .expect("shakes hands");
+        tokio::spawn(connection);
+        clients.push(client);
+    }
+    let workers = (0..IN_FLIGHT).map(|n| {
+        let (mut client, variables) = (clients[n % connections].clone(), variables.to_string());
         tokio::spawn(async move {
             let mut latencies = Vec::new();
             while Instant::now() < end {
@@ -283,12 +313,14 @@ async fn rest2(addr: SocketAddr, variables: &str, end: Instant) -> Vec<u64> {
     gather(workers.collect()).await
 }
 
-async fn grpc(addr: SocketAddr, variables: &str, end: Instant) -> Vec<u64> {
-    let client = pb::gateway_client::GatewayClient::connect(format!("http://{addr}"))
-        .await
-        .expect("connects");
-    let workers = (0..IN_FLIGHT).map(|_| {
-        let (mut client, variables) = (client.clone(), variables.to_string());
+async fn grpc(addr: SocketAddr, connections: usize, variables: &str, end: Instant) -> Vec<u64> {
+    let mut clients = Vec::new();
+    for _ in 0..connections {
+        let client = pb::gateway_client::GatewayClient::connect(format!("http://{addr}"));
+        clients.push(client.await.expect("connects"));
+    }
+    let workers = (0..IN_FLIGHT).map(|n| {
+        let (mut client, variables) = (clients[n % connections].clone(), variables.to_string());
         tokio::spawn(async move {
             let mut latencies = Vec::new();
             while Instant::now() < end {
