@@ -223,12 +223,9 @@ impl Management {
                     &json!({ "body": null, "status": 204, "contentType": null }),
                 ))
             }
-            // A node that is alone leads all of its partitions: there is nothing to move.
             ["rebalance"] => {
                 allow(method, &[Method::POST])?;
-                if let Some(cluster) = self.running()?.broker.cluster() {
-                    cluster.rebalance();
-                }
+                self.running()?.broker.rebalance();
                 Ok(respond(StatusCode::OK, "application/json", ""))
             }
             [
