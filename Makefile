@@ -52,7 +52,7 @@ deny: ## licences, sources, banned crates, and advisories where the database can
 	@.ci/test deny
 
 unit: ## all Rust tests
-	@.ci/setup rust faults
+	@.ci/setup rust faults stores
 	@.ci/test unit
 
 clients: ## the official Camunda 8 clients against a real server

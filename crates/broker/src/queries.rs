@@ -1,7 +1,9 @@
-//! Queries: each partition has its own store; the answers of all become one.
+//! Queries: each partition has its own store, and the answers of all become one; or all have their rows in one place.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use skep_export::Store;
 use skep_protocol::Key;
 use skep_query::entities::ELEMENT_INSTANCE;
 use skep_query::{
@@ -10,13 +12,16 @@ use skep_query::{
 };
 use tokio::sync::oneshot;
 
-use crate::partition::thread::Secondary;
+use crate::partition::thread::{PartitionHandle, Secondary};
 use crate::router::Broker;
 
 type Answered = Result<(Answer, u64), QueryError>;
 
 impl Storage for Broker {
     fn query(&self, query: Query, consistency: Consistency) -> BoxFuture<'_, Answered> {
+        if let Some(stores) = self.sharing() {
+            return Box::pin(received(Ok(ask_shared(&stores, query, consistency))));
+        }
         match query {
             Query::Search(search) => Box::pin(self.search(search, consistency)),
             Query::Get { entity, .. } if entity.everywhere => {
@@ -48,6 +53,16 @@ impl Storage for Broker {
 }
 
 impl Broker {
+    /// The stores of all partitions, if their rows are in one place.
+    fn sharing(&self) -> Option<Vec<Arc<Store>>> {
+        let open = |handle: &Arc<PartitionHandle>| match &handle.secondary {
+            Secondary::Open(store) if store.is_shared() => Some(store.clone()),
+            _ => None,
+        };
+        let stores: Vec<Arc<Store>> = self.partitions().iter().filter_map(open).collect();
+        (!stores.is_empty()).then_some(stores)
+    }
+
     fn home_of(&self, key: Key) -> Option<u32> {
         let partitions = self.config().partitions;
         key.partition().filter(|partition| *partition <= partitions)
@@ -145,6 +160,22 @@ impl Broker {
             ))),
         }
     }
+}
+
+/// Asks one place for the rows of all partitions.
+fn ask_shared(
+    stores: &[Arc<Store>],
+    query: Query,
+    consistency: Consistency,
+) -> oneshot::Receiver<Answered> {
+    let (answer, answered) = oneshot::channel();
+    if let Some((first, others)) = stores.split_first() {
+        first.query_with(others, query, consistency, move |answered| {
+            // Who asked may have gone away.
+            let _ = answer.send(answered);
+        });
+    }
+    answered
 }
 
 async fn received(asked: Result<oneshot::Receiver<Answered>, QueryError>) -> Answered {

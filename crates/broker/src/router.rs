@@ -103,9 +103,10 @@ pub struct Broker {
 
 impl Broker {
     /// Opens all partitions. Returns when their state is recovered and their threads run.
-    pub fn open(config: BrokerConfig, clock: Arc<Clock>) -> Result<Arc<Broker>, OpenError> {
+    pub fn open(mut config: BrokerConfig, clock: Arc<Clock>) -> Result<Arc<Broker>, OpenError> {
         let directory = directory::claim(&config)?;
         let (cluster, cluster_id) = join(&config, &directory)?;
+        config.cluster_id = Some(cluster_id.clone());
         let metrics = BrokerMetrics::default();
         let preparation = Preparation::start().map_err(OpenError::Thread)?;
         let shared = Arc::new(Shared::new(preparation));

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use mimalloc::MiMalloc;
 use one_task::Writing;
-use skep_export::{CommittedLog, Config, LogError, LogProgress, Store};
+use skep_export::{CommittedLog, Config, LogError, LogProgress, Partition, Store};
 use skep_protocol::Key;
 use skep_query::entities::{PROCESS_DEFINITION, PROCESS_INSTANCE};
 use skep_query::{Answer, Consistency, Query, answer, search};
@@ -122,14 +122,13 @@ fn main() {
         readers: 1,
         ..Config::default()
     };
-    let store = Store::open(
-        directory.path(),
-        1,
-        config,
-        tail.clone(),
-        progress.clone(),
-        vec![],
-    );
+    let of = Partition {
+        id: 1,
+        directory: directory.path(),
+        cluster: "search",
+        definitions: vec![],
+    };
+    let store = Store::open(of, config, tail.clone(), progress.clone());
     let store = store.expect("a store");
     fill(&store, &tail, &progress, instances);
     let file = std::fs::metadata(directory.path().join("query.sqlite"));

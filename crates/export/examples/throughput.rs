@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use mimalloc::MiMalloc;
 use one_task::Writing;
-use skep_export::{CommittedLog, Config, LogError, LogProgress, Store};
+use skep_export::{CommittedLog, Config, LogError, LogProgress, Partition, Store};
 use skep_sim::one_task::cpu_time_of;
 
 #[global_allocator]
@@ -49,14 +49,14 @@ fn main() {
     let bytes: usize = log.iter().map(Bytes::len).sum();
     let directory = tempfile::tempdir().expect("a directory");
     let progress = Arc::new(LogProgress::default());
-    let store = Store::open(
-        directory.path(),
-        1,
-        Config::default(),
-        Entries(Arc::new(log)),
-        progress.clone(),
-        vec![],
-    );
+    let of = Partition {
+        id: 1,
+        directory: directory.path(),
+        cluster: "throughput",
+        definitions: vec![],
+    };
+    let log = Entries(Arc::new(log));
+    let store = Store::open(of, Config::default(), log, progress.clone());
     let store = store.expect("a store");
     let begun = Instant::now();
     let mut committed = 0;

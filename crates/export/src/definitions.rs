@@ -156,7 +156,7 @@ impl Place {
 /// Where definitions are looked up that were stored earlier.
 pub trait StoredDefinitions {
     /// The body of the PROCESS record.
-    fn definition(&self, key: Key) -> Option<Vec<u8>>;
+    fn definition(&self, key: Key) -> Result<Option<Vec<u8>>, String>;
 }
 
 /// Bytes of models that are kept about, and how many definitions at least.
@@ -170,6 +170,8 @@ pub struct Definitions {
     weight: usize,
     /// Counts the look-ups: what was needed longest ago goes first.
     time: u64,
+    /// Why one could not be looked up.
+    failure: Option<String>,
 }
 
 #[derive(Debug)]
@@ -203,11 +205,22 @@ impl Definitions {
             known.used = self.time;
             return known.definition.clone();
         }
-        let body = stored.definition(key);
+        let body = match stored.definition(key) {
+            Ok(body) => body,
+            Err(reason) => {
+                self.failure = Some(reason);
+                return None;
+            }
+        };
         let value = body.and_then(|body| skep_protocol::record::decode::<ProcessValue>(&body).ok());
         let found = value.map(|value| Arc::new(Definition::new(&value)));
         self.insert(key, found.clone());
         found
+    }
+
+    /// Why a definition could not be looked up since the last time: what was told without it is not to be stored.
+    pub fn take_failure(&mut self) -> Option<String> {
+        self.failure.take()
     }
 
     fn forget_oldest(&mut self) {
@@ -228,8 +241,8 @@ mod tests {
     struct Nothing;
 
     impl StoredDefinitions for Nothing {
-        fn definition(&self, _key: Key) -> Option<Vec<u8>> {
-            None
+        fn definition(&self, _key: Key) -> Result<Option<Vec<u8>>, String> {
+            Ok(None)
         }
     }
 

@@ -12,6 +12,7 @@
 //! - [`target`] is what a database has to do.
 //! - [`sqlite`] keeps the rows, and with them, in the same transaction, the entry up to which they go: nothing is there
 //!   twice and nothing is missing, whenever the process ends.
+//! - [`postgres`] does so in a database that all partitions share.
 //! - [`store`] is the thread between the two, and the door for queries.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
@@ -22,6 +23,7 @@ mod definitions;
 mod driver;
 mod exporter;
 mod log;
+mod postgres;
 mod project;
 mod settle;
 mod sql;
@@ -34,5 +36,6 @@ pub use audit::{AuditConfig, AuditedConfig};
 pub use driver::Driver;
 pub use exporter::{Exporter, Position};
 pub use log::{CommittedLog, LogError, LogProgress};
+pub use postgres::{Rdbms, RdbmsError, RdbmsSettings};
 pub use status::{Fault, Phase, Status};
-pub use store::{Config, ID as SECONDARY_STORAGE, Store};
+pub use store::{Config, ID as SECONDARY_STORAGE, Partition, Place, Store};

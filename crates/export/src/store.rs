@@ -2,11 +2,11 @@
 
 mod filling;
 mod freshness;
-mod readers;
+pub(crate) mod readers;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use parking_lot::Mutex;
@@ -17,24 +17,36 @@ use self::freshness::Freshness;
 use self::readers::Readers;
 use crate::audit::AuditConfig;
 use crate::driver::Driver;
+use crate::exporter::Position;
 use crate::log::{CommittedLog, LogProgress};
-use crate::sqlite::{Place, Reader, SqliteError, Writer};
+use crate::postgres::{self, Rdbms};
+use crate::sqlite::{self, SqliteError};
 use crate::status::Status;
-use crate::target::Source;
+use crate::target::{Source, Target};
 
 /// The name under which operators find secondary storage among the exporters.
 pub const ID: &str = "secondary-storage";
 
+/// Where rows are kept.
+#[derive(Clone, Debug)]
+pub enum Place {
+    /// In a SQLite file of each partition.
+    Embedded,
+    /// In a PostgreSQL database of all partitions.
+    Rdbms(Arc<Rdbms>),
+}
+
 /// Settings of a store.
 #[derive(Clone, Debug)]
 pub struct Config {
+    pub place: Place,
     /// Changes are collected this long before they are stored, unless somebody asks for them.
     pub window: Duration,
     /// How long a query waits for what was acknowledged before it (`skep.query.max-wait`).
     pub max_wait: Duration,
     /// Ended process instances are kept this long.
     pub history_ttl: Duration,
-    /// Threads that answer queries.
+    /// Threads that answer queries: of each partition, or of all where these share a database.
     pub readers: usize,
     pub audit: AuditConfig,
 }
@@ -42,6 +54,7 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Config {
+            place: Place::Embedded,
             window: Duration::from_millis(100),
             max_wait: Duration::from_secs(1),
             history_ttl: Duration::from_secs(30 * 24 * 3600),
@@ -56,8 +69,20 @@ pub struct Store {
     progress: Arc<LogProgress>,
     freshness: Arc<Freshness>,
     status: Arc<Status>,
-    readers: Readers,
+    readers: Arc<Readers>,
     exporter: Mutex<Option<std::thread::JoinHandle<()>>>,
+}
+
+/// What a store has to know of its partition.
+pub struct Partition<'a> {
+    pub id: u32,
+    /// Where files are kept.
+    pub directory: &'a Path,
+    /// The id of the cluster.
+    pub cluster: &'a str,
+    /// The bodies of the PROCESS records that the engine's state holds. They are needed when the store is new and the log no
+    /// longer has them.
+    pub definitions: Vec<Bytes>,
 }
 
 /// The file within a partition's directory.
@@ -66,40 +91,47 @@ fn file(directory: &Path) -> PathBuf {
 }
 
 impl Store {
-    /// Opens the file in `directory`, or makes it, and starts to fill it from the log.
-    ///
-    /// `definitions`: the bodies of the PROCESS records that the engine's state holds. They are needed when the file is new
-    /// and the log no longer has them.
+    /// Opens the file in `directory`, or makes it, or takes note of the database, and starts to fill it from the log.
     ///
     /// # Errors
-    /// The file cannot be opened, or is not ours.
+    /// The file cannot be opened, or is not ours. A database need not be there yet.
     pub fn open(
-        directory: &Path,
-        partition: u32,
+        partition: Partition<'_>,
         config: Config,
         log: impl CommittedLog,
         progress: Arc<LogProgress>,
-        definitions: Vec<Bytes>,
     ) -> Result<Store, SqliteError> {
-        let place = Place::new(&file(directory));
-        let writer = Writer::open(place.clone())?;
-        let position = writer.position()?;
+        let id = partition.id;
+        let (target, known, readers): (Box<dyn Target>, _, _) = match &config.place {
+            Place::Embedded => {
+                let place = sqlite::Place::new(&file(partition.directory));
+                let writer = sqlite::Writer::open(place.clone())?;
+                let position = writer.position()?;
+                let mut sources: Vec<Box<dyn Source>> = Vec::new();
+                for _ in 0..config.readers.max(1) {
+                    sources.push(Box::new(sqlite::Reader::open(place.clone())?));
+                }
+                let readers = Readers::start(sources, &format!("query-{id}"));
+                (Box::new(writer), Some(position), Arc::new(readers))
+            }
+            Place::Rdbms(database) => {
+                let writer = postgres::Writer::new(database.clone(), partition.cluster, id);
+                let readers = database.readers(config.readers);
+                (Box::new(writer), None, readers)
+            }
+        };
+        let position: Position = known.unwrap_or_default();
         let status = Arc::new(Status::new(ID, position));
-        let freshness = Arc::new(Freshness::new(position, status.clone()));
-        let mut sources: Vec<Box<dyn Source>> = Vec::new();
-        for _ in 0..config.readers.max(1) {
-            sources.push(Box::new(Reader::open(place.clone())?));
-        }
-        let readers = Readers::start(sources, &format!("query-{partition}"));
+        let freshness = Arc::new(Freshness::new(known, status.clone()));
         let filling = Filling::new(
-            Box::new(writer),
+            target,
             position,
             config.clone(),
             freshness.clone(),
-            partition,
-            definitions,
+            id,
+            partition.definitions,
         );
-        let driver = Driver::new(filling, log, progress.clone(), status.clone(), partition);
+        let driver = Driver::new(filling, log, progress.clone(), status.clone(), id);
         let exporter = driver.start();
         Ok(Store {
             config,
@@ -115,6 +147,11 @@ impl Store {
         &self.status
     }
 
+    /// All partitions keep their rows in one place: who asks one of them asks all.
+    pub fn is_shared(&self) -> bool {
+        !matches!(self.config.place, Place::Embedded)
+    }
+
     /// A client has heard of what is committed up to this entry, on another node perhaps: what it asks for is to be there.
     pub fn expect(&self, entry: u64) {
         self.progress.expect(entry);
@@ -128,18 +165,46 @@ impl Store {
         consistency: Consistency,
         done: impl FnOnce(Result<(Answer, u64), QueryError>) + Send + 'static,
     ) {
-        let wanted = match consistency {
-            Consistency::ReadYourWrites => self.progress.acknowledged(),
+        self.query_with(&[], query, consistency, done);
+    }
+
+    /// As [`query`](Store::query), with what other partitions have acknowledged, whose rows are in the same place.
+    pub fn query_with(
+        &self,
+        others: &[Arc<Store>],
+        query: Query,
+        consistency: Consistency,
+        done: impl FnOnce(Result<(Answer, u64), QueryError>) + Send + 'static,
+    ) {
+        if self.status.is_stopping() {
+            return done(Err(readers::stopping()));
+        }
+        let stores = std::iter::once(self).chain(others.iter().map(|store| &**store));
+        let entry = |store: &Store| match consistency {
+            Consistency::ReadYourWrites => store.progress.acknowledged(),
             Consistency::Eventual => 0,
         };
-        let freshness = self.freshness.clone();
+        let wanted: Vec<(Arc<Freshness>, u64)> = stores
+            .map(|store| (store.freshness.clone(), entry(store)))
+            .collect();
         let max_wait = self.config.max_wait;
         self.readers.submit(Box::new(move |reader| {
             let reader = match reader.and_then(|reader| reader.open().map(|()| reader)) {
                 Ok(reader) => reader,
                 Err(error) => return done(Err(error)),
             };
-            let behind = freshness.wait_for(wanted, max_wait);
+            let deadline = Instant::now() + max_wait;
+            // All are asked to hurry before the first is waited for.
+            wanted
+                .iter()
+                .for_each(|(freshness, entry)| freshness.demand(*entry));
+            let mut behind = 0;
+            for (freshness, entry) in &wanted {
+                match freshness.wait_for(*entry, deadline) {
+                    Some(lacking) => behind = lacking.max(behind),
+                    None => return done(Err(not_reached(freshness.fault()))),
+                }
+            }
             done(reader.answer(&query).map(|answer| (answer, behind)));
         }));
     }
@@ -150,8 +215,18 @@ impl Store {
         if let Some(exporter) = self.exporter.lock().take() {
             let _ = exporter.join();
         }
-        self.readers.stop();
+        if !self.is_shared() {
+            self.readers.stop();
+        }
     }
+}
+
+/// A store of which nobody knows yet what it has.
+fn not_reached(fault: Option<String>) -> QueryError {
+    let reason = fault.unwrap_or_else(|| "it is being connected to".to_string());
+    QueryError::Unavailable(format!(
+        "Secondary storage cannot be used: {reason}. Send the query again when that is mended."
+    ))
 }
 
 impl Drop for Store {

@@ -50,10 +50,11 @@ fn add(
     let start = at - at.rem_euclid(JOB_STATISTICS_SPAN);
     let (length, tenant) = (job_type.len(), tenant.as_str());
     to.text.clear();
-    // The lengths tell where each begins: no two rows have one id.
+    // The lengths tell where each begins: no two rows have one id. Each partition has rows of its own.
     let _ = write!(
         to.text,
-        "{start}:{length}:{}:{job_type}:{worker}:{tenant}",
+        "{start}:{}:{length}:{}:{job_type}:{worker}:{tenant}",
+        to.partition,
         worker.len()
     );
     let (row, id) = to

@@ -43,7 +43,8 @@ pub fn assignee(
 fn row(to: &mut Projection<'_>, record: &Record<'_>, tenant: &Value, assignee: Option<i64>) -> Key {
     let start = record.timestamp - record.timestamp.rem_euclid(USAGE_SPAN);
     to.text.clear();
-    let _ = write!(to.text, "{start}:");
+    // Each partition has rows of its own, also where all of them share a database.
+    let _ = write!(to.text, "{start}:{}:", to.partition);
     if let Some(assignee) = assignee {
         let _ = write!(to.text, "{assignee}");
     }

@@ -4,6 +4,7 @@ pub mod answer;
 pub mod flows;
 pub mod select;
 pub mod statistics;
+pub mod upsert;
 
 use std::fmt::Write as _;
 
@@ -71,25 +72,38 @@ pub fn column_name(name: &str) -> String {
     format!("\"{name}\"")
 }
 
-/// The statements that make the table of an entity and its indices.
+/// The statements that make the table of an entity and its indices. In a database that others share they can be run again and
+/// add what is missing.
 pub fn table_script(dialect: Dialect, prefix: &str, entity: &Entity) -> String {
     let table = table_name(prefix, entity.table);
-    let fields = entity.fields.iter().enumerate();
-    let columns: Vec<String> = fields
-        .map(|(at, field)| {
-            let key = match (at, dialect) {
-                (0, Dialect::Sqlite) if field.kind == Kind::Text => " PRIMARY KEY NOT NULL",
-                (0, _) => " PRIMARY KEY",
-                _ => "",
-            };
-            format!(
-                "{} {}{key}",
-                column_name(field.name),
-                type_of(dialect, field)
-            )
-        })
-        .collect();
-    let mut script = format!("CREATE TABLE {table} ({});\n", columns.join(", "));
+    let if_absent = match dialect {
+        Dialect::Sqlite => "",
+        Dialect::Postgres => "IF NOT EXISTS ",
+    };
+    let fields = entity.fields.iter();
+    let columns: Vec<String> = fields.map(|field| column(dialect, field)).collect();
+    let (key, others) = columns
+        .split_first()
+        .map_or(("", [].as_slice()), |(k, o)| (k, o));
+    let others = others.join(", ");
+    let key = match (dialect, has_text_key(entity)) {
+        (Dialect::Sqlite, true) => format!("{key} PRIMARY KEY NOT NULL"),
+        (Dialect::Postgres, true) => format!("{key} NOT NULL"),
+        (_, false) => format!("{key} PRIMARY KEY"),
+    };
+    let mut script = format!("CREATE TABLE {if_absent}{table} ({key}, {others});\n");
+    if dialect == Dialect::Postgres && has_text_key(entity) {
+        let index = |suffix: &str| table_name(prefix, &format!("{}_{suffix}", entity.table));
+        let unique = unique_key(dialect, entity);
+        let beginning = indexed(dialect, entity.key());
+        let _ = writeln!(
+            script,
+            "CREATE UNIQUE INDEX IF NOT EXISTS {} ON {table} ({unique});
+            CREATE INDEX IF NOT EXISTS {} ON {table} ({beginning});",
+            index("key"),
+            index("text"),
+        );
+    }
     for (n, columns) in entity.indices.iter().enumerate() {
         let first = columns.first().copied().unwrap_or_default();
         let rows = entity.index_of(first).map(|at| entity.field(at).indexed);
@@ -107,9 +121,30 @@ pub fn table_script(dialect: Dialect, prefix: &str, entity: &Entity) -> String {
             Indexed::While(other, value) => format!(" WHERE {} = '{value}'", column_name(other)),
             Indexed::Unlike(other) => format!(" WHERE {first} <> {}", column_name(other)),
         };
-        let _ = writeln!(script, "CREATE INDEX {name} ON {table} ({columns}){only};");
+        let _ = writeln!(
+            script,
+            "CREATE INDEX {if_absent}{name} ON {table} ({columns}){only};"
+        );
     }
     script
+}
+
+/// What makes a row the same as another one: the key, or what stands for one that may be too long for an index.
+pub fn unique_key(dialect: Dialect, entity: &Entity) -> String {
+    let name = column_name(entity.key().name);
+    match dialect == Dialect::Postgres && has_text_key(entity) {
+        true => format!("md5({name})"),
+        false => name,
+    }
+}
+
+fn has_text_key(entity: &Entity) -> bool {
+    entity.key().kind == Kind::Text
+}
+
+/// A column and its type.
+pub fn column(dialect: Dialect, field: &Field) -> String {
+    format!("{} {}", column_name(field.name), type_of(dialect, field))
 }
 
 fn type_of(dialect: Dialect, field: &Field) -> &'static str {

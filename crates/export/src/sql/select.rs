@@ -8,7 +8,7 @@ use skep_query::{
     Start, Value, merge,
 };
 
-use super::{Dialect, INDEXED_CHARACTERS, Sql, begins};
+use super::{Dialect, INDEXED_CHARACTERS, Sql, begins, statistics};
 
 /// The rows of a page. Before a cursor they come in the reverse order.
 pub fn page<'a>(mut sql: Sql<'a>, search: &Search) -> Sql<'a> {
@@ -93,7 +93,10 @@ pub fn groups<'a>(mut sql: Sql<'a>, groups: &Groups) -> Sql<'a> {
                 sql.push(")");
             }
             Measure::Distinct(at) => sql.push(&format!(", count(DISTINCT {})", column(*at))),
-            Measure::Sum(at) => sql.push(&format!(", sum({})", column(*at))),
+            Measure::Sum(at) => {
+                let sum = statistics::sum(&sql, &column(*at));
+                sql.push(&format!(", {sum}"));
+            }
             Measure::Least(at) => sql.push(&format!(", min({})", column(*at))),
             Measure::Most(at) => sql.push(&format!(", max({})", column(*at))),
         }
@@ -173,38 +176,7 @@ fn all(sql: &mut Sql<'_>, table: &str, entity: &Entity, conditions: &Conditions)
 
 fn one(sql: &mut Sql<'_>, table: &str, entity: &Entity, condition: &Condition) {
     match condition {
-        Condition::Field { field, op } => {
-            let described = entity.field(*field);
-            let Field {
-                name,
-                indexed,
-                kind,
-                ..
-            } = *described;
-            let column = format!("{table}.\"{name}\"");
-            match (indexed, op) {
-                (Indexed::Unlike(other), Op::Eq(_) | Op::In(_)) => {
-                    let other = format!("{table}.\"{other}\"");
-                    equal_to_either(sql, &column, &other, op);
-                }
-                // A literal, so that an index of the rows in this state can be used.
-                _ if let (Kind::Enum(names), Op::Eq(value)) = (kind, op)
-                    && let Some(name) = names.iter().find(|name| value.as_text() == Some(name)) =>
-                {
-                    sql.push(&format!("{column} = '{name}'"));
-                }
-                _ => operator(sql, &column, op),
-            }
-            if begins(sql.dialect, described) {
-                beginning(sql, &column, op);
-            }
-            // An index knows the beginnings of values.
-            if let (("variable", "value"), Op::Eq(value)) = ((entity.table, name), op) {
-                sql.push(&format!(" AND substr({table}.value, 1, 64) = substr("));
-                sql.bind(value);
-                sql.push(", 1, 64)");
-            }
-        }
+        Condition::Field { field, op } => of_field(sql, table, (entity, *field), op),
         Condition::Item { field, op } => {
             let name = entity.field(*field).name;
             let items = match sql.dialect {
@@ -244,6 +216,39 @@ fn one(sql: &mut Sql<'_>, table: &str, entity: &Entity, condition: &Condition) {
             all(sql, "r", related.entity, &related.conditions);
             sql.push(")");
         }
+    }
+}
+
+fn of_field(sql: &mut Sql<'_>, table: &str, (entity, field): (&Entity, usize), op: &Op) {
+    let described = entity.field(field);
+    let Field {
+        name,
+        indexed,
+        kind,
+        ..
+    } = *described;
+    let column = format!("{table}.\"{name}\"");
+    match (indexed, op) {
+        (Indexed::Unlike(other), Op::Eq(_) | Op::In(_)) => {
+            let other = format!("{table}.\"{other}\"");
+            equal_to_either(sql, &column, &other, op);
+        }
+        // A literal, so that an index of the rows in this state can be used.
+        _ if let (Kind::Enum(names), Op::Eq(value)) = (kind, op)
+            && let Some(name) = names.iter().find(|name| value.as_text() == Some(name)) =>
+        {
+            sql.push(&format!("{column} = '{name}'"));
+        }
+        _ => operator(sql, &column, op),
+    }
+    if begins(sql.dialect, described) {
+        beginning(sql, &column, op);
+    }
+    // An index knows the beginnings of values.
+    if let (("variable", "value"), Op::Eq(value)) = ((entity.table, name), op) {
+        sql.push(&format!(" AND substr({table}.value, 1, 64) = substr("));
+        sql.bind(value);
+        sql.push(", 1, 64)");
     }
 }
 

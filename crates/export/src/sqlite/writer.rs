@@ -14,7 +14,7 @@ use crate::changes::{Changes, Rows};
 use crate::definitions::StoredDefinitions;
 use crate::exporter::Position;
 use crate::settle::Stored;
-use crate::sql::{Dialect, Sql, select};
+use crate::sql::{Dialect, Sql, select, upsert};
 use crate::target::Target;
 
 /// KiB of pages that the writer keeps.
@@ -68,7 +68,7 @@ impl Target for Writer {
         let transaction = self.connection.transaction();
         let flushed = transaction.and_then(|transaction| {
             for (at, rows) in changes.rows.iter().enumerate() {
-                upsert(&transaction, upserts, at, rows)?;
+                store(&transaction, upserts, at, rows)?;
             }
             others(&transaction, changes)?;
             for deletion in &changes.deletions {
@@ -139,12 +139,11 @@ impl Stored for Writer {
 }
 
 impl StoredDefinitions for Writer {
-    fn definition(&self, key: Key) -> Option<Vec<u8>> {
-        let mut read = self
-            .connection
-            .prepare_cached("SELECT body FROM definition_body WHERE key = ?")
-            .ok()?;
-        read.query_row([key.0], |row| row.get(0)).optional().ok()?
+    fn definition(&self, key: Key) -> Result<Option<Vec<u8>>, String> {
+        let sql = "SELECT body FROM definition_body WHERE key = ?";
+        let read = self.connection.prepare_cached(sql);
+        let found = read.and_then(|mut read| read.query_row([key.0], |row| row.get(0)).optional());
+        found.map_err(|e| self.place.error(e).to_string())
     }
 }
 
@@ -160,7 +159,7 @@ impl ToSql for Bound<'_> {
     }
 }
 
-fn upsert(
+fn store(
     transaction: &Transaction<'_>,
     texts: &mut FxHashMap<(usize, u64), String>,
     at: usize,
@@ -194,29 +193,14 @@ fn upsert(
     Ok(())
 }
 
-fn upsert_text(entity: &Entity, mask: u64) -> String {
-    let fields = entity.fields.iter().enumerate();
-    let set: Vec<&str> = fields
-        .filter(|(column, _)| mask & (1 << column) != 0)
-        .map(|(_, field)| field.name)
-        .collect();
-    let columns: Vec<String> = set.iter().map(|name| format!("\"{name}\"")).collect();
-    let updates: Vec<String> = set
-        .iter()
-        .skip(1)
-        .map(|name| format!("\"{name}\" = excluded.\"{name}\""))
-        .collect();
-    let places = vec!["?"; set.len()].join(", ");
-    let otherwise = if updates.is_empty() {
-        "DO NOTHING".to_string()
-    } else {
-        format!("DO UPDATE SET {}", updates.join(", "))
-    };
-    format!(
-        "INSERT INTO {} ({}) VALUES ({places}) ON CONFLICT (\"{}\") {otherwise}",
-        entity.table,
-        columns.join(", "),
-        entity.key().name
+fn upsert_text(entity: &'static Entity, mask: u64) -> String {
+    let places = vec!["?"; upsert::columns(entity, mask).count()].join(", ");
+    upsert::statement(
+        Dialect::Sqlite,
+        "",
+        entity,
+        mask,
+        &format!("VALUES ({places})"),
     )
 }
 

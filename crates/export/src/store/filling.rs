@@ -105,6 +105,9 @@ impl Exporter for Filling {
         self.definitions = Definitions::default();
         self.seed();
         self.flushed = position;
+        if !self.target.is_local() {
+            self.durable = position;
+        }
         self.freshness.advance(position);
         Ok(Some(position))
     }
@@ -119,7 +122,11 @@ impl Exporter for Filling {
             audit: &self.audit,
             text: &mut self.text,
         };
-        projection.batch(payload).map_err(|e| e.to_string())
+        let taken = projection.batch(payload).map_err(|e| e.to_string());
+        match self.definitions.take_failure() {
+            Some(reason) => Err(reason),
+            None => taken,
+        }
     }
 
     fn is_full(&self) -> bool {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use parking_lot::{Condvar, Mutex};
 
@@ -11,7 +11,8 @@ use crate::status::Status;
 
 #[derive(Debug)]
 pub struct Freshness {
-    flushed: Mutex<Position>,
+    /// `None`: the store was not reached yet.
+    flushed: Mutex<Option<Position>>,
     advanced: Condvar,
     /// Somebody waits: the window is not waited for.
     demanded: AtomicBool,
@@ -20,7 +21,7 @@ pub struct Freshness {
 }
 
 impl Freshness {
-    pub fn new(position: Position, status: Arc<Status>) -> Freshness {
+    pub fn new(position: Option<Position>, status: Arc<Status>) -> Freshness {
         Freshness {
             flushed: Mutex::new(position),
             advanced: Condvar::new(),
@@ -30,7 +31,7 @@ impl Freshness {
     }
 
     pub fn advance(&self, position: Position) {
-        *self.flushed.lock() = position;
+        *self.flushed.lock() = Some(position);
         self.advanced.notify_all();
     }
 
@@ -39,25 +40,46 @@ impl Freshness {
         self.demanded.swap(false, Ordering::AcqRel)
     }
 
-    /// Waits until queries see the entry, at most for `max_wait`. How many milliseconds old the newest is that they see, if
-    /// they do not see it; else 0.
-    pub fn wait_for(&self, entry: u64, max_wait: Duration) -> u64 {
-        let deadline = Instant::now() + max_wait;
+    /// Somebody is about to wait for the entry.
+    pub fn demand(&self, entry: u64) {
+        if reached(&self.flushed.lock()) < entry {
+            self.demanded.store(true, Ordering::Release);
+            self.status.sleeper.wake();
+        }
+    }
+
+    /// Waits until queries see the entry, at most until `deadline`. How many milliseconds old the newest is that they see, if
+    /// they do not see it; else 0. `None`: the store was not reached yet.
+    pub fn wait_for(&self, entry: u64, deadline: Instant) -> Option<u64> {
         let mut flushed = self.flushed.lock();
         // Who is halted by an operator does not come any further.
-        while flushed.entry < entry && !self.status.is_halted() {
+        while (flushed.is_none() || reached(&flushed) < entry) && !self.status.is_halted() {
+            // Nor does who cannot even begin.
+            if flushed.is_none() && self.status.fault().is_some() {
+                break;
+            }
             self.demanded.store(true, Ordering::Release);
             self.status.sleeper.wake();
             if self.advanced.wait_until(&mut flushed, deadline).timed_out() {
                 break;
             }
         }
-        if flushed.entry >= entry {
-            return 0;
+        let newest = (*flushed)?;
+        if newest.entry >= entry {
+            return Some(0);
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let now = now.map_or(0, |now| now.as_millis());
-        let behind = now.saturating_sub(u128::from(flushed.timestamp.max(0).cast_unsigned()));
-        u64::try_from(behind).unwrap_or(u64::MAX).max(1)
+        let behind = now.saturating_sub(u128::from(newest.timestamp.max(0).cast_unsigned()));
+        Some(u64::try_from(behind).unwrap_or(u64::MAX).max(1))
     }
+
+    /// Why nothing is written, if something is in the way.
+    pub fn fault(&self) -> Option<String> {
+        self.status.fault().map(|fault| fault.reason)
+    }
+}
+
+fn reached(flushed: &Option<Position>) -> u64 {
+    flushed.map_or(0, |position| position.entry)
 }

@@ -14,6 +14,7 @@ const MAX_WAITING: usize = 256;
 /// What a thread does with its source; without one it tells who waits.
 pub type Job = Box<dyn FnOnce(Result<&mut dyn Source, QueryError>) + Send>;
 
+#[derive(Debug)]
 pub struct Readers {
     jobs: Mutex<Option<Sender<Job>>>,
     threads: Mutex<Vec<std::thread::JoinHandle<()>>>,
@@ -68,6 +69,12 @@ impl Readers {
     }
 }
 
-fn stopping() -> QueryError {
+impl Drop for Readers {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+pub fn stopping() -> QueryError {
     QueryError::Unavailable("The node stops. Send the query again when it is back.".to_string())
 }

@@ -8,7 +8,7 @@ use skep_protocol::command::{Command, DecisionRef, EvaluateDecision};
 use skep_protocol::origin::{Claims, Principal};
 use skep_query::entities::AUDIT_LOG;
 
-use crate::store::{Filled, audited, follow, rig};
+use super::store::{Filled, audited, follow, rig};
 use crate::support::{Rig, decision};
 
 fn anna() -> Claims {

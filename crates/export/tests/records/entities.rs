@@ -12,7 +12,7 @@ use skep_query::entities::{
 };
 use skep_query::{Answer, Condition, Groups, Measure, Op, Query, Related, Search, Value};
 
-use crate::store::{follow, rig};
+use super::store::{follow, rig};
 use crate::support::{Rig, decision, decisions};
 
 fn evaluate(rig: &mut Rig, id: &str, variables: &str) {
@@ -226,7 +226,7 @@ fn sequence_flows_are_told_whenever_they_were_taken() {
             .end("end"),
     );
     let process_instance_key = rig.create("p", "{}");
-    let flows = |store: &crate::store::Filled| match store.ask(Query::SequenceFlows {
+    let flows = |store: &super::store::Filled| match store.ask(Query::SequenceFlows {
         process_instance_key,
     }) {
         Answer::Rows(rows) => rows
@@ -495,7 +495,7 @@ fn an_output_collection_shows_what_is_there_already() {
     );
     rig.create("p", "{}");
     let jobs = rig.jobs("work");
-    let results = |store: &crate::store::Filled| {
+    let results = |store: &super::store::Filled| {
         store.one(&VARIABLE, r#"{"name": "results"}"#)["value"].clone()
     };
     follow(&mut rig, &store);

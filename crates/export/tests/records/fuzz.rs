@@ -12,8 +12,8 @@ use skep_query::{
     search,
 };
 
-use crate::property::{self, Random};
-use crate::store::Filled;
+use super::property::{self, Random};
+use super::store::Filled;
 
 const SEARCHES: usize = 40;
 

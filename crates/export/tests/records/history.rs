@@ -8,7 +8,7 @@ use skep_protocol::Document;
 use skep_protocol::command::{Command, DecisionRef, EvaluateDecision};
 use skep_query::{Entity, Leaves, entities};
 
-use crate::store::{Filled, rig};
+use super::store::{Filled, rig};
 use crate::support::{Rig, decision};
 
 fn count(store: &Filled, entity: &'static Entity) -> usize {

@@ -5,7 +5,7 @@ use skep_model::builder::Bpmn;
 use skep_query::entities::{JOB, JOB_STATISTICS, JOB_STATISTICS_SPAN};
 use skep_query::{Answer, Groups, Measure, Query, Search, Value};
 
-use crate::store::{follow, rig};
+use super::store::{follow, rig};
 
 fn counts(row: &Json) -> [&Json; 3] {
     ["created", "completed", "failed"].map(|name| &row[name])

@@ -1,13 +1,36 @@
-//! What an engine writes is what the store finds.
+//! What an engine writes is what the store finds, whichever it is.
+#![allow(clippy::duplicate_mod)] // The suite is compiled for each back end.
 
+#[path = "../backend/mod.rs"]
+mod backend;
 #[path = "../../../engine/tests/support/mod.rs"]
 mod support;
 
-mod audit_log;
-mod entities;
-mod fuzz;
-mod history;
-mod job_statistics;
-mod property;
-mod store;
-mod usage;
+#[path = "."]
+mod embedded {
+    const BACKEND: crate::backend::Backend = crate::backend::Backend::Embedded;
+
+    mod audit_log;
+    mod entities;
+    mod fuzz;
+    mod history;
+    mod job_statistics;
+    mod property;
+    mod store;
+    mod usage;
+}
+
+#[path = "."]
+mod postgres {
+    const BACKEND: crate::backend::Backend = crate::backend::Backend::Postgres;
+
+    mod audit_log;
+    mod entities;
+    mod fuzz;
+    mod history;
+    mod job_statistics;
+    mod outages;
+    mod property;
+    mod store;
+    mod usage;
+}

@@ -15,7 +15,7 @@ use skep_query::entities::{
 };
 use skep_query::{Entity, parse_time};
 
-use crate::store::Filled;
+use super::store::Filled;
 use crate::support::{IntoCommand, Rig, Seen, decision};
 
 /// SplitMix64.
@@ -300,7 +300,7 @@ pub fn run(seed: u64) -> Filled {
     let (mut told, mut seen) = (Told::default(), 0);
     for n in 0..30 {
         step(&mut rig, &mut random_source);
-        crate::store::follow(&mut rig, &store);
+        super::store::follow(&mut rig, &store);
         for record in rig.seen[seen..].iter().filter(|record| record.is_event()) {
             told.take(record);
         }
@@ -315,5 +315,5 @@ pub fn run(seed: u64) -> Filled {
 
 #[test]
 fn the_store_is_what_the_records_say() {
-    skep_sim::each(24, |seed| drop(run(seed)));
+    skep_sim::each(super::BACKEND.seeds(), |seed| drop(run(seed)));
 }

@@ -5,9 +5,12 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use serde_json::Value as Json;
-use skep_export::{AuditConfig, CommittedLog, Config, LogError, LogProgress, Store};
-use skep_query::{Answer, Consistency, Entity, Query, answer, entities, merge, search};
+use skep_export::{
+    AuditConfig, CommittedLog, Config, LogError, LogProgress, Partition, Place, Store,
+};
+use skep_query::{Answer, Consistency, Entity, Query, QueryError, answer, entities, merge, search};
 
+use crate::backend::Backend;
 use crate::support::Rig;
 
 #[derive(Clone, Default)]
@@ -37,24 +40,47 @@ impl Filled {
             partition,
             Config {
                 window,
-                // The rig's clock stands at a day that has passed.
-                history_ttl: Duration::from_secs(100 * 365 * 24 * 3600),
-                ..Config::default()
+                ..settings()
             },
         )
     }
 
+    /// In this place.
+    #[allow(dead_code)] // The embedded store needs none.
+    pub fn at(place: Place, partition: u32, window: Duration) -> Filled {
+        Filled::open(
+            partition,
+            Config {
+                place,
+                window,
+                ..settings()
+            },
+        )
+    }
+
+    /// In a place of its own, with settings.
     pub fn with(partition: u32, config: Config) -> Filled {
+        let own = super::BACKEND.config();
+        Filled::open(
+            partition,
+            Config {
+                place: own.place,
+                max_wait: own.max_wait,
+                ..config
+            },
+        )
+    }
+
+    fn open(partition: u32, config: Config) -> Filled {
         let directory = tempfile::tempdir().unwrap();
         let (log, progress) = (Log::default(), Arc::new(LogProgress::default()));
-        let opened = Store::open(
-            directory.path(),
-            partition,
-            config,
-            log.clone(),
-            progress.clone(),
-            vec![],
-        );
+        let of = Partition {
+            id: partition,
+            directory: directory.path(),
+            cluster: "test",
+            definitions: vec![],
+        };
+        let opened = Store::open(of, config, log.clone(), progress.clone());
         Filled {
             partition,
             log,
@@ -72,13 +98,33 @@ impl Filled {
         self.progress.commit(entries.len() as u64);
     }
 
-    pub fn ask(&self, query: Query) -> Answer {
+    #[allow(dead_code)] // The embedded store has no outages.
+    pub fn fault(&self) -> Option<String> {
+        self.store.status().fault().map(|fault| fault.reason)
+    }
+
+    /// Index of the last entry that need not be kept.
+    #[allow(dead_code)] // The embedded store has no outages.
+    pub fn durable(&self) -> u64 {
+        self.store.status().durable().entry
+    }
+
+    #[allow(dead_code)] // The embedded store has no outages.
+    pub fn committed(&self) -> u64 {
+        self.progress.committed()
+    }
+
+    pub fn try_ask(&self, query: Query) -> Result<(Answer, u64), QueryError> {
         let (done, answer) = mpsc::channel();
         self.store
             .query(query, Consistency::ReadYourWrites, move |answered| {
                 let _ = done.send(answered);
             });
-        let (answer, behind) = answer.recv().unwrap().expect("an answer");
+        answer.recv().unwrap()
+    }
+
+    pub fn ask(&self, query: Query) -> Answer {
+        let (answer, behind) = self.try_ask(query).expect("an answer");
         let fault = self.store.status().fault().map(|fault| fault.reason);
         assert_eq!((behind, fault), (0, None));
         answer
@@ -130,16 +176,23 @@ impl Filled {
     }
 }
 
+/// Nothing is forgotten: the rig's clock stands at a day that has passed.
+fn settings() -> Config {
+    Config {
+        history_ttl: Duration::from_secs(100 * 365 * 24 * 3600),
+        max_wait: Backend::Embedded.config().max_wait,
+        ..Config::default()
+    }
+}
+
 /// A store of one partition with this audit log.
 pub fn audited(audit: AuditConfig) -> Filled {
-    let history_ttl = Duration::from_secs(100 * 365 * 24 * 3600);
     Filled::with(
         1,
         Config {
             window: Duration::from_millis(5),
-            history_ttl,
             audit,
-            ..Config::default()
+            ..settings()
         },
     )
 }

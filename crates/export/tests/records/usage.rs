@@ -5,7 +5,7 @@ use skep_protocol::Document;
 use skep_protocol::command::{Command, DecisionRef, EvaluateDecision};
 use skep_query::entities::USAGE;
 
-use crate::store::{follow, rig};
+use super::store::{follow, rig};
 use crate::support::decision;
 
 #[test]

@@ -2,10 +2,12 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use skep_broker::flow_control::Algorithm;
 use skep_broker::{BrokerConfig, ClusterConfig};
+use skep_export::{Place, Rdbms};
 use skep_gateway::{GatewayConfig, OverloadPolicy};
 
 use super::value::{Value, squeeze};
@@ -50,6 +52,8 @@ pub struct TraceSettings {
 pub enum SecondaryStorage {
     /// A SQLite file beside each partition.
     Embedded,
+    /// A PostgreSQL database.
+    Rdbms,
     /// Nowhere: searches are refused.
     None,
 }
@@ -114,6 +118,7 @@ pub struct Settings {
     pub broker: BrokerConfig,
     pub secondary_storage: SecondaryStorage,
     pub secondary: skep_export::Config,
+    pub rdbms: skep_export::RdbmsSettings,
     pub gateway: GatewayConfig,
     pub rest: Listen,
     pub grpc: Listen,
@@ -151,6 +156,10 @@ impl Default for Settings {
             broker: BrokerConfig::default(),
             secondary_storage: SecondaryStorage::Embedded,
             secondary: skep_export::Config::default(),
+            rdbms: skep_export::RdbmsSettings {
+                auto_ddl: true,
+                ..Default::default()
+            },
             rest: Listen::local(8080),
             grpc: Listen::local(26500),
             management: Listen::local(9600),
@@ -226,6 +235,16 @@ impl Settings {
         config.max_message_size = self.gateway.max_message_size;
         config.secondary_storage = match self.secondary_storage {
             SecondaryStorage::Embedded => Some(self.secondary.clone()),
+            // Settings that cannot be used have stopped the start.
+            SecondaryStorage::Rdbms => {
+                Rdbms::new(&self.rdbms)
+                    .ok()
+                    .map(|database| skep_export::Config {
+                        place: Place::Rdbms(Arc::new(database)),
+                        readers: (self.secondary.readers * self.broker.partitions as usize).min(32),
+                        ..self.secondary.clone()
+                    })
+            }
             SecondaryStorage::None => None,
         };
         config.cluster = (self.cluster.size > 1).then(|| self.cluster_config());
@@ -250,6 +269,25 @@ impl Settings {
         }
     }
 
+    /// Why the database cannot be used.
+    fn of_database(&self) -> Option<String> {
+        if self.secondary_storage != SecondaryStorage::Rdbms {
+            return None;
+        }
+        if self.rdbms.url.is_empty() {
+            let missing = "camunda.data.secondary-storage.type is rdbms, but camunda.data.secondary-storage.rdbms.url is not set";
+            return Some(missing.to_string());
+        }
+        if self.cluster.size > 1 {
+            return Some(
+                "camunda.data.secondary-storage.type: several nodes (camunda.cluster.size) cannot fill one database in this version. \
+                 Take 'embedded': each node keeps what can be searched itself"
+                    .to_string(),
+            );
+        }
+        Rdbms::new(&self.rdbms).err().map(|error| error.to_string())
+    }
+
     /// What contradicts itself, each with the keys.
     pub fn contradictions(&self) -> Vec<String> {
         let mut found = Vec::new();
@@ -264,6 +302,7 @@ impl Settings {
         if let Err(reason) = self.broker.flow_control.check() {
             found.push(format!("camunda.processing.flow-control.request: {reason}"));
         }
+        found.extend(self.of_database());
         found.extend(self.cluster.contradictions(self.broker.node_id));
         if self.internal_tls && self.cluster.size > 1 {
             found.push(
@@ -372,6 +411,7 @@ const POLICIES: &[(&str, OverloadPolicy)] = &[
 ];
 const STORAGES: &[(&str, SecondaryStorage)] = &[
     ("embedded", SecondaryStorage::Embedded),
+    ("rdbms", SecondaryStorage::Rdbms),
     ("none", SecondaryStorage::None),
 ];
 const ALGORITHMS: &[(&str, Algorithm)] = &[

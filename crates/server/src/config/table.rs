@@ -108,8 +108,18 @@ keys! {
         "Size of a log file."
     "camunda.data.primary-storage.rocks-db.memory-limit" ["zeebe.broker.experimental.rocksdb.memoryLimit"] [] Kind::Bytes(MIB, MANY) => broker.state_memory_bytes;
         "Memory for the state of all partitions of the node; what is cold beyond it is read back from disk on demand."
-    "camunda.data.secondary-storage.type" [] [] Kind::Choice(&["embedded", "none"]) => secondary_storage;
-        "Where what happened is kept so that it can be searched: in a SQLite file beside each partition, or nowhere. Elasticsearch, OpenSearch and databases are not supported by this release."
+    "camunda.data.secondary-storage.type" [] [] Kind::Choice(&["embedded", "rdbms", "none"]) => secondary_storage;
+        "Where what happened is kept so that it can be searched: in a SQLite file beside each partition, in a PostgreSQL database (rdbms), or nowhere. Elasticsearch and OpenSearch are not supported by this release."
+    "camunda.data.secondary-storage.rdbms.url" [] [] Kind::Url => rdbms.url;
+        "The database of type rdbms, as `jdbc:postgresql://HOST:PORT/DATABASE` or `postgresql://…`. It need not be there when the server starts. Only PostgreSQL is supported, without encryption."
+    "camunda.data.secondary-storage.rdbms.username" [] [] Kind::Text => rdbms.username;
+        "User of the database. Empty: that of the URL."
+    "camunda.data.secondary-storage.rdbms.password" [] [] Kind::Secret => rdbms.password;
+        "Password of the user. Empty: that of the URL."
+    "camunda.data.secondary-storage.rdbms.prefix" [] [] Kind::Text => rdbms.prefix;
+        "What the names of tables begin with, so that several clusters share a database: letters, digits and `_`, at most 20."
+    "camunda.data.secondary-storage.rdbms.auto-ddl" [] [] Kind::Flag => rdbms.auto_ddl;
+        "Tables are made, and get the columns that a new version needs. Without, a database that lacks them is not written."
     "camunda.data.secondary-storage.rdbms.history.default-history-ttl" [] [] Kind::Time(1000) => secondary.history_ttl;
         "How long process instances that have ended can be searched."
     "camunda.data.secondary-storage.rdbms.flush-interval" [] [] Kind::Time(1) => secondary.window;
@@ -131,7 +141,7 @@ keys! {
     "skep.query.max-wait" [] [] Kind::Time(0) => secondary.max_wait;
         "How long a search waits at most until it sees everything that was acknowledged before it. An answer that does not says how far it is behind in the header `skep-behind-ms`."
     "skep.query.threads" [] [] Kind::Number(1, 64) => secondary.readers;
-        "Threads that answer searches, for each partition."
+        "Threads that answer searches, for each partition; with type rdbms all partitions share them, and each has a connection."
     "camunda.data.primary-storage.disk.monitoring-enabled" ["zeebe.broker.data.disk.enableMonitoring"] [] Kind::Flag => broker.disk.monitoring_enabled;
         "Watch the free space of the data directory."
     "camunda.data.primary-storage.disk.monitoring-interval" ["zeebe.broker.data.disk.monitoringInterval"] [] Kind::Time(10) => broker.disk.monitoring_interval;

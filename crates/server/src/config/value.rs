@@ -35,6 +35,10 @@ pub enum Kind {
     Levels,
     /// Any text that is not empty.
     Text,
+    /// A text that is not shown.
+    Secret,
+    /// A URL, whose password is not shown.
+    Url,
     /// An absolute path within a URL.
     UrlPath,
     /// Texts with commas between them.
@@ -100,7 +104,9 @@ impl Kind {
                 crate::logs::levels(&lower).ok()?;
                 Some(Value::Text(lower))
             }
-            Kind::Text => (!text.is_empty()).then(|| Value::Text(text.to_string())),
+            Kind::Text | Kind::Secret | Kind::Url => {
+                (!text.is_empty()).then(|| Value::Text(text.to_string()))
+            }
             Kind::List => Some(Value::Text(text.to_string())),
             Kind::UrlPath => {
                 let path = text.trim_end_matches('/');
@@ -139,7 +145,7 @@ impl Kind {
             Kind::Levels => {
                 "a log level (off, error, warn, info, debug, trace), also by module as in info,skep_broker=debug".to_string()
             }
-            Kind::Text => "a text".to_string(),
+            Kind::Text | Kind::Secret | Kind::Url => "a text".to_string(),
             Kind::UrlPath => "a path such as /actuator".to_string(),
             Kind::List => "texts with commas between them".to_string(),
         }
@@ -157,11 +163,39 @@ impl Kind {
             Value::Real(number) => number.to_string(),
             Value::Flag(flag) => flag.to_string(),
             Value::Time(time) => show_time(*time),
+            Value::Text(text) if matches!(self, Kind::Secret) && !text.is_empty() => {
+                "***".to_string()
+            }
+            Value::Text(text) if matches!(self, Kind::Url) => without_password(text),
             Value::Text(text) if text.is_empty() && matches!(self, Kind::Words(_)) => {
                 "none".to_string()
             }
             Value::Text(text) => text.clone(),
         }
+    }
+}
+
+/// A URL with `***` for the password of its user or its parameters.
+fn without_password(url: &str) -> String {
+    let (place, parameters) = url.split_once('?').unwrap_or((url, ""));
+    let shown = match place.split_once("//").zip(place.rsplit_once('@')) {
+        Some(((scheme, _), (login, hosts))) if login.len() > scheme.len() + 2 => {
+            let user = login.get(scheme.len() + 2..).unwrap_or_default();
+            match user.split_once(':') {
+                Some((user, _)) => format!("{scheme}//{user}:***@{hosts}"),
+                None => place.to_string(),
+            }
+        }
+        _ => place.to_string(),
+    };
+    let hidden = |parameter: &str| match parameter.split_once('=') {
+        Some((name, _)) if name.eq_ignore_ascii_case("password") => format!("{name}=***"),
+        _ => parameter.to_string(),
+    };
+    let parameters: Vec<String> = parameters.split('&').map(hidden).collect();
+    match url.contains('?') {
+        true => format!("{shown}?{}", parameters.join("&")),
+        false => shown,
     }
 }
 
@@ -223,6 +257,27 @@ fn show_time(time: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn passwords_are_not_shown() {
+        for (kind, value, shown) in [
+            (Kind::Secret, "secret", "***"),
+            (Kind::Url, "jdbc:postgresql://h/d", "jdbc:postgresql://h/d"),
+            (
+                Kind::Url,
+                "jdbc:postgresql://h/d?user=a&password=secret",
+                "jdbc:postgresql://h/d?user=a&password=***",
+            ),
+            (
+                Kind::Url,
+                "postgres://a:se@cret@h/d",
+                "postgres://a:***@h/d",
+            ),
+            (Kind::Url, "postgres://a@h/d", "postgres://a@h/d"),
+        ] {
+            assert_eq!(kind.show(&Value::Text(value.to_string())), shown);
+        }
+    }
 
     #[test]
     fn sizes_have_binary_units() {

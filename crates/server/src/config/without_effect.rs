@@ -51,6 +51,19 @@ pub static WITHOUT_EFFECT: &[WithoutEffect] = &[
     },
     WithoutEffect {
         names: &[
+            "camunda.data.secondary-storage.rdbms.queue-size",
+            "camunda.data.secondary-storage.rdbms.queue-memory-limit",
+            "camunda.data.secondary-storage.rdbms.batch-operation-item-insert-block-size",
+            "camunda.data.secondary-storage.rdbms.history.history-cleanup-batch-size",
+            "camunda.data.secondary-storage.rdbms.history.history-cleanup-process-instance-batch-size",
+            "camunda.data.secondary-storage.rdbms.history.min-history-cleanup-interval",
+            "camunda.data.secondary-storage.rdbms.history.max-history-cleanup-interval",
+        ],
+        reason: "what waits to be stored is the log itself; windows of at most 20,000 rows or 8 MiB are stored together, and history \
+                 is deleted 200 instances at a time whenever there is nothing to store",
+    },
+    WithoutEffect {
+        names: &[
             "camunda.processing.max-commands-in-batch",
             "zeebe.broker.processing.maxCommandsInBatch",
         ],

@@ -106,7 +106,9 @@ impl Partition {
         }
         let (kind, filter) = (row.value.kind, &row.value.entity_filter);
         let (after, before) = (row.chosen_up_to, row.before);
-        let search = selection::items(kind, filter, (after, before), PAGE);
+        // Where all partitions keep their rows in one place, those of others are there as well.
+        let from = after.max(Key::new(self.engine_config.partition, 0));
+        let search = selection::items(kind, filter, (from, before), PAGE);
         Some((after, search.map_err(|error| error.to_string())))
     }
 

@@ -91,14 +91,13 @@ pub fn open_secondary(
     };
     let definitions = engine.state.processes.records();
     let bodies = definitions.iter().map(skep_protocol::record::encode);
-    let opened = Store::open(
+    let of = skep_export::Partition {
+        id: partition,
         directory,
-        partition,
-        secondary,
-        Entries(log),
-        progress.clone(),
-        bodies.map(Bytes::from).collect(),
-    );
+        cluster: config.cluster_id.as_deref().unwrap_or_default(),
+        definitions: bodies.map(Bytes::from).collect(),
+    };
+    let opened = Store::open(of, secondary, Entries(log), progress.clone());
     match opened {
         Ok(store) => {
             let needs = Needs::NotDurable(store.status().clone());

@@ -1,9 +1,9 @@
 //! What happened is found: in every partition, at once, once, and also after a restart.
 
-mod support;
-
 use std::time::Duration;
 
+use crate::support::{Rig, create, one_task};
+use skep_broker::BrokerConfig;
 use skep_protocol::command::{Command, FailJob};
 use skep_protocol::{Key, Response};
 use skep_query::entities::{
@@ -12,7 +12,15 @@ use skep_query::entities::{
 use skep_query::{
     Answer, Consistency, Entity, Found, Query, QueryError, Row, Storage, Value, answer, search,
 };
-use support::{Rig, create, one_task};
+
+/// A broker with a store of this kind.
+async fn open(change: impl FnOnce(&mut BrokerConfig)) -> Rig {
+    Rig::new(|config| {
+        config.secondary_storage = Some(super::BACKEND.config());
+        change(config);
+    })
+    .await
+}
 
 async fn with_business_id(rig: &Rig, id: &str) -> Key {
     let Command::CreateProcessInstance(mut command) = create("one-task", "{}", None) else {
@@ -25,7 +33,7 @@ async fn with_business_id(rig: &Rig, id: &str) -> Key {
     }
 }
 
-async fn find(rig: &Rig, entity: &'static Entity, body: &str) -> Found {
+pub async fn find(rig: &Rig, entity: &'static Entity, body: &str) -> Found {
     let search = search(entity, body).expect("a search");
     let answer = rig
         .broker
@@ -36,7 +44,7 @@ async fn find(rig: &Rig, entity: &'static Entity, body: &str) -> Found {
     }
 }
 
-fn text(entity: &Entity, row: &Row, field: &str) -> String {
+pub fn text(entity: &Entity, row: &Row, field: &str) -> String {
     let at = entity.index_of(field).expect("a field");
     let mut out = String::new();
     answer::write_value(&entity.fields[at], &row[at], &mut out);
@@ -50,7 +58,7 @@ fn texts(entity: &Entity, found: &Found, field: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn who_has_an_answer_finds_what_it_told_of() {
-    let rig = Rig::new(|config| config.partitions = 3).await;
+    let rig = open(|config| config.partitions = 3).await;
     rig.deploy(&one_task()).await;
     for n in 0..30 {
         let key = rig
@@ -78,7 +86,7 @@ async fn who_has_an_answer_finds_what_it_told_of() {
 
 #[tokio::test]
 async fn the_life_of_an_instance_is_told_by_its_rows() {
-    let rig = Rig::new(|_| {}).await;
+    let rig = open(|_| {}).await;
     rig.deploy(&one_task()).await;
     let key = rig
         .create("one-task", r#"{"a": {"b": [1, 2]}}"#)
@@ -134,7 +142,7 @@ async fn the_life_of_an_instance_is_told_by_its_rows() {
 
 #[tokio::test]
 async fn elements_and_variables_are_found_by_what_they_are() {
-    let rig = Rig::new(|_| {}).await;
+    let rig = open(|_| {}).await;
     rig.deploy(&one_task()).await;
     let key = rig
         .create("one-task", r#"{"a": {"b": [1, 2]}}"#)
@@ -163,7 +171,7 @@ async fn elements_and_variables_are_found_by_what_they_are() {
 
 #[tokio::test]
 async fn pages_by_cursor_go_over_all_partitions_and_back() {
-    let rig = Rig::new(|config| config.partitions = 3).await;
+    let rig = open(|config| config.partitions = 3).await;
     rig.deploy(&one_task()).await;
     let mut keys = Vec::new();
     for n in 0..25 {
@@ -199,13 +207,16 @@ async fn pages_by_cursor_go_over_all_partitions_and_back() {
 
 #[tokio::test]
 async fn a_restart_goes_on_where_the_file_ends() {
-    let mut rig = Rig::new(|_| {}).await;
+    let mut rig = open(|_| {}).await;
     rig.deploy(&one_task()).await;
     for round in 1..=3 {
         for _ in 0..10 {
             rig.create("one-task", "{}").await.unwrap();
         }
-        rig = rig.restart(|_| {}).await;
+        let storage = rig.broker.config().secondary_storage.clone();
+        rig = rig
+            .restart(|config| config.secondary_storage = storage)
+            .await;
         let found = find(&rig, &PROCESS_INSTANCE, "").await;
         assert_eq!(found.total, round * 10);
         assert_eq!(find(&rig, &ELEMENT_INSTANCE, "").await.total, round * 20);
@@ -213,78 +224,8 @@ async fn a_restart_goes_on_where_the_file_ends() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_lost_is_filled_from_the_log() {
-    let rig = Rig::new(|_| {}).await;
-    rig.deploy(&one_task()).await;
-    rig.create("one-task", "{}").await.unwrap();
-    let directory = rig.directory.clone();
-    let broker = rig.broker.clone();
-    drop(rig);
-    tokio::task::spawn_blocking(move || broker.stop())
-        .await
-        .unwrap();
-    let partition = directory.path().join("partitions/1");
-    for name in ["query.sqlite", "query.sqlite-wal", "query.sqlite-shm"] {
-        let _ = std::fs::remove_file(partition.join(name));
-    }
-    let rig = Rig::open(directory, |_| {}).await;
-    rig.create("one-task", "{}").await.unwrap();
-    let found = find(
-        &rig,
-        &PROCESS_INSTANCE,
-        r#"{"sort": [{"field": "startDate", "order": "DESC"}]}"#,
-    )
-    .await;
-    // The log may have been compacted: what is new is there in any case, with the names of its definition.
-    assert!(found.total >= 1);
-    assert_eq!(
-        text(&PROCESS_INSTANCE, &found.rows[0], "processDefinitionId"),
-        "\"one-task\""
-    );
-}
-
-#[tokio::test]
-async fn a_file_that_cannot_be_read_stops_searches_and_nothing_else() {
-    let directory = std::sync::Arc::new(tempfile::tempdir().unwrap());
-    let partition = directory.path().join("partitions/1");
-    std::fs::create_dir_all(&partition).unwrap();
-    std::fs::write(
-        partition.join("query.sqlite"),
-        "this is no database, but a text that is long enough",
-    )
-    .unwrap();
-    let rig = Rig::open(directory, |_| {}).await;
-    rig.deploy(&one_task()).await;
-    rig.create("one-task", "{}").await.unwrap();
-    let query = Query::Get {
-        entity: &PROCESS_INSTANCE,
-        key: Key::new(1, 1),
-    };
-    match rig.broker.query(query, Consistency::Eventual).await {
-        Err(QueryError::Unavailable(reason)) => {
-            assert!(reason.contains("query.sqlite"), "{reason}")
-        }
-        other => panic!("{other:?}"),
-    }
-}
-
-#[tokio::test]
-async fn without_secondary_storage_searches_are_refused() {
-    let rig = Rig::new(|config| config.secondary_storage = None).await;
-    let query = Query::Search(search(&JOB, "").unwrap());
-    let answer = rig.broker.query(query, Consistency::ReadYourWrites).await;
-    assert_eq!(answer, Err(QueryError::Disabled));
-    assert!(
-        !rig.directory
-            .path()
-            .join("partitions/1/query.sqlite")
-            .exists()
-    );
-}
-
-#[tokio::test]
 async fn a_key_of_no_partition_is_the_key_of_nothing() {
-    let rig = Rig::new(|_| {}).await;
+    let rig = open(|_| {}).await;
     for key in [Key(-1), Key(0), Key::new(77, 1), Key(i64::MAX)] {
         let query = Query::Get {
             entity: &VARIABLE,
@@ -298,8 +239,8 @@ async fn a_key_of_no_partition_is_the_key_of_nothing() {
 
 #[tokio::test]
 async fn user_tasks_are_found_by_who_may_do_them() {
-    let rig = Rig::new(|_| {}).await;
-    let process = include_str!("../../../tests/processes/valid/search-user-task.bpmn");
+    let rig = open(|_| {}).await;
+    let process = include_str!("../../../../tests/processes/valid/search-user-task.bpmn");
     let resource = skep_protocol::command::Resource {
         name: "review.bpmn".into(),
         content: process.as_bytes().into(),
@@ -360,7 +301,7 @@ async fn user_tasks_are_found_by_who_may_do_them() {
 
 #[tokio::test]
 async fn a_page_of_large_values_is_bounded() {
-    let rig = Rig::new(|_| {}).await;
+    let rig = open(|_| {}).await;
     rig.deploy(&one_task()).await;
     let large = format!(r#"{{"large": "{}"}}"#, "x".repeat(3 << 20));
     for _ in 0..25 {

@@ -1,10 +1,10 @@
 //! Batch operations over a real store: items are chosen by a filter on every partition, and what became of them is found.
 
-mod support;
-
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::support::{Rig, one_task};
+use skep_broker::BrokerConfig;
 use skep_protocol::command::{BatchCommand, Command, CreateBatchOperation, FailJob};
 use skep_protocol::value::{BatchOperationType, BatchPlan};
 use skep_protocol::{Document, Failure, Key, Response};
@@ -12,7 +12,15 @@ use skep_query::entities::{
     BATCH_OPERATION, BATCH_OPERATION_ITEM, ELEMENT_INSTANCE, INCIDENT, PROCESS_INSTANCE, VARIABLE,
 };
 use skep_query::{Answer, Consistency, Entity, Found, Query, Row, Storage, Value, answer, search};
-use support::{Rig, one_task};
+
+/// A broker with a store of this kind.
+async fn open(change: impl FnOnce(&mut BrokerConfig)) -> Rig {
+    Rig::new(|config| {
+        config.secondary_storage = Some(super::BACKEND.config());
+        change(config);
+    })
+    .await
+}
 
 async fn find(rig: &Rig, entity: &'static Entity, filter: &str) -> Found {
     let body = format!(r#"{{"filter": {filter}}}"#);
@@ -76,7 +84,7 @@ fn counts(row: &Row) -> [String; 3] {
 
 #[tokio::test]
 async fn what_a_filter_chooses_is_cancelled_on_all_partitions() {
-    let rig = Rig::new(|config| config.partitions = 3).await;
+    let rig = open(|config| config.partitions = 3).await;
     rig.deploy(&one_task()).await;
     for n in 0..60 {
         let variables = format!(r#"{{"n": {}}}"#, n % 2);
@@ -106,7 +114,7 @@ async fn what_a_filter_chooses_is_cancelled_on_all_partitions() {
 
 #[tokio::test]
 async fn more_items_than_one_page_has() {
-    let rig = Rig::new(|config| config.partitions = 1).await;
+    let rig = open(|config| config.partitions = 1).await;
     rig.deploy(&one_task()).await;
     // Several clients: one alone would wait for the disk each time.
     let rig = Arc::new(rig);
@@ -140,7 +148,7 @@ async fn more_items_than_one_page_has() {
 
 #[tokio::test]
 async fn incidents_are_resolved_by_a_filter_on_instances() {
-    let rig = Rig::new(|config| config.partitions = 2).await;
+    let rig = open(|config| config.partitions = 2).await;
     rig.deploy(&one_task()).await;
     for _ in 0..4 {
         rig.create("one-task", "{}").await.unwrap();
@@ -167,7 +175,7 @@ async fn incidents_are_resolved_by_a_filter_on_instances() {
 
 #[tokio::test]
 async fn what_has_ended_leaves_the_history_with_all_that_belongs_to_it() {
-    let rig = Rig::new(|config| config.partitions = 2).await;
+    let rig = open(|config| config.partitions = 2).await;
     rig.deploy(&one_task()).await;
     let mut keys = Vec::new();
     for _ in 0..4 {
@@ -188,7 +196,7 @@ async fn what_has_ended_leaves_the_history_with_all_that_belongs_to_it() {
 
 #[tokio::test]
 async fn without_a_store_it_is_refused() {
-    let rig = Rig::new(|config| config.secondary_storage = None).await;
+    let rig = open(|config| config.secondary_storage = None).await;
     let command = CreateBatchOperation {
         kind: BatchOperationType::CancelProcessInstance,
         filter: "{}".into(),

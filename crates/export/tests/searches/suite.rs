@@ -3,12 +3,12 @@
 use std::sync::{Arc, mpsc};
 
 use bytes::Bytes;
-use skep_export::{CommittedLog, Config, LogError, LogProgress, Store};
+use skep_export::{CommittedLog, LogError, LogProgress, Partition, Store};
 use skep_query::{
     Answer, Consistency, Cursor, Entity, Field, Kind, Query, QueryError, Value, entities, search,
 };
 
-struct EmptyLog;
+pub struct EmptyLog;
 
 impl CommittedLog for EmptyLog {
     fn read(&self, _from: u64, _to: u64, _bytes: usize) -> Result<Vec<(u64, Bytes)>, LogError> {
@@ -16,16 +16,15 @@ impl CommittedLog for EmptyLog {
     }
 }
 
-fn open(directory: &tempfile::TempDir) -> Store {
+pub fn open(directory: &tempfile::TempDir) -> Store {
     let progress = Arc::new(LogProgress::default());
-    let opened = Store::open(
-        directory.path(),
-        1,
-        Config::default(),
-        EmptyLog,
-        progress,
-        vec![],
-    );
+    let of = Partition {
+        id: 1,
+        directory: directory.path(),
+        cluster: "test",
+        definitions: vec![],
+    };
+    let opened = Store::open(of, super::BACKEND.config(), EmptyLog, progress);
     opened.expect("a store")
 }
 
@@ -163,27 +162,4 @@ fn a_stopped_store_says_so() {
     };
     let answer = ask(&store, query);
     assert!(matches!(answer, Err(QueryError::Unavailable(_))));
-}
-
-#[test]
-fn a_file_of_another_format_is_not_touched() {
-    let directory = tempfile::tempdir().expect("a directory");
-    open(&directory).stop();
-    let file = directory.path().join("query.sqlite");
-    let connection = rusqlite::Connection::open(&file).expect("a database");
-    connection
-        .pragma_update(None, "user_version", 99)
-        .expect("a version");
-    drop(connection);
-    let progress = Arc::new(LogProgress::default());
-    let opened = Store::open(
-        directory.path(),
-        1,
-        Config::default(),
-        EmptyLog,
-        progress,
-        vec![],
-    );
-    let error = opened.err().expect("it is refused").to_string();
-    assert!(error.contains("format 99"), "{error}");
 }

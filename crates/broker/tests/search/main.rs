@@ -1,0 +1,98 @@
+//! What happened is found: in every partition, at once, once, and also after a restart.
+#![allow(clippy::duplicate_mod)] // The suite is compiled for each back end.
+
+#[path = "../../../export/tests/backend/mod.rs"]
+mod backend;
+#[path = "../support/mod.rs"]
+mod support;
+
+use skep_protocol::Key;
+use skep_query::entities::{JOB, PROCESS_INSTANCE};
+use skep_query::{Consistency, Query, QueryError, Storage, search};
+use support::{Rig, one_task};
+
+use self::embedded::suite::{find, text};
+
+#[path = "."]
+mod embedded {
+    const BACKEND: crate::backend::Backend = crate::backend::Backend::Embedded;
+
+    pub mod suite;
+}
+
+#[path = "."]
+mod postgres {
+    const BACKEND: crate::backend::Backend = crate::backend::Backend::Postgres;
+
+    mod suite;
+}
+
+#[tokio::test]
+async fn a_file_that_is_lost_is_filled_from_the_log() {
+    let rig = Rig::new(|_| {}).await;
+    rig.deploy(&one_task()).await;
+    rig.create("one-task", "{}").await.unwrap();
+    let directory = rig.directory.clone();
+    let broker = rig.broker.clone();
+    drop(rig);
+    tokio::task::spawn_blocking(move || broker.stop())
+        .await
+        .unwrap();
+    let partition = directory.path().join("partitions/1");
+    for name in ["query.sqlite", "query.sqlite-wal", "query.sqlite-shm"] {
+        let _ = std::fs::remove_file(partition.join(name));
+    }
+    let rig = Rig::open(directory, |_| {}).await;
+    rig.create("one-task", "{}").await.unwrap();
+    let found = find(
+        &rig,
+        &PROCESS_INSTANCE,
+        r#"{"sort": [{"field": "startDate", "order": "DESC"}]}"#,
+    )
+    .await;
+    // The log may have been compacted: what is new is there in any case, with the names of its definition.
+    assert!(found.total >= 1);
+    assert_eq!(
+        text(&PROCESS_INSTANCE, &found.rows[0], "processDefinitionId"),
+        "\"one-task\""
+    );
+}
+
+#[tokio::test]
+async fn a_file_that_cannot_be_read_stops_searches_and_nothing_else() {
+    let directory = std::sync::Arc::new(tempfile::tempdir().unwrap());
+    let partition = directory.path().join("partitions/1");
+    std::fs::create_dir_all(&partition).unwrap();
+    std::fs::write(
+        partition.join("query.sqlite"),
+        "this is no database, but a text that is long enough",
+    )
+    .unwrap();
+    let rig = Rig::open(directory, |_| {}).await;
+    rig.deploy(&one_task()).await;
+    rig.create("one-task", "{}").await.unwrap();
+    let query = Query::Get {
+        entity: &PROCESS_INSTANCE,
+        key: Key::new(1, 1),
+    };
+    match rig.broker.query(query, Consistency::Eventual).await {
+        Err(QueryError::Unavailable(reason)) => {
+            assert!(reason.contains("query.sqlite"), "{reason}")
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn without_secondary_storage_searches_are_refused() {
+    let rig = Rig::new(|config| config.secondary_storage = None).await;
+    let query = Query::Search(search(&JOB, "").unwrap());
+    let answer = rig.broker.query(query, Consistency::ReadYourWrites).await;
+    assert_eq!(answer, Err(QueryError::Disabled));
+    assert!(
+        !rig.directory
+            .path()
+            .join("partitions/1/query.sqlite")
+            .exists()
+    );
+}

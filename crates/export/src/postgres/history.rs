@@ -1,0 +1,133 @@
+//! What leaves the database: by its age, or because somebody wants it gone. Each partition deletes its own rows.
+
+use skep_protocol::Key;
+use skep_protocol::value::{HistoryDeletionType, HistoryDeletionValue};
+use skep_query::entities::{
+    self, DECISION_DEFINITION, DECISION_INSTANCE, DECISION_REQUIREMENTS, ELEMENT_INSTANCE,
+    PROCESS_DEFINITION, PROCESS_INSTANCE,
+};
+use skep_query::{Entity, Leaves};
+use tokio_postgres::types::Type;
+
+use super::writer::{Parameter, Statement, ints};
+use crate::sql::{Dialect, Sql, column_name, statistics, table_name};
+
+/// The first key of a partition, and the first that it cannot make.
+fn keys_of(partition: u32) -> (i64, i64) {
+    (Key::new(partition, 0).0, Key::new(partition + 1, 0).0)
+}
+
+/// Finds process instances of the partition that ended before `before`.
+pub fn old_instances(prefix: &str, partition: u32, before: i64, limit: usize) -> Sql<'_> {
+    let mut sql = Sql::new(Dialect::Postgres, prefix);
+    let table = sql.table(&PROCESS_INSTANCE);
+    let (from, to) = keys_of(partition);
+    sql.push(&format!(
+        r#"SELECT "processInstanceKey" FROM {table} WHERE "endDate" < {before} AND "processInstanceKey" >= {from}
+            AND "processInstanceKey" < {to} ORDER BY "endDate" LIMIT {limit}"#
+    ));
+    sql
+}
+
+/// Deletes process instances with all that belongs to them; the instances themselves last.
+pub fn instances(prefix: &str, partition: u32, keys: &[i64], statements: &mut Vec<Statement<'_>>) {
+    if keys.is_empty() {
+        return;
+    }
+    let mut push = |text: String| {
+        let parameters = vec![ints(keys.iter().copied())];
+        statements.push(Statement { text, parameters });
+    };
+    push(of_elements(prefix, partition));
+    let leaves = |entity: &&'static Entity| {
+        let with_it = matches!(
+            entity.leaves,
+            Leaves::WithInstance | Leaves::WithInstanceOrAt(_)
+        );
+        with_it && entity.table != PROCESS_INSTANCE.table && entity.table != ELEMENT_INSTANCE.table
+    };
+    let parts = entities::ALL.into_iter().filter(leaves);
+    for entity in parts.chain([&PROCESS_INSTANCE]) {
+        let table = table_name(prefix, entity.table);
+        push(format!(
+            "DELETE FROM {table} WHERE \"processInstanceKey\" = ANY($1)"
+        ));
+    }
+}
+
+/// Element instances that leave are not counted any more.
+fn of_elements(prefix: &str, partition: u32) -> String {
+    let elements = table_name(prefix, ELEMENT_INSTANCE.table);
+    let ended = table_name(prefix, statistics::ENDED);
+    format!(
+        r#"WITH gone AS (DELETE FROM {elements} WHERE "processInstanceKey" = ANY($1)
+                RETURNING "processDefinitionKey", "elementId", state),
+            counted AS (SELECT "processDefinitionKey", "elementId", count(*) FILTER (WHERE state = 'COMPLETED') AS completed,
+                count(*) FILTER (WHERE state = 'TERMINATED') AS terminated FROM gone GROUP BY 1, 2)
+        UPDATE {ended} t SET completed = t.completed - c.completed, terminated = t.terminated - c.terminated
+        FROM counted c WHERE t.partition = {partition} AND t."processDefinitionKey" = c."processDefinitionKey"
+            AND t."elementId" = c."elementId" AND md5(t."elementId") = md5(c."elementId")"#
+    )
+}
+
+/// Deletes of each entity whose rows leave by themselves up to `limit` that are from before `before`.
+pub fn aged(
+    prefix: &str,
+    partition: u32,
+    before: i64,
+    limit: usize,
+    statements: &mut Vec<Statement<'_>>,
+) {
+    for entity in entities::ALL {
+        let (time, alone, before) = match entity.leaves {
+            Leaves::Never | Leaves::WithInstance => continue,
+            Leaves::At(time) => (time, "", before),
+            Leaves::LaterAt(time, later) => (time, "", before.saturating_sub(later)),
+            Leaves::WithInstanceOrAt(time) => (time, " AND \"processInstanceKey\" IS NULL", before),
+        };
+        // Rows whose keys tell no partition are everybody's; one that somebody else is about to delete is passed over.
+        let (from, to) = keys_of(partition);
+        let key = column_name(entity.key().name);
+        let own = match entity.key().kind {
+            skep_query::Kind::Key => format!(" AND {key} >= {from} AND {key} < {to}"),
+            _ => String::new(),
+        };
+        let (table, time) = (table_name(prefix, entity.table), column_name(time));
+        let text = format!(
+            "DELETE FROM {table} WHERE {key} IN (SELECT {key} FROM {table} WHERE {time} < {before}{alone}{own}
+                ORDER BY {time} LIMIT {limit} FOR UPDATE SKIP LOCKED)"
+        );
+        statements.push(Statement {
+            text,
+            parameters: Vec::new(),
+        });
+    }
+}
+
+/// Deletes what a HISTORY_DELETION names.
+pub fn delete(
+    prefix: &str,
+    partition: u32,
+    deletion: &HistoryDeletionValue,
+    statements: &mut Vec<Statement<'_>>,
+) {
+    let key = deletion.resource_key.0;
+    let rows: &[(&Entity, &str)] = match deletion.kind {
+        HistoryDeletionType::ProcessInstance => {
+            return instances(prefix, partition, &[key], statements);
+        }
+        HistoryDeletionType::ProcessDefinition => &[(&PROCESS_DEFINITION, "processDefinitionKey")],
+        HistoryDeletionType::DecisionInstance => &[(&DECISION_INSTANCE, "decisionEvaluationKey")],
+        HistoryDeletionType::DecisionRequirements => &[
+            (&DECISION_DEFINITION, "decisionRequirementsKey"),
+            (&DECISION_REQUIREMENTS, "decisionRequirementsKey"),
+        ],
+    };
+    for (entity, column) in rows {
+        let (table, column) = (table_name(prefix, entity.table), column_name(column));
+        statements.push(Statement {
+            text: format!("DELETE FROM {table} WHERE {column} = $1"),
+            parameters: vec![(Box::new(key) as Parameter<'_>, Type::INT8)],
+        });
+    }
+}

@@ -1,0 +1,163 @@
+//! Answering: one connection for each thread, which is made anew when it breaks.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::TryStreamExt;
+use skep_query::{Answer, Query, QueryError, Row, Value};
+
+use super::connection::{Connection, Failure, FailureKind};
+use super::value::{self, Bound};
+use super::{Rdbms, TIME_LIMIT};
+use crate::sql::answer::{self, Database, MAX_BYTES};
+use crate::sql::{Dialect, Sql};
+use crate::target::Source;
+
+/// The database gives up by itself; this long we wait for it to say so.
+const GRACE: Duration = Duration::from_secs(2);
+/// Who asks while the database is away is told so at once; whether it is back is looked at so often.
+const RETRY: Duration = Duration::from_millis(500);
+
+pub struct Reader {
+    database: Arc<Rdbms>,
+    connection: Option<Connection>,
+    /// When it was last seen to be away, and why.
+    away: Option<(Instant, String)>,
+}
+
+impl Reader {
+    pub fn new(database: Arc<Rdbms>) -> Reader {
+        Reader {
+            database,
+            connection: None,
+            away: None,
+        }
+    }
+
+    fn unavailable(&self, reason: &str) -> QueryError {
+        QueryError::Unavailable(format!(
+            "Secondary storage ({}) cannot be read: {reason}. Send the query again when it is back.",
+            self.database.shown
+        ))
+    }
+
+    fn connect(&mut self) -> Result<(), QueryError> {
+        if let Some((since, reason)) = &self.away
+            && since.elapsed() < RETRY
+        {
+            return Err(self.unavailable(reason));
+        }
+        match Connection::open(&self.database.for_reading) {
+            Ok(connection) => {
+                (self.connection, self.away) = (Some(connection), None);
+                Ok(())
+            }
+            Err(failure) => {
+                self.away = Some((Instant::now(), failure.reason.clone()));
+                Err(self.unavailable(&failure.reason))
+            }
+        }
+    }
+
+    fn judge(&mut self, failure: Failure) -> QueryError {
+        match failure.kind {
+            FailureKind::TooLong => QueryError::TooLong {
+                seconds: TIME_LIMIT.as_secs(),
+            },
+            FailureKind::TooLarge => {
+                // The rest of the answer is still on its way.
+                self.connection = None;
+                QueryError::TooLarge {
+                    mebibytes: MAX_BYTES >> 20,
+                }
+            }
+            FailureKind::Closed | FailureKind::Refused => self.unavailable(&failure.reason),
+        }
+    }
+}
+
+impl Source for Reader {
+    fn open(&mut self) -> Result<(), QueryError> {
+        match &self.connection {
+            Some(connection) if !connection.client.is_closed() => Ok(()),
+            _ => self.connect(),
+        }
+    }
+
+    fn answer(&mut self, query: &Query) -> Result<Answer, QueryError> {
+        let mut again = true;
+        loop {
+            self.open()?;
+            let Some(connection) = &self.connection else {
+                return Err(self.unavailable("there is no connection"));
+            };
+            let asked = Asked {
+                connection,
+                prefix: &self.database.prefix,
+                failure: Default::default(),
+            };
+            let answered = answer::answer(&asked, query);
+            let Some(failure) = asked.failure.into_inner() else {
+                return answered;
+            };
+            if failure.kind != FailureKind::Closed {
+                return Err(self.judge(failure));
+            }
+            self.connection = None;
+            // The database may have been restarted since the last query.
+            if !std::mem::take(&mut again) {
+                return Err(self.judge(failure));
+            }
+        }
+    }
+}
+
+/// One query.
+struct Asked<'a> {
+    connection: &'a Connection,
+    prefix: &'a str,
+    failure: std::cell::RefCell<Option<Failure>>,
+}
+
+impl Database for Asked<'_> {
+    fn sql(&self) -> Sql<'_> {
+        Sql::new(Dialect::Postgres, self.prefix)
+    }
+
+    fn rows(&self, sql: &Sql<'_>, columns: usize) -> Result<Vec<Row>, QueryError> {
+        rows(self.connection, sql, columns, TIME_LIMIT + GRACE).map_err(|failure| {
+            let reason = failure.reason.clone();
+            *self.failure.borrow_mut() = Some(failure);
+            QueryError::Unavailable(reason)
+        })
+    }
+}
+
+/// The rows that a statement finds.
+pub fn rows(
+    connection: &Connection,
+    sql: &Sql<'_>,
+    columns: usize,
+    limit: Duration,
+) -> Result<Vec<Row>, Failure> {
+    let parameters = sql.parameters.iter().map(Bound);
+    let parameters = parameters.map(|value| (value.kind(), value));
+    let parameters = parameters.map(|(kind, value)| (value, kind));
+    connection.wait(limit, async {
+        let found = connection.client.query_typed_raw(&sql.text, parameters);
+        let mut found = pin!(found.await?);
+        let (mut rows, mut bytes) = (Vec::new(), 0);
+        while let Some(found) = found.try_next().await? {
+            let row = value::row(&found, columns);
+            let texts = row.iter().filter_map(Value::as_text);
+            bytes += texts.map(str::len).sum::<usize>();
+            // One row is always given: there is no smaller page.
+            if bytes > MAX_BYTES && !rows.is_empty() {
+                return Err(Failure::new(FailureKind::TooLarge, "too large"));
+            }
+            rows.push(row);
+        }
+        Ok(rows)
+    })
+}

@@ -1,0 +1,68 @@
+//! A process that ends with the test, however that ends.
+
+use std::io;
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A shell watches over the process: its input ends with the test, which then cannot clean up any more.
+const WATCH: &str = r#"directory=$1; shift
+"$@" </dev/null & own=$!
+trap '' INT TERM
+read -r line; kill "-${line:-KILL}" $own 2>/dev/null; wait $own
+[ -n "$line" ] || rm -rf "$directory""#;
+
+/// A process that is killed when it goes out of scope, and when the test dies.
+#[derive(Debug)]
+pub struct Guarded {
+    watch: Child,
+}
+
+impl Guarded {
+    /// Starts a program; what it prints goes to `log`. Its directory goes with the test.
+    pub fn start(command: &[String], directory: &Path, log: std::fs::File) -> io::Result<Guarded> {
+        let errors = log.try_clone()?;
+        let watch = Command::new("sh")
+            .args(["-c", WATCH, "watch"])
+            .arg(directory)
+            .args(command)
+            .stdin(Stdio::piped())
+            .stdout(log)
+            .stderr(errors)
+            .spawn()?;
+        Ok(Guarded { watch })
+    }
+
+    /// Ends the process by a signal (`INT`, `KILL`, …) and waits for its end.
+    pub fn end(&mut self, signal: &str) {
+        use std::io::Write;
+        if let Some(mut input) = self.watch.stdin.take() {
+            let _ = writeln!(input, "{signal}");
+        }
+        let _ = self.watch.wait();
+    }
+}
+
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        self.end("KILL");
+    }
+}
+
+/// A port that nobody listens on.
+pub fn free_port() -> io::Result<u16> {
+    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
+}
+
+/// Waits until it holds. False: it did not within the time.
+pub fn wait_for(limit: Duration, mut holds: impl FnMut() -> bool) -> bool {
+    let deadline = Instant::now() + limit;
+    while !holds() {
+        if Instant::now() >= deadline {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    true
+}

@@ -1,0 +1,18 @@
+//! Real servers that tests start beside the engine.
+//!
+//! Where one cannot be started, the test says `NOT RUN` and why; with `CI=true` that is a failure (`.ci/test`).
+
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
+
+mod guarded;
+mod postgres;
+
+use std::io::Write;
+
+pub use postgres::{Postgres, shared_postgres};
+
+/// Says that a test does not run here. Written past the capture of the harness, so that the summary finds it.
+fn not_run(kind: &str, why: &str) {
+    let line = format!("NOT RUN ({kind}): {why}\n");
+    let _ = std::io::stderr().lock().write_all(line.as_bytes());
+}

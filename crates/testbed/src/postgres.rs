@@ -1,0 +1,244 @@
+//! PostgreSQL servers, each with a directory and a port of its own.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use super::guarded::{Guarded, free_port, wait_for};
+use super::not_run;
+
+const START_LIMIT: Duration = Duration::from_secs(60);
+
+/// A server. It ends when it goes out of scope, and with the test at the latest.
+#[derive(Debug)]
+pub struct Postgres {
+    programs: PathBuf,
+    directory: tempfile::TempDir,
+    port: u16,
+    process: Option<Guarded>,
+}
+
+/// One server for all tests of a program, which keep out of each other's way by prefixes. `None`: there is none here, which was
+/// said.
+pub fn shared_postgres() -> Option<&'static Postgres> {
+    static SHARED: OnceLock<Option<Postgres>> = OnceLock::new();
+    SHARED.get_or_init(Postgres::start_new).as_ref()
+}
+
+impl Postgres {
+    /// Starts a server of its own. `None`: it cannot be done here, which was said.
+    pub fn start_new() -> Option<Postgres> {
+        let made = Postgres::make().and_then(|mut server| {
+            server.start()?;
+            Ok(server)
+        });
+        match made {
+            Ok(server) => Some(server),
+            Err(why) => {
+                not_run("postgres", &why);
+                None
+            }
+        }
+    }
+
+    fn make() -> Result<Postgres, String> {
+        let programs =
+            programs().ok_or("PostgreSQL is not installed (apt-get install postgresql)")?;
+        let directory = tempfile::tempdir().map_err(|e| e.to_string())?;
+        let server = Postgres {
+            programs,
+            directory,
+            port: free_port().map_err(|e| e.to_string())?,
+            process: None,
+        };
+        if is_root() {
+            run(&["chown".into(), "postgres".into(), server.path("")])?;
+        }
+        let mut init = server.command("initdb");
+        let data = server.path("data");
+        let arguments = [
+            "-D",
+            &data,
+            "-A",
+            "scram-sha-256",
+            "-U",
+            "skep",
+            "-N",
+            "--locale=C.UTF-8",
+        ];
+        init.extend(arguments.map(String::from));
+        let password = server.path("password");
+        std::fs::write(&password, "secret\n").map_err(|e| e.to_string())?;
+        init.push(format!("--pwfile={password}"));
+        run(&init)?;
+        Ok(server)
+    }
+
+    /// Starts the server, again after it was stopped.
+    ///
+    /// # Errors
+    /// What it said.
+    pub fn start(&mut self) -> Result<(), String> {
+        let mut command = self.command("postgres");
+        let (data, sockets) = (self.path("data"), self.path(""));
+        // The crashes of tests are those of processes: nothing is lost without fsync.
+        let arguments = [
+            "-D",
+            &data,
+            "-k",
+            &sockets,
+            "-h",
+            "127.0.0.1",
+            "-c",
+            "fsync=off",
+            "-c",
+            "max_connections=200",
+        ];
+        command.extend(arguments.map(String::from));
+        command.extend(["-p".to_string(), self.port.to_string()]);
+        let log = self.directory.path().join("log");
+        let file = File::options().create(true).append(true).open(&log);
+        let file = file.map_err(|e| e.to_string())?;
+        let process = Guarded::start(&command, self.directory.path(), file);
+        self.process = Some(process.map_err(|e| e.to_string())?);
+        match wait_for(START_LIMIT, || self.sql("SELECT 1").is_ok()) {
+            true => Ok(()),
+            false => Err(format!(
+                "PostgreSQL does not start: {}",
+                std::fs::read_to_string(&log).unwrap_or_default()
+            )),
+        }
+    }
+
+    /// Ends the server in good order.
+    pub fn stop(&mut self) {
+        self.end("INT");
+    }
+
+    /// Ends the server without giving it time for anything.
+    pub fn kill(&mut self) {
+        self.end("QUIT");
+    }
+
+    fn end(&mut self, signal: &str) {
+        if let Some(mut process) = self.process.take() {
+            process.end(signal);
+        }
+    }
+
+    /// Carries out SQL; what it finds, a row a line.
+    ///
+    /// # Errors
+    /// What psql said.
+    pub fn sql(&self, sql: &str) -> Result<String, String> {
+        let mut psql = Command::new(self.programs.join("psql"));
+        psql.env("PGPASSWORD", "secret").args([
+            "-X",
+            "-q",
+            "-A",
+            "-t",
+            "-v",
+            "ON_ERROR_STOP=1",
+            "-U",
+            "skep",
+        ]);
+        psql.args([
+            "-h",
+            "127.0.0.1",
+            "-d",
+            "postgres",
+            "-p",
+            &self.port.to_string(),
+            "-c",
+            sql,
+        ]);
+        let done = psql.output().map_err(|e| e.to_string())?;
+        match done.status.success() {
+            true => Ok(String::from_utf8_lossy(&done.stdout).trim().to_string()),
+            false => Err(String::from_utf8_lossy(&done.stderr).into_owned()),
+        }
+    }
+
+    /// Where clients find it, as JDBC writes it. User `skep`, password `secret`.
+    pub fn url(&self) -> String {
+        format!("jdbc:postgresql://127.0.0.1:{}/postgres", self.port)
+    }
+
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// A prefix of tables that nobody else has.
+    pub fn prefix(&self) -> String {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        format!("t{}_", NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.directory.path().join(name).display().to_string()
+    }
+
+    /// The server does not run as root.
+    fn command(&self, program: &str) -> Vec<String> {
+        let program = self.programs.join(program).display().to_string();
+        if !is_root() {
+            return vec![program];
+        }
+        let drop = [
+            "setpriv",
+            "--reuid=postgres",
+            "--regid=postgres",
+            "--clear-groups",
+        ];
+        drop.into_iter()
+            .map(String::from)
+            .chain([program])
+            .collect()
+    }
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Where its programs are.
+fn programs() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let packaged = std::fs::read_dir("/usr/lib/postgresql")
+        .into_iter()
+        .flatten();
+    let packaged = packaged.flatten().map(|version| version.path().join("bin"));
+    let has_all = |directory: &Path| {
+        ["initdb", "postgres", "psql"]
+            .iter()
+            .all(|name| directory.join(name).exists())
+    };
+    packaged
+        .chain(std::env::split_paths(&path))
+        .find(|directory| has_all(directory))
+}
+
+fn is_root() -> bool {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0)
+}
+
+fn run(command: &[String]) -> Result<(), String> {
+    let Some((program, arguments)) = command.split_first() else {
+        return Ok(());
+    };
+    let done = Command::new(program).args(arguments).output();
+    let done = done.map_err(|e| format!("{program}: {e}"))?;
+    match done.status.success() {
+        true => Ok(()),
+        false => Err(format!(
+            "{program}: {}",
+            String::from_utf8_lossy(&done.stderr)
+        )),
+    }
+}
