@@ -96,7 +96,6 @@ pub struct Broker {
     disk: Arc<DiskSpace>,
     next_creation: AtomicUsize,
     next_activation: AtomicUsize,
-    cluster_id: String,
     /// Held for the life of the process: one directory, one owner.
     _lock: std::fs::File,
 }
@@ -106,7 +105,7 @@ impl Broker {
     pub fn open(mut config: BrokerConfig, clock: Arc<Clock>) -> Result<Arc<Broker>, OpenError> {
         let directory = directory::claim(&config)?;
         let (cluster, cluster_id) = join(&config, &directory)?;
-        config.cluster_id = Some(cluster_id.clone());
+        config.cluster_id = Some(cluster_id);
         let metrics = BrokerMetrics::default();
         let preparation = Preparation::start().map_err(OpenError::Thread)?;
         let shared = Arc::new(Shared::new(preparation));
@@ -170,7 +169,6 @@ impl Broker {
             disk,
             next_creation: AtomicUsize::new(0),
             next_activation: AtomicUsize::new(0),
-            cluster_id,
             _lock: directory.lock,
         }))
     }
@@ -503,7 +501,7 @@ impl skep_service::Broker for Broker {
             None => vec![self.alone(&version)],
         };
         Topology {
-            cluster_id: self.cluster_id.clone(),
+            cluster_id: self.config.cluster_id.clone().unwrap_or_default(),
             cluster_size: layout.size,
             partitions_count: layout.partitions,
             replication_factor: layout.replication_factor,
