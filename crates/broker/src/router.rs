@@ -96,7 +96,6 @@ pub struct Broker {
     disk: Arc<DiskSpace>,
     next_creation: AtomicUsize,
     next_activation: AtomicUsize,
-    cluster_id: String,
     /// Held for the life of the process: one directory, one owner.
     _lock: std::fs::File,
 }
@@ -106,15 +105,12 @@ impl Broker {
     pub fn open(mut config: BrokerConfig, clock: Arc<Clock>) -> Result<Arc<Broker>, OpenError> {
         let directory = directory::claim(&config)?;
         let (cluster, cluster_id) = join(&config, &directory)?;
-        config.cluster_id = Some(cluster_id.clone());
+        config.cluster_id = Some(cluster_id);
         let metrics = BrokerMetrics::default();
         let preparation = Preparation::start().map_err(OpenError::Thread)?;
         let shared = Arc::new(Shared::new(preparation));
         let streams = shared.streams.clone();
-        if let Some(cluster) = cluster {
-            streams.join(&cluster);
-            let _ = shared.cluster.set(cluster);
-        }
+        shared.join(cluster);
         let mut partitions = Vec::new();
         let mut failed = None;
         for partition in 1..=config.partitions {
@@ -176,9 +172,15 @@ impl Broker {
             disk,
             next_creation: AtomicUsize::new(0),
             next_activation: AtomicUsize::new(0),
-            cluster_id,
             _lock: directory.lock,
         }))
+    }
+
+    /// Moves leaders to their places. A node that is alone leads all of its partitions: there is nothing to move.
+    pub fn rebalance(&self) {
+        if let Some(cluster) = self.cluster() {
+            cluster.rebalance();
+        }
     }
 
     /// The other nodes, if there are any.
@@ -510,7 +512,7 @@ impl skep_service::Broker for Broker {
             None => vec![self.alone(&version)],
         };
         Topology {
-            cluster_id: self.cluster_id.clone(),
+            cluster_id: self.config.cluster_id.clone().unwrap_or_default(),
             cluster_size: layout.size,
             partitions_count: layout.partitions,
             replication_factor: layout.replication_factor,

@@ -112,6 +112,41 @@ fn measure(store: &Store, what: &str, count: usize, query: impl Fn(usize) -> Que
     );
 }
 
+/// Pages of a list, filtered and sorted; `key` is the one of a definition.
+fn measure_pages(store: &Store, count: usize, key: impl Fn(usize) -> i64) {
+    for (state, order) in [
+        ("ACTIVE", "DESC"),
+        ("COMPLETED", "DESC"),
+        ("COMPLETED", "ASC"),
+    ] {
+        let rest = format!(
+            r#""state":"{state}"}},"sort":[{{"field":"startDate","order":"{order}"}}],"page":{{"limit":50}}}}"#
+        );
+        measure(
+            store,
+            &format!("50 {state} of a definition by startDate {order}"),
+            count,
+            |n| {
+                page(&format!(
+                    r#"{{"filter":{{"processDefinitionKey":"{}",{rest}"#,
+                    key(n)
+                ))
+            },
+        );
+        measure(
+            store,
+            &format!("50 {state} of a process id by startDate {order}"),
+            count,
+            |n| {
+                page(&format!(
+                    r#"{{"filter":{{"processDefinitionId":"one-task-{}",{rest}"#,
+                    n % 10
+                ))
+            },
+        );
+    }
+}
+
 fn main() {
     let number = |n| std::env::args().nth(n).and_then(|text| text.parse().ok());
     let instances: usize = number(1).unwrap_or(1_000_000);
@@ -145,37 +180,7 @@ fn main() {
         let row = &definitions.rows[n % definitions.rows.len()];
         row[0].as_int().unwrap_or_default()
     };
-    for (state, order) in [
-        ("ACTIVE", "DESC"),
-        ("COMPLETED", "DESC"),
-        ("COMPLETED", "ASC"),
-    ] {
-        let rest = format!(
-            r#""state":"{state}"}},"sort":[{{"field":"startDate","order":"{order}"}}],"page":{{"limit":50}}}}"#
-        );
-        measure(
-            &store,
-            &format!("50 {state} of a definition by startDate {order}"),
-            count,
-            |n| {
-                page(&format!(
-                    r#"{{"filter":{{"processDefinitionKey":"{}",{rest}"#,
-                    key(n)
-                ))
-            },
-        );
-        measure(
-            &store,
-            &format!("50 {state} of a process id by startDate {order}"),
-            count,
-            |n| {
-                page(&format!(
-                    r#"{{"filter":{{"processDefinitionId":"one-task-{}",{rest}"#,
-                    n % 10
-                ))
-            },
-        );
-    }
+    measure_pages(&store, count, key);
     let step = (instances / count).max(1);
     measure(&store, "by the value of a variable", count, |n| {
         let order = n * step % instances;

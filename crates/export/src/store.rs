@@ -102,7 +102,7 @@ impl Store {
         progress: Arc<LogProgress>,
     ) -> Result<Store, SqliteError> {
         let id = partition.id;
-        let (target, known, readers): (Box<dyn Target>, _, _) = match &config.place {
+        let (target, known, status, readers): (Box<dyn Target>, _, _, _) = match &config.place {
             Place::Embedded => {
                 let place = sqlite::Place::new(&file(partition.directory));
                 let writer = sqlite::Writer::open(place.clone())?;
@@ -112,16 +112,18 @@ impl Store {
                     sources.push(Box::new(sqlite::Reader::open(place.clone())?));
                 }
                 let readers = Readers::start(sources, &format!("query-{id}"));
-                (Box::new(writer), Some(position), Arc::new(readers))
+                let status = Arc::new(Status::new(ID, position));
+                (Box::new(writer), Some(position), status, Arc::new(readers))
             }
             Place::Rdbms(database) => {
-                let writer = postgres::Writer::new(database.clone(), partition.cluster, id);
+                let status = Arc::new(Status::new(ID, Position::default()));
+                let writer =
+                    postgres::Writer::new(database.clone(), partition.cluster, id, status.clone());
                 let readers = database.readers(config.readers);
-                (Box::new(writer), None, readers)
+                (Box::new(writer), None, status, readers)
             }
         };
-        let position: Position = known.unwrap_or_default();
-        let status = Arc::new(Status::new(ID, position));
+        let position = known.unwrap_or_default();
         let freshness = Arc::new(Freshness::new(known, status.clone()));
         let filling = Filling::new(
             target,

@@ -1,11 +1,14 @@
 //! A connection that a plain thread uses.
 
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::runtime::Runtime;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Config, NoTls};
+
+use crate::status::Status;
 
 /// What went wrong, in words for operators.
 #[derive(Clone, Debug)]
@@ -61,14 +64,20 @@ impl From<tokio_postgres::Error> for Failure {
     }
 }
 
+/// How often somebody who waits looks whether the node stops, and how long the database still has then.
+const LOOK: Duration = Duration::from_millis(200);
+const LAST: Duration = Duration::from_secs(2);
+
 /// The messages of the connection travel while something is waited for, and only then.
 pub struct Connection {
     runtime: Runtime,
     pub client: Client,
+    /// Of the exporter: who stops does not wait for a database that is silent.
+    exporter: Option<Arc<Status>>,
 }
 
 impl Connection {
-    pub fn open(config: &Config) -> Result<Connection, Failure> {
+    pub fn open(config: &Config, exporter: Option<Arc<Status>>) -> Result<Connection, Failure> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
@@ -86,7 +95,11 @@ impl Connection {
         runtime.spawn(async move {
             let _ = connection.await;
         });
-        Ok(Connection { runtime, client })
+        Ok(Connection {
+            runtime,
+            client,
+            exporter,
+        })
     }
 
     /// Waits for what is asked of the client.
@@ -96,12 +109,25 @@ impl Connection {
         asked: impl Future<Output = Result<T, E>>,
     ) -> Result<T, Failure> {
         self.runtime.block_on(async {
-            match tokio::time::timeout(limit, asked).await {
-                Ok(answered) => answered.map_err(Into::into),
-                Err(_) => Err(silent(limit)),
+            tokio::select! {
+                answered = tokio::time::timeout(limit, asked) => match answered {
+                    Ok(answered) => answered.map_err(Into::into),
+                    Err(_) => Err(silent(limit)),
+                },
+                () = stopped(self.exporter.as_deref()) => {
+                    Err(Failure::new(FailureKind::Closed, "the node stops, and the database does not answer"))
+                }
             }
         })
     }
+}
+
+/// Ends when the node has stopped for a while.
+async fn stopped(exporter: Option<&Status>) {
+    while !exporter.is_some_and(Status::is_stopping) {
+        tokio::time::sleep(LOOK).await;
+    }
+    tokio::time::sleep(LAST).await;
 }
 
 fn silent(limit: Duration) -> Failure {

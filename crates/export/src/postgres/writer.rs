@@ -20,6 +20,7 @@ use crate::definitions::StoredDefinitions;
 use crate::exporter::Position;
 use crate::settle::Stored;
 use crate::sql::{Dialect, Sql, select, statistics, table_name, upsert};
+use crate::status::Status;
 use crate::target::Target;
 
 /// What a transaction may take; twice as long after each that took longer, as it may just be large.
@@ -34,6 +35,7 @@ pub struct Writer {
     cluster: String,
     partition: u32,
     connection: Option<Connection>,
+    exporter: Arc<Status>,
     position: Position,
     limit: Duration,
 }
@@ -48,12 +50,18 @@ pub(super) type Parameter<'a> = Box<dyn ToSql + Sync + 'a>;
 
 impl Writer {
     /// Connects to nothing yet.
-    pub fn new(database: Arc<Rdbms>, cluster: &str, partition: u32) -> Writer {
+    pub fn new(
+        database: Arc<Rdbms>,
+        cluster: &str,
+        partition: u32,
+        exporter: Arc<Status>,
+    ) -> Writer {
         Writer {
             database,
             cluster: cluster.to_string(),
             partition,
             connection: None,
+            exporter,
             position: Position::default(),
             limit: LIMIT,
         }
@@ -239,7 +247,8 @@ impl Target for Writer {
     fn open(&mut self) -> Result<Position, String> {
         self.connection = None;
         let open = || {
-            let mut connection = Connection::open(&self.database.for_writing)?;
+            let mut connection =
+                Connection::open(&self.database.for_writing, Some(self.exporter.clone()))?;
             let partition = i32::try_from(self.partition).unwrap_or(i32::MAX);
             let position =
                 schema::prepare(&mut connection, &self.database, &self.cluster, partition)?;

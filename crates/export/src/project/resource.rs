@@ -39,6 +39,7 @@ pub fn resource(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), Deco
             "versionTag": Value::opt_text(value.metadata.version_tag.as_ref()),
             "resourceId": Value::Text(value.metadata.id),
             "tenantId": Value::text(value.metadata.tenant.as_str()),
+            "deploymentKey": key(value.metadata.deployment_key),
             "content": Value::text(&String::from_utf8_lossy(&value.resource)),
         });
     }

@@ -129,8 +129,10 @@ fn listed(search: &Search) -> String {
         ("variable", "value") if !search.whole_texts && !sorts_by(search, at) => {
             format!("substr(t.value, 1, {})", PREVIEW + 1)
         }
-        // Cursors have the key, shown or not.
-        _ if at > 0 && (!field.shown || field.detail) => "NULL".to_string(),
+        // Cursors have the key and what is sorted by, shown or not.
+        _ if at > 0 && (!field.shown || field.detail) && !sorts_by(search, at) => {
+            "NULL".to_string()
+        }
         (_, name) => format!("t.\"{name}\""),
     });
     columns.collect::<Vec<_>>().join(", ")

@@ -7,7 +7,7 @@ use super::{Place, SqliteError};
 use crate::sql::{Dialect, table_script};
 
 /// Format of the file: another one is not touched.
-const FORMAT: i64 = 6;
+const FORMAT: i64 = 7;
 
 /// Makes the tables of a new file, or checks that the file is one of ours.
 pub fn prepare(connection: &Connection, place: &Place) -> Result<(), SqliteError> {

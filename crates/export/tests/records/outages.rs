@@ -205,3 +205,36 @@ fn columns_that_are_new_are_added() {
     assert_eq!(store.find(&JOB, r#"{"type": "work"}"#).len(), 1);
     assert_eq!(store.find(&JOB, "{}").len(), 2);
 }
+
+#[test]
+fn a_stop_does_not_wait_for_a_database_that_is_silent() {
+    let Some(server) = skep_testbed::shared_postgres() else {
+        return;
+    };
+    let prefix = server.prefix();
+    let store = filled(rdbms(server, &prefix));
+    assert_eq!(store.find(&JOB, "{}").len(), 0);
+    let hold = format!("BEGIN; LOCK TABLE {prefix}position; SELECT pg_sleep(60); COMMIT");
+    std::thread::scope(|scope| {
+        let held = scope.spawn(|| server.sql(&hold));
+        let locks = format!(
+            "SELECT count(*) FROM pg_locks WHERE granted AND mode = 'AccessExclusiveLock'
+                AND relation = '{prefix}position'::regclass"
+        );
+        while server.sql(&locks).unwrap() == "0" {
+            assert!(!held.is_finished());
+        }
+        let mut rig = rig();
+        create(&mut rig, 1);
+        follow(&mut rig, &store);
+        // It writes, and waits for the lock.
+        let waiting = locks.replace("granted AND mode = 'AccessExclusiveLock'", "NOT granted");
+        while server.sql(&waiting).unwrap() == "0" {
+            assert!(!held.is_finished());
+        }
+        drop(store);
+        assert!(!held.is_finished(), "the stop has waited for the database");
+        let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'BEGIN; LOCK TABLE%'";
+        server.sql(end).unwrap();
+    });
+}

@@ -9,8 +9,9 @@ use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use skep_protocol::{Failure, Key};
 use skep_query::entities::{
     AUDIT_LOG, BATCH_OPERATION, BATCH_OPERATION_ITEM, CORRELATED_MESSAGE_SUBSCRIPTION,
-    DECISION_DEFINITION, DECISION_INSTANCE, DECISION_REQUIREMENTS, ELEMENT_INSTANCE, INCIDENT, JOB,
-    MESSAGE_SUBSCRIPTION, PROCESS_DEFINITION, PROCESS_INSTANCE, RESOURCE, USER_TASK, VARIABLE,
+    DECISION_DEFINITION, DECISION_INSTANCE, DECISION_REQUIREMENTS, ELEMENT_INSTANCE, FORM,
+    INCIDENT, JOB, MESSAGE_SUBSCRIPTION, PROCESS_DEFINITION, PROCESS_INSTANCE, RESOURCE, USER_TASK,
+    VARIABLE,
 };
 use skep_query::{
     Answer, Condition, Consistency, Entity, Query, QueryError, Row, Search, Value, answer,
@@ -146,6 +147,8 @@ pub fn decode(
         Op::SearchCorrelatedMessageSubscriptions => page(&CORRELATED_MESSAGE_SUBSCRIPTION),
         Op::GetDecisionDefinition => one(&DECISION_DEFINITION, "decisionDefinitionKey"),
         Op::GetDecisionRequirements => one(&DECISION_REQUIREMENTS, "decisionRequirementsKey"),
+        Op::GetForm => one(&FORM, "formKey"),
+        Op::SearchResources => related::resources(body, parts).map(What::Page),
         Op::GetResource => one(&RESOURCE, "resourceKey"),
         Op::GetDecisionInstance => Ok(What::OneByText {
             entity: &DECISION_INSTANCE,
@@ -167,9 +170,13 @@ pub fn decode(
                 TEXT_XML,
             )
         }
-        Op::GetResourceContent => {
+        Op::GetResourceContent | Op::GetResourceBytes => {
             let at = const { RESOURCE.column("content") };
-            content(&RESOURCE, "resourceKey", at, APPLICATION_JSON)
+            let content_type = match op {
+                Op::GetResourceBytes => OCTET_STREAM,
+                _ => APPLICATION_JSON,
+            };
+            content(&RESOURCE, "resourceKey", at, content_type)
         }
         Op::GetWaitingStates => key("processInstanceKey")
             .map(What::WaitingStates)
@@ -342,6 +349,7 @@ pub async fn respond(front: &FrontEnd, asked: Asked) -> Result<Response<RestBody
 }
 
 const TEXT_XML: HeaderValue = HeaderValue::from_static("text/xml");
+const OCTET_STREAM: HeaderValue = HeaderValue::from_static("application/octet-stream");
 const APPLICATION_JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// A deployed text as it is.

@@ -110,6 +110,9 @@ pub enum Op {
     GetAuditLog,
     SearchUserTaskAuditLogs,
     GetUsageMetrics,
+    GetForm,
+    SearchResources,
+    GetResourceBytes,
     /// An operation of the API that this release does not carry out.
     NotYet,
 }
@@ -282,6 +285,11 @@ pub const ROUTES: &[Route] = routes! {
     GET "/v2/audit-logs/{auditLogKey}" getAuditLog => GetAuditLog;
     POST "/v2/user-tasks/{userTaskKey}/audit-logs/search" searchUserTaskAuditLogs => SearchUserTaskAuditLogs;
     GET "/v2/system/usage-metrics" getUsageMetrics => GetUsageMetrics;
+
+    // of 8.10
+    GET "/v2/forms/{formKey}" getFormByKey => GetForm;
+    POST "/v2/resources/search" searchResources => SearchResources;
+    GET "/v2/resources/{resourceKey}/content/binary" getResourceContentBinary => GetResourceBytes;
 
     // our own
     GET "/v2/process-instances/{processInstanceKey}/waiting-states" getProcessInstanceWaitingStates => GetWaitingStates;

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::fake::{KEY, start};
-use crate::http::{Answer, post, send};
+use crate::http::{Answer, open, post, send};
 
 #[tokio::test]
 async fn each_is_answered_as_documented() {
@@ -101,6 +101,30 @@ async fn jobs_are_counted_as_documented() {
         let next = post(gateway.rest, &path, &next.to_string()).await;
         assert_eq!(next.json()["items"], json!([]), "{path}");
     }
+}
+
+/// Operations of 8.10; the fake store has everything, of which it knows nothing.
+#[tokio::test]
+async fn forms_and_resources_are_got_by_their_keys() {
+    let gateway = start().await;
+    let form = open(gateway.rest, "GET", &format!("/v2/forms/{KEY}"), None, "").await;
+    assert_eq!(form.status(), 200);
+    let path = format!("/v2/resources/{KEY}/content/binary");
+    let bytes = open(gateway.rest, "GET", &path, None, "").await;
+    assert_eq!(bytes.status(), 200);
+    assert_eq!(bytes.headers()["content-type"], "application/octet-stream");
+    let none = post(
+        gateway.rest,
+        "/v2/resources/search",
+        r#"{"filter": {"deploymentKey": {"$exists": true}}}"#,
+    );
+    assert_eq!(none.await.json()["items"], json!([]));
+    let hidden = post(
+        gateway.rest,
+        "/v2/resources/search",
+        r#"{"filter": {"isDeleted": true}}"#,
+    );
+    assert_eq!(hidden.await.status, 400);
 }
 
 #[tokio::test]

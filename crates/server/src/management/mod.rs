@@ -216,9 +216,9 @@ impl Management {
                 };
                 Ok(exporters::set_phase(&self.running()?.broker, phase).await)
             }
-            // One node leads all of its partitions: there is nothing to move.
             ["rebalance"] => {
                 allow(method, &[Method::POST])?;
+                self.running()?.broker.rebalance();
                 Ok(respond(StatusCode::OK, "application/json", ""))
             }
             [

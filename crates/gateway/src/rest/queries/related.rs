@@ -9,7 +9,7 @@ use serde_json::{Map, Value as Json};
 use skep_protocol::{Failure, Key};
 use skep_query::entities::{
     AUDIT_LOG, CLUSTER_VARIABLE, DECISION_DEFINITION, DECISION_REQUIREMENTS, ELEMENT_INSTANCE,
-    FORM, PROCESS_DEFINITION, USER_TASK, VARIABLE,
+    FORM, PROCESS_DEFINITION, RESOURCE, USER_TASK, VARIABLE,
 };
 use skep_query::{
     Condition, Entity, Field, Kind, Leaves, Op, Ops, Row, Search, Sort, Value, answer,
@@ -128,6 +128,16 @@ fn is_there() -> Condition {
         field: const { CLUSTER_VARIABLE.column("isDeleted") },
         op: Op::Eq(Value::from(false)),
     }
+}
+
+/// Resources that were not deleted.
+pub fn resources(body: &str, parts: &Parts) -> Result<Search, Problem> {
+    let mut search = read(&RESOURCE, body, parts)?;
+    search.filter.push(Condition::Field {
+        field: const { RESOURCE.column("isDeleted") },
+        op: Op::Eq(Value::from(false)),
+    });
+    Ok(search)
 }
 
 pub fn cluster_variables(body: &str, parts: &Parts) -> Result<Search, Problem> {
