@@ -182,39 +182,15 @@ pub(crate) fn write_varint(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-/// Reads a number of seven bits a byte, the lowest first, where all bytes but the last have their highest bit set.
-///
-/// Bodies are keys and small numbers, and replay is mostly reading them: so the common lengths are read as one word.
 #[inline]
 pub(crate) fn read_varint(bytes: &[u8], at: &mut usize) -> Option<u64> {
-    const LAST: u64 = 0x8080_8080_8080_8080;
-    let rest = bytes.get(*at..)?;
-    let first = *rest.first()?;
+    let first = *bytes.get(*at)?;
+    *at += 1;
     if first & 0x80 == 0 {
-        *at += 1;
         return Some(u64::from(first));
     }
-    let Some(word) = rest.first_chunk().map(|word| u64::from_le_bytes(*word)) else {
-        return read_long_varint(bytes, at);
-    };
-    let ends = !word & LAST;
-    if ends == 0 {
-        return read_long_varint(bytes, at);
-    }
-    let bits = ends.trailing_zeros() + 1;
-    *at += bits as usize / 8;
-    // Eight groups of seven bits move together by pairs.
-    let word = word & (u64::MAX >> (64 - bits)) & !LAST;
-    let word = word & 0x007f_007f_007f_007f | (word & 0x7f00_7f00_7f00_7f00) >> 1;
-    let word = word & 0x0000_3fff_0000_3fff | (word & 0x3fff_0000_3fff_0000) >> 2;
-    Some(word & 0x0fff_ffff | (word & 0x0fff_ffff_0000_0000) >> 4)
-}
-
-/// One near the end of the bytes, or of more than eight bytes.
-#[inline(never)]
-fn read_long_varint(bytes: &[u8], at: &mut usize) -> Option<u64> {
-    let mut value = 0;
-    for shift in (0..64).step_by(7) {
+    let mut value = u64::from(first & 0x7f);
+    for shift in (7..64).step_by(7) {
         let byte = *bytes.get(*at)?;
         *at += 1;
         value |= u64::from(byte & 0x7f) << shift;
@@ -292,31 +268,4 @@ pub(crate) fn read<'a>(bytes: &'a [u8], at: &mut usize) -> Result<Record<'a>, De
         key: key::from_wire(key),
         body,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_of_every_length_are_read_whatever_follows() {
-        let powers = (0..64).map(|bit| 1_u64 << bit);
-        let numbers = powers.flat_map(|n| [n - 1, n, n | n >> 1 | 1]);
-        for number in numbers.chain([u64::MAX]) {
-            let mut bytes = Vec::new();
-            write_varint(&mut bytes, number);
-            let length = bytes.len();
-            for after in [&[][..], &[0], &[0xff; 3], &[0; 12], &[0xff; 12]] {
-                bytes.truncate(length);
-                bytes.extend_from_slice(after);
-                let mut at = 0;
-                assert_eq!(read_varint(&bytes, &mut at), Some(number));
-                assert_eq!(at, length, "{number}");
-            }
-            for cut in 0..length {
-                assert_eq!(read_varint(&bytes[..cut], &mut 0), None, "{number}");
-            }
-        }
-        assert_eq!(read_varint(&[0xff; 20], &mut 0), None);
-    }
 }
