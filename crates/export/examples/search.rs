@@ -187,13 +187,6 @@ fn main() {
     let store = Store::open(of, config, tail.clone(), progress.clone());
     let store = store.expect("a store");
     fill(&store, &tail, &progress, instances);
-    let file = std::fs::metadata(directory.path().join("query.sqlite"));
-    let bytes = file.map_or(0, |file| file.len());
-    println!(
-        "{instances} instances, {} MiB, {:.0} bytes per instance",
-        bytes >> 20,
-        bytes as f64 / instances as f64
-    );
     pages(&store, count);
     let step = (instances / count).max(1);
     measure(&store, "by the value of a variable", count, |n| {
@@ -203,5 +196,13 @@ fn main() {
         ))
     });
     by_key(&store, count);
+    // What was written last lies beside the file until the end.
     store.stop();
+    let file = std::fs::metadata(directory.path().join("query.sqlite"));
+    let bytes = file.map_or(0, |file| file.len());
+    println!(
+        "{instances} instances, {} MiB, {:.0} bytes per instance",
+        bytes >> 20,
+        bytes as f64 / instances as f64
+    );
 }
