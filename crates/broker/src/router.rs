@@ -110,10 +110,7 @@ impl Broker {
         let preparation = Preparation::start().map_err(OpenError::Thread)?;
         let shared = Arc::new(Shared::new(preparation));
         let streams = shared.streams.clone();
-        if let Some(cluster) = cluster {
-            streams.join(&cluster);
-            let _ = shared.cluster.set(cluster);
-        }
+        shared.join(cluster);
         let mut partitions = Vec::new();
         let mut failed = None;
         for partition in 1..=config.partitions {
@@ -171,6 +168,13 @@ impl Broker {
             next_activation: AtomicUsize::new(0),
             _lock: directory.lock,
         }))
+    }
+
+    /// Moves leaders to their places. A node that is alone leads all of its partitions: there is nothing to move.
+    pub fn rebalance(&self) {
+        if let Some(cluster) = self.cluster() {
+            cluster.rebalance();
+        }
     }
 
     /// The other nodes, if there are any.

@@ -41,6 +41,14 @@ impl Shared {
         }
     }
 
+    /// There are other nodes.
+    pub fn join(&self, cluster: Option<Arc<Cluster>>) {
+        if let Some(cluster) = cluster {
+            self.streams.join(&cluster);
+            let _ = self.cluster.set(cluster);
+        }
+    }
+
     /// A command of another partition, for one that this node leads.
     pub fn remote_here(&self, handle: &PartitionHandle, command: Sent) {
         let message = Message::Remote(command);

@@ -6,7 +6,7 @@ mod support;
 use std::collections::HashSet;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use skep_broker::clock::Clock;
@@ -400,6 +400,64 @@ async fn without_a_majority_commands_are_refused_at_once_with_the_cause() {
         "{answer:?}"
     );
     drop(back);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn leaders_move_to_their_first_replicas_and_no_command_is_lost_or_in_doubt() {
+    let nodes = Nodes::new(3, 3);
+    let rigs = Arc::new(nodes.all().await);
+    rigs[0].deploy(&one_task()).await;
+    let done = Arc::new(AtomicBool::new(false));
+    let creating = (0..3).map(|node| {
+        let (rigs, done) = (rigs.clone(), done.clone());
+        tokio::spawn(async move {
+            let mut created = Vec::new();
+            while !done.load(Ordering::Relaxed) {
+                match insist(&rigs[node], create("one-task", "{}", None)).await {
+                    Ok(Response::ProcessInstanceCreated(new)) => {
+                        created.push(new.process_instance_key)
+                    }
+                    other => panic!("{other:?}"),
+                }
+            }
+            created
+        })
+    });
+    let creating: Vec<_> = creating.collect();
+    let in_place = |rig: &Rig| {
+        let topology = rig.broker.topology();
+        (1..=3).all(|partition| leader(&topology, partition) == Some(partition as usize - 1))
+    };
+    let began = Instant::now();
+    while !rigs.iter().all(in_place) {
+        assert!(
+            began.elapsed() < DEADLINE,
+            "{:?}",
+            rigs[0].broker.topology()
+        );
+        rigs[1].broker.cluster().unwrap().rebalance();
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    done.store(true, Ordering::Relaxed);
+    let mut left = HashSet::new();
+    for created in creating {
+        left.extend(created.await.unwrap());
+    }
+    let began = Instant::now();
+    while !left.is_empty() {
+        assert!(
+            began.elapsed() < DEADLINE,
+            "{} instances are lost",
+            left.len()
+        );
+        let found = rigs[2]
+            .broker
+            .activate_jobs(jobs(100), Duration::from_millis(50))
+            .await;
+        for job in found.unwrap_or_default() {
+            left.remove(&job.process_instance_key);
+        }
+    }
 }
 
 /// Makes a checkpoint, after which the log is given up up to it.

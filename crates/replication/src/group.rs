@@ -349,6 +349,18 @@ impl Group {
             .map(|(id, _)| *id)
     }
 
+    /// Whether another voter is heard from and has nearly all of the log. Only a leader knows.
+    pub fn is_abreast(&self, other: u64) -> bool {
+        /// Entries that a transfer of leadership waits for without anybody noticing.
+        const NEARLY: u64 = 100;
+        let library = &self.raft.raft;
+        let progress = library.prs().get(other);
+        library.state == StateRole::Leader
+            && progress.is_some_and(|progress| {
+                progress.recent_active && progress.matched + NEARLY >= self.last_index()
+            })
+    }
+
     /// Entries up to and including `index` are in a checkpoint and may be forgotten. Returns what to give to the log's
     /// writer to compact, or `None` if there is nothing to do. Only entries that were handed out can be compacted.
     pub fn compact(&mut self, index: u64) -> Option<EntryId> {

@@ -3,11 +3,13 @@
 pub mod founding;
 pub mod layout;
 mod members;
+mod rebalance;
 mod requests;
 mod streams;
 mod wanted;
 mod wire;
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
@@ -48,6 +50,8 @@ pub struct Cluster {
     members: Members,
     wanted: Wanted,
     streams: RemoteStreams,
+    /// Seconds in which all nodes were there.
+    calm: AtomicU32,
 }
 
 impl Cluster {
@@ -77,6 +81,7 @@ impl Cluster {
             members: Members::default(),
             wanted: Wanted::default(),
             streams: RemoteStreams::default(),
+            calm: AtomicU32::new(0),
         });
         let transport = Transport::open(wire, this.clone())?;
         let looking = Arc::downgrade(&this);
@@ -93,6 +98,7 @@ impl Cluster {
                 looks += 1;
                 if looks.is_multiple_of(LOOKS_A_SECOND) {
                     cluster.tell_status();
+                    cluster.rebalance_when_calm();
                     cluster.forget_abandoned();
                 }
             }
@@ -298,10 +304,12 @@ impl Cluster {
             NodeMessage::Push { stream, job } => self.pushed(from, stream, *job),
             NodeMessage::Credit { stream, amount } => self.credit(from, stream, amount),
             NodeMessage::Status(status) => self.members.heard(from, status),
+            NodeMessage::Rebalance => self.rebalance_here(),
         }
     }
 
     fn lost(&self, node: u32) {
+        self.calm.store(0, Ordering::Relaxed);
         self.members.lose(node);
         self.lose(node);
         self.lose_streams(node);

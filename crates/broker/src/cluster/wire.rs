@@ -66,6 +66,8 @@ pub enum NodeMessage {
         amount: u32,
     },
     Status(NodeStatus),
+    /// Give partitions to their first replicas.
+    Rebalance,
 }
 
 /// What a node says of itself now and then.

@@ -53,7 +53,7 @@ use self::inbox::Incoming;
 use self::open::open_engine;
 pub use self::open::{STACK_BYTES, start};
 use self::panics::Panics;
-use self::replica::IncomingSnapshot;
+use self::replica::{HandingOver, IncomingSnapshot};
 pub use self::secondary::Secondary;
 use self::secondary::{Exported, open_secondary};
 
@@ -107,6 +107,8 @@ pub enum Message {
         number: u64,
         result: Result<CheckpointMeta, String>,
     },
+    /// Let this replica lead, if it can.
+    HandOver(u64),
     /// Make a checkpoint now; the sender hears when it is done.
     TakeSnapshot(Option<Sender<Result<(), String>>>),
     /// Look again: processing goes on, or the clock was moved.
@@ -250,8 +252,8 @@ pub struct Partition {
     /// The revision of the banned instances that the status shows.
     shown_bans: Option<u64>,
     stopping: bool,
-    /// Leadership is given to another node, which has until then to take it.
-    handing_over: Option<Instant>,
+    /// Leadership is given to another node.
+    handing_over: Option<HandingOver>,
     /// A snapshot that is arriving.
     incoming: Option<IncomingSnapshot>,
 }
@@ -283,6 +285,7 @@ impl Partition {
         let mut polled = Polled::default();
         loop {
             self.drive(&mut polled)?;
+            self.go_on_handing_over();
             self.recover_from_panic()?;
             // What a full disk holds up was not acknowledged; a stop does not wait for somebody to make room.
             let written = self.inflight.is_empty() || self.status.stalled.load(Ordering::Relaxed);
@@ -348,6 +351,7 @@ impl Partition {
 
     fn can_process(&self) -> bool {
         self.core.has_room()
+            && self.handing_over.is_none()
             && !self.status.processing_paused.load(Ordering::Relaxed)
             && self.core.engine().batch_size() < BATCH_BYTES
     }
@@ -375,6 +379,7 @@ impl Partition {
                 drop(place);
                 self.core.group_mut().receive(from, message);
             }
+            Message::HandOver(to) => self.hand_over_to(to),
             Message::Wake => self.next_check = Instant::now(),
             Message::Stop => {
                 self.stopping = true;

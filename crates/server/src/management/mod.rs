@@ -223,9 +223,9 @@ impl Management {
                     &json!({ "body": null, "status": 204, "contentType": null }),
                 ))
             }
-            // One node leads all of its partitions: there is nothing to move.
             ["rebalance"] => {
                 allow(method, &[Method::POST])?;
+                self.running()?.broker.rebalance();
                 Ok(respond(StatusCode::OK, "application/json", ""))
             }
             [

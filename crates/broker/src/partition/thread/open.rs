@@ -36,9 +36,7 @@ pub fn start(
     let pending_rows = PendingRows::default();
     let engine_config = engine_config(config, partition);
     let (mut engine, meta) = open_engine(&kv, &pending_rows, &engine_config).map_err(core_error)?;
-    if config.cluster.is_some() {
-        follow(&mut engine, &status, &directory).map_err(core_error)?;
-    }
+    follow(config, &mut engine, &status, &directory).map_err(core_error)?;
     let log_opened = Instant::now();
     let (writer, log_reader, group) =
         open_log(config, partition, &directory, meta, own_inbox.clone())?;
@@ -142,12 +140,16 @@ pub(super) fn open_engine(
     Ok((Engine::new(config.clone(), state, meta.next_position), meta))
 }
 
-/// One of several replicas. To lead takes an election, and then nothing more.
+/// One of several replicas: to lead takes an election, and then nothing more.
 fn follow(
+    config: &BrokerConfig,
     engine: &mut Engine,
     status: &PartitionStatus,
     directory: &Path,
 ) -> Result<(), CoreError> {
+    if config.cluster.is_none() {
+        return Ok(());
+    }
     engine.promote()?;
     status.set_role(PartitionRole::Follower);
     let gap = directory.join(replica::SEARCH_GAP).exists();

@@ -19,6 +19,15 @@ pub(super) const SEARCH_GAP: &str = "search-gap";
 /// Another node gets this long to take over from one that stops.
 const HAND_OVER: Duration = Duration::from_secs(2);
 
+/// Leadership on its way to another replica.
+#[derive(Debug)]
+pub(super) struct HandingOver {
+    to: u64,
+    /// It has until then to take it.
+    until: Instant,
+    asked: bool,
+}
+
 /// A snapshot that arrives goes to a file first.
 #[derive(Debug)]
 pub(super) struct IncomingSnapshot {
@@ -69,6 +78,7 @@ impl Partition {
             term = self.core.group().term(),
             "follower"
         );
+        self.handing_over = None;
         self.choosing = Choosing::default();
         self.panics = Panics::default();
         for message in std::mem::take(&mut self.backlog) {
@@ -101,18 +111,41 @@ impl Partition {
 
     /// A node that stops lets another one lead, so that nobody has to wait for an election.
     pub(super) fn hand_over(&mut self) {
-        if self.config.cluster.is_none() || self.handing_over.is_some() {
-            return;
-        }
-        self.handing_over = Some(Instant::now() + HAND_OVER);
         if let Some(to) = self.core.group().successor() {
-            self.core.group_mut().transfer_leadership(to);
+            self.hand_over_to(to);
+        }
+    }
+
+    /// What is in flight is finished first, and nothing new is begun: its clients get their answers, and the others go to the
+    /// next leader.
+    pub(super) fn hand_over_to(&mut self, to: u64) {
+        if self.handing_over.is_none() && self.core.group().is_abreast(to) {
+            self.handing_over = Some(HandingOver {
+                to,
+                until: Instant::now() + HAND_OVER,
+                asked: false,
+            });
+        }
+    }
+
+    pub(super) fn go_on_handing_over(&mut self) {
+        let Some(handing_over) = &mut self.handing_over else {
+            return;
+        };
+        let idle = !self.core.is_in_flight() && self.core.engine().batch_len() == 0;
+        if !handing_over.asked && idle {
+            handing_over.asked = true;
+            self.core.group_mut().transfer_leadership(handing_over.to);
+        }
+        // The other did not take it: this node goes on.
+        if Instant::now() >= handing_over.until && !self.stopping {
+            self.handing_over = None;
         }
     }
 
     pub(super) fn is_handed_over(&self) -> bool {
-        let late = |until: Instant| Instant::now() >= until;
-        self.config.cluster.is_none() || self.follows() || self.handing_over.is_none_or(late)
+        let handing_over = self.handing_over.as_ref();
+        self.follows() || handing_over.is_none_or(|h| Instant::now() >= h.until)
     }
 
     /// The last checkpoint, for a replica that lacks entries which are not in the log any more.
