@@ -129,6 +129,24 @@ fn workplace() -> TempDir {
     directory
 }
 
+/// All findings of a deployment that is refused, with their codes.
+fn check_refusal(refused: &Output) {
+    assert_eq!(refused.status.code(), Some(1));
+    let errors = stderr(refused);
+    assert!(errors.contains("error[INVALID_ARGUMENT]: "), "{errors}");
+    assert!(errors.contains("nothing was deployed"), "{errors}");
+    let lines: Vec<&str> = errors.lines().collect();
+    assert!(lines.contains(&"'bad.bpmn':"), "{errors}");
+    let finding = |line: &&str| {
+        line.starts_with("    - ERROR[REFERENCE_NOT_FOUND]: ") && line.contains("nowhere")
+    };
+    assert!(lines.iter().any(finding), "{errors}");
+    assert!(
+        errors.contains("Each code in brackets has a page"),
+        "{errors}"
+    );
+}
+
 #[test]
 fn a_process_is_deployed_started_and_seen_in_the_log() {
     let directory = workplace();
@@ -146,21 +164,7 @@ fn a_process_is_deployed_started_and_seen_in_the_log() {
             stdout(&deployed)
         );
 
-        let refused = with(&["deploy", "quick.bpmn", "bad.bpmn"]);
-        assert_eq!(refused.status.code(), Some(1));
-        let errors = stderr(&refused);
-        assert!(errors.contains("error[INVALID_ARGUMENT]: "), "{errors}");
-        assert!(errors.contains("nothing was deployed"), "{errors}");
-        let lines: Vec<&str> = errors.lines().collect();
-        assert!(lines.contains(&"'bad.bpmn':"), "{errors}");
-        let finding = |line: &&str| {
-            line.starts_with("    - ERROR[REFERENCE_NOT_FOUND]: ") && line.contains("nowhere")
-        };
-        assert!(lines.iter().any(finding), "{errors}");
-        assert!(
-            errors.contains("Each code in brackets has a page"),
-            "{errors}"
-        );
+        check_refusal(&with(&["deploy", "quick.bpmn", "bad.bpmn"]));
         let page = run(here, &["explain", "REFERENCE_NOT_FOUND"]);
         assert!(stdout(&page).contains("## Example"), "{}", stderr(&page));
 
