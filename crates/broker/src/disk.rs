@@ -43,10 +43,14 @@ const REMIND_AFTER: u32 = 10;
 pub fn watch(
     config: &DiskConfig,
     probe: Box<dyn SpaceProbe>,
-    tell: impl Fn(bool) + Send + 'static,
-    note: impl Fn(u64) + Send + 'static,
+    shared: Arc<crate::shared::Shared>,
 ) -> Arc<DiskSpace> {
     let space = Arc::new(DiskSpace::default());
+    let told = shared.clone();
+    let (tell, note) = (
+        move |low| told.disk_is(low),
+        move |free| shared.disk_has(free),
+    );
     if !config.monitoring_enabled {
         return space;
     }

@@ -152,13 +152,7 @@ impl Broker {
         let _ = shared.partitions.set(partitions);
         let probe = Box::new(StatvfsProbe::new(&config.directory));
         let watched = shared.clone();
-        let noting = shared.clone();
-        let disk = disk::watch(
-            &config.disk,
-            probe,
-            move |low| watched.disk_is(low),
-            move |free| noting.disk_has(free),
-        );
+        let disk = disk::watch(&config.disk, probe, watched);
         let _ = shared.disk.set(disk.clone());
         if let Some(cluster) = shared.cluster.get() {
             cluster.begin(&shared);

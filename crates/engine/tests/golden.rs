@@ -130,16 +130,20 @@ fn scenario() -> Rig {
         variables: Document::parse(r#"{"s":1}"#).unwrap(),
     }));
     batch(&mut rig, other);
+    disable_exporter(&mut rig);
+    rig.send_async(Command::PinClock {
+        timestamp: START + 5 * MINUTE,
+    });
+    rig
+}
+
+fn disable_exporter(rig: &mut Rig) {
     rig.send_async(Command::ChangeExporting {
         partition: 1,
         change: ExportingChange::Disable {
             id: "search".into(),
         },
     });
-    rig.send_async(Command::PinClock {
-        timestamp: START + 5 * MINUTE,
-    });
-    rig
 }
 
 /// A batch operation with an item to do.

@@ -92,7 +92,18 @@ pub async fn change(
         let sent = send(broker, &change).await;
         sent.map_err(|(status, reason)| message(status, reason))?;
     }
-    let planned: Vec<Value> = broker
+    let answer = json!({
+        "changeId": 0,
+        "currentTopology": before,
+        "plannedChanges": planned(broker, operation, id),
+        "expectedTopology": after,
+    });
+    Ok(reply::json(StatusCode::ACCEPTED, &answer))
+}
+
+/// What is done on each partition.
+fn planned(broker: &Broker, operation: Operation, id: &str) -> Vec<Value> {
+    broker
         .partitions()
         .iter()
         .map(|handle| {
@@ -107,14 +118,7 @@ pub async fn change(
                 "exporterId": id,
             })
         })
-        .collect();
-    let answer = json!({
-        "changeId": 0,
-        "currentTopology": before,
-        "plannedChanges": planned,
-        "expectedTopology": after,
-    });
-    Ok(reply::json(StatusCode::ACCEPTED, &answer))
+        .collect()
 }
 
 fn check(
