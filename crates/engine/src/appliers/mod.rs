@@ -120,7 +120,6 @@ without_effect!(
     HistoryDeletionValue,
     MessageCorrelationValue,
     ProcessInstanceResultValue,
-    ResourceDeletionValue,
     RuntimeInstructionValue
 );
 
