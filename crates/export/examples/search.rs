@@ -18,7 +18,7 @@ use one_task::Writing;
 use skep_export::{CommittedLog, Config, LogError, LogProgress, Partition, Store};
 use skep_protocol::Key;
 use skep_query::entities::{PROCESS_DEFINITION, PROCESS_INSTANCE};
-use skep_query::{Answer, Consistency, Query, answer, search};
+use skep_query::{Answer, Consistency, Query, search};
 use skep_sim::one_task::cpu_time_of;
 
 #[global_allocator]
@@ -112,8 +112,14 @@ fn measure(store: &Store, what: &str, count: usize, query: impl Fn(usize) -> Que
     );
 }
 
-/// Pages of a list, filtered and sorted; `key` is the one of a definition.
-fn measure_pages(store: &Store, count: usize, key: impl Fn(usize) -> i64) {
+fn pages(store: &Store, count: usize) {
+    let Answer::Found(definitions) = ask(store, definitions()) else {
+        return;
+    };
+    let key = |n: usize| {
+        let row = &definitions.rows[n % definitions.rows.len()];
+        row[0].as_int().unwrap_or_default()
+    };
     for (state, order) in [
         ("ACTIVE", "DESC"),
         ("COMPLETED", "DESC"),
@@ -147,6 +153,21 @@ fn measure_pages(store: &Store, count: usize, key: impl Fn(usize) -> i64) {
     }
 }
 
+fn by_key(store: &Store, count: usize) {
+    let Answer::Found(found) = ask(store, page(r#"{"page":{"limit":10000}}"#)) else {
+        return;
+    };
+    let keys: Vec<Key> = found
+        .rows
+        .iter()
+        .filter_map(|row| row[0].as_int().map(Key))
+        .collect();
+    measure(store, "by key", count, |n| Query::Get {
+        entity: &PROCESS_INSTANCE,
+        key: keys[n * 7 % keys.len()],
+    });
+}
+
 fn main() {
     let number = |n| std::env::args().nth(n).and_then(|text| text.parse().ok());
     let instances: usize = number(1).unwrap_or(1_000_000);
@@ -166,21 +187,7 @@ fn main() {
     let store = Store::open(of, config, tail.clone(), progress.clone());
     let store = store.expect("a store");
     fill(&store, &tail, &progress, instances);
-    let file = std::fs::metadata(directory.path().join("query.sqlite"));
-    let bytes = file.map_or(0, |file| file.len());
-    println!(
-        "{instances} instances, {} MiB, {:.0} bytes per instance",
-        bytes >> 20,
-        bytes as f64 / instances as f64
-    );
-    let Answer::Found(definitions) = ask(&store, definitions()) else {
-        return;
-    };
-    let key = |n: usize| {
-        let row = &definitions.rows[n % definitions.rows.len()];
-        row[0].as_int().unwrap_or_default()
-    };
-    measure_pages(&store, count, key);
+    pages(&store, count);
     let step = (instances / count).max(1);
     measure(&store, "by the value of a variable", count, |n| {
         let order = n * step % instances;
@@ -188,20 +195,14 @@ fn main() {
             r#"{{"filter":{{"variables":[{{"name":"orderId","value":"\"A-{order}\""}}]}}}}"#
         ))
     });
-    let Answer::Found(found) = ask(&store, page(r#"{"page":{"limit":10000}}"#)) else {
-        return;
-    };
-    let keys: Vec<Key> = found
-        .rows
-        .iter()
-        .filter_map(|row| row[0].as_int().map(Key))
-        .collect();
-    measure(&store, "by key", count, |n| Query::Get {
-        entity: &PROCESS_INSTANCE,
-        key: keys[n * 7 % keys.len()],
-    });
-    let whole = search(&PROCESS_INSTANCE, r#"{"page":{"limit":50}}"#).expect("a search");
-    let json = answer::page(&whole, &found).len() / found.rows.len().max(1);
-    println!("{json} bytes of JSON per row");
+    by_key(&store, count);
+    // What was written last lies beside the file until the end.
     store.stop();
+    let file = std::fs::metadata(directory.path().join("query.sqlite"));
+    let bytes = file.map_or(0, |file| file.len());
+    println!(
+        "{instances} instances, {} MiB, {:.0} bytes per instance",
+        bytes >> 20,
+        bytes as f64 / instances as f64
+    );
 }

@@ -70,8 +70,7 @@ struct Found<'a> {
 pub fn resolve(given: &[Given]) -> Result<Loaded, ConfigError> {
     let mut settings = Settings::default();
     let mut effective = Vec::new();
-    let mut warnings = Vec::new();
-    let mut problems = Vec::new();
+    let (mut warnings, mut problems) = (Vec::new(), Vec::new());
     let mut by_key: Vec<Vec<Found<'_>>> = KEYS.iter().map(|_| Vec::new()).collect();
     let given = lists::joined(given);
     for given in &given {
