@@ -287,6 +287,10 @@ impl Broker {
     fn route(&self, request: Request) -> Result<Reply, Failure> {
         let started = Instant::now();
         let partition = match &request.command {
+            Command::DeleteResource {
+                delete_history: true,
+                ..
+            } => self.batch_operation_home()?,
             Command::Deploy(_) | Command::DeleteResource { .. } => 1,
             Command::CreateProcessInstance(_) | Command::EvaluateConditionals(_) => {
                 return self.submit_anywhere(request, started);

@@ -82,7 +82,10 @@ fn commands_by_key(key: Key) -> Vec<Command> {
             variables: variables(),
             local: false,
         },
-        Command::DeleteResource { resource_key: key },
+        Command::DeleteResource {
+            resource_key: key,
+            delete_history: false,
+        },
         Command::CreateProcessInstance(CreateProcessInstance {
             process: ProcessRef::Key(key),
             variables: variables(),

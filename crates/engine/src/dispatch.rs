@@ -29,7 +29,10 @@ pub(crate) fn carry_out(cx: &mut Context<'_>, command: &Command) -> Outcome {
 pub(crate) fn dispatch(cx: &mut Context<'_>, command: &Command) -> Outcome {
     match command {
         Command::Deploy(command) => deploy::process(cx, command),
-        Command::DeleteResource { resource_key } => delete_resource::process(cx, *resource_key),
+        Command::DeleteResource {
+            resource_key,
+            delete_history,
+        } => delete_resource::process(cx, *resource_key, *delete_history),
         Command::CreateProcessInstance(command) => process_instance::create::process(cx, command),
         Command::CancelProcessInstance {
             process_instance_key,

@@ -213,7 +213,7 @@ pub(crate) fn header_of_remote(command: &RemoteCommand) -> (Key, ValueType, u8) 
         } => {
             let key = match command {
                 Distributed::Deployment { deployment_key, .. } => deployment_key,
-                Distributed::ResourceDeletion { resource_key } => resource_key,
+                Distributed::ResourceDeletion { resource_key, .. } => resource_key,
                 Distributed::SetGlobalListener { key, .. }
                 | Distributed::DeleteGlobalListener { key, .. }
                 | Distributed::BatchOperation { key, .. }

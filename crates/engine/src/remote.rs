@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use skep_protocol::document::JsonText;
 use skep_protocol::origin::Origin;
 use skep_protocol::value::{
-    BatchOperationCreationValue, BatchOperationError, ClusterVariableValue,
+    BatchOperationCreationValue, BatchOperationError, BatchOperationType, ClusterVariableValue,
     DecisionRequirementsValue, DecisionValue, FormValue, GlobalListenerValue,
     MessageSubscriptionValue, ProcessValue, ResourceValue,
 };
@@ -128,7 +128,11 @@ pub enum Distributed {
         definitions: Vec<Definition>,
     },
     /// RESOURCE_DELETION DELETE.
-    ResourceDeletion { resource_key: Key },
+    ResourceDeletion {
+        resource_key: Key,
+        delete_history: bool,
+        batch_operation: Option<(Key, BatchOperationType)>,
+    },
     /// CLOCK PIN, epoch milliseconds.
     PinClock { time: i64 },
     /// CLOCK RESET.

@@ -407,6 +407,8 @@ fn remote_commands() -> Vec<RemoteCommand> {
         }),
         distribute(Distributed::ResourceDeletion {
             resource_key: key(1),
+            delete_history: true,
+            batch_operation: Some((key(2), BatchOperationType::DeleteProcessInstance)),
         }),
         distribute(Distributed::PinClock { time: START }),
         distribute(Distributed::ResetClock),

@@ -468,7 +468,10 @@ fn definitions(rig: &mut Rig, random: &mut Random) {
         false => state.decisions.requirements.latest(&tenant, "decided"),
     };
     let command = match (random.next(4), deployed) {
-        (0, Some(resource_key)) => Command::DeleteResource { resource_key },
+        (0, Some(resource_key)) => Command::DeleteResource {
+            resource_key,
+            delete_history: false,
+        },
         (1, _) => Command::EvaluateDecision(EvaluateDecision {
             decision: DecisionRef::Id("decided".into()),
             variables: Document::parse(r#"{"a":1}"#).unwrap(),

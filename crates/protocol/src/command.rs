@@ -92,6 +92,8 @@ pub enum Command {
     Deploy(Deploy),
     DeleteResource {
         resource_key: Key,
+        /// What can be searched of it and of what it has done goes as well.
+        delete_history: bool,
     },
     CreateProcessInstance(CreateProcessInstance),
     CancelProcessInstance {

@@ -385,6 +385,35 @@ pub struct PinnedElement {
 #[serde(rename_all = "camelCase")]
 pub struct ResourceDeletionValue {
     pub resource_key: Key,
+    pub resource_id: Arc<str>,
+    pub kind: ResourceType,
+    /// What can be searched of it goes as well.
+    pub delete_history: bool,
+    /// By which that happens.
+    pub batch_operation: Option<(Key, BatchOperationType)>,
+    pub tenant: TenantId,
+}
+
+/// What can be deployed, and deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ResourceType {
+    ProcessDefinition,
+    DecisionRequirements,
+    Form,
+    /// A kind without a name in the record model, such as an RPA script.
+    Unknown,
+}
+
+impl ResourceType {
+    /// The name of the record model.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ResourceType::ProcessDefinition => "PROCESS_DEFINITION",
+            ResourceType::DecisionRequirements => "DECISION_REQUIREMENTS",
+            ResourceType::Form => "FORM",
+            ResourceType::Unknown => "UNKNOWN",
+        }
+    }
 }
 
 /// A command that every partition must carry out, on its way to one of them. The record key names the distribution.

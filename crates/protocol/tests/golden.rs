@@ -349,10 +349,9 @@ const FIELDS: &[(&str, &str)] = &[
         "PROCESS_EVENT",
         "processDefinitionKey processInstanceKey scopeKey targetElementId tenantId variables",
     ),
-    // batchOperationType is missing: it has no value for "none".
     (
         "RESOURCE_DELETION",
-        "batchOperationKey deleteHistory resourceId resourceKey resourceType tenantId",
+        "batchOperationKey batchOperationType deleteHistory resourceId resourceKey resourceType tenantId",
     ),
     (
         "COMMAND_DISTRIBUTION",

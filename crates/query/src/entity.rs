@@ -13,8 +13,8 @@ pub struct Entity {
     pub fields: &'static [Field],
     /// Filters that ask for another entity that belongs to this one.
     pub related: &'static [RelatedFilter],
-    /// Filters that ask for an item of a list: the name of the filter and that of the field.
-    pub items: &'static [(&'static str, &'static str)],
+    /// Filters that ask for an item of a list: the name of the filter, that of the field, and what the items are.
+    pub items: &'static [(&'static str, &'static str, Kind)],
     /// Columns of indices beside the key's.
     pub indices: &'static [&'static [&'static str]],
     /// Every partition has the same rows, so that one of them is asked.

@@ -157,9 +157,10 @@ fn conditions(
             related(filter, value, &path, budget, &mut found, &mut groups)?;
             continue;
         }
-        if let Some((_, list)) = entity.items.iter().find(|(filter, _)| filter == name) {
+        if let Some((_, list, kind)) = entity.items.iter().find(|(filter, ..)| filter == name) {
             let at = entity.index_of(list).unwrap_or_default();
-            items(at, name == list, value, &path, budget, &mut found)?;
+            let listed = (name == list).then_some(entity.field(at).ops);
+            items((at, *kind), listed, value, &path, budget, &mut found)?;
             continue;
         }
         let mut fields = entity.fields.iter().enumerate();
@@ -180,9 +181,10 @@ fn unknown_field(entity: &Entity, path: &str) -> String {
     let fields = entity.fields.iter();
     let names = fields.filter(|f| !f.ops.is_none()).map(|f| f.name);
     let names = names.chain(entity.related.iter().map(|r| r.name));
-    let names = names.chain(entity.items.iter().map(|(name, _)| *name));
+    let names = names.chain(entity.items.iter().map(|(name, ..)| *name));
     let mut names: Vec<&str> = names.collect();
     names.sort_unstable();
+    names.dedup();
     format!(
         "The field '{path}' is not one that a {} can be filtered by. Those are: {}.",
         entity.title,
@@ -190,27 +192,30 @@ fn unknown_field(entity: &Entity, path: &str) -> String {
     )
 }
 
-/// A filter on the items of a list: `all` of a list of texts must be there, or one that fits operators.
+/// A filter on the items of a list: all of a list of texts must be there (where the list has operators of its own, for each of
+/// them an item that fits), or one that fits operators.
 fn items(
-    field: usize,
-    all: bool,
+    (field, kind): (usize, Kind),
+    listed: Option<Ops>,
     value: &Json,
     path: &str,
     budget: &mut usize,
     found: &mut Conditions,
 ) -> Result<()> {
-    const ITEM: Field = Field::new("item", Kind::Text, Ops::TEXT);
-    if !all {
-        for op in ops(&ITEM, ITEM.ops, value, path, budget)? {
+    let one = Field::new("item", kind, Ops::TEXT);
+    let Some(operators) = listed else {
+        for op in ops(&one, one.ops, value, path, budget)? {
             found.push(Condition::Item { field, op });
         }
         return Ok(());
-    }
+    };
     for item in list(value, path)? {
-        if !item.is_string() {
-            return bad(format!("The items of '{path}' must be strings."));
-        }
-        for op in ops(&ITEM, Ops::PLAIN, item, path, budget)? {
+        let taken = match item.is_object() && !operators.is_none() {
+            true => operators,
+            false if item.is_string() => Ops::PLAIN,
+            false => return bad(format!("The items of '{path}' must be strings.")),
+        };
+        for op in ops(&one, taken, item, path, budget)? {
             found.push(Condition::Item { field, op });
         }
     }

@@ -3,10 +3,10 @@
 use skep_protocol::Key;
 use skep_protocol::value::{BatchOperationItem, BatchOperationType};
 
-use crate::entities::{INCIDENT, PROCESS_INSTANCE};
+use crate::entities::{DECISION_INSTANCE, INCIDENT, PROCESS_INSTANCE};
 use crate::entity::Entity;
 use crate::parse::{BadRequest, search};
-use crate::search::{Condition, Conditions, Op, Related, Search};
+use crate::search::{Condition, Conditions, Op, Related, Search, Sort};
 use crate::storage::Row;
 use crate::value::Value;
 
@@ -20,31 +20,55 @@ pub fn items(
     (after, before): (Key, Key),
     limit: u32,
 ) -> Result<Search, BadRequest> {
-    let mut instances = search(&PROCESS_INSTANCE, &format!(r#"{{"filter":{filter}}}"#))?;
-    settle(kind, &mut instances);
+    let filter = format!(r#"{{"filter":{filter}}}"#);
     let mut found = match kind {
-        BatchOperationType::ResolveIncident => incidents_of(instances),
-        _ => instances,
+        BatchOperationType::DeleteDecisionInstance => search(&DECISION_INSTANCE, &filter)?,
+        _ => {
+            let mut instances = search(&PROCESS_INSTANCE, &filter)?;
+            settle(kind, &mut instances);
+            match kind {
+                BatchOperationType::ResolveIncident => incidents_of(instances),
+                _ => instances,
+            }
+        }
     };
-    let key = |op| Condition::Field { field: 0, op };
-    found.filter.push(key(Op::Gt(Value::Int(after.0))));
-    found.filter.push(key(Op::Lt(Value::Int(before.0))));
+    let (entity, name) = key_of(kind);
+    for op in [Op::Gt(Value::Int(after.0)), Op::Lt(Value::Int(before.0))] {
+        found.filter.extend(field(entity, name, op));
+    }
+    let by_key = |field| Sort {
+        field,
+        descending: false,
+    };
+    found.sort = entity.index_of(name).map(by_key).into_iter().collect();
     found.page.limit = limit;
     Ok(found)
 }
 
-/// The item that a row stands for.
-pub fn item(kind: BatchOperationType, row: &Row) -> Option<BatchOperationItem> {
-    let entity = match kind {
-        BatchOperationType::ResolveIncident => &INCIDENT,
-        _ => &PROCESS_INSTANCE,
-    };
+/// What is looked for, and the field with the keys of items. An evaluation has a row for each decision that it went through.
+fn key_of(kind: BatchOperationType) -> (&'static Entity, &'static str) {
+    match kind {
+        BatchOperationType::ResolveIncident => (&INCIDENT, "incidentKey"),
+        BatchOperationType::DeleteDecisionInstance => (&DECISION_INSTANCE, "decisionEvaluationKey"),
+        _ => (&PROCESS_INSTANCE, "processInstanceKey"),
+    }
+}
+
+/// The items that rows stand for, which are in the order of their keys: none comes twice.
+pub fn items_of(kind: BatchOperationType, rows: &[Row]) -> Vec<BatchOperationItem> {
+    let mut items: Vec<_> = rows.iter().filter_map(|row| item(kind, row)).collect();
+    items.dedup_by_key(|item| item.item_key);
+    items
+}
+
+fn item(kind: BatchOperationType, row: &Row) -> Option<BatchOperationItem> {
+    let (entity, own) = key_of(kind);
     let key = |name: &str| {
         let value = row.get(entity.index_of(name)?)?;
         value.as_int().map(Key)
     };
     Some(BatchOperationItem {
-        item_key: row.first()?.as_int().map(Key)?,
+        item_key: key(own)?,
         process_instance_key: key("processInstanceKey").unwrap_or_default(),
         root_process_instance_key: key("rootProcessInstanceKey").unwrap_or_default(),
     })

@@ -5,11 +5,15 @@ use std::time::Duration;
 
 use crate::support::{Rig, one_task};
 use skep_broker::BrokerConfig;
-use skep_protocol::command::{BatchCommand, Command, CreateBatchOperation, FailJob};
+use skep_protocol::command::{
+    BatchCommand, Command, CreateBatchOperation, DecisionRef, Deploy, EvaluateDecision, FailJob,
+    Resource,
+};
 use skep_protocol::value::{BatchOperationType, BatchPlan};
 use skep_protocol::{Document, Failure, Key, Response};
 use skep_query::entities::{
-    BATCH_OPERATION, BATCH_OPERATION_ITEM, ELEMENT_INSTANCE, INCIDENT, PROCESS_INSTANCE, VARIABLE,
+    BATCH_OPERATION, BATCH_OPERATION_ITEM, DECISION_INSTANCE, DECISION_REQUIREMENTS,
+    ELEMENT_INSTANCE, INCIDENT, PROCESS_DEFINITION, PROCESS_INSTANCE, VARIABLE,
 };
 use skep_query::{Answer, Consistency, Entity, Found, Query, Row, Storage, Value, answer, search};
 
@@ -192,6 +196,101 @@ async fn what_has_ended_leaves_the_history_with_all_that_belongs_to_it() {
     assert_eq!(find(&rig, &PROCESS_INSTANCE, "{}").await.total, 1);
     assert_eq!(find(&rig, &VARIABLE, "{}").await.total, 1);
     assert_eq!(find(&rig, &ELEMENT_INSTANCE, "{}").await.total, 2);
+}
+
+/// A decision that requires another one: an evaluation goes through both.
+const DISH: &str = r##"<definitions xmlns="https://www.omg.org/spec/DMN/20191111/MODEL/" id="menu" name="menu" namespace="n">
+  <decision id="season" name="season"><literalExpression><text>"winter"</text></literalExpression></decision>
+  <decision id="dish" name="dish"><informationRequirement><requiredDecision href="#season"/></informationRequirement>
+    <literalExpression><text>season + " soup"</text></literalExpression></decision></definitions>"##;
+
+async fn with_evaluations(count: usize) -> (Rig, Key) {
+    let rig = open(|config| config.partitions = 2).await;
+    let resource = Resource {
+        name: "dish.dmn".into(),
+        content: DISH.into(),
+    };
+    let deploy = Deploy {
+        resources: vec![resource],
+    };
+    let Ok(Response::Deployed(deployed)) = rig.send(Command::Deploy(deploy)).await else {
+        panic!("not deployed");
+    };
+    for _ in 0..count {
+        let evaluate = EvaluateDecision {
+            decision: DecisionRef::Id("dish".into()),
+            variables: Document::new(),
+        };
+        rig.send(Command::EvaluateDecision(evaluate)).await.unwrap();
+    }
+    let found = find(&rig, &DECISION_INSTANCE, "{}").await;
+    assert_eq!(found.total, 2 * count as u64);
+    (rig, deployed.decision_requirements[0].key)
+}
+
+#[tokio::test]
+async fn evaluations_leave_the_history_with_all_their_decisions() {
+    let (rig, _) = with_evaluations(6).await;
+    let filter = r#"{"decisionDefinitionId": "season"}"#;
+    let key = begin(&rig, BatchOperationType::DeleteDecisionInstance, filter).await;
+    assert_eq!(counts(&ended(&rig, key).await), ["6", "6", "0"]);
+    assert_eq!(find(&rig, &DECISION_INSTANCE, "{}").await.total, 0);
+}
+
+#[tokio::test]
+async fn deleted_decisions_take_their_history_with_them() {
+    let (rig, resource_key) = with_evaluations(3).await;
+    let delete = Command::DeleteResource {
+        resource_key,
+        delete_history: true,
+    };
+    let Ok(Response::BatchOperationCreated { key, .. }) = rig.send(delete).await else {
+        panic!("not deleted");
+    };
+    assert_eq!(counts(&ended(&rig, key).await), ["3", "3", "0"]);
+    assert_eq!(find(&rig, &DECISION_INSTANCE, "{}").await.total, 0);
+    // Every partition forgets it when it hears that the operation has ended.
+    for _ in 0..2_000 {
+        if find(&rig, &DECISION_REQUIREMENTS, "{}").await.total == 0 {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("the decisions can still be found");
+}
+
+#[tokio::test]
+async fn a_deleted_definition_takes_its_history_with_it() {
+    let rig = open(|config| config.partitions = 2).await;
+    rig.deploy(&one_task()).await;
+    let mut keys = Vec::new();
+    for _ in 0..4 {
+        keys.push(rig.create("one-task", r#"{"v": 1}"#).await.unwrap());
+    }
+    let cancel = |key: Key| Command::CancelProcessInstance {
+        process_instance_key: key,
+    };
+    for key in &keys[..2] {
+        rig.send(cancel(*key)).await.unwrap();
+    }
+    let definitions = find(&rig, &PROCESS_DEFINITION, "{}").await;
+    let resource_key = Key(definitions.rows[0][0].as_int().unwrap());
+    let delete = Command::DeleteResource {
+        resource_key,
+        delete_history: true,
+    };
+    let Ok(Response::BatchOperationCreated { key, .. }) = rig.send(delete).await else {
+        panic!("not deleted");
+    };
+    assert_eq!(counts(&ended(&rig, key).await), ["2", "2", "0"]);
+    // Those that still run can be found until their end.
+    assert_eq!(find(&rig, &PROCESS_INSTANCE, "{}").await.total, 2);
+    for key in &keys[2..] {
+        rig.send(cancel(*key)).await.unwrap();
+    }
+    for entity in [&PROCESS_INSTANCE, &ELEMENT_INSTANCE, &VARIABLE] {
+        assert_eq!(find(&rig, entity, "{}").await.total, 0, "{}", entity.title);
+    }
 }
 
 #[tokio::test]

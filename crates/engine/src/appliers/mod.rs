@@ -121,7 +121,6 @@ without_effect!(
     HistoryDeletionValue,
     MessageCorrelationValue,
     ProcessInstanceResultValue,
-    ResourceDeletionValue,
     RuntimeInstructionValue
 );
 

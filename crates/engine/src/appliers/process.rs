@@ -1,8 +1,8 @@
-//! PROCESS events: definitions come and go.
+//! PROCESS and RESOURCE_DELETION events: definitions come and go.
 
 use skep_protocol::Key;
-use skep_protocol::intent::ProcessIntent as Intent;
-use skep_protocol::value::ProcessValue;
+use skep_protocol::intent::{ProcessIntent as Intent, ResourceDeletionIntent};
+use skep_protocol::value::{ProcessValue, ResourceDeletionValue};
 
 use super::Apply;
 use crate::state::State;
@@ -16,6 +16,20 @@ impl Apply<ProcessValue> for State {
                 self.processes.delete(value.process_definition_key);
                 self.elements.running.remove(value.process_definition_key);
             }
+        }
+    }
+}
+
+impl Apply<ResourceDeletionValue> for State {
+    fn apply(
+        &mut self,
+        _key: Key,
+        intent: ResourceDeletionIntent,
+        value: &ResourceDeletionValue,
+        _timestamp: i64,
+    ) {
+        if intent == ResourceDeletionIntent::Deleting && value.delete_history {
+            self.processes.forget(value.resource_key);
         }
     }
 }

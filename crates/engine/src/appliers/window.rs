@@ -461,6 +461,7 @@ fn is_apart(value_type: ValueType) -> bool {
             | ValueType::Form
             | ValueType::Resource
             | ValueType::ResourceDeletion
+            | ValueType::HistoryDeletion
             | ValueType::Message
             | ValueType::MessageSubscription
             | ValueType::MessageCorrelation

@@ -69,7 +69,7 @@ fn write(cx: &mut Context<'_>, ban: &Ban) {
     cx.event(key, ErrorIntent::Created, &value);
     // Its migration is given up, and a deleted definition may have waited for that.
     if let Some(target) = target {
-        delete_resource::instance_ended(cx, target);
+        delete_resource::released(cx, target);
     }
     if let Some((request, _)) = cx.volatile.awaiting_results.remove(&instance) {
         let refusal = refused("CREATE_WITH_AWAITING_RESULT", instance);

@@ -95,6 +95,11 @@ impl<V: Versioned> Definitions<V> {
     /// No look-up finds this version any more; `change` is what its row says of it.
     pub(in crate::appliers) fn retire(&mut self, key: Key, change: impl FnOnce(&mut V)) {
         self.unpin(key);
+        self.change(key, change);
+    }
+
+    /// Changes what the row says beyond its version.
+    pub(in crate::appliers) fn change(&mut self, key: Key, change: impl FnOnce(&mut V)) {
         if let Some(row) = self.table.get_mut(key) {
             change(row);
         }

@@ -1,6 +1,6 @@
 //! Deployed process definitions. Their graphs stay in memory: every instance needs its own.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -53,6 +53,8 @@ pub struct Definition {
     value: ProcessValue,
     /// It is being deleted: nothing of it starts any more, and it is kept for the instances that still run.
     draining: bool,
+    /// What can be searched of its instances leaves with each of them.
+    forgotten: bool,
 }
 
 impl Row for Definition {
@@ -88,17 +90,17 @@ pub struct Processes {
     by_key: FxHashMap<Key, Arc<DeployedProcess>>,
     /// Graphs of definitions whose PROCESS records are about to be applied. They are what compiling would give.
     compiled: FxHashMap<Key, Process>,
-    /// Those that are deleted once their last instance has ended.
-    draining: BTreeSet<Key>,
+    /// Those that are deleted once their last instance has ended, and whether their history goes as well.
+    draining: BTreeMap<Key, bool>,
 }
 
 impl Processes {
     pub fn open(tables: &Arc<Tables>) -> Result<Processes, StoreError> {
-        let (mut by_key, mut draining) = (FxHashMap::default(), BTreeSet::new());
+        let (mut by_key, mut draining) = (FxHashMap::default(), BTreeMap::new());
         let definitions = Definitions::open(tables, |key, row: &Definition| {
             by_key.insert(key, Arc::new(deployed(&row.value, compile(&row.value))));
             if row.draining {
-                draining.insert(key);
+                draining.insert(key, row.forgotten);
             }
         })?;
         Ok(Processes {
@@ -124,16 +126,26 @@ impl Processes {
         let row = Definition {
             value: value.clone(),
             draining: false,
+            forgotten: false,
         };
         self.definitions.insert(key, row);
     }
 
     /// The definition can no longer be started. Instances that run keep it.
     pub(in crate::appliers) fn drain(&mut self, key: Key) {
-        self.definitions.retire(key, |row| row.draining = true);
+        let mut forgotten = false;
+        self.definitions.retire(key, |row| {
+            row.draining = true;
+            forgotten = row.forgotten;
+        });
         if self.by_key.contains_key(&key) {
-            self.draining.insert(key);
+            self.draining.insert(key, forgotten);
         }
+    }
+
+    /// The definition is about to be deleted with its history.
+    pub(in crate::appliers) fn forget(&mut self, key: Key) {
+        self.definitions.change(key, |row| row.forgotten = true);
     }
 
     /// Nothing runs any more: the definition is gone.
@@ -145,7 +157,12 @@ impl Processes {
 
     /// It is deleted, and kept until its last instance has ended.
     pub fn is_draining(&self, key: Key) -> bool {
-        self.draining.contains(&key)
+        self.draining.contains_key(&key)
+    }
+
+    /// Likewise, and what can be searched of each of its instances leaves with it.
+    pub fn is_forgotten(&self, key: Key) -> bool {
+        self.draining.get(&key) == Some(&true)
     }
 
     /// The definition, unless it is being deleted.

@@ -173,6 +173,7 @@ pub fn command(
         }
         "deleteResource" => Command::DeleteResource {
             resource_key: a.key("resource"),
+            delete_history: false,
         },
         "command" if a.text("valueType").starts_with("BATCH_OPERATION") => {
             batch_operations::command(a)?

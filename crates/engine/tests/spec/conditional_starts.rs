@@ -121,7 +121,11 @@ fn a_deleted_definition_waits_no_more() {
     let mut rig = Rig::with(starting("p", "=x > 1"));
     rig.deploy(starting("p", "=x > 5"));
     let resource_key = definition(&mut rig, "p");
-    rig.send(Command::DeleteResource { resource_key }).unwrap();
+    rig.send(Command::DeleteResource {
+        resource_key,
+        delete_history: false,
+    })
+    .unwrap();
     // The version before waits again.
     assert_eq!(
         evaluate(&mut rig, None, r#"{"x":2}"#)
@@ -131,7 +135,11 @@ fn a_deleted_definition_waits_no_more() {
         1
     );
     let resource_key = definition(&mut rig, "p");
-    rig.send(Command::DeleteResource { resource_key }).unwrap();
+    rig.send(Command::DeleteResource {
+        resource_key,
+        delete_history: false,
+    })
+    .unwrap();
     assert_eq!(evaluate(&mut rig, None, r#"{"x":2}"#).unwrap().started, []);
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use skep_engine::state::State;
 use skep_engine::{Engine, NoStreams};
 use skep_model::builder::Bpmn;
-use skep_protocol::command::{Command, ProcessRef};
+use skep_protocol::command::{AddBatchItems, BatchCommand, Command, ProcessRef};
 use skep_protocol::{Document, Key};
 
 use crate::support::*;
@@ -173,4 +173,111 @@ fn memory_is_given_back() {
     }
     let left = rig.engine(1).state.resident_bytes();
     assert!(left < empty + 10_000, "{left}");
+}
+
+/// What the exporters are told to delete: type and key.
+fn forgotten(rig: &Rig) -> Vec<(String, i64)> {
+    let deleted = rig.events("HISTORY_DELETION");
+    let one = |r: &Seen| {
+        let key = r.field("resourceKey").as_i64().unwrap();
+        (r.text("resourceType").to_string(), key)
+    };
+    deleted.map(one).collect()
+}
+
+/// The items of an operation are all known.
+fn nothing_more(rig: &mut Rig, batch_operation_key: Key) {
+    rig.send(Command::Batch(BatchCommand::Add(AddBatchItems {
+        batch_operation_key,
+        items: Vec::new(),
+        after: Key::NONE,
+        last: true,
+    })))
+    .unwrap();
+}
+
+#[test]
+fn the_history_of_a_definition_goes_by_a_batch_operation() {
+    let mut rig = Rig::new();
+    let key = deploy(&mut rig, "a");
+    let batch = rig.delete_with_history(key).expect("a batch operation");
+    let created = rig.events("BATCH_OPERATION_CREATION").last().unwrap();
+    assert_eq!(
+        created.text("batchOperationType"),
+        "DELETE_PROCESS_INSTANCE"
+    );
+    let filter = format!(r#"{{"processDefinitionKey":"{key}"}}"#);
+    assert_eq!(created.text("entityFilter"), filter);
+    let deletion = rig.events("RESOURCE_DELETION").last().unwrap();
+    assert_eq!(deletion.text("resourceId"), "p");
+    assert_eq!(deletion.text("resourceType"), "PROCESS_DEFINITION");
+    assert_eq!(*deletion.field("deleteHistory"), true);
+    assert_eq!(*deletion.field("batchOperationKey"), batch.0);
+    assert_eq!(forgotten(&rig), []);
+    nothing_more(&mut rig, batch);
+    assert_eq!(forgotten(&rig), [("PROCESS_DEFINITION".into(), key.0)]);
+    rig.assert_nothing_left();
+}
+
+#[test]
+fn instances_that_still_run_leave_the_history_with_their_end() {
+    let mut rig = Rig::with_partitions(2);
+    let key = deploy(&mut rig, "a");
+    let completed = rig.create_on(2, "p", "{}");
+    let cancelled = rig.create_on(2, "p", "{}");
+    let batch = rig.delete_with_history(key).expect("a batch operation");
+    for partition in [1, 2] {
+        let add = AddBatchItems {
+            batch_operation_key: batch,
+            items: Vec::new(),
+            after: Key::NONE,
+            last: true,
+        };
+        rig.send_to(partition, Command::Batch(BatchCommand::Add(add)));
+    }
+    // The other partition has none: there the definition is forgotten at once.
+    let definition = ("PROCESS_DEFINITION".to_string(), key.0);
+    assert_eq!(forgotten(&rig), std::slice::from_ref(&definition));
+    let instance = |key: Key| ("PROCESS_INSTANCE".to_string(), key.0);
+    let job = rig.jobs("a").remove(0);
+    rig.complete(&job, "{}");
+    assert_eq!(forgotten(&rig)[1..], [instance(completed)]);
+    rig.cancel(cancelled).unwrap();
+    let after = [instance(completed), instance(cancelled), definition];
+    assert_eq!(forgotten(&rig)[1..], after);
+    rig.assert_nothing_left();
+}
+
+#[test]
+fn what_is_to_be_forgotten_is_known_after_a_restart() {
+    let mut rig = Rig::new();
+    let key = deploy(&mut rig, "a");
+    rig.create("p", "{}");
+    rig.delete_with_history(key).expect("a batch operation");
+    let store = MemoryStore::default();
+    let mut pending = Pending::default();
+    rig.engine(1).state.checkpoint(&mut pending);
+    store.write(pending);
+    let state = State::open(1, Arc::new(store)).unwrap();
+    assert!(state.processes.is_forgotten(key));
+}
+
+#[test]
+fn the_history_of_decisions_goes_and_forms_have_none() {
+    let mut rig = Rig::new();
+    let deployed = rig.deployed(vec![
+        ("d.dmn", decision("drg", "d", "1 + 1")),
+        ("f.form", r#"{"id":"f"}"#.to_string()),
+    ]);
+    let drg = deployed.decision_requirements[0].key;
+    let batch = rig.delete_with_history(drg).expect("a batch operation");
+    let created = rig.events("BATCH_OPERATION_CREATION").last().unwrap();
+    assert_eq!(
+        created.text("batchOperationType"),
+        "DELETE_DECISION_INSTANCE"
+    );
+    nothing_more(&mut rig, batch);
+    assert_eq!(forgotten(&rig), [("DECISION_REQUIREMENTS".into(), drg.0)]);
+    assert_eq!(rig.delete_with_history(deployed.forms[0].key), None);
+    rig.assert_nothing_left();
 }

@@ -98,7 +98,10 @@ fn a_deletion_does_not_overtake_its_deployment() {
     });
     rig.send_async(deployment(process("a")));
     let key = definition(&mut rig, 1).unwrap();
-    rig.send_async(Command::DeleteResource { resource_key: key });
+    rig.send_async(Command::DeleteResource {
+        resource_key: key,
+        delete_history: false,
+    });
     rig.advance(10_000);
     rig.advance(10_000);
     assert_eq!(definition(&mut rig, 1), None);
@@ -118,8 +121,11 @@ fn commands_name_what_is_distributed() {
     let mut rig = Rig::with_partitions(2);
     rig.send(deployment(process("a"))).unwrap();
     let key = definition(&mut rig, 1).unwrap();
-    rig.send(Command::DeleteResource { resource_key: key })
-        .unwrap();
+    rig.send(Command::DeleteResource {
+        resource_key: key,
+        delete_history: false,
+    })
+    .unwrap();
     let commands: Vec<_> = rig
         .seen
         .iter()
@@ -148,8 +154,11 @@ fn a_late_duplicate_is_acknowledged_and_not_carried_out_again() {
     rig.send(Command::PinClock { timestamp: START }).unwrap();
     rig.send(deployment(process("a"))).unwrap();
     let key = definition(&mut rig, 1).unwrap();
-    rig.send(Command::DeleteResource { resource_key: key })
-        .unwrap();
+    rig.send(Command::DeleteResource {
+        resource_key: key,
+        delete_history: false,
+    })
+    .unwrap();
     rig.send(Command::ResetClock).unwrap();
     let is_distribution = |c: &RemoteCommand| matches!(c, RemoteCommand::Distribute { .. });
     let late: Vec<_> = sent.take().into_iter().filter(is_distribution).collect();

@@ -167,6 +167,7 @@ fn the_version_before_starts_again_when_the_latest_is_deleted() {
     assert_eq!(rig.jobs("work").len(), 0);
     rig.send(Command::DeleteResource {
         resource_key: second.processes[0].key,
+        delete_history: false,
     })
     .unwrap();
     for key in ["a", "b", "c", "d"] {

@@ -55,6 +55,7 @@ fn elements_of_a_deleted_definition_keep_their_names() {
         .as_i64();
     rig.send(Command::DeleteResource {
         resource_key: skep_protocol::Key(key.unwrap()),
+        delete_history: false,
     })
     .unwrap();
     rig.work("work", "{}");

@@ -207,8 +207,9 @@ fn change_resource(store: &MemoryStore, resource: Vec<u8>) -> Vec<u8> {
         .iter_mut()
         .filter(|((table, _), _)| *table == DEFINITIONS);
     let (_, row) = definitions.next().unwrap();
-    let (version, mut value, deleted): (u8, ProcessValue, bool) = decode(row).unwrap();
+    type Stored = (u8, ProcessValue, bool, bool);
+    let (version, mut value, deleted, forgotten): Stored = decode(row).unwrap();
     let before = std::mem::replace(&mut value.resource, resource.into());
-    *row = encode(&(version, value, deleted));
+    *row = encode(&(version, value, deleted, forgotten));
     before.to_vec()
 }

@@ -111,7 +111,10 @@ fn the_version_before_starts_again_when_the_latest_is_deleted() {
             .service_task("b", "b")
             .end("e"),
     );
-    let delete = |key| Command::DeleteResource { resource_key: key };
+    let delete = |key| Command::DeleteResource {
+        resource_key: key,
+        delete_history: false,
+    };
     rig.send(delete(definition_key(&second))).unwrap();
     rig.advance(3_600_000);
     assert_eq!(rig.jobs("work").len(), 1);
@@ -123,6 +126,7 @@ fn a_deleted_process_starts_no_more() {
     let deployed = rig.deploy(cyclic("R/PT1H"));
     rig.send(Command::DeleteResource {
         resource_key: definition_key(&deployed),
+        delete_history: false,
     })
     .unwrap();
     rig.advance(3_600_000);

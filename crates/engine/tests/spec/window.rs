@@ -67,6 +67,7 @@ fn a_definition_whose_instances_are_passed_over_counts_none_and_goes_when_it_is_
     rig.create("p", "{}");
     rig.send(skep_protocol::Command::DeleteResource {
         resource_key: definition,
+        delete_history: false,
     })
     .unwrap();
     rig.work("work", "{}");

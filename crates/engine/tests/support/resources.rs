@@ -15,8 +15,24 @@ impl Rig {
         }
     }
 
+    /// Likewise, with what can be searched of it. Returns the key of the batch operation.
+    pub fn delete_with_history(&mut self, resource_key: Key) -> Option<Key> {
+        let request = self.send_async(Command::DeleteResource {
+            resource_key,
+            delete_history: true,
+        });
+        match self.answer(request) {
+            Some(Ok(Response::BatchOperationCreated { key, .. })) => Some(key),
+            Some(Ok(Response::Empty)) => None,
+            other => panic!("not deleted: {other:?}"),
+        }
+    }
+
     pub fn delete_resource(&mut self, key: Key) -> Result<Response, Rejection> {
-        self.send(Command::DeleteResource { resource_key: key })
+        self.send(Command::DeleteResource {
+            resource_key: key,
+            delete_history: false,
+        })
     }
 }
 

@@ -327,7 +327,7 @@ fn upserts<'a>(prefix: &str, rows: &'a Rows, statements: &mut Vec<Statement<'a>>
                 .entity
                 .items
                 .iter()
-                .any(|(_, list)| *list == field.name);
+                .any(|(_, list, _)| *list == field.name);
             parameters.push(match field.kind {
                 Kind::Text | Kind::Enum(_) | Kind::Json => texts(values.map(|value| {
                     let text = value.and_then(Value::as_text)?;

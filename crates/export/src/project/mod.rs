@@ -7,6 +7,7 @@ mod decision_definition;
 mod decision_instance;
 mod element_instance;
 mod event_wait;
+mod global_task_listener;
 mod incident;
 mod job;
 mod job_statistics;
@@ -89,6 +90,7 @@ impl Projection<'_> {
             ValueType::BatchOperationLifecycleManagement => batch_operation::managed(self, record),
             ValueType::HistoryDeletion => batch_operation::history_deleted(self, record),
             ValueType::ClusterVariable => cluster_variable::changed(self, record),
+            ValueType::GlobalListener => global_task_listener::changed(self, record),
             // They tell of nothing that these entities show.
             _ => Ok(()),
         }

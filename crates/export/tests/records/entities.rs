@@ -3,12 +3,15 @@
 use serde_json::{Value as Json, json};
 use skep_model::builder::Bpmn;
 use skep_protocol::command::{Command, DecisionRef, EvaluateDecision, MigrateProcessInstance};
-use skep_protocol::value::{ClusterVariableValue, MappingInstruction};
+use skep_protocol::value::{
+    ClusterVariableValue, GlobalListenerEvent, GlobalListenerValue, ListenerEvent,
+    MappingInstruction,
+};
 use skep_protocol::{Document, TenantId};
 use skep_query::entities::{
     CLUSTER_VARIABLE, CORRELATED_MESSAGE_SUBSCRIPTION, DECISION_DEFINITION, DECISION_INSTANCE,
-    DECISION_REQUIREMENTS, ELEMENT_INSTANCE, EVENT_WAIT, FORM, INCIDENT, JOB, MESSAGE_SUBSCRIPTION,
-    PROCESS_DEFINITION, PROCESS_INSTANCE, RESOURCE, USER_TASK, VARIABLE,
+    DECISION_REQUIREMENTS, ELEMENT_INSTANCE, EVENT_WAIT, FORM, GLOBAL_TASK_LISTENER, INCIDENT, JOB,
+    MESSAGE_SUBSCRIPTION, PROCESS_DEFINITION, PROCESS_INSTANCE, RESOURCE, USER_TASK, VARIABLE,
 };
 use skep_query::{Answer, Condition, Groups, Measure, Op, Query, Related, Search, Value};
 
@@ -325,6 +328,57 @@ fn cluster_variables_have_their_scope_and_their_last_value() {
         (&json!("limit"), &json!("2"))
     );
     store.check_pages();
+}
+
+#[test]
+fn global_task_listeners_are_found_by_their_events() {
+    let (mut rig, store) = rig();
+    let listener = |id: &str, events: &[GlobalListenerEvent], priority| GlobalListenerValue {
+        id: id.into(),
+        job_type: "ear".into(),
+        retries: 3,
+        events: events.into(),
+        after_non_global: priority < 50,
+        priority,
+    };
+    let one = GlobalListenerEvent::One;
+    let (creating, completing) = (one(ListenerEvent::Creating), one(ListenerEvent::Completing));
+    for command in [
+        Command::CreateGlobalListener(listener("all", &[GlobalListenerEvent::All], 60)),
+        Command::CreateGlobalListener(listener("two", &[creating, completing], 50)),
+        Command::CreateGlobalListener(listener("gone", &[completing], 50)),
+        Command::UpdateGlobalListener(listener("two", &[creating, completing], 40)),
+        Command::DeleteGlobalListener { id: "gone".into() },
+    ] {
+        rig.send(command).unwrap();
+    }
+    follow(&mut rig, &store);
+    let there = |filter: &str| {
+        let found = store.find(&GLOBAL_TASK_LISTENER, filter);
+        let left = found.into_iter();
+        left.map(|row| row["id"].as_str().unwrap().to_string())
+            .collect::<Vec<_>>()
+    };
+    // The gateway leaves out what is deleted.
+    assert_eq!(there("{}"), ["all", "two", "gone"]);
+    assert_eq!(
+        there(r#"{"eventTypes": ["creating", "completing"]}"#),
+        ["two"]
+    );
+    assert_eq!(there(r#"{"eventTypes": [{"$like": "creat*"}]}"#), ["two"]);
+    assert_eq!(
+        there(r#"{"priority": {"$gt": 50}, "source": "API"}"#),
+        ["all"]
+    );
+    let two = store.one(
+        &GLOBAL_TASK_LISTENER,
+        r#"{"id": "two", "afterNonGlobal": true}"#,
+    );
+    let shown = json!({
+        "id": "two", "type": "ear", "retries": 3, "eventTypes": ["creating", "completing"],
+        "afterNonGlobal": true, "priority": 40, "source": "API",
+    });
+    assert_eq!(two, shown);
 }
 
 #[test]

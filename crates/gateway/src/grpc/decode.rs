@@ -213,16 +213,11 @@ pub fn evaluate_decision(request: pb::EvaluateDecisionRequest) -> Decoded {
 }
 
 pub fn delete_resource(request: pb::DeleteResourceRequest) -> Decoded {
-    if request.delete_history == Some(true) {
-        return invalid(
-            "The field 'deleteHistory' is true, but the history does not go with a resource yet. Leave it out, and delete ended instances by POST /v2/process-instances/deletion.",
-        );
-    }
-    let resource_key = Key(request.resource_key);
-    referenced(
-        Command::DeleteResource { resource_key },
-        request.operation_reference,
-    )
+    let command = Command::DeleteResource {
+        resource_key: Key(request.resource_key),
+        delete_history: request.delete_history.unwrap_or_default(),
+    };
+    referenced(command, request.operation_reference)
 }
 
 pub fn activate(request: pb::ActivateJobsRequest) -> Result<ActivateJobs, Failure> {

@@ -7,7 +7,7 @@ pub use decisions::evaluation;
 pub use deployments::{deployments, process};
 use skep_proto::gateway_protocol as pb;
 use skep_protocol::response::{ConditionalsEvaluated, ProcessInstanceCreated};
-use skep_protocol::{ActivatedJob, DEFAULT_TENANT, Key};
+use skep_protocol::{ActivatedJob, DEFAULT_TENANT, Key, Response as Answer};
 use skep_service::{BrokerInfo, PartitionHealth, PartitionInfo, PartitionRole, Topology};
 
 use super::job_result;
@@ -189,5 +189,23 @@ fn partition(info: &PartitionInfo) -> pb::Partition {
             PartitionHealth::Unhealthy => Health::Unhealthy,
             PartitionHealth::Dead => Health::Dead,
         } as i32,
+    }
+}
+
+/// `batch_operation` is there when the history goes as well.
+pub fn resource_deleted(resource_key: String, answer: &Answer) -> pb::DeleteResourceResponse {
+    use pb::batch_operation_created_result::BatchOperationTypeEnum as Type;
+    let batch_operation = match answer {
+        Answer::BatchOperationCreated { key, kind } => Some(pb::BatchOperationCreatedResult {
+            batch_operation_key: key.to_string(),
+            batch_operation_type: Type::from_str_name(kind.as_str())
+                .unwrap_or_default()
+                .into(),
+        }),
+        _ => None,
+    };
+    pb::DeleteResourceResponse {
+        resource_key,
+        batch_operation,
     }
 }

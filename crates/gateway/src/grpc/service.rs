@@ -279,11 +279,11 @@ impl Gateway for GatewayService {
         request: Request<pb::DeleteResourceRequest>,
     ) -> Reply<pb::DeleteResourceResponse> {
         let resource_key = request.get_ref().resource_key.to_string();
-        self.command(request, decode::delete_resource).await?;
-        Ok(Response::new(pb::DeleteResourceResponse {
+        let answer = self.command(request, decode::delete_resource).await?;
+        Ok(Response::new(encode::resource_deleted(
             resource_key,
-            batch_operation: None,
-        }))
+            &answer,
+        )))
     }
 
     async fn publish_message(

@@ -73,7 +73,7 @@ impl RequestKind {
     pub fn of(command: &Command) -> RequestKind {
         let (kind, key) = match command {
             Command::Deploy(_) => (0, None),
-            Command::DeleteResource { resource_key } => (1, Some(resource_key)),
+            Command::DeleteResource { resource_key, .. } => (1, Some(resource_key)),
             Command::CreateProcessInstance(_) => (2, None),
             Command::CancelProcessInstance {
                 process_instance_key,

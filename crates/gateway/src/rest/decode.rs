@@ -53,6 +53,8 @@ pub enum Decoded {
     /// A command about something that must be there to be searched.
     Of {
         entity: &'static Entity,
+        /// The name of the field that has this key.
+        by: &'static str,
         key: Key,
         command: Box<Decoded>,
     },

@@ -207,9 +207,10 @@ async fn carry_out(
         }
         Decoded::Of {
             entity,
+            by,
             key,
             command,
-        } => about(front, (entity, key), command, held, watch).await,
+        } => about(front, (entity, by, key), command, held, watch).await,
         Decoded::Activate { command, wait } => {
             drop(held);
             let jobs = front.activate(command, wait).await?;
@@ -233,13 +234,13 @@ async fn carry_out(
 /// Does what was asked about something that must be there. Boxed, as it comes back to where it was called from.
 fn about<'a>(
     front: &'a Arc<FrontEnd>,
-    (entity, key): (&'static Entity, Key),
+    (entity, by, key): (&'static Entity, &'static str, Key),
     command: Box<Decoded>,
     held: (Slot, Share),
     watch: &'a mut Stopwatch,
 ) -> BoxFuture<'a, Result<Response<RestBody>, Problem>> {
     Box::pin(async move {
-        queries::must_exist(front, entity, key).await?;
+        queries::must_exist(front, entity, by, key).await?;
         carry_out(front, *command, held, watch).await
     })
 }

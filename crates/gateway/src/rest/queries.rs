@@ -76,7 +76,8 @@ enum What {
     StartForm(Key),
     UserTaskForm(Key),
     UserTaskVariables(TaskVariables),
-    ClusterVariable(Search),
+    /// One of what is known by a name.
+    Named(Search),
     Statistics(Statistics),
     JobStatistics(JobStatistics),
     Usage(usage::Usage),
@@ -209,12 +210,12 @@ pub fn decode(
             related::task_variables(key("userTaskKey"), body, parts, effective)
                 .map(What::UserTaskVariables)
         }
+        Op::SearchGlobalTaskListeners => related::global_listeners(body, parts).map(What::Page),
+        Op::GetGlobalTaskListener => Ok(What::Named(related::global_listener(parameter))),
         Op::SearchClusterVariables => related::cluster_variables(body, parts).map(What::Page),
-        Op::GetGlobalClusterVariable => {
-            related::cluster_variable(parts, None).map(What::ClusterVariable)
-        }
+        Op::GetGlobalClusterVariable => related::cluster_variable(parts, None).map(What::Named),
         Op::GetTenantClusterVariable => {
-            related::cluster_variable(parts, parameter).map(What::ClusterVariable)
+            related::cluster_variable(parts, parameter).map(What::Named)
         }
         Op::GetCallHierarchy => key("processInstanceKey")
             .map(What::CallHierarchy)
@@ -274,6 +275,7 @@ fn consistency(headers: &HeaderMap) -> Result<Consistency, Problem> {
 pub async fn must_exist(
     front: &FrontEnd,
     entity: &'static Entity,
+    by: &'static str,
     key: Key,
 ) -> Result<(), Problem> {
     let mut ask = Ask {
@@ -281,7 +283,18 @@ pub async fn must_exist(
         consistency: Consistency::ReadYourWrites,
         behind: 0,
     };
-    ask.one(entity, key).await.map(drop)
+    if entity.key().name == by {
+        return ask.one(entity, key).await.map(drop);
+    }
+    let has_key = entity.index_of(by).map(|field| Condition::Field {
+        field,
+        op: skep_query::Op::Eq(Value::Int(key.0)),
+    });
+    let search = Search::all(entity, has_key.into_iter().collect(), 1);
+    match ask.found(search).await?.is_empty() {
+        true => Err(not_found(entity, key)),
+        false => Ok(()),
+    }
 }
 
 /// Asks the store and writes the answer.
@@ -326,7 +339,7 @@ pub async fn respond(front: &FrontEnd, asked: Asked) -> Result<Response<RestBody
         What::JobStatistics(asked) => encode::json(ask.job_statistics(asked).await?),
         What::Usage(asked) => encode::json(ask.usage(asked).await?),
         What::UserTaskVariables(asked) => encode::json(ask.task_variables(asked).await?),
-        What::ClusterVariable(search) => encode::json(ask.cluster_variable(search).await?),
+        What::Named(search) => encode::json(ask.named(search).await?),
         What::CallHierarchy(key) => encode::json(ask.call_hierarchy(key).await?),
         What::SequenceFlows(process_instance_key) => {
             let query = Query::SequenceFlows {

@@ -32,6 +32,8 @@ pub enum Op {
     CreateGlobalTaskListener,
     UpdateGlobalTaskListener,
     DeleteGlobalTaskListener,
+    GetGlobalTaskListener,
+    SearchGlobalTaskListeners,
     PinClock,
     ResetClock,
     EvaluateExpression,
@@ -56,6 +58,8 @@ pub enum Op {
     ModifyProcessInstances,
     DeleteProcessInstances,
     DeleteProcessInstance,
+    DeleteDecisionInstances,
+    DeleteDecisionInstance,
     ResolveProcessInstanceIncidents,
     CancelBatchOperation,
     SuspendBatchOperation,
@@ -129,6 +133,8 @@ impl Op {
                 | ModifyProcessInstances
                 | DeleteProcessInstances
                 | DeleteProcessInstance
+                | DeleteDecisionInstances
+                | DeleteDecisionInstance
                 | ResolveProcessInstanceIncidents
                 | CancelBatchOperation
                 | SuspendBatchOperation
@@ -219,6 +225,8 @@ pub const ROUTES: &[Route] = routes! {
     POST "/v2/batch-operations/{batchOperationKey}/suspension" suspendBatchOperation => SuspendBatchOperation;
     POST "/v2/process-instances/cancellation" cancelProcessInstancesBatchOperation => CancelProcessInstances;
     POST "/v2/process-instances/deletion" deleteProcessInstancesBatchOperation => DeleteProcessInstances;
+    POST "/v2/decision-instances/{decisionEvaluationKey}/deletion" deleteDecisionInstance => DeleteDecisionInstance;
+    POST "/v2/decision-instances/deletion" deleteDecisionInstancesBatchOperation => DeleteDecisionInstances;
     POST "/v2/process-instances/incident-resolution" resolveIncidentsBatchOperation => ResolveIncidents;
     POST "/v2/process-instances/migration" migrateProcessInstancesBatchOperation => MigrateProcessInstances;
     POST "/v2/process-instances/modification" modifyProcessInstancesBatchOperation => ModifyProcessInstances;
@@ -273,6 +281,8 @@ pub const ROUTES: &[Route] = routes! {
     POST "/v2/user-tasks/{userTaskKey}/effective-variables/search" searchUserTaskEffectiveVariables => SearchUserTaskEffectiveVariables;
     GET "/v2/user-tasks/{userTaskKey}/form" getUserTaskForm => GetUserTaskForm;
     POST "/v2/user-tasks/{userTaskKey}/variables/search" searchUserTaskVariables => SearchUserTaskVariables;
+    GET "/v2/global-task-listeners/{id}" getGlobalTaskListener => GetGlobalTaskListener;
+    POST "/v2/global-task-listeners/search" searchGlobalTaskListeners => SearchGlobalTaskListeners;
     GET "/v2/cluster-variables/global/{name}" getGlobalClusterVariable => GetGlobalClusterVariable;
     POST "/v2/cluster-variables/search" searchClusterVariables => SearchClusterVariables;
     GET "/v2/cluster-variables/tenants/{tenantId}/{name}" getTenantClusterVariable => GetTenantClusterVariable;
@@ -303,15 +313,11 @@ pub const ROUTES: &[Route] = routes! {
     PUT "/v2/authorizations/{authorizationKey}" updateAuthorization;
     GET "/v2/authorizations/{authorizationKey}" getAuthorization;
     DELETE "/v2/authorizations/{authorizationKey}" deleteAuthorization;
-    POST "/v2/decision-instances/{decisionEvaluationKey}/deletion" deleteDecisionInstance;
-    POST "/v2/decision-instances/deletion" deleteDecisionInstancesBatchOperation;
     POST "/v2/documents" createDocument;
     POST "/v2/documents/batch" createDocuments;
     GET "/v2/documents/{documentId}" getDocument;
     DELETE "/v2/documents/{documentId}" deleteDocument;
     POST "/v2/documents/{documentId}/links" createDocumentLink;
-    GET "/v2/global-task-listeners/{id}" getGlobalTaskListener;
-    POST "/v2/global-task-listeners/search" searchGlobalTaskListeners;
     POST "/v2/groups" createGroup;
     POST "/v2/groups/search" searchGroups;
     GET "/v2/groups/{groupId}" getGroup;

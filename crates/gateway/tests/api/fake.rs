@@ -12,6 +12,7 @@ use skep_protocol::command::{ActivateJobs, Held, Request};
 use skep_protocol::response::{JobActivation, ProcessInstanceCreated};
 use skep_protocol::value::JobKind;
 use skep_protocol::{ActivatedJob, Command, Failure, Key, Rejection, RejectionType, Response};
+use skep_query::entities::DECISION_INSTANCE;
 use skep_query::{
     Answer as StoreAnswer, Consistency, Found, Groups, Kind, Query, QueryError, Storage,
     Value as StoreValue,
@@ -326,6 +327,16 @@ impl Storage for FakeStorage {
         _consistency: Consistency,
     ) -> skep_query::BoxFuture<'_, Result<(StoreAnswer, u64), QueryError>> {
         let answer = match query {
+            // What is to be deleted is there.
+            Query::Search(search)
+                if search.page.limit == 1 && std::ptr::eq(search.entity, &DECISION_INSTANCE) =>
+            {
+                StoreAnswer::Found(Found {
+                    rows: vec![vec![Default::default(); search.entity.fields.len()]],
+                    total: 1,
+                    ..Found::default()
+                })
+            }
             Query::Search(_) => StoreAnswer::Found(Found::default()),
             Query::Get { entity, .. } => {
                 StoreAnswer::Row(Some(vec![Default::default(); entity.fields.len()]))

@@ -4,6 +4,7 @@ mod arrays_for_objects;
 mod bodies;
 mod connections;
 mod decisions;
+mod deletion;
 mod described;
 mod fake;
 mod grpc;

@@ -258,10 +258,32 @@ async fn other_wrong_bodies_are_refused() {
         &[("{}", "'name' is missing")],
     )
     .await;
+}
+
+#[tokio::test]
+async fn wrong_filters_are_refused() {
     refused(
         "POST",
-        &format!("/v2/resources/{KEY}/deletion"),
-        &[(r#"{"deleteHistory": true}"#, "'deleteHistory'")],
+        "/v2/global-task-listeners/search",
+        &[
+            (
+                r#"{"filter": {"eventTypes": [1]}}"#,
+                "'filter.eventTypes' must be strings",
+            ),
+            (r#"{"filter": {"name": "a"}}"#, "'filter.name' is not one"),
+        ],
+    )
+    .await;
+    refused(
+        "POST",
+        "/v2/decision-instances/deletion",
+        &[
+            ("{}", "'filter' is missing"),
+            (
+                r#"{"filter": {"hasIncident": true}}"#,
+                "'filter.hasIncident' is not one",
+            ),
+        ],
     )
     .await;
 }

@@ -105,7 +105,10 @@ async fn a_resource_is_deleted_by_its_key() {
     assert_eq!(request.operation_reference, Some(7));
     assert!(matches!(
         request.command,
-        Command::DeleteResource { resource_key: KEY }
+        Command::DeleteResource {
+            resource_key: KEY,
+            delete_history: false,
+        }
     ));
 }
 

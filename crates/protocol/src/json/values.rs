@@ -557,13 +557,20 @@ fn process_event(v: ProcessEventValue, names: &Names<'_>) -> Value {
 }
 
 fn resource_deletion(v: ResourceDeletionValue) -> Value {
-    json!({
+    let mut value = json!({
         "resourceKey": v.resource_key,
-        "resourceId": "",
-        "resourceType": "UNKNOWN",
-        "deleteHistory": false,
-        "batchOperationKey": -1,
-    })
+        "resourceId": v.resource_id,
+        "resourceType": v.kind.as_str(),
+        "deleteHistory": v.delete_history,
+        "batchOperationKey": v.batch_operation.map_or(Key::NONE, |(key, _)| key),
+        "tenantId": v.tenant.as_str(),
+    });
+    // It has no value for "none".
+    if let Some((_, kind)) = v.batch_operation {
+        let name = kind.as_str();
+        super::set(&mut value, "batchOperationType", name.into());
+    }
+    value
 }
 
 fn command_distribution(v: CommandDistributionValue) -> Value {

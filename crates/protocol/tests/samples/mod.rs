@@ -503,6 +503,11 @@ pub fn origin() -> Origin {
 pub fn resource_deletion() -> ResourceDeletionValue {
     ResourceDeletionValue {
         resource_key: key(1),
+        resource_id: "order".into(),
+        kind: ResourceType::ProcessDefinition,
+        delete_history: true,
+        batch_operation: Some((key(2), BatchOperationType::DeleteProcessInstance)),
+        tenant: TenantId::new("acme"),
     }
 }
 

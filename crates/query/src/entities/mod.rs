@@ -10,6 +10,7 @@ mod decision_requirements;
 mod element_instance;
 mod event_wait;
 mod form;
+mod global_task_listener;
 mod incident;
 mod job;
 mod job_statistics;
@@ -31,6 +32,7 @@ pub use decision_requirements::DECISION_REQUIREMENTS;
 pub use element_instance::ELEMENT_INSTANCE;
 pub use event_wait::EVENT_WAIT;
 pub use form::FORM;
+pub use global_task_listener::GLOBAL_TASK_LISTENER;
 pub use incident::INCIDENT;
 pub use job::JOB;
 pub use job_statistics::{JOB_STATISTICS, JOB_STATISTICS_SPAN};
@@ -45,7 +47,7 @@ pub use variable::{PREVIEW, VARIABLE};
 use crate::entity::{Entity, same};
 
 /// All of them, in the order of their numbers in a store.
-pub static ALL: [&Entity; 21] = [
+pub static ALL: [&Entity; 22] = [
     &PROCESS_DEFINITION,
     &PROCESS_INSTANCE,
     &ELEMENT_INSTANCE,
@@ -67,6 +69,7 @@ pub static ALL: [&Entity; 21] = [
     &JOB_STATISTICS,
     &AUDIT_LOG,
     &USAGE,
+    &GLOBAL_TASK_LISTENER,
 ];
 
 /// The place of an entity in [`ALL`]; for one that is not there the code does not compile.

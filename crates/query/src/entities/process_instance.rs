@@ -136,7 +136,7 @@ pub static PROCESS_INSTANCE: Entity = Entity {
             only: None,
         },
     ],
-    items: &[("tags", "tags")],
+    items: &[("tags", "tags", Kind::Text)],
     indices: &[
         &["state", "processDefinitionKey", "startDate"],
         &["startDate"],

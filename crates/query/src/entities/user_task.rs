@@ -69,9 +69,9 @@ pub static USER_TASK: Entity = Entity {
         },
     ],
     items: &[
-        ("tags", "tags"),
-        ("candidateGroup", "candidateGroups"),
-        ("candidateUser", "candidateUsers"),
+        ("tags", "tags", Kind::Text),
+        ("candidateGroup", "candidateGroups", Kind::Text),
+        ("candidateUser", "candidateUsers", Kind::Text),
     ],
     indices: &[
         &["processInstanceKey"],

@@ -157,10 +157,7 @@ impl Partition {
         let kind = row.value.kind;
         Some(BatchCommand::Add(AddBatchItems {
             batch_operation_key: key,
-            items: rows
-                .iter()
-                .filter_map(|row| selection::item(kind, row))
-                .collect(),
+            items: selection::items_of(kind, rows),
             after,
             last: rows.len() < PAGE as usize,
         }))

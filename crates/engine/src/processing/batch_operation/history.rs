@@ -28,3 +28,11 @@ pub(crate) fn deleted(cx: &mut Context<'_>, value: &HistoryDeletionValue) {
     let key = cx.next_key();
     cx.event(key, HistoryDeletionIntent::Deleted, value);
 }
+
+/// All that an operation was about is deleted, and now what it belonged to. A definition whose last instances still run leaves
+/// with those.
+pub(crate) fn follow(cx: &mut Context<'_>, value: &HistoryDeletionValue) {
+    if !cx.state.processes.is_draining(value.resource_key) {
+        deleted(cx, value);
+    }
+}

@@ -17,6 +17,7 @@ use skep_protocol::intent::{
 use skep_protocol::origin::Origin;
 use skep_protocol::value::{
     BatchOperationCreationValue, BatchOperationError, BatchOperationLifecycleManagementValue,
+    BatchOperationType,
 };
 use skep_protocol::{Key, Rejection, RejectionType, Response, ValueType};
 
@@ -72,6 +73,28 @@ pub(crate) fn key_not_found(command: &BatchCommand) -> Option<Rejection> {
 }
 
 fn create(cx: &mut Context<'_>, command: &CreateBatchOperation) -> Outcome {
+    let (key, command, kind) = made(cx, command)?;
+    let answer = Response::BatchOperationCreated { key, kind };
+    let distribution_key = cx.next_key();
+    Ok(distribution::start(cx, distribution_key, command, answer))
+}
+
+/// The operation of another command, which has its own answer.
+pub(crate) fn begin(
+    cx: &mut Context<'_>,
+    command: &CreateBatchOperation,
+) -> Result<Key, Rejection> {
+    let (key, command, _) = made(cx, command)?;
+    let distribution_key = cx.next_key();
+    distribution::spread(cx, distribution_key, command);
+    Ok(key)
+}
+
+/// Makes the operation here, and the command that makes it on the other partitions.
+fn made(
+    cx: &mut Context<'_>,
+    command: &CreateBatchOperation,
+) -> Result<(Key, Distributed, BatchOperationType), Rejection> {
     check(cx, command)?;
     let key = cx.new_key();
     let value = BatchOperationCreationValue {
@@ -83,16 +106,11 @@ fn create(cx: &mut Context<'_>, command: &CreateBatchOperation) -> Outcome {
         follow_up: command.follow_up.clone(),
     };
     created(cx, key, &value);
-    let answer = Response::BatchOperationCreated {
-        key,
-        kind: command.kind,
-    };
-    let command = Distributed::BatchOperation {
+    let distributed = Distributed::BatchOperation {
         key,
         value: Box::new(value),
     };
-    let distribution_key = cx.next_key();
-    Ok(distribution::start(cx, distribution_key, command, answer))
+    Ok((key, distributed, command.kind))
 }
 
 fn check(cx: &Context<'_>, command: &CreateBatchOperation) -> Result<(), Rejection> {
@@ -218,7 +236,7 @@ pub(crate) fn managed(
         // What was chosen by half of the partitions is not all of it.
         Intent::Completed if errors.is_empty() => {
             if let Some(deletion) = follow_up {
-                history::deleted(cx, &deletion);
+                history::follow(cx, &deletion);
             }
         }
         _ => {}

@@ -61,7 +61,7 @@ impl ElementBehavior for Process {
     }
 
     fn completed(&self, cx: &mut Context<'_>, el: &Subject, handed_on: Variables) {
-        delete_resource::instance_ended(cx, el.process.key);
+        delete_resource::instance_ended(cx, el.process.key, el.key);
         if let Some(call_activity) = el.value.parent_element_instance_key.some() {
             call_activity::called_ended(cx, call_activity, handed_on);
         }
@@ -72,7 +72,7 @@ impl ElementBehavior for Process {
     }
 
     fn terminated(&self, cx: &mut Context<'_>, el: &Subject) {
-        delete_resource::instance_ended(cx, el.process.key);
+        delete_resource::instance_ended(cx, el.process.key, el.key);
         if let Some((request, _)) = cx.volatile.awaiting_results.remove(&el.key) {
             let rejection = reject(
                 RejectionType::NotFound,

@@ -2,39 +2,79 @@
 //!
 //! A process definition is kept until its last instance has ended: each partition lets go of it for itself.
 
+use skep_protocol::command::CreateBatchOperation;
 use skep_protocol::intent::{
     DecisionIntent, DecisionRequirementsIntent, FormIntent, ProcessIntent, ResourceDeletionIntent,
     ResourceIntent,
 };
-use skep_protocol::value::{ProcessValue, ResourceDeletionValue};
+use skep_protocol::value::{
+    BatchOperationType, BatchPlan, HistoryDeletionType, HistoryDeletionValue, ProcessValue,
+    ResourceDeletionValue, ResourceType,
+};
 use skep_protocol::{Key, Rejection, RejectionType, Response};
 
 use super::{distribution, starts};
+use crate::processing::batch_operation::{self, history};
 use crate::processing::bpmn::subscriptions::{start, timer};
 use crate::processing::{Context, Outcome, reject};
 use crate::remote::Distributed;
-use crate::state::DeployedProcess;
+use crate::state::{DeployedProcess, Pin};
 
-pub(crate) fn process(cx: &mut Context<'_>, resource_key: Key) -> Outcome {
-    if find(cx, resource_key).is_none() {
+pub(crate) fn process(cx: &mut Context<'_>, resource_key: Key, delete_history: bool) -> Outcome {
+    let Some(found) = find(cx, resource_key) else {
         return Err(not_found(cx, resource_key));
-    }
+    };
     let timers = match cx.process(resource_key) {
         Some(process) => starts::timers_again(cx, &process)?,
         None => Vec::new(),
     };
-    delete(cx, resource_key);
+    let history = history_of(&found, resource_key).filter(|_| delete_history);
+    let batch_operation = match history {
+        Some(history) => Some((batch_operation::begin(cx, &history)?, history.kind)),
+        None => None,
+    };
+    delete(cx, resource_key, delete_history, batch_operation);
     for timer in &timers {
         timer::open(cx, timer);
     }
-    let command = Distributed::ResourceDeletion { resource_key };
+    let command = Distributed::ResourceDeletion {
+        resource_key,
+        delete_history,
+        batch_operation,
+    };
+    let answer = match batch_operation {
+        Some((key, kind)) => Response::BatchOperationCreated { key, kind },
+        None => Response::Empty,
+    };
     let distribution_key = cx.next_key();
-    Ok(distribution::start(
-        cx,
-        distribution_key,
-        command,
-        Response::Empty,
-    ))
+    Ok(distribution::start(cx, distribution_key, command, answer))
+}
+
+/// The batch operation that deletes what the resource has done so far, and then the resource itself, from what can be searched.
+/// Instances that still run leave with their end.
+fn history_of(found: &Found, key: Key) -> Option<CreateBatchOperation> {
+    let (kind, field, follow_up) = match found.kind {
+        ResourceType::ProcessDefinition => (
+            BatchOperationType::DeleteProcessInstance,
+            "processDefinitionKey",
+            HistoryDeletionType::ProcessDefinition,
+        ),
+        ResourceType::DecisionRequirements => (
+            BatchOperationType::DeleteDecisionInstance,
+            "decisionRequirementsKey",
+            HistoryDeletionType::DecisionRequirements,
+        ),
+        ResourceType::Form | ResourceType::Unknown => return None,
+    };
+    Some(CreateBatchOperation {
+        kind,
+        filter: format!(r#"{{"{field}":"{key}"}}"#).into(),
+        plan: BatchPlan::None,
+        follow_up: Some(HistoryDeletionValue {
+            resource_key: key,
+            kind: follow_up,
+        }),
+    })
 }
 
 fn not_found(cx: &Context<'_>, key: Key) -> Rejection {
@@ -49,45 +89,64 @@ fn not_found(cx: &Context<'_>, key: Key) -> Rejection {
     reject(RejectionType::NotFound, "DELETE", reason)
 }
 
-enum Found {
-    Process,
-    DecisionRequirements,
-    Form,
-    Resource,
+struct Found {
+    kind: ResourceType,
+    pin: Pin,
 }
 
 fn find(cx: &Context<'_>, key: Key) -> Option<Found> {
     let state = &*cx.state;
-    if state.processes.startable(key).is_some() {
-        return Some(Found::Process);
-    }
-    if state.decisions.requirements.pin(key).is_some() {
-        return Some(Found::DecisionRequirements);
-    }
-    if state.forms.pin(key).is_some() {
-        return Some(Found::Form);
-    }
-    state.resources.pin(key).map(|_| Found::Resource)
+    let found = |kind, pin: &Pin| Found {
+        kind,
+        pin: pin.clone(),
+    };
+    let process = state.processes.definitions.pin(key);
+    let decisions = || state.decisions.requirements.pin(key);
+    process
+        .map(|pin| found(ResourceType::ProcessDefinition, pin))
+        .or_else(|| decisions().map(|pin| found(ResourceType::DecisionRequirements, pin)))
+        .or_else(|| {
+            state
+                .forms
+                .pin(key)
+                .map(|pin| found(ResourceType::Form, pin))
+        })
+        .or_else(|| {
+            let pin = state.resources.pin(key);
+            pin.map(|pin| found(ResourceType::Unknown, pin))
+        })
 }
 
-pub(crate) fn delete(cx: &mut Context<'_>, resource_key: Key) {
-    let Some(found) = find(cx, resource_key) else {
+pub(crate) fn delete(
+    cx: &mut Context<'_>,
+    resource_key: Key,
+    delete_history: bool,
+    batch_operation: Option<(Key, BatchOperationType)>,
+) {
+    let Some(Found { kind, pin }) = find(cx, resource_key) else {
         return;
     };
-    let deletion = ResourceDeletionValue { resource_key };
+    let deletion = ResourceDeletionValue {
+        resource_key,
+        resource_id: pin.id,
+        kind,
+        delete_history,
+        batch_operation,
+        tenant: pin.tenant,
+    };
     let deletion_key = cx.next_key();
     cx.event(deletion_key, ResourceDeletionIntent::Deleting, &deletion);
-    match found {
-        Found::Process => process_definition(cx, resource_key),
-        Found::DecisionRequirements => decision_requirements(cx, resource_key),
-        Found::Form => {
+    match kind {
+        ResourceType::ProcessDefinition => process_definition(cx, resource_key),
+        ResourceType::DecisionRequirements => decision_requirements(cx, resource_key),
+        ResourceType::Form => {
             if let Some(mut value) = cx.state.forms.get(resource_key).cloned() {
                 value.0.resource.clear();
                 let key = cx.next_key();
                 cx.event(key, FormIntent::Deleted, &value);
             }
         }
-        Found::Resource => {
+        ResourceType::Unknown => {
             if let Some(value) = cx.state.resources.get(resource_key).cloned() {
                 let key = cx.next_key();
                 cx.event(key, ResourceIntent::Deleted, &value);
@@ -118,7 +177,8 @@ fn process_definition(cx: &mut Context<'_>, key: Key) {
     let successor = cx.state.processes.successor_of_deleted(key).cloned();
     let deleting = cx.next_key();
     cx.event(deleting, ProcessIntent::Deleting, &value_of(&process));
-    instance_ended(cx, key);
+    // Without instances its history goes with the batch operation alone.
+    let_go(cx, key);
     start::close_timers(cx, key);
     start::close_subscriptions(cx, key);
     if let Some(latest) = successor {
@@ -126,19 +186,41 @@ fn process_definition(cx: &mut Context<'_>, key: Key) {
     }
 }
 
-/// An instance of the definition has ended: if it was the last of one that is being deleted, the definition goes.
-pub(crate) fn instance_ended(cx: &mut Context<'_>, definition: Key) {
+/// An instance of the definition has ended.
+pub(crate) fn instance_ended(cx: &mut Context<'_>, definition: Key, instance: Key) {
+    if cx.state.processes.is_forgotten(definition) {
+        forget(cx, instance, HistoryDeletionType::ProcessInstance);
+    }
+    released(cx, definition);
+}
+
+/// Something that has kept the definition does so no more.
+pub(crate) fn released(cx: &mut Context<'_>, definition: Key) {
+    let forgotten = cx.state.processes.is_forgotten(definition);
+    if let_go(cx, definition) && forgotten {
+        forget(cx, definition, HistoryDeletionType::ProcessDefinition);
+    }
+}
+
+fn forget(cx: &mut Context<'_>, resource_key: Key, kind: HistoryDeletionType) {
+    history::deleted(cx, &HistoryDeletionValue { resource_key, kind });
+}
+
+/// If nothing keeps a definition that is being deleted any more, it goes.
+fn let_go(cx: &mut Context<'_>, definition: Key) -> bool {
     if !cx.state.processes.is_draining(definition)
         || cx.state.elements.running_of(definition) > 0
         || cx.state.triggers.begin_any_of(definition)
         || cx.state.migrations.lead_to(definition)
     {
-        return;
+        return false;
     }
-    if let Some(process) = cx.process(definition) {
-        let key = cx.next_key();
-        cx.event(key, ProcessIntent::Deleted, &value_of(&process));
-    }
+    let Some(process) = cx.process(definition) else {
+        return false;
+    };
+    let key = cx.next_key();
+    cx.event(key, ProcessIntent::Deleted, &value_of(&process));
+    true
 }
 
 /// What DELETING and DELETED say: all but the content.

@@ -149,9 +149,11 @@ fn carry_out(cx: &mut Context<'_>, command: &Distributed) {
             deployment_key,
             definitions,
         } => create::distributed(cx, *deployment_key, definitions),
-        Distributed::ResourceDeletion { resource_key } => {
-            delete_resource::delete(cx, *resource_key)
-        }
+        Distributed::ResourceDeletion {
+            resource_key,
+            delete_history,
+            batch_operation,
+        } => delete_resource::delete(cx, *resource_key, *delete_history, *batch_operation),
         Distributed::PinClock { time } => clock::pinned(cx, *time),
         Distributed::Signal { name, variables } => {
             signal::arrived(cx, name, variables);

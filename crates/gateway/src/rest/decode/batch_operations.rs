@@ -9,7 +9,8 @@ use skep_protocol::value::{
     BatchOperationType, BatchPlan, HistoryDeletionType, HistoryDeletionValue,
 };
 use skep_protocol::{Failure, Key};
-use skep_query::entities::PROCESS_INSTANCE;
+use skep_query::Entity;
+use skep_query::entities::{DECISION_INSTANCE, PROCESS_INSTANCE};
 use skep_query::selection;
 
 use super::fields::{KeyText, Object, Text, present, said};
@@ -45,6 +46,22 @@ pub fn decode(
                 kind: HistoryDeletionType::ProcessInstance,
             });
             of_instance(resource_key, deletion, &body, front)
+        }
+        Op::DeleteDecisionInstances => filtered(DeleteDecisionInstance, text, front),
+        Op::DeleteDecisionInstance => {
+            let body: Reference = optional(text)?;
+            let resource_key = key("decisionEvaluationKey", parameter)?;
+            let deletion = BatchCommand::DeleteHistory(HistoryDeletionValue {
+                resource_key,
+                kind: HistoryDeletionType::DecisionInstance,
+            });
+            let by = "decisionEvaluationKey";
+            about(
+                (&DECISION_INSTANCE, by, resource_key),
+                deletion,
+                &body,
+                front,
+            )
         }
         op => {
             let Nothing {} = optional(text)?;
@@ -196,8 +213,7 @@ fn creation(
 ) -> Result<Decoded, Failure> {
     let Some(filter) = filter else {
         return invalid(
-            "The field 'filter' is missing. Say which process instances are meant, as a search for them does; an empty filter \
-             means all.",
+            "The field 'filter' is missing. Say what is meant, as a search for it does; an empty filter means all.",
         );
     };
     let filter = Value::Object(filter).to_string();
@@ -235,9 +251,25 @@ fn of_instance(
     body: &Reference,
     front: &FrontEnd,
 ) -> Result<Decoded, Failure> {
+    about(
+        (&PROCESS_INSTANCE, "processInstanceKey", key),
+        command,
+        body,
+        front,
+    )
+}
+
+/// A command about what has this key in a field by this name.
+fn about(
+    (entity, by, key): (&'static Entity, &'static str, Key),
+    command: BatchCommand,
+    body: &Reference,
+    front: &FrontEnd,
+) -> Result<Decoded, Failure> {
     let reference = check::operation_reference(body.operation_reference)?;
     Ok(Decoded::Of {
-        entity: &PROCESS_INSTANCE,
+        entity,
+        by,
         key,
         command: Box::new(referenced(Command::Batch(command), reference, front)),
     })

@@ -43,15 +43,14 @@ pub fn delete_resource(
     front: &FrontEnd,
 ) -> Result<Decoded, Failure> {
     let body: Deletion = optional(text)?;
-    if body.delete_history == Some(true) {
-        return invalid(
-            "The field 'deleteHistory' is true, but the history does not go with a resource yet. Leave it out, and delete ended instances by POST /v2/process-instances/deletion.",
-        );
-    }
+    let command = Command::DeleteResource {
+        resource_key,
+        delete_history: body.delete_history.unwrap_or_default(),
+    };
     Ok(Decoded::Command {
         request: Request {
             operation_reference: check::operation_reference(body.operation_reference)?,
-            ..Command::DeleteResource { resource_key }.into()
+            ..command.into()
         },
         timeout: front.config.request_timeout,
         waits: false,

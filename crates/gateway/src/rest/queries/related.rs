@@ -9,7 +9,7 @@ use serde_json::{Map, Value as Json};
 use skep_protocol::{Failure, Key};
 use skep_query::entities::{
     AUDIT_LOG, CLUSTER_VARIABLE, DECISION_DEFINITION, DECISION_REQUIREMENTS, ELEMENT_INSTANCE,
-    FORM, PROCESS_DEFINITION, RESOURCE, USER_TASK, VARIABLE,
+    FORM, GLOBAL_TASK_LISTENER, PROCESS_DEFINITION, RESOURCE, USER_TASK, VARIABLE,
 };
 use skep_query::{
     Condition, Entity, Field, Kind, Leaves, Op, Ops, Row, Search, Sort, Value, answer,
@@ -123,11 +123,30 @@ fn key_at(row: &Row, at: usize) -> Option<Key> {
     column(row, at).as_int().map(Key)
 }
 
-fn is_there() -> Condition {
+/// Rows of what was deleted stay, for those who page through them.
+fn is_there(is_deleted: usize) -> Condition {
     Condition::Field {
-        field: const { CLUSTER_VARIABLE.column("isDeleted") },
+        field: is_deleted,
         op: Op::Eq(Value::from(false)),
     }
+}
+
+const DELETED_VARIABLE: usize = CLUSTER_VARIABLE.column("isDeleted");
+const DELETED_LISTENER: usize = GLOBAL_TASK_LISTENER.column("isDeleted");
+
+pub fn global_listeners(body: &str, parts: &Parts) -> Result<Search, Problem> {
+    let mut search = read(&GLOBAL_TASK_LISTENER, body, parts)?;
+    search.filter.push(is_there(DELETED_LISTENER));
+    Ok(search)
+}
+
+pub fn global_listener(id: Option<&str>) -> Search {
+    let has_id = Condition::Field {
+        field: const { GLOBAL_TASK_LISTENER.column("id") },
+        op: Op::Eq(Value::text(id.unwrap_or_default())),
+    };
+    let filter = vec![is_there(DELETED_LISTENER), has_id];
+    Search::all(&GLOBAL_TASK_LISTENER, filter, 1)
 }
 
 /// Resources that were not deleted.
@@ -142,7 +161,7 @@ pub fn resources(body: &str, parts: &Parts) -> Result<Search, Problem> {
 
 pub fn cluster_variables(body: &str, parts: &Parts) -> Result<Search, Problem> {
     let mut search = read(&CLUSTER_VARIABLE, body, parts)?;
-    search.filter.push(is_there());
+    search.filter.push(is_there(DELETED_VARIABLE));
     Ok(search)
 }
 
@@ -156,7 +175,7 @@ pub fn cluster_variable(parts: &Parts, tenant: Option<&str>) -> Result<Search, P
     };
     let name = cluster_variables::name_in(parts);
     let filter = vec![
-        is_there(),
+        is_there(DELETED_VARIABLE),
         is(
             const { CLUSTER_VARIABLE.column("name") },
             Op::Eq(Value::text(&name)),
@@ -182,11 +201,15 @@ pub fn form(row: Option<Row>) -> Response<RestBody> {
 }
 
 impl Ask<'_> {
-    pub(super) async fn cluster_variable(&mut self, search: Search) -> Result<String, Problem> {
+    pub(super) async fn named(&mut self, search: Search) -> Result<String, Problem> {
+        let entity = search.entity;
         match self.found(search).await?.pop() {
-            Some(row) => Ok(answer::row(&CLUSTER_VARIABLE, &row)),
+            Some(row) => Ok(answer::row(entity, &row)),
             None => {
-                let text = "There is no cluster variable of this name in this scope";
+                let text = match std::ptr::eq(entity, &CLUSTER_VARIABLE) {
+                    true => "There is no cluster variable of this name in this scope",
+                    false => "There is no global task listener with this id",
+                };
                 Err(Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", text))
             }
         }

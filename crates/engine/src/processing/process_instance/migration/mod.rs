@@ -60,7 +60,7 @@ pub(crate) fn carry_on(cx: &mut Context<'_>, instance: Key) {
             let (value_type, intent) = (ValueType::ProcessInstanceMigration, Intent::Migrate.id());
             cx.out.rejection(Key::NONE, value_type, intent, &rejection);
             cx.event(instance, Intent::Abandoned, &plan.value(progress));
-            delete_resource::instance_ended(cx, plan.target.key);
+            delete_resource::released(cx, plan.target.key);
             Err(rejection)
         }
     };
@@ -139,7 +139,7 @@ fn finish(cx: &mut Context<'_>, plan: &Plan) {
     let value = plan.value(MigrationProgress::default());
     cx.event(plan.instance, Intent::Migrated, &value);
     // It may have been the last one of a definition that is being deleted.
-    delete_resource::instance_ended(cx, plan.source.key);
+    delete_resource::released(cx, plan.source.key);
 }
 
 pub(crate) fn not_found(instance: Key) -> Rejection {
