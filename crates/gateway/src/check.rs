@@ -89,34 +89,9 @@ pub fn operation_reference(reference: Option<i64>) -> Result<Option<u64>, Failur
     }
 }
 
-const MAX_TAGS: usize = 10;
-const MAX_TAG_LENGTH: usize = 100;
-
-/// Tags: at most 10, each once, a letter first, then letters, digits, `_`, `-`, `:`, `.`; 100 characters at most.
+/// See [`skep_protocol::tags`].
 pub fn tags(tags: &[String]) -> Result<(), Failure> {
-    if tags.len() > MAX_TAGS {
-        return invalid(format!(
-            "The field 'tags' holds {} tags, but at most {MAX_TAGS} are allowed.",
-            tags.len()
-        ));
-    }
-    for (i, tag) in tags.iter().enumerate() {
-        let mut bytes = tag.bytes();
-        let starts_well = bytes.next().is_some_and(|b| b.is_ascii_alphabetic());
-        let goes_on_well = bytes.all(|b| b.is_ascii_alphanumeric() || b"_-:.".contains(&b));
-        if !starts_well || !goes_on_well || tag.len() > MAX_TAG_LENGTH {
-            return invalid(format!(
-                "The field 'tags' holds '{tag}', which is no tag: a tag starts with a letter, goes on with letters, digits, \
-                 '_', '-', ':' or '.', and has at most {MAX_TAG_LENGTH} characters."
-            ));
-        }
-        if tags.iter().take(i).any(|before| before == tag) {
-            return invalid(format!(
-                "The field 'tags' holds '{tag}' twice. Name each tag once."
-            ));
-        }
-    }
-    Ok(())
+    skep_protocol::tags::check(tags).or_else(invalid)
 }
 
 const MAX_BUSINESS_ID: usize = 256;
@@ -155,19 +130,6 @@ mod tests {
             refused.contains("'tenantId'") && refused.contains("'acme'"),
             "{refused}"
         );
-    }
-
-    #[test]
-    fn tags_have_a_form() {
-        let of = |list: &[&str]| tags(&list.iter().map(|t| t.to_string()).collect::<Vec<_>>());
-        assert!(of(&["a", "Region:eu-1.x_y"]).is_ok());
-        for bad in ["", "1a", "a b", "ä"] {
-            assert!(of(&[bad]).is_err(), "{bad}");
-        }
-        assert!(of(&["a", "a"]).is_err());
-        assert!(of(&["a"; 11]).is_err());
-        assert!(of(&["a".repeat(100).as_str()]).is_ok());
-        assert!(of(&["a".repeat(101).as_str()]).is_err());
     }
 
     #[test]

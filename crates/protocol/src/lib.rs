@@ -22,6 +22,7 @@ pub mod key;
 pub mod origin;
 pub mod record;
 pub mod response;
+pub mod tags;
 pub mod tenant;
 pub mod user_task;
 pub mod value;

@@ -48,6 +48,22 @@ fn a_task_waits_until_its_user_completes_it() {
     assert!(reason.contains("no such user task"), "{reason}");
 }
 
+/// As the reference tells dates that it has evaluated.
+#[test]
+fn a_date_is_told_without_seconds_that_are_zero() {
+    let schedule = r#"<zeebe:taskSchedule dueDate="=due"/>"#;
+    for (due, told) in [
+        ("2031-05-05T07:08:00Z", "2031-05-05T07:08Z"),
+        ("2031-05-05T07:08:00+02:00", "2031-05-05T07:08+02:00"),
+        ("2031-05-05T07:08:00.5Z", "2031-05-05T07:08:00.5Z"),
+        ("2031-05-05T07:08:09Z", "2031-05-05T07:08:09Z"),
+    ] {
+        let mut rig = Rig::with(process(schedule));
+        rig.create("p", &format!(r#"{{"due":"{due}"}}"#));
+        assert_eq!(last(&rig, "CREATED").text("dueDate"), told);
+    }
+}
+
 #[test]
 fn the_model_says_whose_it_is_and_when_it_is_due() {
     let mut rig = Rig::with(process(

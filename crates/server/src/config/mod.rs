@@ -64,6 +64,16 @@ struct Found<'a> {
     given: &'a Given,
 }
 
+fn not_expected(given: &Given, key: &Key) -> String {
+    format!(
+        "{} = '{}' ({}): expected {}",
+        given.name,
+        shortened(&given.text),
+        given.source,
+        key.kind.expected()
+    )
+}
+
 /// Settings out of everything that was given, weakest source first.
 ///
 /// # Errors
@@ -87,13 +97,7 @@ pub fn resolve(given: &[Given]) -> Result<Loaded, ConfigError> {
                 }),
                 // An empty variable is how environments say "not set".
                 None if given.text.is_empty() => {}
-                None => problems.push(format!(
-                    "{} = '{}' ({}): expected {}",
-                    given.name,
-                    shortened(&given.text),
-                    given.source,
-                    key.kind.expected()
-                )),
+                None => problems.push(not_expected(given, key)),
             },
             None if exporters.take(given) => {}
             None => warnings.extend(unknown(given)),

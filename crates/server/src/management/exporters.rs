@@ -156,6 +156,15 @@ fn check(
     }
 }
 
+/// What `pause` and `resume` lead to.
+pub fn phase(operation: &str, soft: bool) -> ExportingPhase {
+    match (operation, soft) {
+        ("resume", _) => ExportingPhase::Exporting,
+        (_, true) => ExportingPhase::SoftPaused,
+        (_, false) => ExportingPhase::Paused,
+    }
+}
+
 /// `POST /actuator/exporting/pause` and `…/resume`: the status is within the answer.
 pub async fn set_phase(broker: &Broker, phase: ExportingPhase) -> Answer {
     let done = match send(broker, &ExportingChange::Phase(phase)).await {

@@ -33,7 +33,6 @@ use prometheus_client::registry::Registry;
 use serde_json::json;
 use skep_broker::Broker;
 use skep_broker::partition::Message;
-use skep_protocol::value::ExportingPhase;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
@@ -209,11 +208,7 @@ impl Management {
             ["exporting", operation @ ("pause" | "resume")] => {
                 allow(method, &[Method::POST])?;
                 let soft = reply::query(query, "soft") == Some("true");
-                let phase = match (*operation, soft) {
-                    ("resume", _) => ExportingPhase::Exporting,
-                    (_, true) => ExportingPhase::SoftPaused,
-                    (_, false) => ExportingPhase::Paused,
-                };
+                let phase = exporters::phase(operation, soft);
                 Ok(exporters::set_phase(&self.running()?.broker, phase).await)
             }
             ["rebalance"] => {

@@ -1,5 +1,7 @@
 //! Opening a partition: files, recovery, thread.
 
+use std::path::PathBuf;
+
 use super::inbox::inbox;
 use super::*;
 use crate::cluster::layout::{member, replicas};
@@ -18,20 +20,13 @@ pub fn start(
     work: WorkCounter,
 ) -> Result<Arc<PartitionHandle>, OpenError> {
     let opened = Instant::now();
-    let directory = config
-        .directory
-        .join("partitions")
-        .join(partition.to_string());
+    let directory = directory_of(config, partition);
     let storage = |source| OpenError::Storage { partition, source };
     let core_error = |source| OpenError::Core { partition, source };
     let io = |source| OpenError::Io { partition, source };
     create_dir_durably(&directory).map_err(io)?;
     let (own_inbox, inbox) = inbox();
-    let status = Arc::new(PartitionStatus::new(
-        partition,
-        RequestLimit::new(&config.flow_control),
-        WriteLimit::new(&config.write_limit),
-    ));
+    let status = Arc::new(status_of(config, partition));
 
     let kv = FjallKv::open(directory.join("state"), FjallConfig::default()).map_err(storage)?;
     let pending_rows = PendingRows::default();
@@ -98,11 +93,7 @@ pub fn start(
         incoming: None,
     };
     metrics.bootstrap.set(millis(opened));
-    let thread = std::thread::Builder::new()
-        .name(format!("partition-{partition}"))
-        .stack_size(STACK_BYTES)
-        .spawn(move || worker.run())
-        .map_err(io)?;
+    let thread = spawn(worker).map_err(io)?;
     Ok(Arc::new(PartitionHandle {
         inbox: own_inbox,
         status,
@@ -111,6 +102,26 @@ pub fn start(
         exporters: board,
         thread: Mutex::new(Some(thread)),
     }))
+}
+
+fn directory_of(config: &BrokerConfig, partition: u32) -> PathBuf {
+    let all = config.directory.join("partitions");
+    all.join(partition.to_string())
+}
+
+fn status_of(config: &BrokerConfig, partition: u32) -> PartitionStatus {
+    PartitionStatus::new(
+        partition,
+        RequestLimit::new(&config.flow_control),
+        WriteLimit::new(&config.write_limit),
+    )
+}
+
+fn spawn(worker: Partition) -> std::io::Result<std::thread::JoinHandle<()>> {
+    std::thread::Builder::new()
+        .name(format!("partition-{}", worker.status.partition))
+        .stack_size(STACK_BYTES)
+        .spawn(move || worker.run())
 }
 
 fn engine_config(config: &BrokerConfig, partition: u32) -> EngineConfig {

@@ -171,6 +171,18 @@ fn attributes(
     Ok(attributes)
 }
 
+/// Dates are told as the reference tells them: it leaves out seconds that are 0.
+fn without_zero_seconds(text: Arc<str>) -> Arc<str> {
+    let Some((day, time)) = text.split_once('T') else {
+        return text;
+    };
+    let (minutes, seconds) = time.split_at_checked(5).unwrap_or((time, ""));
+    match seconds.strip_prefix(":00") {
+        Some(zone) if !zone.starts_with('.') => format!("{day}T{minutes}{zone}").into(),
+        _ => text,
+    }
+}
+
 /// A date and time with zone; null and an empty text are none.
 fn date(
     cx: &mut Context<'_>,
@@ -186,7 +198,7 @@ fn date(
         return Ok(Arc::default());
     };
     match parse_date(&text) {
-        Ok(_) => Ok(text),
+        Ok(_) => Ok(without_zero_seconds(text)),
         Err(error) => Err(Problem::new(
             ErrorType::ExtractValueError,
             format!("Invalid {what} '{text}': {error}"),

@@ -19,6 +19,8 @@ const MAX_START_INSTRUCTIONS: usize = 1_000;
 
 pub(crate) fn process(cx: &mut Context<'_>, command: &CreateProcessInstance) -> Outcome {
     let intent = intent_name(command);
+    skep_protocol::tags::check(&command.tags)
+        .map_err(|why| reject(RejectionType::InvalidArgument, intent, why))?;
     let process = find(cx, &command.process, intent)?;
     let start_at = start_elements(&process, command, intent)?;
     // An element that does not exist never ends: to wait for it is no mistake to the reference either.
