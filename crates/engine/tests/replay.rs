@@ -170,7 +170,27 @@ enum Change {
 }
 
 /// `share`: one of so many commands modifies an instance, or migrates it. Returns how many of them did.
-fn run(seed: u64, share: u64, change: Change) -> usize {
+/// What a run came to.
+#[derive(Default)]
+struct Tally {
+    runs: usize,
+    /// Instances that were modified or migrated.
+    changed: usize,
+    /// Instances that were open at its end: those that could be played to their end, and those that had to be cancelled.
+    played: usize,
+    cancelled: usize,
+}
+
+impl Tally {
+    fn add(&mut self, run: Tally) {
+        self.runs += run.runs;
+        self.changed += run.changed;
+        self.played += run.played;
+        self.cancelled += run.cancelled;
+    }
+}
+
+fn run(seed: u64, share: u64, change: Change) -> Tally {
     let mut changed = 0;
     let mut random_source = Random(seed);
     let partitions = 1 + random_source.next(3) as u32;
@@ -234,10 +254,15 @@ fn run(seed: u64, share: u64, change: Change) -> usize {
         }
     }
     recover(&rig, &log, &mut random_source, seed);
-    finish(&mut rig, seed);
+    let (played, cancelled) = finish(&mut rig, seed);
     log.append(&mut rig.batches);
     recover(&rig, &log, &mut random_source, seed);
-    changed
+    Tally {
+        runs: 1,
+        changed,
+        played,
+        cancelled,
+    }
 }
 
 /// Applies the whole log in windows, as recovery does: what begins and ends within one may be passed over.
@@ -599,8 +624,9 @@ fn resolve_incidents(rig: &mut Rig) {
     }
 }
 
-/// Everything that runs can be brought to an end, and leaves nothing behind.
-fn finish(rig: &mut Rig, seed: u64) {
+/// Everything that runs can be brought to an end, and leaves nothing behind. How many instances were played to it, and how many
+/// had to be cancelled.
+fn finish(rig: &mut Rig, seed: u64) -> (usize, usize) {
     rig.fate = Box::new(|_| Fate::Arrives);
     rig.interrupted = false;
     rig.settle(1);
@@ -620,7 +646,11 @@ fn finish(rig: &mut Rig, seed: u64) {
         // What the engine failed on is tried again.
         let _ = rig.ban(key);
     }
-    for key in rig.open_instances() {
+    let open = rig.open_instances().len();
+    // What waits for something that never comes, or goes round for ever, is cancelled.
+    let left = rig.play("{}", 12);
+    let cancelled = left.len();
+    for key in left {
         let _ = rig.cancel(key);
     }
     for _ in 0..4 {
@@ -634,34 +664,34 @@ fn finish(rig: &mut Rig, seed: u64) {
         let kept = processes.iter().filter(|p| processes.is_draining(p.key));
         assert_eq!(kept.count(), 0, "seed {seed}: deleted definitions are gone");
     }
+    (open.saturating_sub(cancelled), cancelled)
 }
 
 #[test]
 fn a_replayed_state_is_the_state_that_wrote_the_log() {
-    skep_sim::each(25, |seed| {
-        run(seed, 8, Change::Modify);
-    });
+    let mut all = Tally::default();
+    skep_sim::each(25, |seed| all.add(run(seed, 8, Change::Modify)));
+    let enough = all.runs < 25 || all.played > all.cancelled;
+    assert!(
+        enough,
+        "{} instances were played to their end, {} had to be cancelled",
+        all.played, all.cancelled
+    );
 }
 
 #[test]
 fn so_is_that_of_instances_that_are_modified_at_random() {
-    let (mut modified, mut runs) = (0, 0);
-    skep_sim::each(25, |seed| {
-        modified += run(seed, 2, Change::Modify);
-        runs += 1;
-    });
+    let mut all = Tally::default();
+    skep_sim::each(25, |seed| all.add(run(seed, 2, Change::Modify)));
     // One run alone may have none.
-    let enough = runs < 25 || modified > runs;
-    assert!(enough, "{modified} modifications in {runs} runs");
+    let enough = all.runs < 25 || all.changed > all.runs;
+    assert!(enough, "{} modifications in {} runs", all.changed, all.runs);
 }
 
 #[test]
 fn so_is_that_of_instances_that_are_migrated_at_random() {
-    let (mut migrated, mut runs) = (0, 0);
-    skep_sim::each(25, |seed| {
-        migrated += run(seed, 2, Change::Migrate);
-        runs += 1;
-    });
-    let enough = runs < 25 || migrated > runs;
-    assert!(enough, "{migrated} migrations in {runs} runs");
+    let mut all = Tally::default();
+    skep_sim::each(25, |seed| all.add(run(seed, 2, Change::Migrate)));
+    let enough = all.runs < 25 || all.changed > all.runs;
+    assert!(enough, "{} migrations in {} runs", all.changed, all.runs);
 }
