@@ -54,6 +54,8 @@ enum Command {
     Instances(cli::instances::InstancesArgs),
     /// Show one process instance: what happened, where it stands, why it waits.
     Instance(cli::instance::InstanceArgs),
+    /// List batch operations, or show, suspend, resume or cancel one.
+    Batch(cli::batch::BatchArgs),
     /// Put load on a server and report what a user of it would have seen.
     Load(Box<skep_load::LoadArgs>),
     /// Evaluate a FEEL expression.
@@ -79,6 +81,7 @@ fn main() -> ExitCode {
         Command::Tasks(args) => cli::block_on(cli::tasks::run(args)),
         Command::Instances(args) => cli::block_on(cli::instances::run(args)),
         Command::Instance(args) => cli::block_on(cli::instance::run(args)),
+        Command::Batch(args) => cli::block_on(cli::batch::run(args)),
         Command::Load(args) => cli::load(*args),
         Command::Feel(args) => cli::feel::run(&args),
         Command::Log(args) => cli::log::run(&args),

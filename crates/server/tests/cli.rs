@@ -1,6 +1,6 @@
 //! The built binary, as its users run it.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
@@ -496,4 +496,73 @@ fn why_an_instance_waits_is_told_on_a_page() {
         .map(|thing| thing["for"].as_str().unwrap())
         .collect();
     assert_eq!(kinds, ["JOB", "TIMER"]);
+}
+
+/// Sends a JSON text, as `curl` would.
+fn post(base: &str, path: &str, body: &str) -> String {
+    let address = base.trim_start_matches("http://");
+    let mut stream = std::net::TcpStream::connect(address).unwrap();
+    let head = format!(
+        "POST {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    stream.write_all(body.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    assert!(head.starts_with("HTTP/1.1 2"), "{answer}");
+    body.to_string()
+}
+
+#[test]
+fn batch_operations_are_listed_shown_and_changed() {
+    let directory = workplace();
+    let here = directory.path();
+    let waiting = PROCESS.replace(
+        "<bpmn:endEvent id=\"over\"/>",
+        "<bpmn:userTask id=\"over\"/>",
+    );
+    std::fs::write(here.join("waiting.bpmn"), waiting).unwrap();
+    let server = Server::start(here, &[]);
+    let at = ["--address", &server.rest];
+    let with = |args: &[&str]| run(here, &[args, &at].concat());
+    let none = with(&["batch"]);
+    assert_eq!(stdout(&none), "No batch operations.\n", "{}", stderr(&none));
+    assert!(with(&["deploy", "waiting.bpmn"]).status.success());
+    assert!(with(&["start", "quick"]).status.success());
+
+    let created = post(
+        &server.rest,
+        "/v2/process-instances/cancellation",
+        r#"{"filter": {"processDefinitionId": "quick"}}"#,
+    );
+    let created: serde_json::Value = serde_json::from_str(&created).unwrap();
+    let key = created["batchOperationKey"].as_str().unwrap();
+    let list = stdout(&with(&["batch"]));
+    assert!(
+        list.contains(key) && list.contains("CANCEL_PROCESS_INSTANCE"),
+        "{list}"
+    );
+    let mut page = String::new();
+    while !page.contains("COMPLETED") {
+        page = stdout(&with(&["batch", key]));
+        assert!(page.contains(key), "{page}");
+    }
+    assert!(page.contains("1 done and 0 failed of 1"), "{page}");
+    let json = stdout(&with(&["batch", key, "--json"]));
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["batchOperation"]["batchOperationKey"], key);
+
+    // What has ended cannot be suspended, and what is not there cannot be shown.
+    let refused = with(&["batch", key, "--suspend"]);
+    assert_eq!(refused.status.code(), Some(1), "{}", stdout(&refused));
+    let unknown = with(&["batch", "4711"]);
+    assert!(
+        stderr(&unknown).contains("error[NOT_FOUND]: "),
+        "{}",
+        stderr(&unknown)
+    );
+    let usage = with(&["batch", "--cancel"]);
+    assert_eq!(usage.status.code(), Some(2));
 }

@@ -4,8 +4,8 @@ use skep_protocol::Key;
 use skep_protocol::command::*;
 use skep_protocol::value::{BatchOperationItem, BatchOperationType, BatchPlan};
 
-use crate::Random;
 use crate::support::*;
+use crate::{Random, migrations};
 
 pub fn command(rig: &mut Rig, random: &mut Random, elements: &[String]) {
     let partition = 1 + random.next(rig.partitions.len() as u64) as u32;
@@ -53,6 +53,7 @@ fn create(rig: &mut Rig, random: &mut Random, elements: &[String]) {
         BatchOperationType::CancelProcessInstance,
         BatchOperationType::ResolveIncident,
         BatchOperationType::ModifyProcessInstance,
+        BatchOperationType::MigrateProcessInstance,
         BatchOperationType::DeleteProcessInstance,
     ];
     let kind = kinds[random.next(kinds.len() as u64) as usize];
@@ -64,6 +65,12 @@ fn create(rig: &mut Rig, random: &mut Random, elements: &[String]) {
         BatchOperationType::ModifyProcessInstance => BatchPlan::Modify {
             moves: vec![(element(), element())],
         },
+        BatchOperationType::MigrateProcessInstance => {
+            let Some(plan) = migrations::plan(rig, random) else {
+                return;
+            };
+            plan
+        }
         _ => BatchPlan::None,
     };
     rig.send_async(Command::Batch(BatchCommand::Create(Box::new(

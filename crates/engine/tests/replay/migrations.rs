@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use skep_protocol::command::{Command, MigrateProcessInstance};
-use skep_protocol::value::MappingInstruction;
+use skep_protocol::value::{BatchPlan, MappingInstruction};
 use skep_protocol::{Key, TenantId};
 
 use super::Random;
@@ -49,6 +49,21 @@ pub fn migrate(rig: &mut Rig, random: &mut Random) -> bool {
     };
     let request = rig.send_async(command);
     !matches!(rig.answer(request), Some(Err(_)))
+}
+
+/// That of a batch: it fits instances of one definition, and no others.
+pub fn plan(rig: &mut Rig, random: &mut Random) -> Option<BatchPlan> {
+    let open: Vec<Key> = rig.open_instances();
+    let instance = *open.get(random.next(open.len().max(1) as u64) as usize)?;
+    let Some(Command::MigrateProcessInstance(migration)) = migration(rig, random, instance) else {
+        return None;
+    };
+    let instructions = migration.mapping_instructions.into_iter();
+    let pair = |one: MappingInstruction| (one.source_element_id, one.target_element_id);
+    Some(BatchPlan::Migrate {
+        target_process_definition_key: migration.target_process_definition_key,
+        mapping: instructions.map(pair).collect(),
+    })
 }
 
 fn migration(rig: &mut Rig, random: &mut Random, instance: Key) -> Option<Command> {

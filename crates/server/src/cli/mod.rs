@@ -1,5 +1,6 @@
 //! The commands besides `skep serve`.
 
+pub mod batch;
 pub mod config;
 pub mod deploy;
 pub mod explain;

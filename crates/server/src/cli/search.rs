@@ -37,6 +37,16 @@ impl SearchArgs {
         read(answer)
     }
 
+    /// Sends a command that answers with nothing.
+    pub async fn change(&self, what: &str) -> anyhow::Result<()> {
+        let path = format!("/v2/{what}");
+        let (status, body) = fetch::post(&self.address, &path, "{}".into(), TIMEOUT).await?;
+        match status.is_success() {
+            true => Ok(()),
+            false => read((status, body)).map(drop),
+        }
+    }
+
     pub async fn get(&self, what: &str) -> anyhow::Result<Value> {
         let path = format!("/v2/{what}");
         read(fetch::get(&self.address, &path, TIMEOUT).await?)
