@@ -77,8 +77,14 @@ fn every_operator_of_every_field() {
     let directory = tempfile::tempdir().expect("a directory");
     let store = open(&directory);
     for entity in entities::ALL {
+        let is_list = |field: &Field| entity.items.iter().any(|(name, ..)| *name == field.name);
         for field in entity.fields.iter().filter(|field| !field.ops.is_none()) {
             for filter in filters(field) {
+                // A list is asked for its items, by each operator.
+                let filter = match is_list(field) {
+                    true => format!("[{}]", filter.replace(r#"a'b\"c;--"#, "creating")),
+                    false => filter,
+                };
                 let body = format!(r#"{{"filter": {{"{}": {filter}}}}}"#, field.name);
                 finds_nothing(&store, entity, &body);
             }
