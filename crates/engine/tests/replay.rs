@@ -190,6 +190,14 @@ impl Tally {
     }
 }
 
+/// Modifies or migrates an instance, mostly what the run is about. True if it was done.
+fn change_one(rig: &mut Rig, random: &mut Random, change: Change, ids: &[String]) -> bool {
+    match (change, random.next(4)) {
+        (Change::Migrate, 1..) | (Change::Modify, 0) => migrations::migrate(rig, random),
+        _ => modifications::modify(rig, random, ids),
+    }
+}
+
 fn run(seed: u64, share: u64, change: Change) -> Tally {
     let mut changed = 0;
     let mut random_source = Random(seed);
@@ -224,15 +232,7 @@ fn run(seed: u64, share: u64, change: Change) -> Tally {
         // Work that is put off may wait while other commands come.
         rig.interrupted = random_source.next(3) != 0;
         match random_source.next(share) {
-            0 => {
-                let done = match (change, random_source.next(4)) {
-                    (Change::Migrate, 1..) | (Change::Modify, 0) => {
-                        migrations::migrate(&mut rig, &mut random_source)
-                    }
-                    _ => modifications::modify(&mut rig, &mut random_source, &ids),
-                };
-                changed += usize::from(done);
-            }
+            0 => changed += usize::from(change_one(&mut rig, &mut random_source, change, &ids)),
             _ => command(&mut rig, &mut random_source, partitions, &elements),
         }
         exporting(&mut rig, &mut exports);
