@@ -73,7 +73,8 @@ async fn show(search: &SearchArgs, key: i64) -> anyhow::Result<()> {
         .find("batch-operation-items", filter, json!([]))
         .await?;
     if search.json {
-        let whole = json!({"batchOperation": operation, "failedItems": failed["items"]});
+        let failed: Vec<&Value> = items(&failed).collect();
+        let whole = json!({"batchOperation": operation, "failedItems": failed});
         return super::print(&format!("{whole:#}\n"));
     }
     super::print(&page(&operation, &failed))
