@@ -108,7 +108,7 @@ const decisionInstances = (o) => async () => {
 	const { decisionEvaluationKey } = await o.client.evaluateDecision({ decisionDefinitionId: dish, variables: { month: 13 } })
 	const search = (filter) => () => o.client.searchDecisionInstances({ filter }, NOW)
 	const [failed] = await found('the failed evaluation', search({ decisionEvaluationKey }))
-	assert.deepEqual([failed.decisionDefinitionId, failed.state, failed.processInstanceKey], ['season', 'FAILED', null])
+	assert.deepEqual([failed.decisionDefinitionId, failed.state, failed.processInstanceKey], ['season', 'FAILED', '-1'])
 	assert.match(failed.evaluationFailure, /no such month/)
 	await o.result(f.id, { decision: dish, month: 1, guests: 2 })
 	const [one] = await found('the evaluation', search({ decisionDefinitionId: dish, state: 'EVALUATED' }))
