@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use skep_client::{ActivateJobs, Client, Code, CreateInstance, Error, Problem};
 use support::ledger::{self, Load, Shared};
-use support::sandbox::{self, FileSystem};
+use support::sandbox::{self, FileSystem, Filler};
 use support::{Server, Start, eventually};
 
 const MIB: u64 = 1 << 20;
@@ -159,6 +159,27 @@ fn new_work_is_refused_before_the_disk_is_full_and_finishing_work_makes_room_aga
     });
 }
 
+/// Takes all the room until the log says that it has none.
+async fn fill_until_stalled(server: &Server, disk: &FileSystem) -> Vec<Filler> {
+    let mut filler = vec![disk.fill()];
+    let told = "the log cannot grow; new work is refused until there is room";
+    let said = server.log().matches(told).count();
+    eventually("the log has no room", 60, async || {
+        // The log before the checkpoint may go after the disk was filled: that room is taken too.
+        if disk.free() > MIB {
+            filler.push(disk.fill());
+        }
+        server.log().matches(told).count() > said
+    })
+    .await;
+    let text = server.log();
+    assert!(
+        text.contains("the disk is full") && text.contains("/data/partitions/1/log/"),
+        "names cause and file: {text}"
+    );
+    filler
+}
+
 /// Somebody else takes the last byte while the server works, faster than any look at the free space: nobody looks, so the
 /// server learns of it only by writes that fail.
 async fn others_fill_the_disk(directory: &Path, disk: &FileSystem) {
@@ -176,22 +197,7 @@ async fn others_fill_the_disk(directory: &Path, disk: &FileSystem) {
         eventually("work goes on", 30, async || ledger.created() > before + 20).await;
         // Whatever moment of it the full disk meets.
         server.begin_checkpoint();
-        let mut filler = vec![disk.fill()];
-        let told = "the log cannot grow; new work is refused until there is room";
-        let said = server.log().matches(told).count();
-        eventually("the log has no room", 60, async || {
-            // The log before the checkpoint may go after the disk was filled: that room is taken too.
-            if disk.free() > MIB {
-                filler.push(disk.fill());
-            }
-            server.log().matches(told).count() > said
-        })
-        .await;
-        let text = server.log();
-        assert!(
-            text.contains("the disk is full") && text.contains("/data/partitions/1/log/"),
-            "names cause and file: {text}"
-        );
+        let filler = fill_until_stalled(&server, disk).await;
         eventually("the server is unhealthy", 30, async || !is_healthy(&server)).await;
         let refused = try_create(&server.client()).await.unwrap_err();
         assert_eq!(refused.code, Code::ResourceExhausted);
