@@ -4,6 +4,7 @@ use skep_storage::StorageError;
 use skep_storage::log::{Entry, EntryId, LogReader, Recovered};
 
 use crate::error::GroupError;
+use crate::members::Members;
 
 /// The settings of one group. Ticks are calls of [`crate::Group::tick`].
 #[derive(Debug, Clone)]
@@ -12,8 +13,8 @@ pub struct GroupConfig {
     pub group: u32,
     /// This node. Not 0.
     pub node: u64,
-    /// All voting members, with this node.
-    pub voters: Vec<u64>,
+    /// The members with which it begins: with this node, as voter or, if it joins later, as learner. What was stored counts more.
+    pub members: Members,
     /// The leader sends a heartbeat after so many ticks. Default 2.
     pub heartbeat_ticks: usize,
     /// A follower that hears nothing for this many ticks, up to twice as many (chosen at random), stands for election; a
@@ -46,7 +47,7 @@ impl GroupConfig {
         Self {
             group,
             node,
-            voters,
+            members: Members::founding(voters),
             heartbeat_ticks: 2,
             election_ticks: 20,
             seed: node.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::from(group),
@@ -62,10 +63,10 @@ impl GroupConfig {
     }
 
     pub(crate) fn check(&self) -> Result<(), GroupError> {
-        let reason = if self.node == 0 || self.voters.contains(&0) {
+        let reason = if self.node == 0 || self.members.contains(0) {
             "node 0 does not exist; nodes are numbered from 1"
-        } else if !self.voters.contains(&self.node) {
-            "this node is not among the voters"
+        } else if !self.members.contains(self.node) {
+            "this node is not among the members"
         } else if self.heartbeat_ticks == 0 || self.election_ticks <= self.heartbeat_ticks {
             "the election time must be longer than the heartbeat interval, which must not be 0"
         } else if self.max_unpersisted_appends == 0
@@ -82,8 +83,11 @@ impl GroupConfig {
         })
     }
 
-    pub(crate) fn is_single(&self) -> bool {
-        self.voters.iter().all(|voter| *voter == self.node)
+    /// Defaults for a member that joins a group which has these members by now.
+    pub fn joining(group: u32, node: u64, members: Members) -> Self {
+        let mut config = Self::new(group, node, Vec::new());
+        config.members = members;
+        config
     }
 }
 

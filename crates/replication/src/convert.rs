@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use raft::eraftpb::{self, MessageType};
 
-use crate::entries::{raft_entry, tag};
+use crate::entries::{is_entry, raft_entry, stored};
 use crate::message::{Kind, Message, WireEntry};
 
 /// Terms and indices from the network must stay below this, so that the library's arithmetic cannot overflow.
@@ -45,10 +45,13 @@ pub(crate) fn to_wire(group: u32, mut message: eraftpb::Message) -> Option<Messa
     wire.entries = message
         .take_entries()
         .into_iter()
-        .map(|entry| WireEntry {
-            term: entry.term,
-            tag: tag(&entry.data),
-            payload: entry.data,
+        .map(|entry| {
+            let (tag, payload) = stored(&entry);
+            WireEntry {
+                term: entry.term,
+                tag,
+                payload,
+            }
         })
         .collect();
     Some(wire)
@@ -104,21 +107,21 @@ pub(crate) fn from_wire(wire: Message) -> Option<eraftpb::Message> {
     let mut entries = Vec::with_capacity(wire.entries.len());
     for entry in wire.entries {
         index += 1;
-        if entry.term < term || entry.term > wire.term || entry.tag != tag(&entry.payload) {
+        if entry.term < term || entry.term > wire.term || !is_entry(entry.tag, &entry.payload) {
             return None;
         }
         term = entry.term;
-        entries.push(raft_entry(index, entry.term, entry.payload));
+        entries.push(raft_entry(index, entry.term, entry.tag, entry.payload));
     }
     message.set_entries(entries.into());
     Some(message)
 }
 
 /// An own entry as a proposal to the library.
-pub(crate) fn proposal(node: u64, payload: Bytes) -> eraftpb::Message {
+pub(crate) fn proposal(node: u64, tag: u8, payload: Bytes) -> eraftpb::Message {
     let mut message = eraftpb::Message::default();
     message.set_msg_type(MessageType::MsgPropose);
     message.from = node;
-    message.set_entries(vec![raft_entry(0, 0, payload)].into());
+    message.set_entries(vec![raft_entry(0, 0, tag, payload)].into());
     message
 }

@@ -14,15 +14,19 @@ use skep_storage::StorageError;
 use skep_storage::log::{Entry, EntryId};
 
 use crate::config::EntrySource;
+use crate::members::{Change, Members};
 
 /// An entry proposed through [`crate::Group::propose`].
 pub(crate) const TAG_NORMAL: u8 = 0;
 /// An entry of the group itself, without payload.
 pub(crate) const TAG_INTERNAL: u8 = 1;
+/// A change of the members.
+pub(crate) const TAG_MEMBERS: u8 = 2;
 
 struct Cached {
     payload: Bytes,
     term: u64,
+    tag: u8,
 }
 
 /// Snapshots that followers wait for, and those on offer.
@@ -35,6 +39,8 @@ pub(crate) struct SnapshotDesk {
 pub(crate) struct Entries {
     source: Box<dyn EntrySource>,
     initial: RaftState,
+    /// The members, as far as entries were applied.
+    pub(crate) members: Members,
     base: EntryId,
     last: u64,
     /// The first index of each term above the base, ascending.
@@ -53,6 +59,7 @@ impl Entries {
     pub(crate) fn new(
         source: Box<dyn EntrySource>,
         initial: RaftState,
+        members: Members,
         base: EntryId,
         last: u64,
         terms: &[EntryId],
@@ -61,6 +68,7 @@ impl Entries {
         Self {
             source,
             initial,
+            members,
             base,
             last,
             terms: terms.iter().copied().collect(),
@@ -104,7 +112,7 @@ impl Entries {
     }
 
     /// Takes an entry that will be written; it may replace the end of the log.
-    pub(crate) fn append(&mut self, id: EntryId, payload: Bytes) {
+    pub(crate) fn append(&mut self, id: EntryId, tag: u8, payload: Bytes) {
         while self.last >= id.index {
             if let Some(gone) = self.cache.pop_back() {
                 self.cached_bytes -= gone.payload.len();
@@ -124,6 +132,7 @@ impl Entries {
         self.cache.push_back(Cached {
             payload,
             term: id.term,
+            tag,
         });
         self.last = id.index;
     }
@@ -218,7 +227,7 @@ impl Entries {
             entries.push(Entry {
                 index: next,
                 term: cached.term,
-                tag: tag(&cached.payload),
+                tag: cached.tag,
                 payload: cached.payload.clone(),
             });
             next += 1;
@@ -227,22 +236,47 @@ impl Entries {
     }
 }
 
-/// The tag of an entry with this payload.
-pub(crate) fn tag(payload: &Bytes) -> u8 {
-    if payload.is_empty() {
+/// The library's entry as it is in our log and on the wire: tag and payload.
+pub(crate) fn stored(entry: &eraftpb::Entry) -> (u8, Bytes) {
+    if entry.get_entry_type() == eraftpb::EntryType::EntryConfChangeV2
+        && let Some(change) = Change::of_library(&entry.data)
+    {
+        return (TAG_MEMBERS, change.encode());
+    }
+    let tag = if entry.data.is_empty() {
         TAG_INTERNAL
     } else {
         TAG_NORMAL
+    };
+    (tag, entry.data.clone())
+}
+
+/// Whether an entry can have this tag and this payload.
+pub(crate) fn is_entry(tag: u8, payload: &Bytes) -> bool {
+    match tag {
+        TAG_NORMAL => !payload.is_empty(),
+        TAG_INTERNAL => payload.is_empty(),
+        TAG_MEMBERS => Change::decode(payload.clone()).is_some(),
+        _ => false,
     }
 }
 
-pub(crate) fn raft_entry(index: u64, term: u64, payload: Bytes) -> eraftpb::Entry {
-    eraftpb::Entry {
+/// An entry of ours as the library has it.
+pub(crate) fn raft_entry(index: u64, term: u64, tag: u8, payload: Bytes) -> eraftpb::Entry {
+    let mut entry = eraftpb::Entry {
         index,
         term,
-        data: payload,
         ..Default::default()
+    };
+    if tag == TAG_MEMBERS
+        && let Some(change) = Change::decode(payload.clone())
+    {
+        entry.set_entry_type(eraftpb::EntryType::EntryConfChangeV2);
+        entry.data = change.library_bytes();
+    } else {
+        entry.data = payload;
     }
+    entry
 }
 
 impl raft::Storage for Entries {
@@ -271,14 +305,14 @@ impl raft::Storage for Entries {
             };
             let stubs = (low..end).map(|index| {
                 let term = self.term_of(index).unwrap_or_default();
-                raft_entry(index, term, Bytes::new())
+                raft_entry(index, term, TAG_NORMAL, Bytes::new())
             });
             return Ok(stubs.collect());
         }
         match self.read(low, high, max.unwrap_or(usize::MAX)) {
             Ok(entries) => Ok(entries
                 .into_iter()
-                .map(|entry| raft_entry(entry.index, entry.term, entry.payload))
+                .map(|entry| raft_entry(entry.index, entry.term, entry.tag, entry.payload))
                 .collect()),
             Err(error) => {
                 self.read_error.set(Some(error));
@@ -311,7 +345,7 @@ impl raft::Storage for Entries {
         let mut desk = self.desk.borrow_mut();
         let offer = desk.offered.get(&to).copied();
         match offer.filter(|id| id.index >= request_index.max(self.base.index)) {
-            Some(id) => Ok(raft_snapshot(id, &self.initial.conf_state)),
+            Some(id) => Ok(raft_snapshot(id, &self.members.conf_state())),
             None => {
                 desk.offered.remove(&to);
                 desk.wanted.insert(to);

@@ -64,6 +64,20 @@ pub enum ProposeError {
     TooLarge { size: usize, limit: usize },
 }
 
+/// Why the members of a group cannot be changed now. Nothing was appended.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ChangeError {
+    /// Ask the leader.
+    #[error("this node does not lead the group; the leader is {leader:?}")]
+    NotLeader { leader: Option<u64> },
+    /// An earlier change has not taken effect, or leadership is on its way to another member.
+    #[error("another change of the group is under way")]
+    Busy,
+    /// The members would not be a group any more, or are not as the change supposes.
+    #[error("{0}")]
+    Impossible(&'static str),
+}
+
 /// Bytes that are not a message of this or an earlier version.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MessageError {

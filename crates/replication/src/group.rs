@@ -7,10 +7,12 @@ use raft::eraftpb;
 use raft::{RaftState, RawNode, StateRole};
 use skep_storage::log::{EntryId, Frame, MAX_PAYLOAD};
 
+use crate::changing::NEARLY;
 use crate::config::{GroupConfig, RecoveredLog};
 use crate::convert::proposal;
-use crate::entries::Entries;
+use crate::entries::{Entries, TAG_NORMAL};
 use crate::error::{GroupError, ProposeError};
+use crate::members::{Change, Members};
 use crate::message::{Kind, Message};
 use crate::output::{Append, Event, Role};
 use crate::snapshot::{Incoming, Outgoing};
@@ -33,6 +35,12 @@ pub(crate) struct Waiting {
     pub(crate) write: bool,
     /// Messages that may leave only when everything up to here is durable.
     pub(crate) messages: Vec<eraftpb::Message>,
+}
+
+/// Which member a stored state ([`skep_storage::log::Recovered::state`]) belongs to, if its group's members were ever changed.
+pub fn stored_member(state: &Bytes) -> Option<u64> {
+    let stored = HardState::decode(state).ok()?;
+    stored.members.map(|(own, _)| own)
 }
 
 /// One member of a Raft group. See the crate's documentation for how it is driven.
@@ -60,6 +68,14 @@ pub struct Group {
     /// Snapshot transfers begun so far.
     pub(crate) transfers: u64,
     pub(crate) incoming: Option<Incoming>,
+    /// The members that came with a snapshot which the library takes.
+    pub(crate) arriving_members: Option<Members>,
+    /// An own change of the members, with its entry, that is not committed.
+    pub(crate) changing: Option<(u64, Change)>,
+    /// The append that made the members durable which have this index.
+    pub(crate) members_written: (u64, u64),
+    /// The index of the members that are durable.
+    pub(crate) members_durable: u64,
     /// An append that waits until the snapshot before it is installed.
     pub(crate) installing: Option<Append>,
     /// The number of the append that makes an installed snapshot the beginning of the log. Until it is persisted the
@@ -102,8 +118,24 @@ impl Group {
                 last: log.last.index,
             });
         }
-        let mut members = eraftpb::ConfState::default();
-        members.set_voters(config.voters.clone());
+        let members = match &stored.members {
+            Some((_, members)) => members.clone(),
+            None => config.members.clone(),
+        };
+        if let Some((own, _)) = stored
+            .members
+            .as_ref()
+            .filter(|(own, _)| *own != config.node)
+        {
+            return Err(GroupError::Config {
+                group,
+                reason: format!(
+                    "the log is that of member {own}, and this is {}",
+                    config.node
+                ),
+            });
+        }
+        let single = members.voters == [config.node];
         let commit = stored.commit.max(checkpoint.index);
         let hard_state = eraftpb::HardState {
             term: stored.term.max(log.last.term).max(checkpoint.term),
@@ -115,10 +147,11 @@ impl Group {
             commit,
             ..Default::default()
         };
-        let initial = RaftState::new(hard_state, members);
+        let initial = RaftState::new(hard_state, members.conf_state());
         let mut entries = Entries::new(
             source,
             initial,
+            members.clone(),
             log.base,
             log.last.index,
             &log.terms,
@@ -128,7 +161,7 @@ impl Group {
         if entries.term_of(checkpoint.index) != Some(checkpoint.term) {
             // The checkpoint is newer than the log: a snapshot was installed, and the crash came before the log was told.
             // A log of one member is never behind its checkpoint.
-            if config.is_single() {
+            if single {
                 return Err(GroupError::LogBehindCheckpoint {
                     group,
                     last: log.last.index,
@@ -185,6 +218,10 @@ impl Group {
             asked: BTreeSet::new(),
             transfers: 0,
             incoming: None,
+            arriving_members: None,
+            changing: None,
+            members_written: (0, members.index),
+            members_durable: members.index,
             installing: None,
             restoring: None,
             events: Vec::new(),
@@ -193,6 +230,11 @@ impl Group {
             failed: None,
             config,
         };
+        if first_append.is_none() && log.state.is_none() && this.members().index > 0 {
+            // Whoever joins must not forget with which members it began.
+            this.written_state.members = this.stored_members();
+            first_append = Some(vec![Frame::State(this.written_state.encode())]);
+        }
         if let Some(frames) = first_append {
             // Number 0 comes before all of the library's numbers.
             this.appends.push(Append { number: 0, frames });
@@ -202,7 +244,7 @@ impl Group {
                 messages: Vec::new(),
             });
         }
-        if this.config.is_single() {
+        if single {
             this.raft.campaign().map_err(refused)?;
         }
         this.draw_timeout();
@@ -285,7 +327,7 @@ impl Group {
             return Err(ProposeError::Transferring { to });
         }
         self.raft
-            .step(proposal(self.config.node, payload))
+            .step(proposal(self.config.node, TAG_NORMAL, payload))
             .map_err(|_| not_leader(self))?;
         let index = self.last_index();
         self.uncommitted.push_back((index, size));
@@ -295,7 +337,10 @@ impl Group {
 
     /// Lets time pass: one tick.
     pub fn tick(&mut self) {
-        if self.restoring.is_none() {
+        // Who has not applied all that is committed may not know the members: it must not stand for election.
+        let behind = self.raft.raft.raft_log.committed > self.delivered;
+        let follows = self.raft.raft.state != StateRole::Leader;
+        if self.restoring.is_none() && !(behind && follows) {
             self.raft.tick();
             self.draw_timeout();
         }
@@ -317,6 +362,9 @@ impl Group {
             return;
         };
         self.raft.on_persist_ready(done);
+        if self.members_written.0 <= done {
+            self.members_durable = self.members_durable.max(self.members_written.1);
+        }
         if self.restoring.is_some_and(|restoring| restoring <= done) {
             self.restoring = None;
             self.raft.advance_apply_to(self.delivered);
@@ -329,7 +377,7 @@ impl Group {
     /// node is none, or the other no voter.
     pub fn transfer_leadership(&mut self, to: u64) -> bool {
         let possible = self.raft.raft.state == StateRole::Leader
-            && self.config.voters.contains(&to)
+            && self.members().voters.contains(&to)
             && to != self.config.node;
         if possible {
             self.raft.transfer_leader(to);
@@ -341,7 +389,7 @@ impl Group {
     pub fn successor(&self) -> Option<u64> {
         let library = &self.raft.raft;
         let others = library.prs().iter().filter(|(id, progress)| {
-            **id != self.config.node && progress.recent_active && self.config.voters.contains(id)
+            **id != self.config.node && progress.recent_active && self.members().voters.contains(id)
         });
         (library.state == StateRole::Leader)
             .then(|| others.max_by_key(|(_, progress)| progress.matched))
@@ -351,8 +399,6 @@ impl Group {
 
     /// Whether another voter is heard from and has nearly all of the log. Only a leader knows.
     pub fn is_abreast(&self, other: u64) -> bool {
-        /// Entries that a transfer of leadership waits for without anybody noticing.
-        const NEARLY: u64 = 100;
         let library = &self.raft.raft;
         let progress = library.prs().get(other);
         library.state == StateRole::Leader
@@ -365,7 +411,11 @@ impl Group {
     /// writer to compact, or `None` if there is nothing to do. Only entries that were handed out can be compacted.
     pub fn compact(&mut self, index: u64) -> Option<EntryId> {
         let store = self.raft.store();
-        let index = index.min(self.delivered);
+        let mut index = index.min(self.delivered);
+        if store.members.index > self.members_durable {
+            // The entry that made the members what they are is all that is left of them after a crash.
+            index = index.min(store.members.index - 1);
+        }
         if index <= store.base().index {
             return None;
         }

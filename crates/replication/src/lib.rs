@@ -10,12 +10,14 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 
+mod changing;
 mod codec;
 mod config;
 mod convert;
 mod entries;
 mod error;
 mod group;
+mod members;
 mod message;
 mod output;
 mod ready;
@@ -25,8 +27,9 @@ mod state;
 pub mod transport;
 
 pub use config::{EntrySource, GroupConfig, RecoveredLog};
-pub use error::{GroupError, MessageError, ProposeError};
-pub use group::Group;
+pub use error::{ChangeError, GroupError, MessageError, ProposeError};
+pub use group::{Group, stored_member};
+pub use members::{Change, Members};
 pub use message::Message;
 pub use output::{Append, Committed, Event, Output, Role};
 pub use skep_storage::log::EntryId;

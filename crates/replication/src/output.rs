@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use skep_storage::log::{EntryId, Frame};
 
+use crate::members::Members;
 use crate::message::Message;
 
 /// What a node is in its group. It begins as a follower without a leader, which is not reported.
@@ -44,6 +45,8 @@ pub enum Event {
     Apply(Committed),
     /// The role changed.
     Role(Role),
+    /// The members changed: this is who belongs to the group now, perhaps without this member.
+    Members(Members),
     /// A follower needs a snapshot. Answer with [`crate::Group::offer_snapshot`] when one can be read, or with
     /// [`crate::Group::refuse_snapshot`].
     ProduceSnapshot { to: u64 },

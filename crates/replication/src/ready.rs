@@ -5,9 +5,10 @@ use raft::eraftpb;
 use skep_storage::log::{EntryId, Frame};
 
 use crate::convert::to_wire;
-use crate::entries::tag;
+use crate::entries::{TAG_MEMBERS, stored};
 use crate::error::GroupError;
 use crate::group::{Group, Leadership, Waiting};
+use crate::members::Change;
 use crate::message::Message;
 use crate::output::{Append, Committed, Event, Output, Role};
 use crate::state::HardState;
@@ -60,6 +61,9 @@ impl Group {
         let mut frames = Vec::new();
         if let Some(id) = snapshot {
             self.raft.mut_store().reset(id);
+            if let Some(members) = self.arriving_members.take() {
+                self.members_are(members);
+            }
             frames.push(Frame::Base {
                 index: id.index,
                 term: id.term,
@@ -72,6 +76,7 @@ impl Group {
             vote: state.vote,
             // Others may have committed what is not durable here yet; a crash would make that look like a loss.
             commit: state.commit.min(self.raft.raft.raft_log.persisted),
+            members: self.stored_members(),
         };
         let entries = ready.take_entries();
         let write = ready.must_sync();
@@ -79,19 +84,23 @@ impl Group {
             // Before the entries, so that a torn write never leaves entries of a term that the state does not know.
             frames.push(Frame::State(state.encode()));
             self.written_state = state;
+            if let Some((_, members)) = &self.written_state.members {
+                self.members_written = (number, members.index);
+            }
         }
         for entry in entries {
+            let (tag, payload) = stored(&entry);
             frames.push(Frame::Entry {
                 index: entry.index,
                 term: entry.term,
-                tag: tag(&entry.data),
-                payload: entry.data.clone(),
+                tag,
+                payload: payload.clone(),
             });
             let id = EntryId {
                 index: entry.index,
                 term: entry.term,
             };
-            self.raft.mut_store().append(id, entry.data);
+            self.raft.mut_store().append(id, tag, payload);
         }
         if let Some(last) = ready.committed_entries().last() {
             self.committed = self.committed.max(last.index);
@@ -147,6 +156,7 @@ impl Group {
             return;
         }
         self.leadership = None;
+        self.changing = None;
         self.uncommitted.clear();
         self.uncommitted_bytes = 0;
         self.drop_outgoing();
@@ -182,6 +192,11 @@ impl Group {
                 debug_assert!(leadership.first < next);
                 self.delivered = self.committed;
                 self.forget_uncommitted();
+                if let Some((index, change)) =
+                    self.changing.take_if(|(index, _)| *index <= self.delivered)
+                {
+                    self.apply_change(index, change);
+                }
                 self.events.push(Event::Committed {
                     index: self.delivered,
                 });
@@ -210,10 +225,16 @@ impl Group {
             for entry in entries {
                 room = room.saturating_sub(entry.payload.len().max(1));
                 self.delivered = entry.index;
+                let mut payload = entry.payload;
+                if entry.tag == TAG_MEMBERS
+                    && let Some(change) = Change::decode(std::mem::take(&mut payload))
+                {
+                    self.apply_change(entry.index, change);
+                }
                 self.events.push(Event::Apply(Committed {
                     index: entry.index,
                     term: entry.term,
-                    payload: entry.payload,
+                    payload,
                 }));
             }
             moved = true;

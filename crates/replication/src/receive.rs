@@ -8,6 +8,7 @@ use crate::convert::{MAX_NUMBER, from_wire};
 use crate::entries::raft_snapshot;
 use crate::error::GroupError;
 use crate::group::Group;
+use crate::members::Members;
 use crate::message::{Kind, Message};
 use crate::output::Event;
 use crate::snapshot::{Incoming, Outgoing, SnapshotSource, Transfer};
@@ -18,7 +19,7 @@ impl Group {
         if message.group != self.config.group
             || message.to != self.config.node
             || from == self.config.node
-            || !self.config.voters.contains(&from)
+            || from == 0
             || self.is_restoring()
         {
             return;
@@ -120,6 +121,11 @@ impl Group {
         message.hint = number;
         message.payload = bytes;
         message.last = last;
+        if last {
+            let mut members = Vec::new();
+            self.members().encode_into(&mut members);
+            message.context = members.into();
+        }
         self.messages.push(message);
     }
 
@@ -258,17 +264,19 @@ impl Group {
         step.from = message.from;
         step.to = message.to;
         step.term = message.term;
-        let members = raft::Storage::initial_state(self.raft.store());
-        let Ok(state) = members else {
+        // They may be newer than the snapshot: the changes between are passed over when they come.
+        let Ok(members) = Members::decode(message.context.clone()) else {
             return;
         };
-        step.set_snapshot(raft_snapshot(id, &state.conf_state));
+        step.set_snapshot(raft_snapshot(id, &members.conf_state()));
+        self.arriving_members = Some(members);
         self.step(step);
         let taken = self
             .raft
             .snap()
             .is_some_and(|snapshot| snapshot.get_metadata().index == id.index);
         if !taken {
+            self.arriving_members = None;
             self.events.push(Event::DiscardSnapshot);
         }
     }

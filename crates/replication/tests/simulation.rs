@@ -16,10 +16,14 @@ struct Tally {
     snapshots: AtomicU64,
     restarts: AtomicU64,
     transfers: AtomicU64,
+    changes: AtomicU64,
 }
 
 fn run(seed: u64, mutation: Mutation, tally: &Tally) {
-    let mut world = World::new(seed, mutation);
+    live(World::new(seed, mutation), tally);
+}
+
+fn live(mut world: World, tally: &Tally) {
     world.run_until(2_500_000);
     world.heal_and_check_progress();
     let add = |counter: &AtomicU64, value: u64| counter.fetch_add(value, Ordering::Relaxed);
@@ -27,6 +31,7 @@ fn run(seed: u64, mutation: Mutation, tally: &Tally) {
     add(&tally.snapshots, world.snapshots);
     add(&tally.restarts, world.restarts);
     add(&tally.transfers, world.transfers);
+    add(&tally.changes, world.changes);
 }
 
 #[test]
@@ -49,6 +54,20 @@ fn groups_of_three_stay_correct_whatever_happens_and_make_progress_when_it_ends(
             && count(&tally.restarts) > seeds
             && count(&tally.transfers) > seeds / 2
     );
+}
+
+#[test]
+fn members_come_and_go_whatever_happens_and_nothing_is_lost() {
+    let tally = Tally::default();
+    let seeds = skep_sim::chosen(120);
+    let run = |seed| live(World::with_changes(seed, Mutation::None), &tally);
+    if let Some((seed, reason)) = skep_sim::search(&seeds, run) {
+        panic!("seed {seed} failed (repeat it with SKEP_SEED={seed}): {reason}");
+    }
+    let seeds = seeds.len() as u64;
+    println!("{seeds} seeds: {tally:?}");
+    let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+    assert!(seeds == 1 || count(&tally.changes) > 2 * seeds, "{tally:?}");
 }
 
 #[test]

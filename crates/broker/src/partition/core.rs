@@ -329,7 +329,8 @@ impl PartitionCore {
                 // For the owner, which has the store.
                 Event::ProduceSnapshot { .. }
                 | Event::SnapshotChunk { .. }
-                | Event::DiscardSnapshot => {}
+                | Event::DiscardSnapshot
+                | Event::Members(_) => {}
             }
         }
         release(

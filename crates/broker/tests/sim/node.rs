@@ -144,7 +144,7 @@ fn rebuilt(store: &Store, reader: &LogReader, to: u64, replay: bool) -> (Engine,
         for entry in reader.read(from, to + 1, 2000).unwrap() {
             assert_eq!(entry.index, from);
             (from, term) = (entry.index + 1, entry.term);
-            if !entry.payload.is_empty() {
+            if !entry.content().is_empty() {
                 engine.apply(&entry.payload).unwrap();
             }
         }
@@ -431,6 +431,7 @@ impl Node {
                     running.chunks.push(bytes.clone());
                 }
                 Event::DiscardSnapshot => running.chunks.clear(),
+                Event::Members(_) => {}
                 Event::InstallSnapshot { id: at } => install = Some(*at),
             }
         }

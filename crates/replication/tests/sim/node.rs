@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use skep_replication::{
-    Append, EntryId, Event, Group, GroupConfig, Message, Output, RecoveredLog, Role, SnapshotPoll,
-    SnapshotSource,
+    Append, Change, EntryId, Event, Group, GroupConfig, Members, Message, Output, RecoveredLog,
+    Role, SnapshotPoll, SnapshotSource,
 };
 use skep_storage::disk::MemoryDisk;
 use skep_storage::kv::{KvBatch, KvStore, MemoryKv, StreamReader, StreamWriter};
@@ -16,7 +16,7 @@ use super::machine::{Command, Counted, Machine};
 use super::oracle::{Durable, Oracle, Stored};
 use super::{Mutation, Random, hash};
 
-const VOTERS: [u64; 3] = [1, 2, 3];
+pub const VOTERS: [u64; 3] = [1, 2, 3];
 
 /// A proposal whose client waits.
 struct Waiting {
@@ -57,6 +57,10 @@ pub struct Node {
     pub life: u64,
     mutation: Mutation,
     seed: u64,
+    /// With which members it began, if it joined later.
+    joined: Option<Members>,
+    /// Members that took effect here and were not looked at yet.
+    pub news: Vec<Members>,
 }
 
 fn position(kv: &MemoryKv) -> EntryId {
@@ -122,7 +126,33 @@ impl Node {
             life: 0,
             mutation,
             seed,
+            joined: None,
+            news: Vec::new(),
         }
+    }
+
+    /// One that joins a group which has these members by now.
+    pub fn joining(id: u64, seed: u64, mutation: Mutation, members: Members) -> Self {
+        let mut node = Self::new(id, seed, mutation);
+        node.joined = Some(members);
+        node
+    }
+
+    /// A change of the members, if this node leads.
+    pub fn change(&mut self, change: Change) -> bool {
+        let Some(running) = &mut self.running else {
+            return false;
+        };
+        let changes = running.group.change_members(change).is_ok();
+        if changes {
+            let id = EntryId {
+                index: running.group.last_index(),
+                term: running.group.term(),
+            };
+            running.speculative = id;
+            running.proposals.push_back((id, Bytes::new()));
+        }
+        changes
     }
 
     pub fn start(&mut self, oracle: &mut Oracle) {
@@ -139,7 +169,10 @@ impl Node {
             recovered.state = None;
         }
         let checkpoint = position(&self.kv);
-        let mut config = GroupConfig::new(1, self.id, VOTERS.to_vec());
+        let mut config = match &self.joined {
+            None => GroupConfig::new(1, self.id, VOTERS.to_vec()),
+            Some(members) => GroupConfig::joining(1, self.id, members.clone()),
+        };
         config.election_ticks = 10;
         config.seed = hash(&[self.seed, self.id, self.life], &[]);
         config.max_cached_bytes = 300;
@@ -399,6 +432,7 @@ impl Node {
                 }
                 running.chunks.push(bytes);
             }
+            Event::Members(members) => self.news.push(members),
             Event::DiscardSnapshot => running.chunks.clear(),
             Event::InstallSnapshot { id: at } => {
                 let chunks = std::mem::take(&mut running.chunks);
@@ -447,7 +481,7 @@ impl Running {
             for entry in entries {
                 assert_eq!(entry.index, next);
                 next += 1;
-                if !entry.payload.is_empty() {
+                if !entry.content().is_empty() {
                     self.machine.apply(Counted::decode(entry.payload)).unwrap();
                 }
             }

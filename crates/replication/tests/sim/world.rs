@@ -3,9 +3,11 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
+use skep_replication::{Change, Members};
+
 use super::machine::Command;
 use super::network::{Flight, Network};
-use super::node::Node;
+use super::node::{Node, VOTERS};
 use super::oracle::Oracle;
 use super::{Mutation, Random};
 
@@ -35,6 +37,12 @@ pub struct World {
     /// Microseconds that a flush takes at most.
     flush: u64,
     faults: bool,
+    mutation: Mutation,
+    seed: u64,
+    /// The members change now and then; the newest that took effect anywhere.
+    members: Option<Members>,
+    next_member: u64,
+    pub changes: u64,
     pub snapshots: u64,
     pub restarts: u64,
     pub transfers: u64,
@@ -69,6 +77,11 @@ impl World {
             next_command: 1,
             flush,
             faults: true,
+            mutation,
+            seed,
+            members: None,
+            next_member: 4,
+            changes: 0,
             snapshots: 0,
             restarts: 0,
             transfers: 0,
@@ -79,6 +92,72 @@ impl World {
         world.after(1000, Happening::Client);
         world.after(200_000, Happening::Fault);
         world
+    }
+
+    /// A world in which members come and go.
+    pub fn with_changes(seed: u64, mutation: Mutation) -> Self {
+        let mut world = Self::new(seed, mutation);
+        world.members = Some(Members::founding(VOTERS.to_vec()));
+        world
+    }
+
+    fn ids(&self) -> Vec<u64> {
+        self.nodes.keys().copied().collect()
+    }
+
+    /// Starts members that were added, and ends those that were removed: with their disks.
+    fn follow_members(&mut self) {
+        let Some(members) = self.members.clone() else {
+            return;
+        };
+        for learner in &members.learners {
+            if self.nodes.contains_key(learner) {
+                continue;
+            }
+            let mut node = Node::joining(*learner, self.seed, self.mutation, members.clone());
+            node.start(&mut self.oracle);
+            self.nodes.insert(*learner, node);
+            let tick = Happening::Tick {
+                node: *learner,
+                life: 1,
+            };
+            self.after(TICK, tick);
+        }
+        self.nodes.retain(|id, _| members.contains(*id));
+    }
+
+    /// Whoever leads changes the members, one at a time.
+    fn change_members(&mut self) {
+        self.follow_members();
+        let Some(members) = self.members.clone() else {
+            return;
+        };
+        for id in self.ids() {
+            let Some(node) = self.nodes.get_mut(&id) else {
+                continue;
+            };
+            let caught_up = |learner: &u64| {
+                let group = node.running.as_ref().map(|running| &running.group);
+                group.is_some_and(|group| group.has_caught_up(*learner))
+            };
+            let change = match members.learners.first() {
+                Some(learner) if caught_up(learner) => Change::Promote(*learner),
+                Some(learner) if self.random.below(8) == 0 => Change::Remove(*learner),
+                Some(_) => continue,
+                None if members.voters.len() <= 3 => Change::AddLearner(self.next_member),
+                None => {
+                    let at = self.random.below(members.voters.len() as u64) as usize;
+                    Change::Remove(members.voters[at])
+                }
+            };
+            if node.change(change) {
+                self.changes += 1;
+                if let Change::AddLearner(_) = change {
+                    self.next_member += 1;
+                }
+            }
+            self.settle(id);
+        }
     }
 
     fn after(&mut self, delay: u64, happening: Happening) {
@@ -166,6 +245,12 @@ impl World {
             return;
         };
         let messages = node.poll(&mut self.oracle);
+        for news in node.news.drain(..) {
+            match &mut self.members {
+                Some(members) if members.index < news.index => *members = news,
+                _ => {}
+            }
+        }
         let life = node.life;
         let mut disk = None;
         if let Some(running) = &mut node.running
@@ -202,7 +287,7 @@ impl World {
                 number: self.next_command,
                 counter: self.random.below(COUNTERS),
             };
-            for id in 1..=3 {
+            for id in self.ids() {
                 let Some(node) = self.nodes.get_mut(&id) else {
                     continue;
                 };
@@ -212,13 +297,23 @@ impl World {
                 }
             }
         }
-        for id in 1..=3 {
+        for id in self.ids() {
             self.settle(id);
         }
     }
 
+    /// A node, at random.
+    fn any(&mut self) -> u64 {
+        let ids = self.ids();
+        let at = self.random.below(ids.len() as u64) as usize;
+        ids.get(at).copied().unwrap_or(1)
+    }
+
     fn fault(&mut self) {
-        let id = 1 + self.random.below(3);
+        if self.members.is_some() && self.random.below(2) == 0 {
+            return self.change_members();
+        }
+        let id = self.any();
         match self.random.below(12) {
             0..3 => {
                 if let Some(node) = self.nodes.get_mut(&id) {
@@ -228,25 +323,25 @@ impl World {
             3..6 => self.restart_all(),
             6 => {
                 // One direction.
-                let to = 1 + self.random.below(3);
+                let to = self.any();
                 self.network.cut.insert((id, to));
             }
             7 => {
                 // Nobody reaches this node, nor it anybody.
-                for other in (1..=3).filter(|other| *other != id) {
+                for other in self.ids().into_iter().filter(|other| *other != id) {
                     self.network.cut.insert((id, other));
                     self.network.cut.insert((other, id));
                 }
             }
             8 => self.network.cut.clear(),
             9 => {
-                let to = 1 + self.random.below(3);
+                let to = self.any();
                 for node in self.nodes.values_mut() {
                     if let Some(running) = &mut node.running {
                         self.transfers += u64::from(running.group.transfer_leadership(to));
                     }
                 }
-                for id in 1..=3 {
+                for id in self.ids() {
                     self.settle(id);
                 }
             }
@@ -261,7 +356,7 @@ impl World {
     }
 
     fn restart_all(&mut self) {
-        for id in 1..=3 {
+        for id in self.ids() {
             let Some(node) = self.nodes.get_mut(&id) else {
                 continue;
             };
@@ -280,8 +375,13 @@ impl World {
         self.faults = false;
         self.network.heal();
         self.flush = 500;
+        self.follow_members();
         self.restart_all();
-        self.run_until(self.now + 900_000);
+        for _ in 0..3 {
+            self.run_until(self.now + 300_000);
+            // A change that was on its way may have taken effect.
+            self.follow_members();
+        }
         let before = self.oracle.acknowledged.len();
         self.run_until(self.now + 200_000);
         assert!(

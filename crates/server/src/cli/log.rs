@@ -149,7 +149,7 @@ impl Printer {
             };
             self.next = last.index + 1;
             let mut lines = String::new();
-            for entry in entries.iter().filter(|entry| !entry.payload.is_empty()) {
+            for entry in entries.iter().filter(|entry| !entry.content().is_empty()) {
                 let damaged = || format!("entry {} of the log cannot be read", entry.index);
                 let records = BatchReader::new(&entry.payload).with_context(damaged)?;
                 // What a creation says of its instance stands after the instance's first records.

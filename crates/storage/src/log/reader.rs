@@ -21,6 +21,16 @@ pub struct Entry {
     pub payload: Bytes,
 }
 
+impl Entry {
+    /// What the log was written for. Entries with another tag than 0 are replication's own, and have none.
+    pub fn content(&self) -> Bytes {
+        match self.tag {
+            0 => self.payload.clone(),
+            _ => Bytes::new(),
+        }
+    }
+}
+
 /// A handle that reads the durable entries of a log. Cheap to clone; usable from any thread while the log is written.
 #[derive(Clone)]
 pub struct LogReader {

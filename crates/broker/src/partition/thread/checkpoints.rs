@@ -166,7 +166,7 @@ impl Partition {
                 break;
             };
             (from, term) = (last.index + 1, last.term);
-            let written = entries.iter().filter(|e| !e.payload.is_empty());
+            let written = entries.iter().filter(|e| !e.content().is_empty());
             let written: Vec<_> = written.map(|e| (e.index, &*e.payload)).collect();
             crate::partition::core::apply(&mut engine, &written)?;
         }

@@ -112,7 +112,7 @@ impl Partition {
     /// and hearing of it would cost two changes of thread. A flush that may take long, behind that of a checkpoint, is
     /// left to the writer.
     fn writes_here(&self) -> bool {
-        self.core.group().config().voters.len() == 1
+        self.core.group().is_alone()
             && self.checkpoint.is_none()
             && self.inflight.len() <= 1
             && self

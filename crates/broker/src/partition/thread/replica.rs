@@ -57,7 +57,7 @@ impl Partition {
                 Event::SnapshotChunk { first, bytes, .. } => self.take_in(first, &bytes)?,
                 Event::DiscardSnapshot => self.incoming = None,
                 Event::InstallSnapshot { id } => self.install(id)?,
-                Event::Committed { .. } | Event::Apply(_) | Event::Role(_) => {}
+                Event::Committed { .. } | Event::Apply(_) | Event::Role(_) | Event::Members(_) => {}
             }
         }
         Ok(())

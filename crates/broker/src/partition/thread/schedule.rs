@@ -218,7 +218,7 @@ impl Partition {
     pub(super) fn idle_time(&self) -> Duration {
         let now = Instant::now();
         // A single member has no one to send heartbeats to, and nothing to elect.
-        let tick = if self.core.is_leader() && self.core.group().config().voters.len() == 1 {
+        let tick = if self.core.is_leader() && self.core.group().is_alone() {
             self.next_check
         } else {
             self.next_tick

@@ -84,7 +84,7 @@ impl CommittedLog for Entries {
         match self.0.read(from, to, max_bytes) {
             Ok(entries) => Ok(entries
                 .into_iter()
-                .map(|entry| (entry.index, entry.payload))
+                .map(|entry| (entry.index, entry.content()))
                 .collect()),
             Err(StorageError::Compacted { first, .. }) => Err(LogError::Compacted { first }),
             Err(error) => Err(LogError::Unreadable(error.to_string())),

@@ -1,0 +1,99 @@
+//! Changing the members of a group.
+
+use raft::StateRole;
+
+use crate::convert::proposal;
+use crate::entries::TAG_MEMBERS;
+use crate::error::ChangeError;
+use crate::group::Group;
+use crate::members::{Change, Members};
+use crate::output::Event;
+
+/// Entries that a member may lack and still be about as far as the leader.
+pub(crate) const NEARLY: u64 = 100;
+
+impl Group {
+    /// Who belongs to the group, as far as this member has applied its log.
+    pub fn members(&self) -> &Members {
+        &self.raft.store().members
+    }
+
+    /// Nobody else belongs to the group.
+    pub fn is_alone(&self) -> bool {
+        let members = self.members();
+        members.voters.len() + members.learners.len() == 1
+    }
+
+    /// Proposes a change, as leader. It takes effect with [`Event::Members`].
+    ///
+    /// # Errors
+    /// It cannot be made now, or at all.
+    pub fn change_members(&mut self, change: Change) -> Result<(), ChangeError> {
+        let library = &self.raft.raft;
+        let not_leader = ChangeError::NotLeader {
+            leader: self.leader().filter(|leader| *leader != self.config.node),
+        };
+        let announced = self
+            .leadership
+            .is_some_and(|leadership| leadership.announced && leadership.term == library.term);
+        if library.state != StateRole::Leader || !announced {
+            return Err(not_leader);
+        }
+        let is_busy = library.has_pending_conf() || library.lead_transferee.is_some();
+        if is_busy || self.changing.is_some() {
+            return Err(ChangeError::Busy);
+        }
+        self.check(change).map_err(ChangeError::Impossible)?;
+        let message = proposal(self.config.node, TAG_MEMBERS, change.encode());
+        self.raft.step(message).map_err(|_| not_leader)?;
+        self.changing = Some((self.last_index(), change));
+        Ok(())
+    }
+
+    fn check(&self, change: Change) -> Result<(), &'static str> {
+        let members = self.members();
+        match change {
+            Change::AddLearner(member) if member == 0 || members.contains(member) => {
+                Err("it is a member already")
+            }
+            Change::Promote(member) if !members.learners.contains(&member) => {
+                Err("it is no learner")
+            }
+            Change::Remove(member) if !members.contains(member) => Err("it is no member"),
+            Change::Remove(member) if member == self.config.node => {
+                Err("a leader does not remove itself: another one is to lead first")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a learner has got nearly all of the log and is heard from. Only a leader knows.
+    pub fn has_caught_up(&self, member: u64) -> bool {
+        let progress = self.raft.raft.prs().get(member);
+        self.is_abreast(member) && progress.is_some_and(|progress| progress.matched > 0)
+    }
+
+    /// The members are these from now on.
+    pub(crate) fn members_are(&mut self, members: Members) {
+        self.raft.mut_store().members = members.clone();
+        self.events.push(Event::Members(members));
+    }
+
+    /// A change is committed. One that these members know already came with a snapshot, or was stored before a crash.
+    pub(crate) fn apply_change(&mut self, index: u64, change: Change) {
+        if index <= self.members().index {
+            return;
+        }
+        // The library refuses what would leave no voter; nobody has proposed that.
+        if let Ok(state) = self.raft.apply_conf_change(&change.to_library()) {
+            self.members_are(Members::of(index, state));
+        }
+    }
+
+    /// What the stored state says of the members: nothing while they are those of the settings.
+    pub(crate) fn stored_members(&self) -> Option<(u64, Members)> {
+        let members = self.members();
+        (*members != self.config.members || members.index > 0)
+            .then(|| (self.config.node, members.clone()))
+    }
+}

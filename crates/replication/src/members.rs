@@ -1,0 +1,226 @@
+//! Who belongs to a group, and changes of it: one member at a time.
+//!
+//! A change is an entry of the log and takes effect when it is applied. The library refuses the next one until then, so that any two
+//! majorities of successive memberships share a member; that is why no joint membership is needed.
+//!
+//! ```text
+//! change:  version u8 = 1 | kind u8 (1 learner, 2 voter, 3 none) | member
+//! members: index | number of voters | voter* | number of learners | learner*       (numbers are LEB128)
+//! ```
+
+use bytes::Bytes;
+use protobuf::Message as _;
+use raft::eraftpb::{ConfChangeSingle, ConfChangeType, ConfChangeV2, ConfState};
+
+use crate::codec::{Cursor, put_number};
+use crate::error::MessageError;
+
+const VERSION: u8 = 1;
+/// Members of one group, at most: more are a mistake.
+const MAX_MEMBERS: u64 = 64;
+
+/// Who belongs to a group.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Members {
+    /// The entry that made it so; 0 for the members with which the group began.
+    pub index: u64,
+    /// They elect the leader and decide what is committed. Ascending.
+    pub voters: Vec<u64>,
+    /// They get all entries and decide nothing. Ascending.
+    pub learners: Vec<u64>,
+}
+
+/// A change of the members.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    /// A new member begins to get entries.
+    AddLearner(u64),
+    /// A learner gets its vote.
+    Promote(u64),
+    /// It does not belong to the group any more. It does not hear of it from the group.
+    Remove(u64),
+}
+
+impl Members {
+    /// The members with which a group begins.
+    pub fn founding(voters: Vec<u64>) -> Self {
+        Self {
+            index: 0,
+            voters,
+            learners: Vec::new(),
+        }
+    }
+
+    /// Whether it belongs to the group in any role.
+    pub fn contains(&self, member: u64) -> bool {
+        self.voters.contains(&member) || self.learners.contains(&member)
+    }
+
+    pub(crate) fn conf_state(&self) -> ConfState {
+        let mut state = ConfState::default();
+        state.set_voters(self.voters.clone());
+        state.set_learners(self.learners.clone());
+        state
+    }
+
+    pub(crate) fn of(index: u64, mut state: ConfState) -> Self {
+        let (mut voters, mut learners) = (state.take_voters(), state.take_learners());
+        voters.sort_unstable();
+        learners.sort_unstable();
+        Self {
+            index,
+            voters,
+            learners,
+        }
+    }
+
+    /// Its bytes, for the stored state and for members that are to join.
+    pub fn encode_into(&self, out: &mut Vec<u8>) {
+        put_number(out, self.index);
+        for members in [&self.voters, &self.learners] {
+            put_number(out, members.len() as u64);
+            for member in members {
+                put_number(out, *member);
+            }
+        }
+    }
+
+    /// Reads what [`Members::encode_into`] wrote.
+    ///
+    /// # Errors
+    /// The bytes are something else.
+    pub fn decode(bytes: Bytes) -> Result<Self, MessageError> {
+        let mut cursor = Cursor(bytes);
+        let index = cursor.number()?;
+        let mut list = || {
+            let count = cursor.number()?;
+            if count > MAX_MEMBERS {
+                return Err(MessageError::Range);
+            }
+            let members: Result<Vec<u64>, _> = (0..count).map(|_| cursor.number()).collect();
+            members.and_then(|members| {
+                let ascending = members.is_sorted_by(|a, b| a < b);
+                let known = ascending && !members.contains(&0);
+                known.then_some(members).ok_or(MessageError::Range)
+            })
+        };
+        Ok(Self {
+            index,
+            voters: list()?,
+            learners: list()?,
+        })
+    }
+}
+
+impl Change {
+    /// The member that it concerns.
+    pub fn member(self) -> u64 {
+        match self {
+            Change::AddLearner(member) | Change::Promote(member) | Change::Remove(member) => member,
+        }
+    }
+
+    fn kind(self) -> u8 {
+        match self {
+            Change::AddLearner(_) => 1,
+            Change::Promote(_) => 2,
+            Change::Remove(_) => 3,
+        }
+    }
+
+    /// The payload of its entry, in the log and between members.
+    pub(crate) fn encode(self) -> Bytes {
+        let mut out = vec![VERSION, self.kind()];
+        put_number(&mut out, self.member());
+        out.into()
+    }
+
+    pub(crate) fn decode(payload: Bytes) -> Option<Self> {
+        let mut cursor = Cursor(payload);
+        let (version, kind) = (cursor.byte().ok()?, cursor.byte().ok()?);
+        let member = cursor.number().ok().filter(|member| *member != 0)?;
+        match (version, kind) {
+            (VERSION, 1) => Some(Change::AddLearner(member)),
+            (VERSION, 2) => Some(Change::Promote(member)),
+            (VERSION, 3) => Some(Change::Remove(member)),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn to_library(self) -> ConfChangeV2 {
+        let mut single = ConfChangeSingle::default();
+        single.set_change_type(match self {
+            Change::AddLearner(_) => ConfChangeType::AddLearnerNode,
+            Change::Promote(_) => ConfChangeType::AddNode,
+            Change::Remove(_) => ConfChangeType::RemoveNode,
+        });
+        single.node_id = self.member();
+        let mut change = ConfChangeV2::default();
+        change.set_changes(vec![single].into());
+        change
+    }
+
+    /// As the library has it in its entries.
+    pub(crate) fn library_bytes(self) -> Bytes {
+        self.to_library()
+            .write_to_bytes()
+            .unwrap_or_default()
+            .into()
+    }
+
+    pub(crate) fn of_library(data: &[u8]) -> Option<Self> {
+        let mut change = ConfChangeV2::default();
+        change.merge_from_bytes(data).ok()?;
+        let [single] = change.get_changes() else {
+            return None;
+        };
+        let member = single.node_id;
+        Some(match single.get_change_type() {
+            ConfChangeType::AddLearnerNode => Change::AddLearner(member),
+            ConfChangeType::AddNode => Change::Promote(member),
+            ConfChangeType::RemoveNode => Change::Remove(member),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_and_changes_survive_their_bytes() {
+        let members = Members {
+            index: 700,
+            voters: vec![1, 2, (5 << 32) + 3],
+            learners: vec![9],
+        };
+        let mut bytes = Vec::new();
+        members.encode_into(&mut bytes);
+        assert_eq!(Members::decode(bytes.clone().into()), Ok(members.clone()));
+        for end in 0..bytes.len() {
+            assert!(Members::decode(Bytes::copy_from_slice(&bytes[..end])).is_err());
+        }
+        assert_eq!(Members::of(700, members.conf_state()), members);
+        for change in [
+            Change::AddLearner(3),
+            Change::Promote(5 << 32),
+            Change::Remove(1),
+        ] {
+            assert_eq!(Change::decode(change.encode()), Some(change));
+            assert_eq!(Change::of_library(&change.library_bytes()), Some(change));
+        }
+        for bad in [
+            &b""[..],
+            b"\x01",
+            b"\x01\x04\x01",
+            b"\x02\x01\x01",
+            b"\x01\x01\0",
+        ] {
+            assert_eq!(Change::decode(Bytes::from_static(bad)), None);
+        }
+        // Not ascending, twice the same, number 0.
+        for bad in [&b"\0\x02\x02\x01\0"[..], b"\0\x02\x01\x01\0", b"\0\x01\0\0"] {
+            assert!(Members::decode(Bytes::from_static(bad)).is_err());
+        }
+    }
+}
