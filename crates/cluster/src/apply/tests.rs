@@ -1,0 +1,189 @@
+use super::*;
+use crate::{Layout, Request, member};
+
+pub(crate) fn three() -> State {
+    let layout = Layout {
+        nodes: vec![0, 1, 2],
+        copies: 3,
+        partitions: 2,
+    };
+    State::founded("it".to_string(), &layout, 1)
+}
+
+/// A state in which a change has begun.
+fn changing(state: &State, request: &Request) -> State {
+    let planned = state.plan(request, 2).unwrap();
+    let mut state = state.clone();
+    assert!(state.apply(Entry::Begin {
+        revision: planned.revision,
+        operations: planned.operations,
+        now: 2,
+    }));
+    state
+}
+
+fn done(state: &mut State) -> Operation {
+    let (change, operation) = state.next_operation().unwrap();
+    let operation = operation.clone();
+    assert!(state.apply(Entry::Done {
+        change,
+        operation: operation.clone(),
+        now: 3,
+    }));
+    operation
+}
+
+fn finish(mut state: State) -> State {
+    while state.running.is_some() {
+        done(&mut state);
+    }
+    state
+}
+
+#[test]
+fn a_cluster_is_founded_once() {
+    let mut state = State::default();
+    assert!(state.apply(Entry::Found(Box::new(three()))));
+    assert_eq!(state, three());
+    let mut other = three();
+    other.cluster_id = "another".to_string();
+    assert!(!state.apply(Entry::Found(Box::new(other))));
+    assert_eq!(state, three());
+}
+
+#[test]
+fn a_change_goes_on_operation_by_operation_and_its_plan_told_what_comes_of_it() {
+    let request = Request::Brokers {
+        brokers: vec![0, 1, 2, 3],
+        replication_factor: Some(2),
+    };
+    let planned = three().plan(&request, 9).unwrap();
+    let mut state = changing(&three(), &request);
+    assert_eq!(state.nodes[&3].state, NodeState::Joining);
+    assert_eq!(done(&mut state), Operation::BrokerAdd { broker_id: 3 });
+    assert_eq!(state.nodes[&3].state, NodeState::Active);
+    assert_eq!(state.member(3), Some(member(3, 1)));
+    let state = finish(state);
+    let places = |state: &State| (1..=2).map(|p| state.replicas(p)).collect::<Vec<_>>();
+    assert_eq!(places(&state), places(&planned.expected));
+    assert_eq!(places(&state), [[(0, 1), (1, 2)], [(1, 2), (2, 3)]]);
+    let last = state.last_change().unwrap();
+    assert_eq!((last.change.id, last.outcome), (1, Outcome::Completed));
+    assert_eq!(last.change.completed.len(), planned.operations.len());
+    assert_eq!((state.version, state.replication_factor()), (2, 2));
+}
+
+#[test]
+fn what_was_said_of_another_operation_is_nothing() {
+    let mut state = changing(&three(), &Request::AddBroker(3));
+    let before = state.clone();
+    let wrong = [
+        (2, Operation::BrokerAdd { broker_id: 3 }),
+        (1, Operation::BrokerAdd { broker_id: 4 }),
+    ];
+    for (change, operation) in wrong {
+        assert!(!state.apply(Entry::Done {
+            change,
+            operation,
+            now: 3
+        }));
+    }
+    assert!(!state.apply(Entry::Cancel { change: 7, now: 3 }));
+    assert_eq!(state, before);
+    done(&mut state);
+    let again = Entry::Done {
+        change: 1,
+        operation: Operation::BrokerAdd { broker_id: 3 },
+        now: 3,
+    };
+    assert!(!state.apply(again), "it is done once");
+}
+
+#[test]
+fn there_is_one_change_at_a_time_and_none_that_was_planned_for_an_older_state() {
+    let planned = three().plan(&Request::AddBroker(3), 2).unwrap();
+    let mut state = changing(&three(), &Request::AddBroker(4));
+    let begin = Entry::Begin {
+        revision: planned.revision,
+        operations: planned.operations,
+        now: 2,
+    };
+    assert!(!state.apply(begin.clone()));
+    let mut state = finish(state);
+    assert!(!state.apply(begin));
+    assert!(!state.nodes.contains_key(&3));
+}
+
+#[test]
+fn a_change_is_given_up_where_it_stands_and_another_one_takes_up_what_it_left() {
+    let mut state = changing(&three(), &Request::AddBroker(3));
+    assert!(state.apply(Entry::Cancel { change: 1, now: 5 }));
+    assert_eq!(state.nodes[&3].state, NodeState::Joining);
+    let last = state.last_change().unwrap();
+    assert_eq!(last.outcome, Outcome::Cancelled);
+    assert_eq!(last.change.pending.len(), 1);
+    assert_eq!(state.running, None);
+    let request = Request::Brokers {
+        brokers: vec![0, 1, 2, 3],
+        replication_factor: None,
+    };
+    let state = finish(changing(&state, &request));
+    // It is still the member that it was: it may have begun to be one.
+    assert_eq!(state.member(3), Some(member(3, 1)));
+    assert_eq!(state.nodes[&3].state, NodeState::Active);
+}
+
+#[test]
+fn a_node_that_comes_again_is_another_member_everywhere() {
+    let state = changing(&three(), &Request::ForceRemove { brokers: vec![1] });
+    let state = finish(state);
+    assert_eq!(state.nodes.keys().copied().collect::<Vec<_>>(), [0, 2]);
+    let request = Request::Brokers {
+        brokers: vec![0, 1, 2],
+        replication_factor: Some(3),
+    };
+    let state = finish(changing(&state, &request));
+    assert_eq!(state.member(1), Some(member(1, 2)));
+    assert_eq!(state.replica_of(1, 1), Some(member(1, 2)));
+    assert_eq!(state.replica_of(0, 1), Some(member(0, 0)));
+}
+
+#[test]
+fn priorities_are_noted_without_anybody_doing_anything() {
+    let request = Request::Join {
+        broker: 2,
+        partition: 1,
+        priority: 9,
+    };
+    let state = changing(&three(), &request);
+    assert_eq!(state.running, None);
+    assert_eq!(state.replicas(1)[0].0, 2);
+    assert_eq!(state.last_change().unwrap().outcome, Outcome::Completed);
+}
+
+#[test]
+fn as_many_changes_are_remembered_as_there_is_room_for() {
+    let mut state = three();
+    for priority in 10..100 {
+        let request = Request::Join {
+            broker: 2,
+            partition: 1,
+            priority,
+        };
+        state = changing(&state, &request);
+    }
+    assert_eq!(state.finished.len(), MAX_FINISHED);
+    assert_eq!(state.last_change().unwrap().change.id, 90);
+}
+
+#[test]
+fn states_and_entries_survive_their_bytes() {
+    let state = finish(changing(
+        &three(),
+        &Request::ForceRemove { brokers: vec![2] },
+    ));
+    assert_eq!(State::decode(&state.encode()), Ok(state.clone()));
+    let entry = Entry::Found(Box::new(state));
+    assert_eq!(Entry::decode(&entry.encode()), Ok(entry));
+    assert!(State::decode(b"{").is_err() && Entry::decode(b"[]").is_err());
+}

@@ -1,0 +1,24 @@
+//! What a cluster knows of itself: its nodes, who has which partition, and the change that is under way.
+//!
+//! A [`State`] is held by a Raft group with a voter on each node. Its entries are [`Entry`]s; whoever applies the same entries has the
+//! same state. This crate decides and remembers; it carries out nothing: the nodes look at [`State::next_operation`], do what concerns
+//! them, and say so with [`Entry::Done`]. So a change goes on after a restart of any node, and can be given up at any time.
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
+
+mod apply;
+mod layout;
+mod operation;
+mod plan;
+mod state;
+
+pub use apply::Entry;
+pub use layout::{Layout, member, node_of};
+pub use operation::Operation;
+pub use plan::{Planned, Refusal, Request};
+pub use state::{Finished, Node, NodeState, Outcome, Replica, ReplicaState, Running, State};
+
+/// Nodes of a cluster, at most: each has a vote in the group that holds its state.
+pub const MAX_NODES: usize = 7;
+/// The greatest number that a node may have.
+pub const MAX_NODE_ID: u32 = 31;

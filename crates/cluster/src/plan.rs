@@ -1,0 +1,346 @@
+//! What has to be done to make a cluster as an operator wants it.
+
+use std::collections::BTreeSet;
+
+use crate::layout::Layout;
+use crate::operation::Operation;
+use crate::state::State;
+use crate::{MAX_NODE_ID, MAX_NODES};
+
+/// What an operator asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// Brokers come and go, copies become more or fewer; the partitions are spread anew over the brokers that are there then.
+    Scale {
+        add: Vec<u32>,
+        remove: Vec<u32>,
+        /// The brokers 0 to this number less one.
+        count: Option<u32>,
+        partitions: Option<u32>,
+        replication_factor: Option<u32>,
+    },
+    /// These brokers and no others.
+    Brokers {
+        brokers: Vec<u32>,
+        replication_factor: Option<u32>,
+    },
+    /// These brokers are lost; the others keep what they have.
+    ForceRemove {
+        brokers: Vec<u32>,
+    },
+    /// A broker without partitions.
+    AddBroker(u32),
+    /// It must have no partitions.
+    RemoveBroker(u32),
+    Join {
+        broker: u32,
+        partition: u32,
+        priority: u32,
+    },
+    Leave {
+        broker: u32,
+        partition: u32,
+    },
+}
+
+/// What will be done, and what comes of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Planned {
+    /// The state for which it was planned.
+    pub revision: u64,
+    pub change: u64,
+    pub operations: Vec<Operation>,
+    pub current: State,
+    pub expected: State,
+}
+
+/// Why a change is not made.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    #[error("{0}")]
+    Invalid(String),
+    #[error("{0}")]
+    Busy(String),
+    #[error("{0}")]
+    NotOffered(String),
+}
+
+impl State {
+    /// Plans a change. Nothing is changed by that.
+    ///
+    /// # Errors
+    /// It is impossible, or another one is under way.
+    pub fn plan(&self, request: &Request, now: i64) -> Result<Planned, Refusal> {
+        if let Some(running) = &self.running {
+            return Err(Refusal::Busy(format!(
+                "change {} is in progress, and there can be one at a time. Wait for its end, or give it up with DELETE \
+                 /actuator/cluster/changes/{}",
+                running.id, running.id
+            )));
+        }
+        let operations = self.operations(request)?;
+        let mut expected = self.clone();
+        expected.changes += 1;
+        Ok(Planned {
+            revision: self.revision,
+            change: self.changes + 1,
+            expected: expected.after(&operations, now),
+            operations,
+            current: self.clone(),
+        })
+    }
+
+    fn operations(&self, request: &Request) -> Result<Vec<Operation>, Refusal> {
+        match request {
+            Request::Scale {
+                add,
+                remove,
+                count,
+                partitions,
+                replication_factor,
+            } => {
+                if let Some(partitions) = partitions.filter(|count| *count != self.partitions) {
+                    return Err(Refusal::NotOffered(format!(
+                        "the cluster has {} partitions; making them {partitions} is not offered by this version",
+                        self.partitions
+                    )));
+                }
+                let mut brokers: BTreeSet<u32> = self.nodes.keys().copied().collect();
+                match count {
+                    Some(_) if !add.is_empty() || !remove.is_empty() => {
+                        return invalid(
+                            "brokers.count cannot be given together with brokers.add or brokers.remove",
+                        );
+                    }
+                    Some(count) => brokers = (0..*count).collect(),
+                    None => {
+                        brokers.extend(add);
+                        for gone in remove {
+                            if add.contains(gone) || !brokers.remove(gone) {
+                                return invalid(format!(
+                                    "broker {gone} cannot be removed: it is not one of the cluster's"
+                                ));
+                            }
+                        }
+                    }
+                }
+                self.spread(&brokers, *replication_factor)
+            }
+            Request::Brokers {
+                brokers,
+                replication_factor,
+            } => self.spread(&brokers.iter().copied().collect(), *replication_factor),
+            Request::ForceRemove { brokers } => self.force_remove(brokers),
+            Request::AddBroker(broker) if self.nodes.contains_key(broker) => Ok(Vec::new()),
+            Request::AddBroker(broker) => {
+                self.check_brokers(&self.nodes.keys().chain([broker]).copied().collect())?;
+                Ok(vec![Operation::BrokerAdd { broker_id: *broker }])
+            }
+            Request::RemoveBroker(broker) => self.remove_broker(*broker),
+            Request::Join {
+                broker,
+                partition,
+                priority,
+            } => self.join(*broker, *partition, *priority),
+            Request::Leave { broker, partition } => self.leave(*broker, *partition),
+        }
+    }
+
+    fn check_brokers(&self, brokers: &BTreeSet<u32>) -> Result<(), Refusal> {
+        if brokers.is_empty() || brokers.len() > MAX_NODES {
+            return invalid(format!(
+                "the cluster would have {} brokers; it can have 1 to {MAX_NODES}",
+                brokers.len()
+            ));
+        }
+        match brokers.iter().find(|broker| **broker > MAX_NODE_ID) {
+            Some(broker) => invalid(format!(
+                "broker {broker} cannot be: ids go from 0 to {MAX_NODE_ID}"
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// The partitions spread anew over these brokers.
+    fn spread(
+        &self,
+        brokers: &BTreeSet<u32>,
+        copies: Option<u32>,
+    ) -> Result<Vec<Operation>, Refusal> {
+        self.check_brokers(brokers)?;
+        let copies = copies.unwrap_or_else(|| self.replication_factor());
+        if copies == 0 || copies as usize > brokers.len() {
+            return invalid(format!(
+                "the replication factor would be {copies} with {} brokers: it must be 1 at least, and not more than the brokers \
+                 (partitions.replicationFactor)",
+                brokers.len()
+            ));
+        }
+        let wanted = Layout {
+            nodes: brokers.iter().copied().collect(),
+            copies,
+            partitions: self.partitions,
+        };
+        let ready = |broker: &u32| {
+            let node = self.nodes.get(broker);
+            node.is_some_and(|node| node.state == crate::NodeState::Active)
+        };
+        let add = brokers.iter().filter(|broker| !ready(broker));
+        let mut operations: Vec<Operation> = add
+            .map(|broker| Operation::BrokerAdd { broker_id: *broker })
+            .collect();
+        for (partition, replicas) in wanted.replicas() {
+            self.move_to(partition, &replicas, &mut operations);
+        }
+        let gone = self.nodes.keys().filter(|node| !brokers.contains(node));
+        operations.extend(gone.map(|node| Operation::BrokerRemove { broker_id: *node }));
+        Ok(operations)
+    }
+
+    /// New copies come before old ones go.
+    fn move_to(&self, partition: u32, wanted: &[(u32, u32)], operations: &mut Vec<Operation>) {
+        let replica = |node: u32| {
+            let partitions = self.nodes.get(&node).map(|node| &node.partitions);
+            partitions.and_then(|partitions| partitions.get(&partition))
+        };
+        let mut priorities = Vec::new();
+        for (node, priority) in wanted.iter().copied() {
+            match replica(node) {
+                Some(there) if there.state == crate::ReplicaState::Active => {
+                    if there.priority != priority {
+                        priorities.push(Operation::PartitionReconfigurePriority {
+                            broker_id: node,
+                            partition_id: partition,
+                            priority,
+                        });
+                    }
+                }
+                _ => operations.push(Operation::PartitionJoin {
+                    broker_id: node,
+                    partition_id: partition,
+                    priority,
+                }),
+            }
+        }
+        for (node, _) in self.replicas(partition) {
+            if !wanted.iter().any(|(kept, _)| *kept == node) {
+                operations.push(Operation::PartitionLeave {
+                    broker_id: node,
+                    partition_id: partition,
+                });
+            }
+        }
+        operations.append(&mut priorities);
+    }
+
+    fn force_remove(&self, brokers: &[u32]) -> Result<Vec<Operation>, Refusal> {
+        if let Some(unknown) = brokers
+            .iter()
+            .find(|broker| !self.nodes.contains_key(broker))
+        {
+            return invalid(format!("broker {unknown} is not one of the cluster's"));
+        }
+        let left = |of: usize, gone: usize, what: &str| match (of - gone) * 2 > of {
+            true => Ok(()),
+            false => Err(Refusal::NotOffered(format!(
+                "without the brokers {brokers:?} there is no majority of {what}: {} of {of} are left. Going on without a majority \
+                 could lose what was acknowledged, and is not offered by this version; start one of them again",
+                of - gone
+            ))),
+        };
+        let distinct: BTreeSet<&u32> = brokers.iter().collect();
+        left(self.nodes.len(), distinct.len(), "the cluster's nodes")?;
+        let mut operations = Vec::new();
+        for partition in 1..=self.partitions {
+            let replicas = self.replicas(partition);
+            let kept = replicas.iter().filter(|(node, _)| !brokers.contains(node));
+            let kept: Vec<u32> = kept.map(|(node, _)| *node).collect();
+            if kept.len() < replicas.len() {
+                let what = format!("partition {partition}'s copies");
+                left(replicas.len(), replicas.len() - kept.len(), &what)?;
+                operations.push(Operation::PartitionForceReconfigure {
+                    partition_id: partition,
+                    brokers: kept,
+                });
+            }
+        }
+        let gone = distinct.into_iter().copied();
+        operations.extend(gone.map(|broker_id| Operation::BrokerForceRemove { broker_id }));
+        Ok(operations)
+    }
+
+    fn remove_broker(&self, broker: u32) -> Result<Vec<Operation>, Refusal> {
+        let Some(node) = self.nodes.get(&broker) else {
+            return Ok(Vec::new());
+        };
+        if !node.partitions.is_empty() {
+            let partitions: Vec<u32> = node.partitions.keys().copied().collect();
+            return invalid(format!(
+                "broker {broker} still has the partitions {partitions:?}; they have to leave it first"
+            ));
+        }
+        let others = self.nodes.keys().filter(|node| **node != broker);
+        self.check_brokers(&others.copied().collect())?;
+        Ok(vec![Operation::BrokerRemove { broker_id: broker }])
+    }
+
+    fn place(&self, broker: u32, partition: u32) -> Result<&crate::Node, Refusal> {
+        if partition == 0 || partition > self.partitions {
+            return invalid(format!(
+                "partition {partition} does not exist: the cluster has the partitions 1 to {}",
+                self.partitions
+            ));
+        }
+        self.nodes.get(&broker).ok_or_else(|| {
+            Refusal::Invalid(format!(
+                "broker {broker} is not one of the cluster's; add it first"
+            ))
+        })
+    }
+
+    fn join(&self, broker: u32, partition: u32, priority: u32) -> Result<Vec<Operation>, Refusal> {
+        let node = self.place(broker, partition)?;
+        match node.partitions.get(&partition) {
+            Some(there) if there.state == crate::ReplicaState::Active => {
+                let change = Operation::PartitionReconfigurePriority {
+                    broker_id: broker,
+                    partition_id: partition,
+                    priority,
+                };
+                Ok(Vec::from_iter(
+                    (there.priority != priority).then_some(change),
+                ))
+            }
+            _ => Ok(vec![Operation::PartitionJoin {
+                broker_id: broker,
+                partition_id: partition,
+                priority,
+            }]),
+        }
+    }
+
+    fn leave(&self, broker: u32, partition: u32) -> Result<Vec<Operation>, Refusal> {
+        let node = self.place(broker, partition)?;
+        if !node.partitions.contains_key(&partition) {
+            return invalid(format!(
+                "broker {broker} has no copy of partition {partition}"
+            ));
+        }
+        if self.replicas(partition).len() == 1 {
+            return invalid(format!(
+                "broker {broker} has the only copy of partition {partition}; let another broker join it first"
+            ));
+        }
+        Ok(vec![Operation::PartitionLeave {
+            broker_id: broker,
+            partition_id: partition,
+        }])
+    }
+}
+
+fn invalid<T>(text: impl Into<String>) -> Result<T, Refusal> {
+    Err(Refusal::Invalid(text.into()))
+}
+
+#[cfg(test)]
+mod tests;

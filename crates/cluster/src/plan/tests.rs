@@ -1,0 +1,210 @@
+use super::*;
+use crate::{Entry, NodeState};
+
+fn cluster(nodes: &[u32], copies: u32, partitions: u32) -> State {
+    let layout = Layout {
+        nodes: nodes.to_vec(),
+        copies,
+        partitions,
+    };
+    State::founded("it".to_string(), &layout, 0)
+}
+
+fn scale(add: &[u32], remove: &[u32], copies: Option<u32>) -> Request {
+    Request::Scale {
+        add: add.to_vec(),
+        remove: remove.to_vec(),
+        count: None,
+        partitions: None,
+        replication_factor: copies,
+    }
+}
+
+fn names(state: &State, request: &Request) -> Vec<String> {
+    let planned = state.plan(request, 0).unwrap();
+    let show = |operation: &Operation| match operation {
+        Operation::BrokerAdd { broker_id } => format!("add {broker_id}"),
+        Operation::BrokerRemove { broker_id } => format!("remove {broker_id}"),
+        Operation::BrokerForceRemove { broker_id } => format!("force {broker_id}"),
+        Operation::PartitionJoin {
+            broker_id,
+            partition_id,
+            priority,
+        } => format!("{broker_id} joins {partition_id} with {priority}"),
+        Operation::PartitionLeave {
+            broker_id,
+            partition_id,
+        } => format!("{broker_id} leaves {partition_id}"),
+        Operation::PartitionReconfigurePriority {
+            broker_id,
+            partition_id,
+            priority,
+        } => format!("{broker_id} has {priority} in {partition_id}"),
+        Operation::PartitionForceReconfigure {
+            partition_id,
+            brokers,
+        } => format!("{partition_id} on {brokers:?}"),
+    };
+    planned.operations.iter().map(show).collect()
+}
+
+fn refused(state: &State, request: &Request) -> Refusal {
+    state.plan(request, 0).unwrap_err()
+}
+
+#[test]
+fn one_node_becomes_three() {
+    let request = scale(&[1, 2], &[], Some(3));
+    assert_eq!(
+        names(&cluster(&[0], 1, 1), &request),
+        [
+            "add 1",
+            "add 2",
+            "1 joins 1 with 2",
+            "2 joins 1 with 1",
+            "0 has 3 in 1"
+        ]
+    );
+}
+
+#[test]
+fn a_broker_goes_after_others_have_its_partitions() {
+    let four = cluster(&[0, 1, 2, 3], 3, 4);
+    let operations = names(&four, &scale(&[], &[3], None));
+    assert_eq!(operations.last().unwrap(), "remove 3");
+    let position = |text: &str| operations.iter().position(|o| o.starts_with(text)).unwrap();
+    assert!(
+        position("1 joins 3") < position("3 leaves 3"),
+        "{operations:?}"
+    );
+    let planned = four.plan(&scale(&[], &[3], None), 0).unwrap();
+    for partition in 1..=4 {
+        assert_eq!(planned.expected.replicas(partition).len(), 3);
+    }
+}
+
+#[test]
+fn fewer_copies_are_taken_from_the_last_nodes() {
+    let operations = names(&cluster(&[0, 1, 2], 3, 1), &scale(&[], &[], Some(1)));
+    assert_eq!(operations, ["1 leaves 1", "2 leaves 1", "0 has 1 in 1"]);
+}
+
+#[test]
+fn a_count_stands_for_the_brokers_from_0() {
+    let request = |add: &[u32]| Request::Scale {
+        add: add.to_vec(),
+        remove: vec![],
+        count: Some(2),
+        partitions: None,
+        replication_factor: Some(1),
+    };
+    assert_eq!(names(&cluster(&[0], 1, 1), &request(&[])), ["add 1"]);
+    let both = refused(&cluster(&[0], 1, 1), &request(&[1]));
+    assert!(both.to_string().contains("together"), "{both}");
+}
+
+#[test]
+fn a_lost_broker_is_taken_out_of_all_groups() {
+    assert_eq!(
+        names(
+            &cluster(&[0, 1, 2], 3, 2),
+            &Request::ForceRemove { brokers: vec![1] }
+        ),
+        ["1 on [0, 2]", "2 on [2, 0]", "force 1"]
+    );
+}
+
+#[test]
+fn without_a_majority_nothing_is_forced() {
+    let both = Request::ForceRemove {
+        brokers: vec![1, 2],
+    };
+    let reason = refused(&cluster(&[0, 1, 2], 3, 1), &both);
+    assert!(
+        matches!(&reason, Refusal::NotOffered(text) if text.contains("1 of 3 are left")),
+        "{reason}"
+    );
+    let two_copies = refused(
+        &cluster(&[0, 1, 2], 2, 1),
+        &Request::ForceRemove { brokers: vec![1] },
+    );
+    assert!(
+        two_copies.to_string().contains("partition 1's copies"),
+        "{two_copies}"
+    );
+}
+
+#[test]
+fn what_is_impossible_is_refused_with_the_reason() {
+    let state = cluster(&[0, 1, 2], 2, 3);
+    let join = |broker, partition| Request::Join {
+        broker,
+        partition,
+        priority: 1,
+    };
+    let leave = |broker, partition| Request::Leave { broker, partition };
+    let eight: Vec<u32> = (3..8).collect();
+    for (request, reason) in [
+        (scale(&[], &[7], None), "broker 7 cannot be removed"),
+        (scale(&[], &[], Some(4)), "would be 4 with 3 brokers"),
+        (scale(&[], &[], Some(0)), "would be 0"),
+        (scale(&[], &[0, 1], None), "would be 2 with 1 brokers"),
+        (scale(&eight, &[], None), "it can have 1 to 7"),
+        (Request::AddBroker(32), "ids go from 0 to 31"),
+        (Request::RemoveBroker(0), "still has the partitions"),
+        (join(7, 1), "add it first"),
+        (join(0, 4), "partition 4 does not exist"),
+        (leave(2, 1), "has no copy of partition 1"),
+        (Request::ForceRemove { brokers: vec![9] }, "broker 9 is not"),
+    ] {
+        let refusal = refused(&state, &request);
+        assert!(
+            matches!(&refusal, Refusal::Invalid(text) if text.contains(reason)),
+            "{refusal}"
+        );
+    }
+    let last = refused(&cluster(&[0, 1], 1, 1), &leave(0, 1));
+    assert!(last.to_string().contains("the only copy"), "{last}");
+}
+
+#[test]
+fn more_partitions_are_not_offered() {
+    let request = |count| Request::Scale {
+        add: vec![],
+        remove: vec![],
+        count: None,
+        partitions: Some(count),
+        replication_factor: None,
+    };
+    let state = cluster(&[0], 1, 2);
+    assert!(matches!(
+        refused(&state, &request(3)),
+        Refusal::NotOffered(_)
+    ));
+    assert_eq!(names(&state, &request(2)), [""; 0]);
+}
+
+#[test]
+fn nothing_is_planned_while_a_change_is_under_way() {
+    let mut state = cluster(&[0], 1, 1);
+    let planned = state.plan(&Request::AddBroker(1), 0).unwrap();
+    state.apply(Entry::Begin {
+        revision: planned.revision,
+        operations: planned.operations,
+        now: 0,
+    });
+    let busy = refused(&state, &Request::AddBroker(2));
+    assert!(
+        matches!(&busy, Refusal::Busy(text) if text.contains("change 1 is in progress")),
+        "{busy}"
+    );
+}
+
+#[test]
+fn what_is_as_wanted_needs_nothing() {
+    let state = cluster(&[0, 1, 2], 3, 3);
+    assert_eq!(names(&state, &scale(&[1], &[], None)), [""; 0]);
+    assert_eq!(names(&state, &Request::RemoveBroker(5)), [""; 0]);
+    assert_eq!(names(&state, &Request::AddBroker(2)), [""; 0]);
+    assert_eq!(state.nodes[&0].state, NodeState::Active);
+}

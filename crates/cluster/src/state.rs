@@ -1,0 +1,184 @@
+//! The state, and what can be read from it.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use serde::{Deserialize, Serialize};
+
+use crate::layout::{Layout, member};
+use crate::operation::Operation;
+
+/// Changes that are remembered after their end.
+pub(crate) const MAX_FINISHED: usize = 20;
+
+/// What all nodes agree on. Times are milliseconds since 1970.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct State {
+    /// Empty before the cluster is founded.
+    pub cluster_id: String,
+    /// Grows with each entry: of two copies the one with more is newer.
+    pub revision: u64,
+    /// Grows with each change that is finished.
+    pub version: u64,
+    pub partitions: u32,
+    pub nodes: BTreeMap<u32, Node>,
+    pub routing_version: u64,
+    /// The greatest number of a change so far.
+    pub changes: u64,
+    pub running: Option<Running>,
+    /// The newest last.
+    pub finished: VecDeque<Finished>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Node {
+    pub state: NodeState,
+    /// The change that added it; 0: it is one of those that founded the cluster.
+    pub generation: u64,
+    pub version: u64,
+    pub updated_at: i64,
+    pub partitions: BTreeMap<u32, Replica>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum NodeState {
+    Joining,
+    Active,
+    Leaving,
+}
+
+/// A copy of a partition on a node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Replica {
+    pub state: ReplicaState,
+    /// Of several the one with the greatest leads best.
+    pub priority: u32,
+    /// The change that made it.
+    pub generation: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum ReplicaState {
+    Joining,
+    Active,
+    Leaving,
+}
+
+/// The change that is under way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Running {
+    pub id: u64,
+    pub started_at: i64,
+    /// Operations with the time at which they were done.
+    pub completed: Vec<(Operation, i64)>,
+    /// The first is being carried out.
+    pub pending: VecDeque<Operation>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finished {
+    pub change: Running,
+    pub outcome: Outcome,
+    pub finished_at: i64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Outcome {
+    Completed,
+    Cancelled,
+}
+
+impl State {
+    /// A cluster at its beginning.
+    pub fn founded(cluster_id: String, layout: &Layout, now: i64) -> State {
+        let node = |_| Node {
+            state: NodeState::Active,
+            generation: 0,
+            version: 0,
+            updated_at: now,
+            partitions: BTreeMap::new(),
+        };
+        let nodes = layout.nodes.iter().map(|id| (*id, node(id)));
+        let mut state = State {
+            cluster_id,
+            revision: 1,
+            version: 1,
+            partitions: layout.partitions,
+            nodes: nodes.collect(),
+            routing_version: 1,
+            ..State::default()
+        };
+        for (partition, replicas) in layout.replicas() {
+            for (node, priority) in replicas {
+                let replica = Replica {
+                    state: ReplicaState::Active,
+                    priority,
+                    generation: 0,
+                };
+                if let Some(node) = state.nodes.get_mut(&node) {
+                    node.partitions.insert(partition, replica);
+                }
+            }
+        }
+        state
+    }
+
+    pub fn is_founded(&self) -> bool {
+        !self.cluster_id.is_empty()
+    }
+
+    /// What is to be done now, and in which change.
+    pub fn next_operation(&self) -> Option<(u64, &Operation)> {
+        let running = self.running.as_ref()?;
+        Some((running.id, running.pending.front()?))
+    }
+
+    /// The nodes with a copy of the partition, the best leader first, as members of its group.
+    pub fn replicas(&self, partition: u32) -> Vec<(u32, u64)> {
+        let replica = |(node, it): (&u32, &Node)| {
+            let replica = it.partitions.get(&partition)?;
+            let name = (*node, member(*node, replica.generation));
+            Some((replica.priority, name))
+        };
+        let mut replicas: Vec<_> = self.nodes.iter().filter_map(replica).collect();
+        replicas.sort_by_key(|(priority, (node, _))| (std::cmp::Reverse(*priority), *node));
+        replicas.into_iter().map(|(_, name)| name).collect()
+    }
+
+    /// The node as a member of the partition's group.
+    pub fn replica_of(&self, node: u32, partition: u32) -> Option<u64> {
+        let replica = self.nodes.get(&node)?.partitions.get(&partition)?;
+        Some(member(node, replica.generation))
+    }
+
+    /// The node as a member of the cluster's own group.
+    pub fn member(&self, node: u32) -> Option<u64> {
+        Some(member(node, self.nodes.get(&node)?.generation))
+    }
+
+    /// Copies of each partition: of the one that has most.
+    pub fn replication_factor(&self) -> u32 {
+        let copies = |partition| self.replicas(partition).len() as u32;
+        (1..=self.partitions).map(copies).max().unwrap_or_default()
+    }
+
+    /// The change that ended last.
+    pub fn last_change(&self) -> Option<&Finished> {
+        self.finished.back()
+    }
+
+    /// Its bytes.
+    pub fn encode(&self) -> Vec<u8> {
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+
+    /// What [`State::encode`] wrote.
+    ///
+    /// # Errors
+    /// The bytes are something else.
+    pub fn decode(bytes: &[u8]) -> Result<State, String> {
+        serde_json::from_slice(bytes).map_err(|error| error.to_string())
+    }
+}
