@@ -23,6 +23,7 @@ pub fn open(directory: &tempfile::TempDir) -> Store {
         directory: directory.path(),
         cluster: "test",
         definitions: vec![],
+        metrics: Default::default(),
     };
     let opened = Store::open(of, super::BACKEND.config(), EmptyLog, progress);
     opened.expect("a store")

@@ -10,8 +10,8 @@ use parking_lot::Mutex;
 use skep_engine::Engine;
 use skep_engine::state::State;
 use skep_export::{
-    Beginning, Driver, ExporterConfig, Known, LogProgress, Phase, Position, SECONDARY_STORAGE,
-    Status,
+    Beginning, Driver, ExportMetrics, ExporterConfig, Known, LogProgress, Phase, Position,
+    SECONDARY_STORAGE, Status,
 };
 use skep_protocol::command::ExportingChange;
 use skep_protocol::json::{Ancestor, Started};
@@ -111,6 +111,7 @@ pub struct Exporters {
     reported_at: u64,
     /// The positions that are in the last checkpoint.
     captured: ExportingValue,
+    metrics: ExportMetrics,
 }
 
 /// Opens secondary storage; exporters of records wait until the partition is led here.
@@ -118,8 +119,8 @@ pub fn open_exporters(
     config: &BrokerConfig,
     directory: &std::path::Path,
     engine: &mut Engine,
-    entry: u64,
-    log: LogReader,
+    (entry, log): (u64, LogReader),
+    metrics: &ExportMetrics,
 ) -> (Secondary, Exporters) {
     let partition = engine.config().partition;
     let progress = Arc::new(LogProgress::default());
@@ -131,6 +132,7 @@ pub fn open_exporters(
         &definitions,
         log.clone(),
         &progress,
+        metrics,
     );
     let mut known = Known {
         entry,
@@ -162,6 +164,7 @@ pub fn open_exporters(
         next_report: Instant::now(),
         reported_at: 0,
         captured: engine.state.exporting.value().clone(),
+        metrics: metrics.clone(),
     };
     (secondary, exporters)
 }
@@ -238,7 +241,9 @@ impl Exporters {
         let (position, metadata) = stored.map_or_else(Default::default, |stored| {
             (position_of(stored.position), stored.metadata.clone())
         });
-        let status = Arc::new(Status::new(config.id.clone(), position));
+        let sink = config.make.sink();
+        let metrics = self.metrics.of(self.partition, &config.id, sink);
+        let status = Arc::new(Status::new(&config.id, position, metrics));
         status.set_phase(phase);
         let exporter = config.make.exporter(Beginning {
             partition: self.partition,

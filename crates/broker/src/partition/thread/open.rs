@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use skep_export::ExportMetrics;
+
 use super::inbox::inbox;
 use super::*;
 use crate::cluster::layout::{member, replicas};
@@ -17,7 +19,7 @@ pub fn start(
     outlet: Arc<dyn Outlet>,
     clock: Arc<Clock>,
     metrics: Arc<PartitionMetrics>,
-    work: WorkCounter,
+    (work, exporting): (WorkCounter, &ExportMetrics),
 ) -> Result<Arc<PartitionHandle>, OpenError> {
     let opened = Instant::now();
     let directory = directory_of(config, partition);
@@ -42,8 +44,8 @@ pub fn start(
         config,
         &directory,
         &mut engine,
-        meta.index,
-        log_reader.clone(),
+        (meta.index, log_reader.clone()),
+        exporting,
     );
     let board = exporters.board.clone();
     let now = Instant::now();

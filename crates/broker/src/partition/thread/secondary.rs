@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use skep_export::{CommittedLog, LogError, LogProgress, Store};
+use skep_export::{CommittedLog, ExportMetrics, LogError, LogProgress, Store};
 use skep_storage::StorageError;
 use skep_storage::log::LogReader;
 
@@ -56,6 +56,7 @@ pub fn open_secondary(
     definitions: &[Bytes],
     log: LogReader,
     progress: &Arc<LogProgress>,
+    metrics: &ExportMetrics,
 ) -> Secondary {
     let Some(secondary) = config.secondary_storage.clone() else {
         return Secondary::Off;
@@ -65,6 +66,7 @@ pub fn open_secondary(
         directory,
         cluster: config.cluster_id.as_deref().unwrap_or_default(),
         definitions: definitions.to_vec(),
+        metrics: metrics.clone(),
     };
     let opened = Store::open(of, secondary, Entries(log), progress.clone());
     match opened {
