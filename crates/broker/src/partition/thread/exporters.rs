@@ -120,18 +120,17 @@ pub fn open_exporters(
     engine: &mut Engine,
     entry: u64,
     log: LogReader,
+    lacks_entries: bool,
 ) -> (Secondary, Exporters) {
     let partition = engine.config().partition;
     let progress = Arc::new(LogProgress::default());
     let definitions = definitions(&mut engine.state);
-    let secondary = open_secondary(
-        config,
-        directory,
-        partition,
-        &definitions,
-        log.clone(),
-        &progress,
-    );
+    let secondary = if lacks_entries {
+        Secondary::Fetching
+    } else {
+        let log = log.clone();
+        open_secondary(config, directory, partition, &definitions, log, &progress)
+    };
     let mut known = Known {
         entry,
         definitions,
@@ -142,19 +141,13 @@ pub fn open_exporters(
     }
     let board = Arc::new(ExporterBoard::default());
     *board.value.lock() = engine.state.exporting.value().clone();
-    if let Secondary::Open(store) = &secondary {
-        board.running.lock().push(Running {
-            status: store.status().clone(),
-            thread: None,
-        });
-    }
-    let exporters = Exporters {
+    let mut exporters = Exporters {
         progress,
         board,
         partition,
         configs: config.exporters.clone(),
         log,
-        is_broken: matches!(secondary, Secondary::Broken(_)),
+        is_broken: false,
         known: Some(known),
         running: false,
         seen: None,
@@ -163,10 +156,29 @@ pub fn open_exporters(
         reported_at: 0,
         captured: engine.state.exporting.value().clone(),
     };
+    exporters.with_secondary(&secondary);
     (secondary, exporters)
 }
 
 impl Exporters {
+    pub fn with_secondary(&mut self, secondary: &Secondary) {
+        self.is_broken = matches!(secondary, Secondary::Broken(_) | Secondary::Fetching);
+        // What the state says of exporters is to reach this one too.
+        self.seen = None;
+        if let Secondary::Open(store) = secondary {
+            self.board.running.lock().push(Running {
+                status: store.status().clone(),
+                thread: None,
+            });
+        }
+    }
+
+    /// Secondary storage is to become another one; the log is kept for that.
+    pub fn without_secondary(&mut self) {
+        self.board.end(SECONDARY_STORAGE);
+        self.is_broken = true;
+    }
+
     /// The partition is led here from now on, and its state is there.
     pub fn lead(&mut self, state: &mut State, committed: Position) {
         self.running = true;
