@@ -152,6 +152,21 @@ async fn insist(rig: &Rig, command: Command) -> Result<Response, Failure> {
     }
 }
 
+/// Each of these instances has a job.
+async fn all_are_there(rig: &Rig, mut created: HashSet<Key>) {
+    let began = Instant::now();
+    while !created.is_empty() {
+        let left = created.len();
+        assert!(began.elapsed() < DEADLINE, "{left} instances are lost");
+        let found = rig
+            .broker
+            .activate_jobs(jobs(100), Duration::from_millis(50));
+        for job in found.await.unwrap_or_default() {
+            created.remove(&job.process_instance_key);
+        }
+    }
+}
+
 async fn next(stream: &mut Box<dyn JobReceiver>) -> Option<ActivatedJob> {
     let job = std::future::poll_fn(|cx| stream.poll_recv(cx));
     tokio::time::timeout(DEADLINE, job).await.expect("a job")
@@ -443,21 +458,7 @@ async fn leaders_move_to_their_first_replicas_and_no_command_is_lost_or_in_doubt
     for created in creating {
         left.extend(created.await.unwrap());
     }
-    let began = Instant::now();
-    while !left.is_empty() {
-        assert!(
-            began.elapsed() < DEADLINE,
-            "{} instances are lost",
-            left.len()
-        );
-        let found = rigs[2]
-            .broker
-            .activate_jobs(jobs(100), Duration::from_millis(50))
-            .await;
-        for job in found.unwrap_or_default() {
-            left.remove(&job.process_instance_key);
-        }
-    }
+    all_are_there(&rigs[2], left).await;
 }
 
 /// Makes a checkpoint, after which the log is given up up to it.
@@ -513,12 +514,6 @@ async fn a_node_that_was_away_finds_what_it_lacks_in_the_log_or_gets_a_snapshot(
         checkpoint(&rigs[0]).await;
         checkpoint(&rigs[1]).await;
         let back = nodes.open(2).await;
-        let committed = |rig: &Rig| {
-            rig.broker.partitions()[0]
-                .status
-                .applied
-                .load(Ordering::Acquire)
-        };
         wait_until("the node to catch up", || {
             committed(&back) >= committed(&rigs[0])
         })
@@ -609,27 +604,13 @@ async fn finds(rig: &Rig, key: Key) -> bool {
 }
 
 /// Without those that have sent the snapshot, everything is there.
-async fn it_can_lead(nodes: &Nodes, mut rigs: Vec<Rig>, mut left: HashSet<Key>) {
+async fn it_can_lead(nodes: &Nodes, mut rigs: Vec<Rig>, created: HashSet<Key>) {
     stop(rigs.remove(0)).await;
     wait_until("a leader", || rigs.iter().all(reaches_all_leaders)).await;
     stop(rigs.remove(0)).await;
     rigs.push(nodes.open(0).await);
     wait_until("a leader", || rigs.iter().all(reaches_all_leaders)).await;
-    let began = Instant::now();
-    while !left.is_empty() {
-        assert!(
-            began.elapsed() < DEADLINE,
-            "{} instances are lost",
-            left.len()
-        );
-        let found = rigs[1]
-            .broker
-            .activate_jobs(jobs(50), Duration::from_millis(50))
-            .await;
-        for job in found.unwrap_or_default() {
-            left.remove(&job.process_instance_key);
-        }
-    }
+    all_are_there(&rigs[1], created).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
