@@ -295,6 +295,9 @@ pub struct Partition {
 impl Partition {
     fn run(mut self) {
         tracing::info!(partition = self.status.partition, "partition starts");
+        if matches!(self.secondary.get(), Secondary::Fetching) {
+            self.fetch_secondary();
+        }
         // A bug must not leave a partition that looks alive: clients would wait for nothing.
         let worked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.work()));
         let outcome = match worked {

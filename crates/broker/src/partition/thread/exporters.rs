@@ -19,7 +19,8 @@ use skep_protocol::value::{ExporterPosition, ExporterValue, ExportingPhase, Expo
 use skep_protocol::{Key, record};
 use skep_storage::log::LogReader;
 
-use super::secondary::{Entries, Secondary, open_secondary};
+use super::refill::lacks_entries;
+use super::secondary::{Entries, Secondary, SecondaryCell, open_secondary};
 use super::{Command, CoreError, Message, Partition};
 use crate::config::BrokerConfig;
 use crate::flow_control::Backlog;
@@ -113,19 +114,19 @@ pub struct Exporters {
     captured: ExportingValue,
 }
 
-/// Opens secondary storage; exporters of records wait until the partition is led here.
+/// Opens secondary storage; exporters of records wait until the partition is led here. `log`: with the entry behind which it
+/// begins.
 pub fn open_exporters(
     config: &BrokerConfig,
     directory: &std::path::Path,
     engine: &mut Engine,
     entry: u64,
-    log: LogReader,
-    lacks_entries: bool,
-) -> (Secondary, Exporters) {
+    (log, base): (LogReader, u64),
+) -> (Arc<SecondaryCell>, Exporters) {
     let partition = engine.config().partition;
     let progress = Arc::new(LogProgress::default());
     let definitions = definitions(&mut engine.state);
-    let secondary = if lacks_entries {
+    let secondary = if lacks_entries(config, directory, base) {
         Secondary::Fetching
     } else {
         let log = log.clone();
@@ -157,7 +158,7 @@ pub fn open_exporters(
         captured: engine.state.exporting.value().clone(),
     };
     exporters.with_secondary(&secondary);
-    (secondary, exporters)
+    (Arc::new(SecondaryCell::new(secondary)), exporters)
 }
 
 impl Exporters {

@@ -38,22 +38,11 @@ pub fn start(
         open_log(config, partition, &directory, meta, own_inbox.clone())?;
     metrics.journal_open.set(millis(log_opened));
     status.checkpoint_is(meta);
-    let lacks_entries = refill::lacks_entries(config, &directory, group.base().index);
-    let (secondary, exporters) = open_exporters(
-        config,
-        &directory,
-        &mut engine,
-        meta.index,
-        log_reader.clone(),
-        lacks_entries,
-    );
-    let (secondary, progress) = (
-        Arc::new(SecondaryCell::new(secondary)),
-        exporters.progress.clone(),
-    );
-    let board = exporters.board.clone();
+    let log = (log_reader.clone(), group.base().index);
+    let (secondary, exporters) = open_exporters(config, &directory, &mut engine, meta.index, log);
+    let (board, progress) = (exporters.board.clone(), exporters.progress.clone());
     let now = Instant::now();
-    let mut worker = Partition {
+    let worker = Partition {
         config: config.clone(),
         engine_config,
         core: PartitionCore::new(engine, group, (meta.index, meta.term)),
@@ -99,9 +88,6 @@ pub fn start(
         incoming: None,
     };
     metrics.bootstrap.set(millis(opened));
-    if lacks_entries {
-        worker.fetch_secondary();
-    }
     let thread = spawn(worker).map_err(io)?;
     Ok(Arc::new(PartitionHandle {
         inbox: own_inbox,
