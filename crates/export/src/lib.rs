@@ -42,4 +42,7 @@ pub use log::{CommittedLog, LogError, LogProgress};
 pub use metrics::{Bulk, ExportMetrics, ExporterMetrics, OfExporter, Sink, Tally};
 pub use postgres::{Rdbms, RdbmsError, RdbmsSettings};
 pub use status::{Fault, Phase, Status};
-pub use store::{Config, ID as SECONDARY_STORAGE, Partition, Place, Store};
+pub use store::{
+    Config, ID as SECONDARY_STORAGE, Partition, Place, Store, copied_position, put_copy,
+    stored_position,
+};
