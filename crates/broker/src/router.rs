@@ -202,6 +202,10 @@ impl Broker {
         &self.disk
     }
 
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.shared
+    }
+
     pub fn partitions(&self) -> &[Arc<PartitionHandle>] {
         self.shared.partitions()
     }

@@ -40,4 +40,7 @@ pub use exporter::{Beginning, Exporter, ExporterConfig, Known, Make, Position};
 pub use log::{CommittedLog, LogError, LogProgress};
 pub use postgres::{Rdbms, RdbmsError, RdbmsSettings};
 pub use status::{Fault, Phase, Status};
-pub use store::{Config, ID as SECONDARY_STORAGE, Partition, Place, Store};
+pub use store::{
+    Config, ID as SECONDARY_STORAGE, Partition, Place, Store, copied_position, put_copy,
+    stored_position,
+};

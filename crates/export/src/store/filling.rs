@@ -185,6 +185,6 @@ impl Exporter for Filling {
     }
 
     fn finishes(&self) -> bool {
-        self.target.is_local()
+        self.target.is_local() && !self.freshness.is_abandoned()
     }
 }

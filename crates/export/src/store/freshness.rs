@@ -16,6 +16,8 @@ pub struct Freshness {
     advanced: Condvar,
     /// Somebody waits: the window is not waited for.
     demanded: AtomicBool,
+    /// Nobody will read what is not stored yet.
+    abandoned: AtomicBool,
     /// Of the exporter that fills the store.
     status: Arc<Status>,
 }
@@ -26,8 +28,17 @@ impl Freshness {
             flushed: Mutex::new(position),
             advanced: Condvar::new(),
             demanded: AtomicBool::new(false),
+            abandoned: AtomicBool::new(false),
             status,
         }
+    }
+
+    pub fn abandon(&self) {
+        self.abandoned.store(true, Ordering::Release);
+    }
+
+    pub fn is_abandoned(&self) -> bool {
+        self.abandoned.load(Ordering::Acquire)
     }
 
     pub fn advance(&self, position: Position) {

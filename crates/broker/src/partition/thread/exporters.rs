@@ -19,7 +19,8 @@ use skep_protocol::value::{ExporterPosition, ExporterValue, ExportingPhase, Expo
 use skep_protocol::{Key, record};
 use skep_storage::log::LogReader;
 
-use super::secondary::{Entries, Secondary, open_secondary};
+use super::refill::lacks_entries;
+use super::secondary::{Entries, Secondary, SecondaryCell, open_secondary};
 use super::{Command, CoreError, Message, Partition};
 use crate::config::BrokerConfig;
 use crate::flow_control::Backlog;
@@ -113,25 +114,24 @@ pub struct Exporters {
     captured: ExportingValue,
 }
 
-/// Opens secondary storage; exporters of records wait until the partition is led here.
+/// Opens secondary storage; exporters of records wait until the partition is led here. `log`: with the entry behind which it
+/// begins.
 pub fn open_exporters(
     config: &BrokerConfig,
     directory: &std::path::Path,
     engine: &mut Engine,
     entry: u64,
-    log: LogReader,
-) -> (Secondary, Exporters) {
+    (log, base): (LogReader, u64),
+) -> (Arc<SecondaryCell>, Exporters) {
     let partition = engine.config().partition;
     let progress = Arc::new(LogProgress::default());
     let definitions = definitions(&mut engine.state);
-    let secondary = open_secondary(
-        config,
-        directory,
-        partition,
-        &definitions,
-        log.clone(),
-        &progress,
-    );
+    let secondary = if lacks_entries(config, directory, base) {
+        Secondary::Fetching
+    } else {
+        let log = log.clone();
+        open_secondary(config, directory, partition, &definitions, log, &progress)
+    };
     let mut known = Known {
         entry,
         definitions,
@@ -142,19 +142,13 @@ pub fn open_exporters(
     }
     let board = Arc::new(ExporterBoard::default());
     *board.value.lock() = engine.state.exporting.value().clone();
-    if let Secondary::Open(store) = &secondary {
-        board.running.lock().push(Running {
-            status: store.status().clone(),
-            thread: None,
-        });
-    }
-    let exporters = Exporters {
+    let mut exporters = Exporters {
         progress,
         board,
         partition,
         configs: config.exporters.clone(),
         log,
-        is_broken: matches!(secondary, Secondary::Broken(_)),
+        is_broken: false,
         known: Some(known),
         running: false,
         seen: None,
@@ -163,10 +157,29 @@ pub fn open_exporters(
         reported_at: 0,
         captured: engine.state.exporting.value().clone(),
     };
-    (secondary, exporters)
+    exporters.with_secondary(&secondary);
+    (Arc::new(SecondaryCell::new(secondary)), exporters)
 }
 
 impl Exporters {
+    pub fn with_secondary(&mut self, secondary: &Secondary) {
+        self.is_broken = matches!(secondary, Secondary::Broken(_) | Secondary::Fetching);
+        // What the state says of exporters is to reach this one too.
+        self.seen = None;
+        if let Secondary::Open(store) = secondary {
+            self.board.running.lock().push(Running {
+                status: store.status().clone(),
+                thread: None,
+            });
+        }
+    }
+
+    /// Secondary storage is to become another one; the log is kept for that.
+    pub fn without_secondary(&mut self) {
+        self.board.end(SECONDARY_STORAGE);
+        self.is_broken = true;
+    }
+
     /// The partition is led here from now on, and its state is there.
     pub fn lead(&mut self, state: &mut State, committed: Position) {
         self.running = true;

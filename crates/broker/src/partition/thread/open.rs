@@ -32,20 +32,15 @@ pub fn start(
     let pending_rows = PendingRows::default();
     let engine_config = engine_config(config, partition);
     let (mut engine, meta) = open_engine(&kv, &pending_rows, &engine_config).map_err(core_error)?;
-    follow(config, &mut engine, &status, &directory).map_err(core_error)?;
+    follow(config, &mut engine, &status).map_err(core_error)?;
     let log_opened = Instant::now();
     let (writer, log_reader, group) =
         open_log(config, partition, &directory, meta, own_inbox.clone())?;
     metrics.journal_open.set(millis(log_opened));
     status.checkpoint_is(meta);
-    let (secondary, exporters) = open_exporters(
-        config,
-        &directory,
-        &mut engine,
-        meta.index,
-        log_reader.clone(),
-    );
-    let board = exporters.board.clone();
+    let log = (log_reader.clone(), group.base().index);
+    let (secondary, exporters) = open_exporters(config, &directory, &mut engine, meta.index, log);
+    let (board, progress) = (exporters.board.clone(), exporters.progress.clone());
     let now = Instant::now();
     let worker = Partition {
         config: config.clone(),
@@ -100,6 +95,7 @@ pub fn start(
         metrics,
         secondary,
         exporters: board,
+        progress,
         thread: Mutex::new(Some(thread)),
     }))
 }
@@ -165,15 +161,12 @@ fn follow(
     config: &BrokerConfig,
     engine: &mut Engine,
     status: &PartitionStatus,
-    directory: &Path,
 ) -> Result<(), CoreError> {
     if config.cluster.is_none() {
         return Ok(());
     }
     engine.promote()?;
     status.set_role(PartitionRole::Follower);
-    let gap = directory.join(replica::SEARCH_GAP).exists();
-    status.search_gap.store(gap, Ordering::Relaxed);
     Ok(())
 }
 

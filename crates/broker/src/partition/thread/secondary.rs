@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use parking_lot::RwLock;
 use skep_export::{CommittedLog, LogError, LogProgress, Store};
 use skep_storage::StorageError;
 use skep_storage::log::LogReader;
@@ -16,6 +17,8 @@ pub enum Secondary {
     Open(Arc<Store>),
     /// The configuration has none.
     Off,
+    /// It lacks entries that the log does not have any more: another node gives a copy.
+    Fetching,
     /// It cannot be opened, for this reason. The partition works all the same.
     Broken(String),
 }
@@ -25,6 +28,7 @@ impl std::fmt::Debug for Secondary {
         f.write_str(match self {
             Secondary::Open(_) => "Open",
             Secondary::Off => "Off",
+            Secondary::Fetching => "Fetching",
             Secondary::Broken(_) => "Broken",
         })
     }
@@ -35,7 +39,7 @@ impl Secondary {
     pub fn exported_position(&self) -> Option<u64> {
         match self {
             Secondary::Open(store) => Some(store.status().exported_position()),
-            Secondary::Off | Secondary::Broken(_) => None,
+            Secondary::Off | Secondary::Fetching | Secondary::Broken(_) => None,
         }
     }
 
@@ -44,9 +48,44 @@ impl Secondary {
         match self {
             Secondary::Open(store) => store.status().fault().map(|fault| fault.reason),
             Secondary::Off => None,
+            Secondary::Fetching => Some(
+                "it lacks what happened while the node was away, and is fetched from another node"
+                    .to_string(),
+            ),
             Secondary::Broken(reason) => Some(reason.clone()),
         }
     }
+}
+
+/// The secondary storage of a partition, which may become another one.
+#[derive(Debug)]
+pub struct SecondaryCell(RwLock<Secondary>);
+
+impl SecondaryCell {
+    pub fn new(secondary: Secondary) -> SecondaryCell {
+        SecondaryCell(RwLock::new(secondary))
+    }
+
+    /// Not to be kept: it may have to go.
+    pub fn get(&self) -> Secondary {
+        self.0.read().clone()
+    }
+
+    pub fn replace(&self, by: Secondary) -> Secondary {
+        std::mem::replace(&mut *self.0.write(), by)
+    }
+}
+
+/// Opens a copy that another node has given.
+pub fn reopen_secondary(
+    config: &BrokerConfig,
+    directory: &Path,
+    partition: u32,
+    log: LogReader,
+    progress: &Arc<LogProgress>,
+) -> Secondary {
+    // It has the definitions.
+    open_secondary(config, directory, partition, &[], log, progress)
 }
 
 pub fn open_secondary(
