@@ -48,7 +48,9 @@ impl Shared {
     fn places(&self, partition: u32) -> Vec<Place> {
         let handle = self.partition(partition);
         let mut places = Vec::new();
-        let fit = handle.is_some_and(|handle| self.is_searchable(handle));
+        let fit = handle
+            .as_ref()
+            .is_some_and(|handle| self.is_searchable(handle));
         if fit {
             places.push(Place::Here);
         }
@@ -95,7 +97,10 @@ impl Shared {
     ) -> Option<oneshot::Receiver<Answered>> {
         let handle = self.partition(partition);
         if let Place::Node(node) = place {
-            let acknowledged = handle.map_or(0, |handle| handle.progress.acknowledged());
+            let acknowledged = match handle {
+                Some(handle) => handle.progress.acknowledged(),
+                None => self.expected(partition),
+            };
             let wanted = match consistency {
                 Consistency::ReadYourWrites => Some(acknowledged),
                 Consistency::Eventual => None,
@@ -166,9 +171,8 @@ impl Shared {
         done: impl FnOnce(Answered) + Send + 'static,
     ) {
         let handle = self.partition(partition);
-        let (Some(handle), Some(Secondary::Open(store))) =
-            (handle, handle.map(|handle| handle.secondary.get()))
-        else {
+        let secondary = handle.as_ref().map(|handle| handle.secondary.get());
+        let (Some(handle), Some(Secondary::Open(store))) = (handle, secondary) else {
             let text = format!("Secondary storage of partition {partition} is not on this node.");
             return done(Err(QueryError::Unavailable(text)));
         };

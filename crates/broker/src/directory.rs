@@ -14,6 +14,10 @@ pub struct Claimed {
     /// Held for the life of the process.
     pub lock: std::fs::File,
     pub identity: Identity,
+    /// It belongs to a node that is not one of several yet.
+    pub alone: bool,
+    /// As it was made; as configured if it is new.
+    pub partitions: u32,
 }
 
 /// Locks the data directory and reads what is fixed for its life. A node that is alone fixes it here, at its first start.
@@ -35,8 +39,13 @@ pub fn claim(config: &BrokerConfig) -> Result<Claimed, OpenError> {
         Err(std::fs::TryLockError::WouldBlock) => return Err(OpenError::InUse { directory }),
         Err(std::fs::TryLockError::Error(source)) => return Err(io(source)),
     }
+    let (mut alone, mut partitions) = (config.cluster.is_none(), config.partitions);
     let identity = match std::fs::read_to_string(config.directory.join("cluster")) {
-        Ok(text) => check(config, &text)?,
+        Ok(text) => {
+            let found = check(config, &text)?;
+            (alone, partitions) = (found.alone, found.partitions);
+            found.identity
+        }
         Err(error) if error.kind() == ErrorKind::NotFound && config.cluster.is_some() => {
             Identity::default()
         }
@@ -51,29 +60,38 @@ pub fn claim(config: &BrokerConfig) -> Result<Claimed, OpenError> {
         }
         Err(error) => return Err(io(error)),
     };
-    Ok(Claimed { lock, identity })
+    Ok(Claimed {
+        lock,
+        identity,
+        alone,
+        partitions,
+    })
 }
 
 /// Whose directory it is: nothing for a node that is alone.
 fn place(config: &BrokerConfig) -> String {
     match &config.cluster {
         None => String::new(),
-        Some(cluster) => {
-            let (size, copies) = (cluster.size, cluster.replication_factor);
-            format!("node {} of {size}, {copies} copies", config.node_id)
-        }
+        Some(_) => format!("node {}", config.node_id),
     }
 }
 
 const FORMED: &str = "formed";
 
-fn check(config: &BrokerConfig, text: &str) -> Result<Identity, OpenError> {
+struct Found {
+    identity: Identity,
+    alone: bool,
+    partitions: u32,
+}
+
+fn check(config: &BrokerConfig, text: &str) -> Result<Found, OpenError> {
     let directory = || config.directory.display().to_string();
     let mut lines = text.lines();
     let mut line = || lines.next().unwrap_or_default();
     let (cluster_id, partitions, found, state) = (line(), line(), line(), line());
     let partitions = partitions.parse().unwrap_or(config.partitions);
-    if partitions != config.partitions {
+    // A cluster has agreed on their number.
+    if partitions != config.partitions && config.cluster.is_none() {
         return Err(OpenError::PartitionCount {
             directory: directory(),
             found: partitions,
@@ -81,7 +99,8 @@ fn check(config: &BrokerConfig, text: &str) -> Result<Identity, OpenError> {
         });
     }
     let wanted = place(config);
-    if found != wanted {
+    // A node that was alone can become the first of several.
+    if found != wanted && !found.is_empty() {
         let whose = |place: &str| match place {
             "" => "a node that is alone".to_string(),
             place => place.to_string(),
@@ -89,11 +108,9 @@ fn check(config: &BrokerConfig, text: &str) -> Result<Identity, OpenError> {
         return Err(OpenError::Foreign {
             directory: directory(),
             reason: format!(
-                "it belongs to {}, and this is {} (camunda.cluster.node-id, camunda.cluster.size, \
-                 camunda.cluster.replication-factor). Choose the right directory; changing the cluster of existing data is not \
-                 possible yet",
+                "it belongs to {}, and this is {} (camunda.cluster.node-id, camunda.cluster.size). Choose the right directory",
                 whose(found),
-                whose(&wanted)
+                whose(&wanted),
             ),
         });
     }
@@ -106,9 +123,14 @@ fn check(config: &BrokerConfig, text: &str) -> Result<Identity, OpenError> {
             ),
         });
     }
-    Ok(Identity {
-        cluster_id: cluster_id.to_string(),
-        formed: config.cluster.is_none() || state == FORMED,
+    let alone = found.is_empty();
+    Ok(Found {
+        identity: Identity {
+            cluster_id: cluster_id.to_string(),
+            formed: alone || state == FORMED,
+        },
+        alone,
+        partitions,
     })
 }
 
@@ -122,15 +144,16 @@ pub fn keeper(config: &BrokerConfig) -> Keep {
             let state = if identity.formed { FORMED } else { "forming" };
             text.push_str(&format!("{place}\n{state}\n"));
         }
-        write_durably(&config.directory.join("cluster"), &text)
+        write_durably(&config.directory.join("cluster"), text.as_bytes())
     })
 }
 
-fn write_durably(path: &Path, text: &str) -> std::io::Result<()> {
+/// Puts a file in the place of another one, or leaves that.
+pub fn write_durably(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     use std::io::Write;
     let temporary = path.with_extension("new");
     let mut file = std::fs::File::create(&temporary)?;
-    file.write_all(text.as_bytes())?;
+    file.write_all(bytes)?;
     file.sync_all()?;
     std::fs::rename(&temporary, path)?;
     match path.parent() {

@@ -281,7 +281,7 @@ impl StreamHub {
     pub fn open(self: &Arc<Self>, mut spec: ActivateJobs) -> Receiver {
         let id = self.next_id();
         let cluster = self.cluster.get().and_then(Weak::upgrade);
-        let shares = cluster.as_ref().map_or(1, |cluster| cluster.layout().size);
+        let shares = cluster.as_ref().map_or(1, |cluster| cluster.size());
         spec.max_jobs = share(spec.max_jobs, shares);
         let stream = Stream::new(id, spec, None);
         self.open.lock().insert(id, stream.clone());

@@ -14,14 +14,18 @@ pub mod config;
 mod directory;
 pub mod disk;
 pub mod flow_control;
+mod hosted;
+mod hosting;
 pub mod job_streams;
 mod long_polling;
 pub mod metrics;
 pub mod partition;
 mod preparation;
 mod queries;
+mod replica_file;
 mod router;
 mod shared;
 
 pub use config::{BrokerConfig, ClusterConfig};
+pub use hosted::Partitions;
 pub use router::{Broker, OpenError};

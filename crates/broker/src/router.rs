@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use skep_cluster::{Layout, State};
 use skep_engine::{key_not_found, message_partition};
 use skep_protocol::command::{
     ActivateAdHoc, ActivateJobs, AssignUserTask, Command, CompleteUserTask, FailJob,
@@ -24,8 +25,10 @@ use crate::cluster::{self, Cluster};
 use crate::config::BrokerConfig;
 use crate::directory;
 use crate::disk::{self, DiskSpace};
+use crate::hosted::Partitions;
+use crate::hosting::Hosting;
 use crate::job_streams::StreamHub;
-use crate::metrics::{BrokerMetrics, WorkCounter};
+use crate::metrics::BrokerMetrics;
 use crate::partition::thread;
 use crate::partition::{Message, PartitionHandle};
 use crate::preparation::Preparation;
@@ -76,14 +79,31 @@ fn join(
         directory.identity.clone(),
         directory::keeper(config),
     );
+    if let Some(nodes) = cluster::known_nodes(config, directory.alone) {
+        founding.nodes_are(nodes);
+    }
     let cluster = Cluster::open(config.clone(), others, founding)?;
-    match cluster.founding().wait() {
+    let joined = cluster.founding().wait().and_then(|id| {
+        cluster.take_part(directory)?;
+        Ok(id)
+    });
+    match joined {
         Ok(id) => Ok((Some(cluster), id)),
         Err(reason) => {
             cluster.stop();
             Err(OpenError::Cluster(reason))
         }
     }
+}
+
+/// What a cluster of this node alone would know of itself.
+fn alone(config: &BrokerConfig) -> State {
+    let layout = Layout {
+        nodes: vec![config.node_id],
+        copies: 1,
+        partitions: config.partitions,
+    };
+    State::founded(config.cluster_id.clone().unwrap_or_default(), &layout, 0)
 }
 
 /// All partitions of this node.
@@ -106,57 +126,37 @@ impl Broker {
         let directory = directory::claim(&config)?;
         let (cluster, cluster_id) = join(&config, &directory)?;
         config.cluster_id = Some(cluster_id);
+        // What the cluster has agreed on counts.
+        if let Some(cluster) = &cluster {
+            config.partitions = cluster.state().partitions;
+        }
         let metrics = BrokerMetrics::default();
         let preparation = Preparation::start().map_err(OpenError::Thread)?;
         let shared = Arc::new(Shared::new(preparation));
         let streams = shared.streams.clone();
         shared.join(cluster);
-        let mut partitions = Vec::new();
-        let mut failed = None;
-        for partition in 1..=config.partitions {
-            let partition_metrics = Arc::new(metrics.partition(partition));
-            let outlet = shared.clone();
-            let work = WorkCounter::new(&metrics.work, partition);
-            let started = thread::start(
-                &config,
-                partition,
-                outlet,
-                clock.clone(),
-                partition_metrics.clone(),
-                (work, &metrics.exporting),
-            );
-            let handle = match started {
-                Ok(handle) => handle,
-                // The others are not to suffer from it. A broker with nothing to do had better say so and end.
-                Err(error) if config.partitions > 1 => {
-                    tracing::error!(code = "PARTITION_CANNOT_START", partition, %error, "a partition cannot start");
-                    let handle = PartitionHandle::failed(
-                        &config,
-                        partition,
-                        partition_metrics,
-                        error.to_string(),
-                    );
-                    failed.get_or_insert(error);
-                    handle
-                }
-                Err(error) => return Err(error.into()),
-            };
-            streams.attach(&handle);
-            partitions.push(handle);
-        }
-        if let Some(error) = failed
-            && partitions.iter().all(|p| p.status.failure().is_some())
-        {
-            return Err(error.into());
-        }
-        // The cell is fresh: this is its first and only value.
-        let _ = shared.partitions.set(partitions);
+        let state = match shared.cluster.get() {
+            Some(cluster) => cluster.state(),
+            None => Arc::new(alone(&config)),
+        };
+        let hosting = Hosting {
+            config: config.clone(),
+            clock: clock.clone(),
+            metrics: metrics.clone(),
+            shared: Arc::downgrade(&shared),
+        };
+        hosting.open_all(&state)?;
         let probe = Box::new(StatvfsProbe::new(&config.directory));
         let watched = shared.clone();
         let disk = disk::watch(&config.disk, probe, watched);
         let _ = shared.disk.set(disk.clone());
         if let Some(cluster) = shared.cluster.get() {
-            cluster.begin(&shared);
+            let (tell, told) = crossbeam_channel::bounded(64);
+            cluster.begin(&shared, tell);
+            std::thread::Builder::new()
+                .name("replicas".to_string())
+                .spawn(move || hosting.run(&told))
+                .map_err(OpenError::Thread)?;
         }
         Ok(Arc::new(Broker {
             config,
@@ -207,27 +207,40 @@ impl Broker {
         &self.shared
     }
 
-    pub fn partitions(&self) -> &[Arc<PartitionHandle>] {
+    pub fn partitions(&self) -> Partitions {
         self.shared.partitions()
+    }
+
+    /// What the cluster knows of itself.
+    pub fn cluster_state(&self) -> Arc<State> {
+        match self.cluster() {
+            Some(cluster) => cluster.state(),
+            None => Arc::new(alone(&self.config)),
+        }
     }
 
     /// Work can be done: every partition has its leader, here or on another node, but for those that have failed for good.
     pub fn is_ready(&self) -> bool {
-        let leads = |p: &Arc<PartitionHandle>| {
-            p.status.role() == PartitionRole::Leader || p.status.leader().is_some()
+        let is_led = |partition: u32| match self.shared.partition(partition) {
+            Some(it) => it.status.role() == PartitionRole::Leader || it.status.leader().is_some(),
+            None => {
+                let cluster = self.cluster();
+                cluster.is_some_and(|cluster| cluster.leader_of(partition).is_some())
+            }
         };
-        let partitions = self.partitions();
-        partitions.iter().any(leads)
-            && partitions
-                .iter()
-                .all(|p| leads(p) || p.status.failure().is_some())
+        let has_failed = |partition: u32| {
+            let handle = self.shared.partition(partition);
+            handle.is_some_and(|it| it.status.failure().is_some())
+        };
+        let mut all = 1..=self.config.partitions;
+        all.clone().any(is_led) && all.all(|it| is_led(it) || has_failed(it))
     }
 
     /// Sets what is read from partitions when metrics are scraped.
     pub fn refresh_metrics(&self) {
         self.metrics.follow_exporters(&self.shared);
         for handle in self.partitions() {
-            self.metrics.refresh(handle, self.config.node_id);
+            self.metrics.refresh(&handle, self.config.node_id);
         }
         let streams = i64::try_from(self.streams.streams().len()).unwrap_or(i64::MAX);
         self.metrics.node.open_streams.set(streams);
@@ -265,13 +278,15 @@ impl Broker {
     }
 
     fn can_take(&self, partition: u32) -> bool {
-        self.shared.partition(partition).is_some_and(|handle| {
+        let handle = self.shared.partition(partition);
+        let leads = |it: &Arc<PartitionHandle>| it.status.role() == PartitionRole::Leader;
+        if let Some(cluster) = self.cluster()
+            && !handle.as_ref().is_some_and(leads)
+        {
+            return cluster.reaches_leader_of(partition);
+        }
+        handle.is_some_and(|handle| {
             let status = &handle.status;
-            if status.role() != PartitionRole::Leader
-                && let Some(cluster) = self.cluster()
-            {
-                return cluster.reaches_leader_of(partition);
-            }
             status.health() == skep_service::PartitionHealth::Healthy
                 && status.role() == PartitionRole::Leader
                 && status.limit.inflight() < status.limit.limit()
@@ -369,7 +384,7 @@ impl Broker {
 
     /// This node in the topology of a cluster of its own.
     fn alone(&self, version: &str) -> BrokerInfo {
-        let partitions = self.partitions().iter().map(|handle| PartitionInfo {
+        let partitions = self.partitions().into_iter().map(|handle| PartitionInfo {
             partition_id: handle.status.partition,
             role: handle.status.role(),
             health: handle.status.health(),
@@ -503,13 +518,13 @@ impl skep_service::Broker for Broker {
     }
 
     fn ring(&self) {
-        for partition in self.partitions() {
+        for partition in self.partitions().iter() {
             partition.inbox.ring();
         }
     }
 
     fn topology(&self) -> Topology {
-        let layout = self.config.layout();
+        let state = self.cluster_state();
         let version = env!("CARGO_PKG_VERSION").to_string();
         let brokers = match self.cluster() {
             Some(cluster) => cluster.brokers(),
@@ -517,11 +532,14 @@ impl skep_service::Broker for Broker {
         };
         Topology {
             cluster_id: self.config.cluster_id.clone().unwrap_or_default(),
-            cluster_size: layout.size,
-            partitions_count: layout.partitions,
-            replication_factor: layout.replication_factor,
+            cluster_size: u32::try_from(state.nodes.len()).unwrap_or(u32::MAX),
+            partitions_count: state.partitions,
+            replication_factor: state.replication_factor(),
             gateway_version: version,
-            last_completed_change_id: "-1".to_string(),
+            last_completed_change_id: match state.last_change() {
+                Some(last) => last.change.id.to_string(),
+                None => "-1".to_string(),
+            },
             brokers: brokers.into(),
         }
     }

@@ -1,9 +1,11 @@
 //! The partitions of this node, as the router, the partitions themselves and other nodes see them.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
+use parking_lot::Mutex;
 use skep_engine::Sent;
 use skep_protocol::Failure;
 use skep_protocol::command::{Command, Request};
@@ -15,14 +17,16 @@ use crate::asking::{Answered, gone};
 use crate::cluster::{Cluster, WantedStore};
 use crate::disk::DiskSpace;
 use crate::flow_control::{MAX_WAITING, MAX_WAITING_BYTES};
-use crate::job_streams::StreamHub;
+use crate::hosted::{Hosted, Partitions};
+use crate::job_streams::{Stream, StreamHub};
 use crate::long_polling::JobNotifier;
 use crate::partition::thread::Outlet;
 use crate::partition::{Message, PartitionHandle, PartitionStatus};
 use crate::preparation::Preparation;
 
 pub struct Shared {
-    pub partitions: OnceLock<Vec<Arc<PartitionHandle>>>,
+    pub(crate) hosted: Hosted,
+    expected: Mutex<BTreeMap<u32, u64>>,
     pub notifier: JobNotifier,
     pub streams: Arc<StreamHub>,
     pub disk: OnceLock<Arc<DiskSpace>>,
@@ -34,7 +38,8 @@ pub struct Shared {
 impl Shared {
     pub fn new(preparation: Preparation) -> Shared {
         Shared {
-            partitions: OnceLock::new(),
+            hosted: Hosted::default(),
+            expected: Mutex::default(),
             notifier: JobNotifier::default(),
             streams: Arc::default(),
             disk: OnceLock::new(),
@@ -51,18 +56,33 @@ impl Shared {
         }
     }
 
+    /// Streams of clients of all nodes.
+    pub(crate) fn all_streams(&self) -> Vec<Arc<Stream>> {
+        let mut streams = self.streams.streams();
+        if let Some(cluster) = self.cluster.get() {
+            streams.extend(cluster.streams_of_others());
+        }
+        streams
+    }
+
     /// A command of another partition, for one that this node leads.
     pub fn remote_here(&self, handle: &PartitionHandle, command: Sent) {
         let message = Message::Remote(command);
         self.preparation.hand_on(message, &handle.inbox, true);
     }
 
-    pub fn partitions(&self) -> &[Arc<PartitionHandle>] {
-        self.partitions.get().map_or(&[], Vec::as_slice)
+    pub fn partitions(&self) -> Partitions {
+        self.hosted.all()
     }
 
-    pub fn partition(&self, partition: u32) -> Option<&Arc<PartitionHandle>> {
-        self.partitions().get((partition as usize).checked_sub(1)?)
+    pub fn partition(&self, partition: u32) -> Option<Arc<PartitionHandle>> {
+        self.hosted.get(partition)
+    }
+
+    /// Whether commands for the partition are taken on this node.
+    fn leads(&self, partition: u32) -> bool {
+        let handle = self.partition(partition);
+        handle.is_some_and(|handle| handle.status.role() == PartitionRole::Leader)
     }
 
     /// Hands a request to a partition, here or where it is led; `Err` is the answer.
@@ -73,8 +93,8 @@ impl Shared {
         started: Instant,
     ) -> Result<Reply, Failure> {
         if let Some(cluster) = self.cluster.get()
-            && let Some(handle) = self.partition(partition)
-            && handle.status.role() != PartitionRole::Leader
+            && cluster.has_partition(partition)
+            && !self.leads(partition)
         {
             return cluster.forward(partition, request);
         }
@@ -105,7 +125,7 @@ impl Shared {
             if !activation
                 && let Some(reason) = self.disk.get().and_then(|disk| disk.refusal(partition))
             {
-                return Err(Failure::ResourceExhausted(with_holder(reason, handle)));
+                return Err(Failure::ResourceExhausted(with_holder(reason, &handle)));
             }
             if !activation && let Some(reason) = status.writes.refusal(partition) {
                 return Err(Failure::ResourceExhausted(reason));
@@ -145,14 +165,14 @@ impl Shared {
     /// Jobs that did not reach their worker.
     pub fn give_back(&self, jobs: impl IntoIterator<Item = JobActivation>) {
         for job in jobs {
-            let Some(handle) = job.key.partition().and_then(|p| self.partition(p)) else {
+            let Some(partition) = job.key.partition() else {
                 continue;
             };
             match self.cluster.get() {
-                Some(cluster) if handle.status.role() != PartitionRole::Leader => {
-                    cluster.give_back(handle.status.partition, vec![job]);
+                Some(cluster) if !self.leads(partition) => {
+                    cluster.give_back(partition, vec![job]);
                 }
-                _ => self.give_back_here(handle.status.partition, vec![job]),
+                _ => self.give_back_here(partition, vec![job]),
             }
         }
     }
@@ -175,7 +195,17 @@ impl Shared {
     pub fn expect(&self, partition: u32, committed: u64) {
         if let Some(handle) = self.partition(partition) {
             handle.progress.expect(committed);
+        } else {
+            let mut expected = self.expected.lock();
+            let known = expected.entry(partition).or_default();
+            *known = committed.max(*known);
         }
+    }
+
+    /// Up to which entry clients know of a partition that has no replica here.
+    pub(crate) fn expected(&self, partition: u32) -> u64 {
+        let expected = self.expected.lock();
+        expected.get(&partition).copied().unwrap_or_default()
     }
 
     /// How many bytes are free on the disk.
@@ -201,14 +231,12 @@ impl Shared {
 
 impl Outlet for Shared {
     fn send_remote(&self, partition: u32, command: Sent) {
-        let Some(handle) = self.partition(partition) else {
-            return;
-        };
-        match self.cluster.get() {
-            Some(cluster) if handle.status.role() != PartitionRole::Leader => {
+        match (self.cluster.get(), self.partition(partition)) {
+            (Some(cluster), _) if !self.leads(partition) => {
                 cluster.send_remote(partition, command);
             }
-            _ => self.remote_here(handle, command),
+            (_, Some(handle)) => self.remote_here(&handle, command),
+            (_, None) => {}
         }
     }
 

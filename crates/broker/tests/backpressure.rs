@@ -124,8 +124,8 @@ async fn on_a_nearly_full_disk_new_work_is_refused_and_jobs_are_completed() {
 struct Paused<'a>(&'a Rig);
 
 impl Paused<'_> {
-    fn status(&self) -> &PartitionStatus {
-        &self.0.broker.partitions()[0].status
+    fn status(&self) -> std::sync::Arc<PartitionStatus> {
+        self.0.broker.partitions()[0].status.clone()
     }
 
     fn begin(rig: &Rig) -> Paused<'_> {

@@ -1,18 +1,20 @@
 //! Three nodes of one cluster in one process, over real connections: any node takes any request, and what was acknowledged
 //! outlives the node that led.
 
+#[path = "support/nodes.rs"]
+mod nodes;
 mod support;
 
 use std::collections::HashSet;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use nodes::*;
+use skep_broker::Broker;
 use skep_broker::clock::Clock;
 use skep_broker::partition::Message;
 use skep_broker::partition::thread::Secondary;
-use skep_broker::{Broker, BrokerConfig, ClusterConfig, OpenError};
 use skep_model::builder::Bpmn;
 use skep_protocol::command::{AwaitResult, Command};
 use skep_protocol::{ActivatedJob, Failure, Key, Response};
@@ -20,152 +22,6 @@ use skep_query::entities::PROCESS_INSTANCE;
 use skep_query::{Answer, Consistency, Query, QueryError, Search, Storage};
 use skep_service::{Broker as _, JobReceiver, PartitionRole};
 use support::{Rig, create, jobs, one_task, publish};
-use tempfile::TempDir;
-
-const DEADLINE: Duration = Duration::from_secs(60);
-
-struct Nodes {
-    ports: Vec<SocketAddr>,
-    directories: Vec<Arc<TempDir>>,
-    partitions: u32,
-}
-
-impl Nodes {
-    fn new(size: usize, partitions: u32) -> Nodes {
-        let any = || TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let held: Vec<TcpListener> = (0..size).map(|_| any()).collect();
-        Nodes {
-            ports: held.iter().map(|l| l.local_addr().unwrap()).collect(),
-            directories: held
-                .iter()
-                .map(|_| Arc::new(tempfile::tempdir().unwrap()))
-                .collect(),
-            partitions,
-        }
-    }
-
-    fn config(&self, node: usize) -> BrokerConfig {
-        let size = self.ports.len() as u32;
-        BrokerConfig {
-            node_id: node as u32,
-            partitions: self.partitions,
-            directory: self.directories[node].path().to_path_buf(),
-            check_interval: Duration::from_millis(20),
-            retry_interval: Duration::from_millis(100),
-            cluster: Some(ClusterConfig {
-                size,
-                replication_factor: size,
-                listen: self.ports[node],
-                advertised: self.ports[node].to_string(),
-                contact_points: self.ports.iter().map(ToString::to_string).collect(),
-                election_timeout: Duration::from_millis(600),
-            }),
-            ..BrokerConfig::default()
-        }
-    }
-
-    fn opening(&self, node: usize) -> std::thread::JoinHandle<Result<Arc<Broker>, OpenError>> {
-        let config = self.config(node);
-        std::thread::spawn(move || Broker::open(config, Arc::new(Clock::default())))
-    }
-
-    async fn open(&self, node: usize) -> Rig {
-        let opening = self.opening(node);
-        self.rig(node, opening).await
-    }
-
-    async fn rig(
-        &self,
-        node: usize,
-        opening: std::thread::JoinHandle<Result<Arc<Broker>, OpenError>>,
-    ) -> Rig {
-        wait_until("the node to open", || opening.is_finished()).await;
-        Rig {
-            broker: opening.join().unwrap().unwrap(),
-            clock: Arc::default(),
-            directory: self.directories[node].clone(),
-        }
-    }
-
-    /// All of them, started at about the same time, with a leader for every partition.
-    async fn all(&self) -> Vec<Rig> {
-        let opening: Vec<_> = (0..self.ports.len())
-            .map(|node| self.opening(node))
-            .collect();
-        let mut rigs = Vec::new();
-        for (node, opening) in opening.into_iter().enumerate() {
-            rigs.push(self.rig(node, opening).await);
-        }
-        for rig in &rigs {
-            wait_until("leaders", || knows_all_leaders(rig)).await;
-        }
-        rigs
-    }
-}
-
-async fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !is_so() {
-        assert!(began.elapsed() < DEADLINE, "waited for {what} in vain");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-}
-
-/// Every partition is led by a node that this one reaches.
-fn knows_all_leaders(rig: &Rig) -> bool {
-    let topology = rig.broker.topology();
-    (1..=topology.partitions_count).all(|partition| leader(&topology, partition).is_some())
-}
-
-/// Its own replicas know their leaders.
-fn reaches_all_leaders(rig: &Rig) -> bool {
-    let mut partitions = rig.broker.partitions().iter();
-    partitions.all(|partition| partition.status.leader().is_some())
-}
-
-fn leader(topology: &skep_service::Topology, partition: u32) -> Option<usize> {
-    let leads = |broker: &&skep_service::BrokerInfo| {
-        let mut partitions = broker.partitions.iter();
-        partitions.any(|p| p.partition_id == partition && p.role == PartitionRole::Leader)
-    };
-    let broker = topology.brokers.iter().find(leads)?;
-    usize::try_from(broker.node_id).ok()
-}
-
-async fn stop(rig: Rig) {
-    let broker = rig.broker.clone();
-    tokio::task::spawn_blocking(move || broker.stop())
-        .await
-        .unwrap();
-}
-
-/// Sends until it was taken: refusals that say that nothing was done, and nothing else, are tried again.
-async fn insist(rig: &Rig, command: Command) -> Result<Response, Failure> {
-    let began = Instant::now();
-    loop {
-        match rig.send(command.clone()).await {
-            Err(Failure::Unavailable(_)) if began.elapsed() < DEADLINE => {
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
-            other => return other,
-        }
-    }
-}
-
-/// Each of these instances has a job.
-async fn all_are_there(rig: &Rig, mut created: HashSet<Key>) {
-    let began = Instant::now();
-    while !created.is_empty() {
-        let left = created.len();
-        assert!(began.elapsed() < DEADLINE, "{left} instances are lost");
-        let found = rig
-            .broker
-            .activate_jobs(jobs(100), Duration::from_millis(50));
-        for job in found.await.unwrap_or_default() {
-            created.remove(&job.process_instance_key);
-        }
-    }
-}
 
 async fn next(stream: &mut Box<dyn JobReceiver>) -> Option<ActivatedJob> {
     let job = std::future::poll_fn(|cx| stream.poll_recv(cx));
@@ -624,7 +480,7 @@ async fn a_data_directory_belongs_to_its_node() {
     let clock = || Arc::new(Clock::default());
     let refused = Broker::open(config, clock()).err().unwrap().to_string();
     assert!(
-        refused.contains("node 1 of 2") && refused.contains("node 0 of 2"),
+        refused.contains("belongs to node 1") && refused.contains("this is node 0"),
         "{refused}"
     );
     let mut alone = nodes.config(0);

@@ -57,7 +57,8 @@ async fn no_more_jobs_are_on_their_way_than_the_credit_and_the_rest_follows() {
         rig.create("one-task", "{}").await.unwrap();
     }
     let pushed = || -> usize {
-        let statuses = rig.broker.partitions().iter().map(|p| &p.status);
+        let partitions = rig.broker.partitions().into_iter();
+        let statuses = partitions.map(|p| p.status.clone());
         statuses
             .map(|s| s.activated_jobs.load(Ordering::Relaxed))
             .sum()
@@ -188,7 +189,8 @@ async fn a_poll_given_up_at_the_second_partition_gives_back_the_jobs_of_the_firs
     for _ in 0..2 {
         rig.create("one-task", "{}").await.unwrap();
     }
-    let [first, second] = rig.broker.partitions() else {
+    let partitions = rig.broker.partitions();
+    let [first, second] = &*partitions else {
         panic!("two partitions")
     };
     second

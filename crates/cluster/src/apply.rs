@@ -148,7 +148,7 @@ impl State {
 
     /// The operation is under way: what is there may be there already, left by a change that was given up.
     fn begin(&mut self, operation: &Operation, now: i64) {
-        let generation = self.changes;
+        let generation = self.revision;
         match operation {
             Operation::BrokerAdd { broker_id } => {
                 let new = || Node {

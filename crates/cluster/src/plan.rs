@@ -2,13 +2,15 @@
 
 use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize};
+
 use crate::layout::Layout;
 use crate::operation::Operation;
 use crate::state::State;
 use crate::{MAX_NODE_ID, MAX_NODES};
 
 /// What an operator asks for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Request {
     /// Brokers come and go, copies become more or fewer; the partitions are spread anew over the brokers that are there then.
     Scale {
@@ -44,7 +46,7 @@ pub enum Request {
 }
 
 /// What will be done, and what comes of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Planned {
     /// The state for which it was planned.
     pub revision: u64,
@@ -55,7 +57,7 @@ pub struct Planned {
 }
 
 /// Why a change is not made.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum Refusal {
     #[error("{0}")]
     Invalid(String),
@@ -63,6 +65,15 @@ pub enum Refusal {
     Busy(String),
     #[error("{0}")]
     NotOffered(String),
+    /// There is no such change.
+    #[error("{0}")]
+    Unknown(String),
+    /// Nobody who could decide was reached.
+    #[error("{0}")]
+    Unreachable(String),
+    /// It may happen or not.
+    #[error("{0}")]
+    Unanswered(String),
 }
 
 impl State {

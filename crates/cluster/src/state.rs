@@ -32,7 +32,7 @@ pub struct State {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Node {
     pub state: NodeState,
-    /// The change that added it; 0: it is one of those that founded the cluster.
+    /// The revision of the state that added it; 0: it is one of those that founded the cluster.
     pub generation: u64,
     pub version: u64,
     pub updated_at: i64,
@@ -53,7 +53,8 @@ pub struct Replica {
     pub state: ReplicaState,
     /// Of several the one with the greatest leads best.
     pub priority: u32,
-    /// The change that made it.
+    /// The revision of the state that made it; 0: it was there from the beginning. A copy of an earlier revision that the state
+    /// does not know was given up.
     pub generation: u64,
 }
 
@@ -162,6 +163,13 @@ impl State {
     pub fn replication_factor(&self) -> u32 {
         let copies = |partition| self.replicas(partition).len() as u32;
         (1..=self.partitions).map(copies).max().unwrap_or_default()
+    }
+
+    /// A change that is under way, or has ended not long ago.
+    pub fn change(&self, id: u64) -> Option<&Running> {
+        let finished = self.finished.iter().map(|finished| &finished.change);
+        let mut changes = self.running.iter().chain(finished);
+        changes.find(|change| change.id == id)
     }
 
     /// The change that ended last.

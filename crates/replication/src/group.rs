@@ -37,12 +37,6 @@ pub(crate) struct Waiting {
     pub(crate) messages: Vec<eraftpb::Message>,
 }
 
-/// Which member a stored state ([`skep_storage::log::Recovered::state`]) belongs to, if its group's members were ever changed.
-pub fn stored_member(state: &Bytes) -> Option<u64> {
-    let stored = HardState::decode(state).ok()?;
-    stored.members.map(|(own, _)| own)
-}
-
 /// One member of a Raft group. See the crate's documentation for how it is driven.
 pub struct Group {
     pub(crate) config: GroupConfig,
@@ -274,6 +268,11 @@ impl Group {
     /// The last entry, committed or not.
     pub fn last_index(&self) -> u64 {
         self.raft.raft.raft_log.last_index()
+    }
+
+    /// The term of an entry that is in the log, or of its base.
+    pub fn term_at(&self, index: u64) -> Option<u64> {
+        self.raft.store().term_of(index)
     }
 
     /// Entries up to here were compacted.

@@ -28,7 +28,7 @@ pub mod transport;
 
 pub use config::{EntrySource, GroupConfig, RecoveredLog};
 pub use error::{ChangeError, GroupError, MessageError, ProposeError};
-pub use group::{Group, stored_member};
+pub use group::Group;
 pub use members::{Change, Members};
 pub use message::Message;
 pub use output::{Append, Committed, Event, Output, Role};

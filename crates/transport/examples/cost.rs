@@ -29,12 +29,17 @@ impl Owner for Node {
                 replication_factor: 2,
                 partitions: 1,
             },
+            members: Vec::new(),
             known: Vec::new(),
         }
     }
 
     fn meets(&self, _: &Greeting) -> Result<(), String> {
         Ok(())
+    }
+
+    fn expects(&self, _: u32) -> bool {
+        true
     }
 
     fn is_settled(&self) -> bool {

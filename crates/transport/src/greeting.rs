@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Of what follows the greeting. Two versions that differ by one understand each other once there is a second one.
 pub const PROTOCOL_VERSION: u32 = 1;
 
-/// How the partitions of a cluster lie on its nodes. All nodes compute the same from it.
+/// How the partitions of a new cluster lie on its nodes. All nodes compute the same from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layout {
     pub size: u32,
@@ -38,6 +38,8 @@ pub struct Greeting {
     /// `host:port` where others reach it.
     pub address: String,
     pub layout: Layout,
+    /// Nodes of the cluster that have data: who is one of them and has none has lost it.
+    pub members: Vec<u32>,
     /// Nodes that it knows, with their addresses.
     pub known: Vec<(u32, String)>,
 }

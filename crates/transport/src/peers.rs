@@ -65,22 +65,33 @@ impl Peer {
     }
 }
 
-/// All nodes of the cluster but this one.
+/// All nodes that there can be but this one.
 #[derive(Debug)]
-pub(crate) struct Peers(BTreeMap<u32, Peer>);
+pub(crate) struct Peers {
+    peers: BTreeMap<u32, Peer>,
+    size: u32,
+}
 
 impl Peers {
     pub(crate) fn new(own: u32, size: u32) -> Peers {
         let others = (0..size).filter(|node| *node != own);
-        Peers(others.map(|node| (node, Peer::new(node))).collect())
+        Peers {
+            peers: others.map(|node| (node, Peer::new(node))).collect(),
+            size,
+        }
     }
 
     pub(crate) fn get(&self, node: u32) -> Option<&Peer> {
-        self.0.get(&node)
+        self.peers.get(&node)
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Peer> {
-        self.0.values()
+        self.peers.values()
+    }
+
+    /// The greatest number that a node can have.
+    pub(crate) fn most(&self) -> u32 {
+        self.size.saturating_sub(1)
     }
 
     /// Nodes with the addresses that are known.

@@ -25,6 +25,9 @@ pub trait Owner: Send + Sync + 'static {
     /// Nothing new is expected of greetings, so that contact points need not be asked often.
     fn is_settled(&self) -> bool;
 
+    /// Whether the node is to be found: it belongs to the cluster.
+    fn expects(&self, node: u32) -> bool;
+
     /// A message of another node. Those of a class come in the order in which they were sent.
     fn received(self: &Arc<Self>, from: u32, class: Class, message: Bytes);
 
@@ -44,7 +47,7 @@ pub trait Owner: Send + Sync + 'static {
 #[derive(Clone, Debug)]
 pub struct Config {
     pub node: u32,
-    /// Nodes of the cluster: they have the numbers below.
+    /// Nodes have numbers below.
     pub size: u32,
     pub listen: SocketAddr,
     /// `host:port` of other nodes, or of all.
@@ -96,9 +99,9 @@ impl<O: Owner> Shared<O> {
         self.owner.meets(other)?;
         if self.peers.get(other.node).is_none() {
             return Err(format!(
-                "node {} is not of this cluster, which has the nodes 0 to {}",
+                "node {} is not of this cluster: a node has a number from 0 to {}",
                 other.node,
-                own.layout.size.saturating_sub(1)
+                self.peers.most()
             ));
         }
         Ok(())

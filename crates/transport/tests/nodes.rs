@@ -42,6 +42,7 @@ impl Owner for Node {
             incarnation: self.incarnation,
             address: self.address.lock().clone(),
             layout: LAYOUT,
+            members: Vec::new(),
             known: Vec::new(),
         }
     }
@@ -53,6 +54,10 @@ impl Owner for Node {
         let reason = format!("node {} is of another cluster", other.node);
         self.refused.lock().push(reason.clone());
         Err(reason)
+    }
+
+    fn expects(&self, _: u32) -> bool {
+        true
     }
 
     fn is_settled(&self) -> bool {

@@ -2,9 +2,10 @@
 //!
 //! A node without data knows nothing, and makes up nothing. Only when *all* nodes have met and none of them has data does node 0
 //! make an id; the others take it over from it. Once every node is known to have the id the cluster is formed, and from then on a
-//! node that comes without one has lost its data: it is not let in, because what it has acknowledged and forgotten others count on.
+//! node of the cluster that comes without one has lost its data: it is not let in, because what it has acknowledged and forgotten others
+//! count on. Another node without data waits until it is added to the cluster.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
@@ -37,6 +38,10 @@ struct State {
     identity: Identity,
     /// What the others said: their ids.
     met: BTreeMap<u32, String>,
+    /// The nodes of the cluster that have data, once it is formed.
+    nodes: Option<BTreeSet<u32>>,
+    /// There is a cluster, and this node is none of it.
+    outside: bool,
     /// Why this node cannot go on.
     refused: Option<String>,
 }
@@ -69,14 +74,15 @@ impl Founding {
 
     /// Another node presents itself. `Err`: it does not belong here, or this node does not belong there.
     pub fn meets(&self, other: &Greeting) -> Result<(), String> {
-        if other.layout != self.layout {
+        let mut state = self.state.lock();
+        // What is configured counts before a cluster is formed; what was agreed on afterwards.
+        if other.layout != self.layout && !state.identity.formed && !other.formed {
             return Err(format!(
                 "node {} is configured for {}, and node {} for {}: size, replication factor and partition count must be the same \
                  on all nodes",
                 other.node, other.layout, self.node, self.layout
             ));
         }
-        let mut state = self.state.lock();
         let own = state.identity.cluster_id.clone();
         let theirs = &other.cluster_id;
         match (own.is_empty(), theirs.is_empty()) {
@@ -86,7 +92,16 @@ impl Founding {
                     other.node, self.node
                 ));
             }
-            (false, true) if state.identity.formed => return Err(without_data(other.node)),
+            (false, true) if state.identity.formed => {
+                return match self.has_data(&state, other.node) {
+                    true => Err(without_data(other.node)),
+                    false => Ok(()),
+                };
+            }
+            (true, false) if other.formed && !other.members.contains(&self.node) => {
+                state.outside = true;
+                return Ok(());
+            }
             (true, false) if other.formed => {
                 let reason = without_data(self.node);
                 state.refused = Some(reason.clone());
@@ -98,6 +113,51 @@ impl Founding {
         state.met.insert(other.node, theirs.clone());
         self.go_on(&mut state, other);
         Ok(())
+    }
+
+    fn has_data(&self, state: &State, node: u32) -> bool {
+        match &state.nodes {
+            Some(nodes) => nodes.contains(&node),
+            None => node < self.layout.size,
+        }
+    }
+
+    /// The nodes of the cluster that have data.
+    pub fn nodes_are(&self, nodes: BTreeSet<u32>) {
+        self.state.lock().nodes = Some(nodes);
+    }
+
+    /// Nodes that others must not take for new ones.
+    pub fn members(&self) -> Vec<u32> {
+        let state = self.state.lock();
+        (0..=skep_cluster::MAX_NODE_ID)
+            .filter(|node| state.identity.formed && self.has_data(&state, *node))
+            .collect()
+    }
+
+    /// This node was added to a cluster.
+    ///
+    /// # Errors
+    /// The data directory cannot be written.
+    pub fn admitted(&self, cluster_id: &str) -> Result<(), String> {
+        let mut state = self.state.lock();
+        let identity = Identity {
+            cluster_id: cluster_id.to_string(),
+            formed: true,
+        };
+        if state.identity != identity {
+            (self.keep)(&identity)
+                .map_err(|error| format!("the data directory cannot be written: {error}"))?;
+            state.identity = identity;
+        }
+        self.changed.notify_all();
+        Ok(())
+    }
+
+    /// The node stops before it belongs to a cluster.
+    pub fn give_up(&self, reason: &str) {
+        self.state.lock().refused = Some(reason.to_string());
+        self.changed.notify_all();
     }
 
     fn go_on(&self, state: &mut State, other: &Greeting) {
@@ -153,6 +213,15 @@ impl Founding {
                 .wait_for(&mut state, Duration::from_secs(10))
                 .timed_out()
             {
+                if state.outside {
+                    tracing::info!(
+                        node = self.node,
+                        "waiting to be added to the cluster: PATCH /actuator/cluster with {{\"brokers\":{{\"add\":[{}]}}}} at one of its \
+                         nodes does it",
+                        self.node
+                    );
+                    continue;
+                }
                 let here: Vec<u32> = state.met.keys().copied().collect();
                 tracing::info!(
                     node = self.node,
@@ -168,7 +237,8 @@ impl Founding {
 fn without_data(node: u32) -> String {
     format!(
         "node {node} has no data, but every node of this cluster had: its data directory is lost, or another one. Start it with its \
-         data directory. A node whose data is lost for good cannot be replaced yet: the others go on as long as they are a majority"
+         data directory. If its data is lost for good, take it out of the cluster with PATCH /actuator/cluster?force=true and \
+         {{\"brokers\":{{\"remove\":[{node}]}}}} at another node, start it, and add it again with {{\"brokers\":{{\"add\":[{node}]}}}}"
     )
 }
 

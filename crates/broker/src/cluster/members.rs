@@ -7,7 +7,6 @@ use parking_lot::Mutex;
 use skep_service::{BrokerInfo, PartitionHealth, PartitionInfo, PartitionRole};
 
 use super::Cluster;
-use super::layout::replicas;
 use super::wire::{NodeMessage, NodeStatus, ReplicaStatus};
 
 #[derive(Default)]
@@ -29,6 +28,30 @@ impl Members {
         self.present.lock().insert(node, status);
     }
 
+    /// Who leads the partition, of those that say so the last one that was elected.
+    pub(super) fn leader(&self, partition: u32) -> Option<u32> {
+        let present = self.present.lock();
+        let replicas = present.iter().flat_map(|(node, status)| {
+            let of_node = status.partitions.iter();
+            of_node.map(|replica| (*node, replica))
+        });
+        let leading = replicas.filter(|(_, replica)| {
+            replica.partition == partition && replica.role == PartitionRole::Leader as u8
+        });
+        let last = leading.max_by_key(|(_, replica)| replica.term);
+        last.map(|(node, _)| node)
+    }
+
+    /// The node has said that it has a replica of the partition.
+    pub(super) fn has_replica(&self, node: u32, partition: u32) -> bool {
+        let present = self.present.lock();
+        let status = present.get(&node);
+        status.is_some_and(|status| {
+            let mut replicas = status.partitions.iter();
+            replicas.any(|replica| replica.partition == partition)
+        })
+    }
+
     pub(super) fn lose(&self, node: u32) {
         self.present.lock().remove(&node);
     }
@@ -37,13 +60,13 @@ impl Members {
 impl Cluster {
     fn own_status(&self) -> Option<NodeStatus> {
         let broker = self.broker()?;
-        let partitions = broker.partitions().iter().map(|handle| ReplicaStatus {
+        let partitions = broker.partitions().into_iter().map(|handle| ReplicaStatus {
             partition: handle.status.partition,
             role: handle.status.role() as u8,
             health: handle.status.health() as u8,
             term: handle.status.term(),
             applied: handle.status.applied.load(Ordering::Acquire),
-            searchable: broker.is_searchable(handle),
+            searchable: broker.is_searchable(&handle),
         });
         Some(NodeStatus {
             version: env!("CARGO_PKG_VERSION").to_string(),
@@ -64,7 +87,7 @@ impl Cluster {
     /// node that is away is to find what it lacks.
     pub fn replicated(&self, partition: u32) -> u64 {
         let applied = self.members.applied.lock();
-        let others = replicas(self.layout(), partition).into_iter();
+        let others = self.replicas(partition).into_iter().map(|(node, _)| node);
         let others = others.filter(|node| *node != self.node());
         let known = others.map(|node| applied.get(&(partition, node)).map(|known| known.0));
         known

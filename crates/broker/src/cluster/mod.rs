@@ -1,11 +1,14 @@
 //! This node among the others: founding, messages between replicas, requests and jobs across nodes, who is there.
 
+mod changes;
 pub mod founding;
-pub mod layout;
+mod management;
 mod members;
+mod own_group;
 mod queries;
 mod rebalance;
 mod requests;
+mod state;
 mod stores;
 mod streams;
 mod wanted;
@@ -16,23 +19,29 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
+use parking_lot::Mutex;
+use skep_cluster::{Entry, MAX_NODE_ID, State, node_of};
 use skep_engine::Sent;
 use skep_replication::Message as ReplicaMessage;
 use skep_service::PartitionRole;
-use skep_transport::{Class, Greeting, Layout, Owner, PROTOCOL_VERSION, SendError, Transport};
+use skep_transport::{Class, Greeting, Owner, PROTOCOL_VERSION, SendError, Transport};
 use tokio::runtime::Handle;
 
 use self::founding::Founding;
-use self::layout::{member, node_of};
+use self::management::Asked;
+pub use self::management::{Answer, Ask};
 use self::members::Members;
 use self::queries::Queries;
 use self::requests::Requests;
+use self::state::Known;
+pub(crate) use self::state::known_nodes;
 use self::stores::Copies;
 pub use self::stores::{Wanted as WantedStore, forget_copies};
 use self::streams::RemoteStreams;
 use self::wanted::Wanted;
 use self::wire::NodeMessage;
 use crate::config::{BrokerConfig, ClusterConfig};
+use crate::hosting::Told as Hosting;
 use crate::partition::Message;
 use crate::shared::Shared;
 
@@ -57,6 +66,10 @@ pub struct Cluster {
     streams: RemoteStreams,
     queries: Queries,
     copies: Copies,
+    known: Known,
+    asked: Asked,
+    /// Starts and ends replicas.
+    hosting: Mutex<Option<crossbeam_channel::Sender<Hosting>>>,
     stopped: AtomicBool,
     /// Seconds in which all nodes were there.
     calm: AtomicU32,
@@ -74,7 +87,7 @@ impl Cluster {
     ) -> Result<Arc<Cluster>, OpenError> {
         let wire = skep_transport::Config {
             node: config.node_id,
-            size: cluster.size,
+            size: MAX_NODE_ID + 1,
             listen: cluster.listen,
             contact_points: cluster.contact_points.clone(),
         };
@@ -91,6 +104,9 @@ impl Cluster {
             streams: RemoteStreams::default(),
             queries: Queries::default(),
             copies: Copies::default(),
+            known: Known::default(),
+            asked: Asked::default(),
+            hosting: Mutex::default(),
             stopped: AtomicBool::new(false),
             calm: AtomicU32::new(0),
         });
@@ -106,11 +122,14 @@ impl Cluster {
                     return;
                 };
                 cluster.abort_overtaken();
+                cluster.carry_out();
+                cluster.look_after_replicas();
                 looks += 1;
                 if looks.is_multiple_of(LOOKS_A_SECOND) {
                     cluster.tell_status();
                     cluster.rebalance_when_calm();
                     cluster.forget_abandoned();
+                    cluster.tell_removed();
                 }
             }
         });
@@ -119,9 +138,10 @@ impl Cluster {
         Ok(this)
     }
 
-    /// The partitions are there: messages for them are taken.
-    pub fn begin(&self, broker: &Arc<Shared>) {
+    /// The partitions are there: messages for them are taken. `hosting` hears of replicas that are to begin or end.
+    pub(crate) fn begin(&self, broker: &Arc<Shared>, hosting: crossbeam_channel::Sender<Hosting>) {
         let _ = self.broker.set(Arc::downgrade(broker));
+        *self.hosting.lock() = Some(hosting);
         self.tell_status();
     }
 
@@ -133,14 +153,47 @@ impl Cluster {
         self.config.node_id
     }
 
-    pub fn layout(&self) -> Layout {
-        self.config.layout()
+    /// Replicas here are to be those of the state.
+    pub(super) fn look_after_replicas(&self) {
+        self.tell_hosting(Hosting::Look);
+    }
+
+    fn tell_hosting(&self, told: Hosting) {
+        if let Some(hosting) = &*self.hosting.lock() {
+            // It looks by itself as well.
+            let _ = hosting.try_send(told);
+        }
+    }
+
+    /// Nodes that are connected and none of the cluster learn that, if they were.
+    fn tell_removed(&self) {
+        let state = self.state();
+        let (Some((leader, own)), Some(transport)) = (self.own_leader(), self.transport.get())
+        else {
+            return;
+        };
+        if leader != own {
+            return;
+        }
+        for node in transport.peers() {
+            if !state.nodes.contains_key(&node) && self.is_connected(node, Class::Requests) {
+                let state = state.encode();
+                self.send(node, &NodeMessage::State { state });
+            }
+        }
+    }
+
+    pub(super) fn is_connected(&self, node: u32, class: Class) -> bool {
+        let transport = self.transport.get();
+        transport.is_some_and(|transport| transport.is_connected(node, class))
     }
 
     /// Ends all connections. Blocks.
     pub fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
+        self.founding.give_up("the node stops");
         self.forget_arriving();
+        self.stop_own_group();
         if let Some(transport) = self.transport.get() {
             transport.stop();
         }
@@ -150,9 +203,12 @@ impl Cluster {
         self.stopped.load(Ordering::Relaxed)
     }
 
-    /// The node that leads the partition, as far as the replica here knows.
+    /// The node that leads the partition, as far as the replica here knows, or as others say if there is none here.
     pub fn leader_of(&self, partition: u32) -> Option<u32> {
-        self.broker()?.partition(partition)?.status.leader()
+        match self.broker()?.partition(partition) {
+            Some(handle) => handle.status.leader(),
+            None => self.members.leader(partition),
+        }
     }
 
     /// Nodes that can be reached, without this one.
@@ -160,9 +216,11 @@ impl Cluster {
         let Some(transport) = self.transport.get() else {
             return 0;
         };
-        let reached = transport
-            .peers()
-            .filter(|node| transport.is_connected(*node, Class::Requests));
+        let state = self.state();
+        let reached = transport.peers().filter(|node| {
+            let belongs = !state.is_founded() || state.nodes.contains_key(node);
+            belongs && transport.is_connected(*node, Class::Requests)
+        });
         u32::try_from(reached.count()).unwrap_or(u32::MAX)
     }
 
@@ -263,14 +321,21 @@ impl Cluster {
         let Ok(message) = ReplicaMessage::decode(bytes) else {
             return;
         };
+        if message.group() == own_group::GROUP {
+            if node_of(message.from()) == Some(from) {
+                self.own_group_message(message);
+            }
+            return;
+        }
         let Some(broker) = self.broker() else {
             return;
         };
         if let Some(handle) = broker.partition(message.group())
+            && node_of(message.from()) == Some(from)
             && let Some(place) = handle.status.replica_room.take(size)
         {
             handle.inbox.send(Message::Replica {
-                from: member(from),
+                from: message.from(),
                 message,
                 place,
             });
@@ -285,7 +350,7 @@ impl Cluster {
             return;
         };
         if handle.status.role() == PartitionRole::Leader {
-            broker.remote_here(handle, *command);
+            broker.remote_here(&handle, *command);
         } else if !forwarded && handle.status.leader() != Some(from) {
             let message = NodeMessage::Remote {
                 partition,
@@ -331,6 +396,34 @@ impl Cluster {
             NodeMessage::Credit { stream, amount } => self.credit(from, stream, amount),
             NodeMessage::Status(status) => self.members.heard(from, status),
             NodeMessage::Rebalance => self.rebalance_here(),
+            NodeMessage::Admit {
+                member,
+                members,
+                state,
+            } => self.admitted(member, members, state),
+            NodeMessage::JoinReplica {
+                partition,
+                member,
+                members,
+            } => self.tell_hosting(Hosting::Join {
+                partition,
+                member,
+                members,
+            }),
+            NodeMessage::Propose { entry } => {
+                if let Ok(entry) = Entry::decode(&entry) {
+                    self.own_group_told(own_group::Told::Propose(entry));
+                }
+            }
+            NodeMessage::Ask { id, ask } => self.asked(from, id, &ask),
+            NodeMessage::Told { id, outcome } => self.told(id, &outcome),
+            NodeMessage::State { state } => {
+                if let Ok(state) = State::decode(&state)
+                    && state.cluster_id == self.founding.identity().cluster_id
+                {
+                    self.state_is(&state);
+                }
+            }
             NodeMessage::Query {
                 id,
                 partition,
@@ -399,13 +492,22 @@ impl Owner for Cluster {
             node: self.node(),
             incarnation: self.incarnation,
             address: self.cluster.advertised.clone(),
-            layout: self.layout(),
+            layout: self.config.layout(),
+            members: self.founding.members(),
             known: Vec::new(),
         }
     }
 
     fn meets(&self, other: &Greeting) -> Result<(), String> {
         self.founding.meets(other)
+    }
+
+    fn expects(&self, node: u32) -> bool {
+        let state = self.state();
+        match state.is_founded() {
+            true => state.nodes.contains_key(&node),
+            false => node < self.cluster.size,
+        }
     }
 
     fn is_settled(&self) -> bool {

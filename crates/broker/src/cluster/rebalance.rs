@@ -6,7 +6,6 @@ use skep_service::PartitionRole;
 use skep_transport::Class;
 
 use super::Cluster;
-use super::layout::{member, replicas};
 use super::wire::NodeMessage;
 use crate::partition::Message;
 
@@ -25,21 +24,19 @@ impl Cluster {
             return;
         };
         for handle in broker.partitions() {
-            let first = replicas(self.layout(), handle.status.partition)
-                .first()
-                .copied();
+            let first = self.replicas(handle.status.partition).first().copied();
             if handle.status.role() == PartitionRole::Leader
-                && let Some(first) = first.filter(|first| *first != self.node())
+                && let Some((first, member)) = first.filter(|(first, _)| *first != self.node())
                 && transport.is_connected(first, Class::Consensus)
             {
-                handle.inbox.send(Message::HandOver(member(first)));
+                handle.inbox.send(Message::HandOver(member));
             }
         }
     }
 
     /// To be called once a second.
     pub(super) fn rebalance_when_calm(&self) {
-        if self.reached() + 1 < self.layout().size {
+        if self.reached() + 1 < self.size() {
             self.calm.store(0, Ordering::Relaxed);
         } else if self.calm.fetch_add(1, Ordering::Relaxed) >= CALM {
             self.calm.store(0, Ordering::Relaxed);

@@ -95,7 +95,7 @@ impl Cluster {
         let leader = self.leader_of(partition);
         leader.filter(|leader| *leader != self.node()).ok_or_else(|| {
             let reached = self.reached() + 1;
-            let size = self.layout().size;
+            let size = self.size();
             let why = if reached * 2 > size {
                 "one is being elected".to_string()
             } else {

@@ -78,6 +78,11 @@ impl Cluster {
         }
     }
 
+    /// Streams of clients of other nodes.
+    pub fn streams_of_others(&self) -> Vec<Arc<Stream>> {
+        self.streams.of_others.lock().values().cloned().collect()
+    }
+
     /// The node is gone, and its clients' streams with it.
     pub(super) fn lose_streams(&self, node: u32) {
         let of_node: Vec<StreamId> = {

@@ -72,6 +72,35 @@ pub enum NodeMessage {
     Status(NodeStatus),
     /// Give partitions to their first replicas.
     Rebalance,
+    /// The node is one of the cluster now, as this member of the group that holds the cluster's state.
+    Admit {
+        member: u64,
+        members: Vec<u8>,
+        state: Vec<u8>,
+    },
+    /// The node is a member of the partition's group now.
+    JoinReplica {
+        partition: u32,
+        member: u64,
+        members: Vec<u8>,
+    },
+    /// An entry for the group that holds the cluster's state, to the node that leads it.
+    Propose {
+        entry: Vec<u8>,
+    },
+    /// What an operator asks for, and what comes of it.
+    Ask {
+        id: u64,
+        ask: Vec<u8>,
+    },
+    Told {
+        id: u64,
+        outcome: Vec<u8>,
+    },
+    /// The cluster's state, for a node that is not one of it any more.
+    State {
+        state: Vec<u8>,
+    },
     /// Of a client, for the rows of a partition.
     Query {
         id: u64,

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
+use skep_cluster::node_of;
 use skep_protocol::Key;
+use skep_replication::Members;
 use skep_service::{PartitionHealth, PartitionRole};
 
 use super::checkpoint::CheckpointMeta;
@@ -20,7 +22,7 @@ pub const MAX_LISTED_BANS: usize = 1000;
 pub struct PartitionStatus {
     pub partition: u32,
     role: AtomicU8,
-    /// The node that leads, and one more; 0 while none is known.
+    /// The member that leads; 0 while none is known.
     leader: AtomicU64,
     /// Why the partition has stopped, once it has.
     failure: Mutex<Option<String>>,
@@ -46,6 +48,9 @@ pub struct PartitionStatus {
     pub log_index: AtomicU64,
     /// Entries up to here are committed and in the state.
     pub applied: AtomicU64,
+    /// This replica as a member of its group, and all members.
+    member: AtomicU64,
+    members: Mutex<Members>,
     /// Of the replica: counts elections.
     term: AtomicU64,
     pub live_element_instances: AtomicUsize,
@@ -85,6 +90,8 @@ impl PartitionStatus {
             checkpoint_term: AtomicU64::new(0),
             log_index: AtomicU64::new(0),
             applied: AtomicU64::new(0),
+            member: AtomicU64::new(0),
+            members: Mutex::default(),
             term: AtomicU64::new(0),
             live_element_instances: AtomicUsize::new(0),
             open_incidents: AtomicUsize::new(0),
@@ -136,15 +143,28 @@ impl PartitionStatus {
 
     /// The node that leads the partition, as far as its replica here knows.
     pub fn leader(&self) -> Option<u32> {
-        let node = self.leader.load(Ordering::Acquire).checked_sub(1)?;
-        u32::try_from(node).ok()
+        node_of(self.leader.load(Ordering::Acquire))
     }
 
     pub fn term(&self) -> u64 {
         self.term.load(Ordering::Relaxed)
     }
 
-    /// `member`: as the replica names it, which is one more than the number of the node.
+    /// This replica as a member of its group; 0 if it could not start.
+    pub fn member(&self) -> u64 {
+        self.member.load(Ordering::Acquire)
+    }
+
+    /// All members, as far as this replica has applied its log.
+    pub fn members(&self) -> Members {
+        self.members.lock().clone()
+    }
+
+    pub(super) fn is_member(&self, own: u64, members: &Members) {
+        *self.members.lock() = members.clone();
+        self.member.store(own, Ordering::Release);
+    }
+
     pub(super) fn set_leader(&self, member: Option<u64>, term: u64) {
         self.term.store(term, Ordering::Relaxed);
         self.leader.store(member.unwrap_or(0), Ordering::Release);

@@ -31,7 +31,7 @@ use skep_metrics::Gauge;
 use skep_protocol::command::{Command, Request};
 use skep_protocol::{Failure, Key, Response};
 use skep_query::Query;
-use skep_replication::{Group, GroupConfig, RecoveredLog};
+use skep_replication::{Change, Group, GroupConfig, RecoveredLog};
 use skep_service::{Answer, PartitionRole, Responder, Timings, Wakes};
 use skep_storage::StorageError;
 use skep_storage::disk::{RealDisk, create_dir_durably};
@@ -58,8 +58,9 @@ pub use self::exporters::ExporterBoard;
 use self::exporters::{Exporters, is_for_exporters, open_exporters};
 pub use self::inbox::Inbox;
 use self::inbox::Incoming;
+pub use self::open::STACK_BYTES;
 use self::open::open_engine;
-pub use self::open::{STACK_BYTES, start};
+pub(crate) use self::open::start;
 use self::panics::Panics;
 use self::replica::{HandingOver, IncomingSnapshot};
 pub use self::secondary::{Secondary, SecondaryCell};
@@ -116,6 +117,8 @@ pub enum Message {
     },
     /// A copy of secondary storage has come from another node.
     StoreArrived,
+    /// Change who belongs to the group, as its leader.
+    ChangeMembers(Change),
     /// Let this replica lead, if it can.
     HandOver(u64),
     /// Make a checkpoint now; the sender hears when it is done.
@@ -422,6 +425,7 @@ impl Partition {
                 self.core.group_mut().receive(from, message);
             }
             Message::StoreArrived => self.store_arrived(),
+            Message::ChangeMembers(change) => self.change_members(change),
             Message::HandOver(to) => self.hand_over_to(to),
             Message::Wake => self.next_check = Instant::now(),
             Message::Stop => {

@@ -44,6 +44,7 @@ fn greeting(node: &Node) -> Greeting {
         incarnation: 1,
         address: String::new(),
         layout: LAYOUT,
+        members: node.founding.members(),
         known: Vec::new(),
     }
 }
@@ -126,6 +127,44 @@ fn a_node_without_data_is_not_let_into_a_cluster_that_was_formed() {
 }
 
 #[test]
+fn another_node_waits_outside_of_a_formed_cluster_until_it_is_added() {
+    let formed = Identity {
+        cluster_id: "c".to_string(),
+        formed: true,
+    };
+    let old = node(1, &formed);
+    // The third one was taken out: it may come without data.
+    old.founding.nodes_are([0, 1].into());
+    for new in [2, 5] {
+        let new = node(new, &Identity::default());
+        meet(&new, &old).unwrap();
+        meet(&new, &old).unwrap();
+        assert!(id(&new).is_empty());
+        new.founding.admitted("c").unwrap();
+        assert_eq!(new.founding.wait(), Ok("c".to_string()));
+        assert_eq!(*new.kept.lock(), formed);
+    }
+    let lost = node(0, &Identity::default());
+    assert!(
+        meet(&lost, &old)
+            .unwrap_err()
+            .contains("node 0 has no data")
+    );
+}
+
+#[test]
+fn what_was_configured_does_not_count_once_a_cluster_is_formed() {
+    let formed = Identity {
+        cluster_id: "c".to_string(),
+        formed: true,
+    };
+    let (one, two) = (node(1, &formed), node(2, &formed));
+    let mut other = greeting(&one);
+    other.layout.size = 1;
+    two.founding.meets(&other).unwrap();
+}
+
+#[test]
 fn nodes_of_different_clusters_or_layouts_refuse_each_other() {
     let known = |id: &str| Identity {
         cluster_id: id.to_string(),
@@ -133,9 +172,10 @@ fn nodes_of_different_clusters_or_layouts_refuse_each_other() {
     };
     let (one, two) = (node(1, &known("a")), node(2, &known("b")));
     assert!(meet(&one, &two).unwrap_err().contains("of the cluster"));
-    let mut other = greeting(&one);
+    let [new, newer, _] = fresh();
+    let mut other = greeting(&new);
     other.layout.partitions = 5;
-    let refused = two.founding.meets(&other).unwrap_err();
+    let refused = newer.founding.meets(&other).unwrap_err();
     assert!(
         refused.contains("5 partitions") && refused.contains("2 partitions"),
         "{refused}"

@@ -89,7 +89,7 @@ impl Cluster {
         let Secondary::Open(store) = handle.secondary.get() else {
             return Err("it has no secondary storage itself".to_string());
         };
-        if store.status().exported_entry() < at_least || !broker.is_searchable(handle) {
+        if store.status().exported_entry() < at_least || !broker.is_searchable(&handle) {
             return Err("its secondary storage is behind itself".to_string());
         }
         let free = handle.status.disk_free.load(Ordering::Relaxed);

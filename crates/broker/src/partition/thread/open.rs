@@ -7,16 +7,16 @@ use skep_export::ExportMetrics;
 use super::inbox::inbox;
 use super::secondary::StoreOf;
 use super::*;
-use crate::cluster::layout::{member, replicas};
+use crate::replica_file::ReplicaOf;
 
 /// Bytes of a partition thread's stack. What input nests (expressions, values, mapping targets, sub-processes) is bounded
 /// where it comes in, to a depth that needs a small part of this; the system's default differs from place to place.
 pub const STACK_BYTES: usize = 8 << 20;
 
 /// Opens a partition's files, recovers its state and starts its thread.
-pub fn start(
+pub(crate) fn start(
     config: &BrokerConfig,
-    partition: u32,
+    (partition, replica): (u32, &ReplicaOf),
     outlet: Arc<dyn Outlet>,
     clock: Arc<Clock>,
     metrics: Arc<PartitionMetrics>,
@@ -28,6 +28,10 @@ pub fn start(
     let core_error = |source| OpenError::Core { partition, source };
     let io = |source| OpenError::Io { partition, source };
     create_dir_durably(&directory).map_err(io)?;
+    // A node that is alone is the only member, whatever it is called: there is nothing to remember.
+    if config.cluster.is_some() && ReplicaOf::read(&directory).map_err(io)?.is_none() {
+        replica.write(&directory).map_err(io)?;
+    }
     let (own_inbox, inbox) = inbox();
     let status = Arc::new(status_of(config, partition));
 
@@ -37,8 +41,14 @@ pub fn start(
     let (mut engine, meta) = open_engine(&kv, &pending_rows, &engine_config).map_err(core_error)?;
     follow(config, &mut engine, &status).map_err(core_error)?;
     let log_opened = Instant::now();
-    let (writer, log_reader, group) =
-        open_log(config, partition, &directory, meta, own_inbox.clone())?;
+    let (writer, log_reader, group) = open_log(
+        config,
+        (partition, replica),
+        &directory,
+        meta,
+        own_inbox.clone(),
+    )?;
+    status.is_member(replica.own, group.members());
     metrics.journal_open.set(millis(log_opened));
     status.checkpoint_is(meta);
     let log = (log_reader.clone(), group.base().index);
@@ -188,10 +198,8 @@ fn follow(
     Ok(())
 }
 
-fn group_config(config: &BrokerConfig, partition: u32) -> GroupConfig {
-    let voters = replicas(config.layout(), partition);
-    let voters = voters.into_iter().map(member).collect();
-    let mut group = GroupConfig::new(partition, member(config.node_id), voters);
+fn group_config(partition: u32, replica: &ReplicaOf) -> GroupConfig {
+    let mut group = GroupConfig::joining(partition, replica.own, replica.members.clone());
     // A heartbeat is a small message, and four of them may be lost before anybody thinks of an election.
     group.heartbeat_ticks = 4;
     group
@@ -199,7 +207,7 @@ fn group_config(config: &BrokerConfig, partition: u32) -> GroupConfig {
 
 fn open_log(
     config: &BrokerConfig,
-    partition: u32,
+    (partition, replica): (u32, &ReplicaOf),
     directory: &Path,
     meta: CheckpointMeta,
     inbox: Inbox,
@@ -227,7 +235,7 @@ fn open_log(
         source: Box::new(reader.clone()),
     };
     let group =
-        Group::open(group_config(config, partition), recovered).map_err(|e| OpenError::Core {
+        Group::open(group_config(partition, replica), recovered).map_err(|e| OpenError::Core {
             partition,
             source: e.into(),
         })?;

@@ -55,10 +55,27 @@ impl Partition {
                 Event::SnapshotChunk { first, bytes, .. } => self.take_in(first, &bytes)?,
                 Event::DiscardSnapshot => self.incoming = None,
                 Event::InstallSnapshot { id } => self.install(id)?,
-                Event::Committed { .. } | Event::Apply(_) | Event::Role(_) | Event::Members(_) => {}
+                Event::Committed { .. } | Event::Apply(_) | Event::Role(_) => {}
+                Event::Members(members) => {
+                    let own = self.core.group().config().node;
+                    tracing::info!(partition = self.status.partition, ?members, "replicas");
+                    self.status.is_member(own, &members);
+                }
             }
         }
         Ok(())
+    }
+
+    /// One that cannot be made now is asked for again.
+    pub(super) fn change_members(&mut self, change: Change) {
+        if let Change::Promote(member) = change
+            && !self.core.group().has_caught_up(member)
+        {
+            return;
+        }
+        if self.handing_over.is_none() {
+            let _ = self.core.group_mut().change_members(change);
+        }
     }
 
     /// Commands come from now on.

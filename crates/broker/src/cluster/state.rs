@@ -1,0 +1,227 @@
+//! What the cluster knows of itself, as this node sees it, and how this node becomes one of it.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::{Condvar, Mutex};
+use skep_cluster::{Layout, NodeState, State, member};
+use skep_replication::{Members, Message as ReplicaMessage};
+
+use super::Cluster;
+use super::own_group::{self, OwnGroup, Told};
+use crate::config::BrokerConfig;
+use crate::directory::Claimed;
+use crate::replica_file::ReplicaOf;
+
+const DIRECTORY: &str = "cluster-state";
+/// How long one waits before saying what one waits for.
+const REMIND: Duration = Duration::from_secs(10);
+
+/// The newest state that is known here.
+#[derive(Default)]
+pub(super) struct Known {
+    state: Mutex<Arc<State>>,
+    changed: Condvar,
+    own: Mutex<Option<Arc<OwnGroup>>>,
+    /// Why this node cannot take part.
+    failed: Mutex<Option<String>>,
+}
+
+/// Nodes that have data, and have to come with it.
+fn settled(state: &State) -> BTreeSet<u32> {
+    let nodes = state.nodes.iter();
+    let settled = nodes.filter(|(_, node)| node.state != NodeState::Joining);
+    settled.map(|(node, _)| *node).collect()
+}
+
+/// The nodes that have data, as far as is known before anybody was heard. `None`: as configured.
+pub(crate) fn known_nodes(config: &BrokerConfig, alone: bool) -> Option<BTreeSet<u32>> {
+    let directory = config.directory.join(DIRECTORY);
+    match own_group::stored_state(&directory) {
+        Some(state) => Some(settled(&state)),
+        None => alone.then(|| [config.node_id].into()),
+    }
+}
+
+impl Cluster {
+    /// The newest state that is known here.
+    pub fn state(&self) -> Arc<State> {
+        self.known.state.lock().clone()
+    }
+
+    /// Nodes of the cluster.
+    pub fn size(&self) -> u32 {
+        match self.state().nodes.len() {
+            0 => self.cluster.size,
+            nodes => u32::try_from(nodes).unwrap_or(u32::MAX),
+        }
+    }
+
+    /// Whether there is such a partition.
+    pub fn has_partition(&self, partition: u32) -> bool {
+        (1..=self.state().partitions).contains(&partition)
+    }
+
+    /// The nodes with a copy of the partition, the best leader first, as members of its group.
+    pub fn replicas(&self, partition: u32) -> Vec<(u32, u64)> {
+        self.state().replicas(partition)
+    }
+
+    /// A state that was agreed on. An older one than that which is known says nothing.
+    pub(super) fn state_is(&self, state: &State) {
+        let mut known = self.known.state.lock();
+        if state.revision <= known.revision {
+            return;
+        }
+        let was_here = known.nodes.contains_key(&self.node());
+        let is_here = state.nodes.contains_key(&self.node());
+        if was_here && !is_here {
+            tracing::warn!("this node is not one of the cluster any more: it can be stopped");
+        }
+        *known = Arc::new(state.clone());
+        drop(known);
+        self.founding.nodes_are(settled(state));
+        self.known.changed.notify_all();
+        self.look_after_replicas();
+    }
+
+    pub(super) fn own_group_directory(&self) -> PathBuf {
+        self.config.directory.join(DIRECTORY)
+    }
+
+    /// The member that leads the cluster's own group, and this one.
+    pub(super) fn own_leader(&self) -> Option<(u64, u64)> {
+        let own = self.known.own.lock();
+        let own = own.as_ref()?;
+        let leader = own.leader()?;
+        debug_assert!(leader != own.own || own.leads());
+        Some((leader, own.own))
+    }
+
+    pub(super) fn own_group_told(&self, told: Told) {
+        let own = self.known.own.lock().clone();
+        if let Some(own) = own {
+            own.tell(told);
+        }
+    }
+
+    pub(super) fn own_group_message(&self, message: ReplicaMessage) {
+        self.own_group_told(Told::Message(Box::new(message)));
+    }
+
+    pub(super) fn stop_own_group(&self) {
+        let own = self.known.own.lock().take();
+        if let Some(own) = own {
+            own.stop();
+        }
+    }
+
+    /// Begins or continues to hold the state, once the node belongs to a cluster. Blocks until the state is known.
+    ///
+    /// # Errors
+    /// Files cannot be read or written.
+    pub(crate) fn take_part(self: &Arc<Self>, claimed: &Claimed) -> Result<(), String> {
+        let there = ReplicaOf::read(&self.own_group_directory()).map_err(|e| e.to_string())?;
+        if let Some(replica) = there {
+            self.start_own_group(replica, None)?;
+        } else if self.known.own.lock().is_none() {
+            // A node that was alone is the first of its cluster.
+            let nodes = match claimed.alone {
+                true => vec![self.node()],
+                false => (0..self.cluster.size).collect(),
+            };
+            let copies = match claimed.alone {
+                true => 1,
+                false => self.cluster.replication_factor,
+            };
+            let voters = nodes.iter().map(|node| member(*node, 0)).collect();
+            let layout = Layout {
+                nodes,
+                copies,
+                partitions: claimed.partitions,
+            };
+            let id = self.founding.identity().cluster_id;
+            let first = State::founded(id, &layout, super::changes::now());
+            let replica = ReplicaOf::founding(member(self.node(), 0), voters);
+            self.start_own_group(replica, Some(first))?;
+        }
+        self.wait_for_state()
+    }
+
+    fn start_own_group(
+        self: &Arc<Self>,
+        replica: ReplicaOf,
+        first: Option<State>,
+    ) -> Result<(), String> {
+        let mut own = self.known.own.lock();
+        if own.as_ref().is_some_and(|own| own.own == replica.own) {
+            return Ok(());
+        }
+        let group = own_group::start(self, replica, first).map_err(|error| error.to_string())?;
+        *own = Some(Arc::new(group));
+        Ok(())
+    }
+
+    fn wait_for_state(&self) -> Result<(), String> {
+        let mut state = self.known.state.lock();
+        while !state.is_founded() {
+            if let Some(reason) = self.known.failed.lock().clone() {
+                return Err(reason);
+            }
+            let waited = self.known.changed.wait_for(&mut state, REMIND);
+            if waited.timed_out() && !self.is_stopped() {
+                tracing::info!(
+                    "waiting for a majority of nodes to agree on how the cluster begins"
+                );
+            }
+            if self.is_stopped() {
+                return Err("the node stops".to_string());
+            }
+        }
+        Ok(())
+    }
+
+    /// The leader of the cluster's own group says that this node is one of the cluster now.
+    pub(super) fn admitted(self: &Arc<Self>, own: u64, members: Vec<u8>, state: Vec<u8>) {
+        let (Ok(members), Ok(state)) = (Members::decode(members.into()), State::decode(&state))
+        else {
+            return;
+        };
+        let known = self.known.own.lock().as_ref().map(|known| known.own);
+        if known >= Some(own) || state.member(self.node()) != Some(own) {
+            return;
+        }
+        let cluster = self.clone();
+        // Files are written, which takes a moment.
+        std::thread::spawn(move || {
+            if let Err(reason) = cluster.be_admitted(ReplicaOf { own, members }, &state) {
+                tracing::error!(code = "CLUSTER_STATE", %reason, "this node cannot become one of the cluster");
+            }
+        });
+    }
+
+    fn be_admitted(self: &Arc<Self>, replica: ReplicaOf, state: &State) -> Result<(), String> {
+        static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+        let _one = ONE_AT_A_TIME.lock();
+        let known = self.known.own.lock().as_ref().map(|known| known.own);
+        if known >= Some(replica.own) {
+            return Ok(());
+        }
+        // An earlier member of this node was removed: nobody counts on it any more.
+        self.stop_own_group();
+        let directory = self.own_group_directory();
+        let there = ReplicaOf::read(&directory).map_err(|error| error.to_string())?;
+        if directory.exists() && there.is_none_or(|there| there.own != replica.own) {
+            std::fs::remove_dir_all(&directory).map_err(|error| error.to_string())?;
+        }
+        tracing::info!(
+            cluster_id = state.cluster_id,
+            "this node becomes one of the cluster"
+        );
+        self.start_own_group(replica, None)?;
+        self.state_is(state);
+        self.founding.admitted(&state.cluster_id)
+    }
+}

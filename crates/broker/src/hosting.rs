@@ -1,0 +1,235 @@
+//! Starting and ending replicas of partitions on this node: at the start of the node, and as the cluster's state says later.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, RecvTimeoutError};
+use skep_cluster::{State, member};
+use skep_replication::Members;
+use skep_storage::disk::create_dir_durably;
+
+use crate::clock::Clock;
+use crate::config::BrokerConfig;
+use crate::metrics::{BrokerMetrics, WorkCounter};
+use crate::partition::thread::{self, OpenError};
+use crate::partition::{Message, PartitionHandle};
+use crate::replica_file::ReplicaOf;
+use crate::shared::Shared;
+
+/// How often one looks whether the replicas here are those of the state.
+const LOOK: Duration = Duration::from_millis(500);
+/// Directories of replicas that were given up, until they are removed.
+const GIVEN_UP: &str = "given-up";
+
+pub(crate) enum Told {
+    /// The state is another one.
+    Look,
+    /// The leader of a partition says that this node is a member of its group.
+    Join {
+        partition: u32,
+        member: u64,
+        members: Vec<u8>,
+    },
+}
+
+/// What replicas are made of.
+pub(crate) struct Hosting {
+    pub(crate) config: BrokerConfig,
+    pub(crate) clock: Arc<Clock>,
+    pub(crate) metrics: BrokerMetrics,
+    pub(crate) shared: Weak<Shared>,
+}
+
+impl Hosting {
+    fn directory(&self, partition: u32) -> PathBuf {
+        let all = self.config.directory.join("partitions");
+        all.join(partition.to_string())
+    }
+
+    /// The replicas that a node has at its start. One that cannot start says why, and the others are not to suffer from it.
+    ///
+    /// # Errors
+    /// None of several can start, or the only one.
+    pub(crate) fn open_all(&self, state: &State) -> Result<(), OpenError> {
+        self.clear_up();
+        let node = self.config.node_id;
+        let (mut failed, mut several) = (None, 0);
+        let here = state.nodes.get(&node).map(|node| &node.partitions);
+        for (partition, it) in here.into_iter().flatten() {
+            several += 1;
+            let own = member(node, it.generation);
+            let founding = || {
+                let founders = state.replicas(*partition).into_iter();
+                ReplicaOf::founding(own, founders.map(|(_, member)| member).collect())
+            };
+            let io = |source| OpenError::Io {
+                partition: *partition,
+                source,
+            };
+            let there = ReplicaOf::read(&self.directory(*partition)).map_err(io)?;
+            let replica = match there {
+                Some(there) if there.own == own => there,
+                // The leader says when it is to begin.
+                _ if it.generation > 0 => continue,
+                _ => founding(),
+            };
+            if let Err(error) = self.open(*partition, &replica) {
+                failed.get_or_insert(error);
+            }
+        }
+        match failed {
+            Some(error) if several == 1 || self.all_failed() => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    fn all_failed(&self) -> bool {
+        let shared = self.shared.upgrade();
+        shared.is_none_or(|shared| {
+            let partitions = shared.partitions();
+            partitions.iter().all(|p| p.status.failure().is_some())
+        })
+    }
+
+    fn open(&self, partition: u32, replica: &ReplicaOf) -> Result<(), OpenError> {
+        let Some(shared) = self.shared.upgrade() else {
+            return Ok(());
+        };
+        let metrics = Arc::new(self.metrics.partition(partition));
+        let started = thread::start(
+            &self.config,
+            (partition, replica),
+            shared.clone(),
+            self.clock.clone(),
+            metrics.clone(),
+            (
+                WorkCounter::new(&self.metrics.work, partition),
+                &self.metrics.exporting,
+            ),
+        );
+        let (handle, outcome) = match started {
+            Ok(handle) => (handle, Ok(())),
+            Err(error) => {
+                tracing::error!(code = "PARTITION_CANNOT_START", partition, %error, "a partition cannot start");
+                let reason = error.to_string();
+                let handle = PartitionHandle::failed(&self.config, partition, metrics, reason);
+                (handle, Err(error))
+            }
+        };
+        shared.streams.attach(&handle);
+        for stream in shared.all_streams() {
+            handle.inbox.send(Message::StreamOpened(stream));
+        }
+        shared.hosted.put(handle);
+        outcome
+    }
+
+    /// Until nobody is there any more who could tell something.
+    pub(crate) fn run(&self, told: &Receiver<Told>) {
+        loop {
+            let heard = told.recv_timeout(LOOK);
+            let Some(shared) = self.shared.upgrade() else {
+                return;
+            };
+            let Some(cluster) = shared.cluster.get().filter(|cluster| !cluster.is_stopped()) else {
+                return;
+            };
+            let state = cluster.state();
+            match heard {
+                Ok(Told::Join {
+                    partition,
+                    member,
+                    members,
+                }) => self.join(&shared, &state, partition, member, members),
+                Ok(Told::Look) | Err(RecvTimeoutError::Timeout) => self.give_up(&shared, &state),
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    }
+
+    fn join(
+        &self,
+        shared: &Arc<Shared>,
+        state: &State,
+        partition: u32,
+        own: u64,
+        members: Vec<u8>,
+    ) {
+        // The state here may be older than the leader's, who will say it again.
+        let wanted = state.replica_of(self.config.node_id, partition) == Some(own);
+        let Ok(members) = Members::decode(members.into()) else {
+            return;
+        };
+        if !wanted || shared.partition(partition).is_some() {
+            return;
+        }
+        let replica = ReplicaOf { own, members };
+        let begun = self.begin(partition, replica);
+        let outcome = begun.map_err(|e| e.to_string()).and_then(|replica| {
+            tracing::info!(partition, "this node gets a copy of the partition");
+            self.open(partition, &replica).map_err(|e| e.to_string())
+        });
+        if let Err(reason) = outcome {
+            tracing::error!(code = "CLUSTER_STATE", partition, %reason, "this node cannot get a copy of the partition");
+        }
+    }
+
+    /// The replica as it began. One of an earlier member is forgotten: that was given up.
+    fn begin(&self, partition: u32, replica: ReplicaOf) -> std::io::Result<ReplicaOf> {
+        let directory = self.directory(partition);
+        if let Some(there) = ReplicaOf::read(&directory)?
+            && there.own == replica.own
+        {
+            return Ok(there);
+        }
+        if directory.exists() {
+            self.forget(partition)?;
+        }
+        create_dir_durably(&directory)?;
+        replica.write(&directory)?;
+        Ok(replica)
+    }
+
+    /// Ends replicas that the state does not know any more. One that is newer than the state that is known here stays.
+    fn give_up(&self, shared: &Arc<Shared>, state: &State) {
+        if !state.is_founded() {
+            return;
+        }
+        for handle in shared.partitions() {
+            let (partition, own) = (handle.status.partition, handle.status.member());
+            let wanted = state.replica_of(self.config.node_id, partition);
+            if wanted == Some(own) || own == 0 || own >> 32 > state.revision {
+                continue;
+            }
+            tracing::info!(partition, "this node gives its copy of the partition up");
+            shared.hosted.remove(partition);
+            handle.stop();
+            if let Err(error) = self.forget(partition) {
+                tracing::error!(code = "CLUSTER_STATE", partition, %error, "a copy that was given up cannot be removed");
+            }
+        }
+    }
+
+    fn forget(&self, partition: u32) -> std::io::Result<()> {
+        let directory = self.directory(partition);
+        let gone = directory.with_extension(GIVEN_UP);
+        remove(&gone)?;
+        std::fs::rename(&directory, &gone)?;
+        remove(&gone)
+    }
+
+    /// What a crash has left.
+    fn clear_up(&self) {
+        for partition in 1..=self.config.partitions {
+            let _ = remove(&self.directory(partition).with_extension(GIVEN_UP));
+        }
+    }
+}
+
+fn remove(directory: &Path) -> std::io::Result<()> {
+    match std::fs::remove_dir_all(directory) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,108 @@
+//! The file `replica` in a group's directory: which member it is, and with which members it began. It is written before anything else,
+//! and what the log says counts more.
+
+use std::io::{Error, ErrorKind};
+use std::path::Path;
+
+use skep_replication::Members;
+
+use crate::directory::write_durably;
+
+const NAME: &str = "replica";
+
+/// A member of a group, and those with which it began.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReplicaOf {
+    pub own: u64,
+    pub members: Members,
+}
+
+impl ReplicaOf {
+    /// One of those with which the group begins.
+    pub fn founding(own: u64, voters: Vec<u64>) -> ReplicaOf {
+        ReplicaOf {
+            own,
+            members: Members::founding(voters),
+        }
+    }
+
+    /// `None`: there is no such file.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn read(directory: &Path) -> std::io::Result<Option<ReplicaOf>> {
+        let path = directory.join(NAME);
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let damaged = || {
+            let text = format!("{} does not say which replica it is", path.display());
+            Error::new(ErrorKind::InvalidData, text)
+        };
+        parse(&text).map(Some).ok_or_else(damaged)
+    }
+
+    /// Durably.
+    ///
+    /// # Errors
+    /// The disk refuses it.
+    pub fn write(&self, directory: &Path) -> std::io::Result<()> {
+        let list = |members: &[u64]| {
+            let members: Vec<String> = members.iter().map(u64::to_string).collect();
+            members.join(" ")
+        };
+        let Members {
+            index,
+            voters,
+            learners,
+        } = &self.members;
+        let (voters, learners) = (list(voters), list(learners));
+        let text = format!(
+            "member {}\nentry {index}\nvoters {voters}\nlearners {learners}\n",
+            self.own
+        );
+        write_durably(&directory.join(NAME), text.as_bytes())
+    }
+}
+
+fn parse(text: &str) -> Option<ReplicaOf> {
+    let mut lines = text.lines();
+    let mut line = |name: &str| lines.next()?.strip_prefix(name)?.strip_prefix(' ');
+    let list = |text: &str| -> Option<Vec<u64>> {
+        let members = text.split_whitespace().map(|member| member.parse().ok());
+        members.collect()
+    };
+    Some(ReplicaOf {
+        own: line("member")?.parse().ok()?,
+        members: Members {
+            index: line("entry")?.parse().ok()?,
+            voters: list(line("voters")?)?,
+            learners: list(line("learners")?)?,
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_written_is_read() {
+        let directory = tempfile::tempdir().unwrap();
+        assert_eq!(ReplicaOf::read(directory.path()).unwrap(), None);
+        let replica = ReplicaOf {
+            own: (7 << 32) + 3,
+            members: Members {
+                index: 12,
+                voters: vec![1, 2],
+                learners: vec![(7 << 32) + 3],
+            },
+        };
+        replica.write(directory.path()).unwrap();
+        assert_eq!(ReplicaOf::read(directory.path()).unwrap(), Some(replica));
+        std::fs::write(directory.path().join(NAME), "member 1\nentry x\n").unwrap();
+        assert!(ReplicaOf::read(directory.path()).is_err());
+    }
+}
