@@ -124,7 +124,7 @@ impl Worker {
 
 impl Cluster {
     /// As leader of the partition that the running change is about. To be called now and then.
-    pub(super) fn carry_out(&self) {
+    pub(super) fn go_on_with_change(&self) {
         let state = self.state();
         let Some((change, operation)) = state.next_operation() else {
             return;

@@ -8,6 +8,7 @@ mod own_group;
 mod queries;
 mod rebalance;
 mod requests;
+mod shares;
 mod state;
 mod stores;
 mod streams;
@@ -122,7 +123,7 @@ impl Cluster {
                     return;
                 };
                 cluster.abort_overtaken();
-                cluster.carry_out();
+                cluster.go_on_with_change();
                 cluster.look_after_replicas();
                 looks += 1;
                 if looks.is_multiple_of(LOOKS_A_SECOND) {
@@ -394,6 +395,10 @@ impl Cluster {
             NodeMessage::CloseStream { stream } => self.close_for(from, stream),
             NodeMessage::Push { stream, job } => self.pushed(from, stream, *job),
             NodeMessage::Credit { stream, amount } => self.credit(from, stream, amount),
+            NodeMessage::Starves { stream } => self.starves(from, stream),
+            NodeMessage::Shrink { stream, amount } => self.shrink(from, stream, amount),
+            NodeMessage::Shrunk { stream, amount } => self.shrunk(from, stream, amount),
+            NodeMessage::Grow { stream, amount } => self.grow(from, stream, amount),
             NodeMessage::Status(status) => self.members.heard(from, status),
             NodeMessage::Rebalance => self.rebalance_here(),
             NodeMessage::Admit {

@@ -59,6 +59,13 @@ impl Cluster {
         }
     }
 
+    /// Nodes of the cluster, and this one.
+    pub(super) fn nodes(&self) -> BTreeSet<u32> {
+        let mut nodes: BTreeSet<u32> = self.state().nodes.keys().copied().collect();
+        nodes.insert(self.node());
+        nodes
+    }
+
     /// Whether there is such a partition.
     pub fn has_partition(&self, partition: u32) -> bool {
         (1..=self.state().partitions).contains(&partition)
