@@ -348,3 +348,71 @@ async fn a_node_that_has_lost_its_data_is_not_let_in() {
     })
     .await;
 }
+
+const CLUSTER: &str = "/actuator/cluster";
+
+/// Begins a change of the cluster.
+fn change(server: &Server, query: &str, body: &str) {
+    let answer = server.manage("PATCH", &format!("{CLUSTER}{query}"), body);
+    assert!(matches!(&answer, Some((202, _))), "{answer:?}");
+}
+
+/// Whether the change is over, as this node sees it.
+fn is_over(server: &Server, change: u32) -> bool {
+    let path = format!("{CLUSTER}/changes/{change}");
+    let answer = server.management("GET", &path);
+    answer.is_some_and(|(_, body)| body.contains(r#""status":"COMPLETED""#))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 6)]
+async fn a_lost_disk_is_replaced_under_load_though_nodes_are_killed_meanwhile() {
+    let nodes = Nodes::new(2);
+    let mut servers = nodes.all().await;
+    let ledger = Shared::default();
+    ledger::deploy_one_task(&servers[0].client()).await;
+    servers.pop().unwrap().kill();
+    std::fs::remove_dir_all(nodes.directory(2)).unwrap();
+    let stop = Arc::new(AtomicBool::new(false));
+    let gap = Gap {
+        last: Instant::now(),
+        longest: Duration::ZERO,
+    };
+    let gap = Arc::new(std::sync::Mutex::new(gap));
+    let clients = [
+        tokio::spawn(create(
+            servers[1].client(),
+            ledger.clone(),
+            gap.clone(),
+            stop.clone(),
+        )),
+        tokio::spawn(work(servers[1].client(), ledger.clone(), stop.clone())),
+    ];
+    change(&servers[1], "?force=true", r#"{"brokers":{"remove":[2]}}"#);
+    eventually("the lost node to be taken out", 60, async || {
+        servers.iter().all(|server| is_over(server, 1))
+    })
+    .await;
+    let empty = nodes.start(2);
+    change(
+        &servers[1],
+        "",
+        r#"{"brokers":{"add":[2]},"partitions":{"replicationFactor":3}}"#,
+    );
+    // Whoever was carrying something out: another one goes on with it.
+    servers[0].kill();
+    servers[0] = nodes.start(0).await.unwrap();
+    servers.push(empty.await.unwrap());
+    eventually("the node to be one of them again", 120, async || {
+        servers.iter().all(|server| is_over(server, 2))
+    })
+    .await;
+    let wanted = ledger.created() + 50;
+    eventually("instances", 60, async || ledger.created() > wanted).await;
+    stop.store(true, Ordering::Relaxed);
+    for client in clients {
+        client.await.unwrap();
+    }
+    // The new one counts.
+    servers[0].kill();
+    ledger::expect_everything_acknowledged(&servers[2], &ledger).await;
+}

@@ -37,6 +37,7 @@ pub async fn run(args: StatusArgs) -> anyhow::Result<()> {
         topology.partitions_count,
         topology.replication_factor
     );
+    text.push_str(&change(&args.management).await);
     let mut rows = vec![
         [
             "NODE",
@@ -123,9 +124,31 @@ fn exporters(details: &Value) -> String {
     format!("\n{}", super::table(&rows))
 }
 
+/// The change of the cluster that is under way.
+async fn change(management: &str) -> String {
+    let cluster = fetched(management, "/actuator/cluster").await;
+    under_way(&cluster["pendingChange"])
+}
+
+fn under_way(pending: &Value) -> String {
+    let count = |name: &str| pending[name].as_array().map_or(0, Vec::len);
+    let Some(next) = pending["pending"].get(0) else {
+        return String::new();
+    };
+    let (done, left) = (count("completed"), count("pending"));
+    format!(
+        "Change {} of the cluster: {done} of {} operations done, now {next}\n\n",
+        pending["id"],
+        done + left
+    )
+}
+
 async fn partitions(management: &str) -> Value {
-    let answer =
-        super::fetch::get(management, "/actuator/partitions", Duration::from_secs(2)).await;
+    fetched(management, "/actuator/partitions").await
+}
+
+async fn fetched(management: &str, path: &str) -> Value {
+    let answer = super::fetch::get(management, path, Duration::from_secs(2)).await;
     let Ok((status, body)) = answer else {
         return Value::Null;
     };
@@ -139,6 +162,22 @@ async fn partitions(management: &str) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_change_under_way_is_shown() {
+        assert_eq!(under_way(&Value::Null), "");
+        let pending = serde_json::json!({
+            "id": 4,
+            "completed": [{ "operation": "BROKER_ADD", "brokerId": 1 }],
+            "pending": [{ "operation": "PARTITION_JOIN", "brokerId": 1 }, { "operation": "BROKER_REMOVE" }],
+        });
+        let shown = under_way(&pending);
+        assert!(
+            shown.starts_with("Change 4 of the cluster: 1 of 3 operations done, now {"),
+            "{shown}"
+        );
+        assert!(shown.contains("PARTITION_JOIN"), "{shown}");
+    }
 
     #[test]
     fn exporters_are_shown_with_what_is_in_their_way() {

@@ -91,10 +91,9 @@ impl ClusterSettings {
             }
             return found;
         }
-        if copies != size {
+        if copies > size {
             found.push(format!(
-                "camunda.cluster.replication-factor is {copies} and camunda.cluster.size is {size}: in this version every node has a \
-                 copy of every partition, so both must be the same"
+                "camunda.cluster.replication-factor is {copies} and camunda.cluster.size is {size}: there cannot be more copies than nodes"
             ));
         }
         if node >= size {

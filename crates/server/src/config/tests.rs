@@ -411,7 +411,7 @@ fn a_cluster_that_this_version_cannot_form_is_refused_with_the_reason() {
             .is_none()
     );
     for (change, expected) in [
-        (cluster("replication-factor", "1"), "both must be the same"),
+        (cluster("replication-factor", "4"), "more copies than nodes"),
         (cluster("node-id", "3"), "have the numbers 0 to 2"),
         (
             cluster("initial-contact-points", ""),

@@ -16,6 +16,7 @@ use skep_protocol::value::{ExporterPosition, ExportingPhase};
 use skep_protocol::{Failure, RejectionType};
 use skep_service::Broker as _;
 
+use super::cluster;
 use super::reply::{self, Answer, Handled, allow, bad_request, message, ok};
 
 /// How long a pause waits until nothing is on its way any more.
@@ -33,11 +34,14 @@ pub fn list(broker: &Broker) -> Answer {
 
 /// What can be done with one exporter.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Operation {
+pub enum Operation {
     Enable,
     Disable,
     Delete,
 }
+
+/// What an exporter is to become.
+pub type Change<'a> = (&'a str, Operation);
 
 /// `POST /actuator/exporters/{id}/enable` and `…/disable`, `DELETE /actuator/exporters/{id}`.
 pub async fn change(
@@ -75,8 +79,9 @@ pub async fn change(
         }
     };
     check(broker, operation, id, initialize_from)?;
-    let before = topology(broker, None);
-    let after = topology(broker, Some((id, operation)));
+    let state = broker.cluster_state();
+    let before = cluster::brokers(broker, &state, None);
+    let after = cluster::brokers(broker, &state, Some((id, operation)));
     if reply::query(query, "dryRun") != Some("true") {
         let id: Arc<str> = id.into();
         let change = match operation {
@@ -103,18 +108,21 @@ pub async fn change(
 
 /// What is done on each partition.
 fn planned(broker: &Broker, operation: Operation, id: &str) -> Vec<Value> {
-    broker
-        .partitions()
-        .iter()
-        .map(|handle| {
+    let state = broker.cluster_state();
+    let replicas = state.nodes.iter().flat_map(|(node, it)| {
+        let partitions = it.partitions.keys();
+        partitions.map(move |partition| (*node, *partition))
+    });
+    replicas
+        .map(|(node, partition)| {
             json!({
                 "operation": match operation {
                     Operation::Enable => "PARTITION_ENABLE_EXPORTER",
                     Operation::Disable => "PARTITION_DISABLE_EXPORTER",
                     Operation::Delete => "PARTITION_DELETE_EXPORTER",
                 },
-                "brokerId": broker.config().node_id,
-                "partitionId": handle.status.partition,
+                "brokerId": node,
+                "partitionId": partition,
                 "exporterId": id,
             })
         })
@@ -215,8 +223,7 @@ async fn rests(broker: &Broker) -> Result<(), (StatusCode, String)> {
 
 /// Tells all partitions. Each of them has its own leader and may fail for itself.
 async fn send(broker: &Broker, change: &ExportingChange) -> Result<(), (StatusCode, String)> {
-    for handle in broker.partitions() {
-        let partition = handle.status.partition;
+    for partition in 1..=broker.config().partitions {
         let command = Command::ChangeExporting {
             partition,
             change: change.clone(),
@@ -277,41 +284,31 @@ fn status(broker: &Broker, id: &str) -> &'static str {
     }
 }
 
-/// The brokers with the exporters of their partitions, as they are, or as they are to become.
-fn topology(broker: &Broker, change: Option<(&str, Operation)>) -> Value {
+/// The exporters of a partition, as they are, or as they are to become.
+pub fn of(broker: &Broker, partition: u32, change: Option<Change<'_>>) -> Value {
     let configured = configured(broker);
-    let partition = |handle: &Arc<PartitionHandle>| {
-        let known = ids(broker).into_iter();
-        let exporters: Vec<Value> = known
-            .filter(|id| change != Some((id, Operation::Delete)))
-            .map(|id| {
-                let changed = change.filter(|(changed, _)| *changed == id);
-                let enabled = match changed {
-                    Some((_, operation)) => operation == Operation::Enable,
-                    None => is_enabled(handle, &id),
-                };
-                let state = match (configured.contains(&id), enabled) {
-                    (false, _) => "CONFIG_NOT_FOUND",
-                    (_, true) => "ENABLED",
-                    (_, false) => "DISABLED",
-                };
-                json!({ "id": id, "state": state })
-            })
-            .collect();
-        json!({
-            "id": handle.status.partition,
-            "state": "ACTIVE",
-            "priority": 1,
-            "config": { "exporting": { "exporters": exporters } },
-        })
-    };
-    let partitions: Vec<Value> = broker.partitions().iter().map(partition).collect();
-    json!([{
-        "id": broker.config().node_id,
-        "state": "ACTIVE",
-        "version": 1,
-        "partitions": partitions,
-    }])
+    let partitions = broker.partitions();
+    let handle = partitions
+        .iter()
+        .find(|handle| handle.status.partition == partition);
+    let known = ids(broker).into_iter();
+    let exporters = known
+        .filter(|id| change != Some((id, Operation::Delete)))
+        .map(|id| {
+            let changed = change.filter(|(changed, _)| *changed == id);
+            let enabled = match changed {
+                Some((_, operation)) => operation == Operation::Enable,
+                // What is not here is as it is configured.
+                None => handle.is_none_or(|handle| is_enabled(handle, &id)),
+            };
+            let state = match (configured.contains(&id), enabled) {
+                (false, _) => "CONFIG_NOT_FOUND",
+                (_, true) => "ENABLED",
+                (_, false) => "DISABLED",
+            };
+            json!({ "id": id, "state": state })
+        });
+    exporters.collect()
 }
 
 /// The exporters of a partition with how far they have got, for people.

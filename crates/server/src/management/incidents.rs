@@ -30,32 +30,25 @@ pub async fn list(broker: &Broker, parameters: Option<&str>) -> Handled {
     };
     let first = after.partition().unwrap_or(1);
     let (mut items, mut more) = (Vec::new(), false);
-    for handle in broker.partitions() {
-        let partition = handle.status.partition;
+    for partition in 1..=broker.config().partitions {
         if partition < first || more {
             continue;
         }
         let left = limit - items.len() as u32;
-        if left == 0 {
-            more |= handle
-                .status
-                .open_incidents
-                .load(std::sync::atomic::Ordering::Relaxed)
-                > 0;
-            continue;
-        }
         let command = Command::ListIncidents {
             partition,
             after: if partition == first { after } else { Key::NONE },
-            limit: left,
+            // With no room left it is only asked whether there are more.
+            limit: left.max(1),
         };
         match broker.execute(command.into()).await.result {
             Ok(Response::IncidentsListed {
                 incidents,
                 more: some,
             }) => {
-                items.extend(incidents.iter().map(|incident| one(partition, incident)));
-                more = some;
+                more = some || left == 0 && !incidents.is_empty();
+                let incidents = incidents.iter().take(left as usize);
+                items.extend(incidents.map(|incident| one(partition, incident)));
             }
             Ok(_) => {}
             Err(failure) => {

@@ -7,6 +7,7 @@
 
 mod banning;
 mod clock;
+mod cluster;
 mod exporters;
 mod flow_control;
 mod health;
@@ -211,13 +212,17 @@ impl Management {
                 let phase = exporters::phase(operation, soft);
                 Ok(exporters::set_phase(&self.running()?.broker, phase).await)
             }
+            ["cluster", path @ ..] => {
+                let broker = &self.running()?.broker;
+                cluster::handle(broker, method, path, query, body).await
+            }
             ["rebalance"] => {
                 allow(method, &[Method::POST])?;
                 self.running()?.broker.rebalance();
                 Ok(respond(StatusCode::OK, "application/json", ""))
             }
             [
-                name @ ("cluster" | "backupHistory" | "backupRuntime" | "backups" | "usage-metrics"
+                name @ ("backupHistory" | "backupRuntime" | "backups" | "usage-metrics"
                 | "upgradeReadiness"),
                 ..,
             ] => Err(message(
@@ -238,6 +243,7 @@ impl Management {
             "flowControl",
             "jobstreams",
             "banning",
+            "cluster",
             "exporters",
             "info",
             "configprops",

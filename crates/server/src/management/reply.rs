@@ -67,6 +67,15 @@ pub fn allow(method: &Method, allowed: &[Method]) -> Result<(), Answer> {
 
 /// Reads a JSON object; an empty body is an empty object.
 pub async fn body(body: Incoming) -> Result<serde_json::Map<String, Value>, Answer> {
+    match json_body(body).await? {
+        Value::Null => Ok(serde_json::Map::new()),
+        Value::Object(object) => Ok(object),
+        _ => Err(bad_request("the body must be a JSON object")),
+    }
+}
+
+/// Reads JSON of any kind; an empty body is null.
+pub async fn json_body(body: Incoming) -> Result<Value, Answer> {
     let read = tokio::time::timeout(BODY_TIMEOUT, Limited::new(body, MAX_BODY).collect()).await;
     let bytes = match read {
         Err(_) => {
@@ -85,13 +94,10 @@ pub async fn body(body: Incoming) -> Result<serde_json::Map<String, Value>, Answ
         Ok(Ok(collected)) => collected.to_bytes(),
     };
     if bytes.is_empty() {
-        return Ok(serde_json::Map::new());
+        return Ok(Value::Null);
     }
-    match serde_json::from_slice(&bytes) {
-        Ok(Value::Object(object)) => Ok(object),
-        Ok(_) => Err(bad_request("the body must be a JSON object")),
-        Err(error) => Err(bad_request(format!("the body is not JSON: {error}"))),
-    }
+    serde_json::from_slice(&bytes)
+        .map_err(|error| bad_request(format!("the body is not JSON: {error}")))
 }
 
 /// The value of a query parameter.

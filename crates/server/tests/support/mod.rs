@@ -162,9 +162,15 @@ impl Server {
 
     /// Asks the management port. The answer's status and body; `None` if there was none.
     pub fn management(&self, method: &str, path: &str) -> Option<(u16, String)> {
+        self.manage(method, path, "")
+    }
+
+    /// The same with a body.
+    pub fn manage(&self, method: &str, path: &str, body: &str) -> Option<(u16, String)> {
         let mut stream = TcpStream::connect(("127.0.0.1", self.management)).ok()?;
         let request = format!(
-            "{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+            "{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
         );
         stream.write_all(request.as_bytes()).ok()?;
         let mut answer = String::new();

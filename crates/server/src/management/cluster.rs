@@ -1,0 +1,269 @@
+//! `/actuator/cluster`: what the cluster knows of itself, and changes of it. Any node answers.
+
+mod shown;
+
+use http::{Method, StatusCode};
+use hyper::body::Incoming;
+use serde_json::{Map, Value, json};
+use skep_broker::Broker;
+use skep_broker::cluster::{Answer as Told, Ask};
+use skep_cluster::{Planned, Refusal, Request};
+
+use super::reply::{self, Answer, Handled, allow, bad_request, message, ok};
+pub use shown::brokers;
+
+/// What is done at a path below `/actuator/cluster`.
+pub async fn handle(
+    broker: &Broker,
+    method: &Method,
+    path: &[&str],
+    query: Option<&str>,
+    body: Incoming,
+) -> Handled {
+    let to = Target { broker, query };
+    match path {
+        [] => {
+            allow(method, &[Method::GET, Method::HEAD, Method::PATCH])?;
+            match *method {
+                Method::PATCH => to.scale(&reply::body(body).await?).await,
+                _ => Ok(ok(&shown::topology(broker, &broker.cluster_state()))),
+            }
+        }
+        ["brokers"] => {
+            allow(method, &[Method::POST])?;
+            let brokers = ids(&reply::json_body(body).await?, "the body")?;
+            to.set_brokers(brokers).await
+        }
+        ["brokers", id] => {
+            allow(method, &[Method::POST, Method::DELETE])?;
+            let id = number(id, "a broker")?;
+            to.change(match *method {
+                Method::POST => Request::AddBroker(id),
+                _ => Request::RemoveBroker(id),
+            })
+            .await
+        }
+        ["brokers", broker, "partitions", partition]
+        | ["partitions", partition, "brokers", broker] => {
+            allow(method, &[Method::POST, Method::DELETE])?;
+            let (broker, partition) = (
+                number(broker, "a broker")?,
+                number(partition, "a partition")?,
+            );
+            let request = match *method {
+                Method::POST => Request::Join {
+                    broker,
+                    partition,
+                    priority: priority(&reply::body(body).await?)?,
+                },
+                _ => Request::Leave { broker, partition },
+            };
+            to.change(request).await
+        }
+        ["changes"] => {
+            allow(method, &[Method::GET, Method::HEAD])?;
+            Ok(ok(&shown::changes(&broker.cluster_state())))
+        }
+        ["changes", id] => {
+            allow(method, &[Method::GET, Method::HEAD, Method::DELETE])?;
+            let id = number(id, "a change")?;
+            match *method {
+                Method::DELETE => to.cancel(id).await,
+                _ => shown::change(&broker.cluster_state(), u64::from(id))
+                    .map(|change| ok(&change))
+                    .ok_or_else(|| unknown_change(id)),
+            }
+        }
+        _ => Err(message(
+            StatusCode::NOT_IMPLEMENTED,
+            format!(
+                "/cluster/{} is not supported by this version of Skep",
+                path.join("/")
+            ),
+        )),
+    }
+}
+
+/// Where a change is asked for.
+struct Target<'a> {
+    broker: &'a Broker,
+    query: Option<&'a str>,
+}
+
+impl Target<'_> {
+    fn flag(&self, name: &str) -> Result<bool, Answer> {
+        match reply::query(self.query, name) {
+            None | Some("false") => Ok(false),
+            Some("true") => Ok(true),
+            Some(other) => Err(bad_request(format!(
+                "{name} is true or false, and not '{other}'"
+            ))),
+        }
+    }
+
+    /// `PATCH /actuator/cluster`.
+    async fn scale(&self, body: &Map<String, Value>) -> Handled {
+        known(body, &["brokers", "partitions"])?;
+        let part = |name: &str| match body.get(name) {
+            None | Some(Value::Null) => Ok(Map::new()),
+            Some(Value::Object(part)) => Ok(part.clone()),
+            Some(other) => Err(bad_request(format!(
+                "{name} must be an object, and is {other}"
+            ))),
+        };
+        let (brokers, partitions) = (part("brokers")?, part("partitions")?);
+        known(&brokers, &["add", "remove", "count"])?;
+        known(&partitions, &["count", "replicationFactor"])?;
+        let list = |name: &str| match brokers.get(name) {
+            None | Some(Value::Null) => Ok(Vec::new()),
+            Some(list) => ids(list, &format!("brokers.{name}")),
+        };
+        let (add, remove) = (list("add")?, list("remove")?);
+        let count = amount(&brokers, "count")?;
+        if self.flag("force")? {
+            if !add.is_empty() || count.is_some() || !partitions.is_empty() || remove.is_empty() {
+                return Err(bad_request(
+                    "with force=true there can only be brokers.remove",
+                ));
+            }
+            return self.change(Request::ForceRemove { brokers: remove }).await;
+        }
+        self.change(Request::Scale {
+            add,
+            remove,
+            count,
+            partitions: amount(&partitions, "count")?,
+            replication_factor: amount(&partitions, "replicationFactor")?,
+        })
+        .await
+    }
+
+    /// `POST /actuator/cluster/brokers`: the whole set that is wanted.
+    async fn set_brokers(&self, brokers: Vec<u32>) -> Handled {
+        let replication_factor = reply::query(self.query, "replicationFactor");
+        let replication_factor = replication_factor
+            .map(|text| number(text, "replicationFactor"))
+            .transpose()?;
+        if self.flag("force")? {
+            let state = self.broker.cluster_state();
+            if let Some(new) = brokers.iter().find(|id| !state.nodes.contains_key(id)) {
+                return Err(bad_request(format!(
+                    "with force=true brokers can only be removed, and broker {new} is not one of the cluster's"
+                )));
+            }
+            let gone = state.nodes.keys().filter(|id| !brokers.contains(id));
+            let brokers = gone.copied().collect();
+            return self.change(Request::ForceRemove { brokers }).await;
+        }
+        self.change(Request::Brokers {
+            brokers,
+            replication_factor,
+        })
+        .await
+    }
+
+    async fn change(&self, request: Request) -> Handled {
+        let dry_run = self.flag("dryRun")?;
+        if !dry_run {
+            tracing::info!(?request, "operator action on the cluster");
+        }
+        match self.ask(Ask::Change { request, dry_run }).await? {
+            Told::Planned(planned) => Ok(self.planned(&planned)),
+            Told::State(state) => Ok(ok(&shown::topology(self.broker, &state))),
+        }
+    }
+
+    fn planned(&self, planned: &Planned) -> Answer {
+        let body = json!({
+            "changeId": planned.change,
+            "currentTopology": brokers(self.broker, &planned.current, None),
+            "plannedChanges": planned.operations,
+            "expectedTopology": brokers(self.broker, &planned.expected, None),
+        });
+        reply::json(StatusCode::ACCEPTED, &body)
+    }
+
+    async fn cancel(&self, id: u32) -> Handled {
+        if reply::query(self.query, "dryRun").is_some() {
+            let text = "giving a change up cannot be tried: leave dryRun out";
+            return Err(message(StatusCode::NOT_IMPLEMENTED, text));
+        }
+        tracing::info!(change = id, "operator gives a change of the cluster up");
+        let change = u64::from(id);
+        match self.ask(Ask::Cancel { change }).await? {
+            Told::State(state) => Ok(ok(&shown::topology(self.broker, &state))),
+            Told::Planned(planned) => Ok(self.planned(&planned)),
+        }
+    }
+
+    async fn ask(&self, ask: Ask) -> Result<Told, Answer> {
+        let Some(cluster) = self.broker.cluster() else {
+            return Err(message(
+                StatusCode::NOT_IMPLEMENTED,
+                "this node is alone, and has no port for others. Start it with the settings of a cluster (camunda.cluster.size and \
+                 initial-contact-points) to add others; its data stays",
+            ));
+        };
+        cluster.ask(ask).await.map_err(|refusal| {
+            let status = match refusal {
+                Refusal::Invalid(_) => StatusCode::BAD_REQUEST,
+                Refusal::Busy(_) => StatusCode::CONFLICT,
+                Refusal::NotOffered(_) => StatusCode::NOT_IMPLEMENTED,
+                Refusal::Unknown(_) => StatusCode::NOT_FOUND,
+                Refusal::Unreachable(_) => StatusCode::BAD_GATEWAY,
+                Refusal::Unanswered(_) => StatusCode::GATEWAY_TIMEOUT,
+            };
+            message(status, refusal.to_string())
+        })
+    }
+}
+
+fn unknown_change(id: u32) -> Answer {
+    let text = format!("change {id} is not known: it never was, or is too long ago");
+    message(StatusCode::NOT_FOUND, text)
+}
+
+/// Nothing that is asked for is passed over.
+fn known(object: &Map<String, Value>, names: &[&str]) -> Result<(), Answer> {
+    match object.keys().find(|name| !names.contains(&name.as_str())) {
+        None => Ok(()),
+        Some(name) => Err(bad_request(format!(
+            "'{name}' is not known here; there can be {}",
+            names.join(", ")
+        ))),
+    }
+}
+
+fn number(text: &str, what: &str) -> Result<u32, Answer> {
+    text.parse()
+        .map_err(|_| bad_request(format!("{what} is a number, and not '{text}'")))
+}
+
+fn ids(value: &Value, what: &str) -> Result<Vec<u32>, Answer> {
+    let list = value.as_array().map(|list| {
+        let ids = list.iter().map(|id| u32::try_from(id.as_u64()?).ok());
+        ids.collect::<Option<Vec<u32>>>()
+    });
+    list.flatten().ok_or_else(|| {
+        bad_request(format!(
+            "{what} must be a list of brokers' ids, and is {value}"
+        ))
+    })
+}
+
+fn amount(object: &Map<String, Value>, name: &str) -> Result<Option<u32>, Answer> {
+    match object.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(value) => value
+            .as_u64()
+            .and_then(|value| u32::try_from(value).ok())
+            .map(Some)
+            .ok_or_else(|| bad_request(format!("{name} must be a number, and is {value}"))),
+    }
+}
+
+fn priority(body: &Map<String, Value>) -> Result<u32, Answer> {
+    known(body, &["priority"])?;
+    amount(body, "priority")?
+        .ok_or_else(|| bad_request("the body must say with which priority: {\"priority\": 1}"))
+}

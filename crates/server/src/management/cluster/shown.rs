@@ -1,0 +1,118 @@
+//! The cluster's state as operators read it.
+
+use serde_json::{Map, Value, json};
+use skep_broker::Broker;
+use skep_cluster::{Finished, Operation, Outcome, Replica, Running, State};
+
+use crate::management::exporters;
+
+fn date(millis: i64) -> Value {
+    jiff::Timestamp::from_millisecond(millis).map_or(Value::Null, |time| json!(time.to_string()))
+}
+
+/// The answer of `GET /actuator/cluster`.
+pub fn topology(broker: &Broker, state: &State) -> Value {
+    let mut shown = Map::new();
+    shown.insert("version".into(), json!(state.version));
+    shown.insert("clusterId".into(), json!(state.cluster_id));
+    shown.insert("brokers".into(), brokers(broker, state, None));
+    if let Some(last) = state.last_change() {
+        shown.insert("lastChange".into(), Value::Object(head(last)));
+    }
+    if let Some(running) = &state.running {
+        let mut pending = Map::new();
+        pending.insert("internalVersion".into(), json!(state.revision));
+        pending.extend(under_way(running));
+        shown.insert("pendingChange".into(), Value::Object(pending));
+    }
+    shown.insert("routing".into(), routing(state));
+    Value::Object(shown)
+}
+
+/// Every partition takes requests, and correlation keys are spread over all of them.
+fn routing(state: &State) -> Value {
+    let partitions = state.partitions;
+    json!({
+        "version": state.routing_version,
+        "requestHandling": { "strategy": "AllPartitions", "partitionCount": partitions },
+        "messageCorrelation": { "strategy": "HashMod", "partitionCount": partitions },
+    })
+}
+
+/// The brokers with their partitions, and these with their exporters, as they are or as they are to become.
+pub fn brokers(broker: &Broker, state: &State, change: Option<exporters::Change<'_>>) -> Value {
+    let partition = |(id, replica): (&u32, &Replica)| {
+        json!({
+            "id": id,
+            "state": replica.state,
+            "priority": replica.priority,
+            "config": { "exporting": { "exporters": exporters::of(broker, *id, change) } },
+        })
+    };
+    let brokers = state.nodes.iter().map(|(id, node)| {
+        let partitions: Vec<Value> = node.partitions.iter().map(partition).collect();
+        json!({
+            "id": id,
+            "state": node.state,
+            "version": node.version,
+            "lastUpdatedAt": date(node.updated_at),
+            "partitions": partitions,
+        })
+    });
+    brokers.collect()
+}
+
+fn done((operation, at): &(Operation, i64)) -> Value {
+    let mut shown = json!(operation);
+    if let Some(shown) = shown.as_object_mut() {
+        shown.insert("completedAt".into(), date(*at));
+    }
+    shown
+}
+
+fn under_way(running: &Running) -> Map<String, Value> {
+    let mut shown = Map::new();
+    let completed: Vec<Value> = running.completed.iter().map(done).collect();
+    shown.insert("id".into(), json!(running.id));
+    shown.insert("status".into(), json!("IN_PROGRESS"));
+    shown.insert("startedAt".into(), date(running.started_at));
+    shown.insert("completed".into(), json!(completed));
+    shown.insert("pending".into(), json!(running.pending));
+    shown
+}
+
+fn head(finished: &Finished) -> Map<String, Value> {
+    let mut shown = Map::new();
+    let status = match finished.outcome {
+        Outcome::Completed => "COMPLETED",
+        Outcome::Cancelled => "CANCELLED",
+    };
+    shown.insert("id".into(), json!(finished.change.id));
+    shown.insert("status".into(), json!(status));
+    shown.insert("startedAt".into(), date(finished.change.started_at));
+    shown.insert("completedAt".into(), date(finished.finished_at));
+    shown
+}
+
+fn over(finished: &Finished) -> Value {
+    let mut shown = under_way(&finished.change);
+    shown.extend(head(finished));
+    Value::Object(shown)
+}
+
+/// All changes that are remembered, the newest first.
+pub fn changes(state: &State) -> Value {
+    let running = state.running.iter().map(|it| Value::Object(under_way(it)));
+    let finished = state.finished.iter().rev().map(over);
+    running.chain(finished).collect()
+}
+
+/// One of them.
+pub fn change(state: &State, id: u64) -> Option<Value> {
+    let running = state.running.as_ref().filter(|running| running.id == id);
+    if let Some(running) = running {
+        return Some(Value::Object(under_way(running)));
+    }
+    let mut finished = state.finished.iter();
+    finished.find(|it| it.change.id == id).map(over)
+}
