@@ -24,7 +24,8 @@ impl IntoIterator for Partitions {
     type IntoIter = std::vec::IntoIter<Arc<PartitionHandle>>;
 
     fn into_iter(self) -> Self::IntoIter {
-        self.0.to_vec().into_iter()
+        let all: Vec<_> = self.0.iter().cloned().collect();
+        all.into_iter()
     }
 }
 

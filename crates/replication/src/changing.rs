@@ -1,16 +1,46 @@
 //! Changing the members of a group.
 
 use raft::StateRole;
+use skep_storage::log::{Entry, Frame};
 
 use crate::convert::proposal;
 use crate::entries::TAG_MEMBERS;
 use crate::error::ChangeError;
 use crate::group::Group;
 use crate::members::{Change, Members};
-use crate::output::Event;
+use crate::output::{Committed, Event};
 
 /// Entries that a member may lack and still be about as far as the leader.
 pub(crate) const NEARLY: u64 = 100;
+
+/// Which members would be found after a crash.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OnDisk {
+    /// The append that writes members, and their index.
+    written: (u64, u64),
+    /// The index of those that are durable.
+    pub(crate) durable: u64,
+}
+
+impl OnDisk {
+    pub(crate) fn new(index: u64) -> Self {
+        Self {
+            written: (0, index),
+            durable: index,
+        }
+    }
+
+    pub(crate) fn written(&mut self, append: u64, index: u64) {
+        self.written = (append, index);
+    }
+
+    /// Everything up to this append is durable.
+    pub(crate) fn persisted(&mut self, append: u64) {
+        if self.written.0 <= append {
+            self.durable = self.durable.max(self.written.1);
+        }
+    }
+}
 
 impl Group {
     /// Who belongs to the group, as far as this member has applied its log.
@@ -71,6 +101,37 @@ impl Group {
     pub fn has_caught_up(&self, member: u64) -> bool {
         let progress = self.raft.raft.prs().get(member);
         self.is_abreast(member) && progress.is_some_and(|progress| progress.matched > 0)
+    }
+
+    /// What a member that joins writes first: it must not forget with which members it began.
+    pub(crate) fn joins(&mut self) -> Option<Vec<Frame>> {
+        if self.members().index == 0 {
+            return None;
+        }
+        self.written_state.members = self.stored_members();
+        Some(vec![Frame::State(self.written_state.encode())])
+    }
+
+    /// An own change that is committed by now.
+    pub(crate) fn apply_own_change(&mut self) {
+        let delivered = self.delivered;
+        if let Some((index, change)) = self.changing.take_if(|(index, _)| *index <= delivered) {
+            self.apply_change(index, change);
+        }
+    }
+
+    /// An entry as the owner gets it.
+    pub(crate) fn hand_out(&mut self, entry: Entry) -> Event {
+        if entry.tag == TAG_MEMBERS
+            && let Some(change) = Change::decode(entry.payload.clone())
+        {
+            self.apply_change(entry.index, change);
+        }
+        Event::Apply(Committed {
+            index: entry.index,
+            term: entry.term,
+            payload: entry.content(),
+        })
     }
 
     /// The members are these from now on.

@@ -5,6 +5,7 @@ use skep_storage::log::{Entry, EntryId, LogReader, Recovered};
 
 use crate::error::GroupError;
 use crate::members::Members;
+use crate::state::HardState;
 
 /// The settings of one group. Ticks are calls of [`crate::Group::tick`].
 #[derive(Debug, Clone)]
@@ -81,6 +82,38 @@ impl GroupConfig {
             group: self.group,
             reason: reason.into(),
         })
+    }
+
+    /// The members as they were stored; those of the settings if nothing was.
+    pub(crate) fn members_of(&self, stored: &HardState) -> Result<Members, GroupError> {
+        match &stored.members {
+            None => Ok(self.members.clone()),
+            Some((own, members)) if *own == self.node => Ok(members.clone()),
+            Some((own, _)) => Err(GroupError::Config {
+                group: self.group,
+                reason: format!("the log is that of member {own}, and this is {}", self.node),
+            }),
+        }
+    }
+
+    /// For a member whose state goes up to `applied`.
+    pub(crate) fn library(&self, applied: u64) -> raft::Config {
+        raft::Config {
+            id: self.node,
+            election_tick: self.election_ticks,
+            heartbeat_tick: self.heartbeat_ticks,
+            applied: applied,
+            max_size_per_msg: self.max_message_bytes,
+            max_inflight_msgs: self.max_inflight_messages,
+            check_quorum: true,
+            pre_vote: true,
+            // The library's own merging of appends can join entries to a message that ends before them; see `merge`.
+            batch_append: false,
+            priority: self.priority,
+            max_uncommitted_size: raft::NO_LIMIT,
+            max_committed_size_per_ready: 1 << 20,
+            ..Default::default()
+        }
     }
 
     /// Defaults for a member that joins a group which has these members by now.

@@ -7,7 +7,7 @@ use raft::eraftpb;
 use raft::{RaftState, RawNode, StateRole};
 use skep_storage::log::{EntryId, Frame, MAX_PAYLOAD};
 
-use crate::changing::NEARLY;
+use crate::changing::{NEARLY, OnDisk};
 use crate::config::{GroupConfig, RecoveredLog};
 use crate::convert::proposal;
 use crate::entries::{Entries, TAG_NORMAL};
@@ -66,10 +66,7 @@ pub struct Group {
     pub(crate) arriving_members: Option<Members>,
     /// An own change of the members, with its entry, that is not committed.
     pub(crate) changing: Option<(u64, Change)>,
-    /// The append that made the members durable which have this index.
-    pub(crate) members_written: (u64, u64),
-    /// The index of the members that are durable.
-    pub(crate) members_durable: u64,
+    pub(crate) members_on_disk: OnDisk,
     /// An append that waits until the snapshot before it is installed.
     pub(crate) installing: Option<Append>,
     /// The number of the append that makes an installed snapshot the beginning of the log. Until it is persisted the
@@ -112,23 +109,7 @@ impl Group {
                 last: log.last.index,
             });
         }
-        let members = match &stored.members {
-            Some((_, members)) => members.clone(),
-            None => config.members.clone(),
-        };
-        if let Some((own, _)) = stored
-            .members
-            .as_ref()
-            .filter(|(own, _)| *own != config.node)
-        {
-            return Err(GroupError::Config {
-                group,
-                reason: format!(
-                    "the log is that of member {own}, and this is {}",
-                    config.node
-                ),
-            });
-        }
+        let members = config.members_of(&stored)?;
         let single = members.voters == [config.node];
         let commit = stored.commit.max(checkpoint.index);
         let hard_state = eraftpb::HardState {
@@ -172,22 +153,7 @@ impl Group {
                 Frame::State(stored.encode()),
             ]);
         }
-        let library = raft::Config {
-            id: config.node,
-            election_tick: config.election_ticks,
-            heartbeat_tick: config.heartbeat_ticks,
-            applied: checkpoint.index,
-            max_size_per_msg: config.max_message_bytes,
-            max_inflight_msgs: config.max_inflight_messages,
-            check_quorum: true,
-            pre_vote: true,
-            // The library's own merging of appends can join entries to a message that ends before them; see `merge`.
-            batch_append: false,
-            priority: config.priority,
-            max_uncommitted_size: raft::NO_LIMIT,
-            max_committed_size_per_ready: 1 << 20,
-            ..Default::default()
-        };
+        let library = config.library(checkpoint.index);
         let refused = |error: raft::Error| GroupError::Library {
             group,
             reason: error.to_string(),
@@ -214,8 +180,7 @@ impl Group {
             incoming: None,
             arriving_members: None,
             changing: None,
-            members_written: (0, members.index),
-            members_durable: members.index,
+            members_on_disk: OnDisk::new(members.index),
             installing: None,
             restoring: None,
             events: Vec::new(),
@@ -224,11 +189,8 @@ impl Group {
             failed: None,
             config,
         };
-        if first_append.is_none() && log.state.is_none() && this.members().index > 0 {
-            // Whoever joins must not forget with which members it began.
-            this.written_state.members = this.stored_members();
-            first_append = Some(vec![Frame::State(this.written_state.encode())]);
-        }
+        let joins = first_append.is_none() && log.state.is_none();
+        let first_append = first_append.or_else(|| this.joins().filter(|_| joins));
         if let Some(frames) = first_append {
             // Number 0 comes before all of the library's numbers.
             this.appends.push(Append { number: 0, frames });
@@ -361,9 +323,7 @@ impl Group {
             return;
         };
         self.raft.on_persist_ready(done);
-        if self.members_written.0 <= done {
-            self.members_durable = self.members_durable.max(self.members_written.1);
-        }
+        self.members_on_disk.persisted(done);
         if self.restoring.is_some_and(|restoring| restoring <= done) {
             self.restoring = None;
             self.raft.advance_apply_to(self.delivered);
@@ -411,7 +371,7 @@ impl Group {
     pub fn compact(&mut self, index: u64) -> Option<EntryId> {
         let store = self.raft.store();
         let mut index = index.min(self.delivered);
-        if store.members.index > self.members_durable {
+        if store.members.index > self.members_on_disk.durable {
             // The entry that made the members what they are is all that is left of them after a crash.
             index = index.min(store.members.index - 1);
         }

@@ -5,12 +5,11 @@ use raft::eraftpb;
 use skep_storage::log::{EntryId, Frame};
 
 use crate::convert::to_wire;
-use crate::entries::{TAG_MEMBERS, stored};
+use crate::entries::stored;
 use crate::error::GroupError;
 use crate::group::{Group, Leadership, Waiting};
-use crate::members::Change;
 use crate::message::Message;
-use crate::output::{Append, Committed, Event, Output, Role};
+use crate::output::{Append, Event, Output, Role};
 use crate::state::HardState;
 
 impl Group {
@@ -85,23 +84,10 @@ impl Group {
             frames.push(Frame::State(state.encode()));
             self.written_state = state;
             if let Some((_, members)) = &self.written_state.members {
-                self.members_written = (number, members.index);
+                self.members_on_disk.written(number, members.index);
             }
         }
-        for entry in entries {
-            let (tag, payload) = stored(&entry);
-            frames.push(Frame::Entry {
-                index: entry.index,
-                term: entry.term,
-                tag,
-                payload: payload.clone(),
-            });
-            let id = EntryId {
-                index: entry.index,
-                term: entry.term,
-            };
-            self.raft.mut_store().append(id, tag, payload);
-        }
+        self.take_entries(entries, &mut frames);
         if let Some(last) = ready.committed_entries().last() {
             self.committed = self.committed.max(last.index);
         }
@@ -130,6 +116,24 @@ impl Group {
         } else {
             self.raft.on_persist_ready(number);
             self.release_messages(persisted_messages);
+        }
+    }
+
+    /// Entries for the log, and for whoever asks for them.
+    fn take_entries(&mut self, entries: Vec<eraftpb::Entry>, frames: &mut Vec<Frame>) {
+        for entry in entries {
+            let (tag, payload) = stored(&entry);
+            frames.push(Frame::Entry {
+                index: entry.index,
+                term: entry.term,
+                tag,
+                payload: payload.clone(),
+            });
+            let id = EntryId {
+                index: entry.index,
+                term: entry.term,
+            };
+            self.raft.mut_store().append(id, tag, payload);
         }
     }
 
@@ -192,11 +196,7 @@ impl Group {
                 debug_assert!(leadership.first < next);
                 self.delivered = self.committed;
                 self.forget_uncommitted();
-                if let Some((index, change)) =
-                    self.changing.take_if(|(index, _)| *index <= self.delivered)
-                {
-                    self.apply_change(index, change);
-                }
+                self.apply_own_change();
                 self.events.push(Event::Committed {
                     index: self.delivered,
                 });
@@ -225,17 +225,8 @@ impl Group {
             for entry in entries {
                 room = room.saturating_sub(entry.payload.len().max(1));
                 self.delivered = entry.index;
-                let mut payload = entry.payload;
-                if entry.tag == TAG_MEMBERS
-                    && let Some(change) = Change::decode(std::mem::take(&mut payload))
-                {
-                    self.apply_change(entry.index, change);
-                }
-                self.events.push(Event::Apply(Committed {
-                    index: entry.index,
-                    term: entry.term,
-                    payload,
-                }));
+                let event = self.hand_out(entry);
+                self.events.push(event);
             }
             moved = true;
             if let Some(leadership) = &mut self.leadership

@@ -8,7 +8,7 @@ use skep_transport::Class;
 
 use super::Cluster;
 use super::own_group::{Told, Worker};
-use super::wire::NodeMessage;
+use super::wire::{ClusterMessage, NodeMessage};
 use crate::partition::Message;
 
 /// What a group's leader is to make of the members.
@@ -111,14 +111,12 @@ impl Worker {
         };
         let mut members = Vec::new();
         self.group.members().encode_into(&mut members);
-        cluster.send(
-            node,
-            &NodeMessage::Admit {
-                member,
-                members,
-                state: self.state.encode(),
-            },
-        );
+        let message = ClusterMessage::Admit {
+            member,
+            members,
+            state: self.state.encode(),
+        };
+        cluster.send(node, &NodeMessage::Cluster(message));
     }
 }
 
@@ -152,12 +150,12 @@ impl Cluster {
                 handle.inbox.send(Message::ChangeMembers(change));
             }
             Next::HandOver => {
-                let others = members.voters.iter().copied();
+                let mut others = members.voters.iter().copied();
                 let reached = |member: &u64| {
                     let node = node_of(*member).filter(|node| *node != self.node());
                     node.is_some_and(|node| self.is_connected(node, Class::Consensus))
                 };
-                if let Some(to) = others.filter(reached).next_back() {
+                if let Some(to) = others.rfind(reached) {
                     handle.inbox.send(Message::HandOver(to));
                 }
             }
@@ -167,12 +165,12 @@ impl Cluster {
     fn tell_to_join(&self, node: u32, partition: u32, member: u64, members: &Members) {
         let mut bytes = Vec::new();
         members.encode_into(&mut bytes);
-        let message = NodeMessage::JoinReplica {
+        let message = ClusterMessage::JoinReplica {
             partition,
             member,
             members: bytes,
         };
-        self.send(node, &message);
+        self.send(node, &NodeMessage::Cluster(message));
     }
 
     /// An entry for the cluster's own group, to whoever leads that. It may be lost.
@@ -184,7 +182,10 @@ impl Cluster {
             self.own_group_told(Told::Propose(entry));
         } else if let Some(node) = node_of(leader) {
             let entry = entry.encode();
-            self.send(node, &NodeMessage::Propose { entry });
+            self.send(
+                node,
+                &NodeMessage::Cluster(ClusterMessage::Propose { entry }),
+            );
         }
     }
 }

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::Cluster;
 use super::changes::now;
 use super::own_group::Told;
-use super::wire::NodeMessage;
+use super::wire::{ClusterMessage, NodeMessage};
 
 /// So long an operator waits for an answer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -91,7 +91,7 @@ impl Cluster {
         let (answer, answered) = oneshot::channel();
         self.asked.pending.lock().insert(id, answer);
         let ask = serde_json::to_vec(ask).unwrap_or_default();
-        if !self.send(node, &NodeMessage::Ask { id, ask }) {
+        if !self.send(node, &NodeMessage::Cluster(ClusterMessage::Ask { id, ask })) {
             self.asked.pending.lock().remove(&id);
             return Err(unreachable());
         }
@@ -121,7 +121,10 @@ impl Cluster {
                 false => Err(cluster.nobody_leads()),
             };
             let outcome = serde_json::to_vec(&outcome).unwrap_or_default();
-            cluster.send(from, &NodeMessage::Told { id, outcome });
+            cluster.send(
+                from,
+                &NodeMessage::Cluster(ClusterMessage::Told { id, outcome }),
+            );
         });
     }
 

@@ -40,7 +40,7 @@ use self::stores::Copies;
 pub use self::stores::{Wanted as WantedStore, forget_copies};
 use self::streams::RemoteStreams;
 use self::wanted::Wanted;
-use self::wire::NodeMessage;
+use self::wire::{ClusterMessage, NodeMessage};
 use crate::config::{BrokerConfig, ClusterConfig};
 use crate::hosting::Told as Hosting;
 use crate::partition::Message;
@@ -179,7 +179,8 @@ impl Cluster {
         for node in transport.peers() {
             if !state.nodes.contains_key(&node) && self.is_connected(node, Class::Requests) {
                 let state = state.encode();
-                self.send(node, &NodeMessage::State { state });
+                let message = NodeMessage::Cluster(ClusterMessage::State { state });
+                self.send(node, &message);
             }
         }
     }
@@ -401,34 +402,7 @@ impl Cluster {
             NodeMessage::Grow { stream, amount } => self.grow(from, stream, amount),
             NodeMessage::Status(status) => self.members.heard(from, status),
             NodeMessage::Rebalance => self.rebalance_here(),
-            NodeMessage::Admit {
-                member,
-                members,
-                state,
-            } => self.admitted(member, members, state),
-            NodeMessage::JoinReplica {
-                partition,
-                member,
-                members,
-            } => self.tell_hosting(Hosting::Join {
-                partition,
-                member,
-                members,
-            }),
-            NodeMessage::Propose { entry } => {
-                if let Ok(entry) = Entry::decode(&entry) {
-                    self.own_group_told(own_group::Told::Propose(entry));
-                }
-            }
-            NodeMessage::Ask { id, ask } => self.asked(from, id, &ask),
-            NodeMessage::Told { id, outcome } => self.told(id, &outcome),
-            NodeMessage::State { state } => {
-                if let Ok(state) = State::decode(&state)
-                    && state.cluster_id == self.founding.identity().cluster_id
-                {
-                    self.state_is(&state);
-                }
-            }
+            NodeMessage::Cluster(message) => self.cluster_message(from, message),
             NodeMessage::Query {
                 id,
                 partition,
@@ -444,6 +418,39 @@ impl Cluster {
                 offset,
             } => self.copy_wanted(from, (transfer, partition), (at_least, offset)),
             NodeMessage::Copy { transfer, answer } => self.copy_answer(from, transfer, answer),
+        }
+    }
+
+    fn cluster_message(self: &Arc<Self>, from: u32, message: ClusterMessage) {
+        match message {
+            ClusterMessage::Admit {
+                member,
+                members,
+                state,
+            } => self.admitted(member, members, state),
+            ClusterMessage::JoinReplica {
+                partition,
+                member,
+                members,
+            } => self.tell_hosting(Hosting::Join {
+                partition,
+                member,
+                members,
+            }),
+            ClusterMessage::Propose { entry } => {
+                if let Ok(entry) = Entry::decode(&entry) {
+                    self.own_group_told(own_group::Told::Propose(entry));
+                }
+            }
+            ClusterMessage::Ask { id, ask } => self.asked(from, id, &ask),
+            ClusterMessage::Told { id, outcome } => self.told(id, &outcome),
+            ClusterMessage::State { state } => {
+                if let Ok(state) = State::decode(&state)
+                    && state.cluster_id == self.founding.identity().cluster_id
+                {
+                    self.state_is(&state);
+                }
+            }
         }
     }
 

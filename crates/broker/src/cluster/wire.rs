@@ -90,6 +90,38 @@ pub enum NodeMessage {
     Status(NodeStatus),
     /// Give partitions to their first replicas.
     Rebalance,
+    /// About the cluster itself.
+    Cluster(ClusterMessage),
+    /// Of a client, for the rows of a partition.
+    Query {
+        id: u64,
+        partition: u32,
+        /// What the columns mean to the node that asks.
+        columns: u64,
+        query: Query,
+        /// The answer is to have what is committed up to this entry; `None`: what is there.
+        wanted: Option<u64>,
+    },
+    Found {
+        id: u64,
+        answered: Answered,
+    },
+    /// A part of a copy of the partition's secondary storage, which goes up to some entry at least.
+    CopyWanted {
+        transfer: u64,
+        partition: u32,
+        at_least: u64,
+        offset: u64,
+    },
+    Copy {
+        transfer: u64,
+        answer: CopyAnswer,
+    },
+}
+
+/// What nodes say to each other about the cluster itself.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum ClusterMessage {
     /// The node is one of the cluster now, as this member of the group that holds the cluster's state.
     Admit {
         member: u64,
@@ -118,31 +150,6 @@ pub enum NodeMessage {
     /// The cluster's state, for a node that is not one of it any more.
     State {
         state: Vec<u8>,
-    },
-    /// Of a client, for the rows of a partition.
-    Query {
-        id: u64,
-        partition: u32,
-        /// What the columns mean to the node that asks.
-        columns: u64,
-        query: Query,
-        /// The answer is to have what is committed up to this entry; `None`: what is there.
-        wanted: Option<u64>,
-    },
-    Found {
-        id: u64,
-        answered: Answered,
-    },
-    /// A part of a copy of the partition's secondary storage, which goes up to some entry at least.
-    CopyWanted {
-        transfer: u64,
-        partition: u32,
-        at_least: u64,
-        offset: u64,
-    },
-    Copy {
-        transfer: u64,
-        answer: CopyAnswer,
     },
 }
 

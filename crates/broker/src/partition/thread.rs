@@ -298,6 +298,8 @@ pub struct Partition {
 impl Partition {
     fn run(mut self) {
         tracing::info!(partition = self.status.partition, "partition starts");
+        let group = self.core.group();
+        self.status.is_member(group.config().node, group.members());
         if matches!(self.secondary.get(), Secondary::Fetching) {
             self.fetch_secondary();
         }

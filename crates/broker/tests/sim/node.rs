@@ -410,7 +410,7 @@ impl Node {
                     }
                 }
                 Event::Role(Role::Leader { term }) => oracle.leads(id, *term),
-                Event::Role(_) => {}
+                Event::Role(_) | Event::Members(_) => {}
                 Event::ProduceSnapshot { to } => {
                     let meta = self.store.meta();
                     let group = running.core.group_mut();
@@ -431,7 +431,6 @@ impl Node {
                     running.chunks.push(bytes.clone());
                 }
                 Event::DiscardSnapshot => running.chunks.clear(),
-                Event::Members(_) => {}
                 Event::InstallSnapshot { id: at } => install = Some(*at),
             }
         }

@@ -1,3 +1,5 @@
+//! Changes of the state, entry by entry.
+
 use super::*;
 use crate::{Layout, Request, member};
 

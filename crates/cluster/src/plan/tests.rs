@@ -1,3 +1,5 @@
+//! What is planned for a wish, and what is refused.
+
 use super::*;
 use crate::{Entry, NodeState};
 

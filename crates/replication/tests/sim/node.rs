@@ -445,8 +445,7 @@ impl Node {
                     "the snapshot is the one that was announced"
                 );
                 running.machine = load(&self.kv);
-                running.reported = at;
-                running.speculative = at;
+                (running.reported, running.speculative) = (at, at);
                 running.checkpoint = None;
                 oracle.moved_to(id, at.index);
                 oracle.state_at(id, at.index, running.machine.digest);

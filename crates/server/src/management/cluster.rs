@@ -84,6 +84,13 @@ pub async fn handle(
     }
 }
 
+/// `POST /actuator/rebalance`.
+pub fn rebalance(broker: &Broker, method: &Method) -> Handled {
+    allow(method, &[Method::POST])?;
+    broker.rebalance();
+    Ok(reply::respond(StatusCode::OK, "application/json", ""))
+}
+
 /// Where a change is asked for.
 struct Target<'a> {
     broker: &'a Broker,

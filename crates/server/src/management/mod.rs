@@ -213,14 +213,9 @@ impl Management {
                 Ok(exporters::set_phase(&self.running()?.broker, phase).await)
             }
             ["cluster", path @ ..] => {
-                let broker = &self.running()?.broker;
-                cluster::handle(broker, method, path, query, body).await
+                cluster::handle(&self.running()?.broker, method, path, query, body).await
             }
-            ["rebalance"] => {
-                allow(method, &[Method::POST])?;
-                self.running()?.broker.rebalance();
-                Ok(respond(StatusCode::OK, "application/json", ""))
-            }
+            ["rebalance"] => cluster::rebalance(&self.running()?.broker, method),
             [
                 name @ ("backupHistory" | "backupRuntime" | "backups" | "usage-metrics"
                 | "upgradeReadiness"),

@@ -27,11 +27,7 @@ pub(crate) fn start(
     let storage = |source| OpenError::Storage { partition, source };
     let core_error = |source| OpenError::Core { partition, source };
     let io = |source| OpenError::Io { partition, source };
-    create_dir_durably(&directory).map_err(io)?;
-    // A node that is alone is the only member, whatever it is called: there is nothing to remember.
-    if config.cluster.is_some() && ReplicaOf::read(&directory).map_err(io)?.is_none() {
-        replica.write(&directory).map_err(io)?;
-    }
+    make(config, &directory, replica).map_err(io)?;
     let (own_inbox, inbox) = inbox();
     let status = Arc::new(status_of(config, partition));
 
@@ -41,14 +37,8 @@ pub(crate) fn start(
     let (mut engine, meta) = open_engine(&kv, &pending_rows, &engine_config).map_err(core_error)?;
     follow(config, &mut engine, &status).map_err(core_error)?;
     let log_opened = Instant::now();
-    let (writer, log_reader, group) = open_log(
-        config,
-        (partition, replica),
-        &directory,
-        meta,
-        own_inbox.clone(),
-    )?;
-    status.is_member(replica.own, group.members());
+    let of = (partition, replica);
+    let (writer, log_reader, group) = open_log(config, of, &directory, meta, own_inbox.clone())?;
     metrics.journal_open.set(millis(log_opened));
     status.checkpoint_is(meta);
     let log = (log_reader.clone(), group.base().index);
@@ -126,6 +116,16 @@ fn store_of<'a>(
         partition,
         metrics,
     }
+}
+
+/// The directory, with what must be known of the replica before its log says something.
+fn make(config: &BrokerConfig, directory: &Path, replica: &ReplicaOf) -> std::io::Result<()> {
+    create_dir_durably(directory)?;
+    // A node that is alone is the only member, whatever it is called: there is nothing to remember.
+    if config.cluster.is_some() && ReplicaOf::read(directory)?.is_none() {
+        replica.write(directory)?;
+    }
+    Ok(())
 }
 
 fn directory_of(config: &BrokerConfig, partition: u32) -> PathBuf {
