@@ -59,6 +59,7 @@ impl Nodes {
                 advertised: self.ports[node].to_string(),
                 contact_points: self.ports.iter().map(ToString::to_string).collect(),
                 election_timeout: Duration::from_millis(600),
+                tls: None,
             }),
             ..BrokerConfig::default()
         }
