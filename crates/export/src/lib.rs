@@ -24,6 +24,7 @@ mod driver;
 mod elastic;
 mod exporter;
 mod log;
+mod metrics;
 mod postgres;
 mod project;
 mod settle;
@@ -38,6 +39,7 @@ pub use driver::Driver;
 pub use elastic::{BulkSettings, Flavor, IndexSettings, Retention, SearchSettings, check_url};
 pub use exporter::{Beginning, Exporter, ExporterConfig, Known, Make, Position};
 pub use log::{CommittedLog, LogError, LogProgress};
+pub use metrics::{Bulk, ExportMetrics, ExporterMetrics, OfExporter, Sink, Tally};
 pub use postgres::{Rdbms, RdbmsError, RdbmsSettings};
 pub use status::{Fault, Phase, Status};
 pub use store::{

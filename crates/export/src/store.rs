@@ -19,6 +19,7 @@ use crate::audit::AuditConfig;
 use crate::driver::Driver;
 use crate::exporter::Position;
 use crate::log::{CommittedLog, LogProgress};
+use crate::metrics::{ExportMetrics, Sink};
 use crate::postgres::{self, Rdbms};
 use crate::sqlite::{self, SqliteError};
 use crate::status::Status;
@@ -92,6 +93,7 @@ pub struct Partition<'a> {
     /// The bodies of the PROCESS records that the engine's state holds. They are needed when the store is new and the log no
     /// longer has them.
     pub definitions: Vec<Bytes>,
+    pub metrics: ExportMetrics,
 }
 
 /// The file within a partition's directory.
@@ -150,6 +152,10 @@ impl Store {
         progress: Arc<LogProgress>,
     ) -> Result<Store, SqliteError> {
         let id = partition.id;
+        let measured = |position| {
+            let metrics = partition.metrics.of(id, ID, Sink::Sql);
+            Arc::new(Status::new(ID, position, metrics))
+        };
         let (target, known, status, readers): (Box<dyn Target>, _, _, _) = match &config.place {
             Place::Embedded => {
                 let place = sqlite::Place::new(&file(partition.directory));
@@ -160,11 +166,11 @@ impl Store {
                     sources.push(Box::new(sqlite::Reader::open(place.clone())?));
                 }
                 let readers = Readers::start(sources, &format!("query-{id}"));
-                let status = Arc::new(Status::new(ID, position));
+                let status = measured(position);
                 (Box::new(writer), Some(position), status, Arc::new(readers))
             }
             Place::Rdbms(database) => {
-                let status = Arc::new(Status::new(ID, Position::default()));
+                let status = measured(Position::default());
                 let writer =
                     postgres::Writer::new(database.clone(), partition.cluster, id, status.clone());
                 let readers = database.readers(config.readers);

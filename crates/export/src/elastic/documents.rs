@@ -12,6 +12,7 @@ use skep_protocol::record::{DecodeError, Record};
 
 use super::settings::SearchSettings;
 use super::{names, templates};
+use crate::metrics::Tally;
 
 /// The number of the last document of each value type, by the type's id.
 pub type Sequences = BTreeMap<u8, u64>;
@@ -76,12 +77,16 @@ impl Documents {
         self.value_types.clear();
     }
 
-    /// Takes in the records of an entry: all of them, or, if it cannot be read, none. Without `exports` they are only learned
-    /// from.
-    pub fn take(&mut self, payload: &[u8], exports: bool) -> Result<(u64, i64), DecodeError> {
+    /// Takes in the records of an entry, and counts them: all of them, or, if it cannot be read, none. Without `tally` they are
+    /// only learned from.
+    pub fn take(
+        &mut self,
+        payload: &[u8],
+        tally: Option<&mut Tally>,
+    ) -> Result<(u64, i64), DecodeError> {
         let (bytes, count) = (self.body.len(), self.count);
         let sequences = self.sequences.clone();
-        let taken = self.records(payload, exports);
+        let taken = self.records(payload, tally);
         if taken.is_err() {
             self.body.truncate(bytes);
             self.count = count;
@@ -90,7 +95,11 @@ impl Documents {
         taken
     }
 
-    fn records(&mut self, payload: &[u8], exports: bool) -> Result<(u64, i64), DecodeError> {
+    fn records(
+        &mut self,
+        payload: &[u8],
+        mut tally: Option<&mut Tally>,
+    ) -> Result<(u64, i64), DecodeError> {
         let mut records = BatchReader::new(payload)?;
         let timestamp = records.timestamp();
         // What a creation says of its instance stands after the instance's first records.
@@ -99,8 +108,13 @@ impl Documents {
         }
         for record in records.by_ref() {
             let record = record?;
-            let wanted = self.settings.wants(record.record_type, record.value_type);
-            if exports && wanted && !self.settings.skip.contains(&record.position) {
+            let Some(tally) = &mut tally else {
+                continue;
+            };
+            let wanted = self.settings.wants(record.record_type, record.value_type)
+                && !self.settings.skip.contains(&record.position);
+            tally.record(record.value_type, wanted);
+            if wanted {
                 self.add(&record)?;
             }
         }

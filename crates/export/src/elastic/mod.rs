@@ -23,6 +23,7 @@ use self::client::Client;
 use self::documents::{Documents, Sequences};
 pub use self::settings::{BulkSettings, Flavor, IndexSettings, Retention, SearchSettings};
 use crate::exporter::{Beginning, Exporter, Make, Position};
+use crate::metrics::{Bulk, Sink, Tally};
 
 /// What is told of a refused document at most.
 const MAX_REASON: usize = 500;
@@ -30,6 +31,10 @@ const MAX_REASON: usize = 500;
 impl Make for SearchSettings {
     fn exporter(&self, beginning: Beginning) -> Box<dyn Exporter> {
         Box::new(Exporting::new(Arc::new(self.clone()), beginning))
+    }
+
+    fn sink(&self) -> Sink {
+        Sink::Bulks
     }
 }
 
@@ -135,11 +140,23 @@ impl Exporter for Exporting {
         }
     }
 
-    fn take(&mut self, entry: u64, payload: &[u8]) -> Result<(u64, i64), String> {
-        let exports = entry > self.begin.entry;
+    fn take(
+        &mut self,
+        entry: u64,
+        payload: &[u8],
+        tally: &mut Tally,
+    ) -> Result<(u64, i64), String> {
+        let counts = (entry > self.begin.entry).then_some(tally);
         self.documents
-            .take(payload, exports)
+            .take(payload, counts)
             .map_err(|e| e.to_string())
+    }
+
+    fn bulk(&self) -> Bulk {
+        Bulk {
+            items: self.documents.len(),
+            bytes: self.documents.bytes(),
+        }
     }
 
     fn is_full(&self) -> bool {

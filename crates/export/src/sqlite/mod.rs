@@ -3,7 +3,7 @@
 mod history;
 mod reader;
 mod schema;
-mod writer;
+pub(crate) mod writer;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

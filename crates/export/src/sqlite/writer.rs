@@ -149,7 +149,7 @@ impl StoredDefinitions for Writer {
     }
 }
 
-pub(super) struct Bound<'a>(pub &'a Value);
+pub(crate) struct Bound<'a>(pub &'a Value);
 
 impl ToSql for Bound<'_> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {

@@ -124,6 +124,8 @@ impl Partition {
         answer: Answered,
     ) -> Result<(), CoreError> {
         self.work.accepted(Context::Internal);
+        let done = matches!(&answer, Ok((Answer::Found(_), _)));
+        self.work.batches.queried(key, done);
         let tries = self.choosing.asked.get(&key).map_or(0, |asked| asked.tries);
         let command = match answer {
             Ok((Answer::Found(found), 0)) => self.items_of(key, after, &found.rows),

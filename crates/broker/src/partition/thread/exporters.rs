@@ -10,8 +10,8 @@ use parking_lot::Mutex;
 use skep_engine::Engine;
 use skep_engine::state::State;
 use skep_export::{
-    Beginning, Driver, ExporterConfig, Known, LogProgress, Phase, Position, SECONDARY_STORAGE,
-    Status,
+    Beginning, Driver, ExportMetrics, ExporterConfig, Known, LogProgress, Phase, Position,
+    SECONDARY_STORAGE, Status,
 };
 use skep_protocol::command::ExportingChange;
 use skep_protocol::json::{Ancestor, Started};
@@ -20,9 +20,8 @@ use skep_protocol::{Key, record};
 use skep_storage::log::LogReader;
 
 use super::refill::lacks_entries;
-use super::secondary::{Entries, Secondary, SecondaryCell, open_secondary};
+use super::secondary::{Entries, Secondary, SecondaryCell, StoreOf, open_secondary};
 use super::{Command, CoreError, Message, Partition};
-use crate::config::BrokerConfig;
 use crate::flow_control::Backlog;
 
 /// What everybody may see of the exporters, and those who stop a partition end.
@@ -112,25 +111,26 @@ pub struct Exporters {
     reported_at: u64,
     /// The positions that are in the last checkpoint.
     captured: ExportingValue,
+    pub metrics: ExportMetrics,
 }
 
 /// Opens secondary storage; exporters of records wait until the partition is led here. `log`: with the entry behind which it
 /// begins.
 pub fn open_exporters(
-    config: &BrokerConfig,
-    directory: &std::path::Path,
+    of: StoreOf<'_>,
     engine: &mut Engine,
     entry: u64,
     (log, base): (LogReader, u64),
 ) -> (Arc<SecondaryCell>, Exporters) {
-    let partition = engine.config().partition;
+    let StoreOf {
+        config, partition, ..
+    } = of;
     let progress = Arc::new(LogProgress::default());
     let definitions = definitions(&mut engine.state);
-    let secondary = if lacks_entries(config, directory, base) {
+    let secondary = if lacks_entries(config, of.directory, base) {
         Secondary::Fetching
     } else {
-        let log = log.clone();
-        open_secondary(config, directory, partition, &definitions, log, &progress)
+        open_secondary(of, &definitions, log.clone(), &progress)
     };
     let mut known = Known {
         entry,
@@ -156,6 +156,7 @@ pub fn open_exporters(
         next_report: Instant::now(),
         reported_at: 0,
         captured: engine.state.exporting.value().clone(),
+        metrics: of.metrics.clone(),
     };
     exporters.with_secondary(&secondary);
     (Arc::new(SecondaryCell::new(secondary)), exporters)
@@ -251,7 +252,9 @@ impl Exporters {
         let (position, metadata) = stored.map_or_else(Default::default, |stored| {
             (position_of(stored.position), stored.metadata.clone())
         });
-        let status = Arc::new(Status::new(config.id.clone(), position));
+        let sink = config.make.sink();
+        let metrics = self.metrics.of(self.partition, &config.id, sink);
+        let status = Arc::new(Status::new(&config.id, position, metrics));
         status.set_phase(phase);
         let exporter = config.make.exporter(Beginning {
             partition: self.partition,

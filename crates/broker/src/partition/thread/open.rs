@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
+use skep_export::ExportMetrics;
+
 use super::inbox::inbox;
+use super::secondary::StoreOf;
 use super::*;
 use crate::cluster::layout::{member, replicas};
 
@@ -17,7 +20,7 @@ pub fn start(
     outlet: Arc<dyn Outlet>,
     clock: Arc<Clock>,
     metrics: Arc<PartitionMetrics>,
-    work: WorkCounter,
+    (work, exporting): (WorkCounter, &ExportMetrics),
 ) -> Result<Arc<PartitionHandle>, OpenError> {
     let opened = Instant::now();
     let directory = directory_of(config, partition);
@@ -39,7 +42,8 @@ pub fn start(
     metrics.journal_open.set(millis(log_opened));
     status.checkpoint_is(meta);
     let log = (log_reader.clone(), group.base().index);
-    let (secondary, exporters) = open_exporters(config, &directory, &mut engine, meta.index, log);
+    let of = store_of(config, partition, &directory, exporting);
+    let (secondary, exporters) = open_exporters(of, &mut engine, meta.index, log);
     let (board, progress) = (exporters.board.clone(), exporters.progress.clone());
     let now = Instant::now();
     let worker = Partition {
@@ -98,6 +102,20 @@ pub fn start(
         progress,
         thread: Mutex::new(Some(thread)),
     }))
+}
+
+fn store_of<'a>(
+    config: &'a BrokerConfig,
+    partition: u32,
+    directory: &'a std::path::Path,
+    metrics: &'a ExportMetrics,
+) -> StoreOf<'a> {
+    StoreOf {
+        config,
+        directory,
+        partition,
+        metrics,
+    }
 }
 
 fn directory_of(config: &BrokerConfig, partition: u32) -> PathBuf {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::cluster::{WantedStore, forget_copies};
-use crate::partition::thread::secondary::reopen_secondary;
+use crate::partition::thread::secondary::{StoreOf, reopen_secondary};
 
 /// Where a copy arrives.
 const ARRIVING: &str = "query.arriving";
@@ -73,13 +73,15 @@ impl Partition {
             return self.fetch_secondary();
         }
         let opened = match skep_export::put_copy(&arrived, &directory) {
-            Ok(()) => reopen_secondary(
-                &self.config,
-                &directory,
-                self.status.partition,
-                self.log_reader.clone(),
-                &self.exporters.progress,
-            ),
+            Ok(()) => {
+                let of = StoreOf {
+                    config: &self.config,
+                    directory: &directory,
+                    partition: self.status.partition,
+                    metrics: &self.exporters.metrics,
+                };
+                reopen_secondary(of, self.log_reader.clone(), &self.exporters.progress)
+            }
             Err(error) => Secondary::Broken(error.to_string()),
         };
         self.exporters.with_secondary(&opened);

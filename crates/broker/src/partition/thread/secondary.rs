@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use parking_lot::RwLock;
-use skep_export::{CommittedLog, LogError, LogProgress, Store};
+use skep_export::{CommittedLog, ExportMetrics, LogError, LogProgress, Store};
 use skep_storage::StorageError;
 use skep_storage::log::LogReader;
 
@@ -76,26 +76,33 @@ impl SecondaryCell {
     }
 }
 
+/// Whose store it is, and where.
+#[derive(Clone, Copy, Debug)]
+pub struct StoreOf<'a> {
+    pub config: &'a BrokerConfig,
+    pub directory: &'a Path,
+    pub partition: u32,
+    pub metrics: &'a ExportMetrics,
+}
+
 /// Opens a copy that another node has given.
-pub fn reopen_secondary(
-    config: &BrokerConfig,
-    directory: &Path,
-    partition: u32,
-    log: LogReader,
-    progress: &Arc<LogProgress>,
-) -> Secondary {
+pub fn reopen_secondary(of: StoreOf<'_>, log: LogReader, progress: &Arc<LogProgress>) -> Secondary {
     // It has the definitions.
-    open_secondary(config, directory, partition, &[], log, progress)
+    open_secondary(of, &[], log, progress)
 }
 
 pub fn open_secondary(
-    config: &BrokerConfig,
-    directory: &Path,
-    partition: u32,
+    of: StoreOf<'_>,
     definitions: &[Bytes],
     log: LogReader,
     progress: &Arc<LogProgress>,
 ) -> Secondary {
+    let StoreOf {
+        config,
+        directory,
+        partition,
+        metrics,
+    } = of;
     let Some(secondary) = config.secondary_storage.clone() else {
         return Secondary::Off;
     };
@@ -104,6 +111,7 @@ pub fn open_secondary(
         directory,
         cluster: config.cluster_id.as_deref().unwrap_or_default(),
         definitions: definitions.to_vec(),
+        metrics: metrics.clone(),
     };
     let opened = Store::open(of, secondary, Entries(log), progress.clone());
     match opened {
