@@ -308,24 +308,43 @@ async fn a_job_stream_gets_the_jobs_of_all_nodes_within_its_credit() {
     for n in 0..6 {
         rigs[n % 3].create("one-task", "{}").await.unwrap();
     }
-    let activated = || {
-        let leading = rigs.iter().flat_map(|rig| rig.broker.partitions());
-        let leading = leading.filter(|p| p.status.role() == PartitionRole::Leader);
-        leading
-            .map(|p| {
-                p.status
-                    .activated_jobs
-                    .load(std::sync::atomic::Ordering::Relaxed)
-            })
-            .sum::<usize>()
-    };
-    wait_until("jobs to be pushed", || activated() >= 2).await;
+    wait_until("jobs to be pushed", || activated(&rigs) >= 2).await;
     drop(stream);
     let mut left = 0;
     let began = Instant::now();
     while left < 6 {
         assert!(began.elapsed() < DEADLINE, "only {left} jobs came back");
         left += rigs[0].activate(6, Duration::from_millis(100)).await.len();
+    }
+}
+
+fn activated(rigs: &[Rig]) -> usize {
+    let leading = rigs.iter().flat_map(|rig| rig.broker.partitions());
+    let leading = leading.filter(|p| p.status.role() == PartitionRole::Leader);
+    let activated = leading.map(|p| p.status.activated_jobs.load(Ordering::Relaxed));
+    activated.sum()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_credit_of_a_stream_moves_to_the_node_that_has_jobs() {
+    let nodes = Nodes::new(3, 1);
+    let rigs = nodes.all().await;
+    rigs[0].deploy(&one_task()).await;
+    // Whichever node the client is at: one that leads, and two that do not.
+    for rig in &rigs {
+        let mut stream = rig.broker.open_job_stream(jobs(30));
+        let mut created = HashSet::new();
+        for _ in 0..40 {
+            created.insert(rig.create("one-task", "{}").await.unwrap());
+        }
+        // Each of the others keeps one; nobody has made any.
+        wait_until("credit to move", || activated(&rigs) == 28).await;
+        for _ in 0..40 {
+            let job = next(&mut stream).await.unwrap();
+            assert!(created.remove(&job.process_instance_key));
+            rig.complete(job.key).await.unwrap();
+        }
+        wait_until("all jobs to end", || activated(&rigs) == 0).await;
     }
 }
 

@@ -33,6 +33,7 @@ mod sqlite;
 mod status;
 mod store;
 mod target;
+mod tls;
 
 pub use audit::{AuditConfig, AuditedConfig};
 pub use driver::Driver;
@@ -46,3 +47,4 @@ pub use store::{
     Config, ID as SECONDARY_STORAGE, Partition, Place, Store, copied_position, put_copy,
     stored_position,
 };
+pub use tls::{Trust, Verify};

@@ -6,6 +6,7 @@ mod members;
 mod queries;
 mod rebalance;
 mod requests;
+mod shares;
 mod stores;
 mod streams;
 mod wanted;
@@ -332,6 +333,10 @@ impl Cluster {
             NodeMessage::CloseStream { stream } => self.close_for(from, stream),
             NodeMessage::Push { stream, job } => self.pushed(from, stream, *job),
             NodeMessage::Credit { stream, amount } => self.credit(from, stream, amount),
+            NodeMessage::Starves { stream } => self.starves(from, stream),
+            NodeMessage::Shrink { stream, amount } => self.shrink(from, stream, amount),
+            NodeMessage::Shrunk { stream, amount } => self.shrunk(from, stream, amount),
+            NodeMessage::Grow { stream, amount } => self.grow(from, stream, amount),
             NodeMessage::Status(status) => self.members.heard(from, status),
             NodeMessage::Rebalance => self.rebalance_here(),
             NodeMessage::Query {

@@ -69,6 +69,24 @@ pub enum NodeMessage {
         stream: u64,
         amount: u32,
     },
+    /// The node that sends this has jobs for the stream and no credit for it.
+    Starves {
+        stream: u64,
+    },
+    /// Give up so much of the stream's credit, as far as it is not in use.
+    Shrink {
+        stream: u64,
+        amount: u32,
+    },
+    Shrunk {
+        stream: u64,
+        amount: u32,
+    },
+    /// Others gave up so much.
+    Grow {
+        stream: u64,
+        amount: u32,
+    },
     Status(NodeStatus),
     /// Give partitions to their first replicas.
     Rebalance,
