@@ -6,10 +6,12 @@
 
 mod guarded;
 mod postgres;
+mod proxy;
 
 use std::io::Write;
 
 pub use postgres::{Postgres, shared_postgres};
+pub use proxy::Proxy;
 
 /// Says that a test does not run here. Written past the capture of the harness, so that the summary finds it.
 fn not_run(kind: &str, why: &str) {

@@ -117,7 +117,7 @@ keys! {
     "camunda.data.secondary-storage.type" [] [] Kind::Choice(&["embedded", "rdbms", "none"]) => secondary_storage;
         "Where what happened is kept so that it can be searched: in a SQLite file beside each partition, in a PostgreSQL database (rdbms), or nowhere. Elasticsearch and OpenSearch are not supported by this release."
     "camunda.data.secondary-storage.rdbms.url" [] [] Kind::Url => rdbms.url;
-        "The database of type rdbms, as `jdbc:postgresql://HOST:PORT/DATABASE` or `postgresql://…`. It need not be there when the server starts. Only PostgreSQL is supported, without encryption."
+        "The database of type rdbms, as `jdbc:postgresql://HOST:PORT/DATABASE` or `postgresql://…`. It need not be there when the server starts. Only PostgreSQL is supported. Encrypted as `sslmode` in it says, see docs/search.md."
     "camunda.data.secondary-storage.rdbms.username" [] [] Kind::Text => rdbms.username;
         "User of the database. Empty: that of the URL."
     "camunda.data.secondary-storage.rdbms.password" [] [] Kind::Secret => rdbms.password;
