@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use prometheus_client::registry::Registry;
 use skep_broker::clock::Clock;
 use skep_broker::partition::Message;
 use skep_broker::partition::thread::Secondary;
@@ -164,6 +165,18 @@ async fn all_are_there(rig: &Rig, mut created: HashSet<Key>) {
             .activate_jobs(jobs(100), Duration::from_millis(50));
         for job in found.await.unwrap_or_default() {
             created.remove(&job.process_instance_key);
+        }
+    }
+}
+
+/// An instance that is there. Another one may be as well: the machine has much to do, and a leader that is not heard is replaced.
+async fn create_one(rig: &Rig) -> Key {
+    let began = Instant::now();
+    loop {
+        match insist(rig, create("one-task", "{}", None)).await {
+            Ok(Response::ProcessInstanceCreated(new)) => return new.process_instance_key,
+            Err(Failure::Aborted(_)) if began.elapsed() < DEADLINE => {}
+            other => panic!("{other:?}"),
         }
     }
 }
@@ -517,20 +530,13 @@ async fn a_node_that_was_away_finds_what_it_lacks_in_the_log_or_gets_a_snapshot(
             status.disk_low.store(disk_is_full, Ordering::Relaxed);
         }
         for _ in 0..20 {
-            let answer = insist(&rigs[0], create("one-task", "{}", None)).await;
-            let Ok(Response::ProcessInstanceCreated(new)) = answer else {
-                panic!("{answer:?}");
-            };
-            created.push(new.process_instance_key);
+            created.push(create_one(&rigs[0]).await);
         }
         for rig in &rigs {
             // Secondary storage needs the log until it is safe from power cuts.
             wait_until("secondary storage", || stored(rig) >= committed(&rigs[0])).await;
         }
-        insist(&rigs[0], create("one-task", "{}", None))
-            .await
-            .map(|_| ())
-            .unwrap();
+        create_one(&rigs[0]).await;
         checkpoint(&rigs[0]).await;
         checkpoint(&rigs[1]).await;
         let back = nodes.open(2).await;
@@ -637,6 +643,57 @@ async fn it_can_lead(nodes: &Nodes, mut rigs: Vec<Rig>, created: HashSet<Key>) {
     rigs.push(nodes.open(0).await);
     wait_until("a leader", || rigs.iter().all(reaches_all_leaders)).await;
     all_are_there(&rigs[1], created).await;
+}
+
+/// The sum over the series of a name.
+fn measured(rig: &Rig, name: &str) -> f64 {
+    rig.broker.refresh_metrics();
+    let mut registry = Registry::default();
+    rig.broker.metrics().register(&mut registry);
+    let mut text = String::new();
+    prometheus_client::encoding::text::encode(&mut text, &registry).unwrap();
+    let of_name = text.lines().filter(|line| {
+        let rest = line.strip_prefix(name);
+        rest.is_some_and(|rest| rest.starts_with(['{', ' ']))
+    });
+    let values = of_name.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok());
+    values.sum()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn replicas_and_requests_between_nodes_are_measured() {
+    let nodes = Nodes::new(3, 1);
+    let rigs = nodes.all().await;
+    rigs[0].deploy(&one_task()).await;
+    for n in 0..9 {
+        create_one(&rigs[n % 3]).await;
+    }
+    let leader = leader(&rigs[0].broker.topology(), 1).unwrap();
+    let (leading, following) = (&rigs[leader], &rigs[(leader + 1) % 3]);
+    for name in [
+        "atomix_append_entries_rate_total",
+        "atomix_append_entries_latency_seconds_count",
+        "atomix_raft_messages_send_total",
+    ] {
+        wait_until(name, || measured(leading, name) > 0.0).await;
+    }
+    for name in [
+        "atomix_raft_messages_received_total",
+        "atomix_heartbeat_time_in_s_seconds_count",
+        "zeebe_messaging_request_count_total",
+        "zeebe_messaging_request_size_kb_count",
+        "zeebe_messaging_request_response_latency_seconds_count",
+        "zeebe_messaging_response_count_total",
+    ] {
+        wait_until(name, || measured(following, name) > 0.0).await;
+    }
+    for (rig, name) in [
+        (leading, "atomix_non_replicated_entries"),
+        (following, "zeebe_messaging_inflight_requests"),
+        (following, "atomix_snapshot_replication_count"),
+    ] {
+        wait_until(name, || measured(rig, name) == 0.0).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -67,6 +67,7 @@ impl Partition {
             }
             self.exchange(polled)?;
             if polled.became_leader {
+                let elected = Instant::now();
                 self.status.set_role(PartitionRole::Leader);
                 self.leads();
                 self.due_at = Some(0);
@@ -80,6 +81,7 @@ impl Partition {
                 );
                 self.report_unusable_definitions();
                 self.lead_exporters();
+                self.replica_metrics.leads(elected);
             }
             if polled.lost_leadership {
                 self.status.set_role(PartitionRole::Follower);
