@@ -1,6 +1,7 @@
 //! Configuration: built-in defaults, then files, then the environment, then flags; the last one wins.
 
 pub mod docs;
+mod documents;
 mod exporters;
 mod lists;
 mod placeholders;
@@ -85,6 +86,7 @@ pub fn resolve(given: &[Given]) -> Result<Loaded, ConfigError> {
     let mut by_key: Vec<Vec<Found<'_>>> = KEYS.iter().map(|_| Vec::new()).collect();
     let given = lists::joined(given);
     let mut exporters = exporters::Exporters::default();
+    let mut documents = documents::Given::default();
     for given in &given {
         match find(given) {
             Some((key, index, under)) => match key.kind.parse(&given.text) {
@@ -99,7 +101,7 @@ pub fn resolve(given: &[Given]) -> Result<Loaded, ConfigError> {
                 None if given.text.is_empty() => {}
                 None => problems.push(not_expected(given, key)),
             },
-            None if exporters.take(given) => {}
+            None if exporters.take(given) || documents.take(given) => {}
             None => warnings.extend(unknown(given)),
         }
     }
@@ -139,6 +141,7 @@ pub fn resolve(given: &[Given]) -> Result<Loaded, ConfigError> {
             source: chosen.map_or(Source::Default, |chosen| chosen.given.source.clone()),
         });
     }
+    settings.document_stores = documents.finish(&mut warnings, &mut problems);
     settings.broker.exporters = exporters.finish(&mut warnings, &mut problems);
     problems.extend(settings.shift_ports().err());
     problems.extend(settings.contradictions());

@@ -14,6 +14,7 @@ use skep_service::Broker as _;
 use tempfile::TempDir;
 
 use super::*;
+use crate::config::Settings;
 use crate::config;
 
 struct Server {
@@ -99,6 +100,7 @@ impl Server {
             config,
             self.broker().clone(),
             self.broker().clone(),
+            Arc::new(Settings::default().documents().unwrap()),
             self.gateways.clone(),
         );
         let gateway = gateway.await.unwrap();
