@@ -74,7 +74,10 @@ impl Gateway {
             grpc_addr: grpc.local_addr()?,
             rest_front: front(Protocol::rest),
             grpc_front: front(Protocol::grpc),
-            workers: Workers::start(config.worker_threads, || Post::serve(Arc::clone(&broker)))?,
+            workers: Workers::start(config.worker_threads, || {
+                let broker = Arc::clone(&broker);
+                Post::serve(move || broker.ring())
+            })?,
             config,
             rest,
             grpc,

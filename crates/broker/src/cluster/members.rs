@@ -13,15 +13,17 @@ use super::wire::{NodeMessage, NodeStatus, ReplicaStatus};
 #[derive(Default)]
 pub(super) struct Members {
     present: Mutex<BTreeMap<u32, NodeStatus>>,
-    /// By partition and node: up to which entry its replica has the log, as last heard. Not forgotten with the node.
-    applied: Mutex<BTreeMap<(u32, u32), u64>>,
+    /// By partition and node: up to which entry its replica has the log, as last heard and as heard before. Not forgotten with the
+    /// node.
+    applied: Mutex<BTreeMap<(u32, u32), (u64, u64)>>,
 }
 
 impl Members {
     pub(super) fn heard(&self, node: u32, status: NodeStatus) {
         let mut applied = self.applied.lock();
         for replica in &status.partitions {
-            applied.insert((replica.partition, node), replica.applied);
+            let known = applied.entry((replica.partition, node)).or_default();
+            *known = (replica.applied, known.0);
         }
         drop(applied);
         self.present.lock().insert(node, status);
@@ -41,6 +43,7 @@ impl Cluster {
             health: handle.status.health() as u8,
             term: handle.status.term(),
             applied: handle.status.applied.load(Ordering::Acquire),
+            searchable: broker.is_searchable(handle),
         });
         Some(NodeStatus {
             version: env!("CARGO_PKG_VERSION").to_string(),
@@ -63,11 +66,32 @@ impl Cluster {
         let applied = self.members.applied.lock();
         let others = replicas(self.layout(), partition).into_iter();
         let others = others.filter(|node| *node != self.node());
-        let known = others.map(|node| applied.get(&(partition, node)).copied());
+        let known = others.map(|node| applied.get(&(partition, node)).map(|known| known.0));
         known
             .map(Option::unwrap_or_default)
             .min()
             .unwrap_or(u64::MAX)
+    }
+
+    /// Up to which entry other nodes had the partition's log a while ago.
+    pub fn had(&self, partition: u32) -> u64 {
+        let applied = self.members.applied.lock();
+        let of_partition = applied.range((partition, 0)..=(partition, u32::MAX));
+        of_partition.map(|(_, known)| known.1).max().unwrap_or(0)
+    }
+
+    /// Other nodes that have all rows of a partition: those first that do not lead it, as they have less to do.
+    pub fn searchable_elsewhere(&self, partition: u32) -> Vec<u32> {
+        let present = self.members.present.lock();
+        let replicas = present.iter().flat_map(|(node, status)| {
+            let of_node = status.partitions.iter();
+            of_node
+                .filter(|replica| replica.partition == partition && replica.searchable)
+                .map(|replica| (replica.role == PartitionRole::Leader as u8, *node))
+        });
+        let mut replicas: Vec<(bool, u32)> = replicas.collect();
+        replicas.sort_unstable();
+        replicas.into_iter().map(|(_, node)| node).collect()
     }
 
     /// This node and those that can be reached, with what they do.
