@@ -119,7 +119,6 @@ async fn a_document_is_told_and_comes_back_as_it_was_given() {
         &parts,
     )
     .await;
-    let hash = "00";
     let created = answer.json();
     assert_eq!(answer.status, 201, "{created}");
     assert_eq!(
@@ -147,7 +146,15 @@ async fn a_document_is_told_and_comes_back_as_it_was_given() {
         "attachment; filename*=UTF-8''%C3%96l.txt"
     );
     assert_eq!(header("x-content-type-options"), "nosniff");
+}
 
+#[tokio::test]
+async fn a_document_is_found_under_its_id_and_hash_in_its_store() {
+    let gateway = start().await;
+    let parts = [part("file", "", "content")];
+    let created = upload(&gateway, "/v2/documents?documentId=d-1", &parts).await;
+    assert_eq!(created.status, 201);
+    let hash = "00";
     for (path, status, said) in [
         ("/v2/documents/d-1".to_string(), 400, "No hash"),
         (

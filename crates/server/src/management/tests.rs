@@ -14,8 +14,8 @@ use skep_service::Broker as _;
 use tempfile::TempDir;
 
 use super::*;
-use crate::config::Settings;
 use crate::config;
+use crate::config::Settings;
 
 struct Server {
     address: SocketAddr,
