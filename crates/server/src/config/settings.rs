@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use skep_broker::flow_control::Algorithm;
-use skep_broker::{BrokerConfig, ClusterConfig};
+use skep_broker::{BrokerConfig, ClusterConfig, TlsFiles};
 use skep_documents::config::Kind;
 use skep_documents::{StoreConfig, Stores};
 use skep_export::{Place, Rdbms};
@@ -116,6 +116,35 @@ impl ClusterSettings {
     }
 }
 
+/// TLS between nodes: paths of files.
+#[derive(Clone, Debug, Default)]
+pub struct TlsSettings {
+    pub enabled: bool,
+    pub certificate_chain: String,
+    pub private_key: String,
+    pub authority: String,
+}
+
+impl TlsSettings {
+    fn contradiction(&self) -> Option<String> {
+        let lacks = self.certificate_chain.is_empty() || self.private_key.is_empty();
+        (self.enabled && lacks).then(|| {
+            "camunda.cluster.network.transport-layer-security.cluster.enabled is true, but .certificate-chain-path and \
+             .certificate-private-key-path beside it are not both set"
+                .to_string()
+        })
+    }
+
+    fn files(&self) -> Option<TlsFiles> {
+        let authority = (!self.authority.is_empty()).then(|| PathBuf::from(&self.authority));
+        self.enabled.then(|| TlsFiles {
+            certificate_chain: PathBuf::from(&self.certificate_chain),
+            private_key: PathBuf::from(&self.private_key),
+            authority,
+        })
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub broker: BrokerConfig,
@@ -140,7 +169,7 @@ pub struct Settings {
     /// Zero: the port above.
     pub internal_advertised_port: u16,
     /// Refused: there is no TLS between nodes yet.
-    pub internal_tls: bool,
+    pub internal_tls: TlsSettings,
     pub clock_controlled: bool,
     pub log_level: String,
     pub log_format: LogFormat,
@@ -181,7 +210,7 @@ impl Default for Settings {
             internal: Listen::local(26502),
             internal_advertised_host: None,
             internal_advertised_port: 0,
-            internal_tls: false,
+            internal_tls: TlsSettings::default(),
             clock_controlled: false,
             log_level: "info".to_string(),
             log_format: LogFormat::Text,
@@ -308,6 +337,7 @@ impl Settings {
             advertised: format!("{host}:{port}"),
             contact_points: cluster.contact_points,
             election_timeout: cluster.election_timeout,
+            tls: self.internal_tls.files(),
         }
     }
 
@@ -347,13 +377,7 @@ impl Settings {
         found.extend(self.of_database());
         found.extend(self.documents().err());
         found.extend(self.cluster.contradictions(self.broker.node_id));
-        if self.internal_tls && self.cluster.size > 1 {
-            found.push(
-                "camunda.cluster.network.transport-layer-security.cluster.enabled: there is no TLS between nodes in this version. Let \
-                 them talk through a network that is protected otherwise, and turn it off"
-                    .to_string(),
-            );
-        }
+        found.extend(self.internal_tls.contradiction());
         let mut ports = vec![
             ("server.port", self.rest),
             ("camunda.api.grpc.port", self.grpc),
