@@ -7,9 +7,12 @@ use std::time::Duration;
 
 use skep_broker::flow_control::Algorithm;
 use skep_broker::{BrokerConfig, ClusterConfig, TlsFiles};
+use skep_documents::config::Kind;
+use skep_documents::{StoreConfig, Stores};
 use skep_export::{Place, Rdbms};
 use skep_gateway::{GatewayConfig, OverloadPolicy};
 
+use super::documents;
 use super::value::{Value, squeeze};
 
 #[derive(Clone, Copy, Debug)]
@@ -148,6 +151,11 @@ pub struct Settings {
     pub secondary_storage: SecondaryStorage,
     pub secondary: skep_export::Config,
     pub rdbms: skep_export::RdbmsSettings,
+    /// Those that were named; none: the ones that every server has.
+    pub document_stores: Vec<StoreConfig>,
+    /// The store of those who name none. Empty: the first one.
+    pub default_document_store: Option<String>,
+    pub documents_at_a_time: usize,
     pub gateway: GatewayConfig,
     pub rest: Listen,
     pub grpc: Listen,
@@ -189,6 +197,9 @@ impl Default for Settings {
                 auto_ddl: true,
                 ..Default::default()
             },
+            document_stores: Vec::new(),
+            default_document_store: None,
+            documents_at_a_time: skep_documents::Config::default().at_a_time,
             rest: Listen::local(8080),
             grpc: Listen::local(26500),
             management: Listen::local(9600),
@@ -228,11 +239,42 @@ impl Settings {
         if self.network_message_size < NETWORK_MESSAGE_SIZE {
             config.multipart.max_size = config.multipart.max_size.min(self.network_message_size);
         }
+        config.counts_jobs = self.secondary_storage != SecondaryStorage::None;
         let interval = self.min_ping_interval;
         config.min_ping_interval = (!interval.is_zero()).then_some(interval);
         let largest = config.max_message_size.max(config.multipart.max_size);
         config.max_buffered_bytes = config.max_buffered_bytes.max(largest);
         config
+    }
+
+    /// The stores of documents.
+    ///
+    /// # Errors
+    /// Settings of theirs that cannot be.
+    pub fn documents(&self) -> Result<Stores, String> {
+        let mut config = skep_documents::Config {
+            stores: self.document_stores.clone(),
+            default: self
+                .default_document_store
+                .clone()
+                .filter(|id| !id.is_empty()),
+            at_a_time: self.documents_at_a_time,
+            is_one_of_several: self.cluster.size > 1,
+        };
+        let free = self.broker.disk.processing;
+        if config.stores.is_empty() {
+            config.stores = documents::of_every_server(&self.broker.directory);
+        }
+        for store in &mut config.stores {
+            if let Kind::Local(local) = &mut store.kind {
+                local.reserve = if self.broker.disk.monitoring_enabled {
+                    free
+                } else {
+                    0
+                };
+            }
+        }
+        Stores::open(&config, Arc::new(jiff::Timestamp::now))
     }
 
     /// Adds the offset to every port but 0, which takes a free one.
@@ -333,6 +375,7 @@ impl Settings {
             found.push(format!("camunda.processing.flow-control.request: {reason}"));
         }
         found.extend(self.of_database());
+        found.extend(self.documents().err());
         found.extend(self.cluster.contradictions(self.broker.node_id));
         found.extend(self.internal_tls.contradiction());
         let mut ports = vec![
