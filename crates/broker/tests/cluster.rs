@@ -59,7 +59,7 @@ impl Nodes {
                 listen: self.ports[node],
                 advertised: self.ports[node].to_string(),
                 contact_points: self.ports.iter().map(ToString::to_string).collect(),
-                election_timeout: Duration::from_millis(600),
+                election_timeout: Duration::from_millis(1500),
                 tls: None,
             }),
             ..BrokerConfig::default()
