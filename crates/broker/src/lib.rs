@@ -25,3 +25,4 @@ mod shared;
 
 pub use config::{BrokerConfig, ClusterConfig};
 pub use router::{Broker, OpenError};
+pub use skep_transport::TlsFiles;

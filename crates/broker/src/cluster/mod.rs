@@ -20,7 +20,9 @@ use bytes::Bytes;
 use skep_engine::Sent;
 use skep_replication::Message as ReplicaMessage;
 use skep_service::PartitionRole;
-use skep_transport::{Class, Greeting, Layout, Owner, PROTOCOL_VERSION, SendError, Transport};
+use skep_transport::{
+    Class, Greeting, Layout, OLDEST_VERSION, Owner, PROTOCOL_VERSION, SendError, Transport,
+};
 use tokio::runtime::Handle;
 
 use self::founding::Founding;
@@ -78,6 +80,7 @@ impl Cluster {
             size: cluster.size,
             listen: cluster.listen,
             contact_points: cluster.contact_points.clone(),
+            tls: cluster.tls.clone(),
         };
         let this = Arc::new(Cluster {
             config,
@@ -406,6 +409,7 @@ impl Owner for Cluster {
             address: self.cluster.advertised.clone(),
             layout: self.layout(),
             known: Vec::new(),
+            oldest_version: OLDEST_VERSION,
         }
     }
 
