@@ -1,8 +1,9 @@
 //! A query of one partition, answered here or by another node that has its rows.
 
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use serde::{Deserialize, Serialize};
 use skep_query::{Answer, Consistency, Query, QueryError};
 use tokio::sync::oneshot;
 
@@ -14,6 +15,10 @@ pub type Answered = Result<(Answer, u64), QueryError>;
 
 /// Another node gets so long to answer: it waits for what was acknowledged, and then for the database.
 const PATIENCE: Duration = Duration::from_secs(15);
+/// A query that nobody can answer waits so long for somebody who can.
+const GRACE: Duration = Duration::from_secs(2);
+/// Between two looks for one.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// A question that is on its way.
 pub struct Asked {
@@ -22,7 +27,18 @@ pub struct Asked {
     consistency: Consistency,
     /// Who can be asked next.
     others: Vec<Place>,
-    answer: oneshot::Receiver<Answered>,
+    /// `None`: there is nobody to ask.
+    answer: Option<oneshot::Receiver<Answered>>,
+}
+
+/// How much of what a partition has acknowledged a store has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum StoreState {
+    /// There is none that could answer.
+    None,
+    /// It lacks what was acknowledged more than a moment ago.
+    Behind,
+    Whole,
 }
 
 /// Where rows are.
@@ -33,59 +49,62 @@ enum Place {
 }
 
 impl Shared {
-    /// The store here has what the partition has acknowledged, or soon will.
-    pub fn is_searchable(&self, handle: &PartitionHandle) -> bool {
+    /// How much of what the partition has acknowledged the store here has.
+    pub fn store_state(&self, handle: &PartitionHandle) -> StoreState {
         let Secondary::Open(store) = handle.secondary.get() else {
-            return false;
+            return StoreState::None;
         };
         let status = store.status();
         let cluster = self.cluster.get();
         let others_had = cluster.map_or(0, |cluster| cluster.had(handle.status.partition));
-        status.fault().is_none() && status.exported_entry() >= others_had
+        if status.is_stopping() {
+            StoreState::None
+        } else if status.fault().is_none() && status.exported_entry() >= others_had {
+            StoreState::Whole
+        } else {
+            StoreState::Behind
+        }
     }
 
-    /// Who can be asked, the best first.
+    /// Who can be asked, the best last. Rather an answer that lacks something, and says so, than none.
     fn places(&self, partition: u32) -> Vec<Place> {
         let handle = self.partition(partition);
+        let here = handle.map_or(StoreState::None, |handle| self.store_state(&handle));
         let mut places = Vec::new();
-        let fit = handle
-            .as_ref()
-            .is_some_and(|handle| self.is_searchable(handle));
-        if fit {
-            places.push(Place::Here);
-        }
-        if let Some(cluster) = self.cluster.get() {
-            let nodes = cluster.searchable_elsewhere(partition);
-            places.extend(nodes.into_iter().map(Place::Node));
-        }
-        // Rather an answer that lacks something, and says so, than none.
-        if !fit && handle.is_some_and(|h| matches!(h.secondary.get(), Secondary::Open(_))) {
-            places.push(Place::Here);
+        for state in [StoreState::Behind, StoreState::Whole] {
+            if let Some(cluster) = self.cluster.get() {
+                let nodes = cluster.stores_elsewhere(partition, state).into_iter().rev();
+                places.extend(nodes.map(Place::Node));
+            }
+            if here == state {
+                places.push(Place::Here);
+            }
         }
         places
     }
 
     /// Asks the best place. The question leaves at once, before the answer is waited for.
-    pub fn ask(
-        &self,
-        partition: u32,
-        query: Query,
-        consistency: Consistency,
-    ) -> Result<Asked, QueryError> {
-        let mut others = self.places(partition);
-        others.reverse();
-        while let Some(place) = others.pop() {
-            if let Some(answer) = self.ask_at(place, partition, &query, consistency) {
-                return Ok(Asked {
-                    partition,
-                    query,
-                    consistency,
-                    others,
-                    answer,
-                });
-            }
+    pub fn ask(&self, partition: u32, query: Query, consistency: Consistency) -> Asked {
+        let mut asked = Asked {
+            partition,
+            query,
+            consistency,
+            others: self.places(partition),
+            answer: None,
+        };
+        self.ask_next(&mut asked);
+        asked
+    }
+
+    /// False: there is nobody left.
+    fn ask_next(&self, asked: &mut Asked) -> bool {
+        asked.answer = None;
+        while asked.answer.is_none()
+            && let Some(place) = asked.others.pop()
+        {
+            asked.answer = self.ask_at(place, asked.partition, &asked.query, asked.consistency);
         }
-        Err(self.nobody_to_ask(partition))
+        asked.answer.is_some()
     }
 
     fn ask_at(
@@ -118,29 +137,35 @@ impl Shared {
         Some(answered)
     }
 
-    /// The answer; the next place is asked if one cannot give it.
-    pub async fn answer(&self, asked: Result<Asked, QueryError>) -> Answered {
-        let mut asked = asked?;
+    /// The answer; the next place is asked if one cannot give it, or lacks some of what was acknowledged.
+    pub async fn answer(&self, mut asked: Asked) -> Answered {
+        let began = Instant::now();
+        let mut lacking = None;
         loop {
-            let answered = tokio::time::timeout(PATIENCE, asked.answer).await;
-            let answered = match answered {
-                Ok(Ok(answered)) => answered,
-                Ok(Err(_)) => Err(gone()),
-                Err(_) => Err(silent(asked.partition)),
+            let answered = match asked.answer.take() {
+                Some(answer) => received(asked.partition, answer).await,
+                None => Err(self.nobody_to_ask(asked.partition)),
             };
-            if !matches!(answered, Err(QueryError::Unavailable(_))) {
-                return answered;
-            }
-            let next = loop {
-                let Some(place) = asked.others.pop() else {
-                    return answered;
-                };
-                let next = self.ask_at(place, asked.partition, &asked.query, asked.consistency);
-                if let Some(next) = next {
-                    break next;
+            match answered {
+                Ok((_, 1..)) => lacking = Some(answered),
+                Err(QueryError::Unavailable(_)) => {
+                    lacking.get_or_insert(answered);
                 }
-            };
-            asked.answer = next;
+                _ => return answered,
+            }
+            if self.ask_next(&mut asked) {
+                continue;
+            }
+            match lacking {
+                // Nobody has it at the moment: a node has just started, or gone.
+                Some(Err(_)) if self.cluster.get().is_some() && began.elapsed() < GRACE => {
+                    tokio::time::sleep(PAUSE).await;
+                    asked.others = self.places(asked.partition);
+                    self.ask_next(&mut asked);
+                    lacking = None;
+                }
+                lacking => return lacking.unwrap_or_else(|| Err(gone())),
+            }
         }
     }
 
@@ -193,15 +218,18 @@ impl Shared {
     }
 }
 
+async fn received(partition: u32, answer: oneshot::Receiver<Answered>) -> Answered {
+    match tokio::time::timeout(PATIENCE, answer).await {
+        Ok(answered) => answered.unwrap_or_else(|_| Err(gone())),
+        Err(_) => Err(QueryError::Unavailable(format!(
+            "The node that was asked for rows of partition {partition} has not answered for {} s. Send the query again.",
+            PATIENCE.as_secs()
+        ))),
+    }
+}
+
 pub fn gone() -> QueryError {
     QueryError::Unavailable(
         "The query was given up because the node that was asked stops. Send it again.".to_string(),
     )
-}
-
-fn silent(partition: u32) -> QueryError {
-    QueryError::Unavailable(format!(
-        "The node that was asked for rows of partition {partition} has not answered for {} s. Send the query again.",
-        PATIENCE.as_secs()
-    ))
 }

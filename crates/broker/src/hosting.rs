@@ -11,8 +11,8 @@ use skep_storage::disk::create_dir_durably;
 
 use crate::clock::Clock;
 use crate::config::BrokerConfig;
-use crate::metrics::{BrokerMetrics, WorkCounter};
-use crate::partition::thread::{self, OpenError};
+use crate::metrics::{BrokerMetrics, PartitionMetrics, WorkCounter};
+use crate::partition::thread::{self, OpenError, ReplicaMetrics};
 use crate::partition::{Message, PartitionHandle};
 use crate::replica_file::ReplicaOf;
 use crate::shared::Shared;
@@ -106,6 +106,7 @@ impl Hosting {
             (
                 WorkCounter::new(&self.metrics.work, partition),
                 &self.metrics.exporting,
+                self.replica_metrics(partition, &metrics),
             ),
         );
         let (handle, outcome) = match started {
@@ -123,6 +124,12 @@ impl Hosting {
         }
         shared.hosted.put(handle);
         outcome
+    }
+
+    fn replica_metrics(&self, partition: u32, own: &Arc<PartitionMetrics>) -> ReplicaMetrics {
+        let heartbeat = self.config.tick() * thread::HEARTBEAT_TICKS;
+        let families = self.metrics.replication.clone();
+        ReplicaMetrics::new(partition, families, own.clone(), heartbeat)
     }
 
     /// Until nobody is there any more who could tell something.

@@ -29,3 +29,4 @@ mod shared;
 pub use config::{BrokerConfig, ClusterConfig};
 pub use hosted::Partitions;
 pub use router::{Broker, OpenError};
+pub use skep_transport::TlsFiles;

@@ -68,6 +68,7 @@ pub enum OpenError {
 fn join(
     config: &BrokerConfig,
     directory: &directory::Claimed,
+    metrics: &BrokerMetrics,
 ) -> Result<(Option<Arc<Cluster>>, String), OpenError> {
     let Some(others) = config.cluster.clone() else {
         return Ok((None, directory.identity.cluster_id.clone()));
@@ -82,7 +83,7 @@ fn join(
     if let Some(nodes) = cluster::known_nodes(config, directory.alone) {
         founding.nodes_are(nodes);
     }
-    let cluster = Cluster::open(config.clone(), others, founding)?;
+    let cluster = Cluster::open(config.clone(), others, founding, metrics.messaging.clone())?;
     let joined = cluster.founding().wait().and_then(|id| {
         cluster.take_part(directory)?;
         Ok(id)
@@ -124,13 +125,13 @@ impl Broker {
     /// Opens all partitions. Returns when their state is recovered and their threads run.
     pub fn open(mut config: BrokerConfig, clock: Arc<Clock>) -> Result<Arc<Broker>, OpenError> {
         let directory = directory::claim(&config)?;
-        let (cluster, cluster_id) = join(&config, &directory)?;
+        let metrics = BrokerMetrics::default();
+        let (cluster, cluster_id) = join(&config, &directory, &metrics)?;
         config.cluster_id = Some(cluster_id);
         // What the cluster has agreed on counts.
         if let Some(cluster) = &cluster {
             config.partitions = cluster.state().partitions;
         }
-        let metrics = BrokerMetrics::default();
         let preparation = Preparation::start().map_err(OpenError::Thread)?;
         let shared = Arc::new(Shared::new(preparation));
         let streams = shared.streams.clone();

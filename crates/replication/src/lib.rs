@@ -30,7 +30,7 @@ pub use config::{EntrySource, GroupConfig, RecoveredLog};
 pub use error::{ChangeError, GroupError, MessageError, ProposeError};
 pub use group::Group;
 pub use members::{Change, Members};
-pub use message::Message;
+pub use message::{Kind as MessageKind, Message};
 pub use output::{Append, Committed, Event, Output, Role};
 pub use skep_storage::log::EntryId;
 pub use snapshot::{SnapshotPoll, SnapshotSource};

@@ -31,6 +31,7 @@ impl Owner for Node {
             },
             members: Vec::new(),
             known: Vec::new(),
+            oldest_version: 1,
         }
     }
 
@@ -66,6 +67,7 @@ fn start(number: u32, contacts: &[SocketAddr]) -> (Arc<Node>, Transport<Node>) {
         size: 2,
         listen: (Ipv4Addr::LOCALHOST, 0).into(),
         contact_points: contacts.iter().map(ToString::to_string).collect(),
+        tls: None,
     };
     let transport = Transport::open(config, node.clone()).expect("a port");
     (node, transport)

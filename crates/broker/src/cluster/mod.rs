@@ -25,7 +25,9 @@ use skep_cluster::{Entry, MAX_NODE_ID, State, node_of};
 use skep_engine::Sent;
 use skep_replication::Message as ReplicaMessage;
 use skep_service::PartitionRole;
-use skep_transport::{Class, Greeting, Owner, PROTOCOL_VERSION, SendError, Transport};
+use skep_transport::{
+    Class, Greeting, OLDEST_VERSION, Owner, PROTOCOL_VERSION, SendError, Transport,
+};
 use tokio::runtime::Handle;
 
 use self::founding::Founding;
@@ -43,6 +45,7 @@ use self::wanted::Wanted;
 use self::wire::{ClusterMessage, NodeMessage};
 use crate::config::{BrokerConfig, ClusterConfig};
 use crate::hosting::Told as Hosting;
+use crate::metrics::nodes::MessagingFamilies;
 use crate::partition::Message;
 use crate::shared::Shared;
 
@@ -85,12 +88,14 @@ impl Cluster {
         config: BrokerConfig,
         cluster: ClusterConfig,
         founding: Founding,
+        metrics: MessagingFamilies,
     ) -> Result<Arc<Cluster>, OpenError> {
         let wire = skep_transport::Config {
             node: config.node_id,
             size: MAX_NODE_ID + 1,
             listen: cluster.listen,
             contact_points: cluster.contact_points.clone(),
+            tls: cluster.tls.clone(),
         };
         let this = Arc::new(Cluster {
             config,
@@ -99,7 +104,7 @@ impl Cluster {
             founding,
             transport: OnceLock::new(),
             broker: OnceLock::new(),
-            requests: Requests::default(),
+            requests: Requests::new(metrics),
             members: Members::default(),
             wanted: Wanted::default(),
             streams: RemoteStreams::default(),
@@ -507,6 +512,7 @@ impl Owner for Cluster {
             layout: self.config.layout(),
             members: self.founding.members(),
             known: Vec::new(),
+            oldest_version: OLDEST_VERSION,
         }
     }
 

@@ -12,7 +12,7 @@ use skep_protocol::{ActivatedJob, Failure, Response};
 use skep_query::Query;
 
 use super::stores::CopyAnswer;
-use crate::asking::Answered;
+use crate::asking::{Answered, StoreState};
 
 /// Between two nodes, in the order in which it was sent. All of it may be lost with the connection.
 #[derive(Debug, Serialize, Deserialize)]
@@ -171,8 +171,8 @@ pub struct ReplicaStatus {
     pub health: u8,
     /// Entries up to here are in the replica's log and state.
     pub applied: u64,
-    /// Its secondary storage has what is committed.
-    pub searchable: bool,
+    /// Of its secondary storage.
+    pub store: StoreState,
     /// Of two that say that they lead the one with the higher term does.
     pub term: u64,
 }

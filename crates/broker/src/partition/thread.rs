@@ -13,6 +13,7 @@ mod panics;
 mod refill;
 mod release;
 mod replica;
+mod replica_metrics;
 mod schedule;
 mod secondary;
 
@@ -58,11 +59,13 @@ pub use self::exporters::ExporterBoard;
 use self::exporters::{Exporters, is_for_exporters, open_exporters};
 pub use self::inbox::Inbox;
 use self::inbox::Incoming;
+pub use self::open::HEARTBEAT_TICKS;
 pub use self::open::STACK_BYTES;
 use self::open::open_engine;
 pub(crate) use self::open::start;
 use self::panics::Panics;
 use self::replica::{HandingOver, IncomingSnapshot};
+pub use self::replica_metrics::ReplicaMetrics;
 pub use self::secondary::{Secondary, SecondaryCell};
 
 /// Commands taken out of the inbox for one batch.
@@ -293,6 +296,7 @@ pub struct Partition {
     handing_over: Option<HandingOver>,
     /// A snapshot that is arriving.
     incoming: Option<IncomingSnapshot>,
+    replica_metrics: ReplicaMetrics,
 }
 
 impl Partition {
@@ -424,6 +428,7 @@ impl Partition {
                 place,
             } => {
                 drop(place);
+                self.replica_metrics.receives(&message);
                 self.core.group_mut().receive(from, message);
             }
             Message::StoreArrived => self.store_arrived(),

@@ -46,6 +46,7 @@ fn greeting(node: &Node) -> Greeting {
         layout: LAYOUT,
         members: node.founding.members(),
         known: Vec::new(),
+        oldest_version: 1,
     }
 }
 

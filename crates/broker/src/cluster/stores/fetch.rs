@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, RecvTimeoutError, bounded};
 
 use super::{CopyAnswer, PART_BYTES, WINDOW};
+use crate::asking::StoreState;
 use crate::cluster::Cluster;
 use crate::cluster::wire::NodeMessage;
 
@@ -59,7 +60,7 @@ fn fetch(cluster: &Weak<Cluster>, wanted: &Wanted) -> bool {
         let Some(cluster) = cluster.upgrade().filter(|cluster| !cluster.is_stopped()) else {
             return false;
         };
-        for node in cluster.searchable_elsewhere(partition) {
+        for node in cluster.stores_elsewhere(partition, StoreState::Whole) {
             let began = Instant::now();
             match (Fetching::new(&cluster, wanted, node)).run() {
                 Ok(bytes) => {
@@ -144,17 +145,20 @@ impl<'a> Fetching<'a> {
     }
 
     fn go_on(&mut self, parts: &Receiver<CopyAnswer>, file: &mut File) -> Result<(), Broken> {
+        let began = Instant::now();
         self.asked = self.arrived;
         self.ask_for_next()?;
         loop {
-            let patience = if self.total.is_some() {
-                PATIENCE
-            } else {
-                MAKING
-            };
-            match parts.recv_timeout(patience) {
+            match parts.recv_timeout(PATIENCE) {
                 Ok(answer) => self.take_in(answer, file)?,
                 Err(RecvTimeoutError::Disconnected) => return Err(Broken::Lost),
+                Err(RecvTimeoutError::Timeout)
+                    if self.total.is_none() && began.elapsed() < MAKING =>
+                {
+                    // The copy is being made, or its first part was lost on the way.
+                    self.asked = 0;
+                    self.ask_for_next()?;
+                }
                 Err(RecvTimeoutError::Timeout) => {
                     return Err(Broken::Over("the node does not answer".to_string()));
                 }

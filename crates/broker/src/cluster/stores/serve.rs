@@ -5,14 +5,14 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use crossbeam_channel::{Receiver, bounded};
 use skep_export::Store;
-use skep_transport::SendError;
 
 use super::{CopyAnswer, PART_BYTES, WINDOW};
+use crate::asking::StoreState;
 use crate::cluster::Cluster;
 use crate::cluster::wire::NodeMessage;
 use crate::partition::thread::Secondary;
@@ -89,7 +89,9 @@ impl Cluster {
         let Secondary::Open(store) = handle.secondary.get() else {
             return Err("it has no secondary storage itself".to_string());
         };
-        if store.status().exported_entry() < at_least || !broker.is_searchable(&handle) {
+        if store.status().exported_entry() < at_least
+            || broker.store_state(&handle) != StoreState::Whole
+        {
             return Err("its secondary storage is behind itself".to_string());
         }
         let free = handle.status.disk_free.load(Ordering::Relaxed);
@@ -137,24 +139,25 @@ impl Cluster {
                 crc: crc32fast::hash(&bytes),
                 bytes: Bytes::from(bytes),
             };
-            // Without a connection the part is asked for again.
-            self.send_part(given.to, given.transfer, part);
+            self.send_part(given.to, given.transfer, part)?;
             if offset + length >= total {
-                return Ok(());
-            }
-            if self.is_stopped() {
                 return Ok(());
             }
         }
         Ok(())
     }
 
-    /// Waits while the connection has more than it can take.
-    fn send_part(&self, to: u32, transfer: u64, answer: CopyAnswer) {
+    /// Waits while the connection has more than it can take, or is not there yet.
+    fn send_part(&self, to: u32, transfer: u64, answer: CopyAnswer) -> std::io::Result<()> {
         let message = NodeMessage::Copy { transfer, answer };
-        while self.send_in_bulk(to, &message) == Err(SendError::Full) && !self.is_stopped() {
+        let began = Instant::now();
+        while let Err(error) = self.send_in_bulk(to, &message) {
+            if began.elapsed() > FORGOTTEN || self.is_stopped() {
+                return Err(std::io::Error::other(error));
+            }
             std::thread::sleep(PAUSE);
         }
+        Ok(())
     }
 }
 

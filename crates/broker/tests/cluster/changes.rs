@@ -1,24 +1,13 @@
 //! Nodes come and go, and copies of partitions with them, while work goes on: nothing that was acknowledged is lost.
 
-#[path = "support/nodes.rs"]
-mod nodes;
-mod support;
-
-use std::collections::HashSet;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
-
-use nodes::*;
-use skep_broker::clock::Clock;
-use skep_broker::cluster::{Answer, Ask};
-use skep_broker::{Broker, BrokerConfig};
+use super::*;
+use skep_broker::cluster::{Answer as Told, Ask};
 use skep_cluster::{NodeState, Operation, Outcome, Planned, Refusal, Request};
-use skep_protocol::{Key, Response};
-use skep_query::entities::PROCESS_INSTANCE;
-use skep_query::{Answer as Found, Consistency, Query, Storage};
-use skep_service::Broker as _;
-use support::{Rig, create, one_task};
+
+/// Some of the nodes begin the cluster.
+fn with_founders(founders: u32, nodes: Nodes) -> Nodes {
+    Nodes { founders, ..nodes }
+}
 
 fn scale(add: &[u32], remove: &[u32], copies: Option<u32>) -> Request {
     Request::Scale {
@@ -33,8 +22,8 @@ fn scale(add: &[u32], remove: &[u32], copies: Option<u32>) -> Request {
 async fn ask(rig: &Rig, request: Request, dry_run: bool) -> Result<Planned, Refusal> {
     let cluster = rig.broker.cluster().unwrap();
     match cluster.ask(Ask::Change { request, dry_run }).await? {
-        Answer::Planned(planned) => Ok(*planned),
-        Answer::State(state) => panic!("{state:?}"),
+        Told::Planned(planned) => Ok(*planned),
+        Told::State(state) => panic!("{state:?}"),
     }
 }
 
@@ -65,14 +54,7 @@ fn partitions_of(rig: &Rig) -> Vec<u32> {
     partitions.iter().map(|p| p.status.partition).collect()
 }
 
-async fn start(rig: &Rig) -> Key {
-    match insist(rig, create("one-task", "{}", None)).await {
-        Ok(Response::ProcessInstanceCreated(new)) => new.process_instance_key,
-        other => panic!("{other:?}"),
-    }
-}
-
-async fn finds(rig: &Rig, key: Key) {
+async fn will_find(rig: &Rig, key: Key) {
     let query = Query::Get {
         entity: &PROCESS_INSTANCE,
         key,
@@ -83,7 +65,7 @@ async fn finds(rig: &Rig, key: Key) {
             .broker
             .query(query.clone(), Consistency::ReadYourWrites)
             .await;
-        if matches!(found, Ok((Found::Row(Some(_)), _))) {
+        if matches!(found, Ok((Answer::Row(Some(_)), _))) {
             return;
         }
         assert!(began.elapsed() < DEADLINE, "{found:?}");
@@ -106,13 +88,13 @@ async fn a_node_that_was_alone_becomes_the_first_of_three_with_all_of_its_data()
     alone.deploy(&one_task()).await;
     let mut created = HashSet::new();
     for _ in 0..10 {
-        created.insert(start(&alone).await);
+        created.insert(create_one(&alone).await);
     }
     stop(alone).await;
 
     let others = [nodes.opening(1), nodes.opening(2)];
     let first = nodes.open(0).await;
-    created.insert(start(&first).await);
+    created.insert(create_one(&first).await);
     assert_eq!(first.broker.topology().cluster_size, 1);
     let plan = ask(&first, scale(&[1, 2], &[], Some(3)), true)
         .await
@@ -133,19 +115,19 @@ async fn a_node_that_was_alone_becomes_the_first_of_three_with_all_of_its_data()
         assert_eq!(rig.broker.topology().cluster_size, 3);
         assert_eq!(rig.broker.topology().last_completed_change_id, "1");
     }
-    created.insert(start(&rigs[1]).await);
+    created.insert(create_one(&rigs[1]).await);
     // Without the one that had everything.
     stop(first).await;
     wait_until("leaders", || rigs.iter().all(reaches_all_leaders)).await;
     for key in &created {
-        finds(&rigs[0], *key).await;
+        will_find(&rigs[0], *key).await;
     }
     all_are_there(&rigs[1], created).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_node_is_added_and_another_one_removed_under_load() {
-    let nodes = Nodes::with_founders(4, 3, 4);
+    let nodes = with_founders(3, Nodes::new(4, 4));
     let mut rigs = nodes.all().await;
     rigs[0].deploy(&one_task()).await;
     rigs.push(nodes_waiting(&nodes, &rigs, 3, scale(&[3], &[], None)).await);
@@ -188,11 +170,11 @@ async fn a_node_is_added_and_another_one_removed_under_load() {
         wait_until("copies", || partitions_of(&rigs[node]) == [1, 2, 3, 4]).await;
     }
     for key in created.iter().take(20) {
-        finds(&rigs[0], *key).await;
+        will_find(&rigs[0], *key).await;
     }
     // A node that is none of the cluster any more still reaches it.
-    let key = start(&rigs[1]).await;
-    finds(&rigs[1], key).await;
+    let key = create_one(&rigs[1]).await;
+    will_find(&rigs[1], key).await;
     created.insert(key);
     all_are_there(&rigs[3], created).await;
 }
@@ -212,7 +194,7 @@ async fn a_node_that_has_lost_its_disk_is_taken_out_and_added_again() {
     rigs[0].deploy(&one_task()).await;
     let mut created = HashSet::new();
     for _ in 0..10 {
-        created.insert(start(&rigs[1]).await);
+        created.insert(create_one(&rigs[1]).await);
     }
     stop(rigs.pop().unwrap()).await;
     let lost = nodes.directories[2].path();
@@ -230,18 +212,18 @@ async fn a_node_that_has_lost_its_disk_is_taken_out_and_added_again() {
     assert!(refused.contains("node 2 has no data"), "{refused}");
     let gone = Request::ForceRemove { brokers: vec![2] };
     change(&[&rigs[0], &rigs[1]], gone).await;
-    created.insert(start(&rigs[0]).await);
+    created.insert(create_one(&rigs[0]).await);
     let back = nodes_waiting(&nodes, &rigs, 2, scale(&[2], &[], Some(3))).await;
     wait_until("copies", || partitions_of(&back) == [1, 2]).await;
     // It counts: with one of the others there is a majority.
     stop(rigs.remove(0)).await;
-    created.insert(start(&back).await);
+    created.insert(create_one(&back).await);
     all_are_there(&back, created).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_that_is_stuck_outlives_restarts_and_can_be_given_up_and_taken_up() {
-    let nodes = Nodes::with_founders(4, 3, 1);
+    let nodes = with_founders(3, Nodes::new(4, 1));
     let mut rigs = nodes.all().await;
     // Node 3 is not there.
     let planned = ask(&rigs[1], scale(&[3], &[], Some(3)), false)
@@ -269,7 +251,7 @@ async fn a_change_that_is_stuck_outlives_restarts_and_can_be_given_up_and_taken_
             change: planned.change,
         })
         .await;
-    let Ok(Answer::State(state)) = given_up else {
+    let Ok(Told::State(state)) = given_up else {
         panic!("{given_up:?}");
     };
     assert_eq!(state.last_change().unwrap().outcome, Outcome::Cancelled);
