@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use skep_export::Store;
+use skep_export::{Place, Store};
 use skep_protocol::Key;
 use skep_query::entities::ELEMENT_INSTANCE;
 use skep_query::{
@@ -19,6 +19,10 @@ impl Storage for Broker {
     fn query(&self, query: Query, consistency: Consistency) -> BoxFuture<'_, Answered> {
         if let Some(stores) = self.sharing() {
             return Box::pin(received(ask_shared(&stores, query, consistency)));
+        }
+        if self.partitions().is_empty() && self.shares_database() {
+            // Any node that has a store there answers for all partitions.
+            return Box::pin(self.ask(1, query, consistency));
         }
         match query {
             Query::Search(search) => Box::pin(self.search(search, consistency)),
@@ -59,6 +63,11 @@ impl Broker {
         };
         let stores: Vec<Arc<Store>> = self.partitions().iter().filter_map(open).collect();
         (!stores.is_empty()).then_some(stores)
+    }
+
+    fn shares_database(&self) -> bool {
+        let secondary = self.config().secondary_storage.as_ref();
+        secondary.is_some_and(|config| matches!(config.place, Place::Rdbms(_)))
     }
 
     fn home_of(&self, key: Key) -> Option<u32> {
