@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use skep_transport::Layout;
+use skep_transport::{Layout, TlsFiles};
 
 use crate::flow_control::{FlowControlConfig, WriteConfig};
 
@@ -99,6 +99,8 @@ pub struct ClusterConfig {
     pub contact_points: Vec<String>,
     /// `camunda.cluster.raft.election-timeout`: a leader that is not heard for so long, up to twice as long, is replaced.
     pub election_timeout: Duration,
+    /// `camunda.cluster.network.transport-layer-security.cluster.*`.
+    pub tls: Option<TlsFiles>,
 }
 
 #[derive(Clone, Debug)]

@@ -1,6 +1,7 @@
 //! Job streams: jobs are pushed only against room that the receiver has.
 //!
-//! A stream has a credit, the number of jobs that may be on their way to it. A partition takes one credit when it
+//! A stream has a credit, the number of jobs that may be on their way to it; in a cluster each node has a share of it, which
+//! grows where jobs are (`cluster/shares.rs`). A partition takes one credit when it
 //! activates a job for the stream, the receiver gives it back when it takes the job out ([`JobReceiver::poll_recv`]),
 //! which it does as its connection has room. Jobs that are not taken when the stream closes go back to their partitions.
 
@@ -26,27 +27,24 @@ pub struct Stream {
     pub id: StreamId,
     pub spec: ActivateJobs,
     fetch_variables: VariableNames,
-    capacity: i64,
+    /// The credit that is this node's, free or taken for jobs on their way.
+    capacity: AtomicI64,
     credit: AtomicI64,
     /// A partition had a job and found no credit.
     starving: AtomicBool,
     queue: Mutex<Queue>,
+    /// The nodes that share the credit; nobody if there is only one.
+    cluster: Weak<Cluster>,
     /// The client is connected with another node, which gets the jobs.
     elsewhere: Option<Elsewhere>,
 }
 
 /// A stream that a client has opened at another node.
+#[derive(Debug)]
 pub struct Elsewhere {
-    pub cluster: Weak<Cluster>,
     pub node: u32,
     /// Its number there.
     pub stream: StreamId,
-}
-
-impl std::fmt::Debug for Elsewhere {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "stream {} of node {}", self.stream, self.node)
-    }
 }
 
 #[derive(Debug, Default)]
@@ -58,18 +56,62 @@ struct Queue {
 }
 
 impl Stream {
-    pub fn new(id: StreamId, spec: ActivateJobs, elsewhere: Option<Elsewhere>) -> Arc<Stream> {
+    pub fn new(
+        id: StreamId,
+        spec: ActivateJobs,
+        cluster: Weak<Cluster>,
+        elsewhere: Option<Elsewhere>,
+    ) -> Arc<Stream> {
         let capacity = i64::from(spec.max_jobs.max(1));
         Arc::new(Stream {
             id,
             fetch_variables: spec.fetch_variables.iter().cloned().collect(),
             spec,
-            capacity,
+            capacity: AtomicI64::new(capacity),
             credit: AtomicI64::new(capacity),
             starving: AtomicBool::new(false),
             queue: Mutex::default(),
+            cluster,
             elsewhere,
         })
+    }
+
+    fn capacity(&self) -> i64 {
+        self.capacity.load(Ordering::Acquire)
+    }
+
+    /// A job is here, and no credit for it: others may have some. They are asked once until credit comes.
+    fn starve(&self) {
+        if self.starving.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let Some(cluster) = self.cluster.upgrade() else {
+            return;
+        };
+        match &self.elsewhere {
+            Some(of) => cluster.starve_for(of.node, of.stream),
+            None => cluster.starves(cluster.node(), self.id),
+        }
+    }
+
+    /// This node has more of the credit now. True if partitions that starved are to hear of it.
+    pub fn grow(&self, amount: u32) -> bool {
+        self.capacity.fetch_add(i64::from(amount), Ordering::AcqRel);
+        self.credit.fetch_add(i64::from(amount), Ordering::AcqRel);
+        self.starving.swap(false, Ordering::AcqRel)
+    }
+
+    /// Gives up credit that is not in use, so much at most. Returns how much.
+    pub fn shrink(&self, amount: u32) -> u32 {
+        let free = |credit: i64| credit.clamp(0, i64::from(amount));
+        let taken = self
+            .credit
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |credit| {
+                Some(credit - free(credit))
+            });
+        let taken = free(taken.unwrap_or_default());
+        self.capacity.fetch_sub(taken, Ordering::AcqRel);
+        u32::try_from(taken).unwrap_or_default()
     }
 
     fn take_credit(&self) -> bool {
@@ -81,13 +123,8 @@ impl Stream {
 
     /// Hands a committed job over; whom to wake is added to `wakes`. False when the stream is closed: the job goes back.
     pub fn deliver(&self, job: ActivatedJob, wakes: &mut Wakes) -> bool {
-        if let Some(Elsewhere {
-            cluster,
-            node,
-            stream,
-        }) = &self.elsewhere
-        {
-            let cluster = cluster.upgrade();
+        if let Some(Elsewhere { node, stream }) = &self.elsewhere {
+            let cluster = self.cluster.upgrade();
             return cluster.is_some_and(|cluster| cluster.push(*node, *stream, job));
         }
         let mut queue = self.queue.lock();
@@ -116,13 +153,14 @@ impl Stream {
 
     /// Jobs were taken. True if partitions that starved are to hear of it.
     pub fn add_credit(&self, amount: i64) -> bool {
-        let add = |credit: i64| Some((credit + amount).min(self.capacity));
+        let capacity = self.capacity();
+        let add = |credit: i64| Some((credit + amount).min(capacity));
         let added = self
             .credit
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, add);
         let credit = added.unwrap_or_default() + amount;
         // Asking for more by halves of the credit, not job by job.
-        credit * 2 >= self.capacity && self.starving.swap(false, Ordering::AcqRel)
+        credit * 2 >= capacity && self.starving.swap(false, Ordering::AcqRel)
     }
 
     /// Ends the stream from the broker's side; the receiver sees the jobs that are there, then the end.
@@ -220,7 +258,7 @@ impl JobStreams for StreamRegistry {
                     continue;
                 };
                 if mark {
-                    stream.starving.store(true, Ordering::Release);
+                    stream.starve();
                 }
                 if stream.take_credit() {
                     *next = index + 1;
@@ -240,11 +278,6 @@ impl JobStreams for StreamRegistry {
             stream.credit.fetch_add(1, Ordering::AcqRel);
         }
     }
-}
-
-/// The part of a stream's credit that each node has.
-fn share(credit: u32, nodes: u32) -> u32 {
-    (credit / nodes.max(1)).max(1)
 }
 
 /// Opens and closes streams at all partitions of the node.
@@ -280,13 +313,14 @@ impl StreamHub {
 
     pub fn open(self: &Arc<Self>, mut spec: ActivateJobs) -> Receiver {
         let id = self.next_id();
-        let cluster = self.cluster.get().and_then(Weak::upgrade);
-        let shares = cluster.as_ref().map_or(1, |cluster| cluster.layout().size);
-        spec.max_jobs = share(spec.max_jobs, shares);
-        let stream = Stream::new(id, spec, None);
+        let cluster = self.cluster.get().cloned().unwrap_or_default();
+        if let Some(cluster) = cluster.upgrade() {
+            spec.max_jobs = cluster.deal_out(id, spec.max_jobs);
+        }
+        let stream = Stream::new(id, spec, cluster.clone(), None);
         self.open.lock().insert(id, stream.clone());
         self.tell_all(|| Message::StreamOpened(stream.clone()));
-        if let Some(cluster) = cluster {
+        if let Some(cluster) = cluster.upgrade() {
             cluster.open_elsewhere(id, &stream.spec);
         }
         Receiver {

@@ -7,6 +7,7 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 
 mod arriving;
+mod asking;
 pub mod clock;
 pub mod cluster;
 pub mod config;
@@ -24,3 +25,4 @@ mod shared;
 
 pub use config::{BrokerConfig, ClusterConfig};
 pub use router::{Broker, OpenError};
+pub use skep_transport::TlsFiles;

@@ -1,7 +1,6 @@
 //! Queries: each partition has its own store, and the answers of all become one; or all have their rows in one place.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use skep_export::Store;
 use skep_protocol::Key;
@@ -12,15 +11,14 @@ use skep_query::{
 };
 use tokio::sync::oneshot;
 
+use crate::asking::{Answered, gone};
 use crate::partition::thread::{PartitionHandle, Secondary};
 use crate::router::Broker;
-
-type Answered = Result<(Answer, u64), QueryError>;
 
 impl Storage for Broker {
     fn query(&self, query: Query, consistency: Consistency) -> BoxFuture<'_, Answered> {
         if let Some(stores) = self.sharing() {
-            return Box::pin(received(Ok(ask_shared(&stores, query, consistency))));
+            return Box::pin(received(ask_shared(&stores, query, consistency)));
         }
         match query {
             Query::Search(search) => Box::pin(self.search(search, consistency)),
@@ -55,8 +53,8 @@ impl Storage for Broker {
 impl Broker {
     /// The stores of all partitions, if their rows are in one place.
     fn sharing(&self) -> Option<Vec<Arc<Store>>> {
-        let open = |handle: &Arc<PartitionHandle>| match &handle.secondary {
-            Secondary::Open(store) if store.is_shared() => Some(store.clone()),
+        let open = |handle: &Arc<PartitionHandle>| match handle.secondary.get() {
+            Secondary::Open(store) if store.is_shared() => Some(store),
             _ => None,
         };
         let stores: Vec<Arc<Store>> = self.partitions().iter().filter_map(open).collect();
@@ -73,13 +71,14 @@ impl Broker {
             return self.ask(1, Query::Search(search), consistency).await;
         }
         let part = merge::for_partition(&search);
+        let shared = self.shared();
         // All are asked before the first is waited for.
         let asked: Vec<_> = (1..=self.config().partitions)
-            .map(|partition| self.send(partition, Query::Search(part.clone()), consistency))
+            .map(|partition| shared.ask(partition, Query::Search(part.clone()), consistency))
             .collect();
         let (mut parts, mut behind) = (Vec::with_capacity(asked.len()), 0);
         for answer in asked {
-            if let (Answer::Found(found), lacking) = received(answer).await? {
+            if let (Answer::Found(found), lacking) = shared.answer(answer).await? {
                 parts.push(found);
                 behind = behind.max(lacking);
             }
@@ -93,12 +92,13 @@ impl Broker {
         query: Query,
         consistency: Consistency,
     ) -> Result<(Vec<Vec<Row>>, u64), QueryError> {
+        let shared = self.shared();
         let asked: Vec<_> = (1..=self.config().partitions)
-            .map(|partition| self.send(partition, query.clone(), consistency))
+            .map(|partition| shared.ask(partition, query.clone(), consistency))
             .collect();
         let (mut parts, mut behind) = (Vec::with_capacity(asked.len()), 0);
         for answer in asked {
-            if let (Answer::Rows(rows), lacking) = received(answer).await? {
+            if let (Answer::Rows(rows), lacking) = shared.answer(answer).await? {
                 parts.push(rows);
                 behind = behind.max(lacking);
             }
@@ -125,40 +125,9 @@ impl Broker {
     }
 
     async fn ask(&self, partition: u32, query: Query, consistency: Consistency) -> Answered {
-        received(self.send(partition, query, consistency)).await
-    }
-
-    fn send(
-        &self,
-        partition: u32,
-        query: Query,
-        consistency: Consistency,
-    ) -> Result<oneshot::Receiver<Answered>, QueryError> {
-        let at = (partition as usize).saturating_sub(1);
-        let handle = self.partitions().get(at);
-        if handle.is_some_and(|handle| handle.status.search_gap.load(Ordering::Relaxed)) {
-            return Err(QueryError::Unavailable(format!(
-                "Secondary storage of partition {partition} lacks on this node what happened while the node was away. Ask another \
-                 node; docs/cluster.md says how to mend it."
-            )));
-        }
-        match handle.map(|handle| &handle.secondary) {
-            Some(Secondary::Open(store)) => {
-                let (answer, answered) = oneshot::channel();
-                store.query(query, consistency, move |answered| {
-                    // Who asked may have gone away.
-                    let _ = answer.send(answered);
-                });
-                Ok(answered)
-            }
-            Some(Secondary::Off) => Err(QueryError::Disabled),
-            Some(Secondary::Broken(reason)) => Err(QueryError::Unavailable(format!(
-                "Secondary storage of partition {partition} cannot be opened: {reason}."
-            ))),
-            None => Err(QueryError::Unavailable(format!(
-                "Partition {partition} has not started yet. Send the query again."
-            ))),
-        }
+        let shared = self.shared();
+        let asked = shared.ask(partition, query, consistency);
+        shared.answer(asked).await
     }
 }
 
@@ -178,10 +147,6 @@ fn ask_shared(
     answered
 }
 
-async fn received(asked: Result<oneshot::Receiver<Answered>, QueryError>) -> Answered {
-    asked?.await.unwrap_or_else(|_| {
-        Err(QueryError::Unavailable(
-            "The query was given up because the node stops.".to_string(),
-        ))
-    })
+async fn received(asked: oneshot::Receiver<Answered>) -> Answered {
+    asked.await.unwrap_or_else(|_| Err(gone()))
 }

@@ -116,13 +116,14 @@ impl Broker {
         for partition in 1..=config.partitions {
             let partition_metrics = Arc::new(metrics.partition(partition));
             let outlet = shared.clone();
+            let work = WorkCounter::new(&metrics.work, partition);
             let started = thread::start(
                 &config,
                 partition,
                 outlet,
                 clock.clone(),
                 partition_metrics.clone(),
-                WorkCounter::new(&metrics.work, partition),
+                (work, &metrics.exporting),
             );
             let handle = match started {
                 Ok(handle) => handle,
@@ -202,6 +203,10 @@ impl Broker {
         &self.disk
     }
 
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.shared
+    }
+
     pub fn partitions(&self) -> &[Arc<PartitionHandle>] {
         self.shared.partitions()
     }
@@ -220,6 +225,7 @@ impl Broker {
 
     /// Sets what is read from partitions when metrics are scraped.
     pub fn refresh_metrics(&self) {
+        self.metrics.follow_exporters(&self.shared);
         for handle in self.partitions() {
             self.metrics.refresh(handle, self.config.node_id);
         }

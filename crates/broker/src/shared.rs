@@ -8,14 +8,16 @@ use skep_engine::Sent;
 use skep_protocol::Failure;
 use skep_protocol::command::{Command, Request};
 use skep_protocol::response::JobActivation;
+use skep_query::{Consistency, Query};
 use skep_service::{PartitionRole, Reply, reply_channel};
 
-use crate::cluster::Cluster;
+use crate::asking::{Answered, gone};
+use crate::cluster::{Cluster, WantedStore};
 use crate::disk::DiskSpace;
 use crate::flow_control::{MAX_WAITING, MAX_WAITING_BYTES};
 use crate::job_streams::StreamHub;
 use crate::long_polling::JobNotifier;
-use crate::partition::thread::{Outlet, Secondary};
+use crate::partition::thread::Outlet;
 use crate::partition::{Message, PartitionHandle, PartitionStatus};
 use crate::preparation::Preparation;
 
@@ -171,10 +173,8 @@ impl Shared {
 
     /// A client knows of what is committed up to this entry: queries are to see it.
     pub fn expect(&self, partition: u32, committed: u64) {
-        if let Some(handle) = self.partition(partition)
-            && let Secondary::Open(store) = &handle.secondary
-        {
-            store.expect(committed);
+        if let Some(handle) = self.partition(partition) {
+            handle.progress.expect(committed);
         }
     }
 
@@ -228,6 +228,34 @@ impl Outlet for Shared {
     fn replicated(&self, partition: u32) -> u64 {
         let cluster = self.cluster.get();
         cluster.map_or(u64::MAX, |cluster| cluster.replicated(partition))
+    }
+
+    fn query(
+        self: Arc<Self>,
+        partition: u32,
+        query: Query,
+        answer: Box<dyn FnOnce(Answered) + Send>,
+    ) {
+        let asked = self.ask(partition, query, Consistency::ReadYourWrites);
+        let runtime = self.cluster.get().and_then(|cluster| cluster.runtime());
+        match runtime.cloned() {
+            Some(runtime) => {
+                runtime.spawn(async move { answer(self.answer(asked).await) });
+            }
+            None => answer(Err(gone())),
+        }
+    }
+
+    fn fetch_store(
+        &self,
+        wanted: WantedStore,
+        before: Box<dyn FnOnce() + Send>,
+        done: Box<dyn FnOnce() + Send>,
+    ) -> std::io::Result<()> {
+        match self.cluster.get() {
+            Some(cluster) => cluster.fetch_store(wanted, before, done),
+            None => Ok(()),
+        }
     }
 
     fn role_changed(&self) {

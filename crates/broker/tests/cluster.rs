@@ -59,6 +59,7 @@ impl Nodes {
                 advertised: self.ports[node].to_string(),
                 contact_points: self.ports.iter().map(ToString::to_string).collect(),
                 election_timeout: Duration::from_millis(600),
+                tls: None,
             }),
             ..BrokerConfig::default()
         }
@@ -148,6 +149,21 @@ async fn insist(rig: &Rig, command: Command) -> Result<Response, Failure> {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
             other => return other,
+        }
+    }
+}
+
+/// Each of these instances has a job.
+async fn all_are_there(rig: &Rig, mut created: HashSet<Key>) {
+    let began = Instant::now();
+    while !created.is_empty() {
+        let left = created.len();
+        assert!(began.elapsed() < DEADLINE, "{left} instances are lost");
+        let found = rig
+            .broker
+            .activate_jobs(jobs(100), Duration::from_millis(50));
+        for job in found.await.unwrap_or_default() {
+            created.remove(&job.process_instance_key);
         }
     }
 }
@@ -292,24 +308,43 @@ async fn a_job_stream_gets_the_jobs_of_all_nodes_within_its_credit() {
     for n in 0..6 {
         rigs[n % 3].create("one-task", "{}").await.unwrap();
     }
-    let activated = || {
-        let leading = rigs.iter().flat_map(|rig| rig.broker.partitions());
-        let leading = leading.filter(|p| p.status.role() == PartitionRole::Leader);
-        leading
-            .map(|p| {
-                p.status
-                    .activated_jobs
-                    .load(std::sync::atomic::Ordering::Relaxed)
-            })
-            .sum::<usize>()
-    };
-    wait_until("jobs to be pushed", || activated() >= 2).await;
+    wait_until("jobs to be pushed", || activated(&rigs) >= 2).await;
     drop(stream);
     let mut left = 0;
     let began = Instant::now();
     while left < 6 {
         assert!(began.elapsed() < DEADLINE, "only {left} jobs came back");
         left += rigs[0].activate(6, Duration::from_millis(100)).await.len();
+    }
+}
+
+fn activated(rigs: &[Rig]) -> usize {
+    let leading = rigs.iter().flat_map(|rig| rig.broker.partitions());
+    let leading = leading.filter(|p| p.status.role() == PartitionRole::Leader);
+    let activated = leading.map(|p| p.status.activated_jobs.load(Ordering::Relaxed));
+    activated.sum()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_credit_of_a_stream_moves_to_the_node_that_has_jobs() {
+    let nodes = Nodes::new(3, 1);
+    let rigs = nodes.all().await;
+    rigs[0].deploy(&one_task()).await;
+    // Whichever node the client is at: one that leads, and two that do not.
+    for rig in &rigs {
+        let mut stream = rig.broker.open_job_stream(jobs(30));
+        let mut created = HashSet::new();
+        for _ in 0..40 {
+            created.insert(rig.create("one-task", "{}").await.unwrap());
+        }
+        // Each of the others keeps one; nobody has made any.
+        wait_until("credit to move", || activated(&rigs) == 28).await;
+        for _ in 0..40 {
+            let job = next(&mut stream).await.unwrap();
+            assert!(created.remove(&job.process_instance_key));
+            rig.complete(job.key).await.unwrap();
+        }
+        wait_until("all jobs to end", || activated(&rigs) == 0).await;
     }
 }
 
@@ -443,21 +478,7 @@ async fn leaders_move_to_their_first_replicas_and_no_command_is_lost_or_in_doubt
     for created in creating {
         left.extend(created.await.unwrap());
     }
-    let began = Instant::now();
-    while !left.is_empty() {
-        assert!(
-            began.elapsed() < DEADLINE,
-            "{} instances are lost",
-            left.len()
-        );
-        let found = rigs[2]
-            .broker
-            .activate_jobs(jobs(100), Duration::from_millis(50))
-            .await;
-        for job in found.unwrap_or_default() {
-            left.remove(&job.process_instance_key);
-        }
-    }
+    all_are_there(&rigs[2], left).await;
 }
 
 /// Makes a checkpoint, after which the log is given up up to it.
@@ -477,7 +498,7 @@ fn committed(rig: &Rig) -> u64 {
 }
 
 fn stored(rig: &Rig) -> u64 {
-    match &rig.broker.partitions()[0].secondary {
+    match rig.broker.partitions()[0].secondary.get() {
         Secondary::Open(store) => store.status().durable().entry,
         other => panic!("{other:?}"),
     }
@@ -513,57 +534,109 @@ async fn a_node_that_was_away_finds_what_it_lacks_in_the_log_or_gets_a_snapshot(
         checkpoint(&rigs[0]).await;
         checkpoint(&rigs[1]).await;
         let back = nodes.open(2).await;
-        let committed = |rig: &Rig| {
-            rig.broker.partitions()[0]
-                .status
-                .applied
-                .load(Ordering::Acquire)
-        };
         wait_until("the node to catch up", || {
             committed(&back) >= committed(&rigs[0])
         })
         .await;
-        let status = &back.broker.partitions()[0].status;
-        assert_eq!(status.search_gap.load(Ordering::Relaxed), disk_is_full);
-        let query = Query::Get {
-            entity: &PROCESS_INSTANCE,
-            key: created[0],
-        };
-        let found = back.broker.query(query, Consistency::ReadYourWrites).await;
-        match found {
-            Ok((Answer::Row(Some(_)), _)) if !disk_is_full => {}
-            Err(QueryError::Unavailable(why)) if disk_is_full => {
-                assert!(why.contains("lacks on this node"), "{why}");
-            }
-            other => panic!("{other:?}"),
+        // Whether it has the rows itself or lets others answer until it has.
+        for key in &created {
+            assert!(finds(&back, *key).await);
         }
         rigs.push(back);
+    }
+    let secondary = &rigs[2].broker.partitions()[0].secondary;
+    wait_until("secondary storage to be fetched", || {
+        matches!(secondary.get(), Secondary::Open(_))
+    })
+    .await;
+    stop(rigs.remove(0)).await;
+    stop(rigs.remove(0)).await;
+    for key in &created {
+        assert!(finds(&rigs[0], *key).await, "the copy lacks {key}");
+    }
+    for node in [0, 1] {
+        rigs.insert(node, nodes.open(node).await);
     }
     it_can_lead(&nodes, rigs, created.into_iter().collect()).await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn another_node_answers_for_a_store_that_is_lost_until_it_is_fetched() {
+    let nodes = Nodes::new(3, 1);
+    let mut rigs = nodes.all().await;
+    rigs[0].deploy(&one_task()).await;
+    let mut created = Vec::new();
+    for n in 0..12 {
+        created.push(rigs[n % 3].create("one-task", "{}").await.unwrap());
+    }
+    for rig in &rigs {
+        wait_until("secondary storage", || stored(rig) >= committed(&rigs[0])).await;
+        checkpoint(rig).await;
+    }
+    // The log does not have it any more, and the file is lost.
+    stop(rigs.pop().unwrap()).await;
+    let files = nodes.directories[2].path().join("partitions/1");
+    for file in ["query.sqlite", "query.sqlite-wal", "query.sqlite-shm"] {
+        let _ = std::fs::remove_file(files.join(file));
+    }
+    rigs.push(nodes.open(2).await);
+    wait_until("leaders", || reaches_all_leaders(&rigs[2])).await;
+    let secondary = rigs[2].broker.partitions()[0].secondary.clone();
+    wait_until("secondary storage to be fetched", || {
+        matches!(secondary.get(), Secondary::Open(_))
+    })
+    .await;
+    assert!(finds(&rigs[2], created[0]).await);
+    // As long as it is not there.
+    let fetched = secondary.replace(Secondary::Fetching);
+    for key in &created {
+        assert!(finds(&rigs[2], *key).await);
+    }
+    let all = Query::Search(Search::all(&PROCESS_INSTANCE, Vec::new(), 100));
+    let found = rigs[2]
+        .broker
+        .query(all.clone(), Consistency::ReadYourWrites)
+        .await;
+    assert!(matches!(&found, Ok((Answer::Found(found), 0)) if found.rows.len() == 12));
+    stop(rigs.remove(0)).await;
+    stop(rigs.remove(0)).await;
+    let refused = rigs[0].broker.query(all, Consistency::Eventual).await;
+    assert!(
+        matches!(&refused, Err(QueryError::Unavailable(why)) if why.contains("no node that has it")),
+        "{refused:?}"
+    );
+    secondary.replace(fetched);
+    for key in &created {
+        assert!(finds(&rigs[0], *key).await, "the copy lacks {key}");
+    }
+}
+
+async fn finds(rig: &Rig, key: Key) -> bool {
+    let query = Query::Get {
+        entity: &PROCESS_INSTANCE,
+        key,
+    };
+    let began = Instant::now();
+    loop {
+        let query = query.clone();
+        let found = rig.broker.query(query, Consistency::ReadYourWrites).await;
+        match found {
+            // It says that it lacks something: the machine has much to do.
+            Ok((Answer::Row(None), 1..)) if began.elapsed() < DEADLINE => {}
+            Ok((Answer::Row(row), _)) => return row.is_some(),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
 /// Without those that have sent the snapshot, everything is there.
-async fn it_can_lead(nodes: &Nodes, mut rigs: Vec<Rig>, mut left: HashSet<Key>) {
+async fn it_can_lead(nodes: &Nodes, mut rigs: Vec<Rig>, created: HashSet<Key>) {
     stop(rigs.remove(0)).await;
     wait_until("a leader", || rigs.iter().all(reaches_all_leaders)).await;
     stop(rigs.remove(0)).await;
     rigs.push(nodes.open(0).await);
     wait_until("a leader", || rigs.iter().all(reaches_all_leaders)).await;
-    let began = Instant::now();
-    while !left.is_empty() {
-        assert!(
-            began.elapsed() < DEADLINE,
-            "{} instances are lost",
-            left.len()
-        );
-        let found = rigs[1]
-            .broker
-            .activate_jobs(jobs(50), Duration::from_millis(50))
-            .await;
-        for job in found.unwrap_or_default() {
-            left.remove(&job.process_instance_key);
-        }
-    }
+    all_are_there(&rigs[1], created).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

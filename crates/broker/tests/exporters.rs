@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use skep_broker::BrokerConfig;
 use skep_broker::partition::Message;
-use skep_export::{Beginning, Exporter, ExporterConfig, Make, Phase, Position};
+use skep_export::{Beginning, Bulk, Exporter, ExporterConfig, Make, Phase, Position, Tally};
 use skep_protocol::batch::BatchReader;
 use skep_protocol::command::{Command, ExportingChange};
 use skep_protocol::value::ExportingPhase;
@@ -52,7 +52,16 @@ impl Exporter for Exporting {
         Ok(None)
     }
 
-    fn take(&mut self, _entry: u64, payload: &[u8]) -> Result<(u64, i64), String> {
+    fn bulk(&self) -> Bulk {
+        Bulk::default()
+    }
+
+    fn take(
+        &mut self,
+        _entry: u64,
+        payload: &[u8],
+        _tally: &mut Tally,
+    ) -> Result<(u64, i64), String> {
         let mut reader = BatchReader::new(payload).unwrap();
         for record in reader.by_ref() {
             self.taken.push(record.unwrap().position);

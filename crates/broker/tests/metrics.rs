@@ -12,9 +12,11 @@ use skep_engine::Noted;
 use skep_engine::state::{RowStore, State, StoreError};
 use skep_protocol::batch::Kind;
 use skep_protocol::command::{
-    AwaitResult, Command, DecisionRef, Deploy, EvaluateDecision, FailJob, Resource,
+    AwaitResult, BatchCommand, Command, CreateBatchOperation, DecisionRef, Deploy,
+    EvaluateDecision, FailJob, Resource,
 };
 use skep_protocol::record::RecordType;
+use skep_protocol::value::{BatchOperationType, BatchPlan};
 use skep_protocol::{Document, ValueType};
 use skep_service::Broker as _;
 use support::{Rig, create, jobs, one_task};
@@ -407,4 +409,126 @@ async fn waiting_for_a_result_is_a_creation_as_any_other() {
         ],
     )
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_exporters_take_in_and_how_far_they_are_is_told() {
+    let rig = Rig::new(|_| {}).await;
+    rig.deploy(&one_task()).await;
+    for _ in 0..3 {
+        rig.create("one-task", "{}").await.unwrap();
+    }
+    let jobs = [("action", "exported"), ("valueType", "JOB")];
+    let job_rows = [("statementId", "job")];
+    shows(
+        &rig.broker,
+        &[
+            ("zeebe_exporter_events_total", &jobs, 3.0),
+            ("zeebe_exporting_latency_seconds_count", &jobs[1..], 3.0),
+            (
+                "zeebe_exporter_exporting_duration_seconds_count",
+                &[("exporter", "secondary-storage"), ("valueType", "JOB")],
+                3.0,
+            ),
+            ("zeebe_exporter_state", &[], 0.0),
+            ("zeebe_flow_control_write_rate_limit", &[], -1.0),
+            ("skep_exporter_failing", &[], 0.0),
+            ("skep_exporter_failures_total", &[], 0.0),
+            (
+                "zeebe_rdbms_exporter_executed_queue_item_total",
+                &job_rows,
+                3.0,
+            ),
+        ],
+    )
+    .await;
+    let text = scrape(&rig.broker);
+    let secondary = [("exporter", "secondary-storage")];
+    assert_eq!(
+        value(&text, "zeebe_exporter_last_exported_position", &secondary),
+        value(&text, "zeebe_log_appender_last_committed_position", &[]),
+    );
+    let available = value(&text, "skep_data_availability_seconds_count", &secondary);
+    let flushes = value(
+        &text,
+        "zeebe_rdbms_exporter_flush_duration_seconds_count",
+        &[],
+    );
+    assert!(available >= Some(4.0) && flushes >= Some(1.0), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn commands_that_the_write_limit_refuses_are_counted() {
+    let rig = Rig::new(|config| {
+        config.write_limit.enabled = true;
+        config.write_limit.limit = 1;
+    })
+    .await;
+    let limit = ("zeebe_flow_control_write_rate_limit", &[][..], 1.0);
+    shows(&rig.broker, &[limit]).await;
+    let mut refused = 0.0;
+    while refused < 3.0 {
+        let answer = rig.send(create("nothing", "{}", None)).await;
+        if let Err(skep_protocol::Failure::ResourceExhausted(why)) = answer {
+            assert!(why.contains("write.limit"), "{why}");
+            refused += 1.0;
+        }
+    }
+    let refusals = [
+        ("context", "userCommand"),
+        ("outcome", "writeRateLimitExhausted"),
+    ];
+    shows(
+        &rig.broker,
+        &[("zeebe_flow_control_total", &refusals, refused)],
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_batch_operation_is_counted_from_its_creation_to_its_end() {
+    let rig = Rig::new(|config| config.partitions = 2).await;
+    rig.deploy(&one_task()).await;
+    for _ in 0..4 {
+        rig.create("one-task", "{}").await.unwrap();
+    }
+    let command = CreateBatchOperation {
+        kind: BatchOperationType::CancelProcessInstance,
+        filter: r#"{"processDefinitionId": "one-task"}"#.into(),
+        plan: BatchPlan::None,
+        follow_up: None,
+    };
+    let command = Command::Batch(BatchCommand::Create(Box::new(command)));
+    rig.send(command).await.unwrap();
+    let kind = ("type", "CANCEL_PROCESS_INSTANCE");
+    let event = |action| [("partition", "1"), kind, ("action", action)];
+    let of_two = [("partition", "2"), kind];
+    let items = "zeebe_batchoperations_items_sum";
+    let events = "zeebe_batchoperations_events_total";
+    shows(
+        &rig.broker,
+        &[
+            (events, &event("created"), 1.0),
+            (events, &event("initialized"), 1.0),
+            (events, &event("chunkCreated"), 1.0),
+            (events, &event("execute"), 1.0),
+            (events, &event("completed"), 1.0),
+            (items, &of_two, 2.0),
+            ("zeebe_batchoperations_duration_seconds_count", &of_two, 1.0),
+            ("zeebe_command_distributions_active", &[], 0.0),
+            (
+                "zeebe_command_distributions_pending",
+                &[("targetPartition", "2")],
+                0.0,
+            ),
+        ],
+    )
+    .await;
+    let text = scrape(&rig.broker);
+    let sent = value(
+        &text,
+        "zeebe_command_distributions_acknowledged_sent_total",
+        &[("targetPartition", "1")],
+    );
+    assert!(sent >= Some(2.0), "deployment, batch operation: {text}");
 }

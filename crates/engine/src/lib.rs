@@ -27,7 +27,7 @@ pub use appliers::state;
 pub use effects::{Effects, JobStreams, NoStreams, Pushed, RequestId, Reservation, StreamId};
 pub use engine::{Due, Engine, EngineConfig, message_partition};
 pub use headers::header_of;
-pub use noted::{Note, Noted, NotedElement};
+pub use noted::{Note, Noted, NotedBatch, NotedElement};
 pub use prepared::Prepared;
 pub use processing::banning::Ban;
 pub use processing::batch_operation;

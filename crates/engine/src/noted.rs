@@ -54,6 +54,26 @@ pub enum Note {
         succeeded: u32,
         failed: u32,
     },
+    /// Of the batch operation with this key.
+    Batch(Key, NotedBatch),
+}
+
+/// A step in the life of a batch operation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum NotedBatch {
+    Created(BatchOperationType),
+    /// Items were chosen.
+    Chunk {
+        items: usize,
+    },
+    Initialized,
+    /// The items of a chunk are carried out.
+    Executing,
+    Completed,
+    Failed,
+    Canceled,
+    Suspended,
+    Resumed,
 }
 
 /// A step in the life of an element instance.
@@ -99,6 +119,14 @@ impl Noted {
                         intent,
                         partition: value.partition_id,
                     }));
+            }
+            ValueType::BatchOperationCreation
+            | ValueType::BatchOperationChunk
+            | ValueType::BatchOperationInitialization
+            | ValueType::BatchOperationExecution
+            | ValueType::BatchOperationLifecycleManagement => {
+                let noted = batch_operation(key, V::VALUE_TYPE, intent, value);
+                self.notes.extend(noted);
             }
             _ => {}
         }
@@ -155,6 +183,50 @@ impl Noted {
             }));
         }
     }
+}
+
+fn batch_operation(key: Key, value_type: ValueType, intent: u8, value: &dyn Any) -> Option<Note> {
+    use BatchOperationIntent as Life;
+    let life = Life::from_id(intent);
+    let (key, noted) = match value_type {
+        ValueType::BatchOperationCreation => {
+            let value: &BatchOperationCreationValue = value.downcast_ref()?;
+            (key, NotedBatch::Created(value.kind))
+        }
+        ValueType::BatchOperationChunk => {
+            if intent != BatchOperationChunkIntent::Created.id() {
+                return None;
+            }
+            let value: &BatchOperationChunkValue = value.downcast_ref()?;
+            let items = value.items.len();
+            (value.batch_operation_key, NotedBatch::Chunk { items })
+        }
+        // A part that fails is told of again when all are done.
+        ValueType::BatchOperationInitialization => {
+            life.filter(|life| *life == Life::Initialized)?;
+            (key, NotedBatch::Initialized)
+        }
+        ValueType::BatchOperationExecution => {
+            if intent != BatchOperationExecutionIntent::Executing.id() {
+                return None;
+            }
+            (key, NotedBatch::Executing)
+        }
+        ValueType::BatchOperationLifecycleManagement => {
+            let value: &BatchOperationLifecycleManagementValue = value.downcast_ref()?;
+            let noted = match life? {
+                Life::Completed => NotedBatch::Completed,
+                Life::Failed => NotedBatch::Failed,
+                Life::Canceled => NotedBatch::Canceled,
+                Life::Suspended => NotedBatch::Suspended,
+                Life::Resumed => NotedBatch::Resumed,
+                _ => return None,
+            };
+            (value.batch_operation_key, noted)
+        }
+        _ => return None,
+    };
+    Some(Note::Batch(key, noted))
 }
 
 /// The decision that failed is the last of those evaluated.

@@ -183,6 +183,7 @@ fn main() {
         directory: directory.path(),
         cluster: "search",
         definitions: vec![],
+        metrics: Default::default(),
     };
     let store = Store::open(of, config, tail.clone(), progress.clone());
     let store = store.expect("a store");

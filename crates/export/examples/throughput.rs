@@ -54,6 +54,7 @@ fn main() {
         directory: directory.path(),
         cluster: "throughput",
         definitions: vec![],
+        metrics: Default::default(),
     };
     let log = Entries(Arc::new(log));
     let store = Store::open(of, Config::default(), log, progress.clone());

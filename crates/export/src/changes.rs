@@ -34,6 +34,8 @@ pub struct Rows {
     index: FxHashMap<i64, usize>,
     masks: Vec<u64>,
     values: Vec<Value>,
+    /// How many changes there were.
+    told: u64,
 }
 
 impl Rows {
@@ -43,11 +45,13 @@ impl Rows {
             index: FxHashMap::default(),
             masks: Vec::new(),
             values: Vec::new(),
+            told: 0,
         }
     }
 
     /// The row, and whether it is new here.
     fn row(&mut self, key: i64) -> (Option<(&mut u64, &mut [Value])>, bool) {
+        self.told += 1;
         let width = self.entity.fields.len();
         let next = self.masks.len();
         let at = *self.index.entry(key).or_insert(next);
@@ -79,7 +83,13 @@ impl Rows {
         keys.into_iter().filter_map(|key| self.get(key)).collect()
     }
 
+    /// How many changes there were, and how many rows they are.
+    pub fn counts(&self) -> (u64, u64) {
+        (self.told, self.masks.len() as u64)
+    }
+
     fn clear(&mut self) {
+        self.told = 0;
         self.index.clear();
         self.masks.clear();
         self.values.clear();

@@ -4,10 +4,11 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::exporter::{Exporter, Position};
 use crate::log::{CommittedLog, LogError, LogProgress};
+use crate::metrics::Tally;
 use crate::status::Status;
 
 /// Bytes of the log that are read at a time.
@@ -19,6 +20,8 @@ const RETRY: Duration = Duration::from_millis(200);
 const MAX_RETRY: Duration = Duration::from_secs(10);
 /// Bytes of the thread's stack. It compiles models, which nest as deep on the partition's thread, and needs as much.
 const STACK_BYTES: usize = 8 << 20;
+/// Batches of a window whose times are known.
+const MAX_TIMES: usize = 10_000;
 /// Without anything to do the thread looks around this often.
 const IDLE: Duration = Duration::from_secs(1);
 
@@ -34,6 +37,9 @@ pub struct Driver<E, L> {
     read: Position,
     flushed: Position,
     window_began: Option<Instant>,
+    /// When the batches of the window were written, epoch milliseconds; of the first [`MAX_TIMES`].
+    written: Vec<i64>,
+    tally: Tally,
     last_sync: Instant,
 }
 
@@ -57,6 +63,8 @@ impl<E: Exporter, L: CommittedLog> Driver<E, L> {
             read: from,
             flushed: from,
             window_began: None,
+            written: Vec::new(),
+            tally: Tally::default(),
             last_sync: Instant::now(),
         }
     }
@@ -161,6 +169,7 @@ impl<E: Exporter, L: CommittedLog> Driver<E, L> {
         if let Some(position) = self.exporter.open()? {
             (self.read, self.flushed) = (position, position);
             self.window_began = None;
+            self.written.clear();
             self.tell();
         }
         self.is_open = true;
@@ -213,11 +222,10 @@ impl<E: Exporter, L: CommittedLog> Driver<E, L> {
             return Ok(false);
         };
         let last = *last;
+        let (now, mut began) = (now_millis(), Instant::now());
         for (index, payload) in &entries {
             if !payload.is_empty() {
-                let taken = self.exporter.take(*index, payload);
-                (self.read.record, self.read.timestamp) = taken
-                    .map_err(|error| format!("entry {index} of the log cannot be read: {error}"))?;
+                began = self.take(*index, payload, (now, began))?;
             }
             self.read.entry = *index;
             self.window_began.get_or_insert_with(Instant::now);
@@ -227,6 +235,28 @@ impl<E: Exporter, L: CommittedLog> Driver<E, L> {
         }
         self.read.entry = last;
         Ok(true)
+    }
+
+    /// Takes in an entry, which began then; tells when it was done.
+    fn take(
+        &mut self,
+        index: u64,
+        payload: &[u8],
+        (now, began): (i64, Instant),
+    ) -> Result<Instant, String> {
+        let taken = self.exporter.take(index, payload, &mut self.tally);
+        (self.read.record, self.read.timestamp) = taken.map_err(|error| {
+            self.tally.forget();
+            format!("entry {index} of the log cannot be read: {error}")
+        })?;
+        let done = Instant::now();
+        let metrics = &self.status.metrics;
+        let late = since(self.read.timestamp, now);
+        self.tally.publish(metrics, done - began, late);
+        if self.written.len() < MAX_TIMES {
+            self.written.push(self.read.timestamp);
+        }
+        Ok(done)
     }
 
     fn skip_to(&mut self, first: u64) {
@@ -247,7 +277,13 @@ impl<E: Exporter, L: CommittedLog> Driver<E, L> {
     }
 
     fn flush(&mut self) -> Result<(), String> {
-        self.exporter.flush(self.read)?;
+        let (bulk, began) = (self.exporter.bulk(), Instant::now());
+        let flushed = self.exporter.flush(self.read);
+        let metrics = &self.status.metrics;
+        metrics.flushed((began, self.window_began), bulk, flushed.is_ok());
+        flushed?;
+        let now = now_millis();
+        metrics.available(self.written.drain(..).map(|written| since(written, now)));
         self.flushed = self.read;
         self.window_began = None;
         self.tell();
@@ -275,6 +311,15 @@ impl<E: Exporter, L: CommittedLog> Driver<E, L> {
         }
         self.exporter.keep_house()
     }
+}
+
+fn now_millis() -> i64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.map_or(0, |now| i64::try_from(now.as_millis()).unwrap_or(i64::MAX))
+}
+
+fn since(then: i64, now: i64) -> u64 {
+    u64::try_from(now.saturating_sub(then)).unwrap_or(0)
 }
 
 enum Step {

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use skep_protocol::Key;
 use skep_protocol::json::Ancestor;
 
+use crate::metrics::{Bulk, Sink, Tally};
 use crate::status::Status;
 
 /// A place in the log of a partition.
@@ -33,8 +34,12 @@ pub trait Exporter: Send + 'static {
     /// when what was taken in is still here and goes with the next flush.
     fn open(&mut self) -> Result<Option<Position>, String>;
 
-    /// Takes in the records of an entry; tells the position of the last of them, and their time.
-    fn take(&mut self, entry: u64, payload: &[u8]) -> Result<(u64, i64), String>;
+    /// Takes in the records of an entry and counts them; tells the position of the last of them, and their time.
+    fn take(&mut self, entry: u64, payload: &[u8], tally: &mut Tally)
+    -> Result<(u64, i64), String>;
+
+    /// What was taken in and not flushed.
+    fn bulk(&self) -> Bulk;
 
     /// So much was taken in that it is to be flushed before there is more.
     fn is_full(&self) -> bool;
@@ -88,6 +93,11 @@ pub struct ExporterConfig {
 /// Makes an exporter when it is to begin.
 pub trait Make: Send + Sync + Debug {
     fn exporter(&self, beginning: Beginning) -> Box<dyn Exporter>;
+
+    /// What it writes to.
+    fn sink(&self) -> Sink {
+        Sink::Other
+    }
 }
 
 /// What an exporter of records begins with.
@@ -119,8 +129,17 @@ impl<E: Exporter + ?Sized> Exporter for Box<E> {
         (**self).open()
     }
 
-    fn take(&mut self, entry: u64, payload: &[u8]) -> Result<(u64, i64), String> {
-        (**self).take(entry, payload)
+    fn take(
+        &mut self,
+        entry: u64,
+        payload: &[u8],
+        tally: &mut Tally,
+    ) -> Result<(u64, i64), String> {
+        (**self).take(entry, payload, tally)
+    }
+
+    fn bulk(&self) -> Bulk {
+        (**self).bulk()
     }
 
     fn is_full(&self) -> bool {

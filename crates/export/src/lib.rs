@@ -24,6 +24,7 @@ mod driver;
 mod elastic;
 mod exporter;
 mod log;
+mod metrics;
 mod postgres;
 mod project;
 mod settle;
@@ -32,12 +33,18 @@ mod sqlite;
 mod status;
 mod store;
 mod target;
+mod tls;
 
 pub use audit::{AuditConfig, AuditedConfig};
 pub use driver::Driver;
 pub use elastic::{BulkSettings, Flavor, IndexSettings, Retention, SearchSettings, check_url};
 pub use exporter::{Beginning, Exporter, ExporterConfig, Known, Make, Position};
 pub use log::{CommittedLog, LogError, LogProgress};
+pub use metrics::{Bulk, ExportMetrics, ExporterMetrics, OfExporter, Sink, Tally};
 pub use postgres::{Rdbms, RdbmsError, RdbmsSettings};
 pub use status::{Fault, Phase, Status};
-pub use store::{Config, ID as SECONDARY_STORAGE, Partition, Place, Store};
+pub use store::{
+    Config, ID as SECONDARY_STORAGE, Partition, Place, Store, copied_position, put_copy,
+    stored_position,
+};
+pub use tls::{Trust, Verify};

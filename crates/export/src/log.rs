@@ -62,7 +62,7 @@ impl LogProgress {
     }
 
     /// Up to which entry what was acknowledged goes.
-    pub(crate) fn acknowledged(&self) -> u64 {
+    pub fn acknowledged(&self) -> u64 {
         self.committed().max(self.expected.load(Ordering::Acquire))
     }
 

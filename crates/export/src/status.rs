@@ -7,6 +7,7 @@ use parking_lot::Mutex;
 
 use crate::exporter::Position;
 use crate::log::Sleeper;
+use crate::metrics::ExporterMetrics;
 
 /// Whether records are exported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,13 +56,14 @@ pub struct Status {
     fault: Mutex<Option<Fault>>,
     failures: AtomicU64,
     pub(crate) sleeper: Sleeper,
+    pub(crate) metrics: ExporterMetrics,
 }
 
 impl Status {
     /// `from`: up to where the exporter has got earlier.
-    pub fn new(id: impl Into<String>, from: Position) -> Status {
+    pub fn new(id: &str, from: Position, metrics: ExporterMetrics) -> Status {
         Status {
-            id: id.into(),
+            id: id.to_string(),
             phase: AtomicU8::new(0),
             enabled: AtomicBool::new(true),
             stopping: AtomicBool::new(false),
@@ -72,6 +74,7 @@ impl Status {
             fault: Mutex::new(None),
             failures: AtomicU64::new(0),
             sleeper: Sleeper::default(),
+            metrics,
         }
     }
 
@@ -172,6 +175,7 @@ impl Status {
     /// True when the reason is another one than before.
     pub(crate) fn failed(&self, reason: &str) -> bool {
         self.failures.fetch_add(1, Ordering::Relaxed);
+        self.metrics.failures.inc();
         let mut fault = self.fault.lock();
         match &mut *fault {
             Some(known) if known.reason == reason => false,

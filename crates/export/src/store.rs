@@ -19,6 +19,7 @@ use crate::audit::AuditConfig;
 use crate::driver::Driver;
 use crate::exporter::Position;
 use crate::log::{CommittedLog, LogProgress};
+use crate::metrics::{ExportMetrics, Sink};
 use crate::postgres::{self, Rdbms};
 use crate::sqlite::{self, SqliteError};
 use crate::status::Status;
@@ -51,6 +52,13 @@ pub struct Config {
     pub audit: AuditConfig,
 }
 
+impl Config {
+    /// All partitions keep their rows in one place.
+    pub fn is_shared(&self) -> bool {
+        !matches!(self.place, Place::Embedded)
+    }
+}
+
 impl Default for Config {
     fn default() -> Self {
         Config {
@@ -71,6 +79,8 @@ pub struct Store {
     status: Arc<Status>,
     readers: Arc<Readers>,
     exporter: Mutex<Option<std::thread::JoinHandle<()>>>,
+    /// Of an embedded store.
+    file: PathBuf,
 }
 
 /// What a store has to know of its partition.
@@ -83,11 +93,51 @@ pub struct Partition<'a> {
     /// The bodies of the PROCESS records that the engine's state holds. They are needed when the store is new and the log no
     /// longer has them.
     pub definitions: Vec<Bytes>,
+    pub metrics: ExportMetrics,
 }
 
 /// The file within a partition's directory.
 fn file(directory: &Path) -> PathBuf {
     directory.join("query.sqlite")
+}
+
+/// Up to where the embedded store in this directory goes: from the beginning if there is none.
+///
+/// # Errors
+/// There is one that cannot be read.
+pub fn stored_position(directory: &Path) -> Result<Position, SqliteError> {
+    let file = file(directory);
+    if !file.exists() {
+        return Ok(Position::default());
+    }
+    sqlite::position(&sqlite::Place::new(&file))
+}
+
+/// Up to where a copy goes that [`Store::copy`] has made.
+///
+/// # Errors
+/// It cannot be read.
+pub fn copied_position(copy: &Path) -> Result<Position, SqliteError> {
+    sqlite::position(&sqlite::Place::new(copy))
+}
+
+/// Puts a copy in the place of the embedded store in this directory, which nobody has open.
+///
+/// # Errors
+/// The directory cannot be written. The copy, or what was there, is there still.
+pub fn put_copy(copy: &Path, directory: &Path) -> std::io::Result<()> {
+    let file = file(directory);
+    std::fs::File::open(copy)?.sync_all()?;
+    for beside in ["-wal", "-shm"] {
+        let mut name = file.clone().into_os_string();
+        name.push(beside);
+        match std::fs::remove_file(name) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    std::fs::rename(copy, file)?;
+    std::fs::File::open(directory)?.sync_all()
 }
 
 impl Store {
@@ -102,6 +152,10 @@ impl Store {
         progress: Arc<LogProgress>,
     ) -> Result<Store, SqliteError> {
         let id = partition.id;
+        let measured = |position| {
+            let metrics = partition.metrics.of(id, ID, Sink::Sql);
+            Arc::new(Status::new(ID, position, metrics))
+        };
         let (target, known, status, readers): (Box<dyn Target>, _, _, _) = match &config.place {
             Place::Embedded => {
                 let place = sqlite::Place::new(&file(partition.directory));
@@ -112,11 +166,11 @@ impl Store {
                     sources.push(Box::new(sqlite::Reader::open(place.clone())?));
                 }
                 let readers = Readers::start(sources, &format!("query-{id}"));
-                let status = Arc::new(Status::new(ID, position));
+                let status = measured(position);
                 (Box::new(writer), Some(position), status, Arc::new(readers))
             }
             Place::Rdbms(database) => {
-                let status = Arc::new(Status::new(ID, Position::default()));
+                let status = measured(Position::default());
                 let writer =
                     postgres::Writer::new(database.clone(), partition.cluster, id, status.clone());
                 let readers = database.readers(config.readers);
@@ -142,6 +196,7 @@ impl Store {
             status,
             readers,
             exporter: Mutex::new(exporter),
+            file: file(partition.directory),
         })
     }
 
@@ -151,7 +206,7 @@ impl Store {
 
     /// All partitions keep their rows in one place: who asks one of them asks all.
     pub fn is_shared(&self) -> bool {
-        !matches!(self.config.place, Place::Embedded)
+        self.config.is_shared()
     }
 
     /// A client has heard of what is committed up to this entry, on another node perhaps: what it asks for is to be there.
@@ -209,6 +264,29 @@ impl Store {
             }
             done(reader.answer(&query).map(|answer| (answer, behind)));
         }));
+    }
+
+    /// Writes a copy of the embedded store to this file, as it is at this moment. Takes as long as reading and writing all of it
+    /// takes; nobody waits for it.
+    ///
+    /// # Errors
+    /// The file cannot be written, or the store not be read.
+    pub fn copy(&self, to: &Path) -> Result<(), SqliteError> {
+        sqlite::copy(&sqlite::Place::new(&self.file), to)
+    }
+
+    /// Bytes of the embedded store.
+    pub fn bytes(&self) -> u64 {
+        std::fs::metadata(&self.file).map_or(0, |file| file.len())
+    }
+
+    /// Ends the thread that fills the store, where it is: another one will take its place.
+    pub fn abandon(&self) {
+        self.freshness.abandon();
+        self.status.stop();
+        if let Some(exporter) = self.exporter.lock().take() {
+            let _ = exporter.join();
+        }
     }
 
     /// Stores what is committed and ends the threads.

@@ -5,7 +5,10 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use parking_lot::Mutex;
-use skep_export::{CommittedLog, Driver, Exporter, LogError, LogProgress, Phase, Position, Status};
+use skep_export::{
+    Bulk, CommittedLog, Driver, ExportMetrics, Exporter, LogError, LogProgress, Phase, Position,
+    Sink, Status, Tally,
+};
 
 /// Entries 1, 2, 3 …, each with one record of the same position; those before `first` are gone.
 #[derive(Clone)]
@@ -57,9 +60,21 @@ impl Exporter for Fake {
         Ok(Some(at(entry)))
     }
 
-    fn take(&mut self, entry: u64, _payload: &[u8]) -> Result<(u64, i64), String> {
+    fn take(
+        &mut self,
+        entry: u64,
+        _payload: &[u8],
+        _tally: &mut Tally,
+    ) -> Result<(u64, i64), String> {
         self.taken.push(entry);
         Ok((entry, 0))
+    }
+
+    fn bulk(&self) -> Bulk {
+        Bulk {
+            items: self.taken.len(),
+            bytes: 0,
+        }
     }
 
     fn is_full(&self) -> bool {
@@ -114,7 +129,8 @@ struct Running {
 impl Running {
     fn new(progress: &Arc<LogProgress>, target: Target, from: u64, first: u64) -> Running {
         let target = Arc::new(Mutex::new(target));
-        let status = Arc::new(Status::new("fake", at(from)));
+        let metrics = ExportMetrics::default().of(1, "fake", Sink::Other);
+        let status = Arc::new(Status::new("fake", at(from), metrics));
         let fake = Fake {
             target: target.clone(),
             taken: Vec::new(),

@@ -43,11 +43,17 @@ impl Histogram {
 
     /// In nanoseconds, or in what the bounds count.
     pub fn observe(&self, value: u64) {
+        self.observe_many(value, 1);
+    }
+
+    /// So many of the same size.
+    pub fn observe_many(&self, value: u64, times: u64) {
         let counts = &*self.0;
         let bucket = counts.bounds.limits.partition_point(|bound| *bound < value);
         if let Some(bucket) = counts.buckets.get(bucket) {
-            bucket.fetch_add(1, Ordering::Relaxed);
-            counts.sum.fetch_add(value, Ordering::Relaxed);
+            bucket.fetch_add(times, Ordering::Relaxed);
+            let sum = value.wrapping_mul(times);
+            counts.sum.fetch_add(sum, Ordering::Relaxed);
             let [max, _] = &counts.max;
             if value > max.load(Ordering::Relaxed) {
                 max.fetch_max(value, Ordering::Relaxed);

@@ -2,13 +2,14 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
 use crate::entity::Kind;
 use crate::value::Value;
 
 /// The values of the sort fields and, at the end, the key of a row.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cursor(pub Vec<Value>);
 
 /// Characters of a cursor at most: sort values may be long texts.

@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use serde::{Deserialize, Serialize};
+
 use crate::search::{Conditions, Search};
 use crate::storage::Row;
 use crate::value::Value;
@@ -9,7 +11,7 @@ use crate::value::Value;
 /// Groups of one answer at most.
 pub const MAX_GROUPS: usize = 10_000;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Groups {
     /// Whose rows are counted; of the search its filter counts.
     pub search: Search,
@@ -21,7 +23,7 @@ pub struct Groups {
 }
 
 /// What is told of a group.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Measure {
     Rows,
     /// Those for which this holds.

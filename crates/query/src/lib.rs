@@ -19,6 +19,7 @@ pub mod selection;
 mod storage;
 mod time;
 mod value;
+mod wire;
 
 pub use cursor::Cursor;
 pub use entity::{Entity, Field, Indexed, Kind, Leaves, Merged, Ops, RelatedFilter};
@@ -30,3 +31,4 @@ pub use search::{
 pub use storage::{Answer, BoxFuture, Consistency, Found, Query, QueryError, Row, Storage};
 pub use time::{parse as parse_time, render as render_time, span as parse_span};
 pub use value::Value;
+pub use wire::fingerprint;

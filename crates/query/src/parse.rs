@@ -28,7 +28,43 @@ fn bad<T>(text: impl Into<String>) -> Result<T> {
 const DEFAULT_LIMIT: u32 = 100;
 /// Conditions of one search at most, those of `$or` and the values of lists included.
 const MAX_CONDITIONS: usize = 5_000;
+/// Conditions of one search at most that look at other entities, each of which is a search of its own.
+const MAX_RELATED: usize = 50;
 const MAX_SORTS: usize = 32;
+
+/// What a filter may still ask for.
+struct Budget {
+    conditions: usize,
+    related: usize,
+}
+
+impl Budget {
+    const FULL: Budget = Budget {
+        conditions: MAX_CONDITIONS,
+        related: MAX_RELATED,
+    };
+
+    fn spend(&mut self, conditions: usize) -> Result<()> {
+        let Some(left) = self.conditions.checked_sub(conditions) else {
+            return bad(format!(
+                "The filter has more than {MAX_CONDITIONS} conditions and values. Ask for less at a time."
+            ));
+        };
+        self.conditions = left;
+        Ok(())
+    }
+
+    fn spend_related(&mut self, path: &str) -> Result<()> {
+        let Some(left) = self.related.checked_sub(1) else {
+            return bad(format!(
+                "With '{path}' the filter has more than {MAX_RELATED} conditions on what belongs to a row, each of which is a \
+                 search of its own. Ask for less at a time."
+            ));
+        };
+        self.related = left;
+        Ok(())
+    }
+}
 
 /// Reads the body of a search; an empty one asks for everything.
 ///
@@ -118,7 +154,7 @@ fn kind_of(value: &Json) -> &'static str {
 
 fn filter(search: &mut Search, value: &Json) -> Result<()> {
     let fields = object(value, "The field 'filter'")?;
-    let mut budget = MAX_CONDITIONS;
+    let mut budget = Budget::FULL;
     search.filter = conditions(search.entity, fields, "filter", &mut budget)?;
     if let Some(alternatives) = fields.get("$or").filter(|or| !or.is_null()) {
         // Only process instances have it in the API.
@@ -133,6 +169,7 @@ fn filter(search: &mut Search, value: &Json) -> Result<()> {
             if fields.contains_key("$or") {
                 return bad("The items of 'filter.$or' take no '$or' of their own.");
             }
+            budget.spend(1)?;
             let held = conditions(search.entity, fields, "filter.$or", &mut budget)?;
             search.any_of.push(held);
         }
@@ -144,7 +181,7 @@ fn conditions(
     entity: &'static Entity,
     fields: &Map<String, Json>,
     path: &str,
-    budget: &mut usize,
+    budget: &mut Budget,
 ) -> Result<Conditions> {
     let mut found = Conditions::new();
     let mut groups: Vec<(u8, Related)> = Vec::new();
@@ -199,7 +236,7 @@ fn items(
     listed: Option<Ops>,
     value: &Json,
     path: &str,
-    budget: &mut usize,
+    budget: &mut Budget,
     found: &mut Conditions,
 ) -> Result<()> {
     let one = Field::new("item", kind, Ops::TEXT);
@@ -226,7 +263,7 @@ fn related(
     filter: &'static RelatedFilter,
     value: &Json,
     path: &str,
-    budget: &mut usize,
+    budget: &mut Budget,
     found: &mut Conditions,
     groups: &mut Vec<(u8, Related)>,
 ) -> Result<()> {
@@ -258,6 +295,7 @@ fn related(
             if let Some(other) = item.keys().find(|k| !["name", "value"].contains(&&***k)) {
                 return bad(format!("The field '{other}' is not known in '{path}'."));
             }
+            budget.spend_related(path)?;
             let mut one = row.clone();
             one.conditions.push(Condition::Field {
                 field: column("name"),
@@ -278,7 +316,10 @@ fn related(
         .find(|(group, _)| filter.group != 0 && *group == filter.group);
     match group {
         Some((_, together)) => together.conditions.append(&mut row.conditions),
-        None => groups.push((filter.group, row)),
+        None => {
+            budget.spend_related(path)?;
+            groups.push((filter.group, row));
+        }
     }
     Ok(())
 }
@@ -289,19 +330,10 @@ fn ops(
     allowed: Ops,
     value: &Json,
     path: &str,
-    budget: &mut usize,
+    budget: &mut Budget,
 ) -> Result<Vec<Op>> {
-    let mut spend = |count: usize| match budget.checked_sub(count) {
-        Some(left) => {
-            *budget = left;
-            Ok(())
-        }
-        None => bad(format!(
-            "The filter has more than {MAX_CONDITIONS} conditions and values. Ask for less at a time."
-        )),
-    };
     let Json::Object(operators) = value else {
-        spend(1)?;
+        budget.spend(1)?;
         return Ok(vec![Op::Eq(plain(field, value, path)?)]);
     };
     if allowed == Ops::PLAIN {
@@ -330,7 +362,7 @@ fn ops(
                 allowed.names().join(", ")
             ));
         }
-        spend(value.as_array().map_or(1, Vec::len).max(1))?;
+        budget.spend(value.as_array().map_or(1, Vec::len).max(1))?;
         found.push(operator(field, name, value, &path)?);
     }
     Ok(found)

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use skep_protocol::Key;
 
 use crate::cursor::Cursor;
 use crate::entity::Entity;
 use crate::value::Value;
+use crate::wire;
 
 /// Rows of a page at most.
 pub const MAX_LIMIT: u32 = 10_000;
@@ -14,8 +16,9 @@ pub const MAX_LIMIT: u32 = 10_000;
 /// A page that is named by its offset ends here; cursors go on.
 pub const MAX_WINDOW: u32 = 10_000;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Search {
+    #[serde(with = "wire::entity")]
     pub entity: &'static Entity,
     pub filter: Conditions,
     /// One of these must hold beside the filter; empty: nothing more is asked.
@@ -32,7 +35,7 @@ pub struct Search {
 /// Conditions that must all hold.
 pub type Conditions = Vec<Condition>;
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Condition {
     /// The field at this place.
     Field { field: usize, op: Op },
@@ -62,7 +65,7 @@ impl PartialEq for Related {
     }
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Op {
     Eq(Value),
     Neq(Value),
@@ -77,19 +80,19 @@ pub enum Op {
     Like(Arc<str>),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sort {
     pub field: usize,
     pub descending: bool,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Page {
     pub limit: u32,
     pub start: Start,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Start {
     Offset(u32),
     After(Cursor),

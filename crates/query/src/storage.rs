@@ -3,21 +3,24 @@
 use std::future::Future;
 use std::pin::Pin;
 
+use serde::{Deserialize, Serialize};
 use skep_protocol::Key;
 
 use crate::entity::Entity;
 use crate::groups::Groups;
 use crate::search::Search;
 use crate::value::Value;
+use crate::wire;
 
 /// A row: the values of all fields of its entity, in their order.
 pub type Row = Vec<Value>;
 
 /// What can be asked of a store.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Query {
     Search(Search),
     Get {
+        #[serde(with = "wire::entity")]
         entity: &'static Entity,
         key: Key,
     },
@@ -38,7 +41,7 @@ pub enum Query {
     },
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Answer {
     Found(Found),
     /// `None`: there is no such thing.
@@ -48,7 +51,7 @@ pub enum Answer {
 }
 
 /// A page.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Found {
     pub rows: Vec<Row>,
     /// All that match, or as many as are counted.
@@ -58,7 +61,7 @@ pub struct Found {
 }
 
 /// Whether an answer must hold what was acknowledged before it was asked for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Consistency {
     /// It does; the store is waited for, within bounds.
     #[default]
@@ -68,7 +71,7 @@ pub enum Consistency {
 }
 
 /// Why a store did not answer.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error, Serialize, Deserialize)]
 pub enum QueryError {
     /// There is no store.
     #[error(

@@ -184,6 +184,15 @@ fn a_filter_is_bounded() {
         r#"{{"filter": {{"processInstanceKey": {{"$in": [{keys}]}}}}}}"#
     ));
     assert!(error.contains("more than 5000"), "{error}");
+    let alternatives = vec!["{}"; 5_001].join(",");
+    let error = refused(&format!(r#"{{"filter": {{"$or": [{alternatives}]}}}}"#));
+    assert!(error.contains("more than 5000"), "{error}");
+    let variables = vec![r#"{"name": "a", "value": {}}"#; 51].join(",");
+    let error = refused(&format!(r#"{{"filter": {{"variables": [{variables}]}}}}"#));
+    assert!(
+        error.contains("'filter.variables'") && error.contains("more than 50"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
 
-use super::{Broker, ring};
+use super::ring::{is_due, silence};
 
 thread_local! {
     /// The number of this thread's post.
@@ -68,9 +68,10 @@ impl Post {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives the calling thread a post and serves it for ever, and rings for the requests that its tasks hand to the broker.
-    /// To be run beside the thread's tasks, in their runtime, which must not move tasks to other threads.
-    pub async fn serve(broker: Arc<dyn Broker>) {
+    /// Gives the calling thread a post and serves it for ever, and rings ([`Broker::ring`](super::Broker::ring)) for the
+    /// requests that its tasks hand to the broker. To be run beside the thread's tasks, in their runtime, which must not move
+    /// tasks to other threads.
+    pub async fn serve(ring: impl Fn()) {
         let post = Arc::new(Post::default());
         let _here = Here::take(&post);
         let mut tasks = Vec::new();
@@ -84,8 +85,8 @@ impl Post {
                 }
             }
             tasks.drain(..).for_each(Waker::wake);
-            if ring::is_due(cx) {
-                broker.ring();
+            if is_due(cx) {
+                ring();
             }
             Poll::Pending
         })
@@ -121,7 +122,7 @@ impl Here {
 impl Drop for Here {
     fn drop(&mut self) {
         HERE.set(None);
-        ring::silence();
+        silence();
     }
 }
 
@@ -172,13 +173,9 @@ mod tests {
     use std::pin::pin;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::task::Wake;
-    use std::time::Duration;
 
-    use super::super::{BoxFuture, JobReceiver, Reply, Topology, rings_later};
+    use super::super::rings_later;
     use super::*;
-    use skep_protocol::command::{ActivateJobs, Request};
-    use skep_protocol::failure::Failure;
-    use skep_protocol::response::{ActivatedJob, JobActivation, Response};
 
     #[derive(Default)]
     struct Count(AtomicUsize);
@@ -200,59 +197,27 @@ mod tests {
         Sleeper::of(&Context::from_waker(&waker))
     }
 
-    /// Only counts how often partitions are to be woken.
-    #[derive(Default)]
-    struct Rung(AtomicUsize);
-
-    impl Broker for Rung {
-        fn execute(&self, _: Request) -> Reply {
-            Reply::ready(Ok(Response::Empty))
-        }
-
-        fn activate_jobs(
-            &self,
-            _: ActivateJobs,
-            _: Duration,
-        ) -> BoxFuture<'_, Result<Vec<ActivatedJob>, Failure>> {
-            Box::pin(std::future::ready(Ok(Vec::new())))
-        }
-
-        fn give_back(&self, _: Vec<JobActivation>) {}
-
-        fn open_job_stream(&self, _: ActivateJobs) -> Box<dyn JobReceiver> {
-            unreachable!("nobody opens one here")
-        }
-
-        fn ring(&self) {
-            self.0.fetch_add(1, Ordering::SeqCst);
-        }
-
-        fn topology(&self) -> Topology {
-            unreachable!("nobody asks for it here")
-        }
-    }
-
     #[test]
     fn partitions_are_woken_once_for_many_requests_and_at_once_for_a_long_row() {
-        let (broker, count) = (Arc::<Rung>::default(), Arc::<Count>::default());
+        let (rung, count) = (Cell::new(0), Arc::<Count>::default());
         let waker = Waker::from(Arc::clone(&count));
         let mut cx = Context::from_waker(&waker);
         assert!(!rings_later(), "nobody serves this thread yet");
         {
-            let mut serving = pin!(Post::serve(Arc::clone(&broker) as Arc<dyn Broker>));
+            let mut serving = pin!(Post::serve(|| rung.set(rung.get() + 1)));
             assert!(serving.as_mut().poll(&mut cx).is_pending());
-            assert_eq!((broker.0.load(Ordering::SeqCst), count.taken()), (0, 0));
+            assert_eq!((rung.get(), count.taken()), (0, 0));
             assert!((0..5).all(|_| rings_later()));
             assert_eq!(count.taken(), 1);
             assert!(serving.as_mut().poll(&mut cx).is_pending());
-            assert_eq!(broker.0.load(Ordering::SeqCst), 1);
+            assert_eq!(rung.get(), 1);
             // Of a long row some are rung for by whoever hands them over, and the rest at the end.
             let at_once = (0..40).filter(|_| !rings_later()).count();
             assert_eq!(at_once, 2);
             assert!(serving.as_mut().poll(&mut cx).is_pending());
-            assert_eq!(broker.0.load(Ordering::SeqCst), 2);
+            assert_eq!(rung.get(), 2);
             assert!(serving.as_mut().poll(&mut cx).is_pending());
-            assert_eq!(broker.0.load(Ordering::SeqCst), 2, "there was nothing new");
+            assert_eq!(rung.get(), 2, "there was nothing new");
         }
         assert!(!rings_later());
     }
@@ -264,7 +229,7 @@ mod tests {
         let mut cx = Context::from_waker(&waker);
         let mut wakes = Wakes::default();
         {
-            let mut serving = pin!(Post::serve(Arc::<Rung>::default()));
+            let mut serving = pin!(Post::serve(|| ()));
             assert!(serving.as_mut().poll(&mut cx).is_pending());
             for _ in 0..2 {
                 (0..3).for_each(|_| wakes.add(sleeper(&task)));

@@ -6,10 +6,14 @@
 
 mod guarded;
 mod postgres;
+mod proxy;
+mod s3;
 
 use std::io::Write;
 
 pub use postgres::{Postgres, shared_postgres};
+pub use proxy::Proxy;
+pub use s3::S3Server;
 
 /// Says that a test does not run here. Written past the capture of the harness, so that the summary finds it.
 fn not_run(kind: &str, why: &str) {

@@ -18,6 +18,8 @@ pub struct Postgres {
     programs: PathBuf,
     directory: tempfile::TempDir,
     port: u16,
+    /// Beside those that all have.
+    options: Vec<String>,
     process: Option<Guarded>,
 }
 
@@ -52,6 +54,7 @@ impl Postgres {
             programs,
             directory,
             port: free_port().map_err(|e| e.to_string())?,
+            options: Vec::new(),
             process: None,
         };
         if is_root() {
@@ -99,6 +102,7 @@ impl Postgres {
         ];
         command.extend(arguments.map(String::from));
         command.extend(["-p".to_string(), self.port.to_string()]);
+        command.extend(self.options.iter().cloned());
         let log = self.directory.path().join("log");
         let file = File::options().create(true).append(true).open(&log);
         let file = file.map_err(|e| e.to_string())?;
@@ -111,6 +115,54 @@ impl Postgres {
                 std::fs::read_to_string(&log).unwrap_or_default()
             )),
         }
+    }
+
+    /// Starts the server again, which encrypts from now on: certificate and key as PEM.
+    ///
+    /// # Errors
+    /// What it said.
+    pub fn secure(&mut self, certificate: &str, key: &str) -> Result<(), String> {
+        self.stop();
+        for (name, text) in [("own.pem", certificate), ("own.key", key)] {
+            let file = self.path(name);
+            std::fs::write(&file, text).map_err(|e| e.to_string())?;
+            run(&["chmod".into(), "600".into(), file.clone()])?;
+            if is_root() {
+                run(&["chown".into(), "postgres".into(), file])?;
+            }
+        }
+        self.options = vec![
+            "-cssl=on".to_string(),
+            format!("-cssl_cert_file={}", self.path("own.pem")),
+            format!("-cssl_key_file={}", self.path("own.key")),
+        ];
+        self.start()
+    }
+
+    /// From now on no file becomes larger, for connections that begin later: a disk that is full. `None` ends it.
+    ///
+    /// # Errors
+    /// What prlimit said.
+    pub fn limit_files(&self, bytes: Option<u64>) -> Result<(), String> {
+        let pid = std::fs::read_to_string(self.directory.path().join("data/postmaster.pid"));
+        let pid = pid.map_err(|e| e.to_string())?;
+        let pid = pid.lines().next().unwrap_or_default();
+        let limit = bytes.map_or("unlimited".to_string(), |bytes| bytes.to_string());
+        let mut command = as_its_user("prlimit".to_string());
+        command.extend([format!("--pid={pid}"), format!("--fsize={limit}:unlimited")]);
+        run(&command)?;
+        self.drop_connections()
+    }
+
+    /// Ends all connections but this one.
+    ///
+    /// # Errors
+    /// What psql said.
+    pub fn drop_connections(&self) -> Result<(), String> {
+        let end =
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()
+            AND backend_type = 'client backend'";
+        self.sql(end).map(drop)
     }
 
     /// Ends the server in good order.
@@ -181,23 +233,26 @@ impl Postgres {
         self.directory.path().join(name).display().to_string()
     }
 
-    /// The server does not run as root.
     fn command(&self, program: &str) -> Vec<String> {
-        let program = self.programs.join(program).display().to_string();
-        if !is_root() {
-            return vec![program];
-        }
-        let drop = [
-            "setpriv",
-            "--reuid=postgres",
-            "--regid=postgres",
-            "--clear-groups",
-        ];
-        drop.into_iter()
-            .map(String::from)
-            .chain([program])
-            .collect()
+        as_its_user(self.programs.join(program).display().to_string())
     }
+}
+
+/// The server does not run as root.
+fn as_its_user(program: String) -> Vec<String> {
+    if !is_root() {
+        return vec![program];
+    }
+    let drop = [
+        "setpriv",
+        "--reuid=postgres",
+        "--regid=postgres",
+        "--clear-groups",
+    ];
+    drop.into_iter()
+        .map(String::from)
+        .chain([program])
+        .collect()
 }
 
 impl Drop for Postgres {

@@ -30,6 +30,7 @@ impl Owner for Node {
                 partitions: 1,
             },
             known: Vec::new(),
+            oldest_version: 1,
         }
     }
 
@@ -61,6 +62,7 @@ fn start(number: u32, contacts: &[SocketAddr]) -> (Arc<Node>, Transport<Node>) {
         size: 2,
         listen: (Ipv4Addr::LOCALHOST, 0).into(),
         contact_points: contacts.iter().map(ToString::to_string).collect(),
+        tls: None,
     };
     let transport = Transport::open(config, node.clone()).expect("a port");
     (node, transport)

@@ -1,6 +1,7 @@
 //! Connections of other nodes: what they send goes to the owner.
 
-use std::io::Error;
+use std::io::{Error, ErrorKind};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ use tokio::time::timeout;
 use crate::frame::{self, MAX_FRAME};
 use crate::greeting::{Opening, Reply};
 use crate::link::settle;
+use crate::tls::{self, Stream};
 use crate::transport::Shared;
 use crate::{Class, Owner};
 
@@ -22,7 +24,7 @@ pub(crate) async fn run<O: Owner>(shared: Arc<Shared<O>>, listener: TcpListener)
                 let shared = shared.clone();
                 tokio::spawn(async move {
                     if let Err(error) = serve(&shared, stream).await {
-                        tracing::debug!(%from, %error, "a connection between nodes ended");
+                        note(&shared, from, &error);
                     }
                 });
             }
@@ -35,10 +37,29 @@ pub(crate) async fn run<O: Owner>(shared: Arc<Shared<O>>, listener: TcpListener)
     }
 }
 
-async fn serve<O: Owner>(shared: &Shared<O>, mut stream: TcpStream) -> Result<(), Error> {
+/// Who is no node of this cluster is named once for each reason.
+fn note<O: Owner>(shared: &Shared<O>, from: SocketAddr, error: &Error) {
+    let strange = error.kind() == ErrorKind::InvalidData;
+    let reason = tls::reason(error).or_else(|| strange.then(|| error.to_string()));
+    match reason {
+        Some(reason) if shared.strangers.are_new(from.ip(), &reason) => {
+            tracing::error!(code = "NODE_REFUSED", %from, %reason, "a connection was refused");
+        }
+        _ => tracing::debug!(%from, %error, "a connection between nodes ended"),
+    }
+}
+
+async fn serve<O: Owner>(shared: &Shared<O>, stream: TcpStream) -> Result<(), Error> {
     settle(&stream)?;
-    let opening = timeout(GREETING_TIMEOUT, frame::read_first::<Opening>(&mut stream)).await;
-    let Opening { class, greeting } = opening.map_err(|_| Error::other("it says nothing"))??;
+    let opening = timeout(GREETING_TIMEOUT, async {
+        let mut stream = Stream::accepted(stream, shared.tls.as_ref()).await?;
+        let opening = frame::read_first::<Opening>(&mut stream).await?;
+        Ok::<_, Error>((stream, opening))
+    });
+    let (mut stream, opening) = opening
+        .await
+        .map_err(|_| Error::other("it says nothing"))??;
+    let Opening { class, greeting } = opening;
     let checked = shared.meets(&greeting).and_then(|()| match class {
         0 => Ok(None),
         class => Class::from_byte(class)

@@ -2,8 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Of what follows the greeting. Two versions that differ by one understand each other once there is a second one.
+/// Of what follows the greeting. Versions that follow each other understand each other, so that nodes are upgraded one by one.
 pub const PROTOCOL_VERSION: u32 = 1;
+/// The oldest version of which this one is spoken too.
+pub const OLDEST_VERSION: u32 = 1;
 
 /// How the partitions of a cluster lie on its nodes. All nodes compute the same from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,7 +26,7 @@ impl std::fmt::Display for Layout {
     }
 }
 
-/// A node as it presents itself.
+/// A node as it presents itself. Later versions add fields at the end, which earlier ones do not read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Greeting {
     pub version: u32,
@@ -40,6 +42,17 @@ pub struct Greeting {
     pub layout: Layout,
     /// Nodes that it knows, with their addresses.
     pub known: Vec<(u32, String)>,
+    /// The oldest version that it speaks beside its own.
+    pub oldest_version: u32,
+}
+
+impl Greeting {
+    /// The version in which two nodes talk, if there is one.
+    pub fn common_version(&self, other: &Greeting) -> Option<u32> {
+        let version = self.version.min(other.version);
+        let oldest = self.oldest_version.max(other.oldest_version);
+        (version >= oldest).then_some(version)
+    }
 }
 
 /// The first frame of a connection.
@@ -58,4 +71,51 @@ pub(crate) enum Reply {
     Refused {
         reason: String,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn speaks(oldest_version: u32, version: u32) -> Greeting {
+        Greeting {
+            version,
+            cluster_id: String::new(),
+            formed: false,
+            node: 0,
+            incarnation: 1,
+            address: String::new(),
+            layout: Layout {
+                size: 3,
+                replication_factor: 3,
+                partitions: 1,
+            },
+            known: Vec::new(),
+            oldest_version,
+        }
+    }
+
+    #[test]
+    fn nodes_talk_in_the_newest_version_that_both_speak() {
+        let common = |a: Greeting, b: Greeting| {
+            assert_eq!(a.common_version(&b), b.common_version(&a));
+            a.common_version(&b)
+        };
+        assert_eq!(common(speaks(1, 1), speaks(1, 1)), Some(1));
+        assert_eq!(common(speaks(1, 1), speaks(1, 2)), Some(1));
+        assert_eq!(common(speaks(1, 2), speaks(2, 3)), Some(2));
+        assert_eq!(common(speaks(1, 1), speaks(2, 3)), None);
+    }
+
+    #[test]
+    fn what_a_later_version_adds_to_its_greeting_is_not_read() {
+        let opening = Opening {
+            class: 2,
+            greeting: speaks(1, 2),
+        };
+        let mut bytes = postcard::to_stdvec(&opening).unwrap();
+        bytes.extend_from_slice(b"something new");
+        let read: Opening = postcard::from_bytes(&bytes).unwrap();
+        assert_eq!((read.class, read.greeting), (2, speaks(1, 2)));
+    }
 }

@@ -5,7 +5,8 @@
 //! frames of bytes whose meaning this crate does not know. It delivers them in order, at most once, and forgets what could not be sent:
 //! who sends says again what matters.
 //!
-//! Before anything else both sides show a [`Greeting`]; who does not belong here is refused, with the reason in the log of both.
+//! Before anything else both sides show a [`Greeting`]; who does not belong here is refused, with the reason in the log of both. With TLS
+//! both show a certificate even before.
 //! Every queue is bounded: a node that does not read costs its own queue and nothing else.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
@@ -17,10 +18,12 @@ mod greeting;
 mod link;
 mod peers;
 mod queue;
+mod tls;
 mod transport;
 
-pub use greeting::{Greeting, Layout, PROTOCOL_VERSION};
+pub use greeting::{Greeting, Layout, OLDEST_VERSION, PROTOCOL_VERSION};
 pub use queue::SendError;
+pub use tls::{TlsError, TlsFiles};
 pub use transport::{Config, OpenError, Owner, Transport};
 
 /// The kinds of traffic, each with a connection and bounds of its own.

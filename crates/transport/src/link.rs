@@ -5,13 +5,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
 use crate::frame;
 use crate::greeting::{Greeting, Opening, Reply};
 use crate::peers::Peer;
+use crate::queue::Queue;
+use crate::tls::{self, Stream};
 use crate::transport::Shared;
 use crate::{Class, Owner};
 
@@ -106,7 +108,24 @@ async fn send_to<O: Owner>(
     let queue = peer.queue(class);
     queue.open();
     shared.owner.connected(peer.node, class);
-    let (mut reader, mut writer) = stream.split();
+    match &mut stream {
+        Stream::Plain(stream) => {
+            let (reader, writer) = stream.split();
+            send_all(queue, reader, writer).await
+        }
+        Stream::Tls(stream) => {
+            let (reader, writer) = tokio::io::split(stream);
+            send_all(queue, reader, writer).await
+        }
+    }
+}
+
+/// Sends what the queue gets until the connection ends.
+async fn send_all(
+    queue: &Queue,
+    mut reader: impl AsyncRead + Unpin,
+    mut writer: impl AsyncWrite + Unpin,
+) -> Result<(), Ended> {
     let mut gathered = Vec::new();
     let mut nothing = [0; 1];
     loop {
@@ -128,6 +147,7 @@ async fn send_to<O: Owner>(
             }
         }
         writer.write_all(&gathered).await?;
+        writer.flush().await?;
         gathered.clear();
     }
 }
@@ -151,21 +171,28 @@ pub(crate) async fn greet<O: Owner>(
     shared: &Shared<O>,
     address: &str,
     class: u8,
-) -> Result<(TcpStream, Greeting), Ended> {
+) -> Result<(Stream, Greeting), Ended> {
     let connected = timeout(CONNECT_TIMEOUT, TcpStream::connect(address)).await;
-    let mut stream = connected.map_err(|_| Error::from(ErrorKind::TimedOut))??;
+    let stream = connected.map_err(|_| Error::from(ErrorKind::TimedOut))??;
     settle(&stream)?;
     let opening = Opening {
         class,
         greeting: shared.greeting(),
     };
     let exchanged = timeout(GREETING_TIMEOUT, async {
+        let mut stream = Stream::connected(stream, shared.tls.as_ref()).await?;
         frame::write_first(&mut stream, &opening).await?;
-        frame::read_first::<Reply>(&mut stream).await
+        let reply = frame::read_first::<Reply>(&mut stream).await?;
+        Ok((stream, reply))
     });
-    let reply = exchanged
+    let exchanged = exchanged
         .await
-        .map_err(|_| Error::from(ErrorKind::TimedOut))??;
+        .map_err(|_| Error::from(ErrorKind::TimedOut))?;
+    let (stream, reply) = exchanged.map_err(|error| match tls::reason(&error) {
+        Some(reason) => Ended::Refused(reason),
+        None if error.kind() == ErrorKind::InvalidData => Ended::Refused(error.to_string()),
+        None => Ended::Io(error),
+    })?;
     match reply {
         Reply::Welcome(greeting) => {
             shared.meets(&greeting).map_err(Ended::Refused)?;

@@ -1,6 +1,7 @@
 //! The other nodes: where they are, and what waits for them.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 use parking_lot::Mutex;
 use tokio::sync::watch;
@@ -62,6 +63,24 @@ impl Peer {
             *known = Some(address.to_string());
             news
         });
+    }
+}
+
+/// Who was refused before it said who it is.
+#[derive(Debug, Default)]
+pub(crate) struct Strangers(Mutex<BTreeMap<IpAddr, String>>);
+
+/// Of more the log does not tell.
+const MAX_STRANGERS: usize = 64;
+
+impl Strangers {
+    /// True if this was not the last reason for this address.
+    pub(crate) fn are_new(&self, address: IpAddr, reason: &str) -> bool {
+        let mut known = self.0.lock();
+        if known.len() >= MAX_STRANGERS && !known.contains_key(&address) {
+            return false;
+        }
+        known.insert(address, reason.to_string()).as_deref() != Some(reason)
     }
 }
 

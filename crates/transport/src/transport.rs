@@ -9,9 +9,10 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
 use crate::contacts::link_to_itself;
-use crate::greeting::{Greeting, PROTOCOL_VERSION};
-use crate::peers::Peers;
+use crate::greeting::Greeting;
+use crate::peers::{Peers, Strangers};
 use crate::queue::SendError;
+use crate::tls::{Tls, TlsError, TlsFiles};
 use crate::{Class, accept, contacts, link};
 
 /// Whose messages these are. Called on the transport's thread, so that nothing here may block.
@@ -49,6 +50,8 @@ pub struct Config {
     pub listen: SocketAddr,
     /// `host:port` of other nodes, or of all.
     pub contact_points: Vec<String>,
+    /// Connections are encrypted, and both sides show a certificate.
+    pub tls: Option<TlsFiles>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -60,11 +63,15 @@ pub enum OpenError {
     },
     #[error("the thread for connections between nodes cannot be started: {0}")]
     Thread(std::io::Error),
+    #[error("TLS between nodes: {0}")]
+    Tls(#[from] TlsError),
 }
 
 pub(crate) struct Shared<O> {
     pub(crate) owner: Arc<O>,
     pub(crate) peers: Peers,
+    pub(crate) tls: Option<Tls>,
+    pub(crate) strangers: Strangers,
     random: AtomicU32,
 }
 
@@ -77,10 +84,16 @@ impl<O: Owner> Shared<O> {
 
     pub(crate) fn meets(&self, other: &Greeting) -> Result<(), String> {
         let own = self.owner.greeting();
-        if other.version != PROTOCOL_VERSION {
+        if own.common_version(other).is_none() {
             return Err(format!(
-                "node {} speaks version {} of the protocol between nodes, and node {} version {PROTOCOL_VERSION}: upgrade the older one",
-                other.node, other.version, own.node
+                "node {} speaks the versions {} to {} of the protocol between nodes, and node {} the versions {} to {}: upgrade the older one, \
+                 release by release",
+                other.node,
+                other.oldest_version,
+                other.version,
+                own.node,
+                own.oldest_version,
+                own.version
             ));
         }
         if other.node == own.node {
@@ -125,8 +138,9 @@ impl<O: Owner> Transport<O> {
     /// Listens, and connects to the other nodes as soon as they are found. All of it happens on a thread of its own.
     ///
     /// # Errors
-    /// The port is taken.
+    /// The port is taken, or a certificate cannot be used.
     pub fn open(config: Config, owner: Arc<O>) -> Result<Transport<O>, OpenError> {
+        let tls = config.tls.as_ref().map(Tls::open).transpose()?;
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
@@ -139,6 +153,8 @@ impl<O: Owner> Transport<O> {
         let address = listener.local_addr().map_err(listen)?;
         let shared = Arc::new(Shared {
             peers: Peers::new(config.node, config.size),
+            tls,
+            strangers: Strangers::default(),
             owner,
             random: AtomicU32::new(std::process::id() ^ (config.node << 16)),
         });

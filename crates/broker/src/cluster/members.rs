@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use skep_service::{BrokerInfo, PartitionHealth, PartitionInfo, PartitionRole};
@@ -9,19 +10,53 @@ use skep_service::{BrokerInfo, PartitionHealth, PartitionInfo, PartitionRole};
 use super::Cluster;
 use super::layout::replicas;
 use super::wire::{NodeMessage, NodeStatus, ReplicaStatus};
+use crate::asking::StoreState;
+
+/// Up to which entry a replica has the log.
+struct Applied {
+    /// As last heard.
+    now: u64,
+    /// As heard more than a second ago.
+    then: u64,
+    /// What becomes that.
+    next: (u64, Instant),
+}
+
+impl Applied {
+    fn new() -> Applied {
+        Applied {
+            now: 0,
+            then: 0,
+            next: (0, Instant::now()),
+        }
+    }
+
+    fn heard(&mut self, entry: u64) {
+        self.now = entry;
+        if self.next.1.elapsed() >= A_WHILE {
+            self.then = self.next.0;
+            self.next = (entry, Instant::now());
+        }
+    }
+}
+
+/// What others had so long ago a store is to have.
+const A_WHILE: Duration = Duration::from_secs(1);
 
 #[derive(Default)]
 pub(super) struct Members {
     present: Mutex<BTreeMap<u32, NodeStatus>>,
-    /// By partition and node: up to which entry its replica has the log, as last heard. Not forgotten with the node.
-    applied: Mutex<BTreeMap<(u32, u32), u64>>,
+    /// By partition and node: up to which entry its replica has the log. Not forgotten with the node.
+    applied: Mutex<BTreeMap<(u32, u32), Applied>>,
 }
 
 impl Members {
     pub(super) fn heard(&self, node: u32, status: NodeStatus) {
         let mut applied = self.applied.lock();
         for replica in &status.partitions {
-            applied.insert((replica.partition, node), replica.applied);
+            let known = applied.entry((replica.partition, node));
+            let known = known.or_insert_with(Applied::new);
+            known.heard(replica.applied);
         }
         drop(applied);
         self.present.lock().insert(node, status);
@@ -41,6 +76,7 @@ impl Cluster {
             health: handle.status.health() as u8,
             term: handle.status.term(),
             applied: handle.status.applied.load(Ordering::Acquire),
+            store: broker.store_state(handle),
         });
         Some(NodeStatus {
             version: env!("CARGO_PKG_VERSION").to_string(),
@@ -63,11 +99,32 @@ impl Cluster {
         let applied = self.members.applied.lock();
         let others = replicas(self.layout(), partition).into_iter();
         let others = others.filter(|node| *node != self.node());
-        let known = others.map(|node| applied.get(&(partition, node)).copied());
+        let known = others.map(|node| applied.get(&(partition, node)).map(|known| known.now));
         known
             .map(Option::unwrap_or_default)
             .min()
             .unwrap_or(u64::MAX)
+    }
+
+    /// Up to which entry other nodes had the partition's log a while ago.
+    pub fn had(&self, partition: u32) -> u64 {
+        let applied = self.members.applied.lock();
+        let of_partition = applied.range((partition, 0)..=(partition, u32::MAX));
+        of_partition.map(|(_, known)| known.then).max().unwrap_or(0)
+    }
+
+    /// Other nodes with stores of the partition that are in this state: those first that do not lead it, as they have less to do.
+    pub fn stores_elsewhere(&self, partition: u32, state: StoreState) -> Vec<u32> {
+        let present = self.members.present.lock();
+        let replicas = present.iter().flat_map(|(node, status)| {
+            let of_node = status.partitions.iter();
+            of_node
+                .filter(|replica| replica.partition == partition && replica.store == state)
+                .map(|replica| (replica.role == PartitionRole::Leader as u8, *node))
+        });
+        let mut replicas: Vec<(bool, u32)> = replicas.collect();
+        replicas.sort_unstable();
+        replicas.into_iter().map(|(_, node)| node).collect()
     }
 
     /// This node and those that can be reached, with what they do.

@@ -3,13 +3,16 @@
 pub mod founding;
 pub mod layout;
 mod members;
+mod queries;
 mod rebalance;
 mod requests;
+mod shares;
+mod stores;
 mod streams;
 mod wanted;
 mod wire;
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
@@ -17,13 +20,18 @@ use bytes::Bytes;
 use skep_engine::Sent;
 use skep_replication::Message as ReplicaMessage;
 use skep_service::PartitionRole;
-use skep_transport::{Class, Greeting, Layout, Owner, PROTOCOL_VERSION, SendError, Transport};
+use skep_transport::{
+    Class, Greeting, Layout, OLDEST_VERSION, Owner, PROTOCOL_VERSION, SendError, Transport,
+};
 use tokio::runtime::Handle;
 
 use self::founding::Founding;
 use self::layout::{member, node_of};
 use self::members::Members;
+use self::queries::Queries;
 use self::requests::Requests;
+use self::stores::Copies;
+pub use self::stores::{Wanted as WantedStore, forget_copies};
 use self::streams::RemoteStreams;
 use self::wanted::Wanted;
 use self::wire::NodeMessage;
@@ -50,6 +58,9 @@ pub struct Cluster {
     members: Members,
     wanted: Wanted,
     streams: RemoteStreams,
+    queries: Queries,
+    copies: Copies,
+    stopped: AtomicBool,
     /// Seconds in which all nodes were there.
     calm: AtomicU32,
 }
@@ -69,6 +80,7 @@ impl Cluster {
             size: cluster.size,
             listen: cluster.listen,
             contact_points: cluster.contact_points.clone(),
+            tls: cluster.tls.clone(),
         };
         let this = Arc::new(Cluster {
             config,
@@ -81,6 +93,9 @@ impl Cluster {
             members: Members::default(),
             wanted: Wanted::default(),
             streams: RemoteStreams::default(),
+            queries: Queries::default(),
+            copies: Copies::default(),
+            stopped: AtomicBool::new(false),
             calm: AtomicU32::new(0),
         });
         let transport = Transport::open(wire, this.clone())?;
@@ -128,9 +143,15 @@ impl Cluster {
 
     /// Ends all connections. Blocks.
     pub fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+        self.forget_arriving();
         if let Some(transport) = self.transport.get() {
             transport.stop();
         }
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed)
     }
 
     /// The node that leads the partition, as far as the replica here knows.
@@ -160,7 +181,7 @@ impl Cluster {
         self.broker.get()?.upgrade()
     }
 
-    fn runtime(&self) -> Option<&Handle> {
+    pub(crate) fn runtime(&self) -> Option<&Handle> {
         self.transport.get().map(Transport::runtime)
     }
 
@@ -185,6 +206,11 @@ impl Cluster {
         }
     }
 
+    /// For what is large and delays nobody.
+    fn send_in_bulk(&self, to: u32, message: &NodeMessage) -> Result<(), SendError> {
+        self.send_bytes(to, Class::Bulk, in_bulk(Bulk::Node, &message.encode()))
+    }
+
     /// A message of a replica here to one on another node. It may be lost: replicas say again what matters.
     pub fn replicate(&self, message: &ReplicaMessage) {
         let class = if message.is_snapshot() {
@@ -192,8 +218,12 @@ impl Cluster {
         } else {
             Class::Consensus
         };
+        let bytes = match class {
+            Class::Bulk => in_bulk(Bulk::Replica, &message.encode()),
+            _ => message.encode(),
+        };
         if let Some(to) = node_of(message.to()) {
-            let _ = self.send_bytes(to, class, message.encode());
+            let _ = self.send_bytes(to, class, bytes);
         }
     }
 
@@ -303,8 +333,27 @@ impl Cluster {
             NodeMessage::CloseStream { stream } => self.close_for(from, stream),
             NodeMessage::Push { stream, job } => self.pushed(from, stream, *job),
             NodeMessage::Credit { stream, amount } => self.credit(from, stream, amount),
+            NodeMessage::Starves { stream } => self.starves(from, stream),
+            NodeMessage::Shrink { stream, amount } => self.shrink(from, stream, amount),
+            NodeMessage::Shrunk { stream, amount } => self.shrunk(from, stream, amount),
+            NodeMessage::Grow { stream, amount } => self.grow(from, stream, amount),
             NodeMessage::Status(status) => self.members.heard(from, status),
             NodeMessage::Rebalance => self.rebalance_here(),
+            NodeMessage::Query {
+                id,
+                partition,
+                columns,
+                query,
+                wanted,
+            } => self.answer_query(from, (id, columns), (partition, query), wanted),
+            NodeMessage::Found { id, answered } => self.found(id, answered),
+            NodeMessage::CopyWanted {
+                transfer,
+                partition,
+                at_least,
+                offset,
+            } => self.copy_wanted(from, (transfer, partition), (at_least, offset)),
+            NodeMessage::Copy { transfer, answer } => self.copy_answer(from, transfer, answer),
         }
     }
 
@@ -313,7 +362,38 @@ impl Cluster {
         self.members.lose(node);
         self.lose(node);
         self.lose_streams(node);
+        self.lose_queries(node);
+        self.lose_copies(node);
     }
+
+    fn received_by_node(self: &Arc<Self>, from: u32, message: &[u8]) {
+        match NodeMessage::decode(message) {
+            Some(message) => self.node_message(from, message),
+            None => {
+                tracing::error!(
+                    code = "NODE_REFUSED",
+                    from,
+                    "a message of another node cannot be read; are the versions of Skep too far apart?"
+                );
+            }
+        }
+    }
+}
+
+/// What travels in bulk, as its first byte says.
+#[repr(u8)]
+enum Bulk {
+    /// Parts of a replica's snapshot.
+    Replica = 0,
+    /// A message between nodes.
+    Node = 1,
+}
+
+fn in_bulk(kind: Bulk, message: &[u8]) -> Bytes {
+    let mut bytes = Vec::with_capacity(message.len() + 1);
+    bytes.push(kind as u8);
+    bytes.extend_from_slice(message);
+    bytes.into()
 }
 
 /// The transport holds its owner; this is what the owner lets it call.
@@ -329,6 +409,7 @@ impl Owner for Cluster {
             address: self.cluster.advertised.clone(),
             layout: self.layout(),
             known: Vec::new(),
+            oldest_version: OLDEST_VERSION,
         }
     }
 
@@ -342,16 +423,11 @@ impl Owner for Cluster {
 
     fn received(self: &Arc<Self>, from: u32, class: Class, message: Bytes) {
         match class {
-            Class::Consensus | Class::Bulk => self.replica_message(from, message),
-            Class::Requests => match NodeMessage::decode(&message) {
-                Some(message) => self.node_message(from, message),
-                None => {
-                    tracing::error!(
-                        code = "NODE_REFUSED",
-                        from,
-                        "a message of another node cannot be read; are the versions of Skep too far apart?"
-                    );
-                }
+            Class::Consensus => self.replica_message(from, message),
+            Class::Requests => self.received_by_node(from, &message),
+            Class::Bulk => match message.first() {
+                Some(0) => self.replica_message(from, message.slice(1..)),
+                _ => self.received_by_node(from, message.get(1..).unwrap_or_default()),
             },
         }
     }

@@ -1,10 +1,11 @@
 //! Job streams across nodes.
 //!
 //! A stream is known to every node, each with a share of its credit, so that whoever leads a partition pushes its jobs. A job that the client's
-//! connection has taken gives its credit back to the node that has pushed it.
+//! connection has taken gives its credit back to the node that has pushed it. Shares move to where jobs are ([`Shares`]).
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Instant;
 
 use parking_lot::Mutex;
 use skep_engine::StreamId;
@@ -13,6 +14,7 @@ use skep_protocol::command::ActivateJobs;
 use skep_protocol::response::JobActivation;
 
 use super::Cluster;
+use super::shares::{Moves, Shares};
 use super::wire::NodeMessage;
 use crate::job_streams::{Elsewhere, Stream};
 
@@ -22,9 +24,19 @@ pub(super) struct RemoteStreams {
     of_others: Mutex<HashMap<(u32, StreamId), Arc<Stream>>>,
     /// Jobs that clients here have taken, by the node that has pushed them: not told yet.
     taken: Mutex<HashMap<(u32, StreamId), u32>>,
+    /// Of the streams of clients here.
+    shares: Mutex<HashMap<StreamId, Shares>>,
 }
 
 impl Cluster {
+    /// A client of this node opens a stream with this credit. Returns this node's share.
+    pub fn deal_out(&self, stream: StreamId, credit: u32) -> u32 {
+        let shares = Shares::new(credit, 0..self.layout().size);
+        let own = shares.of(self.node());
+        self.streams.shares.lock().insert(stream, shares);
+        own
+    }
+
     /// A client of this node has opened a stream.
     pub fn open_elsewhere(&self, stream: StreamId, spec: &ActivateJobs) {
         self.broadcast(&NodeMessage::OpenStream {
@@ -35,6 +47,7 @@ impl Cluster {
 
     pub fn close_elsewhere(&self, stream: StreamId) {
         self.streams.taken.lock().retain(|(_, of), _| *of != stream);
+        self.streams.shares.lock().remove(&stream);
         self.broadcast(&NodeMessage::CloseStream { stream });
     }
 
@@ -45,11 +58,14 @@ impl Cluster {
         };
         self.streams.taken.lock().retain(|(of, _), _| *of != node);
         for stream in broker.streams.streams() {
-            let message = NodeMessage::OpenStream {
-                stream: stream.id,
-                spec: stream.spec.clone(),
-            };
-            self.send(node, &message);
+            let mut spec = stream.spec.clone();
+            match self.streams.shares.lock().get_mut(&stream.id) {
+                Some(shares) => spec.max_jobs = shares.met(node),
+                // It is just being closed.
+                None => continue,
+            }
+            let stream = stream.id;
+            self.send(node, &NodeMessage::OpenStream { stream, spec });
         }
     }
 
@@ -59,12 +75,9 @@ impl Cluster {
             return;
         };
         self.close_for(node, stream);
-        let elsewhere = Elsewhere {
-            cluster: Arc::downgrade(self),
-            node,
-            stream,
-        };
-        let opened = Stream::new(broker.streams.next_id(), spec, Some(elsewhere));
+        let elsewhere = Elsewhere { node, stream };
+        let cluster = Arc::downgrade(self);
+        let opened = Stream::new(broker.streams.next_id(), spec, cluster, Some(elsewhere));
         let mut of_others = self.streams.of_others.lock();
         of_others.insert((node, stream), opened.clone());
         drop(of_others);
@@ -80,6 +93,9 @@ impl Cluster {
 
     /// The node is gone, and its clients' streams with it.
     pub(super) fn lose_streams(&self, node: u32) {
+        for shares in self.streams.shares.lock().values_mut() {
+            shares.lost(node);
+        }
         let of_node: Vec<StreamId> = {
             let of_others = self.streams.of_others.lock();
             let of_node = of_others.keys().filter(|(of, _)| *of == node);
@@ -115,8 +131,8 @@ impl Cluster {
 
     /// A client here has taken a job that the node has pushed. The node is told in halves of its share.
     pub fn taken(&self, node: u32, stream: StreamId) {
-        let share = self.broker().and_then(|broker| broker.streams.find(stream));
-        let share = share.map_or(1, |stream| stream.spec.max_jobs.max(1));
+        let share = self.streams.shares.lock().get(&stream).map(|s| s.of(node));
+        let share = share.unwrap_or(1);
         let amount = {
             let mut taken = self.streams.taken.lock();
             let count = taken.entry((node, stream)).or_default();
@@ -136,6 +152,76 @@ impl Cluster {
             && stream.add_credit(i64::from(amount))
         {
             broker.streams.has_room(&stream.spec.job_type);
+        }
+    }
+
+    /// This node has jobs for a stream of another node, and no credit.
+    pub fn starve_for(&self, node: u32, stream: StreamId) {
+        self.send(node, &NodeMessage::Starves { stream });
+    }
+
+    /// A node has jobs for a stream of this node, and no credit.
+    pub fn starves(&self, node: u32, stream: StreamId) {
+        let moves = match self.streams.shares.lock().get_mut(&stream) {
+            Some(shares) => shares.starves(node, Instant::now()),
+            None => return,
+        };
+        self.carry_out(stream, moves);
+    }
+
+    fn carry_out(&self, stream: StreamId, moves: Moves) {
+        for (node, amount) in moves.grow {
+            match node == self.node() {
+                true => self.grow_here(stream, amount),
+                false => {
+                    self.send(node, &NodeMessage::Grow { stream, amount });
+                }
+            }
+        }
+        for (node, amount) in moves.shrink {
+            if node != self.node() {
+                self.send(node, &NodeMessage::Shrink { stream, amount });
+            } else if let Some(broker) = self.broker()
+                && let Some(own) = broker.streams.find(stream)
+            {
+                self.shrunk(node, stream, own.shrink(amount));
+            }
+        }
+    }
+
+    fn grow_here(&self, stream: StreamId, amount: u32) {
+        if let Some(broker) = self.broker()
+            && let Some(own) = broker.streams.find(stream)
+            && own.grow(amount)
+        {
+            broker.streams.has_room(&own.spec.job_type);
+        }
+    }
+
+    /// A node has given up credit of a stream of this node.
+    pub(super) fn shrunk(&self, node: u32, stream: StreamId, amount: u32) {
+        let grow = match self.streams.shares.lock().get_mut(&stream) {
+            Some(shares) => shares.freed(node, amount),
+            None => return,
+        };
+        let shrink = Vec::new();
+        self.carry_out(stream, Moves { grow, shrink });
+    }
+
+    /// A node wants back credit of its stream.
+    pub(super) fn shrink(&self, node: u32, stream: StreamId, amount: u32) {
+        let found = self.streams.of_others.lock().get(&(node, stream)).cloned();
+        let amount = found.map_or(0, |found| found.shrink(amount));
+        self.send(node, &NodeMessage::Shrunk { stream, amount });
+    }
+
+    /// A node gives more credit for its stream.
+    pub(super) fn grow(&self, node: u32, stream: StreamId, amount: u32) {
+        let found = self.streams.of_others.lock().get(&(node, stream)).cloned();
+        if let (Some(found), Some(broker)) = (found, self.broker())
+            && found.grow(amount)
+        {
+            broker.streams.has_room(&found.spec.job_type);
         }
     }
 

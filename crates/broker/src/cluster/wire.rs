@@ -9,6 +9,10 @@ use skep_protocol::command::{ActivateJobs, Request};
 use skep_protocol::record::{decode, encode};
 use skep_protocol::response::JobActivation;
 use skep_protocol::{ActivatedJob, Failure, Response};
+use skep_query::Query;
+
+use super::stores::CopyAnswer;
+use crate::asking::{Answered, StoreState};
 
 /// Between two nodes, in the order in which it was sent. All of it may be lost with the connection.
 #[derive(Debug, Serialize, Deserialize)]
@@ -65,9 +69,52 @@ pub enum NodeMessage {
         stream: u64,
         amount: u32,
     },
+    /// The node that sends this has jobs for the stream and no credit for it.
+    Starves {
+        stream: u64,
+    },
+    /// Give up so much of the stream's credit, as far as it is not in use.
+    Shrink {
+        stream: u64,
+        amount: u32,
+    },
+    Shrunk {
+        stream: u64,
+        amount: u32,
+    },
+    /// Others gave up so much.
+    Grow {
+        stream: u64,
+        amount: u32,
+    },
     Status(NodeStatus),
     /// Give partitions to their first replicas.
     Rebalance,
+    /// Of a client, for the rows of a partition.
+    Query {
+        id: u64,
+        partition: u32,
+        /// What the columns mean to the node that asks.
+        columns: u64,
+        query: Query,
+        /// The answer is to have what is committed up to this entry; `None`: what is there.
+        wanted: Option<u64>,
+    },
+    Found {
+        id: u64,
+        answered: Answered,
+    },
+    /// A part of a copy of the partition's secondary storage, which goes up to some entry at least.
+    CopyWanted {
+        transfer: u64,
+        partition: u32,
+        at_least: u64,
+        offset: u64,
+    },
+    Copy {
+        transfer: u64,
+        answer: CopyAnswer,
+    },
 }
 
 /// What a node says of itself now and then.
@@ -88,6 +135,8 @@ pub struct ReplicaStatus {
     pub health: u8,
     /// Entries up to here are in the replica's log and state.
     pub applied: u64,
+    /// Of its secondary storage.
+    pub store: StoreState,
     /// Of two that say that they lead the one with the higher term does.
     pub term: u64,
 }

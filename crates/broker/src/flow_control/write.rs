@@ -75,6 +75,10 @@ pub struct WriteLimit {
     allowance: AtomicI64,
     /// Records exported in a second.
     exporting: AtomicU64,
+    /// Records committed in a second.
+    writing: AtomicU64,
+    /// Commands that were refused.
+    refused: AtomicU64,
     measured: Mutex<Measured>,
 }
 
@@ -84,6 +88,8 @@ struct Measured {
     refilled: Instant,
     /// When so much was exported.
     exported: Option<(Instant, u64)>,
+    /// When so much was committed.
+    committed: Option<(Instant, u64)>,
     cause: String,
 }
 
@@ -95,10 +101,13 @@ impl WriteLimit {
             rate: AtomicU64::new(u64::MAX),
             allowance: AtomicI64::new(0),
             exporting: AtomicU64::new(0),
+            writing: AtomicU64::new(0),
+            refused: AtomicU64::new(0),
             measured: Mutex::new(Measured {
                 started: now,
                 refilled: now,
                 exported: None,
+                committed: None,
                 cause: String::new(),
             }),
         }
@@ -128,12 +137,25 @@ impl WriteLimit {
         self.exporting.load(Ordering::Relaxed)
     }
 
+    /// Commands that were refused so far.
+    pub fn refused(&self) -> u64 {
+        self.refused.load(Ordering::Relaxed)
+    }
+
+    /// What is written, as a share of the limit; 0 without one.
+    pub fn load(&self) -> f64 {
+        let writing = self.writing.load(Ordering::Relaxed) as f64;
+        self.limit()
+            .map_or(0.0, |limit| writing / (limit.max(1)) as f64)
+    }
+
     /// Why nothing new is written at this moment, if nothing is.
     pub fn refusal(&self, partition: u32) -> Option<String> {
         let rate = self.limit()?;
         if self.refill(rate, Instant::now()) > 0 {
             return None;
         }
+        self.refused.fetch_add(1, Ordering::Relaxed);
         let measured = self.measured.lock();
         Some(format!(
             "Partition {partition} writes {rate} records in a second at most now: {}. Send the request again after a pause.",
@@ -160,6 +182,7 @@ impl WriteLimit {
 
     /// Sets the limit by what is known now.
     pub fn adjust(&self, now: Instant, backlog: &Backlog) {
+        self.measure_writing(now, backlog.committed);
         let exporting = self.measure(now, backlog);
         let limits = [
             self.as_configured(now),
@@ -202,6 +225,20 @@ impl WriteLimit {
         }
         self.exporting.store(rate as u64, Ordering::Relaxed);
         rate as u64
+    }
+
+    fn measure_writing(&self, now: Instant, committed: u64) {
+        let mut measured = self.measured.lock();
+        let Some((since, before)) = measured.committed else {
+            measured.committed = Some((now, committed));
+            return;
+        };
+        let time = now.saturating_duration_since(since);
+        if time >= SHORTEST {
+            let rate = committed.saturating_sub(before) as f64 / time.as_secs_f64();
+            self.writing.store(rate as u64, Ordering::Relaxed);
+            measured.committed = Some((now, committed));
+        }
     }
 
     fn as_configured(&self, now: Instant) -> Option<(u64, String)> {
@@ -309,6 +346,7 @@ mod tests {
         assert_eq!(limit.limit(), Some(100), "the minimum");
         limit.wrote(1000);
         let refusal = limit.refusal(3).unwrap();
+        assert_eq!((limit.refused(), limit.load()), (1, 1_000_000.0));
         assert!(
             refusal.contains("exporter 'search' is 100200000 records behind (it is away)"),
             "{refusal}"

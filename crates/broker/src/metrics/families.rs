@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use skep_export::ExportMetrics;
 use skep_metrics::{Bounds, Counter, Family, Gauge, Histogram, RealGauge, Registry};
 use skep_metrics::{Declared, labels, metrics};
 
+use super::batch_operations::BatchFamilies;
 use super::work::WorkMetrics;
 
 /// Milliseconds; those of the reference.
@@ -91,6 +93,12 @@ metrics! {
         deferred: Family<OfPartition, Counter> = "zeebe_deferred_append_count", "batches that the log did not take at once";
         proposed: Family<OfPartition, Counter> = "zeebe_try_to_append", "batches offered to the log";
 
+        partition_load: Family<OfPartition, RealGauge> = "zeebe_flow_control_partition_load", "records written in a second, as a share of the limit";
+        write_limit: Family<OfPartition, Gauge> = "zeebe_flow_control_write_rate_limit", "records that may be written in a second now; -1 without a limit";
+        write_maximum: Family<OfPartition, Gauge> = "zeebe_flow_control_write_rate_maximum", "the configured limit; -1 without one";
+        exporting_rate: Family<OfPartition, Gauge> = "zeebe_flow_control_exporting_rate", "records that the slowest exporter takes in a second";
+        exporter_state: Family<OfPartition, Gauge> = "zeebe_exporter_state", "0 exporting, 1 paused, 2 soft paused, 3 closed";
+
         append: Family<OfPartition, Histogram> = "zeebe_log_appender_append_latency_seconds", "batch evaluated until written to the log";
         commit: Family<OfPartition, Histogram> = "zeebe_log_appender_commit_latency_seconds", "batch evaluated until committed";
         appended_position: Family<OfPartition, Gauge> = "zeebe_log_appender_last_appended_position", "newest position written";
@@ -160,6 +168,10 @@ metrics! {
         pub(super) push_failed: Counter = "zeebe_broker_jobs_push_fail_count", "jobs whose stream was gone";
         pub(super) distributions: Counter = "zeebe_command_distributions", "commands spread over partitions";
         pub(super) acknowledged: Family<TargetLabels, Counter> = "zeebe_command_distributions_acknowledged_received", "acknowledgements received";
+        pub(super) acknowledged_sent: Family<TargetLabels, Counter> = "zeebe_command_distributions_acknowledged_sent", "acknowledgements sent";
+        pub(super) distributions_pending: Family<TargetLabels, Gauge> = "zeebe_command_distributions_pending", "commands not acknowledged";
+        pub(super) distributions_inflight: Family<TargetLabels, Gauge> = "zeebe_command_distributions_inflight", "commands sent and not acknowledged";
+        pub(super) distribution_retries: Family<TargetLabels, Counter> = "zeebe_command_distributions_inflight_retries", "commands sent again";
         pub(super) distributions_active: Gauge = "zeebe_command_distributions_active", "spreads not finished";
     }
 }
@@ -178,6 +190,7 @@ pub struct BrokerMetrics {
     partitions: PartitionFamilies,
     pub work: WorkMetrics,
     pub node: NodeMetrics,
+    pub exporting: ExportMetrics,
 }
 
 impl BrokerMetrics {
@@ -187,6 +200,8 @@ impl BrokerMetrics {
         partitions
             .chain(WorkFamilies::DECLARED)
             .chain(NodeMetrics::DECLARED)
+            .chain(BatchFamilies::DECLARED)
+            .chain(ExportMetrics::declared())
     }
 
     pub fn partition(&self, partition: u32) -> PartitionMetrics {
@@ -198,5 +213,6 @@ impl BrokerMetrics {
         self.partitions.register(registry);
         self.work.register(registry);
         self.node.register(registry);
+        self.exporting.register(registry);
     }
 }

@@ -1,5 +1,7 @@
 //! What partitions measure, under the names of the reference (docs/metrics.md has them all).
 
+mod batch_operations;
+mod distributions;
 mod families;
 mod refresh;
 mod starts;

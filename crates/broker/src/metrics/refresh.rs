@@ -1,14 +1,37 @@
 //! What is read from a partition's status when somebody asks.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
+use skep_export::{OfExporter, Phase, Status};
 use skep_metrics::{Counter, Gauge};
 use skep_service::{PartitionHealth, PartitionRole};
 
 use super::families::{BrokerMetrics, HealthNode};
 use crate::partition::PartitionHandle;
+use crate::shared::Shared;
 
 impl BrokerMetrics {
+    /// Exporters come and go: they are asked when somebody asks.
+    pub fn follow_exporters(&self, shared: &Arc<Shared>) {
+        let read = |value: fn(&Status) -> u64| {
+            let shared = Arc::downgrade(shared);
+            move || {
+                shared
+                    .upgrade()
+                    .map_or_else(Vec::new, |shared| exporters(&shared, value))
+            }
+        };
+        let families = &self.exporting.exporters;
+        families.exported.read_from(read(Status::exported_position));
+        families
+            .updated
+            .read_from(read(|status| status.durable().record));
+        families
+            .failing
+            .read_from(read(|status| u64::from(status.fault().is_some())));
+    }
+
     pub fn refresh(&self, handle: &PartitionHandle, node_id: u32) {
         let (status, metrics) = (&handle.status, &handle.metrics);
         let partition = status.partition;
@@ -33,6 +56,20 @@ impl BrokerMetrics {
         number(&metrics.state_bytes, &status.state_bytes);
         let paused = status.processing_paused.load(Ordering::Relaxed);
         metrics.processor_state.set(i64::from(!paused));
+        let rate = |rate: Option<u64>| rate.map_or(-1, |rate| i64::try_from(rate).unwrap_or(-1));
+        metrics.write_limit.set(rate(status.writes.limit()));
+        metrics.write_maximum.set(rate(status.writes.maximum()));
+        metrics.partition_load.set(status.writes.load());
+        set(&metrics.exporting_rate, status.writes.exporting_rate());
+        let exporters = &handle.exporters;
+        metrics.exporter_state.set(
+            match (exporters.exporters().is_empty(), exporters.phase()) {
+                (true, _) => 3,
+                (false, Phase::Exporting) => 0,
+                (false, Phase::Paused) => 1,
+                (false, Phase::SoftPaused) => 2,
+            },
+        );
         metrics.role.set(match status.role() {
             PartitionRole::Leader => 3,
             PartitionRole::Follower => 1,
@@ -62,6 +99,22 @@ impl BrokerMetrics {
         );
         copy(&metrics.dropped, dropped);
         copy(&self.work.refused(partition), dropped);
+        copy(&self.work.throttled(partition), status.writes.refused());
         copy(&metrics.appended_kib, metrics.appended_bytes.get() / 1024);
     }
+}
+
+/// A value of each exporter of this node.
+fn exporters(shared: &Shared, value: fn(&Status) -> u64) -> Vec<(OfExporter, i64)> {
+    let mut values = Vec::new();
+    for handle in shared.partitions() {
+        for status in handle.exporters.exporters() {
+            let labels = OfExporter {
+                partition: handle.status.partition,
+                exporter: status.id.as_str().into(),
+            };
+            values.push((labels, i64::try_from(value(&status)).unwrap_or(i64::MAX)));
+        }
+    }
+    values
 }

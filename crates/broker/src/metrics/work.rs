@@ -10,13 +10,15 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use skep_engine::state::State;
-use skep_engine::{Note, Noted, NotedElement};
+use skep_engine::{Note, Noted, NotedElement, RemoteCommand};
 use skep_metrics::{Counter, Gauge, Histogram, LabelValues, Registry};
 use skep_protocol::Key;
 use skep_protocol::batch::Kind;
 use skep_protocol::intent::*;
 use skep_protocol::record::RecordType;
 
+use super::batch_operations::{BatchCounter, BatchFamilies};
+use super::distributions::Distributing;
 use super::families::*;
 use super::nanos;
 use super::starts::Starts;
@@ -38,22 +40,33 @@ impl ProcessIds {
 #[derive(Clone, Debug, Default)]
 pub struct WorkMetrics {
     families: WorkFamilies,
+    batches: BatchFamilies,
     process_ids: ProcessIds,
 }
 
 impl WorkMetrics {
     /// Client commands that the request limit refused.
     pub(super) fn refused(&self, partition: u32) -> Counter {
+        self.kept_out(partition, "requestLimitExhausted")
+    }
+
+    /// Client commands that the limit of the write rate refused.
+    pub(super) fn throttled(&self, partition: u32) -> Counter {
+        self.kept_out(partition, "writeRateLimitExhausted")
+    }
+
+    fn kept_out(&self, partition: u32, outcome: &'static str) -> Counter {
         let labels = FlowLabels {
             partition,
             context: name(&CONTEXTS, Context::UserCommand as usize),
-            outcome: "requestLimitExhausted",
+            outcome,
         };
         self.families.flow.of(labels)
     }
 
     pub(super) fn register(&self, registry: &mut Registry) {
         self.families.register(registry);
+        self.batches.register(registry);
     }
 }
 
@@ -125,7 +138,8 @@ pub struct WorkCounter {
     instance_starts: Starts,
     job_starts: Starts,
     cached: [Gauge; 2],
-    active_distributions: i64,
+    distributions: Distributing,
+    pub batches: BatchCounter,
 }
 
 #[derive(Debug)]
@@ -178,7 +192,8 @@ impl WorkCounter {
             instance_starts: Starts::default(),
             job_starts: Starts::default(),
             cached: [cached("jobs"), cached("processInstances")],
-            active_distributions: 0,
+            distributions: Distributing::new(&metrics.families),
+            batches: BatchCounter::new(&metrics.batches, partition),
         }
     }
 
@@ -234,13 +249,16 @@ impl WorkCounter {
         self.jobs.add(slot + WORKERS_NOTIFIED, 1);
     }
 
-    /// Gauges that are looked at once in a while. `distributions`: unfinished ones of this partition.
-    pub fn look(&mut self, distributions: usize) {
+    /// A command goes to another partition.
+    pub fn sent(&mut self, to: u32, command: &RemoteCommand) {
+        self.distributions.sent(to, command);
+    }
+
+    /// Gauges that are looked at once in a while. `led`: the state, where the partition is led.
+    pub fn look(&mut self, led: Option<&State>) {
         self.cached[0].set(self.job_starts.len() as i64);
         self.cached[1].set(self.instance_starts.len() as i64);
-        let now = i64::try_from(distributions).unwrap_or(i64::MAX);
-        let change = now - std::mem::replace(&mut self.active_distributions, now);
-        self.metrics.distributions_active.inc_by(change);
+        self.distributions.look(led);
     }
 
     /// A batch of this leader was committed: what was noted while it was written, and its size in bytes. `state` knows its
@@ -315,6 +333,7 @@ impl WorkCounter {
                 }
                 _ => {}
             },
+            Note::Batch(key, noted) => self.batches.committed(*key, noted, now),
             Note::Incident(_) => {}
         }
     }

@@ -36,8 +36,6 @@ pub struct PartitionStatus {
     pub stalled: AtomicBool,
     /// The disk is nearly full: room that can be given back is given back.
     pub disk_low: AtomicBool,
-    /// A snapshot has taken the place of entries that secondary storage here did not get: it must not answer.
-    pub search_gap: AtomicBool,
     pub processing_paused: AtomicBool,
     /// Position of the newest evaluated record, and of the newest committed one.
     pub processed_position: AtomicU64,
@@ -79,7 +77,6 @@ impl PartitionStatus {
             replica_room: Arc::default(),
             stalled: AtomicBool::new(false),
             disk_low: AtomicBool::new(false),
-            search_gap: AtomicBool::new(false),
             processing_paused: AtomicBool::new(false),
             processed_position: AtomicU64::new(0),
             committed_position: AtomicU64::new(0),

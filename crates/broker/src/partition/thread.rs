@@ -10,6 +10,7 @@ mod log;
 mod open;
 mod panic_place;
 mod panics;
+mod refill;
 mod release;
 mod replica;
 mod schedule;
@@ -25,9 +26,11 @@ use crossbeam_channel::Sender;
 use parking_lot::Mutex;
 use skep_engine::state::{BatchPhase, State};
 use skep_engine::{Engine, EngineConfig, Noted, Prepared, RequestId, Sent, StreamId, header_of};
+use skep_export::LogProgress;
 use skep_metrics::Gauge;
 use skep_protocol::command::{Command, Request};
 use skep_protocol::{Failure, Key, Response};
+use skep_query::Query;
 use skep_replication::{Group, GroupConfig, RecoveredLog};
 use skep_service::{Answer, PartitionRole, Responder, Timings, Wakes};
 use skep_storage::StorageError;
@@ -42,13 +45,15 @@ use super::core::{BATCH_BYTES, CoreError, MAX_INFLIGHT_ENTRIES, PartitionCore, P
 use super::pending_rows::PendingRows;
 use super::requests::{Requests, Waiting};
 use super::status::{MAX_LISTED_BANS, PartitionStatus};
+use crate::asking::Answered;
 use crate::clock::Clock;
+use crate::cluster::WantedStore;
 use crate::config::BrokerConfig;
 use crate::flow_control::{Place, RequestLimit, WriteLimit};
 use crate::job_streams::{Stream, StreamRegistry};
 use crate::metrics::{Context, PartitionMetrics, WorkCounter, nanos};
 
-use self::choosing::{Answered, Choosing};
+use self::choosing::Choosing;
 pub use self::exporters::ExporterBoard;
 use self::exporters::{Exporters, is_for_exporters, open_exporters};
 pub use self::inbox::Inbox;
@@ -57,7 +62,7 @@ use self::open::open_engine;
 pub use self::open::{STACK_BYTES, start};
 use self::panics::Panics;
 use self::replica::{HandingOver, IncomingSnapshot};
-pub use self::secondary::Secondary;
+pub use self::secondary::{Secondary, SecondaryCell};
 
 /// Commands taken out of the inbox for one batch.
 const MAX_BATCH_COMMANDS: usize = 256;
@@ -109,6 +114,8 @@ pub enum Message {
         number: u64,
         result: Result<CheckpointMeta, String>,
     },
+    /// A copy of secondary storage has come from another node.
+    StoreArrived,
     /// Let this replica lead, if it can.
     HandOver(u64),
     /// Make a checkpoint now; the sender hears when it is done.
@@ -124,9 +131,11 @@ pub struct PartitionHandle {
     pub status: Arc<PartitionStatus>,
     pub metrics: Arc<PartitionMetrics>,
     /// Where what happened here can be searched.
-    pub secondary: Secondary,
+    pub secondary: Arc<SecondaryCell>,
     /// What exports its records.
     pub exporters: Arc<ExporterBoard>,
+    /// How far the log is committed, as far as it is known here.
+    pub progress: Arc<LogProgress>,
     thread: Mutex<Option<std::thread::JoinHandle<()>>>,
 }
 
@@ -146,8 +155,11 @@ impl PartitionHandle {
             inbox: Inbox::closed(),
             status,
             metrics,
-            secondary: Secondary::Broken("the partition cannot start".to_string()),
+            secondary: Arc::new(SecondaryCell::new(Secondary::Broken(
+                "the partition cannot start".to_string(),
+            ))),
             exporters: Arc::default(),
+            progress: Arc::default(),
             thread: Mutex::new(None),
         })
     }
@@ -159,7 +171,7 @@ impl PartitionHandle {
             let _ = thread.join();
         }
         self.exporters.stop();
-        if let Secondary::Open(store) = &self.secondary {
+        if let Secondary::Open(store) = self.secondary.get() {
             store.stop();
         }
     }
@@ -190,6 +202,21 @@ pub trait Outlet: Send + Sync {
     fn replicate(&self, message: skep_replication::Message);
     /// Up to which entry all other replicas have the partition's log.
     fn replicated(&self, partition: u32) -> u64;
+    /// Asks whoever has the rows of a partition.
+    fn query(
+        self: Arc<Self>,
+        partition: u32,
+        query: Query,
+        answer: Box<dyn FnOnce(Answered) + Send>,
+    );
+    /// Fetches a copy of secondary storage from another node, on a thread of its own: `before` is done there first, and `done` once
+    /// the copy is there.
+    fn fetch_store(
+        &self,
+        wanted: WantedStore,
+        before: Box<dyn FnOnce() + Send>,
+        done: Box<dyn FnOnce() + Send>,
+    ) -> std::io::Result<()>;
     /// The partition is led from here, or not any more.
     fn role_changed(&self);
 }
@@ -254,7 +281,7 @@ pub struct Partition {
     uncounted: Vec<(Noted, usize)>,
     panics: Panics,
     exporters: Exporters,
-    secondary: Secondary,
+    secondary: Arc<SecondaryCell>,
     choosing: Choosing,
     /// The revision of the banned instances that the status shows.
     shown_bans: Option<u64>,
@@ -268,6 +295,9 @@ pub struct Partition {
 impl Partition {
     fn run(mut self) {
         tracing::info!(partition = self.status.partition, "partition starts");
+        if matches!(self.secondary.get(), Secondary::Fetching) {
+            self.fetch_secondary();
+        }
         // A bug must not leave a partition that looks alive: clients would wait for nothing.
         let worked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.work()));
         let outcome = match worked {
@@ -391,6 +421,7 @@ impl Partition {
                 drop(place);
                 self.core.group_mut().receive(from, message);
             }
+            Message::StoreArrived => self.store_arrived(),
             Message::HandOver(to) => self.hand_over_to(to),
             Message::Wake => self.next_check = Instant::now(),
             Message::Stop => {

@@ -1,31 +1,44 @@
 //! What happened is found: in every partition, at once, once, and also after a restart.
-#![allow(clippy::duplicate_mod)] // The suite is compiled for each back end.
+#![allow(clippy::duplicate_mod)] // The suites are compiled for each back end.
 
 #[path = "../../../export/tests/backend/mod.rs"]
 mod backend;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod asking;
+
 use skep_protocol::Key;
 use skep_query::entities::{JOB, PROCESS_INSTANCE};
 use skep_query::{Consistency, Query, QueryError, Storage, search};
 use support::{Rig, one_task};
 
-use self::embedded::suite::{find, text};
+use self::asking::{find, text};
 
-#[path = "."]
-mod embedded {
-    const BACKEND: crate::backend::Backend = crate::backend::Backend::Embedded;
+/// The suites over a back end.
+macro_rules! over {
+    ($name:ident, $backend:ident) => {
+        #[path = "."]
+        mod $name {
+            mod batch_operations;
+            mod searches;
 
-    pub mod suite;
+            /// A broker with a store of this kind.
+            async fn open(
+                change: impl FnOnce(&mut skep_broker::BrokerConfig),
+            ) -> crate::support::Rig {
+                crate::support::Rig::new(|config| {
+                    config.secondary_storage = Some(crate::backend::Backend::$backend.config());
+                    change(config);
+                })
+                .await
+            }
+        }
+    };
 }
 
-#[path = "."]
-mod postgres {
-    const BACKEND: crate::backend::Backend = crate::backend::Backend::Postgres;
-
-    mod suite;
-}
+over!(embedded, Embedded);
+over!(postgres, Postgres);
 
 #[tokio::test]
 async fn a_file_that_is_lost_is_filled_from_the_log() {

@@ -79,6 +79,13 @@ impl Distributions {
         self.table.remove(key);
     }
 
+    /// How much each partition has not acknowledged.
+    pub fn waiting(&self) -> impl Iterator<Item = (u32, usize)> + '_ {
+        self.waiting
+            .iter()
+            .map(|(partition, keys)| (*partition, keys.len()))
+    }
+
     /// The oldest that the partition has not acknowledged.
     pub fn next_for(&self, partition: u32) -> Option<Key> {
         self.waiting.get(&partition)?.first().copied()

@@ -10,12 +10,16 @@ use http_body_util::{BodyExt, Full, Limited};
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper_util::rt::TokioIo;
 use serde_json::Value;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::pki_types::ServerName;
 
 use super::settings::{Flavor, Retention, SearchSettings};
 use super::templates;
 use crate::status::Status;
+use crate::tls::Trust;
 
 /// Bytes of an answer that are read at most.
 const MAX_ANSWER: usize = 16 << 20;
@@ -31,9 +35,20 @@ pub struct Client {
     at: usize,
     timeout: Duration,
     authorization: Option<HeaderValue>,
+    trust: Trust,
     status: Arc<Status>,
     runtime: Option<Runtime>,
     connection: Option<SendRequest<Full<Bytes>>>,
+    /// Where the last answer says that another one is.
+    location: Option<HeaderValue>,
+}
+
+/// What becomes of a bulk request.
+#[derive(Debug)]
+pub enum Bulked {
+    Done(Bytes),
+    /// The server does not take so many bytes at once.
+    TooLarge(String),
 }
 
 /// Where a server listens.
@@ -41,6 +56,7 @@ pub struct Client {
 pub struct Host {
     pub name: String,
     pub port: u16,
+    pub is_secure: bool,
     /// In front of every path.
     pub path: String,
 }
@@ -54,17 +70,23 @@ impl Host {
             .trim()
             .parse()
             .map_err(|e| format!("'{url}': {e}; {expected}"))?;
-        if uri.scheme_str() == Some("https") {
-            return Err(format!(
-                "'{url}': https is not supported by this release; let a proxy on this machine speak it, and name the proxy here"
-            ));
-        }
-        let (Some("http"), Some(name)) = (uri.scheme_str(), uri.host()) else {
-            return Err(format!("'{url}': {expected}"));
+        let (is_secure, name) = match (uri.scheme_str(), uri.host()) {
+            (Some("http"), Some(name)) => (false, name),
+            (Some("https"), Some(name)) => (true, name),
+            _ => return Err(format!("'{url}': {expected}")),
         };
+        if uri
+            .authority()
+            .is_some_and(|all| all.as_str().contains('@'))
+        {
+            return Err(
+                "the URL has a user in it: say who sends in authentication.username and authentication.password".to_string(),
+            );
+        }
         Ok(Host {
             name: name.trim_matches(['[', ']']).to_string(),
-            port: uri.port_u16().unwrap_or(9200),
+            port: uri.port_u16().unwrap_or(if is_secure { 443 } else { 9200 }),
+            is_secure,
             path: uri.path().trim_end_matches('/').to_string(),
         })
     }
@@ -86,9 +108,11 @@ impl Client {
             at: 0,
             timeout: settings.request_timeout,
             authorization: login.flatten(),
+            trust: settings.trust.clone(),
             status,
             runtime: None,
             connection: None,
+            location: None,
         }
     }
 
@@ -106,12 +130,16 @@ impl Client {
     }
 
     /// Sends documents; the answer tells which of them were refused.
-    pub fn bulk(&mut self, body: Vec<u8>) -> Result<Bytes, String> {
+    pub fn bulk(&mut self, body: Vec<u8>) -> Result<Bulked, String> {
         let path =
             "/_bulk?filter_path=errors,items.*.error,items.*.status,items.*._id,items.*._index";
         let path = format!("{path}&timeout={}ms", self.timeout.as_millis());
         let (code, answer) = self.send(Method::POST, &path, "application/x-ndjson", body)?;
-        self.successful("/_bulk", code, answer)
+        let too_large = code == StatusCode::PAYLOAD_TOO_LARGE;
+        match self.successful("/_bulk", code, answer) {
+            Err(reason) if too_large => Ok(Bulked::TooLarge(reason)),
+            done => done.map(Bulked::Done),
+        }
     }
 
     /// Makes the policy that deletes old indices, or changes it.
@@ -157,8 +185,16 @@ impl Client {
             }
             _ => "",
         };
+        // No redirection is followed: a login is not for everybody.
+        let said = match self.location.as_ref().filter(|_| code.is_redirection()) {
+            Some(place) => format!(
+                " to {}; name that address in url",
+                place.to_str().unwrap_or("?")
+            ),
+            None => String::new(),
+        };
         Err(format!(
-            "{} answers {path} with {code}{hint}: {text}",
+            "{} answers {path} with {code}{hint}{said}: {text}",
             self.url()
         ))
     }
@@ -197,6 +233,21 @@ impl Client {
         exchanged
     }
 
+    async fn connect(&self, host: &Host) -> Result<Box<dyn Stream>, String> {
+        let stream = TcpStream::connect((host.name.as_str(), host.port)).await;
+        let stream = stream.map_err(|e| e.to_string())?;
+        let _ = stream.set_nodelay(true);
+        if !host.is_secure {
+            return Ok(Box::new(stream));
+        }
+        let name = ServerName::try_from(host.name.clone()).map_err(|e| e.to_string())?;
+        let connector = TlsConnector::from(self.trust.config()?);
+        let secured = connector.connect(name, stream).await;
+        let hint = "; see security.certificatePath of the exporter";
+        let secured = secured.map_err(|e| format!("TLS: {e}{hint}"))?;
+        Ok(Box::new(secured))
+    }
+
     async fn exchange(
         &mut self,
         method: Method,
@@ -212,9 +263,7 @@ impl Client {
         let mut connection = match self.connection.take().filter(|c| !c.is_closed()) {
             Some(connection) => connection,
             None => {
-                let stream = TcpStream::connect((host.name.as_str(), host.port)).await;
-                let stream = stream.map_err(|e| e.to_string())?;
-                let _ = stream.set_nodelay(true);
+                let stream = self.connect(&host).await?;
                 let (sender, connection) = handshake(TokioIo::new(stream)).await.map_err(text)?;
                 tokio::spawn(connection);
                 sender
@@ -232,12 +281,18 @@ impl Client {
         connection.ready().await.map_err(text)?;
         let answer = connection.send_request(request).await.map_err(text)?;
         let code = answer.status();
+        self.location = answer.headers().get(header::LOCATION).cloned();
         let body = Limited::new(answer.into_body(), MAX_ANSWER).collect().await;
         let body = body.map_err(|e| e.to_string())?.to_bytes();
         self.connection = Some(connection);
         Ok((code, body))
     }
 }
+
+/// A connection, encrypted or not.
+trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 
 /// Waits until the exporter is told to end, and a little longer.
 async fn stopped(status: &Status) {
@@ -257,13 +312,16 @@ mod tests {
             Ok(Host {
                 name: name.into(),
                 port,
+                is_secure: false,
                 path: path.into(),
             })
         };
         assert_eq!(Host::parse("http://search"), host("search", 9200, ""));
         assert_eq!(Host::parse("http://[::1]:80/a/"), host("::1", 80, "/a"));
+        let secure = Host::parse("https://search/a").unwrap();
+        assert_eq!((secure.is_secure, secure.port), (true, 443));
         for (url, said) in [
-            ("https://search", "https is not supported"),
+            ("https://ada:secret@search", "authentication.username"),
             ("search:9200", "expected the address"),
             ("", "expected the address"),
         ] {

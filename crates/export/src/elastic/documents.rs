@@ -1,6 +1,7 @@
 //! Records as documents, and many of them as the body of a bulk request.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -12,6 +13,7 @@ use skep_protocol::record::{DecodeError, Record};
 
 use super::settings::SearchSettings;
 use super::{names, templates};
+use crate::metrics::Tally;
 
 /// The number of the last document of each value type, by the type's id.
 pub type Sequences = BTreeMap<u8, u64>;
@@ -26,7 +28,8 @@ pub struct Documents {
     names: RecordNames,
     sequences: Sequences,
     body: Vec<u8>,
-    count: usize,
+    /// Where each document ends in the body.
+    ends: Vec<usize>,
     /// Value types among them.
     value_types: BTreeMap<u8, ValueType>,
 }
@@ -39,7 +42,7 @@ impl Documents {
             names: names(partition),
             sequences,
             body: Vec::new(),
-            count: 0,
+            ends: Vec::new(),
             value_types: BTreeMap::new(),
         }
     }
@@ -54,16 +57,29 @@ impl Documents {
     }
 
     pub fn len(&self) -> usize {
-        self.count
+        self.ends.len()
     }
 
     pub fn bytes(&self) -> usize {
         self.body.len()
     }
 
-    /// The body of a bulk request.
-    pub fn bulk(&self) -> Vec<u8> {
-        self.body.clone()
+    /// The body of a bulk request with these documents.
+    pub fn bulk(&self, which: Range<usize>) -> Vec<u8> {
+        let end_of = |count: usize| match count.checked_sub(1) {
+            Some(last) => self.ends.get(last).copied().unwrap_or(self.body.len()),
+            None => 0,
+        };
+        let bytes = self.body.get(end_of(which.start)..end_of(which.end));
+        bytes.unwrap_or_default().to_vec()
+    }
+
+    /// The id of a document.
+    pub fn id(&self, at: usize) -> Option<String> {
+        let body = self.bulk(at..at + 1);
+        let action = body.split(|byte| *byte == b'\n').next()?;
+        let action: Value = serde_json::from_slice(action).ok()?;
+        Some(action.get("index")?.get("_id")?.as_str()?.to_string())
     }
 
     pub fn value_types(&self) -> Vec<ValueType> {
@@ -72,25 +88,33 @@ impl Documents {
 
     pub fn clear(&mut self) {
         self.body.clear();
-        self.count = 0;
+        self.ends.clear();
         self.value_types.clear();
     }
 
-    /// Takes in the records of an entry: all of them, or, if it cannot be read, none. Without `exports` they are only learned
-    /// from.
-    pub fn take(&mut self, payload: &[u8], exports: bool) -> Result<(u64, i64), DecodeError> {
-        let (bytes, count) = (self.body.len(), self.count);
+    /// Takes in the records of an entry, and counts them: all of them, or, if it cannot be read, none. Without `tally` they are
+    /// only learned from.
+    pub fn take(
+        &mut self,
+        payload: &[u8],
+        tally: Option<&mut Tally>,
+    ) -> Result<(u64, i64), DecodeError> {
+        let (bytes, count) = (self.body.len(), self.ends.len());
         let sequences = self.sequences.clone();
-        let taken = self.records(payload, exports);
+        let taken = self.records(payload, tally);
         if taken.is_err() {
             self.body.truncate(bytes);
-            self.count = count;
+            self.ends.truncate(count);
             self.sequences = sequences;
         }
         taken
     }
 
-    fn records(&mut self, payload: &[u8], exports: bool) -> Result<(u64, i64), DecodeError> {
+    fn records(
+        &mut self,
+        payload: &[u8],
+        mut tally: Option<&mut Tally>,
+    ) -> Result<(u64, i64), DecodeError> {
         let mut records = BatchReader::new(payload)?;
         let timestamp = records.timestamp();
         // What a creation says of its instance stands after the instance's first records.
@@ -99,8 +123,13 @@ impl Documents {
         }
         for record in records.by_ref() {
             let record = record?;
-            let wanted = self.settings.wants(record.record_type, record.value_type);
-            if exports && wanted && !self.settings.skip.contains(&record.position) {
+            let Some(tally) = &mut tally else {
+                continue;
+            };
+            let wanted = self.settings.wants(record.record_type, record.value_type)
+                && !self.settings.skip.contains(&record.position);
+            tally.record(record.value_type, wanted);
+            if wanted {
                 self.add(&record)?;
             }
         }
@@ -127,7 +156,7 @@ impl Documents {
             self.body.extend_from_slice(line.to_string().as_bytes());
             self.body.push(b'\n');
         }
-        self.count += 1;
+        self.ends.push(self.body.len());
         self.value_types.insert(id, record.value_type);
         Ok(())
     }

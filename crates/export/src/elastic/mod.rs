@@ -19,17 +19,24 @@ use skep_protocol::ValueType;
 use skep_protocol::record;
 use skep_protocol::value::ProcessValue;
 
-use self::client::Client;
+use self::client::{Bulked, Client};
 use self::documents::{Documents, Sequences};
 pub use self::settings::{BulkSettings, Flavor, IndexSettings, Retention, SearchSettings};
 use crate::exporter::{Beginning, Exporter, Make, Position};
+use crate::metrics::{Bulk, Sink, Tally};
 
+/// What helps against a document that no server takes. Its id ends with the position of its record.
+const SKIP: &str = "; if it can never be stored, name the position behind the '-' in camunda.data.export.skip-records";
 /// What is told of a refused document at most.
 const MAX_REASON: usize = 500;
 
 impl Make for SearchSettings {
     fn exporter(&self, beginning: Beginning) -> Box<dyn Exporter> {
         Box::new(Exporting::new(Arc::new(self.clone()), beginning))
+    }
+
+    fn sink(&self) -> Sink {
+        Sink::Bulks
     }
 }
 
@@ -112,12 +119,30 @@ impl Exporting {
 
     fn send(&mut self) -> Result<(), String> {
         self.prepare()?;
-        let body = self.documents.bulk();
-        let answer = self.client.bulk(body)?;
-        let answer: BulkAnswer = serde_json::from_slice(&answer)
-            .map_err(|e| format!("the answer to a bulk request cannot be read: {e}"))?;
-        if answer.errors {
-            return Err(answer.why());
+        let all = 0..self.documents.len();
+        let mut parts = vec![all];
+        while let Some(part) = parts.pop() {
+            let body = self.documents.bulk(part.clone());
+            let answer = match self.client.bulk(body)? {
+                Bulked::Done(answer) => answer,
+                Bulked::TooLarge(reason) if part.len() <= 1 => {
+                    let id = self.documents.id(part.start).unwrap_or_default();
+                    return Err(format!(
+                        "document {id} is too large for the server: {reason}{SKIP}"
+                    ));
+                }
+                Bulked::TooLarge(_) => {
+                    let middle = part.start + part.len() / 2;
+                    parts.push(middle..part.end);
+                    parts.push(part.start..middle);
+                    continue;
+                }
+            };
+            let answer: BulkAnswer = serde_json::from_slice(&answer)
+                .map_err(|e| format!("the answer to a bulk request cannot be read: {e}"))?;
+            if answer.errors {
+                return Err(answer.why());
+            }
         }
         Ok(())
     }
@@ -135,11 +160,23 @@ impl Exporter for Exporting {
         }
     }
 
-    fn take(&mut self, entry: u64, payload: &[u8]) -> Result<(u64, i64), String> {
-        let exports = entry > self.begin.entry;
+    fn take(
+        &mut self,
+        entry: u64,
+        payload: &[u8],
+        tally: &mut Tally,
+    ) -> Result<(u64, i64), String> {
+        let counts = (entry > self.begin.entry).then_some(tally);
         self.documents
-            .take(payload, exports)
+            .take(payload, counts)
             .map_err(|e| e.to_string())
+    }
+
+    fn bulk(&self) -> Bulk {
+        Bulk {
+            items: self.documents.len(),
+            bytes: self.documents.bytes(),
+        }
     }
 
     fn is_full(&self) -> bool {
@@ -212,8 +249,13 @@ impl BulkAnswer {
         if let Some((at, _)) = reason.char_indices().nth(MAX_REASON) {
             reason.truncate(at);
         }
+        // One that has too much to do takes it later.
+        let hint = match first.status {
+            400..=428 | 430..=499 => SKIP,
+            _ => "",
+        };
         format!(
-            "{} of the documents were refused, first {} for index {} with status {}: {reason}",
+            "{} of the documents were refused, first {} for index {} with status {}: {reason}{hint}",
             refused.len(),
             first.id,
             first.index,

@@ -7,6 +7,7 @@ use skep_protocol::ValueType;
 use skep_protocol::record::RecordType;
 
 use super::is_exportable;
+use crate::tls::Trust;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flavor {
@@ -26,6 +27,8 @@ pub struct SearchSettings {
     pub bulk: BulkSettings,
     /// `authentication.username` and `.password`.
     pub login: Option<(String, String)>,
+    /// `security.*`, for https.
+    pub trust: Trust,
     /// `retention.*`, if it is enabled.
     pub retention: Option<Retention>,
     /// Positions of records that are not exported (`camunda.data.export.skip-records`).
@@ -90,6 +93,7 @@ impl SearchSettings {
                 memory_limit: 10 << 20,
             },
             login: None,
+            trust: Trust::default(),
             retention: None,
             skip: BTreeSet::new(),
         }

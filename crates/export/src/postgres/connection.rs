@@ -6,9 +6,11 @@ use std::time::Duration;
 
 use tokio::runtime::Runtime;
 use tokio_postgres::error::SqlState;
-use tokio_postgres::{Client, Config, NoTls};
+use tokio_postgres::{Client, Config};
 
+use super::tls::Secure;
 use crate::status::Status;
+use crate::tls::Trust;
 
 /// What went wrong, in words for operators.
 #[derive(Clone, Debug)]
@@ -77,7 +79,13 @@ pub struct Connection {
 }
 
 impl Connection {
-    pub fn open(config: &Config, exporter: Option<Arc<Status>>) -> Result<Connection, Failure> {
+    pub fn open(
+        config: &Config,
+        trust: &Trust,
+        exporter: Option<Arc<Status>>,
+    ) -> Result<Connection, Failure> {
+        let secure = Secure::new(trust);
+        let secure = secure.map_err(|reason| Failure::new(FailureKind::Closed, reason))?;
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
@@ -85,7 +93,7 @@ impl Connection {
         let limit = config.get_connect_timeout().copied().unwrap_or_default();
         let connected = runtime.block_on(async {
             // The timeout of the library is that of the socket; a server that accepts and is silent must not hold us.
-            match tokio::time::timeout(limit.saturating_mul(2), config.connect(NoTls)).await {
+            match tokio::time::timeout(limit.saturating_mul(2), config.connect(secure)).await {
                 Ok(connected) => Ok(connected?),
                 Err(_) => Err(silent(limit.saturating_mul(2))),
             }

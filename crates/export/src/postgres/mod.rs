@@ -4,6 +4,7 @@ mod connection;
 mod history;
 mod reader;
 mod schema;
+mod tls;
 mod url;
 mod value;
 mod writer;
@@ -18,6 +19,7 @@ pub use self::url::UrlError;
 pub use self::writer::Writer;
 use crate::store::readers::Readers;
 use crate::target::Source;
+use crate::tls::Trust;
 
 /// What one query may take.
 const TIME_LIMIT: Duration = Duration::from_secs(10);
@@ -52,6 +54,7 @@ pub struct RdbmsSettings {
 pub struct Rdbms {
     for_writing: Config,
     for_reading: Config,
+    trust: Trust,
     /// Where it is, for messages.
     pub shown: String,
     prefix: String,
@@ -64,7 +67,7 @@ impl Rdbms {
     /// Reads settings; connects to nothing.
     pub fn new(settings: &RdbmsSettings) -> Result<Rdbms, RdbmsError> {
         let (username, password) = (settings.username.as_deref(), settings.password.as_deref());
-        let config = url::parse(&settings.url, username, password)?;
+        let (config, trust) = url::parse(&settings.url, username, password)?;
         let prefix = settings.prefix.clone();
         let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
         if prefix.len() > 20 || !prefix.chars().all(is_name) {
@@ -83,6 +86,7 @@ impl Rdbms {
             for_reading: with(&format!(
                 "-cstatement_timeout={limit} -cdefault_transaction_read_only=on"
             )),
+            trust,
             shown: url::shown(&config),
             prefix,
             auto_ddl: settings.auto_ddl,

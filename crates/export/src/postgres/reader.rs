@@ -48,7 +48,7 @@ impl Reader {
         {
             return Err(self.unavailable(reason));
         }
-        match Connection::open(&self.database.for_reading, None) {
+        match Connection::open(&self.database.for_reading, &self.database.trust, None) {
             Ok(connection) => {
                 (self.connection, self.away) = (Some(connection), None);
                 Ok(())

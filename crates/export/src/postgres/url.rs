@@ -1,8 +1,11 @@
 //! Where a database is: URLs as JDBC writes them, and as PostgreSQL does.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
+
+use crate::tls::{Trust, Verify};
 
 const DEFAULT_PORT: u16 = 5432;
 /// Connecting takes no longer than this, unless the URL says so.
@@ -10,7 +13,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// A server that has vanished is noticed after about this.
 const KEEP_ALIVE: Duration = Duration::from_secs(30);
 
-const KNOWN: &str = "user, password, currentSchema, ApplicationName, connectTimeout, loginTimeout, sslmode, ssl, targetServerType";
+const KNOWN: &str = "user, password, currentSchema, ApplicationName, connectTimeout, loginTimeout, sslmode, ssl, sslrootcert, sslcert, sslkey, targetServerType";
 
 /// Why a URL cannot be used.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -37,7 +40,7 @@ pub fn parse(
     url: &str,
     username: Option<&str>,
     password: Option<&str>,
-) -> Result<tokio_postgres::Config, UrlError> {
+) -> Result<(tokio_postgres::Config, Trust), UrlError> {
     let plain = url.strip_prefix("jdbc:").unwrap_or(url);
     let schemes = ["postgresql://", "postgres://"];
     let rest = schemes.iter().find_map(|s| plain.strip_prefix(s));
@@ -48,7 +51,8 @@ pub fn parse(
         .connect_timeout(CONNECT_TIMEOUT)
         .keepalives_idle(KEEP_ALIVE)
         .tcp_user_timeout(KEEP_ALIVE)
-        .ssl_mode(SslMode::Disable);
+        .ssl_mode(SslMode::Prefer);
+    let mut tls = Tls::default();
     let (place, parameters) = rest.split_once('?').unwrap_or((rest, ""));
     let (authority, database) = place.split_once('/').unwrap_or((place, ""));
     let (login, hosts) = match authority.rsplit_once('@') {
@@ -71,7 +75,7 @@ pub fn parse(
     }
     for parameter in parameters.split('&').filter(|text| !text.is_empty()) {
         let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
-        set(&mut config, name, &decoded(value))?;
+        set(&mut config, &mut tls, name, decoded(value))?;
     }
     if let Some(username) = username {
         config.user(username);
@@ -82,7 +86,62 @@ pub fn parse(
     if config.get_user().is_none() {
         config.user("postgres");
     }
-    Ok(config)
+    let trust = tls.apply(&mut config)?;
+    Ok((config, trust))
+}
+
+/// What the URL says of encryption.
+#[derive(Default)]
+struct Tls {
+    mode: Option<String>,
+    ssl: Option<bool>,
+    root: Option<PathBuf>,
+    certificate: Option<PathBuf>,
+    key: Option<PathBuf>,
+}
+
+impl Tls {
+    /// As the driver of the reference takes it: without a word, encrypted where the server can.
+    fn apply(self, config: &mut tokio_postgres::Config) -> Result<Trust, UrlError> {
+        let of_flag = match self.ssl {
+            Some(true) => "verify-full",
+            Some(false) => "disable",
+            None => "prefer",
+        };
+        let mode = self.mode.as_deref().unwrap_or(of_flag);
+        let (ssl, verify) = match mode {
+            "disable" => (SslMode::Disable, Verify::Nothing),
+            "allow" | "prefer" => (SslMode::Prefer, Verify::Nothing),
+            "require" if self.root.is_none() => (SslMode::Require, Verify::Nothing),
+            // Who names a certificate wants it to be looked at.
+            "require" | "verify-ca" => (SslMode::Require, Verify::Chain),
+            "verify-full" => (SslMode::Require, Verify::ChainAndName),
+            other => {
+                return Err(UrlError::Value {
+                    name: "sslmode".to_string(),
+                    value: other.to_string(),
+                    why: "there are disable, allow, prefer, require, verify-ca and verify-full",
+                });
+            }
+        };
+        config.ssl_mode(ssl);
+        let identity = match (self.certificate, self.key) {
+            (Some(certificate), Some(key)) => Some((certificate, key)),
+            (None, None) => None,
+            _ => {
+                return Err(UrlError::Value {
+                    name: "sslcert".to_string(),
+                    value: "without sslkey".to_string(),
+                    why: "a certificate and its key go together, both as PEM files",
+                });
+            }
+        };
+        Ok(Trust {
+            certificates: self.root,
+            verify,
+            identity,
+        })
+    }
 }
 
 /// Where the database is, for messages: without a password.
@@ -119,16 +178,21 @@ fn host(text: &str) -> Result<(&str, u16), UrlError> {
     Ok((host, port))
 }
 
-fn set(config: &mut tokio_postgres::Config, name: &str, value: &str) -> Result<(), UrlError> {
+fn set(
+    config: &mut tokio_postgres::Config,
+    tls: &mut Tls,
+    name: &str,
+    value: String,
+) -> Result<(), UrlError> {
     let refused = |why| UrlError::Value {
         name: name.to_string(),
-        value: value.to_string(),
+        value: value.clone(),
         why,
     };
     match name {
-        "user" => _ = config.user(value),
-        "password" => _ = config.password(value),
-        "ApplicationName" => _ = config.application_name(value),
+        "user" => _ = config.user(value.as_str()),
+        "password" => _ = config.password(value.as_str()),
+        "ApplicationName" => _ = config.application_name(value.as_str()),
         "currentSchema" => {
             let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | ',' | '"');
             if !value.chars().all(is_plain) {
@@ -142,15 +206,13 @@ fn set(config: &mut tokio_postgres::Config, name: &str, value: &str) -> Result<(
                 .map_err(|_| refused("expected are seconds, as a whole number"))?;
             config.connect_timeout(Duration::from_secs(seconds));
         }
-        "sslmode" if matches!(value, "disable" | "allow" | "prefer") => {}
-        "ssl" if value == "false" => {}
-        "sslmode" | "ssl" => {
-            return Err(refused(
-                "connections to databases are not encrypted by this release; use a tunnel or a proxy that encrypts",
-            ));
-        }
+        "sslmode" => tls.mode = Some(value),
+        "ssl" => tls.ssl = Some(value != "false"),
+        "sslrootcert" => tls.root = Some(value.into()),
+        "sslcert" => tls.certificate = Some(value.into()),
+        "sslkey" => tls.key = Some(value.into()),
         "targetServerType" => {
-            config.target_session_attrs(match value {
+            config.target_session_attrs(match value.as_str() {
                 "any" => TargetSessionAttrs::Any,
                 "primary" | "master" => TargetSessionAttrs::ReadWrite,
                 _ => {
@@ -195,7 +257,7 @@ mod tests {
 
     fn read(url: &str) -> String {
         match parse(url, None, None) {
-            Ok(config) => shown(&config),
+            Ok((config, _)) => shown(&config),
             Err(error) => error.to_string(),
         }
     }
@@ -222,11 +284,40 @@ mod tests {
         ] {
             assert_eq!(read(url), expected, "{url}");
         }
-        let config = parse("postgres://ada:a%40b@h/d", None, None).expect("a URL");
+        let (config, _) = parse("postgres://ada:a%40b@h/d", None, None).expect("a URL");
         assert_eq!(config.get_password(), Some("a@b".as_bytes()));
-        let config = parse("postgres://ada:x@h/d", Some("bert"), Some("y")).expect("a URL");
+        let (config, _) = parse("postgres://ada:x@h/d", Some("bert"), Some("y")).expect("a URL");
         assert_eq!(config.get_user(), Some("bert"));
         assert_eq!(config.get_password(), Some("y".as_bytes()));
+    }
+
+    #[test]
+    fn encryption_is_as_the_driver_of_the_reference_has_it() {
+        use SslMode::{Disable, Prefer, Require};
+        use Verify::{Chain, ChainAndName, Nothing};
+        for (parameters, mode, verify) in [
+            ("", Prefer, Nothing),
+            ("?ssl=false", Disable, Nothing),
+            ("?ssl=true", Require, ChainAndName),
+            ("?sslmode=disable", Disable, Nothing),
+            ("?sslmode=allow", Prefer, Nothing),
+            ("?sslmode=require", Require, Nothing),
+            ("?sslmode=require&sslrootcert=/ca.pem", Require, Chain),
+            ("?ssl=true&sslmode=verify-ca", Require, Chain),
+            ("?sslmode=verify-full", Require, ChainAndName),
+        ] {
+            let url = format!("jdbc:postgresql://h/d{parameters}");
+            let (config, trust) = parse(&url, None, None).expect("a URL");
+            assert_eq!(
+                (config.get_ssl_mode(), trust.verify),
+                (mode, verify),
+                "{url}"
+            );
+        }
+        let url = "postgres://h/d?sslmode=verify-full&sslrootcert=%2Fca.pem&sslcert=c&sslkey=k";
+        let (_, trust) = parse(url, None, None).expect("a URL");
+        assert_eq!(trust.certificates, Some(PathBuf::from("/ca.pem")));
+        assert_eq!(trust.identity, Some(("c".into(), "k".into())));
     }
 
     #[test]
@@ -235,7 +326,8 @@ mod tests {
             ("jdbc:h2:mem:test", "jdbc:postgresql://"),
             ("jdbc:mysql://h/d?password=secret", "jdbc:mysql://h/d"),
             ("jdbc:postgresql://h:port/d", "h:port"),
-            ("jdbc:postgresql://h/d?sslmode=require", "not encrypted"),
+            ("jdbc:postgresql://h/d?sslmode=maybe", "verify-full"),
+            ("jdbc:postgresql://h/d?sslcert=c.pem", "go together"),
             ("jdbc:postgresql://h/d?socketFactory=x", "socketFactory"),
             ("jdbc:postgresql://h/d?connectTimeout=soon", "seconds"),
             ("jdbc:postgresql://h/d?currentSchema=a;b", "letters"),

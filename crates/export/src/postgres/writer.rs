@@ -247,8 +247,8 @@ impl Target for Writer {
     fn open(&mut self) -> Result<Position, String> {
         self.connection = None;
         let open = || {
-            let mut connection =
-                Connection::open(&self.database.for_writing, Some(self.exporter.clone()))?;
+            let (config, trust) = (&self.database.for_writing, &self.database.trust);
+            let mut connection = Connection::open(config, trust, Some(self.exporter.clone()))?;
             let partition = i32::try_from(self.partition).unwrap_or(i32::MAX);
             let position =
                 schema::prepare(&mut connection, &self.database, &self.cluster, partition)?;

@@ -31,6 +31,7 @@ use skep_query::{Value, answer};
 use crate::audit::Audit;
 use crate::changes::Changes;
 use crate::definitions::{Definitions, Place, StoredDefinitions};
+use crate::metrics::Tally;
 
 /// Collects the changes that records make.
 pub struct Projection<'a> {
@@ -42,6 +43,8 @@ pub struct Projection<'a> {
     /// The command of which the record at hand is.
     pub cause: audit_log::Cause,
     pub audit: &'a Audit,
+    /// Counts what it is told.
+    pub tally: &'a mut Tally,
     /// Room for a text that is put together.
     pub text: &'a mut String,
 }
@@ -53,7 +56,9 @@ impl Projection<'_> {
         let timestamp = reader.timestamp();
         for record in reader.by_ref() {
             let record = record?;
-            if record.record_type == RecordType::Event {
+            let is_event = record.record_type == RecordType::Event;
+            self.tally.record(record.value_type, is_event);
+            if is_event {
                 self.record(&record)?;
             }
             audit_log::record(self, &record)?;

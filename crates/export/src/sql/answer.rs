@@ -6,7 +6,7 @@ use skep_query::{
     Answer, Entity, Found, Groups, Query, QueryError, Row, Search, Start, groups, merge,
 };
 
-use super::{Sql, flows, select, statistics};
+use super::{Sql, flows, page, select, statistics};
 
 /// Bytes of texts in one answer.
 pub const MAX_BYTES: usize = 64 << 20;
@@ -49,18 +49,30 @@ pub fn answer(from: &impl Database, query: &Query) -> Result<Answer, QueryError>
 }
 
 fn search(from: &impl Database, search: &Search) -> Result<Found, QueryError> {
-    let page = select::page(from.sql(), search);
-    let mut rows = from.rows(&page, search.entity.fields.len())?;
-    if matches!(search.page.start, Start::Before(_)) {
-        rows.reverse();
-    }
     let counted = from.rows(&select::count(from.sql(), search), 1)?;
     let counted = counted.first().and_then(|row| row.first()?.as_int());
     let counted = u64::try_from(counted.unwrap_or_default()).unwrap_or_default();
+    let more = counted > merge::MAX_COUNTED;
+    let (mut rows, mut left) = (Vec::new(), search.page.limit);
+    for part in page::parts(search) {
+        let part = page::rows(from.sql(), search, *part, left, more);
+        rows.extend(from.rows(&part, search.entity.fields.len())?);
+        left = search
+            .page
+            .limit
+            .saturating_sub(u32::try_from(rows.len()).unwrap_or(u32::MAX));
+        // Nothing is left to look for.
+        if left == 0 || u64::try_from(rows.len()) == Ok(counted) {
+            break;
+        }
+    }
+    if matches!(search.page.start, Start::Before(_)) {
+        rows.reverse();
+    }
     Ok(Found {
         rows,
         total: counted.min(merge::MAX_COUNTED),
-        more: counted > merge::MAX_COUNTED,
+        more,
     })
 }
 

@@ -2,6 +2,7 @@
 
 pub mod answer;
 pub mod flows;
+pub mod page;
 pub mod select;
 pub mod statistics;
 pub mod upsert;
@@ -26,6 +27,8 @@ pub struct Sql<'a> {
     pub text: String,
     pub parameters: Vec<Value>,
     pub dialect: Dialect,
+    /// Rows are gone through in their order; conditions on fields with few values are only looked at.
+    walks: bool,
     /// What the names of all tables begin with.
     prefix: &'a str,
 }
@@ -36,6 +39,7 @@ impl<'a> Sql<'a> {
             text: String::new(),
             parameters: Vec::new(),
             dialect,
+            walks: false,
             prefix,
         }
     }

@@ -2,43 +2,12 @@
 
 use std::sync::Arc;
 
-use skep_query::entities::{ELEMENT_INSTANCE, PREVIEW, PROCESS_INSTANCE};
+use skep_query::entities::{ELEMENT_INSTANCE, PROCESS_INSTANCE};
 use skep_query::{
-    Condition, Conditions, Cursor, Entity, Field, Groups, Indexed, Kind, Measure, Op, Search, Sort,
-    Start, Value, merge,
+    Condition, Conditions, Entity, Field, Groups, Indexed, Kind, Measure, Op, Search, Value, merge,
 };
 
 use super::{Dialect, INDEXED_CHARACTERS, Sql, begins, statistics};
-
-/// The rows of a page. Before a cursor they come in the reverse order.
-pub fn page<'a>(mut sql: Sql<'a>, search: &Search) -> Sql<'a> {
-    sql.push("SELECT ");
-    sql.push(&listed(search));
-    from(&mut sql, search, true);
-    let reversed = matches!(search.page.start, Start::Before(_));
-    sql.push(" ORDER BY ");
-    for sort in &search.sort {
-        let name = search.entity.field(sort.field).name;
-        // What is absent comes last; in a reversed page that is first.
-        let (direction, nulls) = match (sort.descending != reversed, reversed) {
-            (true, false) => ("DESC", "LAST"),
-            (true, true) => ("DESC", "FIRST"),
-            (false, false) => ("ASC", "LAST"),
-            (false, true) => ("ASC", "FIRST"),
-        };
-        sql.push(&format!("t.\"{name}\" {direction} NULLS {nulls}, "));
-    }
-    let direction = if reversed { "DESC" } else { "ASC" };
-    sql.push(&format!(
-        "t.\"{}\" {direction} LIMIT {}",
-        search.entity.key().name,
-        search.page.limit
-    ));
-    if let Start::Offset(from @ 1..) = search.page.start {
-        sql.push(&format!(" OFFSET {from}"));
-    }
-    sql
-}
 
 /// Columns of the rows for which the conditions hold.
 pub fn look_up<'a>(
@@ -101,7 +70,7 @@ pub fn groups<'a>(mut sql: Sql<'a>, groups: &Groups) -> Sql<'a> {
             Measure::Most(at) => sql.push(&format!(", max({})", column(*at))),
         }
     }
-    from(&mut sql, &groups.search, false);
+    from(&mut sql, &groups.search);
     sql.push(&format!(
         " GROUP BY {by} LIMIT {}",
         skep_query::groups::MAX_GROUPS + 1
@@ -112,35 +81,9 @@ pub fn groups<'a>(mut sql: Sql<'a>, groups: &Groups) -> Sql<'a> {
 /// How many rows match, up to one more than are counted.
 pub fn count<'a>(mut sql: Sql<'a>, search: &Search) -> Sql<'a> {
     sql.push("SELECT count(*) FROM (SELECT 1");
-    from(&mut sql, search, false);
+    from(&mut sql, search);
     sql.push(&format!(" LIMIT {}) counted", merge::MAX_COUNTED + 1));
     sql
-}
-
-/// The columns of a list: without what it does not show, and of long values no more than their previews, so that a page of large
-/// ones need not fit into memory.
-fn listed(search: &Search) -> String {
-    let entity = search.entity;
-    if search.details {
-        return columns(entity);
-    }
-    let fields = entity.fields.iter().enumerate();
-    let columns = fields.map(|(at, field)| match (entity.table, field.name) {
-        ("variable", "value") if !search.whole_texts && !sorts_by(search, at) => {
-            format!("substr(t.value, 1, {})", PREVIEW + 1)
-        }
-        // Cursors have the key and what is sorted by, shown or not.
-        _ if at > 0 && (!field.shown || field.detail) && !sorts_by(search, at) => {
-            "NULL".to_string()
-        }
-        (_, name) => format!("t.\"{name}\""),
-    });
-    columns.collect::<Vec<_>>().join(", ")
-}
-
-/// The whole value is in the cursor then.
-fn sorts_by(search: &Search, field: usize) -> bool {
-    search.sort.iter().any(|sort| sort.field == field)
 }
 
 pub fn columns(entity: &Entity) -> String {
@@ -149,30 +92,51 @@ pub fn columns(entity: &Entity) -> String {
     names.join(", ")
 }
 
-fn from(sql: &mut Sql<'_>, search: &Search, with_cursor: bool) {
+/// The rows for which the conditions of a search hold.
+pub fn from(sql: &mut Sql<'_>, search: &Search) {
     let entity = search.entity;
     sql.push(&format!(" FROM {} t WHERE TRUE", sql.table(entity)));
     all(sql, "t", entity, &search.filter);
     if !search.any_of.is_empty() {
-        sql.push(" AND (FALSE");
-        for conditions in &search.any_of {
-            sql.push(" OR (TRUE");
-            all(sql, "t", entity, conditions);
-            sql.push(")");
-        }
-        sql.push(")");
-    }
-    match &search.page.start {
-        Start::After(cursor) if with_cursor => beyond(sql, search, cursor, false),
-        Start::Before(cursor) if with_cursor => beyond(sql, search, cursor, true),
-        _ => {}
+        sql.push(" AND ");
+        any(sql, "t", entity, &search.any_of);
     }
 }
 
 fn all(sql: &mut Sql<'_>, table: &str, entity: &Entity, conditions: &Conditions) {
-    for condition in conditions {
+    if !conditions.is_empty() {
         sql.push(" AND ");
-        one(sql, table, entity, condition);
+        joined(sql, " AND ", conditions, &mut |sql, condition| {
+            one(sql, table, entity, condition);
+        });
+    }
+}
+
+fn any(sql: &mut Sql<'_>, table: &str, entity: &Entity, alternatives: &[Conditions]) {
+    sql.push("(");
+    joined(sql, " OR ", alternatives, &mut |sql, conditions| {
+        sql.push("(TRUE");
+        all(sql, table, entity, conditions);
+        sql.push(")");
+    });
+    sql.push(")");
+}
+
+/// Terms with a word in between, as a tree: written one after the other they would be as deep as they are many, and databases
+/// bound the depth of expressions.
+fn joined<T>(sql: &mut Sql<'_>, word: &str, terms: &[T], write: &mut impl FnMut(&mut Sql<'_>, &T)) {
+    match terms {
+        // None of no alternatives holds.
+        [] => sql.push("FALSE"),
+        [term] => write(sql, term),
+        terms => {
+            let (left, right) = terms.split_at(terms.len() / 2);
+            sql.push("(");
+            joined(sql, word, left, write);
+            sql.push(word);
+            joined(sql, word, right, write);
+            sql.push(")");
+        }
     }
 }
 
@@ -199,15 +163,7 @@ fn one(sql: &mut Sql<'_>, table: &str, entity: &Entity, condition: &Condition) {
             sql.bind(&Value::Int(key.0));
             within(sql);
         }
-        Condition::Any(alternatives) => {
-            sql.push("(FALSE");
-            for conditions in alternatives {
-                sql.push(" OR (TRUE");
-                all(sql, table, entity, conditions);
-                sql.push(")");
-            }
-            sql.push(")");
-        }
+        Condition::Any(alternatives) => any(sql, table, entity, alternatives),
         Condition::Related(related) => {
             sql.push(&format!(
                 "{table}.\"{}\" IN (SELECT r.\"{}\" FROM {} r WHERE TRUE",
@@ -229,7 +185,11 @@ fn of_field(sql: &mut Sql<'_>, table: &str, (entity, field): (&Entity, usize), o
         kind,
         ..
     } = *described;
-    let column = format!("{table}.\"{name}\"");
+    let mut column = format!("{table}.\"{name}\"");
+    if sql.walks && matches!(kind, Kind::Enum(_)) {
+        // To SQLite this is no condition by which an index would be entered.
+        column.insert(0, '+');
+    }
     match (indexed, op) {
         (Indexed::Unlike(other), Op::Eq(_) | Op::In(_)) => {
             let other = format!("{table}.\"{other}\"");
@@ -400,51 +360,6 @@ fn like(pattern: &str) -> Arc<str> {
         }
     }
     out.into()
-}
-
-/// Rows that come after those of the cursor in the order of the sort, or before them: by the first value in which they differ.
-fn beyond(sql: &mut Sql<'_>, search: &Search, cursor: &Cursor, before: bool) {
-    let key = Sort {
-        field: 0,
-        descending: false,
-    };
-    let sorts: Vec<Sort> = search.sort.iter().copied().chain([key]).collect();
-    let name = |sort: &Sort| format!("t.\"{}\"", search.entity.field(sort.field).name);
-    sql.push(" AND (FALSE");
-    for (at, (sort, value)) in sorts.iter().zip(&cursor.0).enumerate() {
-        // Nothing comes after what is absent, and everything that is there before it.
-        if *value == Value::Null && !before {
-            continue;
-        }
-        sql.push(" OR (");
-        for (sort, value) in sorts.iter().zip(&cursor.0).take(at) {
-            sql.push(&name(sort));
-            match value {
-                Value::Null => sql.push(" IS NULL AND "),
-                value => {
-                    sql.push(" = ");
-                    sql.bind(value);
-                    sql.push(" AND ");
-                }
-            }
-        }
-        let column = name(sort);
-        match value {
-            Value::Null => sql.push(&format!("{column} IS NOT NULL")),
-            value => {
-                let greater = sort.descending == before;
-                let comparison = if greater { ">" } else { "<" };
-                sql.push(&format!("({column} {comparison} "));
-                sql.bind(value);
-                sql.push(if before { "" } else { " OR " });
-                let absent = format!("{column} IS NULL");
-                sql.push(if before { "" } else { &absent });
-                sql.push(")");
-            }
-        }
-        sql.push(")");
-    }
-    sql.push(")");
 }
 
 #[cfg(test)]

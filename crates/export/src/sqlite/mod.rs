@@ -3,15 +3,20 @@
 mod history;
 mod reader;
 mod schema;
-mod writer;
+pub(crate) mod writer;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
+use crate::exporter::Position;
+
 pub use reader::Reader;
 pub use writer::Writer;
+
+/// KiB of pages that a copy keeps.
+const COPY_CACHE_KIB: u32 = 2 << 10;
 
 /// What goes wrong with the file.
 #[derive(Debug, thiserror::Error)]
@@ -34,6 +39,20 @@ impl SqliteError {
         matches!(self, SqliteError::Sqlite { source, .. }
             if source.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull))
     }
+}
+
+/// Up to where a file goes that a [`Writer`] has made.
+pub fn position(place: &Place) -> Result<Position, SqliteError> {
+    let connection = place.open(OpenFlags::SQLITE_OPEN_READ_WRITE, 0)?;
+    writer::position(&connection).map_err(|e| place.error(e))
+}
+
+/// Writes a copy of a file as it is at this moment.
+pub fn copy(place: &Place, to: &Path) -> Result<(), SqliteError> {
+    let connection = place.open(OpenFlags::SQLITE_OPEN_READ_ONLY, COPY_CACHE_KIB)?;
+    let to = to.to_string_lossy();
+    let copied = connection.execute("VACUUM INTO ?", [&*to]);
+    copied.map(drop).map_err(|e| place.error(e))
 }
 
 /// The place of the file, for messages.

@@ -41,17 +41,19 @@ impl Writer {
     }
 
     pub fn position(&self) -> Result<Position, SqliteError> {
-        let read =
-            self.connection
-                .query_row("SELECT entry, record, timestamp FROM position", [], |row| {
-                    Ok(Position {
-                        entry: row.get::<_, i64>(0)?.cast_unsigned(),
-                        record: row.get::<_, i64>(1)?.cast_unsigned(),
-                        timestamp: row.get(2)?,
-                    })
-                });
-        read.map_err(|e| self.place.error(e))
+        position(&self.connection).map_err(|e| self.place.error(e))
     }
+}
+
+pub(super) fn position(connection: &Connection) -> rusqlite::Result<Position> {
+    let sql = "SELECT entry, record, timestamp FROM position";
+    connection.query_row(sql, [], |row| {
+        Ok(Position {
+            entry: row.get::<_, i64>(0)?.cast_unsigned(),
+            record: row.get::<_, i64>(1)?.cast_unsigned(),
+            timestamp: row.get(2)?,
+        })
+    })
 }
 
 impl Target for Writer {
@@ -147,7 +149,7 @@ impl StoredDefinitions for Writer {
     }
 }
 
-pub(super) struct Bound<'a>(pub &'a Value);
+pub(crate) struct Bound<'a>(pub &'a Value);
 
 impl ToSql for Bound<'_> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {

@@ -12,6 +12,7 @@ use crate::audit::Audit;
 use crate::changes::Changes;
 use crate::definitions::{Definition, Definitions};
 use crate::exporter::{Exporter, Position};
+use crate::metrics::{Bulk, Tally};
 use crate::project::Projection;
 use crate::settle::settle;
 use crate::target::Target;
@@ -112,7 +113,12 @@ impl Exporter for Filling {
         Ok(Some(position))
     }
 
-    fn take(&mut self, _entry: u64, payload: &[u8]) -> Result<(u64, i64), String> {
+    fn take(
+        &mut self,
+        _entry: u64,
+        payload: &[u8],
+        tally: &mut Tally,
+    ) -> Result<(u64, i64), String> {
         let mut projection = Projection {
             changes: &mut self.changes,
             definitions: &mut self.definitions,
@@ -121,6 +127,7 @@ impl Exporter for Filling {
             cause: None,
             audit: &self.audit,
             text: &mut self.text,
+            tally,
         };
         let taken = projection.batch(payload).map_err(|e| e.to_string());
         match self.definitions.take_failure() {
@@ -131,6 +138,13 @@ impl Exporter for Filling {
 
     fn is_full(&self) -> bool {
         self.changes.len() >= MAX_ROWS || self.changes.bytes() >= MAX_BYTES
+    }
+
+    fn bulk(&self) -> Bulk {
+        Bulk {
+            items: self.changes.len(),
+            bytes: self.changes.bytes(),
+        }
     }
 
     fn window(&self) -> Duration {
@@ -144,6 +158,7 @@ impl Exporter for Filling {
     fn flush(&mut self, to: Position) -> Result<(), String> {
         settle(&mut self.changes, self.target.as_ref())?;
         self.target.write(&self.changes, to)?;
+        self.freshness.count(&self.changes);
         self.rows_since_sync += self.changes.len();
         self.changes.clear();
         self.seeds = Vec::new();
@@ -185,6 +200,6 @@ impl Exporter for Filling {
     }
 
     fn finishes(&self) -> bool {
-        self.target.is_local()
+        self.target.is_local() && !self.freshness.is_abandoned()
     }
 }

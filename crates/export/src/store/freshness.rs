@@ -6,6 +6,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use parking_lot::{Condvar, Mutex};
 
+use crate::changes::Changes;
 use crate::exporter::Position;
 use crate::status::Status;
 
@@ -16,6 +17,8 @@ pub struct Freshness {
     advanced: Condvar,
     /// Somebody waits: the window is not waited for.
     demanded: AtomicBool,
+    /// Nobody will read what is not stored yet.
+    abandoned: AtomicBool,
     /// Of the exporter that fills the store.
     status: Arc<Status>,
 }
@@ -26,8 +29,17 @@ impl Freshness {
             flushed: Mutex::new(position),
             advanced: Condvar::new(),
             demanded: AtomicBool::new(false),
+            abandoned: AtomicBool::new(false),
             status,
         }
+    }
+
+    pub fn abandon(&self) {
+        self.abandoned.store(true, Ordering::Release);
+    }
+
+    pub fn is_abandoned(&self) -> bool {
+        self.abandoned.load(Ordering::Acquire)
     }
 
     pub fn advance(&self, position: Position) {
@@ -72,6 +84,16 @@ impl Freshness {
         let now = now.map_or(0, |now| now.as_millis());
         let behind = now.saturating_sub(u128::from(newest.timestamp.max(0).cast_unsigned()));
         Some(u64::try_from(behind).unwrap_or(u64::MAX).max(1))
+    }
+
+    /// These changes are written.
+    pub fn count(&self, changes: &Changes) {
+        for rows in &changes.rows {
+            let (told, rows_written) = rows.counts();
+            self.status
+                .metrics
+                .rows(rows.entity.table, told, rows_written);
+        }
     }
 
     /// Why nothing is written, if something is in the way.

@@ -7,7 +7,7 @@ use skep_export::{Place, Rdbms, RdbmsSettings};
 use skep_model::builder::Bpmn;
 use skep_query::entities::{ELEMENT_INSTANCE, JOB, PROCESS_INSTANCE};
 use skep_query::{Query, QueryError, search};
-use skep_testbed::Postgres;
+use skep_testbed::{Postgres, Proxy};
 
 use super::store::{Filled, follow};
 use crate::backend::rdbms;
@@ -159,6 +159,155 @@ fn a_wrong_password_is_told() {
     let store = filled(Place::Rdbms(Arc::new(Rdbms::new(&settings).unwrap())));
     for told in [fault(&store), refusal(&store)] {
         assert!(told.contains("password authentication failed"), "{told}");
+    }
+}
+
+/// A place in the database of a server, seen as somebody of one's own.
+fn place_of(url: String, user: &str, prefix: &str) -> Place {
+    let settings = RdbmsSettings {
+        url,
+        username: Some(user.to_string()),
+        password: Some("secret".to_string()),
+        prefix: prefix.to_string(),
+        auto_ddl: true,
+    };
+    Place::Rdbms(Arc::new(Rdbms::new(&settings).unwrap()))
+}
+
+#[test]
+fn a_password_that_changes_under_load_is_told_and_nothing_is_lost() {
+    let Some(server) = Postgres::start_new() else {
+        return;
+    };
+    server
+        .sql("CREATE ROLE writer LOGIN SUPERUSER PASSWORD 'secret'")
+        .unwrap();
+    let store = filled(place_of(server.url(), "writer", ""));
+    let mut rig = rig();
+    create(&mut rig, 5);
+    follow(&mut rig, &store);
+    recover(&store);
+    server.sql("ALTER ROLE writer PASSWORD 'other'").unwrap();
+    server.drop_connections().unwrap();
+    create(&mut rig, 5);
+    follow(&mut rig, &store);
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !fault(&store).contains("password authentication failed") {
+        assert!(Instant::now() < deadline, "{}", fault(&store));
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let refusal = refusal(&store);
+    assert!(
+        refusal.contains("password authentication failed"),
+        "{refusal}"
+    );
+    server.sql("ALTER ROLE writer PASSWORD 'secret'").unwrap();
+    recover(&store);
+    assert_eq!(store.find(&PROCESS_INSTANCE, "{}").len(), 10);
+}
+
+#[test]
+fn a_database_that_is_full_gets_the_rest_when_it_has_room() {
+    let Some(server) = Postgres::start_new() else {
+        return;
+    };
+    // Its log of changes has files of 16 MiB, which are there already.
+    if let Err(why) = server.limit_files(Some(17 << 20)) {
+        panic!("prlimit: {why}");
+    }
+    let store = filled(rdbms(&server, ""));
+    let mut rig = rig();
+    let mut seed = 1u64;
+    let mut noise = |bytes: usize| -> String {
+        let mut next = || {
+            seed = seed
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
+            char::from(b'0' + (seed >> 33) as u8 % 75)
+                .to_string()
+                .replace('\\', "_")
+        };
+        (0..bytes).map(|_| next()).collect()
+    };
+    for _ in 0..30 {
+        rig.create("p", &format!(r#"{{"v":"{}"}}"#, noise(1 << 20)));
+    }
+    follow(&mut rig, &store);
+    let told = fault(&store);
+    assert!(told.contains("could not"), "{told}");
+    assert!(store.durable() < store.committed(), "the log is kept");
+    server.limit_files(None).unwrap();
+    recover(&store);
+    assert_eq!(store.find(&PROCESS_INSTANCE, "{}").len(), 30);
+    let sum = server.sql("SELECT sum(created) FROM job_statistics");
+    assert_eq!(sum.unwrap(), "30");
+}
+
+#[test]
+fn a_database_far_away_gets_everything_and_answers() {
+    let Some(server) = skep_testbed::shared_postgres() else {
+        return;
+    };
+    let proxy = Proxy::start(server.port(), Duration::from_millis(40)).unwrap();
+    let url = format!("jdbc:postgresql://127.0.0.1:{}/postgres", proxy.port());
+    let store = filled(place_of(url, "skep", &server.prefix()));
+    let mut rig = rig();
+    for _ in 0..10 {
+        create(&mut rig, 10);
+        follow(&mut rig, &store);
+    }
+    // Whoever asks waits until what was acknowledged is there.
+    assert_eq!(store.find(&PROCESS_INSTANCE, "{}").len(), 100);
+    recover(&store);
+    assert_eq!(store.find(&JOB, "{}").len(), 100);
+}
+
+#[test]
+fn connections_are_encrypted_and_certificates_checked_as_the_url_says() {
+    let Some(mut server) = Postgres::start_new() else {
+        return;
+    };
+    let plain = filled(place_of(
+        format!("{}?sslmode=require", server.url()),
+        "skep",
+        "a_",
+    ));
+    let told = fault(&plain);
+    assert!(told.contains("server does not support TLS"), "{told}");
+    drop(plain);
+    let own = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_string()]).unwrap();
+    let (pem, key) = (own.cert.pem(), own.signing_key.serialize_pem());
+    server.secure(&pem, &key).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().join("root.pem");
+    std::fs::write(&root, pem).unwrap();
+    let root = root.display();
+    for (n, (parameters, encrypted)) in [
+        ("sslmode=disable".to_string(), Some("f")),
+        ("sslmode=prefer".to_string(), Some("t")),
+        ("sslmode=require".to_string(), Some("t")),
+        (format!("sslmode=verify-full&sslrootcert={root}"), Some("t")),
+        ("sslmode=verify-ca".to_string(), None),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let url = format!("{}?{parameters}&ApplicationName=store{n}", server.url());
+        let store = filled(place_of(url, "skep", &format!("t{n}_")));
+        let Some(encrypted) = encrypted else {
+            for told in [fault(&store), refusal(&store)] {
+                assert!(told.contains("sslrootcert"), "{told}");
+            }
+            continue;
+        };
+        let mut rig = rig();
+        create(&mut rig, 2);
+        follow(&mut rig, &store);
+        assert_eq!(store.find(&PROCESS_INSTANCE, "{}").len(), 2, "{parameters}");
+        let seen = server.sql(&format!(
+            "SELECT DISTINCT ssl FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE application_name = 'store{n}'"
+        ));
+        assert_eq!(seen.unwrap(), encrypted, "{parameters}");
     }
 }
 

@@ -79,6 +79,7 @@ impl Filled {
             directory: directory.path(),
             cluster: "test",
             definitions: vec![],
+            metrics: Default::default(),
         };
         let opened = Store::open(of, config, log.clone(), progress.clone());
         Filled {

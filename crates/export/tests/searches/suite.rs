@@ -23,6 +23,7 @@ pub fn open(directory: &tempfile::TempDir) -> Store {
         directory: directory.path(),
         cluster: "test",
         definitions: vec![],
+        metrics: Default::default(),
     };
     let opened = Store::open(of, super::BACKEND.config(), EmptyLog, progress);
     opened.expect("a store")
@@ -68,7 +69,7 @@ fn finds_nothing(store: &Store, entity: &'static Entity, body: &str) {
     let search = search(entity, body).unwrap_or_else(|error| panic!("{body}: {error}"));
     match ask(store, Query::Search(search)) {
         Ok(Answer::Found(found)) => assert_eq!((found.rows.len(), found.total), (0, 0), "{body}"),
-        other => panic!("{}: {body}: {other:?}", entity.title),
+        other => panic!("{}: {body:.200}: {other:?}", entity.title),
     }
 }
 
@@ -154,6 +155,28 @@ fn what_belongs_to_a_process_instance() {
         },
     ] {
         assert_eq!(ask(&store, query), Ok(Answer::Rows(Vec::new())));
+    }
+}
+
+#[test]
+fn as_many_conditions_as_a_search_may_have() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let store = open(&directory);
+    let conditions = |count: u32, condition: &dyn Fn(u32) -> String| {
+        let all: Vec<String> = (0..count).map(condition).collect();
+        all.join(", ")
+    };
+    let keys = conditions(4_000, &|n| format!("\"{n}\""));
+    let any_of = conditions(2_400, &|n| format!(r#"{{"processInstanceKey": "{n}"}}"#));
+    let variables = conditions(50, &|n| format!(r#"{{"name": "v{n}", "value": "1"}}"#));
+    for filter in [
+        format!(r#""processInstanceKey": {{"$in": [{keys}]}}"#),
+        format!(r#""processInstanceKey": {{"$notIn": [{keys}]}}"#),
+        format!(r#""$or": [{any_of}]"#),
+        format!(r#""variables": [{variables}]"#),
+    ] {
+        let body = format!(r#"{{"filter": {{{filter}}}}}"#);
+        finds_nothing(&store, &entities::PROCESS_INSTANCE, &body);
     }
 }
 

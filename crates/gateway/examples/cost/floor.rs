@@ -35,7 +35,8 @@ pub fn start(threads: usize, broker: &Arc<dyn Broker>) -> SocketAddr {
 fn thread(broker: &Arc<dyn Broker>) -> Handle {
     let runtime = Builder::new_current_thread().enable_all().build();
     let runtime = runtime.expect("a runtime");
-    let (handle, post) = (runtime.handle().clone(), Post::serve(Arc::clone(broker)));
+    let (handle, broker) = (runtime.handle().clone(), Arc::clone(broker));
+    let post = Post::serve(move || broker.ring());
     std::thread::spawn(move || runtime.block_on(post));
     handle
 }

@@ -30,6 +30,7 @@ use skep_service::{
     reply_channel,
 };
 use tokio::net::TcpStream;
+use tokio::task::{LocalSet, spawn_local};
 
 /// Requests in flight, as many as `skep load` has in the tables.
 const IN_FLIGHT: usize = 300;
@@ -115,6 +116,13 @@ fn main() {
     }
 }
 
+fn no_documents() -> skep_documents::Stores {
+    let memory = skep_documents::MemoryStore::new(&Default::default());
+    let opened =
+        skep_documents::Stores::only("inmemory", Arc::new(memory), Arc::new(jiff::Timestamp::now));
+    opened.expect("one store")
+}
+
 /// Nothing is searched for here.
 struct NoStorage;
 
@@ -147,6 +155,7 @@ fn server(seconds: u64, sizes: &[usize]) {
             config,
             broker,
             Arc::new(NoStorage),
+            Arc::new(no_documents()),
             Arc::new(GatewayMetrics::new()),
         ))
         .expect("ports");
@@ -225,7 +234,8 @@ fn client(args: &[String]) {
         .enable_all()
         .build()
         .expect("a runtime");
-    let latencies = runtime.block_on(async {
+    let tasks = LocalSet::new();
+    let latencies = tasks.block_on(&runtime, async {
         match protocol.as_str() {
             "floor" | "rest1" => rest1(addr, &variables, end).await,
             "rest2" => rest2(addr, 1, &variables, end).await,
@@ -262,23 +272,19 @@ fn rest_request(addr: SocketAddr, variables: &str) -> hyper::Request<Full<Bytes>
 async fn rest1(addr: SocketAddr, variables: &str, end: Instant) -> Vec<u64> {
     let workers = (0..IN_FLIGHT).map(|_| {
         let variables = variables.to_string();
-        tokio::spawn(async move {
-            let io = connect(addr).await;
-            let (mut client, connection) = http1::handshake(io).await.expect("shakes hands");
+        spawn_local(async move {
+            let (mut client, connection) = http1::handshake(connect(addr).await)
+                .await
+                .expect("shakes hands");
             tokio::spawn(connection);
-            let mut latencies = Vec::new();
-            while Instant::now() < end {
-                let sent = Instant::now();
-                let answer = client
-                    .send_request(rest_request(addr, &variables))
-                    .await
-                    .expect("answers");
+            again_and_again(end, async || {
+                let answer = client.send_request(rest_request(addr, &variables));
+                let answer = answer.await.expect("answers");
                 assert_eq!(answer.status(), 204);
                 answer.into_body().collect().await.expect("ends");
-                latencies.push(sent.elapsed().as_nanos() as u64);
                 client.ready().await.expect("goes on");
-            }
-            latencies
+            })
+            .await
         })
     });
     gather(workers.collect()).await
@@ -296,18 +302,12 @@ async fn rest2(addr: SocketAddr, connections: usize, variables: &str, end: Insta
     }
     let workers = (0..IN_FLIGHT).map(|n| {
         let (mut client, variables) = (clients[n % connections].clone(), variables.to_string());
-        tokio::spawn(async move {
-            let mut latencies = Vec::new();
-            while Instant::now() < end {
-                let sent = Instant::now();
-                let answer = client
-                    .send_request(rest_request(addr, &variables))
-                    .await
-                    .expect("answers");
-                assert_eq!(answer.status(), 204);
-                latencies.push(sent.elapsed().as_nanos() as u64);
-            }
-            latencies
+        spawn_local(async move {
+            again_and_again(end, async || {
+                let answer = client.send_request(rest_request(addr, &variables));
+                assert_eq!(answer.await.expect("answers").status(), 204);
+            })
+            .await
         })
     });
     gather(workers.collect()).await
@@ -321,22 +321,30 @@ async fn grpc(addr: SocketAddr, connections: usize, variables: &str, end: Instan
     }
     let workers = (0..IN_FLIGHT).map(|n| {
         let (mut client, variables) = (clients[n % connections].clone(), variables.to_string());
-        tokio::spawn(async move {
-            let mut latencies = Vec::new();
-            while Instant::now() < end {
-                let sent = Instant::now();
+        spawn_local(async move {
+            again_and_again(end, async || {
                 let request = pb::CompleteJobRequest {
                     job_key: 2251799813685249,
                     variables: variables.clone(),
                     result: None,
                 };
                 client.complete_job(request).await.expect("answers");
-                latencies.push(sent.elapsed().as_nanos() as u64);
-            }
-            latencies
+            })
+            .await
         })
     });
     gather(workers.collect()).await
+}
+
+/// One request after the other, and what each of them took.
+async fn again_and_again(end: Instant, mut request: impl AsyncFnMut()) -> Vec<u64> {
+    let mut latencies = Vec::new();
+    while Instant::now() < end {
+        let sent = Instant::now();
+        request().await;
+        latencies.push(sent.elapsed().as_nanos() as u64);
+    }
+    latencies
 }
 
 async fn gather(workers: Vec<tokio::task::JoinHandle<Vec<u64>>>) -> Vec<u64> {

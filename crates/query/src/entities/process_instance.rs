@@ -139,9 +139,9 @@ pub static PROCESS_INSTANCE: Entity = Entity {
     items: &[("tags", "tags", Kind::Text)],
     indices: &[
         &["state", "processDefinitionKey", "startDate"],
-        &["startDate"],
+        // With the state at its end a search by both is answered without looking at other rows.
+        &["startDate", "state"],
         &["endDate"],
-        // With the state at its end a search by both counts without looking at rows.
         &["processDefinitionId", "startDate", "state"],
         &["parentProcessInstanceKey"],
         &["parentElementInstanceKey"],

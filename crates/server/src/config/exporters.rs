@@ -4,7 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use skep_export::{ExporterConfig, Flavor, IndexSettings, Retention, SearchSettings, check_url};
+use skep_export::{
+    ExporterConfig, Flavor, IndexSettings, Retention, SearchSettings, Verify, check_url,
+};
 use skep_protocol::ValueType;
 
 use super::source::{Given, Source};
@@ -42,7 +44,7 @@ const LIMIT: Kind = Kind::Number(1, 1_000_000);
 
 args! {
     "url" Kind::Text, "http://localhost:9200", |draft, url: Text| draft.set_urls(&url);
-        "Where the server listens; several, with commas between them, are asked in turn when one does not answer. Only http."
+        "Where the server listens; several, with commas between them, are asked in turn when one does not answer; http or https."
     "requestTimeoutMs" Kind::Number(1, 3_600_000), "30000", |draft, millis: Number| {
         draft.settings.request_timeout = std::time::Duration::from_millis(millis);
         Ok(())
@@ -116,6 +118,16 @@ args! {
         Ok(())
     };
         "His password."
+    "security.certificatePath" Kind::Text, "", |draft, path: Text| {
+        draft.settings.trust.certificates = Some(path.into());
+        Ok(())
+    };
+        "For https: a PEM file with who signs the server's certificate, or with that certificate. Without it, whom the machine trusts."
+    "security.verifyHostname" Kind::Flag, "true", |draft, verify: Flag| {
+        draft.settings.trust.verify = if verify { Verify::ChainAndName } else { Verify::Chain };
+        Ok(())
+    };
+        "For https: the certificate has to be for the name in the URL."
     "retention.enabled" Kind::Flag, "false", |draft, enabled: Flag| {
         draft.retention = enabled;
         Ok(())

@@ -91,7 +91,7 @@ fn several_stand_side_by_side_and_names_stay_as_they_are_written() {
 fn what_cannot_be_is_refused_with_its_reason() {
     let arg = |name: &str| format!("camunda.data.exporters.Search.args.{name}");
     for (name, text, said) in [
-        ("url", "https://a", "https is not supported"),
+        ("url", "https://ada:x@a", "authentication.username"),
         ("bulk.size", "0", "expected a whole number"),
         ("index.prefix", "zeebe_record", "small letters"),
         (

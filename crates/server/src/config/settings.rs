@@ -6,10 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use skep_broker::flow_control::Algorithm;
-use skep_broker::{BrokerConfig, ClusterConfig};
+use skep_broker::{BrokerConfig, ClusterConfig, TlsFiles};
+use skep_documents::config::Kind;
+use skep_documents::{StoreConfig, Stores};
 use skep_export::{Place, Rdbms};
 use skep_gateway::{GatewayConfig, OverloadPolicy};
 
+use super::documents;
 use super::value::{Value, squeeze};
 
 #[derive(Clone, Copy, Debug)]
@@ -113,12 +116,46 @@ impl ClusterSettings {
     }
 }
 
+/// TLS between nodes: paths of files.
+#[derive(Clone, Debug, Default)]
+pub struct TlsSettings {
+    pub enabled: bool,
+    pub certificate_chain: String,
+    pub private_key: String,
+    pub authority: String,
+}
+
+impl TlsSettings {
+    fn contradiction(&self) -> Option<String> {
+        let lacks = self.certificate_chain.is_empty() || self.private_key.is_empty();
+        (self.enabled && lacks).then(|| {
+            "camunda.cluster.network.transport-layer-security.cluster.enabled is true, but .certificate-chain-path and \
+             .certificate-private-key-path beside it are not both set"
+                .to_string()
+        })
+    }
+
+    fn files(&self) -> Option<TlsFiles> {
+        let authority = (!self.authority.is_empty()).then(|| PathBuf::from(&self.authority));
+        self.enabled.then(|| TlsFiles {
+            certificate_chain: PathBuf::from(&self.certificate_chain),
+            private_key: PathBuf::from(&self.private_key),
+            authority,
+        })
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub broker: BrokerConfig,
     pub secondary_storage: SecondaryStorage,
     pub secondary: skep_export::Config,
     pub rdbms: skep_export::RdbmsSettings,
+    /// Those that were named; none: the ones that every server has.
+    pub document_stores: Vec<StoreConfig>,
+    /// The store of those who name none. Empty: the first one.
+    pub default_document_store: Option<String>,
+    pub documents_at_a_time: usize,
     pub gateway: GatewayConfig,
     pub rest: Listen,
     pub grpc: Listen,
@@ -132,7 +169,7 @@ pub struct Settings {
     /// Zero: the port above.
     pub internal_advertised_port: u16,
     /// Refused: there is no TLS between nodes yet.
-    pub internal_tls: bool,
+    pub internal_tls: TlsSettings,
     pub clock_controlled: bool,
     pub log_level: String,
     pub log_format: LogFormat,
@@ -160,6 +197,9 @@ impl Default for Settings {
                 auto_ddl: true,
                 ..Default::default()
             },
+            document_stores: Vec::new(),
+            default_document_store: None,
+            documents_at_a_time: skep_documents::Config::default().at_a_time,
             rest: Listen::local(8080),
             grpc: Listen::local(26500),
             management: Listen::local(9600),
@@ -170,7 +210,7 @@ impl Default for Settings {
             internal: Listen::local(26502),
             internal_advertised_host: None,
             internal_advertised_port: 0,
-            internal_tls: false,
+            internal_tls: TlsSettings::default(),
             clock_controlled: false,
             log_level: "info".to_string(),
             log_format: LogFormat::Text,
@@ -199,11 +239,42 @@ impl Settings {
         if self.network_message_size < NETWORK_MESSAGE_SIZE {
             config.multipart.max_size = config.multipart.max_size.min(self.network_message_size);
         }
+        config.counts_jobs = self.secondary_storage != SecondaryStorage::None;
         let interval = self.min_ping_interval;
         config.min_ping_interval = (!interval.is_zero()).then_some(interval);
         let largest = config.max_message_size.max(config.multipart.max_size);
         config.max_buffered_bytes = config.max_buffered_bytes.max(largest);
         config
+    }
+
+    /// The stores of documents.
+    ///
+    /// # Errors
+    /// Settings of theirs that cannot be.
+    pub fn documents(&self) -> Result<Stores, String> {
+        let mut config = skep_documents::Config {
+            stores: self.document_stores.clone(),
+            default: self
+                .default_document_store
+                .clone()
+                .filter(|id| !id.is_empty()),
+            at_a_time: self.documents_at_a_time,
+            is_one_of_several: self.cluster.size > 1,
+        };
+        let free = self.broker.disk.processing;
+        if config.stores.is_empty() {
+            config.stores = documents::of_every_server(&self.broker.directory);
+        }
+        for store in &mut config.stores {
+            if let Kind::Local(local) = &mut store.kind {
+                local.reserve = if self.broker.disk.monitoring_enabled {
+                    free
+                } else {
+                    0
+                };
+            }
+        }
+        Stores::open(&config, Arc::new(jiff::Timestamp::now))
     }
 
     /// Adds the offset to every port but 0, which takes a free one.
@@ -266,6 +337,7 @@ impl Settings {
             advertised: format!("{host}:{port}"),
             contact_points: cluster.contact_points,
             election_timeout: cluster.election_timeout,
+            tls: self.internal_tls.files(),
         }
     }
 
@@ -303,14 +375,9 @@ impl Settings {
             found.push(format!("camunda.processing.flow-control.request: {reason}"));
         }
         found.extend(self.of_database());
+        found.extend(self.documents().err());
         found.extend(self.cluster.contradictions(self.broker.node_id));
-        if self.internal_tls && self.cluster.size > 1 {
-            found.push(
-                "camunda.cluster.network.transport-layer-security.cluster.enabled: there is no TLS between nodes in this version. Let \
-                 them talk through a network that is protected otherwise, and turn it off"
-                    .to_string(),
-            );
-        }
+        found.extend(self.internal_tls.contradiction());
         let mut ports = vec![
             ("server.port", self.rest),
             ("camunda.api.grpc.port", self.grpc),

@@ -79,15 +79,21 @@ keys! {
     "camunda.cluster.raft.election-timeout" ["zeebe.broker.cluster.electionTimeout"] [] Kind::Time(200) => cluster.election_timeout;
         "A leader that others do not hear for this time, up to twice as long, is replaced."
     "camunda.cluster.network.internal-api.host" ["zeebe.broker.network.internalApi.host"] ["camunda.cluster.network.host", "zeebe.broker.network.host"] Kind::Ip => internal.address;
-        "Address that other nodes reach this one on; 0.0.0.0 opens it to other machines. It has no login and no encryption: protect it by network."
+        "Address that other nodes reach this one on; 0.0.0.0 opens it to other machines. It has no login: turn on TLS, or protect it by network."
     "camunda.cluster.network.internal-api.port" ["zeebe.broker.network.internalApi.port"] [] PORT => internal.port;
         "Port for other nodes. Nobody listens there when the size is 1."
     "camunda.cluster.network.internal-api.advertised-host" ["zeebe.broker.network.internalApi.advertisedHost"] [] Kind::Text => internal_advertised_host;
         "Host that this node names to others which have not found it by a contact point. Default: the advertised host."
     "camunda.cluster.network.internal-api.advertised-port" ["zeebe.broker.network.internalApi.advertisedPort"] [] PORT => internal_advertised_port;
         "Port that it names to them. 0: its port for other nodes."
-    "camunda.cluster.network.transport-layer-security.cluster.enabled" ["zeebe.broker.network.security.enabled"] ["camunda.security.transport-layer-security.cluster.enabled"] Kind::Flag => internal_tls;
-        "TLS between nodes. Not in this version: true stops the start of a cluster."
+    "camunda.cluster.network.transport-layer-security.cluster.enabled" ["zeebe.broker.network.security.enabled"] ["camunda.security.transport-layer-security.cluster.enabled"] Kind::Flag => internal_tls.enabled;
+        "TLS 1.3 between nodes. Both sides show a certificate; who has none of the cluster's authority is refused."
+    "camunda.cluster.network.transport-layer-security.cluster.certificate-chain-path" ["zeebe.broker.network.security.certificateChainPath"] ["camunda.security.transport-layer-security.cluster.certificate-chain-path"] Kind::Text => internal_tls.certificate_chain;
+        "File with the certificate of this node, and behind it those between it and the authority; PEM. For clients and servers alike, as a node is both."
+    "camunda.cluster.network.transport-layer-security.cluster.certificate-private-key-path" ["zeebe.broker.network.security.privateKeyPath"] ["camunda.security.transport-layer-security.cluster.certificate-private-key-path"] Kind::Text => internal_tls.private_key;
+        "File with its private key; PEM."
+    "skep.cluster.tls.certificate-authority-path" [] [] Kind::Text => internal_tls.authority;
+        "File with the certificate of the authority that signs for the nodes of this cluster, and for nobody else: names in certificates are not looked at. Empty: what is in the file of the certificate chain is trusted."
     "camunda.cluster.network.advertised-host" ["zeebe.broker.network.advertisedHost"] [] Kind::Text => broker.advertised_host;
         "Host that the topology names for this node."
     "camunda.cluster.network.command-api.advertised-port" ["zeebe.broker.network.commandApi.advertisedPort"] [] PORT => broker.advertised_port;
@@ -111,7 +117,7 @@ keys! {
     "camunda.data.secondary-storage.type" [] [] Kind::Choice(&["embedded", "rdbms", "none"]) => secondary_storage;
         "Where what happened is kept so that it can be searched: in a SQLite file beside each partition, in a PostgreSQL database (rdbms), or nowhere. Elasticsearch and OpenSearch are not supported by this release."
     "camunda.data.secondary-storage.rdbms.url" [] [] Kind::Url => rdbms.url;
-        "The database of type rdbms, as `jdbc:postgresql://HOST:PORT/DATABASE` or `postgresql://…`. It need not be there when the server starts. Only PostgreSQL is supported, without encryption."
+        "The database of type rdbms, as `jdbc:postgresql://HOST:PORT/DATABASE` or `postgresql://…`. It need not be there when the server starts. Only PostgreSQL is supported. Encrypted as `sslmode` in it says, see docs/search.md."
     "camunda.data.secondary-storage.rdbms.username" [] [] Kind::Text => rdbms.username;
         "User of the database. Empty: that of the URL."
     "camunda.data.secondary-storage.rdbms.password" [] [] Kind::Secret => rdbms.password;
@@ -142,6 +148,10 @@ keys! {
         "How long a search waits at most until it sees everything that was acknowledged before it. An answer that does not says how far it is behind in the header `skep-behind-ms`."
     "skep.query.threads" [] [] Kind::Number(1, 64) => secondary.readers;
         "Threads that answer searches, for each partition; with type rdbms all partitions share them, and each has a connection."
+    "camunda.document.default-store-id" ["document.default-store-id"] [] Kind::Text => default_document_store;
+        "The store of documents that is meant where a request names none. Empty: the first one by name; without any, `local`."
+    "camunda.document.thread-pool-size" ["document.thread-pool-size"] [] COUNT => documents_at_a_time;
+        "Operations on stores of documents at a time; more wait."
     "camunda.data.export.distribution-interval" ["zeebe.broker.exporting.distributionInterval"] [] Kind::Time(10) => broker.export_interval;
         "How far the exporters of records have got is written down this often; after a crash what came later is exported again."
     "camunda.data.primary-storage.disk.monitoring-enabled" ["zeebe.broker.data.disk.enableMonitoring"] [] Kind::Flag => broker.disk.monitoring_enabled;

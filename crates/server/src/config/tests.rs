@@ -419,7 +419,7 @@ fn a_cluster_that_this_version_cannot_form_is_refused_with_the_reason() {
         ),
         (
             cluster("network.transport-layer-security.cluster.enabled", "true"),
-            "no TLS between nodes",
+            "are not both set",
         ),
         (
             cluster("network.internal-api.port", "8080"),

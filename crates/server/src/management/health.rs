@@ -126,7 +126,7 @@ fn component(up: bool, details: Value) -> Value {
 fn secondary_storage(broker: &Broker) -> (bool, Value) {
     let mut faults = Map::new();
     for handle in broker.partitions() {
-        if let Some(fault) = handle.secondary.fault() {
+        if let Some(fault) = handle.secondary.get().fault() {
             faults.insert(handle.status.partition.to_string(), json!(fault));
         }
     }

@@ -45,6 +45,7 @@ fn greeting(node: &Node) -> Greeting {
         address: String::new(),
         layout: LAYOUT,
         known: Vec::new(),
+        oldest_version: 1,
     }
 }
 

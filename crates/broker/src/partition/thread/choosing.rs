@@ -15,9 +15,6 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// So often a store that fails is asked again, each time after twice as long.
 const MAX_TRIES: u32 = 5;
 
-/// What secondary storage has answered.
-pub type Answered = Result<(Answer, u64), QueryError>;
-
 /// Operations whose items are being looked for.
 #[derive(Debug, Default)]
 pub struct Choosing {
@@ -89,12 +86,19 @@ impl Partition {
             Ok(search) => search,
             Err(reason) => return answer(Err(QueryError::Unavailable(reason))),
         };
-        match &self.secondary {
-            Secondary::Open(store) => {
-                store.query(Query::Search(search), Consistency::ReadYourWrites, answer);
-            }
+        let query = Query::Search(search);
+        match self.secondary.get() {
+            Secondary::Open(store) => store.query(query, Consistency::ReadYourWrites, answer),
             Secondary::Off => answer(Err(QueryError::Disabled)),
-            Secondary::Broken(reason) => answer(Err(QueryError::Unavailable(reason.clone()))),
+            Secondary::Broken(reason) if self.config.cluster.is_none() => {
+                answer(Err(QueryError::Unavailable(reason)));
+            }
+            Secondary::Broken(_) | Secondary::Fetching => {
+                let partition = self.status.partition;
+                self.outlet
+                    .clone()
+                    .query(partition, query, Box::new(answer));
+            }
         }
     }
 
@@ -120,6 +124,8 @@ impl Partition {
         answer: Answered,
     ) -> Result<(), CoreError> {
         self.work.accepted(Context::Internal);
+        let done = matches!(&answer, Ok((Answer::Found(_), _)));
+        self.work.batches.queried(key, done);
         let tries = self.choosing.asked.get(&key).map_or(0, |asked| asked.tries);
         let command = match answer {
             Ok((Answer::Found(found), 0)) => self.items_of(key, after, &found.rows),

@@ -10,8 +10,8 @@ use parking_lot::Mutex;
 use skep_engine::Engine;
 use skep_engine::state::State;
 use skep_export::{
-    Beginning, Driver, ExporterConfig, Known, LogProgress, Phase, Position, SECONDARY_STORAGE,
-    Status,
+    Beginning, Driver, ExportMetrics, ExporterConfig, Known, LogProgress, Phase, Position,
+    SECONDARY_STORAGE, Status,
 };
 use skep_protocol::command::ExportingChange;
 use skep_protocol::json::{Ancestor, Started};
@@ -19,9 +19,9 @@ use skep_protocol::value::{ExporterPosition, ExporterValue, ExportingPhase, Expo
 use skep_protocol::{Key, record};
 use skep_storage::log::LogReader;
 
-use super::secondary::{Entries, Secondary, open_secondary};
+use super::refill::lacks_entries;
+use super::secondary::{Entries, Secondary, SecondaryCell, StoreOf, open_secondary};
 use super::{Command, CoreError, Message, Partition};
-use crate::config::BrokerConfig;
 use crate::flow_control::Backlog;
 
 /// What everybody may see of the exporters, and those who stop a partition end.
@@ -111,27 +111,27 @@ pub struct Exporters {
     reported_at: u64,
     /// The positions that are in the last checkpoint.
     captured: ExportingValue,
+    pub metrics: ExportMetrics,
 }
 
-/// Opens secondary storage; exporters of records wait until the partition is led here.
+/// Opens secondary storage; exporters of records wait until the partition is led here. `log`: with the entry behind which it
+/// begins.
 pub fn open_exporters(
-    config: &BrokerConfig,
-    directory: &std::path::Path,
+    of: StoreOf<'_>,
     engine: &mut Engine,
     entry: u64,
-    log: LogReader,
-) -> (Secondary, Exporters) {
-    let partition = engine.config().partition;
+    (log, base): (LogReader, u64),
+) -> (Arc<SecondaryCell>, Exporters) {
+    let StoreOf {
+        config, partition, ..
+    } = of;
     let progress = Arc::new(LogProgress::default());
     let definitions = definitions(&mut engine.state);
-    let secondary = open_secondary(
-        config,
-        directory,
-        partition,
-        &definitions,
-        log.clone(),
-        &progress,
-    );
+    let secondary = if lacks_entries(config, of.directory, base) {
+        Secondary::Fetching
+    } else {
+        open_secondary(of, &definitions, log.clone(), &progress)
+    };
     let mut known = Known {
         entry,
         definitions,
@@ -142,19 +142,13 @@ pub fn open_exporters(
     }
     let board = Arc::new(ExporterBoard::default());
     *board.value.lock() = engine.state.exporting.value().clone();
-    if let Secondary::Open(store) = &secondary {
-        board.running.lock().push(Running {
-            status: store.status().clone(),
-            thread: None,
-        });
-    }
-    let exporters = Exporters {
+    let mut exporters = Exporters {
         progress,
         board,
         partition,
         configs: config.exporters.clone(),
         log,
-        is_broken: matches!(secondary, Secondary::Broken(_)),
+        is_broken: false,
         known: Some(known),
         running: false,
         seen: None,
@@ -162,11 +156,31 @@ pub fn open_exporters(
         next_report: Instant::now(),
         reported_at: 0,
         captured: engine.state.exporting.value().clone(),
+        metrics: of.metrics.clone(),
     };
-    (secondary, exporters)
+    exporters.with_secondary(&secondary);
+    (Arc::new(SecondaryCell::new(secondary)), exporters)
 }
 
 impl Exporters {
+    pub fn with_secondary(&mut self, secondary: &Secondary) {
+        self.is_broken = matches!(secondary, Secondary::Broken(_) | Secondary::Fetching);
+        // What the state says of exporters is to reach this one too.
+        self.seen = None;
+        if let Secondary::Open(store) = secondary {
+            self.board.running.lock().push(Running {
+                status: store.status().clone(),
+                thread: None,
+            });
+        }
+    }
+
+    /// Secondary storage is to become another one; the log is kept for that.
+    pub fn without_secondary(&mut self) {
+        self.board.end(SECONDARY_STORAGE);
+        self.is_broken = true;
+    }
+
     /// The partition is led here from now on, and its state is there.
     pub fn lead(&mut self, state: &mut State, committed: Position) {
         self.running = true;
@@ -238,7 +252,9 @@ impl Exporters {
         let (position, metadata) = stored.map_or_else(Default::default, |stored| {
             (position_of(stored.position), stored.metadata.clone())
         });
-        let status = Arc::new(Status::new(config.id.clone(), position));
+        let sink = config.make.sink();
+        let metrics = self.metrics.of(self.partition, &config.id, sink);
+        let status = Arc::new(Status::new(&config.id, position, metrics));
         status.set_phase(phase);
         let exporter = config.make.exporter(Beginning {
             partition: self.partition,

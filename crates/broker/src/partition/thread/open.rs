@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
+use skep_export::ExportMetrics;
+
 use super::inbox::inbox;
+use super::secondary::StoreOf;
 use super::*;
 use crate::cluster::layout::{member, replicas};
 
@@ -17,7 +20,7 @@ pub fn start(
     outlet: Arc<dyn Outlet>,
     clock: Arc<Clock>,
     metrics: Arc<PartitionMetrics>,
-    work: WorkCounter,
+    (work, exporting): (WorkCounter, &ExportMetrics),
 ) -> Result<Arc<PartitionHandle>, OpenError> {
     let opened = Instant::now();
     let directory = directory_of(config, partition);
@@ -32,20 +35,16 @@ pub fn start(
     let pending_rows = PendingRows::default();
     let engine_config = engine_config(config, partition);
     let (mut engine, meta) = open_engine(&kv, &pending_rows, &engine_config).map_err(core_error)?;
-    follow(config, &mut engine, &status, &directory).map_err(core_error)?;
+    follow(config, &mut engine, &status).map_err(core_error)?;
     let log_opened = Instant::now();
     let (writer, log_reader, group) =
         open_log(config, partition, &directory, meta, own_inbox.clone())?;
     metrics.journal_open.set(millis(log_opened));
     status.checkpoint_is(meta);
-    let (secondary, exporters) = open_exporters(
-        config,
-        &directory,
-        &mut engine,
-        meta.index,
-        log_reader.clone(),
-    );
-    let board = exporters.board.clone();
+    let log = (log_reader.clone(), group.base().index);
+    let of = store_of(config, partition, &directory, exporting);
+    let (secondary, exporters) = open_exporters(of, &mut engine, meta.index, log);
+    let (board, progress) = (exporters.board.clone(), exporters.progress.clone());
     let now = Instant::now();
     let worker = Partition {
         config: config.clone(),
@@ -100,8 +99,23 @@ pub fn start(
         metrics,
         secondary,
         exporters: board,
+        progress,
         thread: Mutex::new(Some(thread)),
     }))
+}
+
+fn store_of<'a>(
+    config: &'a BrokerConfig,
+    partition: u32,
+    directory: &'a std::path::Path,
+    metrics: &'a ExportMetrics,
+) -> StoreOf<'a> {
+    StoreOf {
+        config,
+        directory,
+        partition,
+        metrics,
+    }
 }
 
 fn directory_of(config: &BrokerConfig, partition: u32) -> PathBuf {
@@ -165,15 +179,12 @@ fn follow(
     config: &BrokerConfig,
     engine: &mut Engine,
     status: &PartitionStatus,
-    directory: &Path,
 ) -> Result<(), CoreError> {
     if config.cluster.is_none() {
         return Ok(());
     }
     engine.promote()?;
     status.set_role(PartitionRole::Follower);
-    let gap = directory.join(replica::SEARCH_GAP).exists();
-    status.search_gap.store(gap, Ordering::Relaxed);
     Ok(())
 }
 

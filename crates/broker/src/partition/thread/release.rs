@@ -36,6 +36,7 @@ impl Partition {
             if partition == self.status.partition {
                 self.own_inbox.send(Message::Remote(command));
             } else {
+                self.work.sent(partition, &command.command);
                 self.outlet.send_remote(partition, command);
             }
         }

@@ -14,8 +14,6 @@ use super::*;
 const CHUNK_BYTES: usize = 256 << 10;
 /// Parts that are read ahead.
 const CHUNKS_AHEAD: usize = 8;
-/// A file beside the secondary storage that lacks something.
-pub(super) const SEARCH_GAP: &str = "search-gap";
 /// Another node gets this long to take over from one that stops.
 const HAND_OVER: Duration = Duration::from_secs(2);
 
@@ -212,7 +210,12 @@ impl Partition {
         let Some(incoming) = self.incoming.take() else {
             return Err(CoreError::Snapshot("it is not there".to_string()));
         };
-        self.mark_search_gap().map_err(cannot_take_in)?;
+        // What the snapshot stands for is not in the log here, and so not in secondary storage.
+        if let Secondary::Open(store) = self.secondary.get()
+            && !store.is_shared()
+        {
+            store.abandon();
+        }
         let meta = self.replace_state(&incoming).map_err(CoreError::Snapshot)?;
         if (meta.index, meta.term) != (id.index, id.term) {
             return Err(CoreError::Snapshot(format!(
@@ -227,6 +230,7 @@ impl Partition {
         self.core.installed(engine, id);
         self.status.checkpoint_is(meta);
         self.shown_bans = None;
+        self.fetch_secondary();
         tracing::info!(
             partition = self.status.partition,
             index = id.index,
@@ -236,27 +240,9 @@ impl Partition {
         Ok(())
     }
 
-    fn directory(&self) -> PathBuf {
+    pub(super) fn directory(&self) -> PathBuf {
         let partition = self.status.partition.to_string();
         self.config.directory.join("partitions").join(partition)
-    }
-
-    /// What the snapshot stands for is not in the log here, and so not in secondary storage: rather no answer than one that lacks
-    /// something.
-    fn mark_search_gap(&self) -> std::io::Result<()> {
-        if matches!(self.secondary, Secondary::Off) {
-            return Ok(());
-        }
-        let directory = self.directory();
-        File::create(directory.join(SEARCH_GAP))?.sync_all()?;
-        File::open(directory)?.sync_all()?;
-        self.status.search_gap.store(true, Ordering::Relaxed);
-        tracing::error!(
-            code = "SECONDARY_STORAGE",
-            partition = self.status.partition,
-            "a snapshot was installed: what it stands for cannot be searched on this node. Other nodes have it"
-        );
-        Ok(())
     }
 
     fn replace_state(&mut self, incoming: &IncomingSnapshot) -> Result<CheckpointMeta, String> {

@@ -185,9 +185,9 @@ impl Partition {
         gauge(&metrics.uncommitted_entries, uncommitted);
         let counted = metrics.replayed.inner();
         counted.store(self.core.replayed(), Ordering::Relaxed);
-        let unfinished = self.core.engine().state.distributions.table.len();
-        self.work.look(unfinished);
         let engine = self.core.engine();
+        let led = self.core.is_leader().then_some(&engine.state);
+        self.work.look(led);
         let status = &self.status;
         let set =
             |to: &std::sync::atomic::AtomicUsize, value: usize| to.store(value, Ordering::Relaxed);

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use skep_export::{CommittedLog, LogError, LogProgress, Store};
+use parking_lot::RwLock;
+use skep_export::{CommittedLog, ExportMetrics, LogError, LogProgress, Store};
 use skep_storage::StorageError;
 use skep_storage::log::LogReader;
 
@@ -16,6 +17,8 @@ pub enum Secondary {
     Open(Arc<Store>),
     /// The configuration has none.
     Off,
+    /// It lacks entries that the log does not have any more: another node gives a copy.
+    Fetching,
     /// It cannot be opened, for this reason. The partition works all the same.
     Broken(String),
 }
@@ -25,6 +28,7 @@ impl std::fmt::Debug for Secondary {
         f.write_str(match self {
             Secondary::Open(_) => "Open",
             Secondary::Off => "Off",
+            Secondary::Fetching => "Fetching",
             Secondary::Broken(_) => "Broken",
         })
     }
@@ -35,7 +39,7 @@ impl Secondary {
     pub fn exported_position(&self) -> Option<u64> {
         match self {
             Secondary::Open(store) => Some(store.status().exported_position()),
-            Secondary::Off | Secondary::Broken(_) => None,
+            Secondary::Off | Secondary::Fetching | Secondary::Broken(_) => None,
         }
     }
 
@@ -44,19 +48,61 @@ impl Secondary {
         match self {
             Secondary::Open(store) => store.status().fault().map(|fault| fault.reason),
             Secondary::Off => None,
+            Secondary::Fetching => Some(
+                "it lacks what happened while the node was away, and is fetched from another node"
+                    .to_string(),
+            ),
             Secondary::Broken(reason) => Some(reason.clone()),
         }
     }
 }
 
+/// The secondary storage of a partition, which may become another one.
+#[derive(Debug)]
+pub struct SecondaryCell(RwLock<Secondary>);
+
+impl SecondaryCell {
+    pub fn new(secondary: Secondary) -> SecondaryCell {
+        SecondaryCell(RwLock::new(secondary))
+    }
+
+    /// Not to be kept: it may have to go.
+    pub fn get(&self) -> Secondary {
+        self.0.read().clone()
+    }
+
+    pub fn replace(&self, by: Secondary) -> Secondary {
+        std::mem::replace(&mut *self.0.write(), by)
+    }
+}
+
+/// Whose store it is, and where.
+#[derive(Clone, Copy, Debug)]
+pub struct StoreOf<'a> {
+    pub config: &'a BrokerConfig,
+    pub directory: &'a Path,
+    pub partition: u32,
+    pub metrics: &'a ExportMetrics,
+}
+
+/// Opens a copy that another node has given.
+pub fn reopen_secondary(of: StoreOf<'_>, log: LogReader, progress: &Arc<LogProgress>) -> Secondary {
+    // It has the definitions.
+    open_secondary(of, &[], log, progress)
+}
+
 pub fn open_secondary(
-    config: &BrokerConfig,
-    directory: &Path,
-    partition: u32,
+    of: StoreOf<'_>,
     definitions: &[Bytes],
     log: LogReader,
     progress: &Arc<LogProgress>,
 ) -> Secondary {
+    let StoreOf {
+        config,
+        directory,
+        partition,
+        metrics,
+    } = of;
     let Some(secondary) = config.secondary_storage.clone() else {
         return Secondary::Off;
     };
@@ -65,6 +111,7 @@ pub fn open_secondary(
         directory,
         cluster: config.cluster_id.as_deref().unwrap_or_default(),
         definitions: definitions.to_vec(),
+        metrics: metrics.clone(),
     };
     let opened = Store::open(of, secondary, Entries(log), progress.clone());
     match opened {

@@ -17,16 +17,26 @@ use crate::rest::problem::Problem;
 use crate::rest::routes;
 
 /// What a group is about stands first, what became of its jobs behind it, and last what only the filter knows.
+/// What became of the jobs of a group in one way: how many, and when last.
+const fn of_jobs(name: &'static str) -> Field {
+    Field::new(name, Kind::Json, Ops::NONE)
+}
+
+/// What only the filter knows.
+const fn asked(name: &'static str, kind: Kind) -> Field {
+    Field::new(name, kind, Ops::PLAIN).hidden()
+}
+
 static BY_TYPE: Entity = groups_of(
     "Job Statistics",
     &[
         Field::new("jobType", Kind::Text, Ops::TEXT),
-        Field::new("created", Kind::Json, Ops::NONE),
-        Field::new("completed", Kind::Json, Ops::NONE),
-        Field::new("failed", Kind::Json, Ops::NONE),
+        of_jobs("created"),
+        of_jobs("completed"),
+        of_jobs("failed"),
         Field::new("workers", Kind::Int, Ops::NONE),
-        Field::new("from", Kind::Time, Ops::PLAIN).hidden(),
-        Field::new("to", Kind::Time, Ops::PLAIN).hidden(),
+        asked("from", Kind::Time),
+        asked("to", Kind::Time),
     ],
 );
 
@@ -34,12 +44,12 @@ static BY_WORKER: Entity = groups_of(
     "Job Statistics",
     &[
         Field::new("worker", Kind::Text, Ops::NONE),
-        Field::new("created", Kind::Json, Ops::NONE),
-        Field::new("completed", Kind::Json, Ops::NONE),
-        Field::new("failed", Kind::Json, Ops::NONE),
-        Field::new("from", Kind::Time, Ops::PLAIN).hidden(),
-        Field::new("to", Kind::Time, Ops::PLAIN).hidden(),
-        Field::new("jobType", Kind::Text, Ops::PLAIN).hidden(),
+        of_jobs("created"),
+        of_jobs("completed"),
+        of_jobs("failed"),
+        asked("from", Kind::Time),
+        asked("to", Kind::Time),
+        asked("jobType", Kind::Text),
     ],
 );
 
@@ -47,13 +57,13 @@ static BY_TIME: Entity = groups_of(
     "Job Statistics",
     &[
         Field::new("time", Kind::Time, Ops::NONE),
-        Field::new("created", Kind::Json, Ops::NONE),
-        Field::new("completed", Kind::Json, Ops::NONE),
-        Field::new("failed", Kind::Json, Ops::NONE),
-        Field::new("from", Kind::Time, Ops::PLAIN).hidden(),
-        Field::new("to", Kind::Time, Ops::PLAIN).hidden(),
-        Field::new("jobType", Kind::Text, Ops::PLAIN).hidden(),
-        Field::new("resolution", Kind::Text, Ops::PLAIN).hidden(),
+        of_jobs("created"),
+        of_jobs("completed"),
+        of_jobs("failed"),
+        asked("from", Kind::Time),
+        asked("to", Kind::Time),
+        asked("jobType", Kind::Text),
+        asked("resolution", Kind::Text),
     ],
 );
 
@@ -65,9 +75,9 @@ static ERRORS: Entity = groups_of(
         Field::new("errorCode", Kind::Text, Ops::TEXT),
         Field::new("errorMessage", Kind::Text, Ops::TEXT),
         Field::new("workers", Kind::Int, Ops::NONE),
-        Field::new("from", Kind::Time, Ops::PLAIN).hidden(),
-        Field::new("to", Kind::Time, Ops::PLAIN).hidden(),
-        Field::new("jobType", Kind::Text, Ops::PLAIN).hidden(),
+        asked("from", Kind::Time),
+        asked("to", Kind::Time),
+        asked("jobType", Kind::Text),
     ],
 );
 

@@ -2,25 +2,17 @@
 
 use std::time::Duration;
 
+use super::open;
+use crate::asking::{find, texts};
 use crate::support::{Rig, create, one_task};
-use skep_broker::BrokerConfig;
 use skep_protocol::command::{Command, FailJob};
 use skep_protocol::{Key, Response};
 use skep_query::entities::{
     ELEMENT_INSTANCE, INCIDENT, JOB, PROCESS_DEFINITION, PROCESS_INSTANCE, USER_TASK, VARIABLE,
 };
 use skep_query::{
-    Answer, Consistency, Entity, Found, Query, QueryError, Row, Storage, Value, answer, search,
+    Answer, Consistency, Query, QueryError, Storage, Value, search,
 };
-
-/// A broker with a store of this kind.
-async fn open(change: impl FnOnce(&mut BrokerConfig)) -> Rig {
-    Rig::new(|config| {
-        config.secondary_storage = Some(super::BACKEND.config());
-        change(config);
-    })
-    .await
-}
 
 async fn with_business_id(rig: &Rig, id: &str) -> Key {
     let Command::CreateProcessInstance(mut command) = create("one-task", "{}", None) else {
@@ -31,29 +23,6 @@ async fn with_business_id(rig: &Rig, id: &str) -> Key {
         Ok(Response::ProcessInstanceCreated(created)) => created.process_instance_key,
         other => panic!("{other:?}"),
     }
-}
-
-pub async fn find(rig: &Rig, entity: &'static Entity, body: &str) -> Found {
-    let search = search(entity, body).expect("a search");
-    let answer = rig
-        .broker
-        .query(Query::Search(search), Consistency::ReadYourWrites);
-    match answer.await {
-        Ok((Answer::Found(found), 0)) => found,
-        other => panic!("{body}: {other:?}"),
-    }
-}
-
-pub fn text(entity: &Entity, row: &Row, field: &str) -> String {
-    let at = entity.index_of(field).expect("a field");
-    let mut out = String::new();
-    answer::write_value(&entity.fields[at], &row[at], &mut out);
-    out
-}
-
-fn texts(entity: &Entity, found: &Found, field: &str) -> Vec<String> {
-    let rows = found.rows.iter();
-    rows.map(|row| text(entity, row, field)).collect()
 }
 
 #[tokio::test]

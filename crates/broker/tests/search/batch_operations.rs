@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::open;
+use crate::asking::{self, text};
 use crate::support::{Rig, one_task};
-use skep_broker::BrokerConfig;
 use skep_protocol::command::{
     BatchCommand, Command, CreateBatchOperation, DecisionRef, Deploy, EvaluateDecision, FailJob,
     Resource,
@@ -15,34 +16,10 @@ use skep_query::entities::{
     BATCH_OPERATION, BATCH_OPERATION_ITEM, DECISION_INSTANCE, DECISION_REQUIREMENTS,
     ELEMENT_INSTANCE, INCIDENT, PROCESS_DEFINITION, PROCESS_INSTANCE, VARIABLE,
 };
-use skep_query::{Answer, Consistency, Entity, Found, Query, Row, Storage, Value, answer, search};
-
-/// A broker with a store of this kind.
-async fn open(change: impl FnOnce(&mut BrokerConfig)) -> Rig {
-    Rig::new(|config| {
-        config.secondary_storage = Some(super::BACKEND.config());
-        change(config);
-    })
-    .await
-}
+use skep_query::{Answer, Consistency, Entity, Found, Query, Row, Storage, Value};
 
 async fn find(rig: &Rig, entity: &'static Entity, filter: &str) -> Found {
-    let body = format!(r#"{{"filter": {filter}}}"#);
-    let search = search(entity, &body).expect("a search");
-    let answer = rig
-        .broker
-        .query(Query::Search(search), Consistency::ReadYourWrites);
-    match answer.await {
-        Ok((Answer::Found(found), 0)) => found,
-        other => panic!("{body}: {other:?}"),
-    }
-}
-
-fn text(entity: &Entity, row: &Row, field: &str) -> String {
-    let at = entity.index_of(field).expect("a field");
-    let mut out = String::new();
-    answer::write_value(&entity.fields[at], &row[at], &mut out);
-    out
+    asking::find(rig, entity, &format!(r#"{{"filter": {filter}}}"#)).await
 }
 
 async fn begin(rig: &Rig, kind: BatchOperationType, filter: &str) -> Key {

@@ -1,0 +1,233 @@
+//! A query of one partition, answered here or by another node that has its rows.
+
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use skep_query::{Answer, Consistency, Query, QueryError};
+use tokio::sync::oneshot;
+
+use crate::partition::PartitionHandle;
+use crate::partition::thread::Secondary;
+use crate::shared::Shared;
+
+pub type Answered = Result<(Answer, u64), QueryError>;
+
+/// Another node gets so long to answer: it waits for what was acknowledged, and then for the database.
+const PATIENCE: Duration = Duration::from_secs(15);
+/// A query that nobody can answer waits so long for somebody who can.
+const GRACE: Duration = Duration::from_secs(2);
+/// Between two looks for one.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// A question that is on its way.
+pub struct Asked {
+    partition: u32,
+    query: Query,
+    consistency: Consistency,
+    /// Who can be asked next.
+    others: Vec<Place>,
+    /// `None`: there is nobody to ask.
+    answer: Option<oneshot::Receiver<Answered>>,
+}
+
+/// How much of what a partition has acknowledged a store has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum StoreState {
+    /// There is none that could answer.
+    None,
+    /// It lacks what was acknowledged more than a moment ago.
+    Behind,
+    Whole,
+}
+
+/// Where rows are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Here,
+    Node(u32),
+}
+
+impl Shared {
+    /// How much of what the partition has acknowledged the store here has.
+    pub fn store_state(&self, handle: &PartitionHandle) -> StoreState {
+        let Secondary::Open(store) = handle.secondary.get() else {
+            return StoreState::None;
+        };
+        let status = store.status();
+        let cluster = self.cluster.get();
+        let others_had = cluster.map_or(0, |cluster| cluster.had(handle.status.partition));
+        if status.is_stopping() {
+            StoreState::None
+        } else if status.fault().is_none() && status.exported_entry() >= others_had {
+            StoreState::Whole
+        } else {
+            StoreState::Behind
+        }
+    }
+
+    /// Who can be asked, the best last. Rather an answer that lacks something, and says so, than none.
+    fn places(&self, partition: u32) -> Vec<Place> {
+        let handle = self.partition(partition);
+        let here = handle.map_or(StoreState::None, |handle| self.store_state(handle));
+        let mut places = Vec::new();
+        for state in [StoreState::Behind, StoreState::Whole] {
+            if let Some(cluster) = self.cluster.get() {
+                let nodes = cluster.stores_elsewhere(partition, state).into_iter().rev();
+                places.extend(nodes.map(Place::Node));
+            }
+            if here == state {
+                places.push(Place::Here);
+            }
+        }
+        places
+    }
+
+    /// Asks the best place. The question leaves at once, before the answer is waited for.
+    pub fn ask(&self, partition: u32, query: Query, consistency: Consistency) -> Asked {
+        let mut asked = Asked {
+            partition,
+            query,
+            consistency,
+            others: self.places(partition),
+            answer: None,
+        };
+        self.ask_next(&mut asked);
+        asked
+    }
+
+    /// False: there is nobody left.
+    fn ask_next(&self, asked: &mut Asked) -> bool {
+        asked.answer = None;
+        while asked.answer.is_none()
+            && let Some(place) = asked.others.pop()
+        {
+            asked.answer = self.ask_at(place, asked.partition, &asked.query, asked.consistency);
+        }
+        asked.answer.is_some()
+    }
+
+    fn ask_at(
+        &self,
+        place: Place,
+        partition: u32,
+        query: &Query,
+        consistency: Consistency,
+    ) -> Option<oneshot::Receiver<Answered>> {
+        let handle = self.partition(partition);
+        if let Place::Node(node) = place {
+            let acknowledged = handle.map_or(0, |handle| handle.progress.acknowledged());
+            let wanted = match consistency {
+                Consistency::ReadYourWrites => Some(acknowledged),
+                Consistency::Eventual => None,
+            };
+            return self.cluster.get()?.query(node, partition, query, wanted);
+        }
+        let Secondary::Open(store) = handle?.secondary.get() else {
+            return None;
+        };
+        let (answer, answered) = oneshot::channel();
+        store.query(query.clone(), consistency, move |answered| {
+            // Who asked may have gone away.
+            let _ = answer.send(answered);
+        });
+        Some(answered)
+    }
+
+    /// The answer; the next place is asked if one cannot give it, or lacks some of what was acknowledged.
+    pub async fn answer(&self, mut asked: Asked) -> Answered {
+        let began = Instant::now();
+        let mut lacking = None;
+        loop {
+            let answered = match asked.answer.take() {
+                Some(answer) => received(asked.partition, answer).await,
+                None => Err(self.nobody_to_ask(asked.partition)),
+            };
+            match answered {
+                Ok((_, 1..)) => lacking = Some(answered),
+                Err(QueryError::Unavailable(_)) => {
+                    lacking.get_or_insert(answered);
+                }
+                _ => return answered,
+            }
+            if self.ask_next(&mut asked) {
+                continue;
+            }
+            match lacking {
+                // Nobody has it at the moment: a node has just started, or gone.
+                Some(Err(_)) if self.cluster.get().is_some() && began.elapsed() < GRACE => {
+                    tokio::time::sleep(PAUSE).await;
+                    asked.others = self.places(asked.partition);
+                    self.ask_next(&mut asked);
+                    lacking = None;
+                }
+                lacking => return lacking.unwrap_or_else(|| Err(gone())),
+            }
+        }
+    }
+
+    /// Why a query cannot even be asked.
+    fn nobody_to_ask(&self, partition: u32) -> QueryError {
+        let handle = self.partition(partition);
+        let reason = match handle.map(|handle| handle.secondary.get()) {
+            Some(Secondary::Off) => return QueryError::Disabled,
+            Some(Secondary::Broken(reason)) => {
+                format!("Secondary storage of partition {partition} cannot be opened: {reason}.")
+            }
+            Some(Secondary::Fetching) => format!(
+                "Secondary storage of partition {partition} lacks on this node what happened while the node was away, and no node \
+                 that has it can be reached at the moment. It is fetched as soon as there is one; send the query again then."
+            ),
+            Some(Secondary::Open(_)) => "The node stops.".to_string(),
+            None => format!("Partition {partition} has not started yet. Send the query again."),
+        };
+        QueryError::Unavailable(reason)
+    }
+
+    /// A node that asks has heard that the partition is committed up to `wanted`.
+    pub fn answer_for_another(
+        &self,
+        partition: u32,
+        query: Query,
+        wanted: Option<u64>,
+        done: impl FnOnce(Answered) + Send + 'static,
+    ) {
+        let handle = self.partition(partition);
+        let (Some(handle), Some(Secondary::Open(store))) =
+            (handle, handle.map(|handle| handle.secondary.get()))
+        else {
+            let text = format!("Secondary storage of partition {partition} is not on this node.");
+            return done(Err(QueryError::Unavailable(text)));
+        };
+        let consistency = match wanted {
+            Some(entry) => {
+                handle.progress.expect(entry);
+                Consistency::ReadYourWrites
+            }
+            None => Consistency::Eventual,
+        };
+        store.query(query, consistency, done);
+    }
+
+    /// How far the log was committed here when this was asked.
+    pub fn applied(&self, partition: u32) -> u64 {
+        let handle = self.partition(partition);
+        handle.map_or(0, |handle| handle.status.applied.load(Ordering::Acquire))
+    }
+}
+
+async fn received(partition: u32, answer: oneshot::Receiver<Answered>) -> Answered {
+    match tokio::time::timeout(PATIENCE, answer).await {
+        Ok(answered) => answered.unwrap_or_else(|_| Err(gone())),
+        Err(_) => Err(QueryError::Unavailable(format!(
+            "The node that was asked for rows of partition {partition} has not answered for {} s. Send the query again.",
+            PATIENCE.as_secs()
+        ))),
+    }
+}
+
+pub fn gone() -> QueryError {
+    QueryError::Unavailable(
+        "The query was given up because the node that was asked stops. Send it again.".to_string(),
+    )
+}

@@ -1,0 +1,204 @@
+//! Who has how much of a job stream's credit.
+//!
+//! The node with the client deals it out to all nodes, so that whoever leads a partition can push at once. A node that has jobs and no
+//! credit says so; the others then give up half of what they have and do not use. No credit is made on the way: what a node has given
+//! up is given on, and what a lost node had is given on when the node's jobs cannot come any more.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+/// A node that has starved within this time is not asked to give up any; and after this time nobody waits for an answer.
+const RECENT: Duration = Duration::from_secs(1);
+
+/// The credit of one stream.
+#[derive(Debug)]
+pub struct Shares {
+    total: u32,
+    /// What each node has: for jobs on their way, and free.
+    granted: BTreeMap<u32, u32>,
+    starving: BTreeMap<u32, Instant>,
+    /// Nodes that are to give up some and have not answered.
+    asked: BTreeMap<u32, Instant>,
+}
+
+/// What the nodes are to be told, each with an amount.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Moves {
+    pub grow: Vec<(u32, u32)>,
+    pub shrink: Vec<(u32, u32)>,
+}
+
+impl Shares {
+    /// Even shares; each node has one at least.
+    pub fn new(total: u32, nodes: impl IntoIterator<Item = u32>) -> Shares {
+        let nodes: Vec<u32> = nodes.into_iter().collect();
+        let each = even(total, nodes.len());
+        Shares {
+            total,
+            granted: nodes.into_iter().map(|node| (node, each)).collect(),
+            starving: BTreeMap::new(),
+            asked: BTreeMap::new(),
+        }
+    }
+
+    /// What no node has.
+    fn free(&self) -> u32 {
+        self.total.saturating_sub(self.granted.values().sum())
+    }
+
+    /// What the node has.
+    pub fn of(&self, node: u32) -> u32 {
+        self.granted.get(&node).copied().unwrap_or_default()
+    }
+
+    /// A node comes, or comes back: what it has now.
+    pub fn met(&mut self, node: u32) -> u32 {
+        self.lost(node);
+        let each = even(self.total, self.granted.len() + 1);
+        let share = each.min(self.free()).max(1);
+        self.granted.insert(node, share);
+        share
+    }
+
+    /// A node is gone, with what it had.
+    pub fn lost(&mut self, node: u32) {
+        self.starving.remove(&node);
+        self.asked.remove(&node);
+        self.granted.remove(&node);
+    }
+
+    /// A node has jobs and no credit.
+    pub fn starves(&mut self, node: u32, now: Instant) -> Moves {
+        if !self.granted.contains_key(&node) {
+            return Moves::default();
+        }
+        let is_recent = |since: &Instant| now.saturating_duration_since(*since) < RECENT;
+        self.starving.retain(|_, since| is_recent(since));
+        self.asked.retain(|_, since| is_recent(since));
+        self.starving.insert(node, now);
+        let mut moves = Moves {
+            grow: self.deal(),
+            shrink: Vec::new(),
+        };
+        if moves.grow.is_empty() && self.asked.is_empty() {
+            let can_give = |(node, has): (&u32, &u32)| {
+                (!self.starving.contains_key(node) && *has > 1).then(|| (*node, has / 2))
+            };
+            moves.shrink = self.granted.iter().filter_map(can_give).collect();
+            let asked = moves.shrink.iter().map(|(node, _)| (*node, now));
+            self.asked = asked.collect();
+        }
+        moves
+    }
+
+    /// A node has given up some. Returns who gets it.
+    pub fn freed(&mut self, node: u32, amount: u32) -> Vec<(u32, u32)> {
+        self.asked.remove(&node);
+        if let Some(has) = self.granted.get_mut(&node) {
+            *has = has.saturating_sub(amount);
+        }
+        self.deal()
+    }
+
+    /// Gives what no node has to those who starve.
+    fn deal(&mut self) -> Vec<(u32, u32)> {
+        let (mut free, mut left) = (self.free(), self.starving.len());
+        let mut dealt = Vec::new();
+        for node in self.starving.keys() {
+            let amount = free / u32::try_from(left).unwrap_or(u32::MAX).max(1);
+            (free, left) = (free - amount, left - 1);
+            if amount > 0 {
+                *self.granted.entry(*node).or_default() += amount;
+                dealt.push((*node, amount));
+            }
+        }
+        dealt
+    }
+}
+
+fn even(total: u32, nodes: usize) -> u32 {
+    let nodes = u32::try_from(nodes).unwrap_or(u32::MAX).max(1);
+    (total / nodes).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn idle_nodes_give_half_of_theirs_to_the_one_that_starves() {
+        let mut shares = Shares::new(30, 0..3);
+        let now = Instant::now();
+        assert_eq!(shares.starves(1, now).shrink, [(0, 5), (2, 5)]);
+        assert_eq!(shares.freed(0, 5), [(1, 5)]);
+        assert_eq!(
+            shares.starves(1, now),
+            Moves::default(),
+            "one is still asked"
+        );
+        assert_eq!(shares.freed(2, 3), [(1, 3)]);
+        assert_eq!((shares.of(0), shares.of(1), shares.of(2)), (5, 18, 7));
+        assert_eq!(shares.starves(1, now).shrink, [(0, 2), (2, 3)]);
+        // Their answers are lost.
+        assert_eq!(shares.starves(1, now), Moves::default());
+        assert_eq!(shares.starves(1, now + RECENT).shrink, [(0, 2), (2, 3)]);
+    }
+
+    #[test]
+    fn a_node_keeps_one_and_those_that_starve_are_not_asked() {
+        let mut shares = Shares::new(3, 0..3);
+        let now = Instant::now();
+        assert_eq!(shares.starves(0, now), Moves::default());
+        let mut shares = Shares::new(30, 0..3);
+        assert_eq!(shares.starves(0, now).shrink, [(1, 5), (2, 5)]);
+        assert_eq!(shares.freed(1, 0), []);
+        assert_eq!(shares.starves(1, now), Moves::default());
+        // Both get of what comes.
+        assert_eq!(shares.freed(2, 5), [(0, 2), (1, 3)]);
+        // What they said is old some time later.
+        assert_eq!(shares.starves(2, now + RECENT).shrink, [(0, 6), (1, 6)]);
+    }
+
+    #[test]
+    fn what_a_lost_node_had_goes_to_who_needs_it_and_one_that_comes_back_has_a_share() {
+        let mut shares = Shares::new(32, 0..3);
+        let now = Instant::now();
+        shares.lost(2);
+        assert_eq!(shares.starves(0, now).grow, [(0, 12)]);
+        assert_eq!(shares.met(2), 1, "the others have all of it");
+        assert_eq!(
+            shares.starves(2, now).shrink,
+            [(1, 5)],
+            "the first one starves too"
+        );
+        shares.lost(0);
+        assert_eq!(shares.met(0), 10);
+        // A message of a node that is not there any more.
+        shares.lost(1);
+        assert_eq!(shares.freed(1, 5), [(2, 21)]);
+        assert_eq!(shares.starves(1, now), Moves::default());
+    }
+
+    #[test]
+    fn no_credit_is_made_or_lost() {
+        skep_sim::each(20, |seed| {
+            let mut random = skep_sim::Random(seed);
+            let mut shares = Shares::new(32, 0..3);
+            let start = Instant::now();
+            for step in 0..2_000 {
+                let now = start + Duration::from_millis(step * 20);
+                let node = random.below(4) as u32;
+                let has = shares.of(node);
+                match random.below(8) {
+                    0 => shares.lost(node),
+                    1 => assert!(shares.met(node) > 0),
+                    2..=4 => drop(shares.starves(node, now)),
+                    _ => drop(shares.freed(node, random.below(6).min(u64::from(has)) as u32)),
+                }
+                // Nodes that come when nothing is left get one each.
+                let granted: u32 = shares.granted.values().sum();
+                assert!(granted <= 32 + 4, "{shares:?}");
+            }
+        });
+    }
+}

@@ -1,0 +1,68 @@
+//! Copies of secondary storage on their way between nodes.
+//!
+//! A replica that got a snapshot has no log of what the snapshot stands for, and so cannot fill its secondary storage. It asks a replica that has all of
+//! it for a copy, part by part: who asks sets the pace, and the parts travel on the connection for bulk, where they delay nobody.
+
+mod fetch;
+mod serve;
+
+use std::collections::HashMap;
+
+use bytes::Bytes;
+use crossbeam_channel::Sender;
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+
+use super::Cluster;
+
+pub use self::fetch::Wanted;
+pub use self::serve::forget_copies;
+
+/// Bytes of a part.
+const PART_BYTES: u64 = 256 << 10;
+/// Parts that are asked for and did not arrive yet.
+const WINDOW: u64 = 8;
+
+/// What a node answers to one that wants a copy.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum CopyAnswer {
+    Part {
+        offset: u64,
+        /// Of the whole copy.
+        total: u64,
+        bytes: Bytes,
+        crc: u32,
+    },
+    Refused(String),
+}
+
+/// What is under way, by the number of the transfer.
+#[derive(Default)]
+pub(super) struct Copies {
+    arriving: Mutex<HashMap<u64, (u32, Sender<CopyAnswer>)>>,
+    /// By the node that wants it. The parts that are to be sent.
+    served: Mutex<HashMap<(u32, u64), Sender<u64>>>,
+}
+
+impl Cluster {
+    /// The node stops: nobody waits for copies.
+    pub(super) fn forget_arriving(&self) {
+        self.copies.arriving.lock().clear();
+    }
+
+    pub(super) fn copy_answer(&self, from: u32, transfer: u64, answer: CopyAnswer) {
+        let arriving = self.copies.arriving.lock();
+        if let Some((node, parts)) = arriving.get(&transfer)
+            && *node == from
+        {
+            // No more than the window was asked for.
+            let _ = parts.try_send(answer);
+        }
+    }
+
+    /// The connection with the node is lost: it is not waited for.
+    pub(super) fn lose_copies(&self, node: u32) {
+        let mut arriving = self.copies.arriving.lock();
+        arriving.retain(|_, (of, _)| *of != node);
+    }
+}

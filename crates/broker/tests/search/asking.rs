@@ -1,0 +1,30 @@
+//! What tests ask secondary storage, and how they read its answers.
+
+use skep_query::{Answer, Consistency, Entity, Found, Query, Row, Storage, answer, search};
+
+use crate::support::Rig;
+
+/// What is found at once, and by a store that is not behind.
+pub async fn find(rig: &Rig, entity: &'static Entity, body: &str) -> Found {
+    let search = search(entity, body).expect("a search");
+    let answer = rig
+        .broker
+        .query(Query::Search(search), Consistency::ReadYourWrites);
+    match answer.await {
+        Ok((Answer::Found(found), 0)) => found,
+        other => panic!("{body}: {other:?}"),
+    }
+}
+
+/// A field as it stands in the API's answers.
+pub fn text(entity: &Entity, row: &Row, field: &str) -> String {
+    let at = entity.index_of(field).expect("a field");
+    let mut out = String::new();
+    answer::write_value(&entity.fields[at], &row[at], &mut out);
+    out
+}
+
+pub fn texts(entity: &Entity, found: &Found, field: &str) -> Vec<String> {
+    let rows = found.rows.iter();
+    rows.map(|row| text(entity, row, field)).collect()
+}

@@ -1,0 +1,69 @@
+//! A long way to a server: a proxy that passes everything on later.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// It ends when it goes out of scope; its connections end with one of their sides.
+#[derive(Debug)]
+pub struct Proxy {
+    port: u16,
+    over: Arc<AtomicBool>,
+}
+
+impl Proxy {
+    /// Listens on this machine, and passes on to a port of it. What is read at a time is passed on after `delay`.
+    ///
+    /// # Errors
+    /// No port can be had.
+    pub fn start(to: u16, delay: Duration) -> std::io::Result<Proxy> {
+        let listener = TcpListener::bind("127.0.0.1:0")?;
+        let port = listener.local_addr()?.port();
+        let over = Arc::new(AtomicBool::new(false));
+        let ends = over.clone();
+        std::thread::spawn(move || {
+            for near in listener.incoming() {
+                if ends.load(Ordering::Relaxed) {
+                    return;
+                }
+                let Ok((near, far)) =
+                    near.and_then(|near| Ok((near, TcpStream::connect(("127.0.0.1", to))?)))
+                else {
+                    continue;
+                };
+                if let (Ok(back), Ok(forth)) = (near.try_clone(), far.try_clone()) {
+                    std::thread::spawn(move || pass(near, forth, delay));
+                    std::thread::spawn(move || pass(far, back, delay));
+                }
+            }
+        });
+        Ok(Proxy { port, over })
+    }
+
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        let _ = TcpStream::connect(("127.0.0.1", self.port));
+    }
+}
+
+fn pass(mut from: TcpStream, mut to: TcpStream, delay: Duration) {
+    let mut buffer = vec![0; 64 << 10];
+    while let Ok(count @ 1..) = from.read(&mut buffer) {
+        std::thread::sleep(delay);
+        let Some(bytes) = buffer.get(..count) else {
+            break;
+        };
+        if to.write_all(bytes).is_err() {
+            break;
+        }
+    }
+    let _ = to.shutdown(std::net::Shutdown::Both);
+}

@@ -1,0 +1,266 @@
+//! TLS between nodes: both sides show a certificate of the cluster's authority.
+//!
+//! Names in certificates are not looked at: nodes move between addresses, and whoever has a certificate of this authority belongs to the
+//! cluster. So the authority must not sign for anybody else.
+
+use std::io::Error;
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio_rustls::rustls::client::danger::{
+    HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier,
+};
+use tokio_rustls::rustls::client::verify_server_cert_signed_by_trust_anchor;
+use tokio_rustls::rustls::crypto::{CryptoProvider, aws_lc_rs};
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use tokio_rustls::rustls::server::{ParsedCertificate, WebPkiClientVerifier};
+use tokio_rustls::rustls::version::TLS13;
+use tokio_rustls::rustls::{
+    self, ClientConfig, DigitallySignedStruct, RootCertStore, ServerConfig, SignatureScheme,
+};
+use tokio_rustls::{TlsAcceptor, TlsConnector};
+
+/// Files in PEM format.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TlsFiles {
+    /// The certificate of this node, and those between it and the authority.
+    pub certificate_chain: PathBuf,
+    pub private_key: PathBuf,
+    /// The certificate of the authority, or of several. `None`: those of the chain are trusted, which is enough where all nodes share one.
+    pub authority: Option<PathBuf>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    #[error("{path} cannot be read as {what} in PEM format: {reason}")]
+    File {
+        path: String,
+        what: &'static str,
+        reason: String,
+    },
+    #[error("certificate {path} cannot be used with TLS: {reason}")]
+    Unusable { path: String, reason: String },
+}
+
+/// Both ends of connections with TLS.
+#[derive(Clone)]
+pub(crate) struct Tls {
+    acceptor: TlsAcceptor,
+    connector: TlsConnector,
+}
+
+impl Tls {
+    pub(crate) fn open(files: &TlsFiles) -> Result<Tls, TlsError> {
+        let chain = certificates(&files.certificate_chain)?;
+        let key = PrivateKeyDer::from_pem_file(&files.private_key)
+            .map_err(|error| unreadable(&files.private_key, "a private key", &error))?;
+        let trusted = match &files.authority {
+            Some(authority) => certificates(authority)?,
+            None => chain.clone(),
+        };
+        let unusable = |path: &Path, reason: &dyn std::fmt::Display| TlsError::Unusable {
+            path: path.display().to_string(),
+            reason: reason.to_string(),
+        };
+        let of_authority = files.authority.as_ref().unwrap_or(&files.certificate_chain);
+        let mut roots = RootCertStore::empty();
+        for certificate in trusted {
+            roots
+                .add(certificate)
+                .map_err(|error| unusable(of_authority, &error))?;
+        }
+        let roots = Arc::new(roots);
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let clients =
+            WebPkiClientVerifier::builder_with_provider(roots.clone(), provider.clone()).build();
+        let clients = clients.map_err(|error| unusable(of_authority, &error))?;
+        let server = ServerConfig::builder_with_provider(provider.clone())
+            .with_protocol_versions(&[&TLS13])
+            .and_then(|builder| {
+                let builder = builder.with_client_cert_verifier(clients);
+                builder.with_single_cert(chain.clone(), key.clone_key())
+            });
+        let of_authority = Arc::new(OfAuthority {
+            roots,
+            provider: provider.clone(),
+        });
+        let client = ClientConfig::builder_with_provider(provider)
+            .with_protocol_versions(&[&TLS13])
+            .and_then(|builder| {
+                let builder = builder.dangerous();
+                let builder = builder.with_custom_certificate_verifier(of_authority);
+                builder.with_client_auth_cert(chain, key)
+            });
+        let own = &files.certificate_chain;
+        Ok(Tls {
+            acceptor: Arc::new(server.map_err(|error| unusable(own, &error))?).into(),
+            connector: Arc::new(client.map_err(|error| unusable(own, &error))?).into(),
+        })
+    }
+}
+
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    const WHAT: &str = "certificates";
+    let read = CertificateDer::pem_file_iter(path);
+    let read = read.map_err(|error| unreadable(path, WHAT, &error))?;
+    let read: Result<Vec<_>, _> = read.collect();
+    let read = read.map_err(|error| unreadable(path, WHAT, &error))?;
+    if read.is_empty() {
+        return Err(unreadable(path, WHAT, &"it has none"));
+    }
+    Ok(read)
+}
+
+fn unreadable(path: &Path, what: &'static str, reason: &dyn std::fmt::Display) -> TlsError {
+    TlsError::File {
+        path: path.display().to_string(),
+        what,
+        reason: reason.to_string(),
+    }
+}
+
+/// The other side has a certificate of the authority, whatever name is in it.
+#[derive(Debug)]
+struct OfAuthority {
+    roots: Arc<RootCertStore>,
+    provider: Arc<CryptoProvider>,
+}
+
+impl ServerCertVerifier for OfAuthority {
+    fn verify_server_cert(
+        &self,
+        certificate: &CertificateDer<'_>,
+        between: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        verify_server_cert_signed_by_trust_anchor(
+            &ParsedCertificate::try_from(certificate)?,
+            &self.roots,
+            between,
+            now,
+            self.provider.signature_verification_algorithms.all,
+        )?;
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Err(rustls::Error::General(
+            "nodes speak TLS 1.3 with each other".to_string(),
+        ))
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        rustls::crypto::verify_tls13_signature(message, certificate, signed, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        algorithms.supported_schemes()
+    }
+}
+
+/// A connection between nodes.
+pub(crate) enum Stream {
+    Plain(TcpStream),
+    Tls(Box<tokio_rustls::TlsStream<TcpStream>>),
+}
+
+impl Stream {
+    pub(crate) async fn accepted(stream: TcpStream, tls: Option<&Tls>) -> Result<Stream, Error> {
+        let Some(tls) = tls else {
+            return Ok(Stream::Plain(stream));
+        };
+        let stream = tls.acceptor.accept(stream).await?;
+        Ok(Stream::Tls(Box::new(stream.into())))
+    }
+
+    pub(crate) async fn connected(stream: TcpStream, tls: Option<&Tls>) -> Result<Stream, Error> {
+        let Some(tls) = tls else {
+            return Ok(Stream::Plain(stream));
+        };
+        // Nobody looks at the name.
+        let name = ServerName::try_from("skep").map_err(Error::other)?;
+        let stream = tls.connector.connect(name, stream).await?;
+        Ok(Stream::Tls(Box::new(stream.into())))
+    }
+}
+
+/// What the two sides disagree on, if TLS is what a connection failed for.
+pub(crate) fn reason(error: &Error) -> Option<String> {
+    let inner = error.get_ref()?.downcast_ref::<rustls::Error>()?;
+    Some(match inner {
+        rustls::Error::InvalidMessage(_) => {
+            "the other side does not speak TLS: turn it on or off at all nodes \
+             (camunda.cluster.network.transport-layer-security.cluster.enabled)"
+                .to_string()
+        }
+        rustls::Error::NoCertificatesPresented => {
+            "the other side shows no certificate, which every node must".to_string()
+        }
+        rustls::Error::InvalidCertificate(reason) => {
+            format!("the certificate of the other side is not accepted: {reason}")
+        }
+        rustls::Error::AlertReceived(alert) => {
+            format!("the other side does not accept this node's certificate: {alert:?}")
+        }
+        other => format!("TLS failed: {other}"),
+    })
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<Result<(), Error>> {
+        match self.get_mut() {
+            Stream::Plain(stream) => Pin::new(stream).poll_read(cx, buf),
+            Stream::Tls(stream) => Pin::new(stream).poll_read(cx, buf),
+        }
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<Result<usize, Error>> {
+        match self.get_mut() {
+            Stream::Plain(stream) => Pin::new(stream).poll_write(cx, buf),
+            Stream::Tls(stream) => Pin::new(stream).poll_write(cx, buf),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        match self.get_mut() {
+            Stream::Plain(stream) => Pin::new(stream).poll_flush(cx),
+            Stream::Tls(stream) => Pin::new(stream).poll_flush(cx),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        match self.get_mut() {
+            Stream::Plain(stream) => Pin::new(stream).poll_shutdown(cx),
+            Stream::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
+        }
+    }
+}

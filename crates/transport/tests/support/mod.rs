@@ -1,0 +1,145 @@
+//! A node of tests, which remembers what it was told.
+#![allow(dead_code)] // Not every test needs all of it.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+use skep_transport::{
+    Class, Config, Greeting, Layout, OLDEST_VERSION, Owner, PROTOCOL_VERSION, TlsFiles, Transport,
+};
+
+pub const LAYOUT: Layout = Layout {
+    size: 3,
+    replication_factor: 3,
+    partitions: 2,
+};
+
+#[derive(Debug, PartialEq, Clone)]
+pub enum Seen {
+    Message(u32, Class, Bytes),
+    Disconnected(u32, Class),
+}
+
+pub struct Node {
+    number: u32,
+    incarnation: u64,
+    cluster_id: String,
+    versions: (u32, u32),
+    address: Mutex<String>,
+    pub seen: Mutex<Vec<Seen>>,
+    pub refused: Mutex<Vec<String>>,
+}
+
+impl Owner for Node {
+    fn greeting(&self) -> Greeting {
+        Greeting {
+            version: self.versions.1,
+            cluster_id: self.cluster_id.clone(),
+            formed: true,
+            node: self.number,
+            incarnation: self.incarnation,
+            address: self.address.lock().clone(),
+            layout: LAYOUT,
+            known: Vec::new(),
+            oldest_version: self.versions.0,
+        }
+    }
+
+    fn meets(&self, other: &Greeting) -> Result<(), String> {
+        if other.cluster_id == self.cluster_id {
+            return Ok(());
+        }
+        let reason = format!("node {} is of another cluster", other.node);
+        self.refused.lock().push(reason.clone());
+        Err(reason)
+    }
+
+    fn is_settled(&self) -> bool {
+        true
+    }
+
+    fn received(self: &Arc<Self>, from: u32, class: Class, message: Bytes) {
+        self.seen.lock().push(Seen::Message(from, class, message));
+    }
+
+    fn connected(self: &Arc<Self>, _: u32, _: Class) {}
+
+    fn disconnected(self: &Arc<Self>, node: u32, class: Class) {
+        self.seen.lock().push(Seen::Disconnected(node, class));
+    }
+
+    fn opened(self: &Arc<Self>, _: u32, _: Class, _: u64) {}
+
+    fn closed(self: &Arc<Self>, _: u32, _: Class, _: u64) {}
+}
+
+/// What a node is started with.
+pub struct Start {
+    pub number: u32,
+    pub cluster: &'static str,
+    pub listen: SocketAddr,
+    pub contacts: Vec<SocketAddr>,
+    pub tls: Option<TlsFiles>,
+    /// The oldest and the newest that it speaks.
+    pub versions: (u32, u32),
+}
+
+impl Start {
+    pub fn new(number: u32, contacts: &[SocketAddr]) -> Start {
+        Start {
+            number,
+            cluster: "c",
+            listen: any(),
+            contacts: contacts.to_vec(),
+            tls: None,
+            versions: (OLDEST_VERSION, PROTOCOL_VERSION),
+        }
+    }
+}
+
+pub fn start(with: Start) -> (Arc<Node>, Transport<Node>) {
+    static INCARNATIONS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
+    let node = Arc::new(Node {
+        number: with.number,
+        incarnation: INCARNATIONS.fetch_add(1, std::sync::atomic::Ordering::Relaxed),
+        cluster_id: with.cluster.to_string(),
+        versions: with.versions,
+        address: Mutex::default(),
+        seen: Mutex::default(),
+        refused: Mutex::default(),
+    });
+    let config = Config {
+        node: with.number,
+        size: LAYOUT.size,
+        listen: with.listen,
+        contact_points: with.contacts.iter().map(ToString::to_string).collect(),
+        tls: with.tls,
+    };
+    let transport = Transport::open(config, node.clone()).unwrap();
+    *node.address.lock() = transport.address().to_string();
+    (node, transport)
+}
+
+pub fn any() -> SocketAddr {
+    (Ipv4Addr::LOCALHOST, 0).into()
+}
+
+pub fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(
+            began.elapsed() < Duration::from_secs(30),
+            "waited for {what} in vain"
+        );
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+pub fn all_connected(transport: &Transport<Node>, to: u32) -> bool {
+    Class::ALL
+        .iter()
+        .all(|class| transport.is_connected(to, *class))
+}

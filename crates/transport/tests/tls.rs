@@ -1,0 +1,227 @@
+//! Connections with TLS, and what the log says of those that do not come about.
+
+mod support;
+
+use std::path::Path;
+use std::sync::LazyLock;
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use skep_transport::{Class, Config, OpenError, TlsFiles, Transport};
+use support::{Seen, Start, all_connected, start, wait_for};
+
+/// What all tests of this process have logged.
+static LOG: LazyLock<Mutex<Vec<u8>>> = LazyLock::new(|| {
+    let write = || Written;
+    let log = tracing_subscriber::fmt()
+        .with_writer(write)
+        .with_ansi(false);
+    log.init();
+    Mutex::default()
+});
+
+struct Written;
+
+impl std::io::Write for Written {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        LOG.lock().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+fn logged(what: &str) -> bool {
+    String::from_utf8_lossy(&LOG.lock()).contains(what)
+}
+
+/// An authority that signs for nodes.
+struct Authority {
+    directory: tempfile::TempDir,
+    issuer: CertifiedIssuer<'static, KeyPair>,
+}
+
+impl Authority {
+    fn new() -> Authority {
+        LazyLock::force(&LOG);
+        let mut params = CertificateParams::new([]).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().unwrap();
+        let issuer = CertifiedIssuer::self_signed(params, key).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join("authority.pem"), issuer.pem()).unwrap();
+        Authority { directory, issuer }
+    }
+
+    fn path(&self, name: &str) -> std::path::PathBuf {
+        self.directory.path().join(name)
+    }
+
+    fn files(&self, name: &str) -> TlsFiles {
+        let key = KeyPair::generate().unwrap();
+        let params = CertificateParams::new([name.to_string()]).unwrap();
+        let certificate = params.signed_by(&key, &self.issuer).unwrap();
+        let write = |name: String, text: String| {
+            std::fs::write(self.path(&name), text).unwrap();
+            self.path(&name)
+        };
+        TlsFiles {
+            certificate_chain: write(format!("{name}.pem"), certificate.pem()),
+            private_key: write(format!("{name}.key"), key.serialize_pem()),
+            authority: Some(self.path("authority.pem")),
+        }
+    }
+}
+
+fn with_tls(number: u32, contacts: &[std::net::SocketAddr], tls: TlsFiles) -> Start {
+    Start {
+        tls: Some(tls),
+        ..Start::new(number, contacts)
+    }
+}
+
+#[test]
+fn nodes_with_certificates_of_one_authority_talk() {
+    let authority = Authority::new();
+    let (zero, of_zero) = start(with_tls(0, &[], authority.files("zero")));
+    let contact = [of_zero.address()];
+    let (_one, of_one) = start(with_tls(1, &contact, authority.files("one")));
+    wait_for("the connections", || {
+        all_connected(&of_zero, 1) && all_connected(&of_one, 0)
+    });
+    let large = Bytes::from(vec![7; 3_000_000]);
+    of_one.send(0, Class::Bulk, large.clone()).unwrap();
+    of_one
+        .send(0, Class::Requests, Bytes::from_static(b"small"))
+        .unwrap();
+    wait_for("the messages", || {
+        let seen = zero.seen.lock();
+        seen.contains(&Seen::Message(1, Class::Bulk, large.clone()))
+            && seen.contains(&Seen::Message(1, Class::Requests, "small".into()))
+    });
+}
+
+#[test]
+fn all_nodes_may_share_one_certificate_that_nobody_has_signed() {
+    LazyLock::force(&LOG);
+    let directory = tempfile::tempdir().unwrap();
+    let key = KeyPair::generate().unwrap();
+    let params = CertificateParams::new(["node".to_string()]).unwrap();
+    let certificate = params.self_signed(&key).unwrap();
+    let files = TlsFiles {
+        certificate_chain: directory.path().join("node.pem"),
+        private_key: directory.path().join("node.key"),
+        authority: None,
+    };
+    std::fs::write(&files.certificate_chain, certificate.pem()).unwrap();
+    std::fs::write(&files.private_key, key.serialize_pem()).unwrap();
+    let (_zero, of_zero) = start(with_tls(0, &[], files.clone()));
+    let (_one, of_one) = start(with_tls(1, &[of_zero.address()], files));
+    wait_for("the connections", || {
+        all_connected(&of_zero, 1) && all_connected(&of_one, 0)
+    });
+}
+
+#[test]
+fn a_certificate_of_somebody_else_is_refused_and_the_log_says_so() {
+    let (authority, stranger) = (Authority::new(), Authority::new());
+    let (_zero, of_zero) = start(with_tls(0, &[], authority.files("zero")));
+    let contact = [of_zero.address()];
+    let (_one, of_one) = start(with_tls(1, &contact, stranger.files("one")));
+    wait_for("the log", || {
+        logged("the certificate of the other side is not accepted")
+    });
+    assert!(!all_connected(&of_one, 0));
+    // Who trusts the authority, and shows a certificate of somebody else.
+    let mut one = stranger.files("spy");
+    one.authority = Some(authority.path("authority.pem"));
+    let (_spy, of_spy) = start(with_tls(2, &contact, one));
+    wait_for("the log", || {
+        logged("the other side does not accept this node's certificate")
+    });
+    assert!(!all_connected(&of_spy, 0) && !all_connected(&of_zero, 2));
+}
+
+#[test]
+fn a_node_without_tls_is_refused_and_the_log_says_so() {
+    let authority = Authority::new();
+    let (_zero, of_zero) = start(with_tls(0, &[], authority.files("zero")));
+    let (_one, of_one) = start(Start::new(1, &[of_zero.address()]));
+    wait_for("the log", || logged("the other side does not speak TLS"));
+    let (_two, of_two) = start(with_tls(2, &[of_one.address()], authority.files("two")));
+    wait_for("the log", || {
+        logged("it does not speak the protocol between Skep nodes")
+    });
+    assert!(!all_connected(&of_one, 0) && !all_connected(&of_two, 1));
+}
+
+#[test]
+fn versions_that_follow_each_other_talk_and_others_are_refused() {
+    let between = |own: (u32, u32), other: (u32, u32)| {
+        let (zero, of_zero) = start(Start {
+            versions: own,
+            ..Start::new(0, &[])
+        });
+        let (one, of_one) = start(Start {
+            versions: other,
+            ..Start::new(1, &[of_zero.address()])
+        });
+        (zero, of_zero, one, of_one)
+    };
+    let (_zero, of_zero, _one, of_one) = between((1, 1), (1, 2));
+    wait_for("the connections", || {
+        all_connected(&of_zero, 1) && all_connected(&of_one, 0)
+    });
+    LazyLock::force(&LOG);
+    let (_zero, of_zero, _one, of_one) = between((1, 1), (2, 3));
+    wait_for("the log", || {
+        logged(
+            "node 1 speaks the versions 2 to 3 of the protocol between nodes, and node 0 the versions 1 to 1",
+        )
+    });
+    assert!(!all_connected(&of_zero, 1) && !all_connected(&of_one, 0));
+}
+
+#[test]
+fn files_that_cannot_be_used_stop_the_start_and_are_named() {
+    let authority = Authority::new();
+    let open = |files: TlsFiles| {
+        let config = Config {
+            node: 0,
+            size: 3,
+            listen: support::any(),
+            contact_points: Vec::new(),
+            tls: Some(files),
+        };
+        let (node, _) = start(Start::new(0, &[]));
+        match Transport::open(config, node) {
+            Err(OpenError::Tls(error)) => error.to_string(),
+            Err(other) => panic!("{other}"),
+            Ok(_) => panic!("it was opened"),
+        }
+    };
+    let good = authority.files("good");
+    let broken = |change: fn(&mut TlsFiles, &Path)| {
+        let mut files = good.clone();
+        change(&mut files, authority.directory.path());
+        open(files)
+    };
+    let error = broken(|files, at| files.private_key = at.join("nothing.key"));
+    assert!(
+        error.contains("nothing.key cannot be read as a private key"),
+        "{error}"
+    );
+    let error = broken(|files, _| files.certificate_chain.clone_from(&files.private_key));
+    assert!(error.contains("it has none"), "{error}");
+    let other = authority.files("other");
+    let mut mixed = good.clone();
+    mixed.private_key = other.private_key;
+    let error = open(mixed);
+    assert!(
+        error.contains("good.pem cannot be used with TLS") && error.contains("KeyMismatch"),
+        "{error}"
+    );
+}
