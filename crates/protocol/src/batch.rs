@@ -7,14 +7,14 @@
 //! records  see record.rs
 //! ```
 
-use std::ops::Range;
+use std::any::Any;
 
 use crate::failure::Rejection;
 use crate::intent::{Intent, ValueType};
 use crate::key::{self, Key};
 use crate::origin::Origin;
 use crate::record::{self, DecodeError, Raw, Record, RecordType};
-use crate::value::{RecordValue, RejectionValue};
+use crate::value::{ProcessInstanceValue, RecordValue, RejectionValue};
 
 const FORMAT: u8 = 1;
 const HEADER: usize = 17;
@@ -43,21 +43,18 @@ pub struct BatchWriter {
     last: Option<Last>,
 }
 
-/// An event, or a run of events, at the end of a batch.
+/// An event in the life of an element, or a run of them, at the end of a batch.
 #[derive(Debug)]
 struct Last {
     key: Key,
-    value_type: ValueType,
-    version: u8,
+    value: ProcessInstanceValue,
     /// Where it begins.
     at: usize,
-    body: Range<usize>,
+    /// Where its body ends.
+    end: usize,
     /// Events that have joined the first.
     more: usize,
 }
-
-/// Longer bodies (bytes) are not written a second time just to see whether they are the same.
-const MAX_REPEATED: usize = 128;
 
 /// A point within a batch.
 #[derive(Clone, Copy, Debug)]
@@ -88,43 +85,27 @@ impl BatchWriter {
 
     pub fn event<V: RecordValue>(&mut self, key: Key, intent: V::Intent, value: &V) {
         self.open(RecordType::Event, V::VALUE_TYPE, intent.id());
-        if self.joins(key, value) {
+        // The compiler knows the type of each value. Others than those of elements have no runs.
+        let value_of_element = (value as &dyn Any).downcast_ref::<ProcessInstanceValue>();
+        if let Some(value) = value_of_element
+            && let Some(last) = &self.last
+            && last.key == key
+            && last.value == *value
+            && last.more < record::MAX_MORE
+        {
             self.join(intent.id());
             return;
         }
         let at = self.bytes.len();
         let head = (RecordType::Event, V::VALUE_TYPE, intent.id(), V::VERSION);
-        let body = record::write(&mut self.bytes, head, key, value);
-        self.last = Some(Last {
+        record::write(&mut self.bytes, head, key, value);
+        self.last = value_of_element.map(|value| Last {
             key,
-            value_type: V::VALUE_TYPE,
-            version: V::VERSION,
+            value: value.clone(),
             at,
-            body: body..self.bytes.len(),
+            end: self.bytes.len(),
             more: 0,
         });
-    }
-
-    /// The event differs from the last one in its intent at most.
-    #[inline]
-    fn joins<V: RecordValue>(&mut self, key: Key, value: &V) -> bool {
-        let Some(last) = &self.last else {
-            return false;
-        };
-        let alike = last.key == key
-            && last.value_type == V::VALUE_TYPE
-            && last.version == V::VERSION
-            && last.body.len() <= MAX_REPEATED
-            && last.more < record::MAX_MORE;
-        if !alike {
-            return false;
-        }
-        let end = self.bytes.len();
-        record::write_body(&mut self.bytes, value);
-        let (before, body) = self.bytes.split_at(end);
-        let same = before.get(last.body.clone()) == Some(body);
-        self.bytes.truncate(end);
-        same
     }
 
     /// One more event of the last run.
@@ -139,7 +120,7 @@ impl BatchWriter {
             self.bytes.push(0);
         }
         last.more += 1;
-        if let Some(count) = self.bytes.get_mut(last.body.end) {
+        if let Some(count) = self.bytes.get_mut(last.end) {
             *count = last.more as u8;
         }
         self.bytes.push(intent);
@@ -154,7 +135,7 @@ impl BatchWriter {
         match origin.is_plain() {
             true => record::write(&mut self.bytes, head, key, &()),
             false => record::write(&mut self.bytes, head, key, origin),
-        };
+        }
     }
 
     pub fn rejection(

@@ -5,13 +5,13 @@
 //! byte 1   value type id
 //! byte 2   intent id
 //! byte 3   version of the body
-//! varint   key, partition in the low bits (see key.rs); 0 for none
+//! varint   key, partition in the low bits (see key.rs); 1 for none
 //! varint   length of the body
 //! bytes    body: postcard
 //! ```
 //!
 //! Most events of an element's life say the same of it one after the other: it activates, is activated, completes, is
-//! completed. Events that differ in their intents alone are written as a run: the first of them, then a byte that says how many
+//! completed. Those that differ in their intents alone are written as a run: the first of them, then a byte that says how many
 //! more there are, then a byte for the intent of each. Whoever reads a batch gets them one by one.
 //!
 //! Position, time stamp and source are not repeated in each record: the batch gives the first position and the time, and
@@ -167,20 +167,21 @@ impl<'a> Record<'a> {
     }
 }
 
-/// Appends one record to a batch's bytes; returns where its body begins. The body is written in place; only a body of 128 bytes
+/// Appends one record to a batch's bytes. The body is written in place; only a body of 128 bytes
 /// or more is moved, to make room for the longer number in front of it.
 pub(crate) fn write<T: serde::Serialize>(
     out: &mut Vec<u8>,
     head: (RecordType, ValueType, u8, u8),
     key: Key,
     body: &T,
-) -> usize {
+) {
     let (record_type, value_type, intent, version) = head;
     out.extend_from_slice(&[record_type as u8, value_type as u8, intent, version]);
     varint::write(out, key::to_wire(key));
     let at = out.len();
     out.push(0);
-    write_body(out, body);
+    // Serializing plain data into a growing vector cannot fail: the flavor below has no error.
+    let _ = postcard::serialize_with_flavor::<T, _, ()>(body, Appended(out));
     let length = out.len() - at - 1;
     match out.get_mut(at) {
         Some(place) if length < 0x80 => *place = length as u8,
@@ -190,13 +191,6 @@ pub(crate) fn write<T: serde::Serialize>(
             out.splice(at..=at, number);
         }
     }
-    out.len() - length
-}
-
-/// Appends a body.
-pub(crate) fn write_body<T: serde::Serialize>(out: &mut Vec<u8>, body: &T) {
-    // Serializing plain data into a growing vector cannot fail: the flavor below has no error.
-    let _ = postcard::serialize_with_flavor::<T, _, ()>(body, Appended(out));
 }
 
 /// Lets postcard append to a vector by slices; its own growing flavor goes byte by byte.

@@ -133,21 +133,20 @@ fn flow_taken(
     rest: &mut BatchReader<'_>,
 ) -> Result<(), DecodeError> {
     let towards = process_instance::towards(state, flow);
-    if towards == process_instance::Towards::Anything {
-        if let Some((record, ahead)) = rest.peek()
-            && record.record_type == RecordType::Event
-            && record.value_type == ValueType::ProcessInstance
-            && record.intent == ProcessInstanceIntent::ElementActivating.id()
-            && record.version == VERSION
-        {
-            let mut target = element(&record)?;
-            if target.consumed_flows == 1 && target.flow_scope_key == flow.flow_scope_key {
-                target.consumed_flows = 0;
-                rest.pass(ahead);
-                state.observe_key(record.key);
-                activating(state, record.key, &target, rest);
-                return Ok(());
-            }
+    if towards == process_instance::Towards::Anything
+        && let Some((record, ahead)) = rest.peek()
+        && record.record_type == RecordType::Event
+        && record.value_type == ValueType::ProcessInstance
+        && record.intent == ProcessInstanceIntent::ElementActivating.id()
+        && record.version == VERSION
+    {
+        let mut target = element(&record)?;
+        if target.consumed_flows == 1 && target.flow_scope_key == flow.flow_scope_key {
+            target.consumed_flows = 0;
+            rest.pass(ahead);
+            state.observe_key(record.key);
+            activating(state, record.key, &target, rest);
+            return Ok(());
         }
     }
     process_instance::flow_taken(state, flow, towards);
