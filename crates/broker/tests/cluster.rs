@@ -3,6 +3,9 @@
 
 mod support;
 
+#[path = "cluster/stores.rs"]
+mod stores;
+
 use std::collections::HashSet;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -697,79 +700,4 @@ async fn a_data_directory_belongs_to_its_node() {
         refused.contains("this is a node that is alone"),
         "{refused}"
     );
-}
-
-/// Creates instances at each of the nodes in turn; each finds at once what it has just made.
-async fn create_and_find(rigs: &[&Rig], count: usize, created: &mut HashSet<Key>) {
-    for n in 0..count {
-        let rig = rigs[n % rigs.len()];
-        let answer = insist(rig, create("one-task", "{}", None)).await;
-        let Ok(Response::ProcessInstanceCreated(new)) = answer else {
-            panic!("{answer:?}");
-        };
-        let key = new.process_instance_key;
-        let query = Query::Get {
-            entity: &PROCESS_INSTANCE,
-            key,
-        };
-        let answer = rig.broker.query(query, Consistency::ReadYourWrites).await;
-        let found = matches!(answer, Ok((Answer::Row(Some(_)), 0)));
-        assert!(found, "{key}: {answer:?}");
-        created.insert(key);
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn nodes_share_a_database_which_the_leaders_fill_each_entry_once() {
-    let Some(server) = skep_testbed::shared_postgres() else {
-        return;
-    };
-    let nodes = Nodes {
-        store: in_database,
-        database: Some(server),
-        prefix: server.prefix(),
-        ..Nodes::new(3, 2)
-    };
-    let mut rigs: Vec<Option<Rig>> = nodes.all().await.into_iter().map(Some).collect();
-    rigs[0].as_ref().unwrap().deploy(&one_task()).await;
-    let mut created = HashSet::new();
-    for round in 0..3 {
-        create_and_find(&rigs.iter().flatten().collect::<Vec<_>>(), 12, &mut created).await;
-        // Those that lead with it hand over, and its checkpoint lets go of the log.
-        stop(rigs[round].take().unwrap()).await;
-        create_and_find(&rigs.iter().flatten().collect::<Vec<_>>(), 12, &mut created).await;
-        let back = nodes.open(round).await;
-        wait_until("the node to know the leaders", || knows_all_leaders(&back)).await;
-        rigs[round] = Some(back);
-    }
-    let rigs: Vec<Rig> = rigs.into_iter().flatten().collect();
-    for partition in 0..2 {
-        let fills = |rig: &&Rig| {
-            let handle = &rig.broker.partitions()[partition];
-            handle.exporters.working().len() == 1
-        };
-        let filling = || rigs.iter().filter(fills).count();
-        wait_until("one of them to fill the database", || filling() == 1).await;
-    }
-    // What adds up shows repeats.
-    let prefix = &nodes.prefix;
-    for (table, sum) in [
-        ("process_instance", "count(*)"),
-        ("job_statistics", "sum(created)"),
-    ] {
-        let counted = server.sql(&format!("SELECT {sum} FROM {prefix}{table}"));
-        assert_eq!(counted.unwrap(), created.len().to_string(), "{table}");
-    }
-    // How far it is filled is in the state of every replica, which keeps the log from there on and no further.
-    for rig in &rigs {
-        for handle in rig.broker.partitions() {
-            wait_until("replicas to know the position", || {
-                let value = handle.exporters.value();
-                value
-                    .exporter("secondary-storage")
-                    .is_some_and(|known| known.position.entry > 0)
-            })
-            .await;
-        }
-    }
 }

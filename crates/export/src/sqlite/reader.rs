@@ -138,6 +138,6 @@ mod tests {
         reader.begin();
         let mut sql = reader.sql();
         sql.text = "SELECT entry FROM position".to_string();
-        assert_eq!(reader.rows(&sql, 1), Ok(vec![vec![Value::Int(0)].into()]));
+        assert_eq!(reader.rows(&sql, 1), Ok(vec![vec![Value::Int(0)]]));
     }
 }
