@@ -414,5 +414,12 @@ async fn a_lost_disk_is_replaced_under_load_though_nodes_are_killed_meanwhile() 
     }
     // The new one counts.
     servers[0].kill();
+    let client = servers[2].client();
+    eventually("leaders", 60, async || {
+        let topology = client.topology().await.unwrap();
+        let led = |partition| leader_of(&topology, partition).is_some_and(|leader| leader != 0);
+        (1..=2).all(led)
+    })
+    .await;
     ledger::expect_everything_acknowledged(&servers[2], &ledger).await;
 }

@@ -2,6 +2,7 @@
 //! outlives the node that led.
 
 mod changes;
+mod damaged;
 mod measured;
 mod stores;
 #[path = "../support/mod.rs"]
