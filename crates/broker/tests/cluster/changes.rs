@@ -113,6 +113,7 @@ async fn a_node_that_was_alone_becomes_the_first_of_three_with_all_of_its_data()
     for rig in &rigs {
         wait_until("copies", || partitions_of(rig) == [1, 2]).await;
         assert_eq!(rig.broker.topology().cluster_size, 3);
+        wait_until("the end of the change", || is_over(rig, 1)).await;
         assert_eq!(rig.broker.topology().last_completed_change_id, "1");
     }
     created.insert(create_one(&rigs[1]).await);
