@@ -91,6 +91,15 @@ impl TransportResult {
             "  oldest waiting job {:.0} ms; {} instances lost, {} open at the end, {} jobs of others",
             self.oldest_waiting_job_ms, counts.lost, self.open_at_end, counts.foreign_jobs,
         )?;
+        if self.found.count + counts.not_found + counts.search_failures > 0 {
+            writeln!(
+                out,
+                "  looked for {} instances: {} not found, {} searches failed",
+                self.found.count + counts.not_found,
+                counts.not_found,
+                counts.search_failures,
+            )?;
+        }
         if let Some(server) = &self.server {
             writeln!(
                 out,
@@ -127,6 +136,7 @@ impl TransportResult {
             ("job", &self.job),
             ("job delivery", &self.job_delivery),
             ("job completion", &self.job_completion),
+            ("until found", &self.found),
         ]
         .into_iter()
         .filter(|(_, latency)| latency.count > 0)
