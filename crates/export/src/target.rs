@@ -32,4 +32,9 @@ pub trait Source: Send + 'static {
     fn open(&mut self) -> Result<(), QueryError>;
 
     fn answer(&mut self, query: &Query) -> Result<Answer, QueryError>;
+
+    /// Up to where the rows of the partitions go, where other nodes write some of them.
+    fn positions(&mut self) -> Result<Vec<(u32, Position)>, QueryError> {
+        Ok(Vec::new())
+    }
 }

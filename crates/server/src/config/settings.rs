@@ -350,13 +350,6 @@ impl Settings {
             let missing = "camunda.data.secondary-storage.type is rdbms, but camunda.data.secondary-storage.rdbms.url is not set";
             return Some(missing.to_string());
         }
-        if self.cluster.size > 1 {
-            return Some(
-                "camunda.data.secondary-storage.type: several nodes (camunda.cluster.size) cannot fill one database in this version. \
-                 Take 'embedded': each node keeps what can be searched itself"
-                    .to_string(),
-            );
-        }
         Rdbms::new(&self.rdbms).err().map(|error| error.to_string())
     }
 

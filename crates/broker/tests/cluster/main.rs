@@ -1,6 +1,9 @@
 //! Three nodes of one cluster in one process, over real connections: any node takes any request, and what was acknowledged
 //! outlives the node that led.
 
+mod measured;
+mod stores;
+#[path = "../support/mod.rs"]
 mod support;
 
 use std::collections::HashSet;
@@ -9,10 +12,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use prometheus_client::registry::Registry;
 use skep_broker::clock::Clock;
 use skep_broker::partition::Message;
 use skep_broker::partition::thread::Secondary;
 use skep_broker::{Broker, BrokerConfig, ClusterConfig, OpenError};
+use skep_export::{Place, Rdbms, RdbmsSettings};
 use skep_model::builder::Bpmn;
 use skep_protocol::command::{AwaitResult, Command};
 use skep_protocol::{ActivatedJob, Failure, Key, Response};
@@ -28,6 +33,29 @@ struct Nodes {
     ports: Vec<SocketAddr>,
     directories: Vec<Arc<TempDir>>,
     partitions: u32,
+    /// Where each keeps what can be searched.
+    store: fn(&Nodes) -> skep_export::Config,
+    database: Option<&'static skep_testbed::Postgres>,
+    prefix: String,
+}
+
+/// In one database.
+fn in_database(nodes: &Nodes) -> skep_export::Config {
+    let Some(server) = nodes.database else {
+        return skep_export::Config::default();
+    };
+    let settings = RdbmsSettings {
+        url: server.url(),
+        username: Some("skep".to_string()),
+        password: Some("secret".to_string()),
+        prefix: nodes.prefix.clone(),
+        auto_ddl: true,
+    };
+    skep_export::Config {
+        place: Place::Rdbms(Arc::new(Rdbms::new(&settings).unwrap())),
+        max_wait: DEADLINE,
+        ..skep_export::Config::default()
+    }
 }
 
 impl Nodes {
@@ -41,6 +69,9 @@ impl Nodes {
                 .map(|_| Arc::new(tempfile::tempdir().unwrap()))
                 .collect(),
             partitions,
+            store: |_| skep_export::Config::default(),
+            database: None,
+            prefix: String::new(),
         }
     }
 
@@ -52,13 +83,15 @@ impl Nodes {
             directory: self.directories[node].path().to_path_buf(),
             check_interval: Duration::from_millis(20),
             retry_interval: Duration::from_millis(100),
+            export_interval: Duration::from_millis(100),
+            secondary_storage: Some((self.store)(self)),
             cluster: Some(ClusterConfig {
                 size,
                 replication_factor: size,
                 listen: self.ports[node],
                 advertised: self.ports[node].to_string(),
                 contact_points: self.ports.iter().map(ToString::to_string).collect(),
-                election_timeout: Duration::from_millis(600),
+                election_timeout: Duration::from_millis(1500),
                 tls: None,
             }),
             ..BrokerConfig::default()
@@ -164,6 +197,18 @@ async fn all_are_there(rig: &Rig, mut created: HashSet<Key>) {
             .activate_jobs(jobs(100), Duration::from_millis(50));
         for job in found.await.unwrap_or_default() {
             created.remove(&job.process_instance_key);
+        }
+    }
+}
+
+/// An instance that is there. Another one may be as well: the machine has much to do, and a leader that is not heard is replaced.
+async fn create_one(rig: &Rig) -> Key {
+    let began = Instant::now();
+    loop {
+        match insist(rig, create("one-task", "{}", None)).await {
+            Ok(Response::ProcessInstanceCreated(new)) => return new.process_instance_key,
+            Err(Failure::Aborted(_)) if began.elapsed() < DEADLINE => {}
+            other => panic!("{other:?}"),
         }
     }
 }
@@ -481,164 +526,6 @@ async fn leaders_move_to_their_first_replicas_and_no_command_is_lost_or_in_doubt
     all_are_there(&rigs[2], left).await;
 }
 
-/// Makes a checkpoint, after which the log is given up up to it.
-async fn checkpoint(rig: &Rig) {
-    for partition in rig.broker.partitions() {
-        let (done, wait) = crossbeam_channel::bounded(1);
-        partition.inbox.send(Message::TakeSnapshot(Some(done)));
-        wait_until("a checkpoint", || wait.try_recv().is_ok()).await;
-    }
-}
-
-fn committed(rig: &Rig) -> u64 {
-    rig.broker.partitions()[0]
-        .status
-        .applied
-        .load(Ordering::Acquire)
-}
-
-fn stored(rig: &Rig) -> u64 {
-    match rig.broker.partitions()[0].secondary.get() {
-        Secondary::Open(store) => store.status().durable().entry,
-        other => panic!("{other:?}"),
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_node_that_was_away_finds_what_it_lacks_in_the_log_or_gets_a_snapshot() {
-    let nodes = Nodes::new(3, 1);
-    let mut rigs = nodes.all().await;
-    rigs[0].deploy(&one_task()).await;
-    let mut created = Vec::new();
-    for disk_is_full in [false, true] {
-        stop(rigs.pop().unwrap()).await;
-        for rig in &rigs {
-            let status = &rig.broker.partitions()[0].status;
-            status.disk_low.store(disk_is_full, Ordering::Relaxed);
-        }
-        for _ in 0..20 {
-            let answer = insist(&rigs[0], create("one-task", "{}", None)).await;
-            let Ok(Response::ProcessInstanceCreated(new)) = answer else {
-                panic!("{answer:?}");
-            };
-            created.push(new.process_instance_key);
-        }
-        for rig in &rigs {
-            // Secondary storage needs the log until it is safe from power cuts.
-            wait_until("secondary storage", || stored(rig) >= committed(&rigs[0])).await;
-        }
-        insist(&rigs[0], create("one-task", "{}", None))
-            .await
-            .map(|_| ())
-            .unwrap();
-        checkpoint(&rigs[0]).await;
-        checkpoint(&rigs[1]).await;
-        let back = nodes.open(2).await;
-        wait_until("the node to catch up", || {
-            committed(&back) >= committed(&rigs[0])
-        })
-        .await;
-        // Whether it has the rows itself or lets others answer until it has.
-        for key in &created {
-            assert!(finds(&back, *key).await);
-        }
-        rigs.push(back);
-    }
-    let secondary = &rigs[2].broker.partitions()[0].secondary;
-    wait_until("secondary storage to be fetched", || {
-        matches!(secondary.get(), Secondary::Open(_))
-    })
-    .await;
-    stop(rigs.remove(0)).await;
-    stop(rigs.remove(0)).await;
-    for key in &created {
-        assert!(finds(&rigs[0], *key).await, "the copy lacks {key}");
-    }
-    for node in [0, 1] {
-        rigs.insert(node, nodes.open(node).await);
-    }
-    it_can_lead(&nodes, rigs, created.into_iter().collect()).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn another_node_answers_for_a_store_that_is_lost_until_it_is_fetched() {
-    let nodes = Nodes::new(3, 1);
-    let mut rigs = nodes.all().await;
-    rigs[0].deploy(&one_task()).await;
-    let mut created = Vec::new();
-    for n in 0..12 {
-        created.push(rigs[n % 3].create("one-task", "{}").await.unwrap());
-    }
-    for rig in &rigs {
-        wait_until("secondary storage", || stored(rig) >= committed(&rigs[0])).await;
-        checkpoint(rig).await;
-    }
-    // The log does not have it any more, and the file is lost.
-    stop(rigs.pop().unwrap()).await;
-    let files = nodes.directories[2].path().join("partitions/1");
-    for file in ["query.sqlite", "query.sqlite-wal", "query.sqlite-shm"] {
-        let _ = std::fs::remove_file(files.join(file));
-    }
-    rigs.push(nodes.open(2).await);
-    wait_until("leaders", || reaches_all_leaders(&rigs[2])).await;
-    let secondary = rigs[2].broker.partitions()[0].secondary.clone();
-    wait_until("secondary storage to be fetched", || {
-        matches!(secondary.get(), Secondary::Open(_))
-    })
-    .await;
-    assert!(finds(&rigs[2], created[0]).await);
-    // As long as it is not there.
-    let fetched = secondary.replace(Secondary::Fetching);
-    for key in &created {
-        assert!(finds(&rigs[2], *key).await);
-    }
-    let all = Query::Search(Search::all(&PROCESS_INSTANCE, Vec::new(), 100));
-    let found = rigs[2]
-        .broker
-        .query(all.clone(), Consistency::ReadYourWrites)
-        .await;
-    assert!(matches!(&found, Ok((Answer::Found(found), 0)) if found.rows.len() == 12));
-    stop(rigs.remove(0)).await;
-    stop(rigs.remove(0)).await;
-    let refused = rigs[0].broker.query(all, Consistency::Eventual).await;
-    assert!(
-        matches!(&refused, Err(QueryError::Unavailable(why)) if why.contains("no node that has it")),
-        "{refused:?}"
-    );
-    secondary.replace(fetched);
-    for key in &created {
-        assert!(finds(&rigs[0], *key).await, "the copy lacks {key}");
-    }
-}
-
-async fn finds(rig: &Rig, key: Key) -> bool {
-    let query = Query::Get {
-        entity: &PROCESS_INSTANCE,
-        key,
-    };
-    let began = Instant::now();
-    loop {
-        let query = query.clone();
-        let found = rig.broker.query(query, Consistency::ReadYourWrites).await;
-        match found {
-            // It says that it lacks something: the machine has much to do.
-            Ok((Answer::Row(None), 1..)) if began.elapsed() < DEADLINE => {}
-            Ok((Answer::Row(row), _)) => return row.is_some(),
-            other => panic!("{other:?}"),
-        }
-    }
-}
-
-/// Without those that have sent the snapshot, everything is there.
-async fn it_can_lead(nodes: &Nodes, mut rigs: Vec<Rig>, created: HashSet<Key>) {
-    stop(rigs.remove(0)).await;
-    wait_until("a leader", || rigs.iter().all(reaches_all_leaders)).await;
-    stop(rigs.remove(0)).await;
-    rigs.push(nodes.open(0).await);
-    wait_until("a leader", || rigs.iter().all(reaches_all_leaders)).await;
-    all_are_there(&rigs[1], created).await;
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_data_directory_belongs_to_its_node() {
     let nodes = Nodes::new(2, 1);
@@ -660,4 +547,79 @@ async fn a_data_directory_belongs_to_its_node() {
         refused.contains("this is a node that is alone"),
         "{refused}"
     );
+}
+
+/// Creates instances at each of the nodes in turn; each finds at once what it has just made.
+async fn create_and_find(rigs: &[&Rig], count: usize, created: &mut HashSet<Key>) {
+    for n in 0..count {
+        let rig = rigs[n % rigs.len()];
+        let answer = insist(rig, create("one-task", "{}", None)).await;
+        let Ok(Response::ProcessInstanceCreated(new)) = answer else {
+            panic!("{answer:?}");
+        };
+        let key = new.process_instance_key;
+        let query = Query::Get {
+            entity: &PROCESS_INSTANCE,
+            key,
+        };
+        let answer = rig.broker.query(query, Consistency::ReadYourWrites).await;
+        let found = matches!(answer, Ok((Answer::Row(Some(_)), 0)));
+        assert!(found, "{key}: {answer:?}");
+        created.insert(key);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nodes_share_a_database_which_the_leaders_fill_each_entry_once() {
+    let Some(server) = skep_testbed::shared_postgres() else {
+        return;
+    };
+    let nodes = Nodes {
+        store: in_database,
+        database: Some(server),
+        prefix: server.prefix(),
+        ..Nodes::new(3, 2)
+    };
+    let mut rigs: Vec<Option<Rig>> = nodes.all().await.into_iter().map(Some).collect();
+    rigs[0].as_ref().unwrap().deploy(&one_task()).await;
+    let mut created = HashSet::new();
+    for round in 0..3 {
+        create_and_find(&rigs.iter().flatten().collect::<Vec<_>>(), 12, &mut created).await;
+        // Those that lead with it hand over, and its checkpoint lets go of the log.
+        stop(rigs[round].take().unwrap()).await;
+        create_and_find(&rigs.iter().flatten().collect::<Vec<_>>(), 12, &mut created).await;
+        let back = nodes.open(round).await;
+        wait_until("the node to know the leaders", || knows_all_leaders(&back)).await;
+        rigs[round] = Some(back);
+    }
+    let rigs: Vec<Rig> = rigs.into_iter().flatten().collect();
+    for partition in 0..2 {
+        let fills = |rig: &&Rig| {
+            let handle = &rig.broker.partitions()[partition];
+            handle.exporters.working().len() == 1
+        };
+        let filling = || rigs.iter().filter(fills).count();
+        wait_until("one of them to fill the database", || filling() == 1).await;
+    }
+    // What adds up shows repeats.
+    let prefix = &nodes.prefix;
+    for (table, sum) in [
+        ("process_instance", "count(*)"),
+        ("job_statistics", "sum(created)"),
+    ] {
+        let counted = server.sql(&format!("SELECT {sum} FROM {prefix}{table}"));
+        assert_eq!(counted.unwrap(), created.len().to_string(), "{table}");
+    }
+    // How far it is filled is in the state of every replica, which keeps the log from there on and no further.
+    for rig in &rigs {
+        for handle in rig.broker.partitions() {
+            wait_until("replicas to know the position", || {
+                let value = handle.exporters.value();
+                value
+                    .exporter("secondary-storage")
+                    .is_some_and(|known| known.position.entry > 0)
+            })
+            .await;
+        }
+    }
 }
