@@ -1,6 +1,7 @@
 //! Three nodes of one cluster in one process, over real connections: any node takes any request, and what was acknowledged
 //! outlives the node that led.
 
+mod damaged;
 mod measured;
 mod stores;
 #[path = "../support/mod.rs"]

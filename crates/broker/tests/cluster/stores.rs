@@ -11,14 +11,14 @@ async fn checkpoint(rig: &Rig) {
     }
 }
 
-fn committed(rig: &Rig) -> u64 {
+pub fn committed(rig: &Rig) -> u64 {
     rig.broker.partitions()[0]
         .status
         .applied
         .load(Ordering::Acquire)
 }
 
-fn stored(rig: &Rig) -> u64 {
+pub fn stored(rig: &Rig) -> u64 {
     match rig.broker.partitions()[0].secondary.get() {
         Secondary::Open(store) => store.status().durable().entry,
         other => panic!("{other:?}"),

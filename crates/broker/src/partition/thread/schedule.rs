@@ -25,6 +25,7 @@ impl Partition {
             self.publish_status();
             // Operators tell all replicas of a store what they tell one.
             self.follow_exporting();
+            self.mend_secondary();
             self.checkpoint_if_due()?;
         }
         if !self.core.is_leader() || self.core.is_void() || self.stopping {
@@ -100,6 +101,7 @@ impl Partition {
         self.publish_status();
         self.look_after_choosing();
         self.follow_exporting();
+        self.mend_secondary();
         self.report_exported(false)?;
         self.adjust_writes();
         self.checkpoint_if_due()
