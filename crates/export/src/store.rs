@@ -16,6 +16,7 @@ use self::filling::Filling;
 use self::freshness::Freshness;
 use self::readers::Readers;
 use crate::audit::AuditConfig;
+use crate::documents::{self, Documents};
 use crate::driver::Driver;
 use crate::exporter::Position;
 use crate::log::{CommittedLog, LogProgress};
@@ -35,6 +36,8 @@ pub enum Place {
     Embedded,
     /// In a PostgreSQL database of all partitions.
     Rdbms(Arc<Rdbms>),
+    /// In indices of OpenSearch or Elasticsearch, of all partitions.
+    Documents(Arc<Documents>),
 }
 
 /// Settings of a store.
@@ -153,7 +156,11 @@ impl Store {
     ) -> Result<Store, SqliteError> {
         let id = partition.id;
         let measured = |position| {
-            let metrics = partition.metrics.of(id, ID, Sink::Sql);
+            let sink = match config.place {
+                Place::Embedded | Place::Rdbms(_) => Sink::Sql,
+                Place::Documents(_) => Sink::Other,
+            };
+            let metrics = partition.metrics.of(id, ID, sink);
             Arc::new(Status::new(ID, position, metrics))
         };
         let (target, known, status, readers): (Box<dyn Target>, _, _, _) = match &config.place {
@@ -174,6 +181,13 @@ impl Store {
                 let writer =
                     postgres::Writer::new(database.clone(), partition.cluster, id, status.clone());
                 let readers = database.readers(config.readers);
+                (Box::new(writer), None, status, readers)
+            }
+            Place::Documents(server) => {
+                let status = measured(Position::default());
+                let writer =
+                    documents::Writer::new(server.clone(), partition.cluster, id, status.clone());
+                let readers = server.readers(config.readers);
                 (Box::new(writer), None, status, readers)
             }
         };
@@ -261,6 +275,11 @@ impl Store {
                     Some(lacking) => behind = lacking.max(behind),
                     None => return done(Err(not_reached(freshness.fault()))),
                 }
+            }
+            if consistency == Consistency::ReadYourWrites
+                && let Err(error) = reader.catch_up(&query)
+            {
+                return done(Err(error));
             }
             done(reader.answer(&query).map(|answer| (answer, behind)));
         }));

@@ -5,11 +5,13 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 
 mod guarded;
+mod opensearch;
 mod postgres;
 mod proxy;
 
 use std::io::Write;
 
+pub use opensearch::{OpenSearch, shared_opensearch};
 pub use postgres::{Postgres, shared_postgres};
 pub use proxy::Proxy;
 

@@ -214,8 +214,8 @@ fn unknown_names_are_named_and_do_no_harm() {
         ),
         (
             file(
-                "camunda.data.secondary-storage.elasticsearch.url",
-                "http://es",
+                "camunda.data.secondary-storage.elasticsearch.no-such",
+                "es",
             ),
             Some("it has no effect"),
         ),
