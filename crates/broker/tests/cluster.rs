@@ -13,6 +13,7 @@ use skep_broker::clock::Clock;
 use skep_broker::partition::Message;
 use skep_broker::partition::thread::Secondary;
 use skep_broker::{Broker, BrokerConfig, ClusterConfig, OpenError};
+use skep_export::{Place, Rdbms, RdbmsSettings};
 use skep_model::builder::Bpmn;
 use skep_protocol::command::{AwaitResult, Command};
 use skep_protocol::{ActivatedJob, Failure, Key, Response};
@@ -28,6 +29,29 @@ struct Nodes {
     ports: Vec<SocketAddr>,
     directories: Vec<Arc<TempDir>>,
     partitions: u32,
+    /// Where each keeps what can be searched.
+    store: fn(&Nodes) -> skep_export::Config,
+    database: Option<&'static skep_testbed::Postgres>,
+    prefix: String,
+}
+
+/// In one database.
+fn in_database(nodes: &Nodes) -> skep_export::Config {
+    let Some(server) = nodes.database else {
+        return skep_export::Config::default();
+    };
+    let settings = RdbmsSettings {
+        url: server.url(),
+        username: Some("skep".to_string()),
+        password: Some("secret".to_string()),
+        prefix: nodes.prefix.clone(),
+        auto_ddl: true,
+    };
+    skep_export::Config {
+        place: Place::Rdbms(Arc::new(Rdbms::new(&settings).unwrap())),
+        max_wait: DEADLINE,
+        ..skep_export::Config::default()
+    }
 }
 
 impl Nodes {
@@ -41,6 +65,9 @@ impl Nodes {
                 .map(|_| Arc::new(tempfile::tempdir().unwrap()))
                 .collect(),
             partitions,
+            store: |_| skep_export::Config::default(),
+            database: None,
+            prefix: String::new(),
         }
     }
 
@@ -52,6 +79,8 @@ impl Nodes {
             directory: self.directories[node].path().to_path_buf(),
             check_interval: Duration::from_millis(20),
             retry_interval: Duration::from_millis(100),
+            export_interval: Duration::from_millis(100),
+            secondary_storage: Some((self.store)(self)),
             cluster: Some(ClusterConfig {
                 size,
                 replication_factor: size,
@@ -600,11 +629,19 @@ async fn another_node_answers_for_a_store_that_is_lost_until_it_is_fetched() {
     assert!(matches!(&found, Ok((Answer::Found(found), 0)) if found.rows.len() == 12));
     stop(rigs.remove(0)).await;
     stop(rigs.remove(0)).await;
-    let refused = rigs[0].broker.query(all, Consistency::Eventual).await;
-    assert!(
-        matches!(&refused, Err(QueryError::Unavailable(why)) if why.contains("no node that has it")),
-        "{refused:?}"
-    );
+    // A node that was asked just before it stopped is found out first.
+    let began = Instant::now();
+    loop {
+        let refused = rigs[0]
+            .broker
+            .query(all.clone(), Consistency::Eventual)
+            .await;
+        match refused {
+            Err(QueryError::Unavailable(why)) if why.contains("no node that has it") => break,
+            Err(QueryError::Unavailable(_)) if began.elapsed() < DEADLINE => {}
+            other => panic!("{other:?}"),
+        }
+    }
     secondary.replace(fetched);
     for key in &created {
         assert!(finds(&rigs[0], *key).await, "the copy lacks {key}");
@@ -660,4 +697,79 @@ async fn a_data_directory_belongs_to_its_node() {
         refused.contains("this is a node that is alone"),
         "{refused}"
     );
+}
+
+/// Creates instances at each of the nodes in turn; each finds at once what it has just made.
+async fn create_and_find(rigs: &[&Rig], count: usize, created: &mut HashSet<Key>) {
+    for n in 0..count {
+        let rig = rigs[n % rigs.len()];
+        let answer = insist(rig, create("one-task", "{}", None)).await;
+        let Ok(Response::ProcessInstanceCreated(new)) = answer else {
+            panic!("{answer:?}");
+        };
+        let key = new.process_instance_key;
+        let query = Query::Get {
+            entity: &PROCESS_INSTANCE,
+            key,
+        };
+        let answer = rig.broker.query(query, Consistency::ReadYourWrites).await;
+        let found = matches!(answer, Ok((Answer::Row(Some(_)), 0)));
+        assert!(found, "{key}: {answer:?}");
+        created.insert(key);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nodes_share_a_database_which_the_leaders_fill_each_entry_once() {
+    let Some(server) = skep_testbed::shared_postgres() else {
+        return;
+    };
+    let nodes = Nodes {
+        store: in_database,
+        database: Some(server),
+        prefix: server.prefix(),
+        ..Nodes::new(3, 2)
+    };
+    let mut rigs: Vec<Option<Rig>> = nodes.all().await.into_iter().map(Some).collect();
+    rigs[0].as_ref().unwrap().deploy(&one_task()).await;
+    let mut created = HashSet::new();
+    for round in 0..3 {
+        create_and_find(&rigs.iter().flatten().collect::<Vec<_>>(), 12, &mut created).await;
+        // Those that lead with it hand over, and its checkpoint lets go of the log.
+        stop(rigs[round].take().unwrap()).await;
+        create_and_find(&rigs.iter().flatten().collect::<Vec<_>>(), 12, &mut created).await;
+        let back = nodes.open(round).await;
+        wait_until("the node to know the leaders", || knows_all_leaders(&back)).await;
+        rigs[round] = Some(back);
+    }
+    let rigs: Vec<Rig> = rigs.into_iter().flatten().collect();
+    for partition in 0..2 {
+        let fills = |rig: &&Rig| {
+            let handle = &rig.broker.partitions()[partition];
+            handle.exporters.working().len() == 1
+        };
+        let filling = || rigs.iter().filter(fills).count();
+        wait_until("one of them to fill the database", || filling() == 1).await;
+    }
+    // What adds up shows repeats.
+    let prefix = &nodes.prefix;
+    for (table, sum) in [
+        ("process_instance", "count(*)"),
+        ("job_statistics", "sum(created)"),
+    ] {
+        let counted = server.sql(&format!("SELECT {sum} FROM {prefix}{table}"));
+        assert_eq!(counted.unwrap(), created.len().to_string(), "{table}");
+    }
+    // How far it is filled is in the state of every replica, which keeps the log from there on and no further.
+    for rig in &rigs {
+        for handle in rig.broker.partitions() {
+            wait_until("replicas to know the position", || {
+                let value = handle.exporters.value();
+                value
+                    .exporter("secondary-storage")
+                    .is_some_and(|known| known.position.entry > 0)
+            })
+            .await;
+        }
+    }
 }

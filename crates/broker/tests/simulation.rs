@@ -1,5 +1,6 @@
 //! Partitions replicated on three nodes in a simulated world. The checks of `sim/` run after every step.
 //!
+//! A run of CI takes a million steps; elsewhere there are fewer worlds.
 //! `SKEP_SEEDS=1000 cargo test -p skep-broker --test simulation` tries more seeds; `SKEP_SEED=17` runs one.
 
 mod sim;
@@ -12,6 +13,7 @@ use sim::world::World;
 /// What runs did, so that a test can tell that they did something.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
+    steps: u64,
     acknowledged: u64,
     pushed: u64,
     remote: u64,
@@ -21,6 +23,10 @@ struct Tally {
     compactions: u64,
     installs: u64,
     panics: u64,
+    pauses: u64,
+    clock_jumps: u64,
+    slow_disks: u64,
+    handed_out: u64,
 }
 
 fn run(seed: u64, mutation: Mutation, tally: &Mutex<Tally>) {
@@ -28,6 +34,11 @@ fn run(seed: u64, mutation: Mutation, tally: &Mutex<Tally>) {
     world.run_until(2_000_000);
     world.heal_and_check();
     let mut tally = tally.lock().unwrap();
+    tally.steps += world.steps();
+    tally.pauses += world.pauses;
+    tally.clock_jumps += world.clock_jumps;
+    tally.slow_disks += world.slow_disks;
+    tally.handed_out += world.jobs.handed_out;
     tally.acknowledged += world.clients.acknowledged;
     tally.pushed += world.clients.pushed;
     tally.remote += world.clients.remote;
@@ -44,7 +55,12 @@ fn run(seed: u64, mutation: Mutation, tally: &Mutex<Tally>) {
 #[test]
 fn replicated_partitions_stay_correct_whatever_happens_and_make_progress_when_it_ends() {
     let tally = Mutex::default();
-    let seeds = skep_sim::chosen(8);
+    let worlds = if std::env::var_os("CI").is_some() {
+        160
+    } else {
+        8
+    };
+    let seeds = skep_sim::chosen(worlds);
     let failed = skep_sim::search(&seeds, |seed| run(seed, Mutation::None, &tally));
     if let Some((seed, reason)) = failed {
         panic!("seed {seed} failed (repeat it with SKEP_SEED={seed}): {reason}");
@@ -55,10 +71,16 @@ fn replicated_partitions_stay_correct_whatever_happens_and_make_progress_when_it
     if seeds == 1 {
         return;
     }
+    assert!(tally.steps > 5_000 * seeds, "{tally:?}");
     assert!(
         tally.acknowledged > 30 * seeds && tally.pushed > seeds && tally.remote > seeds,
         "{tally:?}"
     );
+    if seeds > 100 {
+        let kinds = [tally.pauses, tally.clock_jumps, tally.slow_disks];
+        assert!(kinds.iter().all(|count| *count > seeds / 4), "{tally:?}");
+        assert!(tally.steps > 1_000_000, "{tally:?}");
+    }
     assert!(
         tally.restarts > seeds / 2 && tally.rebuilds > seeds / 2 && tally.checkpoints > seeds,
         "{tally:?}"

@@ -184,6 +184,7 @@ fn main() {
         cluster: "search",
         definitions: vec![],
         metrics: Default::default(),
+        elsewhere: false,
     };
     let store = Store::open(of, config, tail.clone(), progress.clone());
     let store = store.expect("a store");

@@ -55,6 +55,7 @@ fn main() {
         cluster: "throughput",
         definitions: vec![],
         metrics: Default::default(),
+        elsewhere: false,
     };
     let log = Entries(Arc::new(log));
     let store = Store::open(of, Config::default(), log, progress.clone());

@@ -176,14 +176,16 @@ impl<E: Exporter, L: CommittedLog> Driver<E, L> {
         Ok(())
     }
 
-    /// An operator wants nothing exported. What was taken in stays until that is over.
-    fn halt(&self, stopping: bool) -> Step {
+    /// An operator wants nothing exported, or another node exports. What was taken in stays until that is over.
+    fn halt(&mut self, stopping: bool) -> Step {
+        // Where another node has worked meanwhile, this one looks how far that has got.
+        self.is_open &= !self.status.is_elsewhere();
         self.status.rests(true);
         if stopping {
             return Step::Stopped;
         }
         if self.status.works() {
-            tracing::info!(partition = self.partition, exporter = %self.status.id, "an operator has halted the exporter");
+            tracing::info!(partition = self.partition, exporter = %self.status.id, "the exporter is halted");
         }
         std::thread::park_timeout(IDLE);
         Step::Went

@@ -45,6 +45,8 @@ pub struct Status {
     phase: AtomicU8,
     enabled: AtomicBool,
     stopping: AtomicBool,
+    /// Another node does what it would do.
+    elsewhere: AtomicBool,
     /// The thread knows that it is halted.
     resting: AtomicBool,
     /// Up to where the log is not needed any more: what a power cut and a new leader leave.
@@ -67,6 +69,7 @@ impl Status {
             phase: AtomicU8::new(0),
             enabled: AtomicBool::new(true),
             stopping: AtomicBool::new(false),
+            elsewhere: AtomicBool::new(false),
             resting: AtomicBool::new(false),
             durable: Mutex::new((from, Vec::new())),
             exported: AtomicU64::new(from.record),
@@ -148,9 +151,20 @@ impl Status {
         self.stopping.load(Ordering::Acquire)
     }
 
-    /// Nothing goes on until an operator says so.
+    /// Another node does its work, as that leads the partition.
+    pub fn is_elsewhere(&self) -> bool {
+        self.elsewhere.load(Ordering::Acquire)
+    }
+
+    pub fn set_elsewhere(&self, elsewhere: bool) {
+        if self.elsewhere.swap(elsewhere, Ordering::AcqRel) != elsewhere {
+            self.sleeper.wake();
+        }
+    }
+
+    /// Nothing goes on until an operator says so, or the partition is led here.
     pub fn is_halted(&self) -> bool {
-        !self.is_enabled() || self.phase() == Phase::Paused
+        !self.is_enabled() || self.phase() == Phase::Paused || self.is_elsewhere()
     }
 
     /// It is halted, and its thread has taken note: nothing more leaves.

@@ -26,6 +26,9 @@ use crate::sqlite::{self, SqliteError};
 use crate::status::Status;
 use crate::target::{Source, Target};
 
+/// How often is looked how far another node has got.
+const LOOK: Duration = Duration::from_millis(10);
+
 /// The name under which operators find secondary storage among the exporters.
 pub const ID: &str = "secondary-storage";
 
@@ -56,6 +59,13 @@ pub struct Config {
 }
 
 impl Config {
+    fn sink(&self) -> Sink {
+        match self.place {
+            Place::Embedded | Place::Rdbms(_) => Sink::Sql,
+            Place::Documents(_) => Sink::Other,
+        }
+    }
+
     /// All partitions keep their rows in one place.
     pub fn is_shared(&self) -> bool {
         !matches!(self.place, Place::Embedded)
@@ -76,6 +86,7 @@ impl Default for Config {
 }
 
 pub struct Store {
+    partition: u32,
     config: Config,
     progress: Arc<LogProgress>,
     freshness: Arc<Freshness>,
@@ -97,6 +108,8 @@ pub struct Partition<'a> {
     /// longer has them.
     pub definitions: Vec<Bytes>,
     pub metrics: ExportMetrics,
+    /// Another node may fill the store, which is shared: this one waits for [`Status::set_elsewhere`].
+    pub elsewhere: bool,
 }
 
 /// The file within a partition's directory.
@@ -156,12 +169,10 @@ impl Store {
     ) -> Result<Store, SqliteError> {
         let id = partition.id;
         let measured = |position| {
-            let sink = match config.place {
-                Place::Embedded | Place::Rdbms(_) => Sink::Sql,
-                Place::Documents(_) => Sink::Other,
-            };
-            let metrics = partition.metrics.of(id, ID, sink);
-            Arc::new(Status::new(ID, position, metrics))
+            let metrics = partition.metrics.of(id, ID, config.sink());
+            let status = Status::new(ID, position, metrics);
+            status.set_elsewhere(partition.elsewhere);
+            Arc::new(status)
         };
         let (target, known, status, readers): (Box<dyn Target>, _, _, _) = match &config.place {
             Place::Embedded => {
@@ -204,6 +215,7 @@ impl Store {
         let driver = Driver::new(filling, log, progress.clone(), status.clone(), id);
         let exporter = driver.start();
         Ok(Store {
+            partition: id,
             config,
             progress,
             freshness,
@@ -255,8 +267,12 @@ impl Store {
             Consistency::ReadYourWrites => store.progress.acknowledged(),
             Consistency::Eventual => 0,
         };
-        let wanted: Vec<(Arc<Freshness>, u64)> = stores
-            .map(|store| (store.freshness.clone(), entry(store)))
+        let wanted: Vec<Wanted> = stores
+            .map(|store| Wanted {
+                partition: store.partition,
+                freshness: store.freshness.clone(),
+                entry: entry(store),
+            })
             .collect();
         let max_wait = self.config.max_wait;
         self.readers.submit(Box::new(move |reader| {
@@ -265,23 +281,14 @@ impl Store {
                 Err(error) => return done(Err(error)),
             };
             let deadline = Instant::now() + max_wait;
-            // All are asked to hurry before the first is waited for.
-            wanted
-                .iter()
-                .for_each(|(freshness, entry)| freshness.demand(*entry));
-            let mut behind = 0;
-            for (freshness, entry) in &wanted {
-                match freshness.wait_for(*entry, deadline) {
-                    Some(lacking) => behind = lacking.max(behind),
-                    None => return done(Err(not_reached(freshness.fault()))),
+            let waited = wait_for_all(reader, &wanted, deadline);
+            done(waited.and_then(|behind| {
+                if consistency == Consistency::ReadYourWrites {
+                    let elsewhere = wanted.iter().any(|one| one.freshness.is_elsewhere());
+                    reader.catch_up(&query, elsewhere)?;
                 }
-            }
-            if consistency == Consistency::ReadYourWrites
-                && let Err(error) = reader.catch_up(&query)
-            {
-                return done(Err(error));
-            }
-            done(reader.answer(&query).map(|answer| (answer, behind)));
+                Ok((reader.answer(&query)?, behind))
+            }));
         }));
     }
 
@@ -318,6 +325,46 @@ impl Store {
             self.readers.stop();
         }
     }
+}
+
+/// What a query is to see of a partition.
+struct Wanted {
+    partition: u32,
+    freshness: Arc<Freshness>,
+    entry: u64,
+}
+
+/// How many milliseconds of what is wanted are lacking at most when the deadline has come.
+fn wait_for_all(
+    reader: &mut dyn Source,
+    wanted: &[Wanted],
+    deadline: Instant,
+) -> Result<u64, QueryError> {
+    let (far, near): (Vec<&Wanted>, Vec<&Wanted>) =
+        wanted.iter().partition(|one| one.freshness.is_elsewhere());
+    // All are asked to hurry before the first is waited for.
+    near.iter().for_each(|one| one.freshness.demand(one.entry));
+    let mut behind = 0;
+    for one in near {
+        let lacking = one.freshness.wait_for(one.entry, deadline);
+        let lacking = lacking.ok_or_else(|| not_reached(one.freshness.fault()))?;
+        behind = lacking.max(behind);
+    }
+    // Nobody can be told to hurry on another node, but its windows are short.
+    while far.iter().any(|one| one.entry > 0) {
+        let positions = reader.positions()?;
+        let lacks = |one: &&Wanted| {
+            let known = positions.iter().find(|(id, _)| *id == one.partition);
+            let position = known.map(|(_, position)| *position).unwrap_or_default();
+            freshness::lacking(position, one.entry)
+        };
+        let lacking = far.iter().map(lacks).max().unwrap_or_default();
+        if lacking == 0 || Instant::now() >= deadline {
+            return Ok(behind.max(lacking));
+        }
+        std::thread::sleep(LOOK);
+    }
+    Ok(behind)
 }
 
 /// A store of which nobody knows yet what it has.

@@ -37,10 +37,15 @@ pub trait Source: Send + 'static {
     /// Connects, if that is needed.
     fn open(&mut self) -> Result<(), QueryError>;
 
-    /// What is stored is to be seen by this query.
-    fn catch_up(&mut self, _query: &Query) -> Result<(), QueryError> {
+    /// What is stored is to be seen by this query. `elsewhere`: other nodes write some of it.
+    fn catch_up(&mut self, _query: &Query, _elsewhere: bool) -> Result<(), QueryError> {
         Ok(())
     }
 
     fn answer(&mut self, query: &Query) -> Result<Answer, QueryError>;
+
+    /// Up to where the rows of the partitions go, where other nodes write some of them.
+    fn positions(&mut self) -> Result<Vec<(u32, Position)>, QueryError> {
+        Ok(Vec::new())
+    }
 }

@@ -15,6 +15,8 @@ use crate::config::{GatewayConfig, OverloadPolicy};
 pub struct Gate {
     slots: Arc<Semaphore>,
     pub budget: Budget,
+    /// Room of their own: what a slow store holds up is no commands.
+    pub documents: Budget,
     waiting: AtomicUsize,
     patience: Duration,
     queue_capacity: usize,
@@ -30,6 +32,7 @@ impl Gate {
         Gate {
             slots: Arc::new(Semaphore::new(config.executor.slots())),
             budget: Budget::new(config),
+            documents: Budget::new(config),
             waiting: AtomicUsize::new(0),
             patience: config.request_timeout,
             queue_capacity: config.executor.queue_capacity,

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use http::HeaderMap;
+use skep_documents::Stores;
 use skep_protocol::command::{ActivateJobs, Request};
 use skep_protocol::{ActivatedJob, Failure, Response};
 use skep_query::Storage;
@@ -23,6 +24,7 @@ pub struct FrontEnd {
     pub broker: Arc<dyn Broker>,
     /// Answers what is searched for.
     pub storage: Arc<dyn Storage>,
+    pub documents: Arc<Stores>,
     pub metrics: Arc<GatewayMetrics>,
     pub gate: Gate,
     pub stop: Stop,

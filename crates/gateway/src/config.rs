@@ -23,6 +23,7 @@ pub struct GatewayConfig {
     pub executor: ExecutorConfig,
     /// Bytes of request bodies above 16 KiB that one front end holds at a time, as far as they have arrived. At the bound a
     /// body is not read further, so that the client waits, at most `body_timeout`. One body at a time may go beyond it.
+    /// Documents have as much room again.
     pub max_buffered_bytes: usize,
     /// Time for a request body to arrive once its head was read; `head_timeout` when others wait for its room.
     pub body_timeout: Duration,
@@ -43,11 +44,13 @@ pub struct GatewayConfig {
     pub shutdown_grace: Duration,
     /// Threads that serve connections (`skep.runtime.worker-threads`), at least one.
     pub worker_threads: usize,
+    /// Jobs are counted, so that their statistics can be asked for.
+    pub counts_jobs: bool,
     /// Hears of each command that the broker answered.
     pub spans: Option<Arc<dyn SpanListener>>,
 }
 
-/// Limits of a deployment over REST (`spring.servlet.multipart.*`, `server.tomcat.max-part-count`).
+/// Limits of deployments and documents over REST (`spring.servlet.multipart.*`, `server.tomcat.max-part-count`).
 #[derive(Clone, Copy, Debug)]
 pub struct MultipartLimits {
     /// Bytes of the whole body.
@@ -124,6 +127,7 @@ impl Default for GatewayConfig {
             stream_keep_alive: Duration::from_secs(15),
             shutdown_grace: Duration::from_secs(5),
             worker_threads: std::thread::available_parallelism().map_or(2, usize::from),
+            counts_jobs: true,
             spans: None,
         }
     }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use hyper_util::server::conn::auto;
+use skep_documents::Stores;
 use skep_query::Storage;
 use skep_service::{Broker, Post};
 use tokio::net::TcpListener;
@@ -46,6 +47,7 @@ impl Gateway {
         config: GatewayConfig,
         broker: Arc<dyn Broker>,
         storage: Arc<dyn Storage>,
+        documents: Arc<Stores>,
         metrics: Arc<GatewayMetrics>,
     ) -> io::Result<Gateway> {
         let config = Arc::new(config);
@@ -61,6 +63,7 @@ impl Gateway {
                 config: Arc::clone(&config),
                 broker: Arc::clone(&broker),
                 storage: Arc::clone(&storage),
+                documents: Arc::clone(&documents),
                 metrics: Arc::clone(&metrics),
                 gate: Gate::new(&config),
                 stop: stop.clone(),

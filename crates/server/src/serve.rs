@@ -9,6 +9,7 @@ use clap::Args;
 use prometheus_client::registry::Registry;
 use skep_broker::clock::Clock;
 use skep_broker::{Broker, OpenError};
+use skep_documents::Stores;
 use skep_gateway::{Gateway, GatewayMetrics, SpanListener};
 
 use crate::args::ConfigArgs;
@@ -22,6 +23,8 @@ use crate::process::ProcessMetrics;
 /// After the gateways have stopped, partitions get this long for a last checkpoint. Without it nothing is lost: the next
 /// start replays a little more of the log.
 const CHECKPOINT_GRACE: Duration = Duration::from_secs(20);
+
+const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 
 #[derive(Args)]
 pub struct ServeArgs {
@@ -82,10 +85,14 @@ async fn serve(loaded: Loaded, logs: Arc<Logs>, started: Instant) -> anyhow::Res
     let mut gateway_config = settings.gateway_config();
     let exporter = Exporter::start(&settings.trace).map_err(|e| ConfigError(vec![e]))?;
     gateway_config.spans = exporter.map(|exporter| exporter as Arc<dyn SpanListener>);
+    let documents = settings.documents().map_err(|e| ConfigError(vec![e]))?;
+    let documents = Arc::new(documents);
+    tokio::spawn(sweep(documents.clone()));
     let gateway = Gateway::bind(
         gateway_config,
         broker.clone(),
         broker.clone(),
+        documents,
         gateway_metrics,
     )
     .await
@@ -107,6 +114,20 @@ async fn serve(loaded: Loaded, logs: Arc<Logs>, started: Instant) -> anyhow::Res
     };
     gateway.serve(shutdown).await;
     stop_broker(broker).await
+}
+
+/// Documents that have expired are removed now and then, for as long as the server runs.
+async fn sweep(documents: Arc<Stores>) {
+    let mut now_and_then = tokio::time::interval(SWEEP_INTERVAL);
+    loop {
+        now_and_then.tick().await;
+        if let Err(reason) = documents.sweep().await {
+            tracing::warn!(
+                code = "DOCUMENT_STORE",
+                "documents that have expired stay: {reason}"
+            );
+        }
+    }
 }
 
 async fn stop_broker(broker: Arc<Broker>) -> anyhow::Result<()> {

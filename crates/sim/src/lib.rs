@@ -2,6 +2,7 @@
 //! feature `cluster`): a network that fails, an oracle that knows what must never happen. And what measurements share (the feature
 //! `one-task`). Only tests and examples depend on it.
 
+pub mod agenda;
 #[cfg(feature = "cluster")]
 pub mod network;
 #[cfg(feature = "one-task")]

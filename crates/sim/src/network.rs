@@ -27,6 +27,24 @@ pub struct Flight {
 }
 
 impl Network {
+    /// A network with some losses, repeats and delays.
+    pub fn random(random: &mut Random) -> Network {
+        Network {
+            loss: random.below(3) * 50,
+            repeats: random.below(3) * 50,
+            delay: 500 + random.below(3) * 6_000,
+            cut: BTreeSet::new(),
+        }
+    }
+
+    /// Nobody reaches this node any more, nor it anybody.
+    pub fn isolate(&mut self, node: u64, nodes: impl IntoIterator<Item = u64>) {
+        for other in nodes.into_iter().filter(|other| *other != node) {
+            self.cut.insert((node, other));
+            self.cut.insert((other, node));
+        }
+    }
+
     /// The delays after which copies of a message arrive: none, one or two.
     pub fn deliveries(&self, random: &mut Random, from: u64, to: u64) -> Vec<u64> {
         if self.cut.contains(&(from, to)) || random.below(1000) < self.loss {

@@ -8,12 +8,14 @@ mod guarded;
 mod opensearch;
 mod postgres;
 mod proxy;
+mod s3;
 
 use std::io::Write;
 
 pub use opensearch::{OpenSearch, shared_opensearch};
 pub use postgres::{Postgres, shared_postgres};
 pub use proxy::Proxy;
+pub use s3::S3Server;
 
 /// Says that a test does not run here. Written past the capture of the harness, so that the summary finds it.
 fn not_run(kind: &str, why: &str) {

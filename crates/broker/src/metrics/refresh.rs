@@ -62,14 +62,14 @@ impl BrokerMetrics {
         metrics.partition_load.set(status.writes.load());
         set(&metrics.exporting_rate, status.writes.exporting_rate());
         let exporters = &handle.exporters;
-        metrics.exporter_state.set(
-            match (exporters.exporters().is_empty(), exporters.phase()) {
+        metrics
+            .exporter_state
+            .set(match (exporters.working().is_empty(), exporters.phase()) {
                 (true, _) => 3,
                 (false, Phase::Exporting) => 0,
                 (false, Phase::Paused) => 1,
                 (false, Phase::SoftPaused) => 2,
-            },
-        );
+            });
         metrics.role.set(match status.role() {
             PartitionRole::Leader => 3,
             PartitionRole::Follower => 1,
@@ -108,7 +108,7 @@ impl BrokerMetrics {
 fn exporters(shared: &Shared, value: fn(&Status) -> u64) -> Vec<(OfExporter, i64)> {
     let mut values = Vec::new();
     for handle in shared.partitions() {
-        for status in handle.exporters.exporters() {
+        for status in handle.exporters.working() {
             let labels = OfExporter {
                 partition: handle.status.partition,
                 exporter: status.id.as_str().into(),

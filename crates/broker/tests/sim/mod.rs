@@ -2,11 +2,12 @@
 //! crashes and clients come from one seed.
 
 pub mod clients;
+pub mod jobs;
 pub mod node;
 pub mod store;
 pub mod world;
 
-pub use skep_sim::{Random, hash, network, oracle};
+pub use skep_sim::{Random, agenda, hash, network, oracle};
 
 /// Ways to drive a partition wrongly. Each must be caught by the checks, or the checks are worth nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

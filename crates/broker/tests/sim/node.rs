@@ -85,6 +85,12 @@ pub struct Node {
     pub compactions: u64,
     pub installs: u64,
     pub panics: u64,
+    /// Nothing happens on it until then: its process is stopped, or its machine is busy with something else.
+    pub paused_until: u64,
+    /// Microseconds that a flush takes at most: the slower disk counts.
+    pub slow_disk: u64,
+    /// Milliseconds that its clock is ahead.
+    pub clock: i64,
     mutation: Mutation,
     seed: u64,
 }
@@ -94,6 +100,8 @@ pub struct Node {
 pub struct Left {
     pub messages: Vec<Message>,
     pub effects: Vec<Effects>,
+    /// What it has learned to be committed.
+    pub committed: Vec<(u64, Bytes)>,
 }
 
 fn digest(engine: &Engine) -> u64 {
@@ -165,6 +173,9 @@ impl Node {
             compactions: 0,
             installs: 0,
             panics: 0,
+            paused_until: 0,
+            slow_disk: 0,
+            clock: 0,
             mutation,
             seed,
         }
@@ -364,81 +375,31 @@ impl Node {
     }
 
     fn poll_once(&mut self, oracle: &mut Oracle, releases: &mut u64, left: &mut Left) -> bool {
-        let id = self.id;
+        let (id, mutation) = (self.id, self.mutation);
         let Some(running) = &mut self.running else {
             return false;
         };
         let mut polled = std::mem::take(&mut running.polled);
         running.core.poll(&mut polled).unwrap();
         for append in polled.output.appends.drain(..) {
-            if self.mutation == Mutation::PersistedBeforeFlush {
+            if mutation == Mutation::PersistedBeforeFlush {
                 running.core.group_mut().persisted(append.number);
             }
-            for frame in &append.frames {
-                if let Frame::Entry {
-                    index,
-                    term,
-                    payload,
-                    ..
-                } = frame
-                {
-                    running.entries.insert(*index, (*term, payload.clone()));
-                }
-            }
-            running.queue.push_back(append);
+            running.append(append);
         }
         left.messages.append(&mut polled.output.messages);
         let mut install = None;
         for event in &polled.output.events {
-            match event {
-                Event::Apply(entry) => {
-                    oracle.committed(id, entry.index, entry.term, &entry.payload);
-                    running.reported = entry.index;
-                }
-                Event::Committed { index } => {
-                    for index in running.reported + 1..=*index {
-                        let (term, payload) = &running.entries[&index];
-                        oracle.committed(id, index, *term, payload);
-                    }
-                    running.reported = *index;
-                    while let Some((at, digest)) = running.speculative.pop_first() {
-                        if at > *index {
-                            running.speculative.insert(at, digest);
-                            break;
-                        }
-                        oracle.state_at(id, at, digest);
-                    }
-                }
-                Event::Role(Role::Leader { term }) => oracle.leads(id, *term),
-                Event::Role(_) => {}
-                Event::ProduceSnapshot { to } => {
-                    let meta = self.store.meta();
-                    let group = running.core.group_mut();
-                    if meta.index == 0 || meta.index < group.base().index {
-                        group.refuse_snapshot(*to);
-                    } else {
-                        let at = EntryId {
-                            index: meta.index,
-                            term: meta.term,
-                        };
-                        group.offer_snapshot(*to, at, Box::new(Chunks(self.store.chunks())));
-                    }
-                }
-                Event::SnapshotChunk { first, bytes, .. } => {
-                    if *first {
-                        running.chunks.clear();
-                    }
-                    running.chunks.push(bytes.clone());
-                }
-                Event::DiscardSnapshot => running.chunks.clear(),
-                Event::InstallSnapshot { id: at } => install = Some(*at),
+            if let Event::InstallSnapshot { id: at } = event {
+                install = Some(*at);
             }
+            running.learn(id, event, &self.store, oracle, left);
         }
         running.entries = running.entries.split_off(&running.reported);
         for released in polled.released.drain(..) {
             let entry = running.proposed.pop_front().unwrap();
             assert_eq!(entry.index, released.index);
-            if self.mutation != Mutation::EffectBeforeCommit {
+            if mutation != Mutation::EffectBeforeCommit {
                 *releases += 1;
                 oracle.acknowledge(*releases, entry.index, entry.term);
             }
@@ -447,43 +408,127 @@ impl Node {
         assert_eq!(running.core.applied(), running.reported);
         if let Some(at) = install {
             self.installs += 1;
-            running.proposed.clear();
-            running.speculative.clear();
-            running.checkpoint = None;
-            running.checked = 0;
-            running.panicked = false;
-            running.reported = at.index;
-            self.store.install(std::mem::take(&mut running.chunks));
-            let (engine, meta) = open_engine(&self.store);
-            assert_eq!((meta.index, meta.term), (at.index, at.term));
-            let engine = match self.mutation {
-                Mutation::SnapshotWithoutState => empty_engine(meta.next_position),
-                _ => engine,
-            };
+            running.install(at, &self.store, mutation);
             oracle.moved_to(id, at.index);
-            running.core.installed(engine, at);
         } else if polled.lost_leadership || running.panicked && !running.core.is_in_flight() {
             self.rebuilds += 1;
-            running.panicked = false;
-            running.proposed.clear();
-            running.speculative.clear();
-            running.checkpoint = None;
-            running.checked = 0;
-            self.store.forget();
-            let replay = self.mutation != Mutation::RebuildWithoutLog;
-            let applied = running.core.applied();
-            let (engine, term) = rebuilt(&self.store, &running.log.reader(), applied, replay);
-            running.core.rebuild(engine, term);
+            running.rebuild(&self.store, mutation);
         }
-        let core = &running.core;
-        let settled = !core.is_stale() && core.engine().batch_len() == 0;
-        if settled && core.evaluated().0 == core.applied() && running.checked != core.applied() {
-            running.checked = core.applied();
-            oracle.state_at(id, running.checked, digest(core.engine()));
-        }
+        running.check(id, oracle);
         let busy = polled.output.more || !polled.output.events.is_empty();
         running.polled = polled;
         busy
+    }
+}
+
+impl Running {
+    /// Hands an append to the disk.
+    fn append(&mut self, append: Append) {
+        for frame in &append.frames {
+            if let Frame::Entry {
+                index,
+                term,
+                payload,
+                ..
+            } = frame
+            {
+                self.entries.insert(*index, (*term, payload.clone()));
+            }
+        }
+        self.queue.push_back(append);
+    }
+
+    fn learn(
+        &mut self,
+        id: u64,
+        event: &Event,
+        store: &Store,
+        oracle: &mut Oracle,
+        left: &mut Left,
+    ) {
+        match event {
+            Event::Apply(entry) => {
+                oracle.committed(id, entry.index, entry.term, &entry.payload);
+                left.committed.push((entry.index, entry.payload.clone()));
+                self.reported = entry.index;
+            }
+            Event::Committed { index } => {
+                for index in self.reported + 1..=*index {
+                    let (term, payload) = &self.entries[&index];
+                    oracle.committed(id, index, *term, payload);
+                    left.committed.push((index, payload.clone()));
+                }
+                self.reported = *index;
+                let later = self.speculative.split_off(&(*index + 1));
+                for (at, digest) in std::mem::replace(&mut self.speculative, later) {
+                    oracle.state_at(id, at, digest);
+                }
+            }
+            Event::Role(Role::Leader { term }) => oracle.leads(id, *term),
+            Event::ProduceSnapshot { to } => self.offer_snapshot(*to, store),
+            Event::SnapshotChunk { first, bytes, .. } => {
+                if *first {
+                    self.chunks.clear();
+                }
+                self.chunks.push(bytes.clone());
+            }
+            Event::DiscardSnapshot => self.chunks.clear(),
+            Event::Role(_) | Event::InstallSnapshot { .. } => {}
+        }
+    }
+
+    fn offer_snapshot(&mut self, to: u64, store: &Store) {
+        let meta = store.meta();
+        let group = self.core.group_mut();
+        if meta.index == 0 || meta.index < group.base().index {
+            return group.refuse_snapshot(to);
+        }
+        let at = EntryId {
+            index: meta.index,
+            term: meta.term,
+        };
+        group.offer_snapshot(to, at, Box::new(Chunks(store.chunks())));
+    }
+
+    /// What was evaluated and is not committed is gone.
+    fn forget(&mut self) {
+        self.proposed.clear();
+        self.speculative.clear();
+        self.checkpoint = None;
+        self.checked = 0;
+        self.panicked = false;
+    }
+
+    fn install(&mut self, at: EntryId, store: &Store, mutation: Mutation) {
+        self.forget();
+        self.reported = at.index;
+        store.install(std::mem::take(&mut self.chunks));
+        let (engine, meta) = open_engine(store);
+        assert_eq!((meta.index, meta.term), (at.index, at.term));
+        let engine = match mutation {
+            Mutation::SnapshotWithoutState => empty_engine(meta.next_position),
+            _ => engine,
+        };
+        self.core.installed(engine, at);
+    }
+
+    fn rebuild(&mut self, store: &Store, mutation: Mutation) {
+        self.forget();
+        store.forget();
+        let replay = mutation != Mutation::RebuildWithoutLog;
+        let applied = self.core.applied();
+        let (engine, term) = rebuilt(store, &self.log.reader(), applied, replay);
+        self.core.rebuild(engine, term);
+    }
+
+    /// Compares the state with that of others, where nothing is under way.
+    fn check(&mut self, id: u64, oracle: &mut Oracle) {
+        let core = &self.core;
+        let settled = !core.is_stale() && core.engine().batch_len() == 0;
+        if settled && core.evaluated().0 == core.applied() && self.checked != core.applied() {
+            self.checked = core.applied();
+            oracle.state_at(id, self.checked, digest(core.engine()));
+        }
     }
 }
 

@@ -1,11 +1,12 @@
 //! The world: an agenda of what happens when, the faults, and the way of messages.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BTreeMap;
 
 use skep_engine::{Effects, Sent};
 
+use super::agenda::Agenda;
 use super::clients::{Clients, JOB_TYPE};
+use super::jobs::Jobs;
 use super::network::{Flight, Network};
 use super::node::Node;
 use super::oracle::Oracle;
@@ -31,11 +32,9 @@ pub struct World {
     pub oracle: Oracle,
     pub nodes: BTreeMap<u64, Node>,
     pub clients: Clients,
+    pub jobs: Jobs,
     network: Network,
-    now: u64,
-    agenda: BinaryHeap<Reverse<(u64, u64)>>,
-    happenings: BTreeMap<u64, Happening>,
-    sequence: u64,
+    agenda: Agenda<Happening>,
     /// Microseconds that a flush takes at most.
     flush: u64,
     faults: bool,
@@ -43,6 +42,9 @@ pub struct World {
     quiet: bool,
     releases: u64,
     pub restarts: u64,
+    pub pauses: u64,
+    pub clock_jumps: u64,
+    pub slow_disks: u64,
 }
 
 impl World {
@@ -55,28 +57,24 @@ impl World {
             node.start(&mut oracle);
             nodes.insert(id, node);
         }
-        let network = Network {
-            loss: random.below(3) * 50,
-            repeats: random.below(3) * 50,
-            delay: 500 + random.below(3) * 6_000,
-            cut: Default::default(),
-        };
+        let network = Network::random(&mut random);
         let flush = 200 + random.below(3) * 15_000;
         let mut world = Self {
             random,
             oracle,
             nodes,
             clients: Clients::default(),
+            jobs: Jobs::default(),
             network,
-            now: 0,
-            agenda: BinaryHeap::new(),
-            happenings: BTreeMap::new(),
-            sequence: 0,
+            agenda: Agenda::default(),
             flush,
             faults: true,
             quiet: false,
             releases: 0,
             restarts: 0,
+            pauses: 0,
+            clock_jumps: 0,
+            slow_disks: 0,
         };
         for id in 1..=3 {
             world.after(TICK, Happening::Tick { node: id, life: 1 });
@@ -86,28 +84,23 @@ impl World {
         world
     }
 
-    fn millis(&self) -> i64 {
-        EPOCH + (self.now / 1000) as i64
+    pub fn steps(&self) -> u64 {
+        self.agenda.steps
+    }
+
+    /// The time on the clock of a node.
+    fn millis(&self, node: u64) -> i64 {
+        EPOCH + (self.agenda.now / 1000) as i64 + self.nodes[&node].clock
     }
 
     fn after(&mut self, delay: u64, happening: Happening) {
-        self.sequence += 1;
-        self.agenda.push(Reverse((self.now + delay, self.sequence)));
-        self.happenings.insert(self.sequence, happening);
+        self.agenda.after(delay, happening);
     }
 
     pub fn run_until(&mut self, end: u64) {
-        while let Some(Reverse((time, number))) = self.agenda.peek().copied() {
-            if time > end {
-                break;
-            }
-            self.agenda.pop();
-            self.now = time;
-            if let Some(happening) = self.happenings.remove(&number) {
-                self.happen(happening);
-            }
+        while let Some(happening) = self.agenda.next(end) {
+            self.happen(happening);
         }
-        self.now = end;
     }
 
     fn lives(&self, node: u64, life: u64) -> bool {
@@ -119,7 +112,32 @@ impl World {
         self.nodes.get_mut(&id).unwrap()
     }
 
+    /// How long the node does nothing from now on.
+    fn pause_of(&self, happening: &Happening) -> u64 {
+        let node = match happening {
+            Happening::Arrive(flight) => flight.to,
+            Happening::Tick { node, .. } | Happening::DiskDone { node, .. } => *node,
+            Happening::Remote(_) | Happening::Client | Happening::Fault => return 0,
+        };
+        self.nodes[&node]
+            .paused_until
+            .saturating_sub(self.agenda.now)
+    }
+
+    /// The node that takes commands, if it does anything at all.
+    fn leader(&mut self, first: u64) -> Option<u64> {
+        let now = self.agenda.now;
+        (0..3).map(|n| 1 + (first + n) % 3).find(|id| {
+            let node = self.node(*id);
+            node.paused_until <= now && node.leading().is_some()
+        })
+    }
+
     fn happen(&mut self, happening: Happening) {
+        let pause = self.pause_of(&happening);
+        if pause > 0 {
+            return self.after(pause, happening);
+        }
         match happening {
             Happening::Arrive(flight) => {
                 self.node(flight.to).receive(flight.from, flight.bytes);
@@ -130,17 +148,16 @@ impl World {
                 self.settle(flight.to);
             }
             Happening::Remote(command) => {
-                let now = self.millis();
-                for id in 1..=3 {
-                    if let Some(running) = self.node(id).leading() {
-                        running
-                            .core
-                            .process_remote(now, &command, &mut running.streams);
-                        self.propose(id);
-                        self.settle(id);
-                        break;
-                    }
+                let Some(id) = self.leader(0) else {
+                    return;
+                };
+                let now = self.millis(id);
+                if let Some(running) = self.node(id).leading() {
+                    let streams = &mut running.streams;
+                    running.core.process_remote(now, &command, streams);
                 }
+                self.propose(id);
+                self.settle(id);
             }
             Happening::Tick { node, life } => {
                 if !self.lives(node, life) {
@@ -185,7 +202,7 @@ impl World {
         if self.quiet {
             return;
         }
-        let now = self.millis();
+        let now = self.millis(id);
         let room = self.random.below(6) == 0;
         if let Some(running) = self.node(id).leading() {
             running.core.run_due(now, false, &mut running.streams);
@@ -217,8 +234,12 @@ impl World {
             && !running.queue.is_empty()
         {
             running.disk_busy = true;
-            let delay = 50 + self.random.below(self.flush);
+            let slowest = self.flush.max(node.slow_disk);
+            let delay = 50 + self.random.below(slowest);
             self.after(delay, Happening::DiskDone { node: id, life });
+        }
+        for (index, payload) in left.committed {
+            self.jobs.committed(index, &payload);
         }
         for effects in left.effects {
             self.released(effects);
@@ -261,14 +282,11 @@ impl World {
 
     /// A burst of commands to somebody who believes to lead.
     fn client(&mut self) {
-        let now = self.millis();
         let first = self.random.below(3);
-        let Some(id) = (0..3)
-            .map(|n| 1 + (first + n) % 3)
-            .find(|id| self.node(*id).leading().is_some())
-        else {
+        let Some(id) = self.leader(first) else {
             return;
         };
+        let now = self.millis(id);
         for _ in 0..=self.random.below(4) {
             let (request, command) = self.clients.command(&mut self.random);
             let together = self.random.below(2) == 0;
@@ -290,7 +308,7 @@ impl World {
     fn fault(&mut self) {
         let id = 1 + self.random.below(3);
         let to = 1 + self.random.below(3);
-        match self.random.below(15) {
+        match self.random.below(20) {
             0..3 => self.nodes.get_mut(&id).unwrap().crash(&mut self.random),
             3..6 => self.restart_all(),
             6 => {
@@ -299,10 +317,7 @@ impl World {
             }
             7 | 8 => {
                 // Nobody reaches this node, nor it anybody.
-                for other in (1..=3).filter(|other| *other != id) {
-                    self.network.cut.insert((id, other));
-                    self.network.cut.insert((other, id));
-                }
+                self.network.isolate(id, 1..=3);
             }
             9 | 10 => self.network.cut.clear(),
             11 => {
@@ -320,8 +335,9 @@ impl World {
             12 => {
                 // Within a burst of commands, some of which are not proposed yet.
                 let (request, command) = self.clients.command(&mut self.random);
-                let (now, command) = (self.millis(), command.into());
+                let command = command.into();
                 for id in 1..=3 {
+                    let now = self.millis(id);
                     if let Some(running) = self.node(id).leading() {
                         let streams = &mut running.streams;
                         running.core.process(now, Some(request), &command, streams);
@@ -329,6 +345,21 @@ impl World {
                         self.settle(id);
                     }
                 }
+            }
+            13 | 14 => {
+                let length = 50_000 + self.random.below(900_000);
+                self.node(id).paused_until = self.agenda.now + length;
+                self.pauses += 1;
+            }
+            15 => {
+                let jump = self.random.below(6_000) as i64 - 3_000;
+                self.node(id).clock += jump;
+                self.clock_jumps += 1;
+            }
+            16 => {
+                // So slow that it could as well be full.
+                self.node(id).slow_disk = self.random.below(600_000);
+                self.slow_disks += 1;
             }
             _ => {
                 self.node(id).capture_checkpoint();
@@ -355,20 +386,24 @@ impl World {
         self.faults = false;
         self.network.heal();
         self.flush = 500;
+        for node in self.nodes.values_mut() {
+            (node.paused_until, node.slow_disk, node.clock) = (0, 0, 0);
+        }
         self.restart_all();
-        self.run_until(self.now + 600_000);
+        // What was to happen on a node that paused happens within a second.
+        self.run_until(self.agenda.now + 1_600_000);
         let before = self.clients.acknowledged;
-        self.run_until(self.now + 200_000);
+        self.run_until(self.agenda.now + 200_000);
         assert!(
             self.clients.acknowledged > before,
             "no progress after the network healed"
         );
         // Without new commands everybody catches up, and what is due happens.
-        self.happenings
-            .retain(|_, happening| !matches!(happening, Happening::Client));
-        self.run_until(self.now + 1_000_000);
+        self.agenda
+            .retain(|happening| !matches!(happening, Happening::Client));
+        self.run_until(self.agenda.now + 1_000_000);
         self.quiet = true;
-        self.run_until(self.now + 200_000);
+        self.run_until(self.agenda.now + 200_000);
         let leaders = self.nodes.values_mut().filter_map(Node::leading).count();
         assert_eq!(leaders, 1, "exactly one leader when all is well");
         let commit = self.oracle.commit_index();

@@ -159,6 +159,11 @@ impl Documents {
         }
     }
 
+    /// Rows of all entities may have been written, by another node.
+    fn wrote_all(&self) {
+        (0..entities::ALL.len()).for_each(|at| self.wrote(at));
+    }
+
     /// Those of these entities of which searches do not see everything yet, each with what they will see after a refresh.
     fn unseen(&self, entities: &[&'static Entity]) -> Vec<(usize, u64)> {
         let numbers = entities.iter().map(|entity| entities::number(entity));

@@ -9,7 +9,8 @@ use skep_query::{Answer, Query, QueryError, Row};
 
 use super::related::entities_of;
 use super::server::{Failure, FailureKind, Server};
-use super::{Documents, groups, pages};
+use super::{Documents, groups, pages, schema};
+use crate::exporter::Position;
 use crate::sql::answer::MAX_BYTES;
 use crate::sql::flows;
 use crate::target::Source;
@@ -87,8 +88,11 @@ impl Source for Reader {
     }
 
     /// Searches see what was written before the last refresh; without anything new there need be none.
-    fn catch_up(&mut self, query: &Query) -> Result<(), QueryError> {
+    fn catch_up(&mut self, query: &Query, elsewhere: bool) -> Result<(), QueryError> {
         let entities = entities_of(query);
+        if elsewhere {
+            self.documents.wrote_all();
+        }
         let unseen = self.documents.unseen(&entities);
         if unseen.is_empty() {
             return Ok(());
@@ -101,6 +105,10 @@ impl Source for Reader {
         self.tried(|server| server.refresh(&indices))?;
         self.documents.saw(&unseen);
         Ok(())
+    }
+
+    fn positions(&mut self) -> Result<Vec<(u32, Position)>, QueryError> {
+        self.tried(schema::positions)
     }
 
     fn answer(&mut self, query: &Query) -> Result<Answer, QueryError> {

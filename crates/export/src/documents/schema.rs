@@ -183,6 +183,37 @@ fn place_id(partition: u32) -> String {
     format!("position-{partition}")
 }
 
+/// Up to where all partitions go.
+pub fn positions(server: &Server) -> Result<Vec<(u32, Position)>, Failure> {
+    const AT_A_TIME: u32 = 16;
+    let index = server.documents.index(STATE);
+    let mut found = Vec::new();
+    for first in (1..).step_by(AT_A_TIME as usize) {
+        let partitions = first..first + AT_A_TIME;
+        let wanted = partitions.clone().map(|id| (index.clone(), place_id(id)));
+        let documents = server.get(&wanted.collect::<Vec<_>>())?;
+        let known = partitions.zip(&documents);
+        let known =
+            known.filter_map(|(id, document)| Some((id, position_of(document.get("_source")?))));
+        let before = found.len();
+        found.extend(known);
+        // They are numbered without gaps, but one may not have come to write yet.
+        if found.len() == before {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+fn position_of(source: &Json) -> Position {
+    let number = |name: &str| source.get(name).and_then(Json::as_i64).unwrap_or_default();
+    Position {
+        entry: number("entry").cast_unsigned(),
+        record: number("record").cast_unsigned(),
+        timestamp: number("timestamp"),
+    }
+}
+
 /// Up to where a partition goes, for who writes from now on: whoever did so before cannot any more.
 pub fn take_over(server: &Server, partition: u32) -> Result<Place, Failure> {
     let id = place_id(partition);
@@ -197,14 +228,10 @@ pub fn take_over(server: &Server, partition: u32) -> Result<Place, Failure> {
             ..place
         });
     };
-    let number = |name: &str| source.get(name).and_then(Json::as_i64).unwrap_or_default();
+    let begun = source.get("begun").and_then(Json::as_i64);
     let place = Place {
-        position: Position {
-            entry: number("entry").cast_unsigned(),
-            record: number("record").cast_unsigned(),
-            timestamp: number("timestamp"),
-        },
-        begun: number("begun").cast_unsigned(),
+        position: position_of(source),
+        begun: begun.unwrap_or_default().cast_unsigned(),
         sequence: sequence(&found)?,
     };
     put_place(server, partition, &place)

@@ -228,6 +228,8 @@ impl Target for Writer {
         self.server.disconnect();
         // An index may have been deleted with its template meanwhile.
         self.prepared.clear();
+        // Another node may have led the partition.
+        self.server.documents.wrote_all();
         let opened = schema::prepare(&self.server, &self.cluster)
             .and_then(|()| schema::take_over(&self.server, self.partition));
         self.place = opened.map_err(|failure| self.shown(&failure))?;

@@ -9,9 +9,10 @@ use skep_query::{Answer, Query, QueryError, Row, Value};
 
 use super::connection::{Connection, Failure, FailureKind};
 use super::value::{self, Bound};
-use super::{Rdbms, TIME_LIMIT};
+use super::{Rdbms, TIME_LIMIT, schema};
+use crate::exporter::Position;
 use crate::sql::answer::{self, Database, MAX_BYTES};
-use crate::sql::{Dialect, Sql};
+use crate::sql::{Dialect, Sql, table_name};
 use crate::target::Source;
 
 /// The database gives up by itself; this long we wait for it to say so.
@@ -86,6 +87,36 @@ impl Source for Reader {
     }
 
     fn answer(&mut self, query: &Query) -> Result<Answer, QueryError> {
+        self.ask(|asked| answer::answer(asked, query))
+    }
+
+    fn positions(&mut self) -> Result<Vec<(u32, Position)>, QueryError> {
+        let table = table_name(&self.database.prefix, schema::POSITION);
+        let text = format!("SELECT partition::int8, entry, record, timestamp FROM {table}");
+        let rows = self.ask(|asked| {
+            let mut sql = asked.sql();
+            sql.text.clone_from(&text);
+            asked.rows(&sql, 4)
+        })?;
+        let number = |row: &Row, at: usize| row.get(at).and_then(Value::as_int).unwrap_or_default();
+        let position = |row: &Row| {
+            let position = Position {
+                entry: number(row, 1).cast_unsigned(),
+                record: number(row, 2).cast_unsigned(),
+                timestamp: number(row, 3),
+            };
+            (u32::try_from(number(row, 0)).unwrap_or_default(), position)
+        };
+        Ok(rows.iter().map(position).collect())
+    }
+}
+
+impl Reader {
+    /// Asks the database, and once more if the connection turns out to be of no use.
+    fn ask<T>(
+        &mut self,
+        question: impl Fn(&Asked<'_>) -> Result<T, QueryError>,
+    ) -> Result<T, QueryError> {
         let mut again = true;
         loop {
             self.open()?;
@@ -97,7 +128,7 @@ impl Source for Reader {
                 prefix: &self.database.prefix,
                 failure: Default::default(),
             };
-            let answered = answer::answer(&asked, query);
+            let answered = question(&asked);
             let Some(failure) = asked.failure.into_inner() else {
                 return answered;
             };

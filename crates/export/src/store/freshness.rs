@@ -76,14 +76,12 @@ impl Freshness {
                 break;
             }
         }
-        let newest = (*flushed)?;
-        if newest.entry >= entry {
-            return Some(0);
-        }
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        let now = now.map_or(0, |now| now.as_millis());
-        let behind = now.saturating_sub(u128::from(newest.timestamp.max(0).cast_unsigned()));
-        Some(u64::try_from(behind).unwrap_or(u64::MAX).max(1))
+        flushed.map(|newest| lacking(newest, entry))
+    }
+
+    /// Another node fills the store.
+    pub fn is_elsewhere(&self) -> bool {
+        self.status.is_elsewhere()
     }
 
     /// These changes are written.
@@ -100,6 +98,17 @@ impl Freshness {
     pub fn fault(&self) -> Option<String> {
         self.status.fault().map(|fault| fault.reason)
     }
+}
+
+/// How many milliseconds old the newest is that is there, if the entry is not; else 0.
+pub fn lacking(newest: Position, entry: u64) -> u64 {
+    if newest.entry >= entry {
+        return 0;
+    }
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let now = now.map_or(0, |now| now.as_millis());
+    let behind = now.saturating_sub(u128::from(newest.timestamp.max(0).cast_unsigned()));
+    u64::try_from(behind).unwrap_or(u64::MAX).max(1)
 }
 
 fn reached(flushed: &Option<Position>) -> u64 {

@@ -80,6 +80,7 @@ impl Filled {
             cluster: "test",
             definitions: vec![],
             metrics: Default::default(),
+            elsewhere: false,
         };
         let opened = Store::open(of, config, log.clone(), progress.clone());
         Filled {

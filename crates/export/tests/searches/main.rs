@@ -48,6 +48,7 @@ fn a_file_of_another_format_is_not_touched() {
         cluster: "test",
         definitions: vec![],
         metrics: Default::default(),
+        elsewhere: false,
     };
     let opened = Store::open(of, Config::default(), EmptyLog, progress);
     let error = opened.err().expect("it is refused").to_string();

@@ -24,6 +24,7 @@ pub fn open(directory: &tempfile::TempDir) -> Store {
         cluster: "test",
         definitions: vec![],
         metrics: Default::default(),
+        elsewhere: false,
     };
     let opened = Store::open(of, super::BACKEND.config(), EmptyLog, progress);
     opened.expect("a store")

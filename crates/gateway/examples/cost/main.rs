@@ -116,6 +116,13 @@ fn main() {
     }
 }
 
+fn no_documents() -> skep_documents::Stores {
+    let memory = skep_documents::MemoryStore::new(&Default::default());
+    let opened =
+        skep_documents::Stores::only("inmemory", Arc::new(memory), Arc::new(jiff::Timestamp::now));
+    opened.expect("one store")
+}
+
 /// Nothing is searched for here.
 struct NoStorage;
 
@@ -148,6 +155,7 @@ fn server(seconds: u64, sizes: &[usize]) {
             config,
             broker,
             Arc::new(NoStorage),
+            Arc::new(no_documents()),
             Arc::new(GatewayMetrics::new()),
         ))
         .expect("ports");

@@ -1,6 +1,6 @@
 //! Reading a request body, and the bodies of the answers.
 
-use std::convert::Infallible;
+use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -8,11 +8,12 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
+use skep_documents::Content;
 
 use super::problem::Problem;
 use super::stream::JobLines;
 use crate::body::{Arriving, Broken};
-use crate::budget::Share;
+use crate::budget::{Budget, Share};
 use crate::call::FrontEnd;
 use crate::undelivered::Undelivered;
 
@@ -23,6 +24,7 @@ pub enum RestBody {
     /// The same, with the jobs that go back if it is never sent.
     Activation(Option<Bytes>, Undelivered),
     Jobs(JobLines),
+    Document(Content),
 }
 
 impl RestBody {
@@ -47,12 +49,12 @@ impl From<Bytes> for RestBody {
 
 impl Body for RestBody {
     type Data = Bytes;
-    type Error = Infallible;
+    type Error = io::Error;
 
     fn poll_frame(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         match self.get_mut() {
             RestBody::Whole(bytes) => Poll::Ready(bytes.take().map(|b| Ok(Frame::data(b)))),
             RestBody::Activation(bytes, jobs) => {
@@ -69,11 +71,19 @@ impl Body for RestBody {
                 Poll::Ready(part.map(|b| Ok(Frame::data(b))))
             }
             RestBody::Jobs(jobs) => jobs.poll_lines(cx).map(|l| l.map(|b| Ok(Frame::data(b)))),
+            RestBody::Document(content) => {
+                let piece = content.poll_piece(cx);
+                piece.map(|piece| piece.map(|read| read.map(Frame::data)))
+            }
         }
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(self, RestBody::Whole(None) | RestBody::Activation(None, _))
+        match self {
+            RestBody::Whole(bytes) | RestBody::Activation(bytes, _) => bytes.is_none(),
+            RestBody::Jobs(_) => false,
+            RestBody::Document(content) => content.left() == 0,
+        }
     }
 
     fn size_hint(&self) -> SizeHint {
@@ -82,6 +92,7 @@ impl Body for RestBody {
                 SizeHint::with_exact(bytes.as_ref().map_or(0, |b| b.len() as u64))
             }
             RestBody::Jobs(_) => SizeHint::default(),
+            RestBody::Document(content) => SizeHint::with_exact(content.left()),
         }
     }
 }
@@ -92,11 +103,12 @@ pub struct Received {
     pub share: Share,
 }
 
-/// Reads a body of at most `limit` bytes.
+/// Reads a body of at most `limit` bytes, with room of `budget`.
 pub async fn read(
     body: &mut Incoming,
     limit: usize,
     front: &FrontEnd,
+    budget: &Budget,
 ) -> Result<Received, Problem> {
     if body.is_end_stream() {
         return Ok(Received {
@@ -108,7 +120,7 @@ pub async fn read(
     if announced.is_some_and(|n| n > limit as u64) {
         return Err(Problem::too_large(limit));
     }
-    let mut arriving = Arriving::new(&front.gate.budget, &front.config, Bytes::new());
+    let mut arriving = Arriving::new(budget, &front.config, Bytes::new());
     arriving.fill(body, usize::MAX, limit).await?;
     let (bytes, share) = arriving.finish();
     Ok(Received { bytes, share })

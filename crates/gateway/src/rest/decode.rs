@@ -5,6 +5,7 @@ mod batch_operations;
 pub(super) mod cluster_variables;
 mod conditionals;
 mod decisions;
+pub(super) mod documents;
 mod fields;
 mod global_listeners;
 mod job_result;

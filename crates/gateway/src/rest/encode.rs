@@ -11,10 +11,12 @@ use skep_protocol::user_task::UserTaskProperties;
 use skep_protocol::value::BatchOperationType;
 use skep_protocol::value::{ClusterVariableValue, GlobalListenerValue};
 use skep_protocol::{ActivatedJob, DEFAULT_TENANT, Failure, Key, Response};
+use skep_query::entities::JOB_STATISTICS_SPAN;
 use skep_service::{BrokerInfo, PartitionHealth, PartitionInfo, PartitionRole, Topology};
 
 use super::RestBody;
 use super::json::Object;
+use crate::config::GatewayConfig;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
@@ -309,6 +311,28 @@ pub fn license() -> HttpResponse<RestBody> {
     json(
         r#"{"validLicense":true,"licenseType":"Apache-2.0","isCommercial":false,"expiresAt":null}"#,
     )
+}
+
+/// How jobs are counted: by the minute, each of them, under their whole names.
+pub fn system_configuration(config: &GatewayConfig) -> HttpResponse<RestBody> {
+    let mut body = String::with_capacity(240);
+    let unbounded = i64::from(i32::MAX);
+    Object::write(&mut body, |o| {
+        o.object("jobMetrics", |o| {
+            o.raw("enabled", if config.counts_jobs { "true" } else { "false" });
+            let minutes = JOB_STATISTICS_SPAN / 60_000;
+            o.text("exportInterval", &format!("PT{minutes}M"));
+            for bound in [
+                "maxWorkerNameLength",
+                "maxJobTypeLength",
+                "maxTenantIdLength",
+                "maxUniqueKeys",
+            ] {
+                o.number(bound, unbounded);
+            }
+        });
+    });
+    json(body)
 }
 
 /// 204 when some partition has a healthy leader, 503 when none has.

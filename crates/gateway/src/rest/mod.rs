@@ -2,6 +2,7 @@
 
 mod body;
 mod decode;
+mod documents;
 mod encode;
 mod json;
 mod multipart;
@@ -91,6 +92,11 @@ async fn answer(
         Op::Status => Ok(encode::cluster_status(&front.broker.topology())),
         Op::License => Ok(encode::license()),
         Op::OpenApi => Ok(openapi::document()),
+        Op::GetSystemConfiguration => Ok(encode::system_configuration(&front.config)),
+        // Boxed: what few requests need must not make the future of each larger.
+        op if op.is_of_documents() => {
+            Box::pin(documents::answer(front, op, parameter, parts, body)).await
+        }
         op => ask_broker(front, op, parameter, parts, body, watch).await,
     }
 }
@@ -118,7 +124,7 @@ async fn ask_broker(
 }
 
 fn expected_type(op: Op) -> &'static str {
-    if op == Op::Deploy {
+    if op.takes_files() {
         "multipart/form-data"
     } else {
         "application/json"
@@ -132,14 +138,18 @@ async fn receive(
     headers: &HeaderMap,
     mut body: Incoming,
 ) -> Result<Received, Problem> {
-    let limit = match op {
-        Op::Deploy => front.config.multipart.max_size,
-        _ => front.config.max_message_size,
+    let limit = match op.takes_files() {
+        true => front.config.multipart.max_size,
+        false => front.config.max_message_size,
+    };
+    let budget = match op.is_of_documents() {
+        true => &front.gate.documents,
+        false => &front.gate.budget,
     };
     if !http_body::Body::is_end_stream(&body) {
         check_content_type(headers.get(CONTENT_TYPE), expected_type(op))?;
     }
-    body::read(&mut body, limit, front)
+    body::read(&mut body, limit, front, budget)
         .await
         .map_err(|mut problem| {
             problem.unread_body = true;

@@ -1,4 +1,4 @@
-//! Deployments over REST: `multipart/form-data`, sliced out of the body without copying.
+//! `multipart/form-data`, sliced out of the body without copying; and deployments, which come so.
 
 use bytes::Bytes;
 use memchr::memmem;
@@ -11,13 +11,8 @@ use crate::check::{self, invalid};
 ///
 /// `content_type` is the whole header. More than `max_parts` parts are refused.
 pub fn deployment(content_type: &str, body: &Bytes, max_parts: usize) -> Result<Deploy, Failure> {
-    let Some(boundary) = boundary(content_type) else {
-        return invalid(
-            "The Content-Type of a multipart body has to name its boundary: multipart/form-data; boundary=…",
-        );
-    };
     let mut resources = Vec::new();
-    for part in parts(body, &boundary, max_parts)? {
+    for part in read(content_type, body, max_parts)? {
         match part.name.as_str() {
             "resources" => resources.push(resource(part)?),
             "tenantId" => {
@@ -38,6 +33,16 @@ pub fn deployment(content_type: &str, body: &Bytes, max_parts: usize) -> Result<
     Ok(Deploy { resources })
 }
 
+/// The parts of a body in their order.
+pub fn read(content_type: &str, body: &Bytes, max_parts: usize) -> Result<Vec<Part>, Failure> {
+    match boundary(content_type) {
+        Some(boundary) => parts(body, &boundary, max_parts),
+        None => invalid(
+            "The Content-Type of a multipart body has to name its boundary: multipart/form-data; boundary=…",
+        ),
+    }
+}
+
 fn resource(part: Part) -> Result<Resource, Failure> {
     match part.file_name.filter(|name| !name.trim().is_empty()) {
         Some(name) => Ok(Resource {
@@ -50,10 +55,27 @@ fn resource(part: Part) -> Result<Resource, Failure> {
     }
 }
 
-struct Part {
-    name: String,
-    file_name: Option<String>,
-    content: Bytes,
+#[derive(Debug)]
+pub struct Part {
+    pub name: String,
+    pub file_name: Option<String>,
+    /// Its lines.
+    head: String,
+    pub content: Bytes,
+}
+
+impl Part {
+    /// The value of a line of its head.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        header(&self.head, name)
+    }
+}
+
+fn header<'h>(head: &'h str, name: &str) -> Option<&'h str> {
+    head.split("\r\n").find_map(|line| {
+        let (own, value) = line.split_once(':')?;
+        own.trim().eq_ignore_ascii_case(name).then(|| value.trim())
+    })
 }
 
 fn malformed<T>(what: &str) -> Result<T, Failure> {
@@ -95,7 +117,7 @@ fn parts(body: &Bytes, boundary: &str, max_parts: usize) -> Result<Vec<Part>, Fa
         let end = (start - 2 + length).max(start);
         if parts.len() == max_parts {
             return invalid(format!(
-                "The deployment has more than the {max_parts} parts that are allowed. Split it up."
+                "The body has more than the {max_parts} parts that are allowed. Split it up."
             ));
         }
         parts.push(part(body, start, end)?);
@@ -113,13 +135,7 @@ fn part(body: &Bytes, start: usize, end: usize) -> Result<Part, Failure> {
     let Ok(head) = std::str::from_utf8(head) else {
         return malformed("the head of a part is not UTF-8");
     };
-    let disposition = head.split("\r\n").find_map(|line| {
-        let (name, value) = line.split_once(':')?;
-        name.trim()
-            .eq_ignore_ascii_case("content-disposition")
-            .then_some(value)
-    });
-    let Some(disposition) = disposition else {
+    let Some(disposition) = header(head, "content-disposition") else {
         return malformed("a part has no Content-Disposition");
     };
     let parameters = parameters(disposition);
@@ -138,6 +154,7 @@ fn part(body: &Bytes, start: usize, end: usize) -> Result<Part, Failure> {
     Ok(Part {
         name,
         file_name,
+        head: head.to_string(),
         content: body.slice(content..end),
     })
 }

@@ -117,6 +117,12 @@ pub enum Op {
     GetForm,
     SearchResources,
     GetResourceBytes,
+    CreateDocument,
+    CreateDocuments,
+    GetDocument,
+    DeleteDocument,
+    CreateDocumentLink,
+    GetSystemConfiguration,
     /// An operation of the API that this release does not carry out.
     NotYet,
 }
@@ -140,6 +146,20 @@ impl Op {
                 | SuspendBatchOperation
                 | ResumeBatchOperation
         )
+    }
+
+    /// Is carried out by the stores of documents, and not by the broker.
+    pub fn is_of_documents(self) -> bool {
+        use Op::*;
+        matches!(
+            self,
+            CreateDocument | CreateDocuments | GetDocument | DeleteDocument | CreateDocumentLink
+        )
+    }
+
+    /// Takes files in parts of its body.
+    pub fn takes_files(self) -> bool {
+        matches!(self, Op::Deploy | Op::CreateDocument | Op::CreateDocuments)
     }
 
     /// Finishes work that is in the system, so that it is never refused for lack of room (see `Command::is_finishing`).
@@ -188,6 +208,7 @@ pub const ROUTES: &[Route] = routes! {
     GET "/v2/topology" getTopology => Topology;
     GET "/v2/status" getStatus => Status;
     GET "/v2/license" getLicense => License;
+    GET "/v2/system/configuration" getSystemConfiguration => GetSystemConfiguration;
     POST "/v2/deployments" createDeployment => Deploy;
     POST "/v2/resources/{resourceKey}/deletion" deleteResource => DeleteResource;
     POST "/v2/process-instances" createProcessInstance => CreateProcessInstance;
@@ -235,6 +256,13 @@ pub const ROUTES: &[Route] = routes! {
     PUT "/v2/clock" pinClock => PinClock;
     POST "/v2/clock/reset" resetClock => ResetClock;
     POST "/v2/expression/evaluation" evaluateExpression => EvaluateExpression;
+
+    // of the stores of documents
+    POST "/v2/documents" createDocument => CreateDocument;
+    POST "/v2/documents/batch" createDocuments => CreateDocuments;
+    GET "/v2/documents/{documentId}" getDocument => GetDocument;
+    DELETE "/v2/documents/{documentId}" deleteDocument => DeleteDocument;
+    POST "/v2/documents/{documentId}/links" createDocumentLink => CreateDocumentLink;
 
     // answered from secondary storage
     POST "/v2/process-definitions/search" searchProcessDefinitions => SearchProcessDefinitions;
@@ -313,11 +341,6 @@ pub const ROUTES: &[Route] = routes! {
     PUT "/v2/authorizations/{authorizationKey}" updateAuthorization;
     GET "/v2/authorizations/{authorizationKey}" getAuthorization;
     DELETE "/v2/authorizations/{authorizationKey}" deleteAuthorization;
-    POST "/v2/documents" createDocument;
-    POST "/v2/documents/batch" createDocuments;
-    GET "/v2/documents/{documentId}" getDocument;
-    DELETE "/v2/documents/{documentId}" deleteDocument;
-    POST "/v2/documents/{documentId}/links" createDocumentLink;
     POST "/v2/groups" createGroup;
     POST "/v2/groups/search" searchGroups;
     GET "/v2/groups/{groupId}" getGroup;
@@ -356,7 +379,6 @@ pub const ROUTES: &[Route] = routes! {
     PUT "/v2/roles/{roleId}/users/{username}" assignRoleToUser;
     DELETE "/v2/roles/{roleId}/users/{username}" unassignRoleFromUser;
     POST "/v2/setup/user" createAdminUser;
-    GET "/v2/system/configuration" getSystemConfiguration;
     POST "/v2/tenants" createTenant;
     POST "/v2/tenants/search" searchTenants;
     GET "/v2/tenants/{tenantId}" getTenant;

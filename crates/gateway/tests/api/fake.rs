@@ -23,7 +23,7 @@ use skep_service::{
 };
 use tokio::sync::{Notify, mpsc, oneshot};
 
-use crate::decisions;
+use crate::{decisions, documents};
 
 pub const KEY: Key = Key(2251799813685249);
 
@@ -377,6 +377,7 @@ pub async fn start_with(change: impl FnOnce(&mut GatewayConfig)) -> Running {
         config,
         Arc::clone(&broker) as Arc<dyn Broker>,
         Arc::new(FakeStorage),
+        Arc::new(documents::stores()),
         Arc::clone(&metrics),
     )
     .await

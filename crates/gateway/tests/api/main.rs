@@ -6,6 +6,7 @@ mod connections;
 mod decisions;
 mod deletion;
 mod described;
+mod documents;
 mod fake;
 mod grpc;
 mod http;

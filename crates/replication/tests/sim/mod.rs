@@ -4,7 +4,7 @@ pub mod machine;
 pub mod node;
 pub mod world;
 
-pub use skep_sim::{Random, hash, network, oracle};
+pub use skep_sim::{Random, agenda, hash, network, oracle};
 
 /// Ways to build a node wrongly. Each must be caught by the checks, or the checks are worth nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! The world: an agenda of what happens when, the faults, and the clients.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BTreeMap;
 
+use super::agenda::Agenda;
 use super::machine::Command;
 use super::network::{Flight, Network};
 use super::node::Node;
@@ -27,10 +27,7 @@ pub struct World {
     pub oracle: Oracle,
     pub nodes: BTreeMap<u64, Node>,
     network: Network,
-    now: u64,
-    agenda: BinaryHeap<Reverse<(u64, u64)>>,
-    happenings: BTreeMap<u64, Happening>,
-    sequence: u64,
+    agenda: Agenda<Happening>,
     next_command: u64,
     /// Microseconds that a flush takes at most.
     flush: u64,
@@ -50,22 +47,14 @@ impl World {
             node.start(&mut oracle);
             nodes.insert(id, node);
         }
-        let network = Network {
-            loss: random.below(3) * 50,
-            repeats: random.below(3) * 50,
-            delay: 500 + random.below(3) * 6_000,
-            cut: Default::default(),
-        };
+        let network = Network::random(&mut random);
         let flush = 200 + random.below(3) * 15_000;
         let mut world = Self {
             random,
             oracle,
             nodes,
             network,
-            now: 0,
-            agenda: BinaryHeap::new(),
-            happenings: BTreeMap::new(),
-            sequence: 0,
+            agenda: Agenda::default(),
             next_command: 1,
             flush,
             faults: true,
@@ -82,24 +71,14 @@ impl World {
     }
 
     fn after(&mut self, delay: u64, happening: Happening) {
-        self.sequence += 1;
-        self.agenda.push(Reverse((self.now + delay, self.sequence)));
-        self.happenings.insert(self.sequence, happening);
+        self.agenda.after(delay, happening);
     }
 
     /// Runs until a moment.
     pub fn run_until(&mut self, end: u64) {
-        while let Some(Reverse((time, number))) = self.agenda.peek().copied() {
-            if time > end {
-                break;
-            }
-            self.agenda.pop();
-            self.now = time;
-            if let Some(happening) = self.happenings.remove(&number) {
-                self.happen(happening);
-            }
+        while let Some(happening) = self.agenda.next(end) {
+            self.happen(happening);
         }
-        self.now = end;
     }
 
     fn lives(&self, node: u64, life: u64) -> bool {
@@ -233,10 +212,7 @@ impl World {
             }
             7 => {
                 // Nobody reaches this node, nor it anybody.
-                for other in (1..=3).filter(|other| *other != id) {
-                    self.network.cut.insert((id, other));
-                    self.network.cut.insert((other, id));
-                }
+                self.network.isolate(id, 1..=3);
             }
             8 => self.network.cut.clear(),
             9 => {
@@ -281,9 +257,9 @@ impl World {
         self.network.heal();
         self.flush = 500;
         self.restart_all();
-        self.run_until(self.now + 900_000);
+        self.run_until(self.agenda.now + 900_000);
         let before = self.oracle.acknowledged.len();
-        self.run_until(self.now + 200_000);
+        self.run_until(self.agenda.now + 200_000);
         assert!(
             self.oracle.acknowledged.len() > before,
             "no progress after the network healed"
@@ -295,9 +271,9 @@ impl World {
         );
         // Without new commands everybody catches up.
         self.next_command = u64::MAX / 2;
-        self.happenings
-            .retain(|_, happening| !matches!(happening, Happening::Client));
-        self.run_until(self.now + 400_000);
+        self.agenda
+            .retain(|happening| !matches!(happening, Happening::Client));
+        self.run_until(self.agenda.now + 400_000);
         let commit = self.oracle.commit_index();
         for node in self.nodes.values() {
             assert_eq!(node.reported(), commit, "node {} did not catch up", node.id);

@@ -73,6 +73,15 @@ pub fn markdown() -> String {
             arg.kind.expected()
         ));
     }
+    text.push_str(DOCUMENTS);
+    for setting in super::documents::SETTINGS {
+        text.push_str(&format!(
+            "| `{}` | {} Expects {}. |\n",
+            setting.name,
+            setting.doc,
+            setting.kind.expected()
+        ));
+    }
     text.push_str(WITHOUT);
     for setting in WITHOUT_EFFECT {
         let names: Vec<String> = setting
@@ -99,6 +108,17 @@ between them) are not exported.
 
 | Setting | Default | What it does |
 |---|---|---|
+";
+
+const DOCUMENTS: &str = "
+## Stores of documents
+
+Any number of stores stand side by side, each under an id of your own: `DOCUMENT_STORE_ID_CLASS`, `DOCUMENT_STORE_ID_BUCKET` …
+in the environment, `camunda.document.store.ID.class` … in files. A server that is told of none has two: `local`, the directory
+`documents` in its data directory, and `inmemory`. See [operations.md](operations.md#documents).
+
+| Setting | What it does |
+|---|---|
 ";
 
 const WITHOUT: &str = "

@@ -1,6 +1,7 @@
 //! Configuration: built-in defaults, then files, then the environment, then flags; the last one wins.
 
 pub mod docs;
+mod documents;
 mod exporters;
 mod lists;
 mod placeholders;
@@ -84,7 +85,7 @@ pub fn resolve(given: &[Given]) -> Result<Loaded, ConfigError> {
     let (mut warnings, mut problems) = (Vec::new(), Vec::new());
     let mut by_key: Vec<Vec<Found<'_>>> = KEYS.iter().map(|_| Vec::new()).collect();
     let given = lists::joined(given);
-    let mut exporters = exporters::Exporters::default();
+    let mut named = Named::default();
     for given in &given {
         match find(given) {
             Some((key, index, under)) => match key.kind.parse(&given.text) {
@@ -99,7 +100,7 @@ pub fn resolve(given: &[Given]) -> Result<Loaded, ConfigError> {
                 None if given.text.is_empty() => {}
                 None => problems.push(not_expected(given, key)),
             },
-            None if exporters.take(given) => {}
+            None if named.exporters.take(given) || named.documents.take(given) => {}
             None => warnings.extend(unknown(given)),
         }
     }
@@ -139,7 +140,7 @@ pub fn resolve(given: &[Given]) -> Result<Loaded, ConfigError> {
             source: chosen.map_or(Source::Default, |chosen| chosen.given.source.clone()),
         });
     }
-    settings.broker.exporters = exporters.finish(&mut warnings, &mut problems);
+    named.finish(&mut settings, &mut warnings, &mut problems);
     problems.extend(settings.shift_ports().err());
     problems.extend(settings.contradictions());
     if problems.is_empty() {
@@ -150,6 +151,25 @@ pub fn resolve(given: &[Given]) -> Result<Loaded, ConfigError> {
         })
     } else {
         Err(ConfigError(problems))
+    }
+}
+
+/// What operators name themselves, any number of each.
+#[derive(Default)]
+struct Named<'g> {
+    exporters: exporters::Exporters<'g>,
+    documents: documents::Given<'g>,
+}
+
+impl Named<'_> {
+    fn finish(
+        self,
+        settings: &mut Settings,
+        warnings: &mut Vec<String>,
+        problems: &mut Vec<String>,
+    ) {
+        settings.document_stores = self.documents.finish(warnings, problems);
+        settings.broker.exporters = self.exporters.finish(warnings, problems);
     }
 }
 

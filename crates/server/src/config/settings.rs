@@ -7,9 +7,12 @@ use std::time::Duration;
 
 use skep_broker::flow_control::Algorithm;
 use skep_broker::{BrokerConfig, ClusterConfig, TlsFiles};
+use skep_documents::config::Kind;
+use skep_documents::{StoreConfig, Stores};
 use skep_export::{Documents, DocumentsSettings, Place, Rdbms, Trust, Verify};
 use skep_gateway::{GatewayConfig, OverloadPolicy};
 
+use super::documents;
 use super::value::{Value, squeeze};
 
 #[derive(Clone, Copy, Debug)]
@@ -212,6 +215,11 @@ pub struct Settings {
     pub rdbms: skep_export::RdbmsSettings,
     pub elasticsearch: SearchServer,
     pub opensearch: SearchServer,
+    /// Those that were named; none: the ones that every server has.
+    pub document_stores: Vec<StoreConfig>,
+    /// The store of those who name none. Empty: the first one.
+    pub default_document_store: Option<String>,
+    pub documents_at_a_time: usize,
     pub gateway: GatewayConfig,
     pub rest: Listen,
     pub grpc: Listen,
@@ -255,6 +263,9 @@ impl Default for Settings {
             },
             elasticsearch: SearchServer::default(),
             opensearch: SearchServer::default(),
+            document_stores: Vec::new(),
+            default_document_store: None,
+            documents_at_a_time: skep_documents::Config::default().at_a_time,
             rest: Listen::local(8080),
             grpc: Listen::local(26500),
             management: Listen::local(9600),
@@ -294,11 +305,42 @@ impl Settings {
         if self.network_message_size < NETWORK_MESSAGE_SIZE {
             config.multipart.max_size = config.multipart.max_size.min(self.network_message_size);
         }
+        config.counts_jobs = self.secondary_storage != SecondaryStorage::None;
         let interval = self.min_ping_interval;
         config.min_ping_interval = (!interval.is_zero()).then_some(interval);
         let largest = config.max_message_size.max(config.multipart.max_size);
         config.max_buffered_bytes = config.max_buffered_bytes.max(largest);
         config
+    }
+
+    /// The stores of documents.
+    ///
+    /// # Errors
+    /// Settings of theirs that cannot be.
+    pub fn documents(&self) -> Result<Stores, String> {
+        let mut config = skep_documents::Config {
+            stores: self.document_stores.clone(),
+            default: self
+                .default_document_store
+                .clone()
+                .filter(|id| !id.is_empty()),
+            at_a_time: self.documents_at_a_time,
+            is_one_of_several: self.cluster.size > 1,
+        };
+        let free = self.broker.disk.processing;
+        if config.stores.is_empty() {
+            config.stores = documents::of_every_server(&self.broker.directory);
+        }
+        for store in &mut config.stores {
+            if let Kind::Local(local) = &mut store.kind {
+                local.reserve = if self.broker.disk.monitoring_enabled {
+                    free
+                } else {
+                    0
+                };
+            }
+        }
+        Stores::open(&config, Arc::new(jiff::Timestamp::now))
     }
 
     /// Adds the offset to every port but 0, which takes a free one.
@@ -341,7 +383,7 @@ impl Settings {
                     })
             }
             SecondaryStorage::Elasticsearch | SecondaryStorage::Opensearch => {
-                Documents::new(self.documents())
+                Documents::new(self.search_server())
                     .ok()
                     .map(|server| skep_export::Config {
                         place: Place::Documents(Arc::new(server)),
@@ -380,7 +422,7 @@ impl Settings {
     }
 
     /// The search server that is secondary storage.
-    fn documents(&self) -> DocumentsSettings {
+    fn search_server(&self) -> DocumentsSettings {
         match self.secondary_storage {
             SecondaryStorage::Elasticsearch => self
                 .elasticsearch
@@ -401,16 +443,9 @@ impl Settings {
             let missing = "camunda.data.secondary-storage.type is rdbms, but camunda.data.secondary-storage.rdbms.url is not set";
             return Some(missing.to_string());
         }
-        if self.cluster.size > 1 {
-            return Some(
-                "camunda.data.secondary-storage.type: several nodes (camunda.cluster.size) cannot fill one database or search server in this version. \
-                 Take 'embedded': each node keeps what can be searched itself"
-                    .to_string(),
-            );
-        }
         match storage {
             SecondaryStorage::Rdbms => Rdbms::new(&self.rdbms).err().map(|error| error.to_string()),
-            _ => Documents::new(self.documents())
+            _ => Documents::new(self.search_server())
                 .err()
                 .map(|error| error.to_string()),
         }
@@ -431,6 +466,7 @@ impl Settings {
             found.push(format!("camunda.processing.flow-control.request: {reason}"));
         }
         found.extend(self.of_database());
+        found.extend(self.documents().err());
         found.extend(self.cluster.contradictions(self.broker.node_id));
         found.extend(self.internal_tls.contradiction());
         let mut ports = vec![

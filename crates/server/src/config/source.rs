@@ -64,8 +64,10 @@ fn bare(name: &str) -> String {
 }
 
 /// What begins like this is ours in the environment; other names there are other programs'.
-const ENVIRONMENT: [&str; 9] = [
+const ENVIRONMENT: [&str; 11] = [
     "CAMUNDA_",
+    "DOCUMENT_STORE_",
+    "DOCUMENT_DEFAULT_STORE_",
     "ZEEBE_BROKER_",
     "ZEEBE_GATEWAY_",
     "ZEEBE_CLOCK_",
@@ -76,7 +78,8 @@ const ENVIRONMENT: [&str; 9] = [
     "LOGGING_LEVEL_",
 ];
 /// Whole names that count, besides.
-const ENVIRONMENT_NAMES: [&str; 9] = [
+const ENVIRONMENT_NAMES: [&str; 10] = [
+    "DOCUMENT_THREAD_POOL_SIZE",
     "SERVER_PORT",
     "SERVER_ADDRESS",
     "SERVER_TOMCAT_MAXPARTCOUNT",

@@ -184,6 +184,10 @@ keys! {
         "How long a search waits at most until it sees everything that was acknowledged before it. An answer that does not says how far it is behind in the header `skep-behind-ms`."
     "skep.query.threads" [] [] Kind::Number(1, 64) => secondary.readers;
         "Threads that answer searches, for each partition; with type rdbms, elasticsearch or opensearch all partitions share them, and each has a connection."
+    "camunda.document.default-store-id" ["document.default-store-id"] [] Kind::Text => default_document_store;
+        "The store of documents that is meant where a request names none. Empty: the first one by name; without any, `local`."
+    "camunda.document.thread-pool-size" ["document.thread-pool-size"] [] COUNT => documents_at_a_time;
+        "Operations on stores of documents at a time; more wait."
     "camunda.data.export.distribution-interval" ["zeebe.broker.exporting.distributionInterval"] [] Kind::Time(10) => broker.export_interval;
         "How far the exporters of records have got is written down this often; after a crash what came later is exported again."
     "camunda.data.primary-storage.disk.monitoring-enabled" ["zeebe.broker.data.disk.enableMonitoring"] [] Kind::Flag => broker.disk.monitoring_enabled;

@@ -342,7 +342,7 @@ pub fn of_partition(handle: &PartitionHandle) -> Value {
         }
         (status.id.clone(), Value::Object(shown))
     };
-    let all: Map<_, _> = handle.exporters.exporters().into_iter().map(of).collect();
+    let all: Map<_, _> = handle.exporters.working().into_iter().map(of).collect();
     Value::Object(all)
 }
 
@@ -350,7 +350,7 @@ pub fn of_partition(handle: &PartitionHandle) -> Value {
 pub fn health(broker: &Broker) -> (bool, Value) {
     let mut faults = Map::new();
     for handle in broker.partitions() {
-        for status in handle.exporters.exporters() {
+        for status in handle.exporters.working() {
             let fault = status.fault().filter(|_| status.id != SECONDARY_STORAGE);
             if let Some(fault) = fault {
                 let place = format!("{} of partition {}", status.id, handle.status.partition);

@@ -31,7 +31,7 @@ pub fn all(broker: &Broker) -> Answer {
 
 fn one(broker: &Broker, handle: &PartitionHandle) -> Value {
     let status = &*handle.status;
-    let exporters = handle.exporters.exporters().into_iter();
+    let exporters = handle.exporters.working().into_iter();
     let enabled = exporters.filter(|exporter| exporter.is_enabled());
     let exported = enabled.map(|exporter| exporter.exported_position()).min();
     let leader = status.role() == PartitionRole::Leader;

@@ -15,6 +15,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::config;
+use crate::config::Settings;
 
 struct Server {
     address: SocketAddr,
@@ -99,6 +100,7 @@ impl Server {
             config,
             self.broker().clone(),
             self.broker().clone(),
+            Arc::new(Settings::default().documents().unwrap()),
             self.gateways.clone(),
         );
         let gateway = gateway.await.unwrap();

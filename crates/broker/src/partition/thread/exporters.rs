@@ -39,6 +39,13 @@ struct Running {
 }
 
 impl ExporterBoard {
+    /// Those that work here: where nodes share secondary storage, one of them fills it.
+    pub fn working(&self) -> Vec<Arc<Status>> {
+        let mut all = self.exporters();
+        all.retain(|status| !status.is_elsewhere());
+        all
+    }
+
     /// All that are configured and run here, by name.
     pub fn exporters(&self) -> Vec<Arc<Status>> {
         let running = self.running.lock();
@@ -59,7 +66,8 @@ impl ExporterBoard {
     /// The log is kept for this one: it is the last of those that are enabled.
     pub fn slowest(&self) -> Option<Arc<Status>> {
         let running = self.running.lock();
-        let enabled = running.iter().filter(|one| one.status.is_enabled());
+        let works = |status: &Status| status.is_enabled() && !status.is_elsewhere();
+        let enabled = running.iter().filter(|one| works(&one.status));
         let slowest =
             enabled.min_by_key(|one| (one.status.durable().entry, one.status.fault().is_none()))?;
         Some(slowest.status.clone())
@@ -103,6 +111,8 @@ pub struct Exporters {
     known: Option<Known>,
     /// Those of records run.
     running: bool,
+    /// The nodes of the cluster share secondary storage: who leads the partition fills it, from the position in the state on.
+    is_shared: bool,
     /// The revision of the state that was looked at last.
     seen: Option<u64>,
     interval: Duration,
@@ -151,6 +161,11 @@ pub fn open_exporters(
         is_broken: false,
         known: Some(known),
         running: false,
+        is_shared: config.cluster.is_some()
+            && config
+                .secondary_storage
+                .as_ref()
+                .is_some_and(skep_export::Config::is_shared),
         seen: None,
         interval: config.export_interval,
         next_report: Instant::now(),
@@ -184,6 +199,7 @@ impl Exporters {
     /// The partition is led here from now on, and its state is there.
     pub fn lead(&mut self, state: &mut State, committed: Position) {
         self.running = true;
+        self.store_is_elsewhere(false);
         self.seen = None;
         self.follow(state, committed);
     }
@@ -191,8 +207,17 @@ impl Exporters {
     /// Another node leads it: that one exports.
     pub fn step_down(&mut self) {
         self.running = false;
+        self.store_is_elsewhere(self.is_shared);
         for config in &self.configs {
             self.board.end(&config.id);
+        }
+    }
+
+    fn store_is_elsewhere(&self, elsewhere: bool) {
+        for status in self.board.exporters() {
+            if status.id == SECONDARY_STORAGE {
+                status.set_elsewhere(elsewhere);
+            }
         }
     }
 
@@ -278,7 +303,8 @@ impl Exporters {
     /// What is to be written down of how far the exporters of records have got, if it is time to, or if it `must` be now.
     pub fn report(&mut self, state: &State, must: bool) -> Vec<ExporterValue> {
         let now = Instant::now();
-        if !self.running || self.configs.is_empty() || (now < self.next_report && !must) {
+        let nobody = self.configs.is_empty() && !self.is_shared;
+        if !self.running || nobody || (now < self.next_report && !must) {
             return Vec::new();
         }
         self.next_report = now + self.interval;
@@ -291,7 +317,8 @@ impl Exporters {
             // A report is a record too, and no reason for the next one.
             let is_own =
                 position.record == self.reported_at && stored.record + 1 == position.record;
-            if status.id != SECONDARY_STORAGE && position.entry > stored.entry && !is_own {
+            let of_state = status.id != SECONDARY_STORAGE || self.is_shared;
+            if of_state && status.is_enabled() && position.entry > stored.entry && !is_own {
                 reports.push(ExporterValue {
                     id: status.id.as_str().into(),
                     is_enabled: true,
@@ -323,17 +350,19 @@ impl Exporters {
         if self.is_broken && !disk_low {
             return 0;
         }
-        let of = |id: &str| self.captured.exporter(id);
-        let records = self.configs.iter().map(|config| match of(&config.id) {
+        let of = |id: &str| match self.captured.exporter(id) {
             Some(stored) if !stored.is_enabled => index,
             Some(stored) => stored.position.entry,
             None => 0,
-        });
-        let secondary = self.board.exporters().into_iter();
-        let secondary = secondary
+        };
+        let records = self.configs.iter().map(|config| of(&config.id));
+        // Whoever leads next goes on from what the state says.
+        let shared = self.is_shared.then(|| of(SECONDARY_STORAGE));
+        let own = self.board.working().into_iter();
+        let own = own
             .filter(|status| status.id == SECONDARY_STORAGE && status.is_enabled())
             .map(|status| status.durable().entry);
-        let held = records.chain(secondary).min();
+        let held = records.chain(shared).chain(own).min();
         held.map_or(index, |held| held.min(index))
     }
 }

@@ -21,6 +21,8 @@ impl Partition {
         if self.follows() && now >= self.next_check {
             self.next_check = now + self.config.check_interval;
             self.publish_status();
+            // Operators tell all replicas of a store what they tell one.
+            self.follow_exporting();
             self.checkpoint_if_due()?;
         }
         if !self.core.is_leader() || self.core.is_void() || self.stopping {

@@ -112,6 +112,7 @@ pub fn open_secondary(
         cluster: config.cluster_id.as_deref().unwrap_or_default(),
         definitions: definitions.to_vec(),
         metrics: metrics.clone(),
+        elsewhere: config.cluster.is_some() && secondary.is_shared(),
     };
     let opened = Store::open(of, secondary, Entries(log), progress.clone());
     match opened {

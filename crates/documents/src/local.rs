@@ -1,0 +1,314 @@
+//! Documents in a directory: one file for each, which is there whole or not at all.
+//!
+//! The directory may be one that several nodes have mounted: nothing of it is held in memory, and a new file gets its name by a
+//! hard link, which fails where there is one.
+//!
+//! ```text
+//! ab/ab12…        the document whose id has this SHA-256: head, then content
+//! expiring/2026-11-22T18/ab12…   it expires in this hour
+//! new/…           files that are being written
+//! ```
+
+mod file;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use sha2::{Digest, Sha256};
+
+use self::file::{Head, write_new};
+use crate::config::Local;
+use crate::metadata::hex;
+use crate::store::{Document, Found, Link, Store};
+use crate::{BoxFuture, Content, DocumentError, Metadata};
+
+/// Documents that one sweep removes at most, and hours that it looks at.
+const SWEEP: usize = 1000;
+/// A file that was not finished in this time never will be.
+const ABANDONED: Duration = Duration::from_secs(3600);
+
+#[derive(Clone, Debug)]
+pub struct LocalStore {
+    config: Local,
+}
+
+/// The directory of expiring documents for this time.
+fn hour(at: Timestamp) -> String {
+    at.strftime("%Y-%m-%dT%H").to_string()
+}
+
+fn broken(path: &Path, error: &io::Error) -> DocumentError {
+    let text = format!("{}: {error}", path.display());
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => DocumentError::Exhausted(
+            format!("The store of documents is full: {text}. Make room, or delete documents."),
+        ),
+        _ => DocumentError::Broken(format!(
+            "The store of documents cannot be read or written: {text}. An operator has to look at its directory."
+        )),
+    }
+}
+
+fn on(path: &Path) -> impl Fn(io::Error) -> DocumentError + '_ {
+    move |error| broken(path, &error)
+}
+
+fn sync_directory(path: &Path) -> io::Result<()> {
+    fs::File::open(path)?.sync_all()
+}
+
+/// True: it was there.
+fn remove(path: &Path) -> io::Result<bool> {
+    match fs::remove_file(path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+impl LocalStore {
+    pub fn new(config: Local) -> LocalStore {
+        LocalStore { config }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        let prefix = name.get(..2).unwrap_or_default();
+        self.config.directory.join(prefix).join(name)
+    }
+
+    fn name(id: &str) -> String {
+        hex(&Sha256::digest(id))
+    }
+
+    fn keep(&self, document: &Document, now: Timestamp) -> Result<(), DocumentError> {
+        self.check_room(document.content.len() as u64)?;
+        let name = LocalStore::name(&document.id);
+        let path = self.path(&name);
+        let (Some(parent), new) = (path.parent(), self.config.directory.join("new")) else {
+            return Err(DocumentError::Broken("no directory".to_string()));
+        };
+        for directory in [parent, &new] {
+            fs::create_dir_all(directory).map_err(on(directory))?;
+        }
+        if let Some(at) = document.metadata.expires_at {
+            // First, so that no document is forgotten; a mark without one does no harm.
+            let marks = self.config.directory.join("expiring").join(hour(at));
+            fs::create_dir_all(&marks).map_err(on(&marks))?;
+            fs::write(marks.join(&name), "").map_err(on(&marks))?;
+        }
+        let written = new.join(uuid::Uuid::new_v4().to_string());
+        let linked =
+            write_new(&written, document).and_then(|()| self.link_new(&written, &path, now));
+        // Whatever became of it, it has its name or is not wanted.
+        let _ = fs::remove_file(&written);
+        match linked {
+            Ok(true) => sync_directory(parent).map_err(on(parent)),
+            Ok(false) => Err(DocumentError::exists(&document.id)),
+            Err(error) => Err(broken(&path, &error)),
+        }
+    }
+
+    /// Gives a file its name. False: there is one with this name.
+    fn link_new(&self, written: &Path, path: &Path, now: Timestamp) -> io::Result<bool> {
+        // Once more where the other one had expired.
+        for _ in 0..2 {
+            match fs::hard_link(written, path) {
+                Ok(()) => return Ok(true),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+            if !self.remove_expired(path, now)? {
+                return Ok(false);
+            }
+        }
+        Ok(false)
+    }
+
+    /// True: nothing that is valid has this name now. Who does the same at another node may have put a new document here
+    /// meanwhile, which stays.
+    fn remove_expired(&self, path: &Path, now: Timestamp) -> io::Result<bool> {
+        match Head::open(path)? {
+            None => return Ok(true),
+            Some((head, _)) if !head.metadata.is_expired(now) => return Ok(false),
+            Some(_) => {}
+        }
+        let aside = self
+            .config
+            .directory
+            .join("new")
+            .join(uuid::Uuid::new_v4().to_string());
+        match fs::rename(path, &aside) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
+            renamed => renamed?,
+        }
+        let was_expired = Head::open(&aside)?.is_none_or(|(head, _)| head.metadata.is_expired(now));
+        if !was_expired {
+            fs::hard_link(&aside, path)?;
+        }
+        remove(&aside)?;
+        Ok(was_expired)
+    }
+
+    /// As much has to stay free as the partitions need beside it.
+    fn check_room(&self, bytes: u64) -> Result<(), DocumentError> {
+        let directory = &self.config.directory;
+        fs::create_dir_all(directory).map_err(on(directory))?;
+        let space =
+            rustix::fs::statvfs(directory).map_err(|error| broken(directory, &error.into()))?;
+        let free = space.f_bavail.saturating_mul(space.f_frsize);
+        if free < self.config.reserve.saturating_add(bytes) {
+            return Err(DocumentError::Exhausted(format!(
+                "The disk of the store of documents has {free} bytes left, of which {} stay free for process instances \
+                 (camunda.data.primary-storage.disk.free-space.processing). Make room, or delete documents.",
+                self.config.reserve
+            )));
+        }
+        Ok(())
+    }
+
+    fn find(&self, id: &str, now: Timestamp) -> Result<(Metadata, fs::File), DocumentError> {
+        let path = self.path(&LocalStore::name(id));
+        let found = Head::open(&path).map_err(on(&path))?;
+        match found {
+            Some((head, file)) if !head.metadata.is_expired(now) => Ok((head.metadata, file)),
+            _ => Err(DocumentError::no_document(id)),
+        }
+    }
+
+    fn discard(&self, id: &str, now: Timestamp) -> Result<(), DocumentError> {
+        self.find(id, now)?;
+        let path = self.path(&LocalStore::name(id));
+        let was_there = remove(&path).map_err(on(&path))?;
+        if let Some(parent) = path.parent() {
+            sync_directory(parent).map_err(on(parent))?;
+        }
+        was_there
+            .then_some(())
+            .ok_or_else(|| DocumentError::no_document(id))
+    }
+
+    /// Removes what expired in hours that are over, and files that were never finished.
+    fn sweep_now(&self, now: Timestamp) -> io::Result<()> {
+        let marks = self.config.directory.join("expiring");
+        let current = hour(now);
+        let mut left = SWEEP;
+        for over in names(&marks, SWEEP)? {
+            if over >= current {
+                continue;
+            }
+            let directory = marks.join(&over);
+            for name in names(&directory, left)? {
+                self.remove_expired(&self.path(&name), now)?;
+                remove(&directory.join(&name))?;
+                left -= 1;
+            }
+            if left == 0 {
+                return Ok(());
+            }
+            // Another node may have done it.
+            let _ = fs::remove_dir(&directory);
+        }
+        let new = self.config.directory.join("new");
+        for name in names(&new, SWEEP)? {
+            let path = new.join(name);
+            let age = fs::metadata(&path).and_then(|known| known.modified());
+            let age = age.map(|at| at.elapsed().unwrap_or_default());
+            if age.is_ok_and(|age| age > ABANDONED) {
+                remove(&path)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// On a thread where waiting for the disk holds up nobody.
+    fn apart<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&LocalStore) -> Result<T, DocumentError> + Send + 'static,
+    ) -> BoxFuture<'_, Result<T, DocumentError>> {
+        let store = self.clone();
+        Box::pin(async move {
+            let done = tokio::task::spawn_blocking(move || work(&store)).await;
+            done.unwrap_or_else(|error| {
+                Err(DocumentError::Broken(format!(
+                    "The store of documents has failed: {error}."
+                )))
+            })
+        })
+    }
+}
+
+/// Some names in a directory, in order; none where there is no directory.
+fn names(directory: &Path, most: usize) -> io::Result<Vec<String>> {
+    let entries = match fs::read_dir(directory) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut names = Vec::new();
+    for entry in entries.take(most) {
+        names.extend(entry?.file_name().into_string());
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
+impl Store for LocalStore {
+    fn create(
+        &self,
+        document: Document,
+        now: Timestamp,
+    ) -> BoxFuture<'_, Result<(), DocumentError>> {
+        self.apart(move |store| store.keep(&document, now))
+    }
+
+    fn get<'a>(
+        &'a self,
+        id: &'a str,
+        now: Timestamp,
+    ) -> BoxFuture<'a, Result<Found, DocumentError>> {
+        let id = id.to_string();
+        self.apart(move |store| {
+            let (metadata, file) = store.find(&id, now)?;
+            let content = Content::file(file, metadata.size);
+            Ok(Found { metadata, content })
+        })
+    }
+
+    fn delete<'a>(
+        &'a self,
+        id: &'a str,
+        now: Timestamp,
+    ) -> BoxFuture<'a, Result<(), DocumentError>> {
+        let id = id.to_string();
+        self.apart(move |store| store.discard(&id, now))
+    }
+
+    fn link<'a>(
+        &'a self,
+        _: &'a str,
+        _: Duration,
+        _: Timestamp,
+        _: &'a (dyn Fn(&Metadata) -> Result<(), DocumentError> + Send + Sync),
+    ) -> BoxFuture<'a, Result<Link, DocumentError>> {
+        Box::pin(async move {
+            Err(DocumentError::NotSupported(
+                "A store in a directory has no links. Read the document from this API, or keep it in a store of S3.".to_string(),
+            ))
+        })
+    }
+
+    fn sweep(&self, now: Timestamp) -> BoxFuture<'_, Result<(), DocumentError>> {
+        let directory = self.config.directory.clone();
+        self.apart(move |store| store.sweep_now(now).map_err(on(&directory)))
+    }
+
+    fn is_of_this_node(&self) -> bool {
+        !self.config.shared
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,145 @@
+//! A directory of documents, and what may happen to it.
+
+use bytes::Bytes;
+
+use super::*;
+use crate::Given;
+use crate::content::tests::all;
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(second).unwrap()
+}
+
+fn store(directory: &Path) -> LocalStore {
+    LocalStore::new(Local {
+        directory: directory.to_path_buf(),
+        reserve: 0,
+        shared: false,
+    })
+}
+
+fn document(id: &str, content: &'static str, expires_at: Option<Timestamp>) -> Document {
+    let given = Given {
+        expires_at,
+        ..Given::default()
+    };
+    Document {
+        id: id.to_string(),
+        metadata: Metadata::new(id, given, content.as_bytes(), at(0)).unwrap(),
+        content: Bytes::from_static(content.as_bytes()),
+    }
+}
+
+/// The files below a directory.
+fn files(directory: &Path) -> usize {
+    let entries = fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let count = |path: PathBuf| if path.is_dir() { files(&path) } else { 1 };
+    entries.map(count).sum()
+}
+
+#[tokio::test]
+async fn a_document_is_kept_once_and_survives_the_store() {
+    let directory = tempfile::tempdir().unwrap();
+    for id in ["plain", "..", "a\\b", ".", "ä ö", "CON", "con"] {
+        let document = document(id, "content", None);
+        store(directory.path())
+            .create(document.clone(), at(1))
+            .await
+            .unwrap();
+        let again = store(directory.path()).create(document, at(1)).await;
+        assert_eq!(again, Err(DocumentError::exists(id)));
+        let found = store(directory.path()).get(id, at(1)).await.unwrap();
+        assert_eq!(all(found.content).await.unwrap(), b"content");
+    }
+    assert_eq!(files(directory.path()), 7);
+    let other = store(directory.path());
+    other.delete("plain", at(1)).await.unwrap();
+    for gone in ["plain", "other"] {
+        let none = Err(DocumentError::no_document(gone));
+        assert_eq!(other.delete(gone, at(1)).await, none);
+    }
+    assert_eq!(files(directory.path()), 6);
+}
+
+#[tokio::test]
+async fn what_has_expired_is_gone_and_its_room_comes_back() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = store(directory.path());
+    let expiring = |content| document("d", content, Some(at(7200)));
+    store.create(expiring("first"), at(1)).await.unwrap();
+    store
+        .create(document("stays", "x", None), at(1))
+        .await
+        .unwrap();
+    let known = store.get("d", at(7199)).await.unwrap().metadata;
+    assert_eq!(known.expires_at, Some(at(7200)));
+    assert!(store.get("d", at(7200)).await.is_err());
+    assert!(store.delete("d", at(7200)).await.is_err());
+    // Its id is free again.
+    store
+        .create(document("d", "second", Some(at(9000))), at(8000))
+        .await
+        .unwrap();
+    let found = store.get("d", at(8001)).await.unwrap();
+    assert_eq!(all(found.content).await.unwrap(), b"second");
+    // The mark of the first one is in an hour that is over from here on, the second has expired with it.
+    store.sweep(at(10_799)).await.unwrap();
+    assert_eq!(files(directory.path()), 3);
+    store.sweep(at(10_801)).await.unwrap();
+    assert_eq!(files(directory.path()), 1);
+    assert!(store.get("stays", at(10_801)).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_file_that_is_no_document_is_told_apart_from_none() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = store(directory.path());
+    store
+        .create(document("d", "content", None), at(1))
+        .await
+        .unwrap();
+    let path = store.path(&LocalStore::name("d"));
+    let whole = fs::read(&path).unwrap();
+    for broken in [
+        &whole[..5],
+        &whole[..40],
+        &whole[..whole.len() - 1],
+        b"something else entirely",
+    ] {
+        fs::write(&path, broken).unwrap();
+        let error = store.get("d", at(1)).await.unwrap_err();
+        assert!(matches!(error, DocumentError::Broken(_)), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn the_reserve_of_the_disk_is_not_touched() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = LocalStore::new(Local {
+        directory: directory.path().to_path_buf(),
+        reserve: u64::MAX,
+        shared: false,
+    });
+    let refused = store.create(document("d", "content", None), at(1)).await;
+    assert!(
+        matches!(refused, Err(DocumentError::Exhausted(_))),
+        "{refused:?}"
+    );
+    assert_eq!(files(directory.path()), 0);
+}
+
+#[tokio::test]
+async fn of_many_who_choose_one_id_one_gets_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let tries = (0..16).map(|_| {
+        let store = store(directory.path());
+        tokio::spawn(async move { store.create(document("d", "content", None), at(1)).await })
+    });
+    let mut kept = 0;
+    for outcome in tries.collect::<Vec<_>>() {
+        kept += usize::from(outcome.await.unwrap().is_ok());
+    }
+    assert_eq!((kept, files(directory.path())), (1, 1));
+}

@@ -1,0 +1,82 @@
+//! How the store speaks HTTP: by hyper, as all of this server, with the certificates that the machine trusts.
+
+use std::error::Error as _;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use http_body_util::BodyExt;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector as TcpConnector;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use object_store::ClientOptions;
+use object_store::client::{
+    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpRequestBody,
+    HttpResponse, HttpResponseBody, HttpService,
+};
+
+const CONNECT_LIMIT: Duration = Duration::from_secs(5);
+/// Until an answer begins; then each piece has as long.
+const ANSWER_LIMIT: Duration = Duration::from_secs(10);
+const IDLE: Duration = Duration::from_secs(30);
+/// A connection holds at most this of what it has read.
+const BUFFER: usize = 64 << 10;
+
+#[derive(Debug)]
+pub struct HyperConnector;
+
+#[derive(Debug)]
+struct Service(Client<HttpsConnector<TcpConnector>, HttpRequestBody>);
+
+impl HttpConnector for HyperConnector {
+    fn connect(&self, _: &ClientOptions) -> object_store::Result<HttpClient> {
+        let mut tcp = TcpConnector::new();
+        tcp.enforce_http(false);
+        tcp.set_nodelay(true);
+        tcp.set_connect_timeout(Some(CONNECT_LIMIT));
+        let failed = |error: std::io::Error| object_store::Error::Generic {
+            store: "S3",
+            source: format!("the certificates of this machine cannot be read: {error}").into(),
+        };
+        let https = HttpsConnectorBuilder::new()
+            .with_native_roots()
+            .map_err(failed)?
+            .https_or_http()
+            .enable_http1()
+            .wrap_connector(tcp);
+        let client = Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(IDLE)
+            .http1_max_buf_size(BUFFER)
+            .build(https);
+        Ok(HttpClient::new(Service(client)))
+    }
+}
+
+fn too_slow() -> HttpError {
+    let text = format!("no answer within {} s", ANSWER_LIMIT.as_secs());
+    HttpError::new(HttpErrorKind::Timeout, std::io::Error::other(text))
+}
+
+#[async_trait]
+impl HttpService for Service {
+    async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        let answer = tokio::time::timeout(ANSWER_LIMIT, self.0.request(request)).await;
+        let answer = answer.map_err(|_| too_slow())?.map_err(|error| {
+            let kind = match error.is_connect() {
+                true => HttpErrorKind::Connect,
+                false => HttpErrorKind::Interrupted,
+            };
+            // The outer one says no more than that it failed.
+            let cause = error.source().map(ToString::to_string);
+            let text = cause.unwrap_or_else(|| error.to_string());
+            HttpError::new(kind, std::io::Error::other(text))
+        })?;
+        let broke_off = |error| HttpError::new(HttpErrorKind::Interrupted, error);
+        let (head, body) = answer.into_parts();
+        Ok(HttpResponse::from_parts(
+            head,
+            HttpResponseBody::new(body.map_err(broke_off)),
+        ))
+    }
+}

@@ -1,0 +1,291 @@
+//! The stores of a server: which one is meant, and what holds for all of them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use jiff::Timestamp;
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+use crate::config::{Config, Kind, StoreConfig};
+use crate::local::LocalStore;
+use crate::memory::MemoryStore;
+use crate::metadata::check_id;
+use crate::{
+    Document, DocumentError, Found, Given, Link, MAX_DOWNLOADS, Metadata, OPERATION_LIMIT, Store,
+};
+
+/// Tells the time.
+pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// The longest that a link may be valid; no service of S3 takes more.
+const LONGEST_LINK: Duration = Duration::from_secs(7 * 24 * 3600);
+
+#[derive(Clone)]
+struct Named {
+    id: Arc<str>,
+    store: Arc<dyn Store>,
+}
+
+/// See the crate.
+pub struct Stores {
+    stores: Vec<Named>,
+    default: Named,
+    clock: Clock,
+    is_one_of_several: bool,
+    turns: Semaphore,
+    downloads: Arc<Semaphore>,
+}
+
+/// A document that is kept now.
+#[derive(Clone, Debug)]
+pub struct Created {
+    pub store: Arc<str>,
+    pub id: String,
+    pub metadata: Metadata,
+}
+
+fn open(config: &StoreConfig) -> Result<Named, String> {
+    let store: Arc<dyn Store> = match &config.kind {
+        Kind::Memory(memory) => Arc::new(MemoryStore::new(memory)),
+        Kind::Local(local) => Arc::new(LocalStore::new(local.clone())),
+        #[cfg(feature = "s3")]
+        Kind::S3(s3) => Arc::new(
+            crate::s3::S3Store::new(s3)
+                .map_err(|reason| format!("the store '{}' of documents: {reason}", config.id))?,
+        ),
+        #[cfg(not(feature = "s3"))]
+        Kind::S3(_) => {
+            return Err(format!(
+                "the store '{}' of documents: S3 is not part of this build",
+                config.id
+            ));
+        }
+    };
+    Ok(Named {
+        id: config.id.as_str().into(),
+        store,
+    })
+}
+
+impl Stores {
+    /// Stores need not be there yet: who cannot be reached is asked again with each request.
+    ///
+    /// # Errors
+    /// What cannot be in the configuration.
+    pub fn open(config: &Config, clock: Clock) -> Result<Stores, String> {
+        let stores = config.stores.iter().map(open);
+        let stores = stores.collect::<Result<Vec<_>, _>>()?;
+        Stores::with(stores, config, clock)
+    }
+
+    /// One store and no other.
+    ///
+    /// # Errors
+    /// None: it is the default.
+    pub fn only(id: &str, store: Arc<dyn Store>, clock: Clock) -> Result<Stores, String> {
+        let id = id.into();
+        Stores::with(vec![Named { id, store }], &Config::default(), clock)
+    }
+
+    fn with(stores: Vec<Named>, config: &Config, clock: Clock) -> Result<Stores, String> {
+        let default = match &config.default {
+            None => stores.first(),
+            Some(id) => stores.iter().find(|named| *named.id == **id),
+        };
+        let default = default.cloned().ok_or_else(|| {
+            let wanted = config.default.as_deref().unwrap_or("none");
+            format!("there is no store of documents '{wanted}', which is to be the default")
+        })?;
+        Ok(Stores {
+            stores,
+            default,
+            clock,
+            is_one_of_several: config.is_one_of_several,
+            turns: Semaphore::new(config.at_a_time.max(1)),
+            downloads: Arc::new(Semaphore::new(MAX_DOWNLOADS)),
+        })
+    }
+
+    fn named(&self, id: Option<&str>) -> Result<&Named, DocumentError> {
+        let Some(id) = id.filter(|id| !id.is_empty()) else {
+            return Ok(&self.default);
+        };
+        let found = self.stores.iter().find(|named| *named.id == *id);
+        found.ok_or_else(|| {
+            let ids: Vec<&str> = self.stores.iter().map(|named| &*named.id).collect();
+            DocumentError::Invalid(format!(
+                "There is no store of documents '{id}'. There are: {}.",
+                ids.join(", ")
+            ))
+        })
+    }
+
+    /// A slow store is asked by few at a time, and by nobody for ever.
+    async fn timed<T>(
+        &self,
+        work: impl Future<Output = Result<T, DocumentError>>,
+    ) -> Result<T, DocumentError> {
+        let _turn = self.turn().await?;
+        match tokio::time::timeout(OPERATION_LIMIT, work).await {
+            Ok(done) => done,
+            Err(_) => Err(DocumentError::Unavailable(format!(
+                "The store of documents did not answer within {} s; what was asked for may or may not have been done. Look for the \
+                 document before asking again.",
+                OPERATION_LIMIT.as_secs()
+            ))),
+        }
+    }
+
+    async fn turn(&self) -> Result<SemaphorePermit<'_>, DocumentError> {
+        match tokio::time::timeout(OPERATION_LIMIT, self.turns.acquire()).await {
+            Ok(Ok(turn)) => Ok(turn),
+            _ => Err(DocumentError::Exhausted(format!(
+                "The stores of documents are busy with as many requests as they take at a time, and none was done within {} s. \
+                 Nothing was done. Ask again later.",
+                OPERATION_LIMIT.as_secs()
+            ))),
+        }
+    }
+
+    /// Keeps a new document, under an id of its own where none is given.
+    ///
+    /// # Errors
+    /// [`DocumentError`]
+    pub async fn create(
+        &self,
+        store: Option<&str>,
+        id: Option<&str>,
+        given: Given,
+        content: Bytes,
+    ) -> Result<Created, DocumentError> {
+        let named = self.named(store)?;
+        let id = id
+            .filter(|id| !id.is_empty())
+            .map_or_else(|| uuid::Uuid::new_v4().to_string(), str::to_string);
+        let now = (self.clock)();
+        let metadata = Metadata::new(&id, given, &content, now)?;
+        let document = Document {
+            id: id.clone(),
+            metadata: metadata.clone(),
+            content,
+        };
+        self.timed(named.store.create(document, now)).await?;
+        Ok(Created {
+            store: Arc::clone(&named.id),
+            id,
+            metadata,
+        })
+    }
+
+    /// # Errors
+    /// [`DocumentError`]; [`DocumentError::Invalid`] where the content has another hash than `hash`.
+    pub async fn get(
+        &self,
+        store: Option<&str>,
+        id: &str,
+        hash: Option<&str>,
+    ) -> Result<Found, DocumentError> {
+        let named = self.named(store)?;
+        check_id(id)?;
+        let permit = Arc::clone(&self.downloads).try_acquire_owned();
+        let permit = permit.map_err(|_| {
+            DocumentError::Exhausted(format!(
+                "{MAX_DOWNLOADS} documents are being downloaded, and no more at a time. Ask again later."
+            ))
+        })?;
+        let found = self.timed(named.store.get(id, (self.clock)())).await;
+        let mut found = found.map_err(|error| self.explained(named, error))?;
+        check_hash(id, &found.metadata, hash)?;
+        found.content.hold(permit);
+        Ok(found)
+    }
+
+    /// # Errors
+    /// [`DocumentError`]
+    pub async fn delete(&self, store: Option<&str>, id: &str) -> Result<(), DocumentError> {
+        let named = self.named(store)?;
+        check_id(id)?;
+        let deleted = self.timed(named.store.delete(id, (self.clock)())).await;
+        deleted.map_err(|error| self.explained(named, error))
+    }
+
+    /// # Errors
+    /// [`DocumentError`]
+    pub async fn link(
+        &self,
+        store: Option<&str>,
+        id: &str,
+        hash: Option<&str>,
+        time_to_live: Duration,
+    ) -> Result<Link, DocumentError> {
+        let named = self.named(store)?;
+        check_id(id)?;
+        if time_to_live.is_zero() || time_to_live > LONGEST_LINK {
+            return Err(DocumentError::Invalid(format!(
+                "The field 'timeToLive' is {} ms; a link is valid for at least 1 ms and at most {} ms (7 days).",
+                time_to_live.as_millis(),
+                LONGEST_LINK.as_millis()
+            )));
+        }
+        let check = |metadata: &Metadata| check_hash(id, metadata, hash);
+        let link = named.store.link(id, time_to_live, (self.clock)(), &check);
+        let linked = self.timed(link).await;
+        linked.map_err(|error| self.explained(named, error))
+    }
+
+    /// In a cluster a document that is not here may be at another node.
+    fn explained(&self, named: &Named, error: DocumentError) -> DocumentError {
+        match error {
+            DocumentError::NotFound(text)
+                if self.is_one_of_several && named.store.is_of_this_node() =>
+            {
+                DocumentError::NotFound(format!(
+                    "{text} The store '{}' keeps the documents of this node only: ask the node that took it in, or let all nodes have \
+                     one store (S3, or a directory that they share).",
+                    named.id
+                ))
+            }
+            error => error,
+        }
+    }
+
+    /// Gives back the room of documents that have expired; called now and then.
+    ///
+    /// # Errors
+    /// What went wrong, for the log.
+    pub async fn sweep(&self) -> Result<(), String> {
+        for named in &self.stores {
+            let swept = named.store.sweep((self.clock)()).await;
+            swept.map_err(|error| format!("store '{}': {error}", named.id))?;
+        }
+        Ok(())
+    }
+}
+
+fn check_hash(id: &str, metadata: &Metadata, given: Option<&str>) -> Result<(), DocumentError> {
+    let Some(known) = metadata.content_hash.as_deref() else {
+        return Ok(());
+    };
+    match given.filter(|hash| !hash.is_empty()) {
+        Some(given) if given.eq_ignore_ascii_case(known) => Ok(()),
+        Some(given) => Err(DocumentError::Invalid(format!(
+            "The content of document '{id}' has another hash than '{given}'. Take the 'contentHash' of its reference."
+        ))),
+        None => Err(DocumentError::Invalid(format!(
+            "No hash was given for document '{id}'. Give the 'contentHash' of its reference as the query parameter 'contentHash'."
+        ))),
+    }
+}
+
+impl std::fmt::Debug for Stores {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let ids: Vec<&str> = self.stores.iter().map(|named| &*named.id).collect();
+        f.debug_struct("Stores")
+            .field("ids", &ids)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

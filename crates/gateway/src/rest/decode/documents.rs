@@ -1,0 +1,80 @@
+//! What requests say of documents.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use skep_documents::Given;
+use skep_protocol::Failure;
+
+use super::fields::{KeyText, Object};
+use super::{optional, parse};
+use crate::check::invalid;
+use crate::rest::documents::TIME_TO_LIVE;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Metadata {
+    content_type: Option<String>,
+    file_name: Option<String>,
+    expires_at: Option<Timestamp>,
+    /// The size is counted.
+    #[serde(rename = "size")]
+    _size: Option<i64>,
+    process_definition_id: Option<String>,
+    process_instance_key: Option<KeyText>,
+    custom_properties: Option<Box<RawValue>>,
+}
+
+/// What is said of documents, by JSON of one or a list of them, which `place` holds.
+pub fn metadata(place: &str, json: &[u8]) -> Result<Vec<Given>, Failure> {
+    let Ok(text) = std::str::from_utf8(json) else {
+        return invalid(format!("'{place}' is not UTF-8. Send UTF-8."));
+    };
+    let read = match text.trim_ascii_start().starts_with('[') {
+        true => parse::<Vec<Object<Metadata>>>(text),
+        false => parse::<Object<Metadata>>(text).map(|one| vec![one]),
+    };
+    let read = read.or_else(|failure| match failure {
+        Failure::InvalidArgument(text) => invalid(format!("In '{place}': {text}")),
+        other => Err(other),
+    })?;
+    Ok(read.into_iter().map(|Object(one)| given(one)).collect())
+}
+
+fn given(said: Metadata) -> Given {
+    let properties = said.custom_properties;
+    Given {
+        content_type: said.content_type,
+        file_name: said.file_name,
+        expires_at: said.expires_at,
+        process_definition_id: said.process_definition_id,
+        process_instance_key: said.process_instance_key.map(|KeyText(key)| key.0),
+        custom_properties: properties.filter(|json| json.get() != "null"),
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct LinkRequest {
+    time_to_live: Option<i64>,
+}
+
+/// How long a link is to be valid.
+pub fn time_to_live(body: &Bytes) -> Result<Duration, Failure> {
+    let text = std::str::from_utf8(body);
+    let text =
+        text.or_else(|e| invalid(format!("The request body is not UTF-8: {e}. Send UTF-8.")))?;
+    let LinkRequest { time_to_live } = optional(text)?;
+    let Some(ms) = time_to_live else {
+        return Ok(TIME_TO_LIVE);
+    };
+    match u64::try_from(ms) {
+        Ok(ms) => Ok(Duration::from_millis(ms)),
+        Err(_) => invalid(format!(
+            "The field 'timeToLive' is {ms}, but must be a number of milliseconds of at least 1."
+        )),
+    }
+}

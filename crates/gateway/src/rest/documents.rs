@@ -1,0 +1,296 @@
+//! Documents: their operations go to the stores, past the broker.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE, HeaderMap, X_CONTENT_TYPE_OPTIONS};
+use http::request::Parts;
+use http::{HeaderValue, Response, StatusCode};
+use hyper::body::Incoming;
+use skep_documents::{Created, DocumentError, Found, Given, Link, Metadata};
+use skep_protocol::Key;
+
+use super::body::Received;
+use super::decode::documents as decode;
+use super::json::Object;
+use super::multipart::{self, Part};
+use super::parameters::parameter;
+use super::problem::Problem;
+use super::routes::Op;
+use super::{RestBody, check_content_type, encode, expected_type, receive};
+use crate::call::FrontEnd;
+use crate::check::invalid;
+
+/// Carries out an operation of documents.
+pub async fn answer(
+    front: &FrontEnd,
+    op: Op,
+    id: Option<&str>,
+    parts: &Parts,
+    body: Incoming,
+) -> Result<Response<RestBody>, Problem> {
+    let query = parts.uri.query();
+    let id = id.unwrap_or_default();
+    let store = parameter(query, "storeId");
+    let store = store.as_deref();
+    let hash = parameter(query, "contentHash");
+    let documents = &front.documents;
+    match op {
+        Op::GetDocument => Ok(content(documents.get(store, id, hash.as_deref()).await?)),
+        Op::DeleteDocument => {
+            documents.delete(store, id).await?;
+            Ok(encode::status(StatusCode::NO_CONTENT))
+        }
+        Op::CreateDocumentLink => {
+            let Received {
+                bytes,
+                share: _held,
+            } = receive(front, op, &parts.headers, body).await?;
+            let time_to_live = decode::time_to_live(&bytes)?;
+            let linked = documents.link(store, id, hash.as_deref(), time_to_live);
+            Ok(link(&linked.await?))
+        }
+        op => {
+            let Received {
+                bytes,
+                share: _held,
+            } = receive(front, op, &parts.headers, body).await?;
+            let files = files(front, op, &parts.headers, &bytes)?;
+            match op {
+                Op::CreateDocuments => create_all(front, store, files).await,
+                _ => create_one(front, store, parameter(query, "documentId"), files).await,
+            }
+        }
+    }
+}
+
+/// A file of a request with what is said of it.
+struct File {
+    name: String,
+    given: Given,
+    content: Bytes,
+}
+
+/// The files of a request. Nothing is stored before all of it was understood.
+fn files(
+    front: &FrontEnd,
+    op: Op,
+    headers: &HeaderMap,
+    bytes: &Bytes,
+) -> Result<Vec<File>, Problem> {
+    let content_type = check_content_type(headers.get(CONTENT_TYPE), expected_type(op))?;
+    let limit = front.config.multipart.max_parts;
+    let (file, metadata) = match op {
+        Op::CreateDocuments => ("files", "metadataList"),
+        _ => ("file", "metadata"),
+    };
+    let (mut contents, mut listed) = (Vec::new(), Vec::new());
+    for part in multipart::read(content_type, bytes, limit)? {
+        match part.name.as_str() {
+            name if name == file => contents.push(part),
+            name if name == metadata => listed.extend(decode::metadata(metadata, &part.content)?),
+            other => {
+                return refused(format!(
+                    "The request has a part '{other}', which it does not take; its parts are '{file}' and '{metadata}'."
+                ));
+            }
+        }
+    }
+    if contents.is_empty() {
+        return refused(format!(
+            "The request has no part '{file}'. Send at least one file."
+        ));
+    }
+    if op == Op::CreateDocument && (contents.len() > 1 || listed.len() > 1) {
+        return refused(
+            "The request has several files, or tells several times of one. Send them to /v2/documents/batch.",
+        );
+    }
+    let said_of_all = contents.len() == listed.len();
+    if !listed.is_empty() && !said_of_all {
+        return refused(format!(
+            "The part '{metadata}' tells of {} files, but there are {}. Tell of each file, in their order, or of none.",
+            listed.len(),
+            contents.len()
+        ));
+    }
+    let mut listed = listed.into_iter();
+    contents
+        .into_iter()
+        .map(|part| one_file(part, listed.next()))
+        .collect()
+}
+
+fn refused<T>(text: impl Into<String>) -> Result<T, Problem> {
+    invalid(text).map_err(Problem::from)
+}
+
+const METADATA_HEADER: &str = "X-Document-Metadata";
+
+/// What the part itself tells of its file holds where nothing else was said.
+fn one_file(part: Part, listed: Option<Given>) -> Result<File, Problem> {
+    let own = part.header(METADATA_HEADER);
+    let mut given = match (listed, own) {
+        (Some(_), Some(_)) => {
+            return refused(format!(
+                "The request tells of a file twice: in the header {METADATA_HEADER} of its part and in a part of its own. Do one of \
+                 both."
+            ));
+        }
+        (Some(given), None) => given,
+        (None, Some(own)) => {
+            let mut own = decode::metadata(METADATA_HEADER, own.as_bytes())?.into_iter();
+            own.next().unwrap_or_default()
+        }
+        (None, None) => Given::default(),
+    };
+    let file_name = part
+        .file_name
+        .as_deref()
+        .filter(|name| !name.trim().is_empty());
+    given.file_name = given.file_name.or(file_name.map(str::to_string));
+    let content_type = part.header("content-type").filter(|text| !text.is_empty());
+    given.content_type = given.content_type.or(content_type.map(str::to_string));
+    Ok(File {
+        name: given.file_name.clone().unwrap_or_default(),
+        given,
+        content: part.content,
+    })
+}
+
+async fn create_one(
+    front: &FrontEnd,
+    store: Option<&str>,
+    id: Option<String>,
+    files: Vec<File>,
+) -> Result<Response<RestBody>, Problem> {
+    let mut body = String::new();
+    for file in files {
+        let create = front
+            .documents
+            .create(store, id.as_deref(), file.given, file.content);
+        reference(&mut body, &create.await?);
+    }
+    Ok(with_status(StatusCode::CREATED, body))
+}
+
+/// Each file for itself: those that could not be stored are told beside the others.
+async fn create_all(
+    front: &FrontEnd,
+    store: Option<&str>,
+    files: Vec<File>,
+) -> Result<Response<RestBody>, Problem> {
+    let (mut created, mut failed) = (Vec::new(), Vec::new());
+    for file in files {
+        match front
+            .documents
+            .create(store, None, file.given, file.content)
+            .await
+        {
+            Ok(document) => created.push(document),
+            Err(error) => failed.push((file.name, Problem::from(error))),
+        }
+    }
+    let mut body = String::new();
+    Object::write(&mut body, |o| {
+        o.array("failedDocuments", &failed, |out, (name, problem)| {
+            Object::write(out, |o| {
+                o.text("fileName", name);
+                o.number("status", i64::from(problem.status.as_u16()));
+                o.text("title", problem.title);
+                o.text("detail", &problem.detail);
+            });
+        });
+        o.array("createdDocuments", &created, reference);
+    });
+    let status = match failed.is_empty() {
+        true => StatusCode::CREATED,
+        false => StatusCode::MULTI_STATUS,
+    };
+    Ok(with_status(status, body))
+}
+
+fn with_status(status: StatusCode, body: String) -> Response<RestBody> {
+    let mut response = encode::json(body);
+    *response.status_mut() = status;
+    response
+}
+
+/// What a process variable holds of a document.
+fn reference(out: &mut String, created: &Created) {
+    let known = &created.metadata;
+    Object::write(out, |o| {
+        o.text("camunda.document.type", "camunda");
+        o.text("storeId", &created.store);
+        o.text("documentId", &created.id);
+        o.optional_text("contentHash", known.content_hash.as_deref());
+        o.object("metadata", |o| metadata(o, known));
+    });
+}
+
+fn metadata(o: &mut Object, known: &Metadata) {
+    o.text("contentType", &known.content_type);
+    o.text("fileName", &known.file_name);
+    let expires_at = known.expires_at.map(time);
+    o.optional_text("expiresAt", expires_at.as_deref());
+    o.number("size", i64::try_from(known.size).unwrap_or(i64::MAX));
+    o.optional_text(
+        "processDefinitionId",
+        known.process_definition_id.as_deref(),
+    );
+    o.optional_key("processInstanceKey", known.process_instance_key.map(Key));
+    o.raw("customProperties", known.custom_properties.get());
+}
+
+fn time(at: jiff::Timestamp) -> String {
+    at.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
+}
+
+fn link(link: &Link) -> Response<RestBody> {
+    let mut body = String::new();
+    Object::write(&mut body, |o| {
+        o.text("url", &link.url);
+        o.text("expiresAt", &time(link.expires_at));
+    });
+    with_status(StatusCode::CREATED, body)
+}
+
+/// The content, as what it is; browsers save it and don't run what is in it.
+fn content(found: Found) -> Response<RestBody> {
+    let Metadata {
+        content_type,
+        file_name,
+        ..
+    } = &found.metadata;
+    let content_type = HeaderValue::try_from(content_type);
+    let disposition = skep_documents::attachment(file_name);
+    let mut response = Response::new(RestBody::Document(found.content));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, content_type.unwrap_or(ANY_TYPE));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, NO_SNIFFING);
+    if let Ok(disposition) = HeaderValue::try_from(disposition) {
+        headers.insert(CONTENT_DISPOSITION, disposition);
+    }
+    response
+}
+
+const ANY_TYPE: HeaderValue = HeaderValue::from_static(skep_documents::metadata::ANY_TYPE);
+const NO_SNIFFING: HeaderValue = HeaderValue::from_static("nosniff");
+
+impl From<DocumentError> for Problem {
+    fn from(error: DocumentError) -> Problem {
+        let (status, title) = match &error {
+            DocumentError::Invalid(_) => (StatusCode::BAD_REQUEST, "INVALID_ARGUMENT"),
+            DocumentError::NotFound(_) => (StatusCode::NOT_FOUND, "NOT_FOUND"),
+            DocumentError::Exists(_) => (StatusCode::CONFLICT, "ALREADY_EXISTS"),
+            DocumentError::NotSupported(_) => (StatusCode::FORBIDDEN, "FORBIDDEN"),
+            DocumentError::Exhausted(_) => (StatusCode::SERVICE_UNAVAILABLE, "RESOURCE_EXHAUSTED"),
+            DocumentError::Unavailable(_) => (StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE"),
+            DocumentError::Broken(_) => (StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL"),
+        };
+        Problem::new(status, title, error.to_string())
+    }
+}
+
+/// A link that names no time is valid for an hour.
+pub const TIME_TO_LIVE: Duration = Duration::from_secs(3600);
