@@ -25,8 +25,8 @@ use crate::config::BrokerConfig;
 use crate::directory;
 use crate::disk::{self, DiskSpace};
 use crate::job_streams::StreamHub;
-use crate::metrics::{BrokerMetrics, WorkCounter};
-use crate::partition::thread;
+use crate::metrics::{BrokerMetrics, PartitionMetrics, WorkCounter};
+use crate::partition::thread::{self, ReplicaMetrics};
 use crate::partition::{Message, PartitionHandle};
 use crate::preparation::Preparation;
 use crate::shared::Shared;
@@ -65,6 +65,7 @@ pub enum OpenError {
 fn join(
     config: &BrokerConfig,
     directory: &directory::Claimed,
+    metrics: &BrokerMetrics,
 ) -> Result<(Option<Arc<Cluster>>, String), OpenError> {
     let Some(others) = config.cluster.clone() else {
         return Ok((None, directory.identity.cluster_id.clone()));
@@ -76,7 +77,7 @@ fn join(
         directory.identity.clone(),
         directory::keeper(config),
     );
-    let cluster = Cluster::open(config.clone(), others, founding)?;
+    let cluster = Cluster::open(config.clone(), others, founding, metrics.messaging.clone())?;
     match cluster.founding().wait() {
         Ok(id) => Ok((Some(cluster), id)),
         Err(reason) => {
@@ -84,6 +85,21 @@ fn join(
             Err(OpenError::Cluster(reason))
         }
     }
+}
+
+fn replica_metrics(
+    config: &BrokerConfig,
+    partition: u32,
+    metrics: &BrokerMetrics,
+    own: &Arc<PartitionMetrics>,
+) -> ReplicaMetrics {
+    let heartbeat = config.tick() * thread::HEARTBEAT_TICKS;
+    ReplicaMetrics::new(
+        partition,
+        metrics.replication.clone(),
+        own.clone(),
+        heartbeat,
+    )
 }
 
 /// All partitions of this node.
@@ -104,9 +120,9 @@ impl Broker {
     /// Opens all partitions. Returns when their state is recovered and their threads run.
     pub fn open(mut config: BrokerConfig, clock: Arc<Clock>) -> Result<Arc<Broker>, OpenError> {
         let directory = directory::claim(&config)?;
-        let (cluster, cluster_id) = join(&config, &directory)?;
-        config.cluster_id = Some(cluster_id);
         let metrics = BrokerMetrics::default();
+        let (cluster, cluster_id) = join(&config, &directory, &metrics)?;
+        config.cluster_id = Some(cluster_id);
         let preparation = Preparation::start().map_err(OpenError::Thread)?;
         let shared = Arc::new(Shared::new(preparation));
         let streams = shared.streams.clone();
@@ -116,6 +132,7 @@ impl Broker {
         for partition in 1..=config.partitions {
             let partition_metrics = Arc::new(metrics.partition(partition));
             let outlet = shared.clone();
+            let replica = replica_metrics(&config, partition, &metrics, &partition_metrics);
             let work = WorkCounter::new(&metrics.work, partition);
             let started = thread::start(
                 &config,
@@ -123,7 +140,7 @@ impl Broker {
                 outlet,
                 clock.clone(),
                 partition_metrics.clone(),
-                (work, &metrics.exporting),
+                (work, &metrics.exporting, replica),
             );
             let handle = match started {
                 Ok(handle) => handle,

@@ -262,8 +262,15 @@ impl<E: Exporter, L: CommittedLog> Driver<E, L> {
     }
 
     fn skip_to(&mut self, first: u64) {
-        // One that is new begins with what is there.
-        if self.read.entry > 0 {
+        if self.read.entry == 0 {
+            tracing::warn!(
+                code = "EXPORTER",
+                partition = self.partition,
+                exporter = %self.status.id,
+                first,
+                "the exporter is new, or its file was taken away, and begins where the log does: what happened before is not exported"
+            );
+        } else {
             tracing::error!(
                 code = "EXPORTER",
                 partition = self.partition,

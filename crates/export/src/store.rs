@@ -94,7 +94,7 @@ pub struct Store {
     readers: Arc<Readers>,
     exporter: Mutex<Option<std::thread::JoinHandle<()>>>,
     /// Of an embedded store.
-    file: PathBuf,
+    file: sqlite::Place,
 }
 
 /// What a store has to know of its partition.
@@ -137,6 +137,28 @@ pub fn copied_position(copy: &Path) -> Result<Position, SqliteError> {
     sqlite::position(&sqlite::Place::new(copy))
 }
 
+/// Puts the embedded store in this directory, which is damaged and which nobody has open, out of the way: where to. What was put
+/// there earlier is replaced.
+///
+/// # Errors
+/// The directory cannot be written.
+pub fn set_aside(directory: &Path) -> std::io::Result<PathBuf> {
+    let (file, aside) = (file(directory), directory.join("query.damaged"));
+    for beside in ["-wal", "-shm"] {
+        let with = |path: &Path| {
+            let mut name = path.as_os_str().to_owned();
+            name.push(beside);
+            name
+        };
+        match std::fs::rename(with(&file), with(&aside)) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    std::fs::rename(file, &aside)?;
+    Ok(aside)
+}
+
 /// Puts a copy in the place of the embedded store in this directory, which nobody has open.
 ///
 /// # Errors
@@ -174,9 +196,9 @@ impl Store {
             status.set_elsewhere(partition.elsewhere);
             Arc::new(status)
         };
+        let place = sqlite::Place::new(&file(partition.directory));
         let (target, known, status, readers): (Box<dyn Target>, _, _, _) = match &config.place {
             Place::Embedded => {
-                let place = sqlite::Place::new(&file(partition.directory));
                 let writer = sqlite::Writer::open(place.clone())?;
                 let position = writer.position()?;
                 let mut sources: Vec<Box<dyn Source>> = Vec::new();
@@ -222,7 +244,7 @@ impl Store {
             status,
             readers,
             exporter: Mutex::new(exporter),
-            file: file(partition.directory),
+            file: place,
         })
     }
 
@@ -298,12 +320,17 @@ impl Store {
     /// # Errors
     /// The file cannot be written, or the store not be read.
     pub fn copy(&self, to: &Path) -> Result<(), SqliteError> {
-        sqlite::copy(&sqlite::Place::new(&self.file), to)
+        sqlite::copy(&self.file, to)
+    }
+
+    /// Damage was found in the file of the embedded store: what it has cannot be relied on.
+    pub fn is_damaged(&self) -> bool {
+        self.file.is_damaged()
     }
 
     /// Bytes of the embedded store.
     pub fn bytes(&self) -> u64 {
-        std::fs::metadata(&self.file).map_or(0, |file| file.len())
+        std::fs::metadata(self.file.path()).map_or(0, |file| file.len())
     }
 
     /// Ends the thread that fills the store, where it is: another one will take its place.

@@ -349,6 +349,16 @@ impl Group {
             .map(|(id, _)| *id)
     }
 
+    /// How many entries the others lack. Only a leader knows.
+    pub fn lacking(&self) -> impl Iterator<Item = (u64, u64)> {
+        let library = &self.raft.raft;
+        let leads = library.state == StateRole::Leader;
+        let last = self.last_index();
+        let others = library.prs().iter();
+        let others = others.filter(move |(id, _)| leads && **id != self.config.node);
+        others.map(move |(id, progress)| (*id, last.saturating_sub(progress.matched)))
+    }
+
     /// Whether another voter is heard from and has nearly all of the log. Only a leader knows.
     pub fn is_abreast(&self, other: u64) -> bool {
         /// Entries that a transfer of leadership waits for without anybody noticing.

@@ -27,7 +27,7 @@ pub mod transport;
 pub use config::{EntrySource, GroupConfig, RecoveredLog};
 pub use error::{GroupError, MessageError, ProposeError};
 pub use group::Group;
-pub use message::Message;
+pub use message::{Kind as MessageKind, Message};
 pub use output::{Append, Committed, Event, Output, Role};
 pub use skep_storage::log::EntryId;
 pub use snapshot::{SnapshotPoll, SnapshotSource};

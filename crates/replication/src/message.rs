@@ -17,9 +17,9 @@ const FLAG_REJECT: u8 = 1;
 const FLAG_LAST: u8 = 2;
 
 /// The kinds of messages; the numbers are on the wire.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
-pub(crate) enum Kind {
+pub enum Kind {
     Append = 1,
     AppendResponse = 2,
     Heartbeat = 3,
@@ -34,6 +34,33 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
+    /// For people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Append => "AppendRequest",
+            Self::AppendResponse => "AppendResponse",
+            Self::Heartbeat => "HeartbeatRequest",
+            Self::HeartbeatResponse => "HeartbeatResponse",
+            Self::Vote => "VoteRequest",
+            Self::VoteResponse => "VoteResponse",
+            Self::PreVote => "PollRequest",
+            Self::PreVoteResponse => "PollResponse",
+            Self::TimeoutNow => "TransferRequest",
+            Self::SnapshotChunk => "InstallRequest",
+            Self::SnapshotAck => "InstallResponse",
+        }
+    }
+
+    /// It is no answer to another one.
+    pub fn is_request(self) -> bool {
+        self.name().ends_with("Request")
+    }
+
+    /// Only a leader says this.
+    pub fn is_of_leader(self) -> bool {
+        matches!(self, Self::Append | Self::Heartbeat | Self::SnapshotChunk)
+    }
+
     fn from_byte(byte: u8) -> Option<Self> {
         Some(match byte {
             1 => Self::Append,
@@ -107,6 +134,26 @@ impl Message {
             entries: Vec::new(),
             payload: Bytes::new(),
         }
+    }
+
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// How many entries it carries.
+    pub fn entries(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// The index of the last of them.
+    pub fn last_entry(&self) -> Option<u64> {
+        let carries = !self.entries.is_empty();
+        carries.then(|| self.index + self.entries.len() as u64)
+    }
+
+    /// A follower says that it has all entries up to this one on its disk.
+    pub fn stored_up_to(&self) -> Option<u64> {
+        (self.kind == Kind::AppendResponse && !self.reject).then_some(self.index)
     }
 
     /// The group it belongs to.

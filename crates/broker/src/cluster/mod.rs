@@ -36,6 +36,7 @@ use self::streams::RemoteStreams;
 use self::wanted::Wanted;
 use self::wire::NodeMessage;
 use crate::config::{BrokerConfig, ClusterConfig};
+use crate::metrics::nodes::MessagingFamilies;
 use crate::partition::Message;
 use crate::shared::Shared;
 
@@ -74,6 +75,7 @@ impl Cluster {
         config: BrokerConfig,
         cluster: ClusterConfig,
         founding: Founding,
+        metrics: MessagingFamilies,
     ) -> Result<Arc<Cluster>, OpenError> {
         let wire = skep_transport::Config {
             node: config.node_id,
@@ -89,7 +91,7 @@ impl Cluster {
             founding,
             transport: OnceLock::new(),
             broker: OnceLock::new(),
-            requests: Requests::default(),
+            requests: Requests::new(metrics),
             members: Members::default(),
             wanted: Wanted::default(),
             streams: RemoteStreams::default(),

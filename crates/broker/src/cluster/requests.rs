@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 use bytes::Bytes;
 use parking_lot::Mutex;
@@ -15,6 +16,8 @@ use tokio::task::AbortHandle;
 use super::Cluster;
 use super::wire::NodeMessage;
 use crate::arriving::Arriving;
+use crate::metrics::nanos;
+use crate::metrics::nodes::{MessagingFamilies, OfAddress, OfAnswer, OfRequest, OfTopic};
 
 /// Nodes that are asked one after the other when each says that another one leads.
 const MAX_TRIES: u8 = 3;
@@ -29,6 +32,7 @@ struct Pending {
     responder: Responder,
     /// As it was sent: it may have to go to another node.
     message: Bytes,
+    since: Instant,
     /// What the client occupies in its gateway while it waits.
     _held: Held,
 }
@@ -47,12 +51,63 @@ impl Pending {
     }
 }
 
-#[derive(Default)]
 pub(super) struct Requests {
+    metrics: MessagingFamilies,
     next: AtomicU64,
     pending: Mutex<FxHashMap<u64, Pending>>,
     /// Those of others, by node and their number.
     served: Mutex<FxHashMap<(u32, u64), AbortHandle>>,
+}
+
+impl Requests {
+    pub(super) fn new(metrics: MessagingFamilies) -> Requests {
+        Requests {
+            metrics,
+            next: AtomicU64::default(),
+            pending: Mutex::default(),
+            served: Mutex::default(),
+        }
+    }
+
+    fn sent(&self, node: u32, partition: u32, bytes: usize) {
+        let (address, topic) = (node.to_string(), topic(partition));
+        let of = OfAddress { address, topic };
+        self.metrics
+            .size
+            .of(of.clone())
+            .observe((bytes as u64 * 1000) >> 10);
+        self.metrics.inflight.of(of.clone()).inc();
+        let OfAddress { address, topic } = of;
+        let of = OfRequest {
+            r#type: "REQ_RESP",
+            address,
+            topic,
+        };
+        self.metrics.requests.of(of).inc();
+    }
+
+    /// It is answered, or never will be.
+    fn ended(&self, pending: &Pending, outcome: &'static str) {
+        let (address, topic) = (pending.to.to_string(), topic(pending.partition));
+        let of = OfAddress { address, topic };
+        self.metrics.inflight.of(of.clone()).dec();
+        let OfAddress { address, topic } = of;
+        let latency = self.metrics.latency.of(OfTopic {
+            topic: topic.clone(),
+        });
+        latency.observe(nanos(pending.since.elapsed()));
+        let of = OfAnswer {
+            address,
+            topic,
+            outcome,
+        };
+        self.metrics.responses.of(of).inc();
+    }
+}
+
+/// As the reference names what requests for a partition are sent to.
+fn topic(partition: u32) -> String {
+    format!("command-api-{partition}")
 }
 
 impl Cluster {
@@ -77,11 +132,15 @@ impl Cluster {
             overtaken: false,
             responder,
             message: message.clone(),
+            since: Instant::now(),
             _held: if waits { Held::default() } else { held },
         };
+        self.requests.sent(leader, partition, message.len());
         self.requests.pending.lock().insert(id, pending);
         if let Err(error) = self.send_bytes(leader, Class::Requests, message) {
-            self.requests.pending.lock().remove(&id);
+            if let Some(pending) = self.requests.pending.lock().remove(&id) {
+                self.requests.ended(&pending, "NOT_SENT");
+            }
             return Err(Failure::Unavailable(format!(
                 "Partition {partition} is led by node {leader}, which cannot be reached: {error}. Nothing was done; send the \
                  request again after a moment."
@@ -114,6 +173,8 @@ impl Cluster {
             self.give_back_jobs(result);
             return;
         };
+        self.requests
+            .ended(&pending, if result.is_ok() { "SUCCESS" } else { "FAILURE" });
         if matches!(result, Err(Failure::Unavailable(_)))
             && pending.tries < MAX_TRIES
             && let Some(leader) = self.leader_of(pending.partition)
@@ -121,6 +182,7 @@ impl Cluster {
             && leader != self.node()
         {
             let message = pending.message.clone();
+            self.requests.sent(leader, pending.partition, message.len());
             (pending.to, pending.tries) = (leader, pending.tries + 1);
             self.requests.pending.lock().insert(id, pending);
             if self.send_bytes(leader, Class::Requests, message).is_ok() {
@@ -129,6 +191,7 @@ impl Cluster {
             let Some(again) = self.requests.pending.lock().remove(&id) else {
                 return;
             };
+            self.requests.ended(&again, "NOT_SENT");
             pending = again;
         }
         self.expect(pending.partition, committed);
@@ -209,6 +272,7 @@ impl Cluster {
             ids.iter().filter_map(|id| pending.remove(id)).collect()
         };
         for pending in lost {
+            self.requests.ended(&pending, "LOST");
             pending.abort(&format!("the connection with node {node} was lost"));
         }
         self.requests.served.lock().retain(|(from, _), task| {
@@ -235,6 +299,7 @@ impl Cluster {
             ids.iter().filter_map(|id| pending.remove(id)).collect()
         };
         for pending in overtaken {
+            self.requests.ended(&pending, "LOST");
             pending.abort("another node leads the partition by now");
         }
     }
@@ -246,7 +311,9 @@ impl Cluster {
             let gone = pending.iter().filter(|(_, p)| p.responder.is_abandoned());
             let gone: Vec<(u64, u32)> = gone.map(|(id, p)| (*id, p.to)).collect();
             for (id, _) in &gone {
-                pending.remove(id);
+                if let Some(pending) = pending.remove(id) {
+                    self.requests.ended(&pending, "ABANDONED");
+                }
             }
             gone
         };

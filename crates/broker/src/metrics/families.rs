@@ -7,6 +7,7 @@ use skep_metrics::{Bounds, Counter, Family, Gauge, Histogram, RealGauge, Registr
 use skep_metrics::{Declared, labels, metrics};
 
 use super::batch_operations::BatchFamilies;
+use super::nodes::{GROUP, MessagingFamilies, ReplicationFamilies, TRANSFER_TIME};
 use super::work::WorkMetrics;
 
 /// Milliseconds; those of the reference.
@@ -64,7 +65,7 @@ impl From<u32> for OfGroup {
     fn from(partition: u32) -> Self {
         OfGroup {
             partition,
-            partitionGroupName: "raft-partition",
+            partitionGroupName: GROUP,
         }
     }
 }
@@ -131,6 +132,13 @@ metrics! {
         append_index: Family<OfGroup, Gauge> = "atomix_partition_raft_append_index", "newest index appended";
         commit_index: Family<OfGroup, Gauge> = "atomix_partition_raft_commit_index", "newest index committed";
         bootstrap: Family<OfGroup, Gauge> = "atomix_partition_server_bootstrap_time", "start of the partition in milliseconds";
+        heartbeat_time: Family<OfGroup, Histogram> = "atomix_heartbeat_time_in_s_seconds", "time between two messages of the leader";
+        heartbeat_misses: Family<OfGroup, Counter> = "atomix_heartbeat_miss_count", "intervals in which the leader was not heard";
+        election: Family<OfGroup, Gauge> = "atomix_election_latency_in_ms", "the last election that this node has won, in milliseconds";
+        snapshots_arriving: Family<OfGroup, Gauge> = "atomix_snapshot_replication_count", "snapshots of other nodes that are arriving";
+        snapshot_time: Family<OfGroup, Gauge> = "atomix_snapshot_replication_duration_milliseconds", "how long the last one took";
+        transition: Family<OfPartition, RealGauge> = "zeebe_leader_transition_latency_seconds", "elected until ready to serve";
+        snapshot_transfer: Family<OfSnapshot, Histogram> = "zeebe_snapshot_transfer_duration_seconds", "a snapshot of another node, from its first part to its last", TRANSFER_TIME;
         compaction: Family<OfGroup, Histogram> = "atomix_compaction_time_ms_seconds", "compaction of the log, ordered until done";
 
         health: Family<OfPartition, Gauge> = "zeebe_health", "1 healthy, 0 unhealthy, -1 dead";
@@ -191,6 +199,8 @@ pub struct BrokerMetrics {
     pub work: WorkMetrics,
     pub node: NodeMetrics,
     pub exporting: ExportMetrics,
+    pub replication: ReplicationFamilies,
+    pub messaging: MessagingFamilies,
 }
 
 impl BrokerMetrics {
@@ -202,6 +212,8 @@ impl BrokerMetrics {
             .chain(NodeMetrics::DECLARED)
             .chain(BatchFamilies::DECLARED)
             .chain(ExportMetrics::declared())
+            .chain(ReplicationFamilies::DECLARED)
+            .chain(MessagingFamilies::DECLARED)
     }
 
     pub fn partition(&self, partition: u32) -> PartitionMetrics {
@@ -214,5 +226,7 @@ impl BrokerMetrics {
         self.work.register(registry);
         self.node.register(registry);
         self.exporting.register(registry);
+        self.replication.register(registry);
+        self.messaging.register(registry);
     }
 }

@@ -3,6 +3,7 @@
 mod batch_operations;
 mod distributions;
 mod families;
+pub mod nodes;
 mod refresh;
 mod starts;
 mod tally;

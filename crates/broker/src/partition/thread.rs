@@ -13,6 +13,7 @@ mod panics;
 mod refill;
 mod release;
 mod replica;
+mod replica_metrics;
 mod schedule;
 mod secondary;
 
@@ -59,9 +60,10 @@ use self::exporters::{Exporters, is_for_exporters, open_exporters};
 pub use self::inbox::Inbox;
 use self::inbox::Incoming;
 use self::open::open_engine;
-pub use self::open::{STACK_BYTES, start};
+pub use self::open::{HEARTBEAT_TICKS, STACK_BYTES, start};
 use self::panics::Panics;
 use self::replica::{HandingOver, IncomingSnapshot};
+pub use self::replica_metrics::ReplicaMetrics;
 pub use self::secondary::{Secondary, SecondaryCell};
 
 /// Commands taken out of the inbox for one batch.
@@ -290,6 +292,7 @@ pub struct Partition {
     handing_over: Option<HandingOver>,
     /// A snapshot that is arriving.
     incoming: Option<IncomingSnapshot>,
+    replica_metrics: ReplicaMetrics,
 }
 
 impl Partition {
@@ -419,6 +422,7 @@ impl Partition {
                 place,
             } => {
                 drop(place);
+                self.replica_metrics.receives(&message);
                 self.core.group_mut().receive(from, message);
             }
             Message::StoreArrived => self.store_arrived(),

@@ -6,6 +6,8 @@ mod schema;
 pub(crate) mod writer;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
@@ -34,6 +36,13 @@ pub enum SqliteError {
 }
 
 impl SqliteError {
+    /// What is in the file cannot be read, and never will be.
+    pub fn is_damage(&self) -> bool {
+        use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+        matches!(self, SqliteError::Sqlite { source, .. }
+            if matches!(source.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase)))
+    }
+
     /// The disk has no room left: it may get some.
     pub fn is_full(&self) -> bool {
         matches!(self, SqliteError::Sqlite { source, .. }
@@ -55,25 +64,46 @@ pub fn copy(place: &Place, to: &Path) -> Result<(), SqliteError> {
     copied.map(drop).map_err(|e| place.error(e))
 }
 
-/// The place of the file, for messages.
+/// The place of the file, for messages. Clones know the same of it.
 #[derive(Clone, Debug)]
-pub struct Place(PathBuf);
+pub struct Place {
+    path: PathBuf,
+    /// Somebody has found damage in the file.
+    damaged: Arc<AtomicBool>,
+}
 
 impl Place {
     pub fn new(path: &Path) -> Place {
-        Place(path.to_path_buf())
+        Place {
+            path: path.to_path_buf(),
+            damaged: Arc::default(),
+        }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Damage was found in the file.
+    pub fn is_damaged(&self) -> bool {
+        self.damaged.load(Ordering::Relaxed)
     }
 
     fn error(&self, source: rusqlite::Error) -> SqliteError {
-        SqliteError::Sqlite {
-            path: self.0.display().to_string(),
+        let error = SqliteError::Sqlite {
+            path: self.path.display().to_string(),
             source,
+        };
+        if error.is_damage() {
+            self.damaged.store(true, Ordering::Relaxed);
         }
+        error
     }
 
     fn open(&self, flags: OpenFlags, cache_kib: u32) -> Result<Connection, SqliteError> {
         let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(&self.0, flags).map_err(|e| self.error(e))?;
+        let connection =
+            Connection::open_with_flags(&self.path, flags).map_err(|e| self.error(e))?;
         let prepare = || {
             connection.busy_timeout(Duration::from_secs(5))?;
             connection.pragma_update(None, "cache_size", -i64::from(cache_kib))?;

@@ -23,13 +23,26 @@ const STEPS: i32 = 10_000;
 pub struct Reader {
     connection: Connection,
     place: Place,
+    /// What one query may take.
+    limit: Duration,
 }
 
 impl Reader {
     /// Opens a file that a writer has prepared.
     pub fn open(place: Place) -> Result<Reader, SqliteError> {
         let connection = place.open(OpenFlags::SQLITE_OPEN_READ_ONLY, CACHE_KIB)?;
-        Ok(Reader { connection, place })
+        Ok(Reader {
+            connection,
+            place,
+            limit: TIME_LIMIT,
+        })
+    }
+
+    /// The time of a query runs from now on.
+    fn begin(&mut self) {
+        let deadline = Instant::now() + self.limit;
+        let is_over = move || Instant::now() >= deadline;
+        let _ = self.connection.progress_handler(STEPS, Some(is_over));
     }
 
     fn read(&self, sql: &Sql<'_>, columns: usize) -> rusqlite::Result<Vec<Row>> {
@@ -63,9 +76,7 @@ impl Source for Reader {
     }
 
     fn answer(&mut self, query: &Query) -> Result<Answer, QueryError> {
-        let deadline = Instant::now() + TIME_LIMIT;
-        let is_over = move || Instant::now() >= deadline;
-        let _ = self.connection.progress_handler(STEPS, Some(is_over));
+        self.begin();
         answer::answer(self, query)
     }
 }
@@ -79,7 +90,7 @@ impl Database for Reader {
         let read = self.read(sql, columns);
         read.map_err(|error| match error.sqlite_error_code() {
             Some(rusqlite::ErrorCode::OperationInterrupted) => QueryError::TooLong {
-                seconds: TIME_LIMIT.as_secs(),
+                seconds: self.limit.as_secs(),
             },
             Some(rusqlite::ErrorCode::TooBig) => QueryError::TooLarge {
                 mebibytes: MAX_BYTES >> 20,
@@ -103,5 +114,30 @@ fn value(column: ValueRef<'_>) -> Value {
         ValueRef::Text(text) => Value::Text(Arc::from(String::from_utf8_lossy(text))),
         // No column holds the others.
         ValueRef::Null | ValueRef::Real(_) | ValueRef::Blob(_) => Value::Null,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Writer;
+    use super::*;
+
+    #[test]
+    fn a_query_that_takes_too_long_is_cut_off_and_the_next_one_is_answered() {
+        let directory = tempfile::tempdir().unwrap();
+        let place = Place::new(&directory.path().join("query.sqlite"));
+        let _writer = Writer::open(place.clone()).unwrap();
+        let mut reader = Reader::open(place).unwrap();
+        reader.limit = Duration::from_millis(20);
+        let endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x FROM n WHERE x < 0";
+        reader.begin();
+        let mut sql = reader.sql();
+        sql.text = endless.to_string();
+        let cut = reader.rows(&sql, 1);
+        assert!(matches!(cut, Err(QueryError::TooLong { .. })), "{cut:?}");
+        reader.begin();
+        let mut sql = reader.sql();
+        sql.text = "SELECT entry FROM position".to_string();
+        assert_eq!(reader.rows(&sql, 1), Ok(vec![vec![Value::Int(0)]]));
     }
 }

@@ -33,7 +33,7 @@ pub fn prepare(connection: &Connection, place: &Place) -> Result<(), SqliteError
         0 => {}
         found => {
             return Err(SqliteError::Format {
-                path: place.0.display().to_string(),
+                path: place.path.display().to_string(),
                 found,
                 own: FORMAT,
             });

@@ -89,6 +89,9 @@ impl Cluster {
         let Secondary::Open(store) = handle.secondary.get() else {
             return Err("it has no secondary storage itself".to_string());
         };
+        if store.is_damaged() {
+            return Err("its secondary storage is damaged".to_string());
+        }
         if store.status().exported_entry() < at_least
             || broker.store_state(handle) != StoreState::Whole
         {

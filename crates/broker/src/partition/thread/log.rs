@@ -67,19 +67,7 @@ impl Partition {
             }
             self.exchange(polled)?;
             if polled.became_leader {
-                self.status.set_role(PartitionRole::Leader);
-                self.leads();
-                self.due_at = Some(0);
-                self.metrics
-                    .recovery
-                    .set(self.opened.elapsed().as_secs_f64());
-                tracing::info!(
-                    partition = self.status.partition,
-                    term = self.core.group().term(),
-                    "leader"
-                );
-                self.report_unusable_definitions();
-                self.lead_exporters();
+                self.begins_to_lead();
             }
             if polled.lost_leadership {
                 self.status.set_role(PartitionRole::Follower);
@@ -106,6 +94,24 @@ impl Partition {
                 return Ok(());
             }
         }
+    }
+
+    fn begins_to_lead(&mut self) {
+        let elected = Instant::now();
+        self.status.set_role(PartitionRole::Leader);
+        self.leads();
+        self.due_at = Some(0);
+        self.metrics
+            .recovery
+            .set(self.opened.elapsed().as_secs_f64());
+        tracing::info!(
+            partition = self.status.partition,
+            term = self.core.group().term(),
+            "leader"
+        );
+        self.report_unusable_definitions();
+        self.lead_exporters();
+        self.replica_metrics.leads(elected);
     }
 
     /// With little to write and nothing else to do, this thread writes and flushes itself: handing the batch to the writer

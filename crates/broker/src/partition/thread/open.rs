@@ -20,7 +20,7 @@ pub fn start(
     outlet: Arc<dyn Outlet>,
     clock: Arc<Clock>,
     metrics: Arc<PartitionMetrics>,
-    (work, exporting): (WorkCounter, &ExportMetrics),
+    (work, exporting, replica_metrics): (WorkCounter, &ExportMetrics, ReplicaMetrics),
 ) -> Result<Arc<PartitionHandle>, OpenError> {
     let opened = Instant::now();
     let directory = directory_of(config, partition);
@@ -90,6 +90,7 @@ pub fn start(
         stopping: false,
         handing_over: None,
         incoming: None,
+        replica_metrics,
     };
     metrics.bootstrap.set(millis(opened));
     let thread = spawn(worker).map_err(io)?;
@@ -188,12 +189,15 @@ fn follow(
     Ok(())
 }
 
+/// Ticks between two heartbeats of a leader.
+pub const HEARTBEAT_TICKS: u32 = 4;
+
 fn group_config(config: &BrokerConfig, partition: u32) -> GroupConfig {
     let voters = replicas(config.layout(), partition);
     let voters = voters.into_iter().map(member).collect();
     let mut group = GroupConfig::new(partition, member(config.node_id), voters);
     // A heartbeat is a small message, and four of them may be lost before anybody thinks of an election.
-    group.heartbeat_ticks = 4;
+    group.heartbeat_ticks = HEARTBEAT_TICKS as usize;
     group
 }
 

@@ -10,18 +10,49 @@ const ARRIVING: &str = "query.arriving";
 /// Whether the embedded store in this directory cannot be filled from a log that goes on behind `base`.
 pub(super) fn lacks_entries(config: &BrokerConfig, directory: &Path, base: u64) -> bool {
     let embedded = config.secondary_storage.as_ref();
-    if config.cluster.is_none() || embedded.is_none_or(skep_export::Config::is_shared) {
+    if embedded.is_none_or(skep_export::Config::is_shared) {
         return false;
     }
-    forget_copies(directory);
-    // One that cannot be read is left for somebody to look at.
-    skep_export::stored_position(directory).is_ok_and(|position| position.entry < base)
+    let has_others = config.cluster.is_some();
+    if has_others {
+        forget_copies(directory);
+    }
+    match skep_export::stored_position(directory) {
+        Ok(position) => has_others && position.entry < base,
+        // Others have what is in it, or the log has.
+        Err(error) if error.is_damage() && (has_others || base == 0) => {
+            match skep_export::set_aside(directory) {
+                Ok(aside) => {
+                    let aside = aside.display();
+                    tracing::error!(code = "SECONDARY_STORAGE", %error, %aside, "secondary storage is damaged: it was put aside and is made anew");
+                    has_others && base > 0
+                }
+                Err(failed) => {
+                    tracing::error!(code = "SECONDARY_STORAGE", %error, %failed, "secondary storage is damaged, and cannot be put aside");
+                    false
+                }
+            }
+        }
+        // Another version's, say: it is left for somebody to look at.
+        Err(_) => false,
+    }
 }
 
 impl Partition {
     fn is_refillable(&self) -> bool {
         let embedded = self.config.secondary_storage.as_ref();
         embedded.is_some_and(|config| !config.is_shared())
+    }
+
+    /// A store in which damage was found while it was open is given up where another node has all of it.
+    pub(super) fn mend_secondary(&mut self) {
+        if let Secondary::Open(store) = self.secondary.get()
+            && self.config.cluster.is_some()
+            && store.is_damaged()
+        {
+            drop(store);
+            self.fetch_secondary();
+        }
     }
 
     /// The log goes on behind entries that secondary storage did not get. What is there is given up.
@@ -39,7 +70,8 @@ impl Partition {
         tracing::warn!(
             code = "SECONDARY_STORAGE",
             partition,
-            "secondary storage lacks what happened while the node was away: it is fetched from another node, which answers queries meanwhile"
+            "secondary storage lacks what happened while the node was away, or is damaged: it is fetched from another node, which answers \
+             queries meanwhile"
         );
         let wanted = WantedStore {
             partition,

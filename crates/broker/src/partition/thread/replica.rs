@@ -5,7 +5,7 @@ use std::io::{BufReader, Read, Write};
 use std::path::PathBuf;
 
 use bytes::Bytes;
-use skep_replication::{Event, SnapshotPoll, SnapshotSource};
+use skep_replication::{Event, Role, SnapshotPoll, SnapshotSource};
 use skep_storage::kv::{KvView, StreamReader, StreamWriter};
 
 use super::*;
@@ -42,6 +42,7 @@ impl Partition {
     /// What the replica says to others, and what it has to say of snapshots.
     pub(super) fn exchange(&mut self, polled: &mut Polled) -> Result<(), CoreError> {
         for message in polled.output.messages.drain(..) {
+            self.replica_metrics.sends(&message);
             self.outlet.replicate(message);
         }
         if self.config.cluster.is_none() {
@@ -53,7 +54,11 @@ impl Partition {
             match event {
                 Event::ProduceSnapshot { to } => self.offer_snapshot(to),
                 Event::SnapshotChunk { first, bytes, .. } => self.take_in(first, &bytes)?,
-                Event::DiscardSnapshot => self.incoming = None,
+                Event::DiscardSnapshot => {
+                    self.incoming = None;
+                    self.replica_metrics.snapshot_ends(false);
+                }
+                Event::Role(Role::Candidate) => self.replica_metrics.is_candidate(),
                 Event::InstallSnapshot { id } => self.install(id)?,
                 Event::Committed { .. } | Event::Apply(_) | Event::Role(_) => {}
             }
@@ -77,6 +82,7 @@ impl Partition {
             "follower"
         );
         self.handing_over = None;
+        self.replica_metrics.follows();
         self.choosing = Choosing::default();
         self.panics = Panics::default();
         for message in std::mem::take(&mut self.backlog) {
@@ -184,6 +190,7 @@ impl Partition {
 
     fn take_in(&mut self, first: bool, bytes: &[u8]) -> Result<(), CoreError> {
         if first || self.incoming.is_none() {
+            self.replica_metrics.snapshot_begins();
             let path = self.directory().join("snapshot.part");
             let file = File::create(&path).map_err(cannot_take_in)?;
             self.incoming = Some(IncomingSnapshot { path, file });
@@ -202,6 +209,7 @@ impl Partition {
     /// The snapshot takes the place of the state.
     fn install(&mut self, id: EntryId) -> Result<(), CoreError> {
         let began = Instant::now();
+        self.replica_metrics.snapshot_ends(true);
         self.abort_all("its state is replaced by that of the leader");
         if let Some(storing) = self.checkpoint.take().and_then(|captured| captured.storing) {
             let _ = storing.join();

@@ -17,12 +17,15 @@ impl Partition {
         if now >= self.next_tick {
             self.next_tick = now + self.config.tick();
             self.core.group_mut().tick();
+            self.replica_metrics.tick(!self.core.is_leader());
+            self.replica_metrics.pauses(self.handing_over.is_some());
         }
         if self.follows() && now >= self.next_check {
             self.next_check = now + self.config.check_interval;
             self.publish_status();
             // Operators tell all replicas of a store what they tell one.
             self.follow_exporting();
+            self.mend_secondary();
             self.checkpoint_if_due()?;
         }
         if !self.core.is_leader() || self.core.is_void() || self.stopping {
@@ -98,6 +101,7 @@ impl Partition {
         self.publish_status();
         self.look_after_choosing();
         self.follow_exporting();
+        self.mend_secondary();
         self.report_exported(false)?;
         self.adjust_writes();
         self.checkpoint_if_due()
@@ -185,6 +189,7 @@ impl Partition {
         gauge(&metrics.commit_index, self.core.applied());
         let uncommitted = self.core.group().last_index() - self.core.applied();
         gauge(&metrics.uncommitted_entries, uncommitted);
+        self.replica_metrics.lack(self.core.group().lacking());
         let counted = metrics.replayed.inner();
         counted.store(self.core.replayed(), Ordering::Relaxed);
         let engine = self.core.engine();
