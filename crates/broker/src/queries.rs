@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use skep_export::{Place, Store};
+use skep_export::Store;
 use skep_protocol::Key;
 use skep_query::entities::ELEMENT_INSTANCE;
 use skep_query::{
@@ -67,7 +67,7 @@ impl Broker {
 
     fn shares_database(&self) -> bool {
         let secondary = self.config().secondary_storage.as_ref();
-        secondary.is_some_and(|config| matches!(config.place, Place::Rdbms(_)))
+        secondary.is_some_and(skep_export::Config::is_shared)
     }
 
     fn home_of(&self, key: Key) -> Option<u32> {

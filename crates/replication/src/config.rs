@@ -102,7 +102,7 @@ impl GroupConfig {
             id: self.node,
             election_tick: self.election_ticks,
             heartbeat_tick: self.heartbeat_ticks,
-            applied: applied,
+            applied,
             max_size_per_msg: self.max_message_bytes,
             max_inflight_msgs: self.max_inflight_messages,
             check_quorum: true,
