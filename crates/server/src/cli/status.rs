@@ -127,18 +127,21 @@ fn exporters(details: &Value) -> String {
 /// The change of the cluster that is under way.
 async fn change(management: &str) -> String {
     let cluster = fetched(management, "/actuator/cluster").await;
-    under_way(&cluster["pendingChange"])
+    cluster
+        .get("pendingChange")
+        .map_or_else(String::new, under_way)
 }
 
 fn under_way(pending: &Value) -> String {
-    let count = |name: &str| pending[name].as_array().map_or(0, Vec::len);
-    let Some(next) = pending["pending"].get(0) else {
+    let list = |name: &str| pending.get(name).and_then(Value::as_array);
+    let count = |name: &str| list(name).map_or(0, Vec::len);
+    let Some(next) = list("pending").and_then(|list| list.first()) else {
         return String::new();
     };
+    let id = pending.get("id").unwrap_or(&Value::Null);
     let (done, left) = (count("completed"), count("pending"));
     format!(
-        "Change {} of the cluster: {done} of {} operations done, now {next}\n\n",
-        pending["id"],
+        "Change {id} of the cluster: {done} of {} operations done, now {next}\n\n",
         done + left
     )
 }
