@@ -213,10 +213,7 @@ fn unknown_names_are_named_and_do_no_harm() {
             Some("Did you mean CAMUNDA_CLUSTER_PARTITIONCOUNT?"),
         ),
         (
-            file(
-                "camunda.data.secondary-storage.elasticsearch.url",
-                "http://es",
-            ),
+            file("camunda.data.secondary-storage.elasticsearch.no-such", "es"),
             Some("it has no effect"),
         ),
         (file("spring.profiles.active", "broker"), None),
