@@ -108,6 +108,11 @@ pub struct LoadArgs {
     #[arg(long)]
     pub await_completion: bool,
 
+    /// Look for instances when they were created, one at a time over REST, and tell how long it takes until a search that
+    /// does not wait (skep-consistency: eventual) finds them.
+    #[arg(long, conflicts_with = "await_completion")]
+    pub find: bool,
+
     /// How workers get jobs.
     #[arg(long, value_enum, default_value = "push")]
     pub jobs: JobsArg,
@@ -204,10 +209,10 @@ impl LoadArgs {
 
     pub(crate) fn client_config(&self, transport: Transport) -> ClientConfig {
         let address = match transport {
-            Transport::Rest => (&self.rest_address, 8080),
-            Transport::Grpc => (&self.grpc_address, 26500),
+            Transport::Rest => self.rest(),
+            Transport::Grpc => self.at(self.grpc_address.as_ref(), 26500),
         };
-        let mut config = ClientConfig::new(self.at(address.0.as_ref(), address.1));
+        let mut config = ClientConfig::new(address);
         config.http_version = match self.http {
             HttpArg::One => HttpVersion::Http1,
             HttpArg::Two => HttpVersion::Http2,
@@ -220,6 +225,10 @@ impl LoadArgs {
         config.authorization.clone_from(&self.authorization);
         config.request_timeout = self.request_timeout;
         config
+    }
+
+    pub(crate) fn rest(&self) -> String {
+        self.at(self.rest_address.as_ref(), 8080)
     }
 
     pub(crate) fn management(&self) -> String {

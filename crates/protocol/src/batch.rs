@@ -7,12 +7,14 @@
 //! records  see record.rs
 //! ```
 
+use std::any::Any;
+
 use crate::failure::Rejection;
 use crate::intent::{Intent, ValueType};
-use crate::key::Key;
+use crate::key::{self, Key};
 use crate::origin::Origin;
-use crate::record::{self, DecodeError, Record, RecordType};
-use crate::value::{RecordValue, RejectionValue};
+use crate::record::{self, DecodeError, Raw, Record, RecordType};
+use crate::value::{ProcessInstanceValue, RecordValue, RejectionValue};
 
 const FORMAT: u8 = 1;
 const HEADER: usize = 17;
@@ -37,6 +39,21 @@ pub struct BatchWriter {
     timestamp: i64,
     /// Of each record of the batch.
     kinds: Vec<Kind>,
+    /// The event that was written last, if another one may join it.
+    last: Option<Last>,
+}
+
+/// An event in the life of an element, or a run of them, at the end of a batch.
+#[derive(Debug)]
+struct Last {
+    key: Key,
+    value: ProcessInstanceValue,
+    /// Where it begins.
+    at: usize,
+    /// Where its body ends.
+    end: usize,
+    /// Events that have joined the first.
+    more: usize,
 }
 
 /// A point within a batch.
@@ -68,14 +85,52 @@ impl BatchWriter {
 
     pub fn event<V: RecordValue>(&mut self, key: Key, intent: V::Intent, value: &V) {
         self.open(RecordType::Event, V::VALUE_TYPE, intent.id());
+        // The compiler knows the type of each value. Others than those of elements have no runs.
+        let value_of_element = (value as &dyn Any).downcast_ref::<ProcessInstanceValue>();
+        if let Some(value) = value_of_element
+            && let Some(last) = &self.last
+            && last.key == key
+            && last.value == *value
+            && last.more < record::MAX_MORE
+        {
+            self.join(intent.id());
+            return;
+        }
+        let at = self.bytes.len();
         let head = (RecordType::Event, V::VALUE_TYPE, intent.id(), V::VERSION);
         record::write(&mut self.bytes, head, key, value);
+        self.last = value_of_element.map(|value| Last {
+            key,
+            value: value.clone(),
+            at,
+            end: self.bytes.len(),
+            more: 0,
+        });
+    }
+
+    /// One more event of the last run.
+    fn join(&mut self, intent: u8) {
+        let Some(last) = &mut self.last else {
+            return;
+        };
+        if last.more == 0 {
+            if let Some(record_type) = self.bytes.get_mut(last.at) {
+                *record_type = record::RUN;
+            }
+            self.bytes.push(0);
+        }
+        last.more += 1;
+        if let Some(count) = self.bytes.get_mut(last.end) {
+            *count = last.more as u8;
+        }
+        self.bytes.push(intent);
     }
 
     /// The header of an accepted or refused command; it is the source of the records after it.
     /// Its body is its origin, and empty when that says nothing: the command's payload is not kept.
     pub fn command(&mut self, key: Key, value_type: ValueType, intent: u8, origin: &Origin) {
         self.open(RecordType::Command, value_type, intent);
+        self.last = None;
         let head = (RecordType::Command, value_type, intent, 1);
         match origin.is_plain() {
             true => record::write(&mut self.bytes, head, key, &()),
@@ -91,6 +146,7 @@ impl BatchWriter {
         rejection: &Rejection,
     ) {
         self.open(RecordType::CommandRejection, value_type, intent);
+        self.last = None;
         let head = (RecordType::CommandRejection, value_type, intent, 1);
         let body = RejectionValue {
             rejection_type: rejection.kind,
@@ -137,7 +193,9 @@ impl BatchWriter {
     }
 
     /// Where the batch stands now; see [`BatchWriter::rollback`].
-    pub fn mark(&self) -> Mark {
+    pub fn mark(&mut self) -> Mark {
+        // What joined a record before the mark could not be taken back.
+        self.last = None;
         Mark {
             records: self.len(),
             bytes: self.size(),
@@ -149,6 +207,7 @@ impl BatchWriter {
         self.next_position -= (self.len() - mark.records) as u64;
         self.kinds.truncate(mark.records);
         self.bytes.truncate(mark.bytes);
+        self.last = None;
     }
 
     /// Hands out the finished batch and starts an empty one. `None` when nothing was written.
@@ -162,6 +221,7 @@ impl BatchWriter {
             return None;
         }
         self.last_size = self.bytes.len();
+        self.last = None;
         let reserve = self.len().min(MAX_RESERVE / size_of::<Kind>());
         let kinds = std::mem::replace(&mut self.kinds, Vec::with_capacity(reserve));
         Some((std::mem::take(&mut self.bytes), kinds))
@@ -171,6 +231,7 @@ impl BatchWriter {
     pub fn reset(&mut self, next_position: u64) {
         self.kinds.clear();
         self.bytes.clear();
+        self.last = None;
         self.next_position = next_position;
     }
 }
@@ -198,6 +259,8 @@ pub struct BatchReader<'a> {
     timestamp: i64,
     source: Option<u64>,
     command: &'a [u8],
+    /// The run whose events are being read; nothing is left of most.
+    run: Raw<'a>,
 }
 
 impl<'a> BatchReader<'a> {
@@ -219,6 +282,7 @@ impl<'a> BatchReader<'a> {
             timestamp: i64::from_le_bytes(*timestamp),
             source: None,
             command: &[],
+            run: Raw::default(),
         })
     }
 
@@ -242,41 +306,116 @@ impl<'a> BatchReader<'a> {
     /// Goes to a place in this batch where a reader has stood before a command, or at the end.
     pub fn go_to(&mut self, place: Place) {
         (self.at, self.position) = (place.at, place.position);
+        self.run.more = &[];
     }
 
     pub fn is_at_end(&self) -> bool {
-        self.at >= self.bytes.len()
+        self.at >= self.bytes.len() && self.run.more.is_empty()
     }
 
-    /// Goes past the next record if it is an event of this kind about `key`, without reading its body. `head` is value type,
-    /// intent and version.
+    /// Goes past the next records if they are events of this value type and version about `key`, with these intents, without
+    /// reading their bodies. False also where such events stand apart from each other.
     #[inline]
-    pub fn skip_event(&mut self, head: (ValueType, u8, u8), key: Key) -> bool {
-        match record::skip_event(self.bytes, self.at, head, key) {
-            Some(end) => {
-                self.at = end;
-                self.position += 1;
-                true
-            }
-            None => false,
-        }
+    pub fn skip_events<const N: usize>(
+        &mut self,
+        kind: (ValueType, u8),
+        intents: [u8; N],
+        key: Key,
+    ) -> bool {
+        self.skip(kind, intents, key::to_wire(key)).is_some()
     }
+
+    // Intents are compared one by one: comparing them as slices waits until they have been written to memory.
+    #[inline(always)]
+    fn skip<const N: usize>(
+        &mut self,
+        (value_type, version): (ValueType, u8),
+        intents: [u8; N],
+        key: u64,
+    ) -> Option<()> {
+        let mut wanted = intents.into_iter();
+        let mut run = self.run;
+        let mut at = self.at;
+        if run.more.is_empty() {
+            run = record::read_raw(self.bytes, &mut at)?;
+            let [record_type, _, first, _] = run.head;
+            if record_type != RecordType::Event as u8 || Some(first) != wanted.next() {
+                return None;
+            }
+        }
+        let [_, of, _, in_version] = run.head;
+        if run.key != key || of != value_type as u8 || in_version != version {
+            return None;
+        }
+        for intent in wanted {
+            let (next, rest) = run.more.split_first()?;
+            if *next != intent {
+                return None;
+            }
+            run.more = rest;
+        }
+        if at == self.at || run.more.is_empty() {
+            self.run.more = run.more;
+        } else {
+            self.run = run;
+        }
+        self.at = at;
+        self.position += N as u64;
+        Some(())
+    }
+
+    /// The next record, without going past it, and where the reader stands behind it.
+    #[inline(always)]
+    pub fn peek(&self) -> Option<(Record<'a>, Ahead<'a>)> {
+        if !self.run.more.is_empty() {
+            return None;
+        }
+        let mut at = self.at;
+        let raw = record::read_raw(self.bytes, &mut at)?;
+        Some((record::of_raw(&raw)?, Ahead { at, run: raw }))
+    }
+
+    /// Goes past a record that was peeked at.
+    #[inline(always)]
+    pub fn pass(&mut self, ahead: Ahead<'a>) {
+        self.at = ahead.at;
+        if !ahead.run.more.is_empty() {
+            self.run = ahead.run;
+        }
+        self.position += 1;
+    }
+}
+
+/// Behind a record that was peeked at.
+#[derive(Clone, Copy, Debug)]
+pub struct Ahead<'a> {
+    at: usize,
+    run: Raw<'a>,
 }
 
 impl<'a> Iterator for BatchReader<'a> {
     type Item = Result<Record<'a>, DecodeError>;
 
-    #[inline]
+    // Else a record is copied on its way, which waits until it has been written to memory.
+    #[inline(always)]
     fn next(&mut self) -> Option<Self::Item> {
-        if self.at >= self.bytes.len() {
+        let begin = self.at;
+        let mut raw = None;
+        if let Some((intent, rest)) = self.run.more.split_first() {
+            let [_, _, in_run, _] = &mut self.run.head;
+            (*in_run, self.run.more) = (*intent, rest);
+            raw = Some(self.run);
+        } else if self.at >= self.bytes.len() {
             return None;
-        }
-        let mut record = match record::read(self.bytes, &mut self.at) {
-            Ok(record) => record,
-            Err(e) => {
-                self.at = self.bytes.len();
-                return Some(Err(e));
+        } else if let Some(read) = record::read_raw(self.bytes, &mut self.at) {
+            if !read.more.is_empty() {
+                self.run = read;
             }
+            raw = Some(read);
+        }
+        let Some(mut record) = raw.and_then(|raw| record::of_raw(&raw)) else {
+            self.at = self.bytes.len();
+            return Some(Err(record::damage(self.bytes, begin)));
         };
         record.position = self.position;
         record.timestamp = self.timestamp;
@@ -289,5 +428,137 @@ impl<'a> Iterator for BatchReader<'a> {
         record.command = self.command;
         self.position += 1;
         Some(Ok(record))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::intent::ProcessInstanceIntent as Life;
+    use crate::value::ProcessInstanceValue;
+
+    fn element(element: u32) -> ProcessInstanceValue {
+        ProcessInstanceValue {
+            process_definition_key: Key::new(1, 3),
+            process_instance_key: Key::new(1, 7),
+            element,
+            flow_scope_key: Key::new(1, 7),
+            parent_process_instance_key: Key::NONE,
+            parent_element_instance_key: Key::NONE,
+            root_process_instance_key: Key::new(1, 7),
+            consumed_flows: 0,
+        }
+    }
+
+    const LIFE: [Life; 4] = [
+        Life::ElementActivating,
+        Life::ElementActivated,
+        Life::ElementCompleting,
+        Life::ElementCompleted,
+    ];
+
+    /// Position, intent, key and element of each record.
+    fn read(batch: &[u8]) -> Vec<(u64, Life, Key, u32)> {
+        let records = BatchReader::new(batch).unwrap().map(|record| {
+            let record = record.unwrap();
+            let value: ProcessInstanceValue = record.value().unwrap();
+            let intent = Life::from_id(record.intent).unwrap();
+            (record.position, intent, record.key, value.element)
+        });
+        records.collect()
+    }
+
+    #[test]
+    fn events_that_differ_in_their_intents_alone_take_a_byte_each_and_are_read_one_by_one() {
+        let mut out = BatchWriter::new(10);
+        let mut expected = Vec::new();
+        let mut size = 0;
+        for (key, number) in [(8, 1), (8, 2), (9, 2)] {
+            for intent in LIFE {
+                out.event(Key::new(1, key), intent, &element(number));
+                let position = 10 + expected.len() as u64;
+                expected.push((position, intent, Key::new(1, key), number));
+                // The first that joins brings the byte that counts them.
+                let alone = intent == LIFE[0];
+                let joined = out.size() - size;
+                assert!(alone || joined == 1 || joined == 2 && intent == LIFE[1]);
+                size = out.size();
+            }
+        }
+        assert_eq!(out.len(), 12);
+        assert_eq!(read(&out.take().unwrap()), expected);
+    }
+
+    #[test]
+    fn a_run_has_a_largest_length_and_goes_on_in_another() {
+        let mut out = BatchWriter::new(1);
+        for i in 0..1000 {
+            out.event(Key::new(1, 8), LIFE[i % 4], &element(1));
+        }
+        let records = read(&out.take().unwrap());
+        assert_eq!(records.len(), 1000);
+        assert!((0..1000).all(|i| records[i].0 == 1 + i as u64 && records[i].1 == LIFE[i % 4]));
+    }
+
+    #[test]
+    fn what_is_taken_back_leaves_what_was_before_the_mark() {
+        let mut out = BatchWriter::new(1);
+        let key = Key::new(1, 8);
+        out.event(key, LIFE[0], &element(1));
+        out.event(key, LIFE[1], &element(1));
+        let mark = out.mark();
+        out.event(key, LIFE[2], &element(1));
+        out.rollback(mark);
+        out.event(key, LIFE[3], &element(1));
+        let intents: Vec<Life> = read(&out.take().unwrap()).iter().map(|r| r.1).collect();
+        assert_eq!(intents, [LIFE[0], LIFE[1], LIFE[3]]);
+    }
+
+    #[test]
+    fn a_batch_that_ends_within_a_run_is_damaged() {
+        let mut out = BatchWriter::new(1);
+        for intent in LIFE {
+            out.event(Key::new(1, 8), intent, &element(1));
+        }
+        let batch = out.take().unwrap();
+        let mut reader = BatchReader::new(&batch[..batch.len() - 1]).unwrap();
+        assert_eq!(reader.next(), Some(Err(DecodeError::Truncated(HEADER))));
+        assert_eq!(reader.next(), None);
+    }
+
+    #[test]
+    fn events_are_passed_over_alone_and_several_at_once() {
+        let mut out = BatchWriter::new(1);
+        let (key, other) = (Key::new(1, 8), Key::new(1, 9));
+        for intent in LIFE {
+            out.event(key, intent, &element(1));
+        }
+        out.event(other, LIFE[0], &element(1));
+        let batch = out.take().unwrap();
+        let kind = (ValueType::ProcessInstance, 1);
+        let ids = LIFE.map(Life::id);
+        for apart in 0..=4 {
+            let mut reader = BatchReader::new(&batch).unwrap();
+            assert!(!reader.skip_events(kind, ids, other));
+            assert!(!reader.skip_events((ValueType::Job, 1), ids, key));
+            assert!(!reader.skip_events((ValueType::ProcessInstance, 2), ids, key));
+            assert!(!reader.skip_events(kind, [ids[0], ids[2]], key));
+            for intent in ids.iter().take(apart) {
+                assert!(!reader.is_at_end() && reader.skip_events(kind, [*intent], key));
+            }
+            assert!(apart > 2 || !reader.skip_events(kind, [ids[apart + 1]], key));
+            assert!(match apart {
+                0 => reader.skip_events(kind, ids, key),
+                1 => reader.skip_events(kind, [ids[1], ids[2], ids[3]], key),
+                2 => reader.skip_events(kind, [ids[2], ids[3]], key),
+                3 => reader.skip_events(kind, [ids[3]], key),
+                _ => true,
+            });
+            assert!(!reader.skip_events(kind, [ids[0]], key));
+            let (record, ahead) = reader.peek().unwrap();
+            assert_eq!((reader.position(), record.key), (5, other));
+            reader.pass(ahead);
+            assert_eq!((reader.position(), reader.is_at_end()), (6, true));
+        }
     }
 }

@@ -4,23 +4,23 @@
 //! length in front. Recovery reads hundreds of thousands of bodies a second and needs only the first fields of most: this is
 //! several times cheaper than decoding a whole value.
 
+use crate::glance::Skim;
 use crate::intent::ValueType;
-use crate::key::{self, Key};
-use crate::record::{DecodeError, read_varint};
+use crate::key::Key;
+use crate::record::DecodeError;
 
 #[derive(Clone, Debug)]
 pub struct Fields<'a> {
-    bytes: &'a [u8],
-    at: usize,
+    body: Skim<'a>,
     value_type: ValueType,
     version: u8,
 }
 
 impl<'a> Fields<'a> {
-    pub(crate) fn new(bytes: &'a [u8], value_type: ValueType, version: u8) -> Fields<'a> {
+    #[inline]
+    pub(crate) fn new(body: Skim<'a>, value_type: ValueType, version: u8) -> Fields<'a> {
         Fields {
-            bytes,
-            at: 0,
+            body,
             value_type,
             version,
         }
@@ -31,25 +31,25 @@ impl<'a> Fields<'a> {
         DecodeError::Body {
             value_type: self.value_type,
             version: self.version,
-            reason: format!("no {what} at byte {}", self.at),
+            reason: format!("no {what} at byte {}", self.body.at()),
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn unsigned(&mut self) -> Result<u64, DecodeError> {
-        match read_varint(self.bytes, &mut self.at) {
+        match self.body.number() {
             Some(number) => Ok(number),
             None => Err(self.error("number")),
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn signed(&mut self) -> Result<i64, DecodeError> {
         let number = self.unsigned()?;
         Ok((number >> 1) as i64 ^ -((number & 1) as i64))
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn u32(&mut self) -> Result<u32, DecodeError> {
         match u32::try_from(self.unsigned()?) {
             Ok(number) => Ok(number),
@@ -57,7 +57,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn i32(&mut self) -> Result<i32, DecodeError> {
         match i32::try_from(self.signed()?) {
             Ok(number) => Ok(number),
@@ -65,46 +65,60 @@ impl<'a> Fields<'a> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn key(&mut self) -> Result<Key, DecodeError> {
-        Ok(key::from_wire(self.unsigned()?))
-    }
-
-    /// Number of entries of the list that follows.
-    #[inline]
-    pub fn length(&mut self) -> Result<usize, DecodeError> {
-        match usize::try_from(self.unsigned()?) {
-            Ok(length) if length <= self.bytes.len() => Ok(length),
-            _ => Err(self.error("length")),
+        match self.body.key() {
+            Some(key) => Ok(key),
+            None => Err(self.error("key")),
         }
     }
 
-    #[inline]
+    /// Goes past a number or a key.
+    #[inline(always)]
+    pub fn skip_number(&mut self) -> Result<(), DecodeError> {
+        match self.body.skip_number() {
+            Some(()) => Ok(()),
+            None => Err(self.error("number")),
+        }
+    }
+
+    /// Number of entries of the list that follows.
+    #[inline(always)]
+    pub fn length(&mut self) -> Result<usize, DecodeError> {
+        match self.body.length() {
+            Some(length) => Ok(length),
+            None => Err(self.error("length")),
+        }
+    }
+
+    /// The bytes of a text, which need not be one.
+    #[inline(always)]
+    pub fn bytes(&mut self) -> Result<&'a [u8], DecodeError> {
+        match self.body.text() {
+            Some(bytes) => Ok(bytes),
+            None => Err(self.error("text")),
+        }
+    }
+
+    #[inline(always)]
     pub fn text(&mut self) -> Result<&'a str, DecodeError> {
-        let length = self.length()?;
-        let text = self.bytes.get(self.at..self.at.saturating_add(length));
-        match text.map(str::from_utf8) {
-            Some(Ok(text)) => {
-                self.at += length;
-                Ok(text)
-            }
-            _ => Err(self.error("text")),
+        match str::from_utf8(self.bytes()?) {
+            Ok(text) => Ok(text),
+            Err(_) => Err(self.error("text")),
         }
     }
 
     /// Goes past a text; returns its length in bytes.
-    #[inline]
+    #[inline(always)]
     pub fn skip_text(&mut self) -> Result<usize, DecodeError> {
-        let length = self.length()?;
-        self.at += length;
-        if self.at > self.bytes.len() {
-            return Err(self.error("text"));
+        match self.body.skip_text() {
+            Some(length) => Ok(length),
+            None => Err(self.error("text")),
         }
-        Ok(length)
     }
 
     /// An optional field: is it there? Its value follows.
-    #[inline]
+    #[inline(always)]
     pub fn is_some(&mut self) -> Result<bool, DecodeError> {
         match self.unsigned()? {
             0 => Ok(false),
@@ -120,7 +134,7 @@ mod tests {
     use crate::record::encode;
 
     fn fields(bytes: &[u8]) -> Fields<'_> {
-        Fields::new(bytes, ValueType::Job, 1)
+        Fields::new(Skim::new(bytes, bytes.len()), ValueType::Job, 1)
     }
 
     proptest::proptest! {
@@ -147,8 +161,8 @@ mod tests {
         #[test]
         fn damaged_bytes_give_errors(bytes: Vec<u8>) {
             let mut fields = fields(&bytes);
-            while fields.text().is_ok() && fields.at < bytes.len() {}
-            proptest::prop_assert!(fields.at <= bytes.len());
+            while fields.text().is_ok() && fields.body.at() < bytes.len() {}
+            proptest::prop_assert!(fields.body.at() <= bytes.len());
         }
     }
 

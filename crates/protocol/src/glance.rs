@@ -4,7 +4,8 @@
 
 use crate::batch::Place;
 use crate::key::{self, Key};
-use crate::record::read_varint;
+use crate::record;
+use crate::varint;
 
 /// Goes over the records of a batch.
 #[derive(Clone, Debug)]
@@ -14,20 +15,36 @@ pub struct Glances<'a> {
     position: u64,
 }
 
-/// One record.
+/// One record, or a run of events that differ in nothing but their intents.
 #[derive(Clone, Copy, Debug)]
 pub struct Glance<'a> {
     /// Record type, value type, intent and version of the body, by their numbers.
     pub head: [u8; 4],
     pub key: Key,
     pub body: Skim<'a>,
+    /// Intents of the events that follow, of the same key and body.
+    pub more: &'a [u8],
+}
+
+impl<'a> Glance<'a> {
+    /// The event of the run with this intent.
+    #[inline(always)]
+    pub fn with_intent(self, intent: u8) -> Glance<'a> {
+        let [record_type, value_type, _, version] = self.head;
+        Glance {
+            head: [record_type, value_type, intent, version],
+            ..self
+        }
+    }
 }
 
 /// Reads the fields of a body one after the other.
 #[derive(Clone, Copy, Debug)]
 pub struct Skim<'a> {
+    /// The body and what follows it: see [`varint::read_long`].
     bytes: &'a [u8],
     at: usize,
+    end: usize,
 }
 
 impl<'a> Glances<'a> {
@@ -47,51 +64,94 @@ impl<'a> Glances<'a> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn is_at_end(&self) -> bool {
         self.at >= self.bytes.len()
     }
 
     /// The next record; `None` if it cannot be read.
     #[allow(clippy::should_implement_trait)] // An iterator's `None` would be its end.
-    #[inline]
+    #[inline(always)]
     pub fn next(&mut self) -> Option<Glance<'a>> {
-        let head: [u8; 4] = *self.bytes.get(self.at..)?.first_chunk()?;
-        let mut at = self.at + 4;
-        let key = read_varint(self.bytes, &mut at)?;
-        let length = usize::try_from(read_varint(self.bytes, &mut at)?).ok()?;
-        let end = at.checked_add(length)?;
-        let body = Skim::new(self.bytes.get(at..end)?);
-        self.at = end;
-        self.position += 1;
+        let raw = record::read_raw(self.bytes, &mut self.at)?;
+        self.position += 1 + raw.more.len() as u64;
         Some(Glance {
-            head,
-            key: key::from_wire(key),
-            body,
+            head: raw.head,
+            key: key::from_wire(raw.key),
+            body: Skim::new(raw.tail, raw.length),
+            more: raw.more,
         })
     }
 }
 
 impl<'a> Skim<'a> {
-    pub fn new(body: &'a [u8]) -> Skim<'a> {
-        Skim { bytes: body, at: 0 }
+    /// `tail`: the body, which has so many bytes, and what follows it in its batch.
+    #[inline]
+    pub(crate) fn new(tail: &'a [u8], length: usize) -> Skim<'a> {
+        Skim {
+            bytes: tail,
+            at: 0,
+            end: length,
+        }
     }
 
-    #[inline]
+    /// Bytes that were read.
+    pub(crate) fn at(&self) -> usize {
+        self.at
+    }
+
+    #[inline(always)]
     pub fn number(&mut self) -> Option<u64> {
-        read_varint(self.bytes, &mut self.at)
+        let mut at = self.at;
+        let number = varint::read(self.bytes, &mut at)?;
+        self.go_to(at)?;
+        Some(number)
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn key(&mut self) -> Option<Key> {
-        self.number().map(key::from_wire)
+        let mut at = self.at;
+        let number = varint::read_long(self.bytes, &mut at)?;
+        self.go_to(at)?;
+        Some(key::from_wire(number))
     }
 
-    /// Goes past a text.
-    #[inline]
-    pub fn skip_text(&mut self) -> Option<()> {
+    /// Goes past a number.
+    #[inline(always)]
+    pub fn skip_number(&mut self) -> Option<()> {
+        let at = varint::skip(self.bytes, self.at)?;
+        self.go_to(at)
+    }
+
+    /// Number of entries of the list that follows, or of bytes of the text: no more than there are bytes.
+    #[inline(always)]
+    pub fn length(&mut self) -> Option<usize> {
         let length = usize::try_from(self.number()?).ok()?;
-        self.at = self.at.checked_add(length)?;
-        (self.at <= self.bytes.len()).then_some(())
+        (length <= self.end).then_some(length)
+    }
+
+    /// The bytes of a text.
+    #[inline(always)]
+    pub fn text(&mut self) -> Option<&'a [u8]> {
+        let (length, begin) = (self.length()?, self.at);
+        self.go_to(begin + length)?;
+        self.bytes.get(begin..self.at)
+    }
+
+    /// Goes past a text; returns its length in bytes.
+    #[inline(always)]
+    pub fn skip_text(&mut self) -> Option<usize> {
+        let length = self.length()?;
+        self.go_to(self.at + length)?;
+        Some(length)
+    }
+
+    #[inline(always)]
+    fn go_to(&mut self, at: usize) -> Option<()> {
+        if at > self.end {
+            return None;
+        }
+        self.at = at;
+        Some(())
     }
 }

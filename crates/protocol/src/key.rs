@@ -60,22 +60,33 @@ impl fmt::Debug for Key {
     }
 }
 
-/// Keys are written with the partition in the low bits, so that a variable-length integer needs 4 or 5 bytes and not 9.
-/// Zero stands for [`Key::NONE`].
+/// Stands for [`Key::NONE`].
+const NONE: u64 = 1;
+/// Partitions below are written in 4 bits.
+const FEW: u64 = 16;
+
+/// Keys are written with the partition in the low bits, so that a variable-length integer needs 4 or 5 bytes and not 9: the
+/// lowest bit says whether the partition takes the next 4 bits, as nearly all do, or the next 12; then follows the counter.
+#[inline]
 pub(crate) fn to_wire(key: Key) -> u64 {
     if key.is_none() {
-        return 0;
+        return NONE;
     }
-    let partition = (key.0 >> COUNTER_BITS) as u64;
-    ((key.counter() << 13) | partition) + 1
+    let (partition, counter) = ((key.0 >> COUNTER_BITS) as u64, key.counter());
+    match partition < FEW {
+        true => counter << 5 | partition << 1,
+        false => counter << 13 | partition << 1 | 1,
+    }
 }
 
 #[inline]
 pub(crate) fn from_wire(wire: u64) -> Key {
-    match wire.checked_sub(1) {
-        None => Key::NONE,
-        Some(w) => Key((((w & 0x1fff) as i64) << COUNTER_BITS) | ((w >> 13) as i64)),
-    }
+    let (partition, counter) = match wire {
+        NONE => return Key::NONE,
+        _ if wire & 1 == 0 => (wire >> 1 & 0xf, wire >> 5),
+        _ => (wire >> 1 & 0xfff, wire >> 13),
+    };
+    Key((partition << COUNTER_BITS | counter & COUNTER_MASK as u64) as i64)
 }
 
 impl Serialize for Key {
@@ -110,10 +121,32 @@ mod tests {
         assert_eq!(Key(-1).partition(), None);
     }
 
+    #[test]
+    fn the_first_and_the_last_key_survive_the_wire() {
+        for key in [
+            Key::NONE,
+            Key(0),
+            Key(1),
+            Key(i64::MAX),
+            Key::new(15, 0),
+            Key::new(16, 0),
+        ] {
+            assert_eq!(from_wire(to_wire(key)), key);
+        }
+        assert_eq!(to_wire(Key::new(1, 1 << 22)).next_power_of_two(), 1 << 28);
+    }
+
     proptest::proptest! {
         #[test]
         fn every_key_survives_the_wire(partition in 1..=MAX_PARTITION, counter in 0u64..(1 << 50)) {
             let key = Key::new(partition, counter);
+            proptest::prop_assert_eq!(from_wire(to_wire(key)), key);
+        }
+
+        #[test]
+        fn what_the_wire_has_is_a_key(wire: u64) {
+            let key = from_wire(wire);
+            proptest::prop_assert!(key.0 >= -1);
             proptest::prop_assert_eq!(from_wire(to_wire(key)), key);
         }
     }

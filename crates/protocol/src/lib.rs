@@ -26,6 +26,7 @@ pub mod tags;
 pub mod tenant;
 pub mod user_task;
 pub mod value;
+mod varint;
 
 pub use command::Command;
 pub use document::Document;

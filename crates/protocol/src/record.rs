@@ -1,23 +1,29 @@
 //! One record in a batch: a small self-describing header, then the body.
 //!
 //! ```text
-//! byte 0   record type (0 event, 1 command, 2 rejection)
+//! byte 0   record type (0 event, 1 command, 2 rejection, 3 a run of events)
 //! byte 1   value type id
 //! byte 2   intent id
 //! byte 3   version of the body
-//! varint   key, partition in the low bits (see key.rs); 0 for none
+//! varint   key, partition in the low bits (see key.rs); 1 for none
 //! varint   length of the body
 //! bytes    body: postcard
 //! ```
+//!
+//! Most events of an element's life say the same of it one after the other: it activates, is activated, completes, is
+//! completed. Those that differ in their intents alone are written as a run: the first of them, then a byte that says how many
+//! more there are, then a byte for the intent of each. Whoever reads a batch gets them one by one.
 //!
 //! Position, time stamp and source are not repeated in each record: the batch gives the first position and the time, and
 //! the source of an event is the command record that precedes it in the batch.
 
 use crate::fields::Fields;
+use crate::glance::{Glance, Skim};
 use crate::intent::ValueType;
 use crate::key::{self, Key};
 use crate::origin::Origin;
 use crate::value::RecordValue;
+use crate::varint;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
@@ -53,6 +59,28 @@ pub struct Record<'a> {
     pub version: u8,
     pub key: Key,
     pub body: &'a [u8],
+    /// The body and what follows it in the batch.
+    pub(crate) tail: &'a [u8],
+}
+
+/// Record type of a run of events.
+pub(crate) const RUN: u8 = 3;
+
+/// Events of a run beside the first.
+pub(crate) const MAX_MORE: usize = u8::MAX as usize;
+
+/// A record, or a run of events, as it stands in its batch.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Raw<'a> {
+    /// Record type (that of an event, for a run), value type, intent, version of the body.
+    pub head: [u8; 4],
+    pub key: u64,
+    /// The body and what follows it in the batch.
+    pub tail: &'a [u8],
+    /// Bytes of the body.
+    pub length: usize,
+    /// Intents of the further events of a run.
+    pub more: &'a [u8],
 }
 
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -76,7 +104,33 @@ pub enum DecodeError {
 impl<'a> Record<'a> {
     /// The fields of the body, to be read one after the other.
     pub fn fields(&self) -> Fields<'a> {
-        Fields::new(self.body, self.value_type, self.version)
+        let body = Skim::new(self.tail, self.body.len());
+        Fields::new(body, self.value_type, self.version)
+    }
+
+    /// A text of the body.
+    pub fn text(&self, bytes: &'a [u8]) -> Result<&'a str, DecodeError> {
+        str::from_utf8(bytes).map_err(|e| DecodeError::Body {
+            value_type: self.value_type,
+            version: self.version,
+            reason: e.to_string(),
+        })
+    }
+
+    /// The record as one that is glanced at.
+    #[inline]
+    pub fn glance(&self) -> Glance<'a> {
+        Glance {
+            head: [
+                self.record_type as u8,
+                self.value_type as u8,
+                self.intent,
+                self.version,
+            ],
+            key: self.key,
+            body: Skim::new(self.tail, self.body.len()),
+            more: &[],
+        }
     }
 
     /// Decodes the body, also that of an earlier version.
@@ -113,8 +167,8 @@ impl<'a> Record<'a> {
     }
 }
 
-/// Appends one record to a batch's bytes. The body is written in place; only a body of 128 bytes or more is moved, to make
-/// room for the longer number in front of it.
+/// Appends one record to a batch's bytes. The body is written in place; only a body of 128 bytes
+/// or more is moved, to make room for the longer number in front of it.
 pub(crate) fn write<T: serde::Serialize>(
     out: &mut Vec<u8>,
     head: (RecordType, ValueType, u8, u8),
@@ -123,7 +177,7 @@ pub(crate) fn write<T: serde::Serialize>(
 ) {
     let (record_type, value_type, intent, version) = head;
     out.extend_from_slice(&[record_type as u8, value_type as u8, intent, version]);
-    write_varint(out, key::to_wire(key));
+    varint::write(out, key::to_wire(key));
     let at = out.len();
     out.push(0);
     // Serializing plain data into a growing vector cannot fail: the flavor below has no error.
@@ -133,7 +187,7 @@ pub(crate) fn write<T: serde::Serialize>(
         Some(place) if length < 0x80 => *place = length as u8,
         _ => {
             let mut number = Vec::with_capacity(10);
-            write_varint(&mut number, length as u64);
+            varint::write(&mut number, length as u64);
             out.splice(at..=at, number);
         }
     }
@@ -174,98 +228,67 @@ pub fn decode<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> Result<T, String>
     postcard::from_bytes(bytes).map_err(|e| e.to_string())
 }
 
-pub(crate) fn write_varint(out: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
+/// Reads the record at `at`; `None` if it is damaged.
+#[inline(always)]
+pub(crate) fn read_raw<'a>(bytes: &'a [u8], at: &mut usize) -> Option<Raw<'a>> {
+    let mut head: [u8; 4] = *bytes.get(*at..)?.first_chunk()?;
+    let mut next = *at + 4;
+    let key = varint::read_long(bytes, &mut next)?;
+    let length = usize::try_from(varint::read(bytes, &mut next)?).ok()?;
+    let tail = bytes.get(next..)?;
+    let mut behind = tail.get(length..)?;
+    let mut more: &[u8] = &[];
+    if let [record_type, ..] = &mut head
+        && *record_type == RUN
+    {
+        *record_type = RecordType::Event as u8;
+        let (count, rest) = behind.split_first()?;
+        (more, behind) = rest.split_at_checked(usize::from(*count))?;
     }
-    out.push(value as u8);
+    *at = bytes.len() - behind.len();
+    Some(Raw {
+        head,
+        key,
+        tail,
+        length,
+        more,
+    })
 }
 
-#[inline]
-pub(crate) fn read_varint(bytes: &[u8], at: &mut usize) -> Option<u64> {
-    let first = *bytes.get(*at)?;
-    *at += 1;
-    if first & 0x80 == 0 {
-        return Some(u64::from(first));
-    }
-    let mut value = u64::from(first & 0x7f);
-    for shift in (7..64).step_by(7) {
-        let byte = *bytes.get(*at)?;
-        *at += 1;
-        value |= u64::from(byte & 0x7f) << shift;
-        if byte & 0x80 == 0 {
-            return Some(value);
-        }
-    }
-    None
-}
-
-/// Where the event at `at` ends if it has this head and key; `None` for any other record.
-#[inline]
-pub(crate) fn skip_event(
-    bytes: &[u8],
-    mut at: usize,
-    (value_type, intent, version): (ValueType, u8, u8),
-    key: Key,
-) -> Option<usize> {
-    let head: &[u8; 4] = bytes.get(at..)?.first_chunk()?;
-    if *head != [RecordType::Event as u8, value_type as u8, intent, version] {
-        return None;
-    }
-    at += 4;
-    if read_varint(bytes, &mut at)? != key::to_wire(key) {
-        return None;
-    }
-    let length = read_varint(bytes, &mut at)?;
-    let end = at.checked_add(usize::try_from(length).ok()?)?;
-    (end <= bytes.len()).then_some(end)
-}
-
-/// Reads the record at `at`; the caller fills in position, source and time.
-#[inline]
-pub(crate) fn read<'a>(bytes: &'a [u8], at: &mut usize) -> Result<Record<'a>, DecodeError> {
-    let start = *at;
-    let truncated = || DecodeError::Truncated(start);
-    let head: &[u8; 4] = bytes
-        .get(start..)
-        .and_then(|b| b.first_chunk())
-        .ok_or_else(truncated)?;
-    let record_type = match head[0] {
-        0 => RecordType::Event,
-        1 => RecordType::Command,
-        2 => RecordType::CommandRejection,
-        id => {
-            return Err(DecodeError::Unknown {
-                what: "record type",
-                id,
-                at: start,
-            });
-        }
-    };
-    let value_type = ValueType::from_id(head[1]).ok_or(DecodeError::Unknown {
-        what: "value type",
-        id: head[1],
-        at: start,
-    })?;
-    *at += 4;
-    let key = read_varint(bytes, at).ok_or_else(truncated)?;
-    let length = read_varint(bytes, at).ok_or_else(truncated)?;
-    let end = at
-        .checked_add(usize::try_from(length).map_err(|_| truncated())?)
-        .ok_or_else(truncated)?;
-    let body = bytes.get(*at..end).ok_or_else(truncated)?;
-    *at = end;
-    Ok(Record {
+/// The record that stands there, which the caller tells where it stands.
+#[inline(always)]
+pub(crate) fn of_raw<'a>(raw: &Raw<'a>) -> Option<Record<'a>> {
+    let [record_type, value_type, intent, version] = raw.head;
+    Some(Record {
         position: 0,
         source: None,
         command: &[],
         timestamp: 0,
-        record_type,
-        value_type,
-        intent: head[2],
-        version: head[3],
-        key: key::from_wire(key),
-        body,
+        record_type: match record_type {
+            0 => RecordType::Event,
+            1 => RecordType::Command,
+            2 => RecordType::CommandRejection,
+            _ => return None,
+        },
+        value_type: ValueType::from_id(value_type)?,
+        intent,
+        version,
+        key: key::from_wire(raw.key),
+        body: raw.tail.get(..raw.length)?,
+        tail: raw.tail,
     })
+}
+
+/// Why the record at `at` cannot be read.
+#[cold]
+pub(crate) fn damage(bytes: &[u8], at: usize) -> DecodeError {
+    let head = bytes.get(at..).and_then(|bytes| bytes.first_chunk::<4>());
+    let unknown = |what, id| DecodeError::Unknown { what, id, at };
+    match head {
+        Some([record_type, ..]) if *record_type > RUN => unknown("record type", *record_type),
+        Some([_, value_type, ..]) if ValueType::from_id(*value_type).is_none() => {
+            unknown("value type", *value_type)
+        }
+        _ => DecodeError::Truncated(at),
+    }
 }

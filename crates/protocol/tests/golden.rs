@@ -194,7 +194,7 @@ fn every_value_type_reads_and_writes_as_ever() {
     all_samples!(check_all);
 }
 
-/// A batch with a command, an event of every value type and a rejection.
+/// A batch with a command, an event of every value type, a run of events and a rejection.
 fn batch() -> Vec<u8> {
     let mut writer = BatchWriter::new(1000);
     writer.begin(1_767_225_600_123);
@@ -207,6 +207,10 @@ fn batch() -> Vec<u8> {
         writer.event(Key::new(2, 77), intent, value);
     }
     all_samples!(events);
+    use skep_protocol::intent::ProcessInstanceIntent::{ElementActivated, ElementActivating};
+    for intent in [ElementActivating, ElementActivated] {
+        writer.event(Key::new(2, 78), intent, &process_instance());
+    }
     writer.command(Key::new(3, 9), ValueType::Job, 1, &Origin::default());
     let rejection = Rejection::new(RejectionType::NotFound, "COMPLETE", "no such job");
     writer.rejection(Key::new(3, 9), ValueType::Job, 1, &rejection);
@@ -220,8 +224,8 @@ fn a_batch_reads_and_writes_as_ever() {
     for bytes in lines.values() {
         let mut reader = BatchReader::new(bytes).unwrap();
         let count = reader.by_ref().filter(|r| r.is_ok()).count();
-        // Expressions are answered, never recorded; two commands and a rejection stand beside the events.
-        let records = ValueType::ALL.len() - 1 + 3;
+        // Expressions are answered, never recorded; two events of a run, two commands and a rejection stand beside the others.
+        let records = ValueType::ALL.len() - 1 + 2 + 3;
         assert_eq!(count, records);
         assert_eq!(reader.position(), 1000 + records as u64);
     }

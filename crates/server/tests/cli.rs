@@ -498,6 +498,50 @@ fn why_an_instance_waits_is_told_on_a_page() {
     assert_eq!(kinds, ["JOB", "TIMER"]);
 }
 
+#[test]
+fn open_incidents_are_listed_with_what_they_say() {
+    let directory = workplace();
+    let here = directory.path();
+    let broken = r#"<bpmn:serviceTask id="work"><bpmn:extensionElements><zeebe:taskDefinition type="=missing"/>
+        </bpmn:extensionElements></bpmn:serviceTask>
+        <bpmn:sequenceFlow id="to-work" sourceRef="over" targetRef="work"/></bpmn:process>"#;
+    let broken = PROCESS
+        .replace("id=\"quick\"", "id=\"broken\"")
+        .replace("</bpmn:process>", broken)
+        .replace("endEvent", "manualTask");
+    std::fs::write(here.join("broken.bpmn"), broken).unwrap();
+    let server = Server::start(here, &[]);
+    let with = |args: &[&str]| {
+        let done = run(here, &[args, &["--address", &server.rest]].concat());
+        assert!(done.status.success(), "{}", stderr(&done));
+        stdout(&done)
+    };
+    assert_eq!(with(&["incidents"]), "No open incidents.\n");
+    with(&["deploy", "broken.bpmn"]);
+    with(&["start", "broken"]);
+    let listed = with(&["incidents", "--process", "broken"]);
+    for said in [
+        "EXTRACT_VALUE_ERROR",
+        "work",
+        "missing",
+        &server.rest,
+        "/resolution",
+    ] {
+        assert!(listed.contains(said), "{listed}");
+    }
+    assert_eq!(
+        with(&["incidents", "--process", "other"]),
+        "No open incidents.\n"
+    );
+    let of_the_state = with(&["incidents", "--management", &server.management]);
+    assert!(
+        of_the_state.contains("EXTRACT_VALUE_ERROR"),
+        "{of_the_state}"
+    );
+    let json: serde_json::Value = serde_json::from_str(&with(&["incidents", "--json"])).unwrap();
+    assert_eq!(json["items"][0]["elementId"], "work");
+}
+
 /// Sends a JSON text, as `curl` would.
 fn post(base: &str, path: &str, body: &str) -> String {
     let address = base.trim_start_matches("http://");

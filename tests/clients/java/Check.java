@@ -65,7 +65,7 @@ final class Check {
     for (Throwable e = error; e != null; e = e.getCause()) {
       text.append(e).append("\n     ");
       Stream.of(e.getStackTrace())
-          .filter(frame -> frame.getClassName().matches("(Suite|Elements|Batches)\\b.*"))
+          .filter(frame -> frame.getClassName().matches("(Suite|Elements|Batches|Searches)\\b.*"))
           .forEach(frame -> text.append("  at ").append(frame).append("\n     "));
     }
     return text.toString().stripTrailing();

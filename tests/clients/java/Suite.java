@@ -34,6 +34,7 @@ public final class Suite extends Calls {
       } else {
         suite.restOnly();
         new Batches(suite.client).checks();
+        new Searches(suite.client).checks();
       }
       suite.client.close();
     }

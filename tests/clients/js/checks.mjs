@@ -30,7 +30,7 @@ export async function check(name, run) {
 
 /** What the error says, and the lines of the suite that it passed through. */
 function describe(error) {
-	const places = (error?.stack ?? '').split('\n').filter((line) => /^\s*at .*tests\/clients\/js\/(suite|elements|transports)/.test(line))
+	const places = (error?.stack ?? '').split('\n').filter((line) => /^\s*at .*tests\/clients\/js\/(suite|elements|searches|transports)/.test(line))
 	const more = [error?.detail, error?.details, error?.issues].flat().filter(Boolean)
 	return [error?.message ?? String(error), ...more, ...places.map((line) => '  ' + line.trim())].join('\n')
 }

@@ -4,7 +4,8 @@ import assert from 'node:assert/strict'
 import { activateOne, deploy, refused } from './calls.mjs'
 import { check, finish, fixture, invalidFixtures, until, validFixtures } from './checks.mjs'
 import { elements, restElements } from './elements.mjs'
-import { grpc, grpcStream, rest, sdkOrchestration, strictOrchestration } from './transports.mjs'
+import { searches } from './searches.mjs'
+import { grpc, grpcStream, plainOrchestration, rest, sdkOrchestration, strictOrchestration } from './transports.mjs'
 
 /** Runs `inside` while workers with these handlers, by job type, are open. */
 const withWorkers = async (t, handlers, inside, options) => {
@@ -439,6 +440,7 @@ await check(`${o.label}: conditions start, trigger and end; cluster variables ar
 })
 
 await restElements(o)
+await searches(o, plainOrchestration())
 
 await check('REST: license and status', async () => {
 	const license = await o.client.getLicense()

@@ -51,7 +51,7 @@ pub(super) fn apply(
 /// Goes past the next record if it is this event in the life of the element `key`.
 #[inline]
 fn next_is(rest: &mut BatchReader<'_>, intent: ProcessInstanceIntent, key: Key) -> bool {
-    rest.skip_event((ValueType::ProcessInstance, intent.id(), VERSION), key)
+    rest.skip_events((ValueType::ProcessInstance, VERSION), [intent.id()], key)
 }
 
 fn process_instance(
@@ -88,6 +88,7 @@ fn process_instance(
     Ok(true)
 }
 
+#[inline(always)]
 fn element(record: &Record<'_>) -> Result<ProcessInstanceValue, DecodeError> {
     let mut fields = record.fields();
     Ok(ProcessInstanceValue {
@@ -132,22 +133,20 @@ fn flow_taken(
     rest: &mut BatchReader<'_>,
 ) -> Result<(), DecodeError> {
     let towards = process_instance::towards(state, flow);
-    if towards == process_instance::Towards::Anything {
-        let mut ahead = rest.clone();
-        if let Some(Ok(record)) = ahead.next()
-            && record.record_type == RecordType::Event
-            && record.value_type == ValueType::ProcessInstance
-            && record.intent == ProcessInstanceIntent::ElementActivating.id()
-            && record.version == VERSION
-        {
-            let mut target = element(&record)?;
-            if target.consumed_flows == 1 && target.flow_scope_key == flow.flow_scope_key {
-                target.consumed_flows = 0;
-                *rest = ahead;
-                state.observe_key(record.key);
-                activating(state, record.key, &target, rest);
-                return Ok(());
-            }
+    if towards == process_instance::Towards::Anything
+        && let Some((record, ahead)) = rest.peek()
+        && record.record_type == RecordType::Event
+        && record.value_type == ValueType::ProcessInstance
+        && record.intent == ProcessInstanceIntent::ElementActivating.id()
+        && record.version == VERSION
+    {
+        let mut target = element(&record)?;
+        if target.consumed_flows == 1 && target.flow_scope_key == flow.flow_scope_key {
+            target.consumed_flows = 0;
+            rest.pass(ahead);
+            state.observe_key(record.key);
+            activating(state, record.key, &target, rest);
+            return Ok(());
         }
     }
     process_instance::flow_taken(state, flow, towards);
@@ -166,7 +165,7 @@ fn job(
         _ => return Ok(false),
     };
     let mut fields = record.fields();
-    let job_type = fields.text()?;
+    let job_type = fields.bytes()?;
     let process_definition_key = fields.key()?;
     let process_instance_key = fields.key()?;
     let root_process_instance_key = fields.key()?;
@@ -182,7 +181,7 @@ fn job(
         return Ok(true);
     }
     let mut job = crate::state::Job {
-        job_type: state.names.get(job_type),
+        job_type: name(state, record, job_type)?,
         state: JobState::Activatable,
         element,
         element_instance_key,
@@ -207,11 +206,15 @@ fn job(
 /// Mostly the job's element completes at once.
 fn removed(state: &mut State, key: Key, element_instance_key: Key, rest: &mut BatchReader<'_>) {
     use ProcessInstanceIntent as Intent;
-    let mut ahead = rest.clone();
-    if next_is(&mut ahead, Intent::ElementCompleting, element_instance_key)
-        && next_is(&mut ahead, Intent::ElementCompleted, element_instance_key)
-    {
-        *rest = ahead;
+    let ends = [
+        Intent::ElementCompleting.id(),
+        Intent::ElementCompleted.id(),
+    ];
+    if rest.skip_events(
+        (ValueType::ProcessInstance, VERSION),
+        ends,
+        element_instance_key,
+    ) {
         state.jobs.remove(key);
         process_instance::ended(state, element_instance_key, Ended::Completed);
     } else {
@@ -219,17 +222,22 @@ fn removed(state: &mut State, key: Key, element_instance_key: Key, rest: &mut Ba
     }
 }
 
+/// The shared copy of a text in the record's body.
+fn name(state: &mut State, record: &Record<'_>, text: &[u8]) -> Result<Arc<str>, DecodeError> {
+    let name = state.names.find(text);
+    name.map_or_else(|| record.text(text).map(|text| state.names.get(text)), Ok)
+}
+
 fn variable(state: &mut State, record: &Record<'_>) -> Result<bool, DecodeError> {
     if record.intent != VariableIntent::Created.id() {
         return Ok(false);
     }
     let mut fields = record.fields();
-    let (name, value) = (fields.text()?, fields.text()?);
+    let (name, value) = (fields.bytes()?, fields.text()?);
     let scope_key = fields.key()?;
-    let name = state.names.get(name);
     let variable = Variable {
         key: record.key,
-        name,
+        name: self::name(state, record, name)?,
         value: value.into(),
     };
     state.elements.add_variable(scope_key, variable);
@@ -242,10 +250,10 @@ fn job_batch(state: &mut State, record: &Record<'_>) -> Result<bool, DecodeError
     }
     let mut fields = record.fields();
     fields.skip_text()?; // job type
-    let worker = state.names.get(fields.text()?);
-    fields.signed()?; // time-out
+    let worker = name(state, record, fields.bytes()?)?;
+    fields.skip_number()?; // time-out
     let deadline = fields.signed()?;
-    fields.unsigned()?; // jobs asked for
+    fields.skip_number()?; // jobs asked for
     for _ in 0..fields.length()? {
         state.jobs.update(fields.key()?, |job| {
             job.state = JobState::Activated;
@@ -262,12 +270,12 @@ fn creation(record: &Record<'_>) -> Result<bool, DecodeError> {
         return Ok(false);
     }
     let mut fields = record.fields();
-    fields.key()?; // process definition
-    fields.key()?; // process instance
+    fields.skip_number()?; // process definition
+    fields.skip_number()?; // process instance
     fields.skip_text()?; // process id
-    fields.i32()?; // version
+    fields.skip_number()?; // version
     for _ in 0..fields.length()? {
-        fields.u32()?; // start elements
+        fields.skip_number()?; // start elements
     }
     let terminate_after = fields.length()?;
     if terminate_after > 0 {

@@ -124,6 +124,9 @@ impl Window {
                     self.highest = record.key;
                 }
                 owner = self.note(&record, owner, doubts)?;
+                for intent in record.more {
+                    owner = self.note(&record.with_intent(*intent), owner, doubts)?;
+                }
             }
             end = records.place();
         }
@@ -217,12 +220,12 @@ impl Window {
             ValueType::Job if intent == JobIntent::Created.id() => self.jobs.push(record.key),
             ValueType::ProcessInstance => {
                 if intent == ProcessInstanceIntent::ElementActivating.id() {
-                    body.key()?; // definition
+                    body.skip_number()?; // definition
                     let key = body.key()?;
                     let element = body.number()?;
                     instance.begun |=
                         element == u64::from(ElementIndex::PROCESS.0) && record.key == key;
-                    body.key()?; // flow scope
+                    body.skip_number()?; // flow scope
                     let caller = body.key()?;
                     if caller.some().is_some() {
                         self.keep(at);
@@ -257,9 +260,9 @@ impl Window {
         let mut body = record.body;
         body.skip_text()?; // job type
         body.skip_text()?; // worker
-        body.number()?; // time-out
-        body.number()?; // deadline
-        body.number()?; // jobs asked for
+        body.skip_number()?; // time-out
+        body.skip_number()?; // deadline
+        body.skip_number()?; // jobs asked for
         for _ in 0..body.number()? {
             if !self.jobs.contains(&body.key()?) {
                 return Some(false);
@@ -355,17 +358,7 @@ impl Window {
     }
 
     fn passes_over(&self, state: &mut State, record: &Record<'_>) -> bool {
-        let glance = Glance {
-            head: [
-                record.record_type as u8,
-                record.value_type as u8,
-                record.intent,
-                record.version,
-            ],
-            key: record.key,
-            body: Skim::new(record.body),
-        };
-        let Some(Meaning::Own(key)) = meaning(&glance) else {
+        let Some(Meaning::Own(key)) = meaning(&record.glance()) else {
             return false;
         };
         let Some(instance) = self.of(key) else {
@@ -391,7 +384,7 @@ fn meaning(record: &Glance<'_>) -> Option<Meaning> {
     let mut body = record.body;
     Some(match ValueType::from_id(value_type)? {
         ValueType::ProcessInstance => {
-            body.key()?; // definition
+            body.skip_number()?; // definition
             let instance = body.key()?;
             match is_plain_life(intent) {
                 true => Meaning::Own(instance),
@@ -401,12 +394,12 @@ fn meaning(record: &Glance<'_>) -> Option<Meaning> {
         ValueType::Variable => {
             body.skip_text()?;
             body.skip_text()?;
-            body.key()?; // scope
+            body.skip_number()?; // scope
             Meaning::Own(body.key()?)
         }
         ValueType::Job => return of_job(body, intent),
         ValueType::ProcessInstanceCreation => {
-            body.key()?; // definition
+            body.skip_number()?; // definition
             let instance = body.key()?;
             match intent == ProcessInstanceCreationIntent::Created.id() {
                 true => Meaning::Own(instance),
@@ -415,17 +408,17 @@ fn meaning(record: &Glance<'_>) -> Option<Meaning> {
         }
         ValueType::JobBatch => Meaning::Handed,
         ValueType::Timer => {
-            body.key()?; // element instance
+            body.skip_number()?; // element instance
             more(body.key()?)
         }
         ValueType::Incident => {
-            body.number()?; // error type
+            body.skip_number()?; // error type
             body.skip_text()?; // message
-            body.key()?; // definition
+            body.skip_number()?; // definition
             more(body.key()?)
         }
         ValueType::ProcessMessageSubscription => {
-            body.number()?; // partition
+            body.skip_number()?; // partition
             more(body.key()?)
         }
         value_type if is_apart(value_type) => Meaning::Nothing,
@@ -435,12 +428,12 @@ fn meaning(record: &Glance<'_>) -> Option<Meaning> {
 
 fn of_job(mut body: Skim<'_>, intent: u8) -> Option<Meaning> {
     body.skip_text()?; // type
-    body.key()?; // definition
+    body.skip_number()?; // definition
     let instance = body.key()?;
-    body.key()?; // root
-    body.number()?; // element
-    body.key()?; // element instance
-    body.number()?; // retries
+    body.skip_number()?; // root
+    body.skip_number()?; // element
+    body.skip_number()?; // element instance
+    body.skip_number()?; // retries
     let has_extra = body.number()? != 0;
     Some(match !has_extra && is_plain_job(intent) {
         true => Meaning::Own(instance),

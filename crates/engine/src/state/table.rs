@@ -200,10 +200,15 @@ const fn beside<V>() -> usize {
     size_of::<Cell<V>>() - size_of::<V>() + INDEXED
 }
 
+/// Rows that are found without the index, if no other with the same lowest bits was asked for since.
+const RECENT: usize = 64;
+
 /// Rows by key.
 pub struct Table<V> {
     index: Index,
     cells: Cells<V>,
+    /// Where rows are that were asked for lately, by the lowest bits of their keys.
+    recent: [u32; RECENT],
     /// Cells that were changed since the last checkpoint, each once.
     changed: Vec<u32>,
     tables: Arc<Tables>,
@@ -272,6 +277,7 @@ impl<V: Row> Table<V> {
         Ok(Table {
             index: Index::new(),
             cells: Cells::new(),
+            recent: [0; RECENT],
             changed: Vec::new(),
             tables: tables.clone(),
             stored,
@@ -315,16 +321,30 @@ impl<V: Row> Table<V> {
         Ok(())
     }
 
-    /// Where the row is, in memory or read into it.
+    /// The cell of the key, in memory or read into it.
     #[inline]
     fn find(&mut self, key: Key) -> Option<u32> {
+        let recent = self.recent.get_mut(key.0 as usize % RECENT)?;
+        if self.cells.key(*recent) == key && !key.is_none() {
+            return Some(*recent);
+        }
         if let Some(at) = self.index.get(key, &self.cells) {
+            *recent = at;
             return Some(at);
         }
         if self.stored == 0 || key.is_none() || key > self.highest_stored {
             return None;
         }
         self.read(key)
+    }
+
+    /// As [`Table::find`], of a row that there may be.
+    #[inline]
+    fn find_row(&mut self, key: Key) -> Option<u32> {
+        match self.len {
+            0 => None,
+            _ => self.find(key),
+        }
     }
 
     #[cold]
@@ -339,7 +359,7 @@ impl<V: Row> Table<V> {
     }
 
     pub fn get(&mut self, key: Key) -> Option<&V> {
-        let at = self.find(key)?;
+        let at = self.find_row(key)?;
         let cell = self.cells.get_mut(at)?;
         cell.used = true;
         cell.row.as_ref()
@@ -357,7 +377,7 @@ impl<V: Row> Table<V> {
     /// The row, to be changed. Its estimated weight is taken again at the next checkpoint; what may grow much is reported
     /// by [`Table::add_weight`].
     pub(in crate::appliers) fn get_mut(&mut self, key: Key) -> Option<&mut V> {
-        let at = self.find(key)?;
+        let at = self.find_row(key)?;
         let cell = self.cells.get_mut(at)?;
         change(cell, at, &mut self.changed, &mut self.dirty_weight);
         cell.row.as_mut()
@@ -383,6 +403,9 @@ impl<V: Row> Table<V> {
                     cell.fill(key, row, weight, false);
                 }
                 self.index.add(key, at, &self.cells);
+                if let Some(recent) = self.recent.get_mut(key.0 as usize % RECENT) {
+                    *recent = at;
+                }
                 at
             }
         };
@@ -392,7 +415,7 @@ impl<V: Row> Table<V> {
     }
 
     pub(in crate::appliers) fn remove(&mut self, key: Key) -> Option<V> {
-        let at = self.find(key)?;
+        let at = self.find_row(key)?;
         let cell = self.cells.get_mut(at)?;
         cell.row.as_ref()?;
         let weight = cell.weight();

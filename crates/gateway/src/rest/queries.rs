@@ -6,6 +6,7 @@ use std::sync::Arc;
 use http::header::CONTENT_TYPE;
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
+use skep_protocol::document::write_json_string;
 use skep_protocol::{Failure, Key};
 use skep_query::entities::{
     AUDIT_LOG, BATCH_OPERATION, BATCH_OPERATION_ITEM, CORRELATED_MESSAGE_SUBSCRIPTION,
@@ -365,10 +366,18 @@ const TEXT_XML: HeaderValue = HeaderValue::from_static("text/xml");
 const OCTET_STREAM: HeaderValue = HeaderValue::from_static("application/octet-stream");
 const APPLICATION_JSON: HeaderValue = HeaderValue::from_static("application/json");
 
-/// A deployed text as it is.
+/// A deployed text: as it is, or as the JSON string that it is.
 fn content(row: &Row, field: usize, content_type: HeaderValue) -> Response<RestBody> {
     let text = row.get(field).and_then(Value::as_text).unwrap_or_default();
-    let mut response = encode::json(text.to_string());
+    let body = match content_type == APPLICATION_JSON {
+        true => {
+            let mut quoted = String::with_capacity(text.len() + 2);
+            write_json_string(text, &mut quoted);
+            quoted
+        }
+        false => text.to_string(),
+    };
+    let mut response = encode::json(body);
     response.headers_mut().insert(CONTENT_TYPE, content_type);
     response
 }

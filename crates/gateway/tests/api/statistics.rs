@@ -113,6 +113,9 @@ async fn forms_and_resources_are_got_by_their_keys() {
     let bytes = open(gateway.rest, "GET", &path, None, "").await;
     assert_eq!(bytes.status(), 200);
     assert_eq!(bytes.headers()["content-type"], "application/octet-stream");
+    // A JSON string, whatever is in it: clients read it as one.
+    let path = format!("/v2/resources/{KEY}/content");
+    assert_eq!(send(gateway.rest, "GET", &path, None, "").await.json(), "");
     let none = post(
         gateway.rest,
         "/v2/resources/search",

@@ -7,7 +7,7 @@ use std::{
 
 use skep_client::{Backoff, Client, CreateInstance, Error, PreparedCreate, RetryPolicy};
 
-use super::slice::Shared;
+use super::{seek::Created, slice::Shared};
 
 /// Starts instances until the slice stops starting.
 pub(super) async fn run(shared: Arc<Shared>, client: Client, lane: u32) {
@@ -80,7 +80,13 @@ async fn start(
                 ledger.awaited(due, now);
                 return Ok(());
             }
-            Ok(created) => ledger.started(due, now, created.instance.process_instance_key, waits),
+            Ok(created) => {
+                let key = created.instance.process_instance_key;
+                if shared.plan.args.find {
+                    shared.newest.send_replace(Some(Created { key, at: now }));
+                }
+                ledger.started(due, now, key, waits)
+            }
         }
     };
     drop(creating);

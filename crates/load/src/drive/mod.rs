@@ -2,6 +2,7 @@
 
 mod lane;
 mod measure;
+mod seek;
 mod slice;
 mod works;
 

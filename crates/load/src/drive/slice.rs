@@ -13,7 +13,7 @@ use anyhow::Context as _;
 use skep_client::{Client, ClientConfig, Transport};
 use tokio::sync::{Notify, watch};
 
-use super::{lane, works};
+use super::{lane, seek, works};
 use crate::{
     args::{LoadArgs, to_usize},
     ledger::{Ledger, Wake},
@@ -93,6 +93,8 @@ pub(super) struct Shared {
     pub(super) pacer: Option<Arc<Pacer>>,
     pub(super) starting: AtomicBool,
     pub(super) stop: watch::Sender<bool>,
+    /// The last instance that was created, for who looks for it.
+    pub(super) newest: watch::Sender<Option<seek::Created>>,
 }
 
 impl Shared {
@@ -132,6 +134,7 @@ impl Slice {
             pacer: plan.args.rate.map(|rate| Pacer::new(schedule(rate))),
             starting: AtomicBool::new(true),
             stop: watch::channel(false).0,
+            newest: watch::channel(None).0,
         });
         if let Some(pacer) = &shared.pacer {
             pacer.run();
@@ -198,6 +201,9 @@ fn thread(shared: &Arc<Shared>, number: u32) -> anyhow::Result<()> {
         }
         for lane in (0..args.lanes()).filter(|lane| lane % args.threads == number) {
             tokio::spawn(lane::run(Arc::clone(shared), client.clone(), lane));
+        }
+        if args.find && number == 0 {
+            tokio::spawn(seek::run(Arc::clone(shared)));
         }
         shared.stopped().await;
         while workers.join_next().await.is_some() {}

@@ -60,6 +60,8 @@ pub struct Ledger {
     pub completion: Latency,
     /// Job may run until its completion was acknowledged.
     pub job: Latency,
+    /// Creation acknowledged until found by a search.
+    pub found: Latency,
     /// As `create` and `instance`, since the last sample.
     pub interval: (Latency, Latency),
     /// Started and completed in all, measured or not.
@@ -86,6 +88,7 @@ impl Ledger {
             delivery: Latency::default(),
             completion: Latency::default(),
             job: Latency::default(),
+            found: Latency::default(),
             interval: (Latency::default(), Latency::default()),
             totals: (0, 0),
             messages: BTreeMap::new(),
@@ -113,7 +116,10 @@ impl Ledger {
     }
 
     fn note_error(&mut self, error: &Error) {
-        let text = error.to_string();
+        self.note(error.to_string());
+    }
+
+    fn note(&mut self, text: String) {
         if self.messages.len() < MAX_MESSAGES || self.messages.contains_key(&text) {
             *self.messages.entry(text).or_default() += 1;
         } else {
@@ -202,6 +208,24 @@ impl Ledger {
             Kind::TimedOut => self.counts.start_timeouts += 1,
             Kind::Gone | Kind::Other => self.counts.start_failures += 1,
         }
+    }
+
+    /// A search has found an instance that was created at that time.
+    pub fn found(&mut self, created: Instant, now: Instant) {
+        if self.measured(created) {
+            self.found.record(created, now);
+        }
+    }
+
+    /// Searches have not found it, for as long as an instance may take.
+    pub fn not_found(&mut self, created: Instant) {
+        self.counts.not_found += u64::from(self.measured(created));
+    }
+
+    /// A search for it failed.
+    pub fn seek_failed(&mut self, created: Instant, error: &std::io::Error) {
+        self.note(error.to_string());
+        self.counts.search_failures += u64::from(self.measured(created));
     }
 
     /// A job arrived at a worker.

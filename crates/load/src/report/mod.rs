@@ -58,6 +58,8 @@ pub struct TransportResult {
     pub job_delivery: LatencySummary,
     /// Each job: completion sent until acknowledged.
     pub job_completion: LatencySummary,
+    /// Creation acknowledged until a search finds the instance, of those that were looked for (`--find`).
+    pub found: LatencySummary,
     /// The longest that a job waited for a worker, as seen at the samples.
     pub oldest_waiting_job_ms: f64,
     /// Instances that had not completed when the drain ended.
@@ -264,6 +266,7 @@ impl TransportResult {
             job: LatencySummary::new(&ledger.job),
             job_delivery: LatencySummary::new(&ledger.delivery),
             job_completion: LatencySummary::new(&ledger.completion),
+            found: LatencySummary::new(&ledger.found),
             oldest_waiting_job_ms: oldest_waiting.as_secs_f64() * 1e3,
             open_at_end,
             server: server.map(|server| MachineUse {

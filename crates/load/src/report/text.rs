@@ -91,6 +91,36 @@ impl TransportResult {
             "  oldest waiting job {:.0} ms; {} instances lost, {} open at the end, {} jobs of others",
             self.oldest_waiting_job_ms, counts.lost, self.open_at_end, counts.foreign_jobs,
         )?;
+        self.write_found(out)?;
+        self.write_server(out)?;
+        writeln!(
+            out,
+            "  load generator: {:.1} CPU µs per instance",
+            self.tool_cpu_us_per_instance
+        )?;
+        for (message, count) in &self.messages {
+            writeln!(out, "  {count} × {message}")?;
+        }
+        Ok(())
+    }
+
+    /// What became of the instances that were looked for.
+    fn write_found(&self, out: &mut String) -> std::fmt::Result {
+        let (counts, found) = (&self.counts, self.found.count);
+        if found + counts.not_found + counts.search_failures == 0 {
+            return Ok(());
+        }
+        writeln!(
+            out,
+            "  looked for {} instances: {} not found, {} searches failed",
+            found + counts.not_found,
+            counts.not_found,
+            counts.search_failures,
+        )
+    }
+
+    /// What the server used and counted.
+    fn write_server(&self, out: &mut String) -> std::fmt::Result {
         if let Some(server) = &self.server {
             writeln!(
                 out,
@@ -108,14 +138,6 @@ impl TransportResult {
                 .collect();
             writeln!(out, "  server counters: {}", list.join(", "))?;
         }
-        writeln!(
-            out,
-            "  load generator: {:.1} CPU µs per instance",
-            self.tool_cpu_us_per_instance
-        )?;
-        for (message, count) in &self.messages {
-            writeln!(out, "  {count} × {message}")?;
-        }
         Ok(())
     }
 
@@ -127,6 +149,7 @@ impl TransportResult {
             ("job", &self.job),
             ("job delivery", &self.job_delivery),
             ("job completion", &self.job_completion),
+            ("until found", &self.found),
         ]
         .into_iter()
         .filter(|(_, latency)| latency.count > 0)

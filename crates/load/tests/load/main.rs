@@ -118,6 +118,29 @@ async fn refusals_and_duplicates_are_counted() {
 }
 
 #[tokio::test]
+async fn the_time_until_instances_are_found_is_told() {
+    let engine = Engine::new(1);
+    let report = load(&engine, "--transport grpc --rate 300 --find").await;
+    assert_clean(&report);
+    let found = &report.results[0].found;
+    let searches = engine.searches.load(Ordering::SeqCst);
+    // Three searches for each, with pauses between them.
+    assert!(
+        found.count > 0 && found.p50_ms >= 4.0,
+        "{}",
+        report.to_text()
+    );
+    assert!(i64::try_from(found.count).unwrap() <= searches / 3 + 1);
+    assert!(
+        report.to_text().contains("until found"),
+        "{}",
+        report.to_text()
+    );
+    let unseen = load(&Engine::new(1), "--concurrency 2").await;
+    assert!(!unseen.to_text().contains("found"));
+}
+
+#[tokio::test]
 async fn a_comparison_gives_ratios_and_both_reports() {
     let directory = std::env::temp_dir().join(format!("skep-load-test-{}", std::process::id()));
     std::fs::create_dir_all(&directory).unwrap();

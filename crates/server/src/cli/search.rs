@@ -13,7 +13,7 @@ use crate::errors::{Coded, known};
 pub struct SearchArgs {
     /// How many of each kind to show.
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=10000))]
-    limit: u32,
+    pub limit: u32,
     /// Print JSON, with all fields.
     #[arg(long)]
     pub json: bool,
@@ -24,7 +24,7 @@ pub struct SearchArgs {
         default_value = "http://localhost:8080",
         value_name = "URL"
     )]
-    address: String,
+    pub address: String,
 }
 
 const TIMEOUT: Duration = Duration::from_secs(15);

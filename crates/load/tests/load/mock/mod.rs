@@ -29,6 +29,8 @@ pub struct Engine {
     /// Every n-th creation is refused, every n-th job is pushed twice (0: none).
     pub refuse_every: AtomicI64,
     pub repeat_every: AtomicI64,
+    /// Searches so far: every third finds what it looks for.
+    pub searches: AtomicI64,
 }
 
 /// Instance keys start here; the job keys of an instance are `key * 100 + n`.
@@ -40,6 +42,10 @@ impl Engine {
             jobs_per_instance,
             ..Self::default()
         })
+    }
+
+    fn find(&self) -> bool {
+        self.searches.fetch_add(1, Ordering::SeqCst) % 3 == 2
     }
 
     /// `None` when it is refused.

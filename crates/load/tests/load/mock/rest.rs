@@ -6,9 +6,9 @@ use axum::{
     Router,
     body::Body,
     extract::{Path, State},
-    http::StatusCode,
+    http::{HeaderMap, StatusCode},
     response::{IntoResponse, Response},
-    routing::post,
+    routing::{get, post},
     serve::ListenerExt as _,
 };
 use tokio::net::TcpListener;
@@ -22,6 +22,7 @@ pub fn serve(listener: TcpListener, engine: Arc<Engine>) {
     let router = Router::new()
         .route("/v2/deployments", post(deploy))
         .route("/v2/process-instances", post(create))
+        .route("/v2/process-instances/{key}", get(find))
         .route("/v2/jobs/activation", post(activate))
         .route("/v2/jobs/stream", post(stream))
         .route("/v2/jobs/{key}/completion", post(complete))
@@ -37,6 +38,18 @@ async fn deploy(State(engine): Mock) -> String {
         r#"{{"deploymentKey":"1","tenantId":"<default>","deployments":[{{"processDefinition":{{"processDefinitionId":"skep-load-{}","processDefinitionVersion":1,"resourceName":"p.bpmn","tenantId":"<default>","processDefinitionKey":"2"}}}}]}}"#,
         engine.jobs_per_instance
     )
+}
+
+async fn find(State(engine): Mock, headers: HeaderMap) -> StatusCode {
+    // A search that waits would measure something else.
+    let waits = headers
+        .get("skep-consistency")
+        .is_none_or(|how| how != "eventual");
+    match engine.find() {
+        _ if waits => StatusCode::BAD_REQUEST,
+        true => StatusCode::OK,
+        false => StatusCode::NOT_FOUND,
+    }
 }
 
 async fn create(State(engine): Mock, body: String) -> Response {

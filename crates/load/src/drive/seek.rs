@@ -1,0 +1,162 @@
+//! Looking for instances that have just been created: how long until a search finds them.
+//!
+//! One at a time, so that looking is little work beside the load: the newest instance is asked for by its key, without waiting
+//! for what is not stored yet, again and again until it is there.
+
+use std::{
+    io,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use tokio::{
+    io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufStream},
+    net::TcpStream,
+};
+
+use super::slice::Shared;
+
+/// Between two questions for one instance: the figures are not finer than this.
+const PAUSE: Duration = Duration::from_millis(2);
+/// Between two instances.
+const REST: Duration = Duration::from_millis(20);
+/// A body of an answer that is read at most.
+const MAX_BODY: usize = 1 << 20;
+
+/// An instance whose creation was acknowledged.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Created {
+    pub(super) key: i64,
+    pub(super) at: Instant,
+}
+
+/// Looks until the slice ends.
+pub(super) async fn run(shared: Arc<Shared>) {
+    let address = shared.plan.args.rest();
+    let mut newest = shared.newest.subscribe();
+    let mut connection = None;
+    loop {
+        if newest.changed().await.is_err() {
+            return;
+        }
+        let Some(created) = *newest.borrow_and_update() else {
+            continue;
+        };
+        match seek(&shared, &address, &mut connection, created).await {
+            Ok(true) => shared.collector.ledger().found(created.at, Instant::now()),
+            Ok(false) => shared.collector.ledger().not_found(created.at),
+            Err(error) => {
+                connection = None;
+                shared.collector.ledger().seek_failed(created.at, &error);
+            }
+        }
+        tokio::time::sleep(REST).await;
+        // The next one is looked for from its creation on.
+        newest.mark_unchanged();
+    }
+}
+
+/// False: it was not there in the time that an instance has.
+async fn seek(
+    shared: &Shared,
+    address: &str,
+    connection: &mut Option<BufStream<TcpStream>>,
+    created: Created,
+) -> io::Result<bool> {
+    let limit = shared.plan.args.instance_timeout;
+    while created.at.elapsed() < limit {
+        let open = match connection {
+            Some(open) => open,
+            None => connection.insert(BufStream::new(TcpStream::connect(address).await?)),
+        };
+        match ask(open, address, created.key).await? {
+            200 => return Ok(true),
+            404 => {}
+            status => {
+                return Err(io::Error::other(format!(
+                    "a search for an instance was answered with {status}"
+                )));
+            }
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+    Ok(false)
+}
+
+/// One exchange; the status of the answer.
+async fn ask(connection: &mut BufStream<TcpStream>, address: &str, key: i64) -> io::Result<u16> {
+    let request = format!(
+        "GET /v2/process-instances/{key} HTTP/1.1\r\nHost: {address}\r\nskep-consistency: eventual\r\n\r\n"
+    );
+    connection.write_all(request.as_bytes()).await?;
+    connection.flush().await?;
+    let malformed = || io::Error::other("the answer to a search is no HTTP");
+    let mut status = None;
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        if connection.read_line(&mut line).await? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let line = line.trim_end();
+        match status {
+            None => {
+                let code = line.split(' ').nth(1).and_then(|code| code.parse().ok());
+                status = Some(code.ok_or_else(malformed)?);
+            }
+            Some(_) if line.is_empty() => break,
+            Some(_) => {
+                if let Some((name, value)) = line.split_once(':')
+                    && name.eq_ignore_ascii_case("content-length")
+                {
+                    length = value.trim().parse().map_err(|_| malformed())?;
+                }
+            }
+        }
+    }
+    if length > MAX_BODY {
+        return Err(malformed());
+    }
+    connection.read_exact(&mut vec![0; length]).await?;
+    status.ok_or_else(malformed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A server that gives these answers to what it is asked, over one connection.
+    async fn serve(answers: &'static [&'static str]) -> String {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        tokio::spawn(async move {
+            let (stream, _) = listener.accept().await.unwrap();
+            let mut stream = BufStream::new(stream);
+            for answer in answers {
+                let mut line = String::new();
+                while line != "\r\n" {
+                    line.clear();
+                    stream.read_line(&mut line).await.unwrap();
+                }
+                stream.write_all(answer.as_bytes()).await.unwrap();
+                stream.flush().await.unwrap();
+            }
+        });
+        address
+    }
+
+    #[tokio::test]
+    async fn answers_follow_each_other_on_one_connection() {
+        let address = serve(&[
+            "HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\nnone",
+            "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nx: y\r\n\r\n{}",
+            "something else\r\n\r\n",
+        ])
+        .await;
+        let stream = TcpStream::connect(&address).await.unwrap();
+        let mut connection = BufStream::new(stream);
+        assert_eq!(ask(&mut connection, &address, 1).await.unwrap(), 404);
+        assert_eq!(ask(&mut connection, &address, 1).await.unwrap(), 200);
+        assert!(ask(&mut connection, &address, 1).await.is_err());
+    }
+}
