@@ -48,7 +48,8 @@ pub async fn run(args: StatusArgs) -> anyhow::Result<()> {
     ];
     let mut sick = Vec::new();
     for broker in &topology.brokers {
-        let details = &nodes[broker.node_id.to_string()];
+        let details = nodes.get(broker.node_id.to_string());
+        let details = details.cloned().unwrap_or_default();
         for partition in &broker.partitions {
             let id = partition.partition_id.to_string();
             let detail = |field: &str| match details.get(&id).map(|partition| &partition[field]) {

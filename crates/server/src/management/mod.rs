@@ -198,13 +198,9 @@ impl Management {
                 get()?;
                 incidents::list(&self.running()?.broker, query).await
             }
-            ["nodes"] => {
+            [name @ ("nodes" | "exporters")] => {
                 get()?;
-                Ok(nodes::all(&self.running()?.broker).await)
-            }
-            ["exporters"] => {
-                get()?;
-                Ok(exporters::list(&self.running()?.broker).await)
+                Ok(nodes::tell(&self.running()?.broker, name).await)
             }
             ["exporters", id, rest @ ..] if rest.len() <= 1 => {
                 let broker = &self.running()?.broker;

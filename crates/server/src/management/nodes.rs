@@ -28,8 +28,16 @@ pub fn answer_for(broker: &Arc<Broker>) {
     }));
 }
 
+/// What a reader asks of all nodes.
+pub async fn tell(broker: &Broker, name: &str) -> Answer {
+    match name {
+        EXPORTERS => exporters::list(broker).await,
+        _ => all(broker).await,
+    }
+}
+
 /// `GET /actuator/nodes`: the partitions of each node; `null` for one that does not answer.
-pub async fn all(broker: &Broker) -> Answer {
+async fn all(broker: &Broker) -> Answer {
     let told = broker.ask_nodes(PARTITIONS).await.into_iter();
     let nodes = told.map(|(node, told)| {
         let partitions = told.and_then(|text| serde_json::from_str(&text).ok());
