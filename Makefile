@@ -1,7 +1,7 @@
 # Skep: `make run` starts it, `make test` proves it, `make help` lists the rest.
 
 .DEFAULT_GOAL := help
-.PHONY: help run cluster build test fmt lint deny unit clients bench setup clean
+.PHONY: help run cluster build test fmt lint deny unit clients exporters bench setup clean
 
 # A wrong protoc in the environment breaks the build; nothing here needs one.
 unexport PROTOC
@@ -36,8 +36,8 @@ build: ## build the release binary, target/release/skep
 	@.ci/setup rust
 	cargo build --release --package skep
 
-test: setup ## every check: fmt, lint, deny, unit, clients
-	@.ci/test fmt lint deny unit clients
+test: setup ## every check: fmt, lint, deny, unit, clients, exporters
+	@.ci/test fmt lint deny unit clients exporters
 
 fmt: ## formatting (`cargo fmt` corrects it)
 	@.ci/setup rust
@@ -58,6 +58,10 @@ unit: ## all Rust tests
 clients: ## the official Camunda 8 clients against a real server
 	@.ci/setup rust clients
 	@.ci/test clients
+
+exporters: ## records exported to a real OpenSearch, with faults in between
+	@.ci/setup rust stores
+	@.ci/test exporters
 
 bench: ## the micro-benchmarks (docs/performance.md has the commands of the others)
 	@.ci/setup rust

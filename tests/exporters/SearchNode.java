@@ -1,3 +1,4 @@
+import java.net.ServerSocket;
 import java.util.concurrent.CountDownLatch;
 import org.codelibs.opensearch.runner.OpenSearchRunner;
 
@@ -5,15 +6,23 @@ import org.codelibs.opensearch.runner.OpenSearchRunner;
 public final class SearchNode {
   public static void main(String[] args) throws Exception {
     int port = Integer.parseInt(args[1]);
+    String transport;
+    try (ServerSocket free = new ServerSocket(0)) {
+      transport = Integer.toString(free.getLocalPort());
+    }
     OpenSearchRunner runner = new OpenSearchRunner();
     runner.setMaxHttpPort(65536);
     runner.onBuild((number, settings) -> {
       settings.put("network.host", "127.0.0.1");
       settings.put("http.port", args[1]);
+      // Several servers on one machine keep out of each other's way.
+      settings.put("transport.port", transport);
       settings.put("cluster.routing.allocation.disk.threshold_enabled", false);
+      // Each test has indices of its own.
+      settings.put("cluster.max_shards_per_node", 10000);
     });
     runner.build(OpenSearchRunner.newConfigs()
-        .clusterName("skep").numOfNode(1).basePath(args[0]).baseHttpPort(port - 1).useLogger());
+        .clusterName("skep-" + port).numOfNode(1).basePath(args[0]).baseHttpPort(port - 1).useLogger());
     new CountDownLatch(1).await();
   }
 }

@@ -66,6 +66,10 @@ impl Rows {
         (mask.zip(values), at == next)
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.masks.is_empty()
+    }
+
     pub fn get(&self, key: i64) -> Option<RowChange<'_>> {
         let at = *self.index.get(&key)?;
         let width = self.entity.fields.len();

@@ -13,6 +13,7 @@
 //! - [`sqlite`] keeps the rows, and with them, in the same transaction, the entry up to which they go: nothing is there
 //!   twice and nothing is missing, whenever the process ends.
 //! - [`postgres`] does so in a database that all partitions share.
+//! - [`documents`] does so in OpenSearch or Elasticsearch, without transactions.
 //! - [`store`] is the thread between the two, and the door for queries.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
@@ -20,6 +21,7 @@
 mod audit;
 mod changes;
 mod definitions;
+mod documents;
 mod driver;
 mod elastic;
 mod exporter;
@@ -36,6 +38,7 @@ mod target;
 mod tls;
 
 pub use audit::{AuditConfig, AuditedConfig};
+pub use documents::{Documents, DocumentsError, DocumentsSettings};
 pub use driver::Driver;
 pub use elastic::{BulkSettings, Flavor, IndexSettings, Retention, SearchSettings, check_url};
 pub use exporter::{Beginning, Exporter, ExporterConfig, Known, Make, Position};

@@ -87,7 +87,7 @@ fn current(
 }
 
 /// A column that is set when a row begins: a row in which it changes was not there before.
-fn begun(entity: &Entity) -> Option<usize> {
+pub(crate) fn begun(entity: &Entity) -> Option<usize> {
     let is_one = |other: &Entity| std::ptr::eq(entity, other);
     (is_one(&PROCESS_INSTANCE) || is_one(&ELEMENT_INSTANCE))
         .then(|| entity.index_of("startDate"))

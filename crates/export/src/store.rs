@@ -16,6 +16,7 @@ use self::filling::Filling;
 use self::freshness::Freshness;
 use self::readers::Readers;
 use crate::audit::AuditConfig;
+use crate::documents::{self, Documents};
 use crate::driver::Driver;
 use crate::exporter::Position;
 use crate::log::{CommittedLog, LogProgress};
@@ -38,6 +39,8 @@ pub enum Place {
     Embedded,
     /// In a PostgreSQL database of all partitions.
     Rdbms(Arc<Rdbms>),
+    /// In indices of OpenSearch or Elasticsearch, of all partitions.
+    Documents(Arc<Documents>),
 }
 
 /// Settings of a store.
@@ -56,6 +59,13 @@ pub struct Config {
 }
 
 impl Config {
+    fn sink(&self) -> Sink {
+        match self.place {
+            Place::Embedded | Place::Rdbms(_) => Sink::Sql,
+            Place::Documents(_) => Sink::Other,
+        }
+    }
+
     /// All partitions keep their rows in one place.
     pub fn is_shared(&self) -> bool {
         !matches!(self.place, Place::Embedded)
@@ -181,7 +191,7 @@ impl Store {
     ) -> Result<Store, SqliteError> {
         let id = partition.id;
         let measured = |position| {
-            let metrics = partition.metrics.of(id, ID, Sink::Sql);
+            let metrics = partition.metrics.of(id, ID, config.sink());
             let status = Status::new(ID, position, metrics);
             status.set_elsewhere(partition.elsewhere);
             Arc::new(status)
@@ -204,6 +214,13 @@ impl Store {
                 let writer =
                     postgres::Writer::new(database.clone(), partition.cluster, id, status.clone());
                 let readers = database.readers(config.readers);
+                (Box::new(writer), None, status, readers)
+            }
+            Place::Documents(server) => {
+                let status = measured(Position::default());
+                let writer =
+                    documents::Writer::new(server.clone(), partition.cluster, id, status.clone());
+                let readers = server.readers(config.readers);
                 (Box::new(writer), None, status, readers)
             }
         };
@@ -287,7 +304,13 @@ impl Store {
             };
             let deadline = Instant::now() + max_wait;
             let waited = wait_for_all(reader, &wanted, deadline);
-            done(waited.and_then(|behind| Ok((reader.answer(&query)?, behind))));
+            done(waited.and_then(|behind| {
+                if consistency == Consistency::ReadYourWrites {
+                    let elsewhere = wanted.iter().any(|one| one.freshness.is_elsewhere());
+                    reader.catch_up(&query, elsewhere)?;
+                }
+                Ok((reader.answer(&query)?, behind))
+            }));
         }));
     }
 

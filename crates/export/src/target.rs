@@ -12,7 +12,13 @@ pub trait Target: Stored + StoredDefinitions + Send + 'static {
     /// Connects, if that is needed, and tells up to where the rows go.
     fn open(&mut self) -> Result<Position, String>;
 
-    /// Stores changes, which are settled, and that the rows go up to `to`: both or nothing.
+    /// The last record of a window that may be there in part, with which it is to be written once more; 0: none is.
+    fn begun(&self) -> u64 {
+        0
+    }
+
+    /// Stores changes, which are settled, and that the rows go up to `to`: both or nothing, unless [`begun`](Self::begun) tells
+    /// afterwards what was begun.
     fn write(&mut self, changes: &Changes, to: Position) -> Result<(), String>;
 
     /// Makes what was written survive a power cut. False: it could not, and is to be tried again.
@@ -30,6 +36,11 @@ pub trait Target: Stored + StoredDefinitions + Send + 'static {
 pub trait Source: Send + 'static {
     /// Connects, if that is needed.
     fn open(&mut self) -> Result<(), QueryError>;
+
+    /// What is stored is to be seen by this query. `elsewhere`: other nodes write some of it.
+    fn catch_up(&mut self, _query: &Query, _elsewhere: bool) -> Result<(), QueryError> {
+        Ok(())
+    }
 
     fn answer(&mut self, query: &Query) -> Result<Answer, QueryError>;
 

@@ -4,6 +4,8 @@
 //! `SKEP_CLUSTER_ROUNDS=50 cargo test -p skep --test cluster -- --nocapture` does so more often and says how long nobody
 //! could create instances.
 
+#[path = "cluster/faults.rs"]
+mod faults;
 mod support;
 
 use std::net::TcpListener;

@@ -5,12 +5,14 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 
 mod guarded;
+mod opensearch;
 mod postgres;
 mod proxy;
 mod s3;
 
 use std::io::Write;
 
+pub use opensearch::{OpenSearch, shared_opensearch};
 pub use postgres::{Postgres, shared_postgres};
 pub use proxy::Proxy;
 pub use s3::S3Server;

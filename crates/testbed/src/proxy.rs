@@ -11,6 +11,7 @@ use std::time::Duration;
 pub struct Proxy {
     port: u16,
     over: Arc<AtomicBool>,
+    held: Arc<AtomicBool>,
 }
 
 impl Proxy {
@@ -22,7 +23,8 @@ impl Proxy {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let port = listener.local_addr()?.port();
         let over = Arc::new(AtomicBool::new(false));
-        let ends = over.clone();
+        let held = Arc::new(AtomicBool::new(false));
+        let (ends, holds) = (over.clone(), held.clone());
         std::thread::spawn(move || {
             for near in listener.incoming() {
                 if ends.load(Ordering::Relaxed) {
@@ -34,12 +36,18 @@ impl Proxy {
                     continue;
                 };
                 if let (Ok(back), Ok(forth)) = (near.try_clone(), far.try_clone()) {
-                    std::thread::spawn(move || pass(near, forth, delay));
-                    std::thread::spawn(move || pass(far, back, delay));
+                    let (there, here) = (holds.clone(), holds.clone());
+                    std::thread::spawn(move || pass(near, forth, delay, &there));
+                    std::thread::spawn(move || pass(far, back, delay, &here));
                 }
             }
         });
-        Ok(Proxy { port, over })
+        Ok(Proxy { port, over, held })
+    }
+
+    /// Nothing is passed on any more, and nothing ends: what is sent is held up until this is over.
+    pub fn hold(&self, held: bool) {
+        self.held.store(held, Ordering::Relaxed);
     }
 
     pub fn port(&self) -> u16 {
@@ -54,10 +62,16 @@ impl Drop for Proxy {
     }
 }
 
-fn pass(mut from: TcpStream, mut to: TcpStream, delay: Duration) {
+/// Between two looks whether what is held up may go on.
+const HELD: Duration = Duration::from_millis(5);
+
+fn pass(mut from: TcpStream, mut to: TcpStream, delay: Duration, held: &AtomicBool) {
     let mut buffer = vec![0; 64 << 10];
     while let Ok(count @ 1..) = from.read(&mut buffer) {
         std::thread::sleep(delay);
+        while held.load(Ordering::Relaxed) {
+            std::thread::sleep(HELD);
+        }
         let Some(bytes) = buffer.get(..count) else {
             break;
         };

@@ -39,6 +39,7 @@ macro_rules! over {
 
 over!(embedded, Embedded);
 over!(postgres, Postgres);
+over!(opensearch, OpenSearch);
 
 #[tokio::test]
 async fn a_file_that_is_lost_is_filled_from_the_log() {

@@ -23,6 +23,8 @@ use crate::tls::Trust;
 
 /// Bytes of an answer that are read at most.
 const MAX_ANSWER: usize = 16 << 20;
+/// What a request may take that has no limit of its own.
+const TIMEOUT: Duration = Duration::from_secs(30);
 /// What is told of a refusal at most.
 const MAX_REASON: usize = 500;
 /// A stop waits this long for a request that is on its way.
@@ -36,9 +38,14 @@ pub struct Client {
     timeout: Duration,
     authorization: Option<HeaderValue>,
     trust: Trust,
-    status: Arc<Status>,
+    /// The setting that says whom to trust.
+    trust_setting: String,
+    /// Who stops does not wait for a server that is silent.
+    status: Option<Arc<Status>>,
     runtime: Option<Runtime>,
     connection: Option<SendRequest<Full<Bytes>>>,
+    /// Bytes of an answer that are read at most.
+    max_answer: usize,
     /// Where the last answer says that another one is.
     location: Option<HeaderValue>,
 }
@@ -50,6 +57,9 @@ pub enum Bulked {
     /// The server does not take so many bytes at once.
     TooLarge(String),
 }
+
+/// What a request comes to when its answer has more bytes than are read.
+pub const TOO_LARGE: &str = "length limit exceeded";
 
 /// Where a server listens.
 #[derive(Debug, PartialEq)]
@@ -94,7 +104,24 @@ impl Host {
 
 impl Client {
     pub fn new(settings: &SearchSettings, status: Arc<Status>) -> Client {
-        let login = settings.login.as_ref().map(|(name, password)| {
+        let mut client = Client::of(
+            settings.urls.clone(),
+            settings.login.as_ref(),
+            settings.trust.clone(),
+            Some(status),
+        );
+        client.limit(settings.request_timeout, MAX_ANSWER);
+        client
+    }
+
+    /// Asks one of these servers, as long as `status` is not told to stop.
+    pub fn of(
+        urls: Vec<String>,
+        login: Option<&(String, String)>,
+        trust: Trust,
+        status: Option<Arc<Status>>,
+    ) -> Client {
+        let login = login.map(|(name, password)| {
             let text =
                 base64::engine::general_purpose::STANDARD.encode(format!("{name}:{password}"));
             let value = HeaderValue::try_from(format!("Basic {text}")).ok();
@@ -104,16 +131,28 @@ impl Client {
             })
         });
         Client {
-            urls: settings.urls.clone(),
+            urls,
             at: 0,
-            timeout: settings.request_timeout,
+            timeout: TIMEOUT,
             authorization: login.flatten(),
-            trust: settings.trust.clone(),
+            trust,
+            trust_setting: "security.certificatePath of the exporter".to_string(),
             status,
             runtime: None,
             connection: None,
+            max_answer: MAX_ANSWER,
             location: None,
         }
+    }
+
+    /// How long the next requests may take, and how many bytes their answers may have.
+    pub fn limit(&mut self, timeout: Duration, max_answer: usize) {
+        (self.timeout, self.max_answer) = (timeout, max_answer);
+    }
+
+    /// Names the setting that says whom to trust, for messages.
+    pub fn name_trust(&mut self, setting: String) {
+        self.trust_setting = setting;
     }
 
     /// The next request goes over a new connection, to the next server.
@@ -199,11 +238,13 @@ impl Client {
         ))
     }
 
-    fn url(&self) -> &str {
+    /// The server that is asked now.
+    pub fn url(&self) -> &str {
         self.urls.get(self.at).map_or("no server", String::as_str)
     }
 
-    fn send(
+    /// Sends a request; whatever is answered is no error.
+    pub fn send(
         &mut self,
         method: Method,
         path: &str,
@@ -223,7 +264,7 @@ impl Client {
             tokio::select! {
                 answer = self.exchange(method, path, content_type, body) => answer.map_err(|e| format!("{url}: {e}")),
                 () = tokio::time::sleep(timeout) => Err(format!("{url} does not answer within {timeout:?}")),
-                () = stopped(&status) => Err("the node stops".to_string()),
+                () = stopped(status.as_deref()) => Err("the node stops".to_string()),
             }
         });
         if exchanged.is_err() {
@@ -243,8 +284,7 @@ impl Client {
         let name = ServerName::try_from(host.name.clone()).map_err(|e| e.to_string())?;
         let connector = TlsConnector::from(self.trust.config()?);
         let secured = connector.connect(name, stream).await;
-        let hint = "; see security.certificatePath of the exporter";
-        let secured = secured.map_err(|e| format!("TLS: {e}{hint}"))?;
+        let secured = secured.map_err(|e| format!("TLS: {e}; see {}", self.trust_setting))?;
         Ok(Box::new(secured))
     }
 
@@ -282,7 +322,9 @@ impl Client {
         let answer = connection.send_request(request).await.map_err(text)?;
         let code = answer.status();
         self.location = answer.headers().get(header::LOCATION).cloned();
-        let body = Limited::new(answer.into_body(), MAX_ANSWER).collect().await;
+        let body = Limited::new(answer.into_body(), self.max_answer)
+            .collect()
+            .await;
         let body = body.map_err(|e| e.to_string())?.to_bytes();
         self.connection = Some(connection);
         Ok((code, body))
@@ -295,8 +337,8 @@ trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 
 /// Waits until the exporter is told to end, and a little longer.
-async fn stopped(status: &Status) {
-    while !status.is_stopping() {
+async fn stopped(status: Option<&Status>) {
+    while !status.is_some_and(Status::is_stopping) {
         tokio::time::sleep(LOOK_FOR_STOP).await;
     }
     tokio::time::sleep(STOP_GRACE).await;

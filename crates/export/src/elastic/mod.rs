@@ -3,7 +3,7 @@
 //! The id of a document is made of partition and position, and its sequence goes on from what is stored with the exporter's
 //! position, so that a record that is sent again replaces itself.
 
-mod client;
+pub(crate) mod client;
 mod documents;
 mod settings;
 mod templates;

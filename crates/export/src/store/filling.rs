@@ -43,6 +43,9 @@ pub struct Filling {
     durable: Position,
     rows_since_sync: usize,
     next_forget: Instant,
+    /// The last record that was taken in, and the one with which a window ends that is written once more; see [`Target::begun`].
+    taken: u64,
+    begun: u64,
 }
 
 impl Filling {
@@ -70,6 +73,8 @@ impl Filling {
             durable: position,
             rows_since_sync: 0,
             next_forget: Instant::now() + FORGET_EVERY,
+            taken: 0,
+            begun: 0,
         }
     }
 
@@ -106,6 +111,7 @@ impl Exporter for Filling {
         self.definitions = Definitions::default();
         self.seed();
         self.flushed = position;
+        (self.taken, self.begun) = (position.record, self.target.begun());
         if !self.target.is_local() {
             self.durable = position;
         }
@@ -132,11 +138,14 @@ impl Exporter for Filling {
         let taken = projection.batch(payload).map_err(|e| e.to_string());
         match self.definitions.take_failure() {
             Some(reason) => Err(reason),
-            None => taken,
+            None => taken.inspect(|(record, _)| self.taken = *record),
         }
     }
 
     fn is_full(&self) -> bool {
+        if self.begun > 0 {
+            return self.taken >= self.begun;
+        }
         self.changes.len() >= MAX_ROWS || self.changes.bytes() >= MAX_BYTES
     }
 
@@ -156,6 +165,10 @@ impl Exporter for Filling {
     }
 
     fn flush(&mut self, to: Position) -> Result<(), String> {
+        if to.record < self.begun {
+            return Ok(());
+        }
+        self.begun = 0;
         settle(&mut self.changes, self.target.as_ref())?;
         self.target.write(&self.changes, to)?;
         self.freshness.count(&self.changes);

@@ -3,13 +3,14 @@
 
 use std::sync::Arc;
 
-use skep_export::{Config, Place, Rdbms, RdbmsSettings};
-use skep_testbed::Postgres;
+use skep_export::{Config, Documents, DocumentsSettings, Place, Rdbms, RdbmsSettings};
+use skep_testbed::{OpenSearch, Postgres};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backend {
     Embedded,
     Postgres,
+    OpenSearch,
 }
 
 impl Backend {
@@ -28,7 +29,7 @@ impl Backend {
     pub fn seeds(self) -> u64 {
         match self {
             Backend::Embedded => 24,
-            Backend::Postgres => 5,
+            Backend::Postgres | Backend::OpenSearch => 5,
         }
     }
 
@@ -37,6 +38,10 @@ impl Backend {
             Backend::Embedded => Place::Embedded,
             Backend::Postgres => skep_testbed::shared_postgres()
                 .map_or(Place::Embedded, |server| rdbms(server, &server.prefix())),
+            Backend::OpenSearch => skep_testbed::shared_opensearch()
+                .map_or(Place::Embedded, |server| {
+                    documents(server, &server.prefix())
+                }),
         }
     }
 }
@@ -51,4 +56,12 @@ pub fn rdbms(server: &Postgres, prefix: &str) -> Place {
         auto_ddl: true,
     };
     Place::Rdbms(Arc::new(Rdbms::new(&settings).expect("settings")))
+}
+
+/// Indices of a server, by their prefix.
+pub fn documents(server: &OpenSearch, prefix: &str) -> Place {
+    let mut settings = DocumentsSettings::new("camunda.data.secondary-storage.opensearch");
+    settings.urls = vec![server.url()];
+    settings.index_prefix = prefix.to_string();
+    Place::Documents(Arc::new(Documents::new(settings).expect("settings")))
 }

@@ -34,3 +34,18 @@ mod postgres {
     mod store;
     mod usage;
 }
+
+#[path = "."]
+mod opensearch {
+    const BACKEND: crate::backend::Backend = crate::backend::Backend::OpenSearch;
+
+    mod audit_log;
+    mod entities;
+    mod fuzz;
+    mod history;
+    mod job_statistics;
+    mod property;
+    mod search_server;
+    mod store;
+    mod usage;
+}

@@ -125,6 +125,16 @@ impl Filled {
         answer.recv().unwrap()
     }
 
+    /// Asks for what is there now.
+    #[allow(dead_code)] // The embedded store has no outages.
+    pub fn eventually(
+        &self,
+        query: Query,
+        done: impl FnOnce(Result<(Answer, u64), QueryError>) + Send + 'static,
+    ) {
+        self.store.query(query, Consistency::Eventual, done);
+    }
+
     pub fn ask(&self, query: Query) -> Answer {
         let (answer, behind) = self.try_ask(query).expect("an answer");
         let fault = self.store.status().fault().map(|fault| fault.reason);

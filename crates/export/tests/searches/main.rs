@@ -24,6 +24,13 @@ mod postgres {
     mod suite;
 }
 
+#[path = "."]
+mod opensearch {
+    const BACKEND: crate::backend::Backend = crate::backend::Backend::OpenSearch;
+
+    mod suite;
+}
+
 #[test]
 fn a_file_of_another_format_is_not_touched() {
     let directory = tempfile::tempdir().expect("a directory");

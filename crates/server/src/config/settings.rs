@@ -9,7 +9,7 @@ use skep_broker::flow_control::Algorithm;
 use skep_broker::{BrokerConfig, ClusterConfig, TlsFiles};
 use skep_documents::config::Kind;
 use skep_documents::{StoreConfig, Stores};
-use skep_export::{Place, Rdbms};
+use skep_export::{Documents, DocumentsSettings, Place, Rdbms, Trust, Verify};
 use skep_gateway::{GatewayConfig, OverloadPolicy};
 
 use super::documents;
@@ -57,8 +57,70 @@ pub enum SecondaryStorage {
     Embedded,
     /// A PostgreSQL database.
     Rdbms,
+    /// Indices of a search server.
+    Elasticsearch,
+    Opensearch,
     /// Nowhere: searches are refused.
     None,
+}
+
+/// A search server as secondary storage.
+#[derive(Clone, Debug)]
+pub struct SearchServer {
+    pub url: String,
+    /// They count instead of the one above.
+    pub urls: Vec<String>,
+    pub username: Option<String>,
+    pub password: Option<String>,
+    /// Path of a file; empty: whom the machine trusts.
+    pub certificates: String,
+    pub verify_hostname: bool,
+    pub index_prefix: String,
+    pub number_of_shards: u32,
+    pub number_of_replicas: u32,
+}
+
+impl Default for SearchServer {
+    fn default() -> Self {
+        SearchServer {
+            url: "http://localhost:9200".to_string(),
+            urls: Vec::new(),
+            username: None,
+            password: None,
+            certificates: String::new(),
+            verify_hostname: true,
+            index_prefix: String::new(),
+            number_of_shards: 1,
+            number_of_replicas: 0,
+        }
+    }
+}
+
+impl SearchServer {
+    /// `key` begins the names of these settings.
+    fn settings(&self, key: &'static str) -> DocumentsSettings {
+        DocumentsSettings {
+            urls: match self.urls.is_empty() {
+                true => vec![self.url.clone()],
+                false => self.urls.clone(),
+            },
+            username: self.username.clone().unwrap_or_default(),
+            password: self.password.clone().unwrap_or_default(),
+            trust: Trust {
+                certificates: (!self.certificates.is_empty())
+                    .then(|| self.certificates.clone().into()),
+                verify: match self.verify_hostname {
+                    true => Verify::ChainAndName,
+                    false => Verify::Chain,
+                },
+                identity: None,
+            },
+            index_prefix: self.index_prefix.clone(),
+            number_of_shards: self.number_of_shards,
+            number_of_replicas: self.number_of_replicas,
+            ..DocumentsSettings::new(key)
+        }
+    }
 }
 
 /// One node of several.
@@ -151,6 +213,8 @@ pub struct Settings {
     pub secondary_storage: SecondaryStorage,
     pub secondary: skep_export::Config,
     pub rdbms: skep_export::RdbmsSettings,
+    pub elasticsearch: SearchServer,
+    pub opensearch: SearchServer,
     /// Those that were named; none: the ones that every server has.
     pub document_stores: Vec<StoreConfig>,
     /// The store of those who name none. Empty: the first one.
@@ -197,6 +261,8 @@ impl Default for Settings {
                 auto_ddl: true,
                 ..Default::default()
             },
+            elasticsearch: SearchServer::default(),
+            opensearch: SearchServer::default(),
             document_stores: Vec::new(),
             default_document_store: None,
             documents_at_a_time: skep_documents::Config::default().at_a_time,
@@ -312,7 +378,16 @@ impl Settings {
                     .ok()
                     .map(|database| skep_export::Config {
                         place: Place::Rdbms(Arc::new(database)),
-                        readers: (self.secondary.readers * self.broker.partitions as usize).min(32),
+                        readers: self.shared_readers(),
+                        ..self.secondary.clone()
+                    })
+            }
+            SecondaryStorage::Elasticsearch | SecondaryStorage::Opensearch => {
+                Documents::new(self.search_server())
+                    .ok()
+                    .map(|server| skep_export::Config {
+                        place: Place::Documents(Arc::new(server)),
+                        readers: self.shared_readers(),
                         ..self.secondary.clone()
                     })
             }
@@ -341,16 +416,39 @@ impl Settings {
         }
     }
 
-    /// Why the database cannot be used.
+    /// Threads that answer searches where all partitions share them.
+    fn shared_readers(&self) -> usize {
+        (self.secondary.readers * self.broker.partitions as usize).min(32)
+    }
+
+    /// The search server that is secondary storage.
+    fn search_server(&self) -> DocumentsSettings {
+        match self.secondary_storage {
+            SecondaryStorage::Elasticsearch => self
+                .elasticsearch
+                .settings("camunda.data.secondary-storage.elasticsearch"),
+            _ => self
+                .opensearch
+                .settings("camunda.data.secondary-storage.opensearch"),
+        }
+    }
+
+    /// Why the database, or the search server, cannot be used.
     fn of_database(&self) -> Option<String> {
-        if self.secondary_storage != SecondaryStorage::Rdbms {
+        let storage = self.secondary_storage;
+        if matches!(storage, SecondaryStorage::Embedded | SecondaryStorage::None) {
             return None;
         }
-        if self.rdbms.url.is_empty() {
+        if storage == SecondaryStorage::Rdbms && self.rdbms.url.is_empty() {
             let missing = "camunda.data.secondary-storage.type is rdbms, but camunda.data.secondary-storage.rdbms.url is not set";
             return Some(missing.to_string());
         }
-        Rdbms::new(&self.rdbms).err().map(|error| error.to_string())
+        match storage {
+            SecondaryStorage::Rdbms => Rdbms::new(&self.rdbms).err().map(|error| error.to_string()),
+            _ => Documents::new(self.search_server())
+                .err()
+                .map(|error| error.to_string()),
+        }
     }
 
     /// What contradicts itself, each with the keys.
@@ -472,6 +570,8 @@ const POLICIES: &[(&str, OverloadPolicy)] = &[
 const STORAGES: &[(&str, SecondaryStorage)] = &[
     ("embedded", SecondaryStorage::Embedded),
     ("rdbms", SecondaryStorage::Rdbms),
+    ("elasticsearch", SecondaryStorage::Elasticsearch),
+    ("opensearch", SecondaryStorage::Opensearch),
     ("none", SecondaryStorage::None),
 ];
 const ALGORITHMS: &[(&str, Algorithm)] = &[

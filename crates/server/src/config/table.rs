@@ -114,8 +114,8 @@ keys! {
         "Size of a log file."
     "camunda.data.primary-storage.rocks-db.memory-limit" ["zeebe.broker.experimental.rocksdb.memoryLimit"] [] Kind::Bytes(MIB, MANY) => broker.state_memory_bytes;
         "Memory for the state of all partitions of the node; what is cold beyond it is read back from disk on demand."
-    "camunda.data.secondary-storage.type" [] [] Kind::Choice(&["embedded", "rdbms", "none"]) => secondary_storage;
-        "Where what happened is kept so that it can be searched: in a SQLite file beside each partition, in a PostgreSQL database (rdbms), or nowhere. Elasticsearch and OpenSearch are not supported by this release."
+    "camunda.data.secondary-storage.type" [] [] Kind::Choice(&["embedded", "rdbms", "elasticsearch", "opensearch", "none"]) => secondary_storage;
+        "Where what happened is kept so that it can be searched: in a SQLite file beside each partition, in a PostgreSQL database (rdbms), in indices of Elasticsearch or OpenSearch, or nowhere."
     "camunda.data.secondary-storage.rdbms.url" [] [] Kind::Url => rdbms.url;
         "The database of type rdbms, as `jdbc:postgresql://HOST:PORT/DATABASE` or `postgresql://…`. It need not be there when the server starts. Only PostgreSQL is supported. Encrypted as `sslmode` in it says, see docs/search.md."
     "camunda.data.secondary-storage.rdbms.username" [] [] Kind::Text => rdbms.username;
@@ -130,6 +130,42 @@ keys! {
         "How long process instances that have ended can be searched."
     "camunda.data.secondary-storage.rdbms.flush-interval" [] [] Kind::Time(1) => secondary.window;
         "What happened is collected this long before it is stored together; a search does not wait for it."
+    "camunda.data.secondary-storage.elasticsearch.url" [] [] Kind::Url => elasticsearch.url;
+        "The server of type elasticsearch, as `http://HOST:PORT` or `https://…`. It need not be there when Skep starts."
+    "camunda.data.secondary-storage.elasticsearch.urls" [] [] Kind::List => elasticsearch.urls;
+        "Several nodes of it instead; the next one is asked when one does not answer."
+    "camunda.data.secondary-storage.elasticsearch.username" [] [] Kind::Text => elasticsearch.username;
+        "User of the server. Empty: no login."
+    "camunda.data.secondary-storage.elasticsearch.password" [] [] Kind::Secret => elasticsearch.password;
+        "Password of the user."
+    "camunda.data.secondary-storage.elasticsearch.security.certificate-path" [] [] Kind::Text => elasticsearch.certificates;
+        "For https: a PEM file with who signs the server's certificate, or with that certificate. Without it, whom the machine trusts."
+    "camunda.data.secondary-storage.elasticsearch.security.verify-hostname" [] [] Kind::Flag => elasticsearch.verify_hostname;
+        "For https: the certificate must be for the name of the server."
+    "camunda.data.secondary-storage.elasticsearch.index-prefix" [] [] Kind::Text => elasticsearch.index_prefix;
+        "What the names of indices begin with, so that several clusters share a server: small letters, digits, `-` and `_`."
+    "camunda.data.secondary-storage.elasticsearch.number-of-shards" [] [] Kind::Number(1, 1_024) => elasticsearch.number_of_shards;
+        "Shards of indices that are made."
+    "camunda.data.secondary-storage.elasticsearch.number-of-replicas" [] [] Kind::Number(0, 100) => elasticsearch.number_of_replicas;
+        "Copies of each shard of indices that are made."
+    "camunda.data.secondary-storage.opensearch.url" [] [] Kind::Url => opensearch.url;
+        "The server of type opensearch, as `http://HOST:PORT` or `https://…`. It need not be there when Skep starts."
+    "camunda.data.secondary-storage.opensearch.urls" [] [] Kind::List => opensearch.urls;
+        "Several nodes of it instead; the next one is asked when one does not answer."
+    "camunda.data.secondary-storage.opensearch.username" [] [] Kind::Text => opensearch.username;
+        "User of the server. Empty: no login."
+    "camunda.data.secondary-storage.opensearch.password" [] [] Kind::Secret => opensearch.password;
+        "Password of the user."
+    "camunda.data.secondary-storage.opensearch.security.certificate-path" [] [] Kind::Text => opensearch.certificates;
+        "For https: a PEM file with who signs the server's certificate, or with that certificate. Without it, whom the machine trusts."
+    "camunda.data.secondary-storage.opensearch.security.verify-hostname" [] [] Kind::Flag => opensearch.verify_hostname;
+        "For https: the certificate must be for the name of the server."
+    "camunda.data.secondary-storage.opensearch.index-prefix" [] [] Kind::Text => opensearch.index_prefix;
+        "What the names of indices begin with, so that several clusters share a server: small letters, digits, `-` and `_`."
+    "camunda.data.secondary-storage.opensearch.number-of-shards" [] [] Kind::Number(1, 1_024) => opensearch.number_of_shards;
+        "Shards of indices that are made."
+    "camunda.data.secondary-storage.opensearch.number-of-replicas" [] [] Kind::Number(0, 100) => opensearch.number_of_replicas;
+        "Copies of each shard of indices that are made."
     "camunda.data.audit-log.enabled" [] [] Kind::Flag => secondary.audit.enabled;
         "Keep an audit log: what users and clients did."
     "camunda.data.audit-log.user.categories" [] [] CATEGORIES => secondary.audit.user.categories;
@@ -147,7 +183,7 @@ keys! {
     "skep.query.max-wait" [] [] Kind::Time(0) => secondary.max_wait;
         "How long a search waits at most until it sees everything that was acknowledged before it. An answer that does not says how far it is behind in the header `skep-behind-ms`."
     "skep.query.threads" [] [] Kind::Number(1, 64) => secondary.readers;
-        "Threads that answer searches, for each partition; with type rdbms all partitions share them, and each has a connection."
+        "Threads that answer searches, for each partition; with type rdbms, elasticsearch or opensearch all partitions share them, and each has a connection."
     "camunda.document.default-store-id" ["document.default-store-id"] [] Kind::Text => default_document_store;
         "The store of documents that is meant where a request names none. Empty: the first one by name; without any, `local`."
     "camunda.document.thread-pool-size" ["document.thread-pool-size"] [] COUNT => documents_at_a_time;

@@ -64,6 +64,22 @@ pub static WITHOUT_EFFECT: &[WithoutEffect] = &[
     },
     WithoutEffect {
         names: &[
+            "camunda.data.secondary-storage.elasticsearch.cluster-name",
+            "camunda.data.secondary-storage.elasticsearch.security.enabled",
+            "camunda.data.secondary-storage.opensearch.cluster-name",
+            "camunda.data.secondary-storage.opensearch.security.enabled",
+        ],
+        reason: "a server is known by its address, which says whether TLS is spoken (https); the indices remember the cluster of Skep that they belong to",
+    },
+    WithoutEffect {
+        names: &[
+            "camunda.data.secondary-storage.elasticsearch.variable-size-threshold",
+            "camunda.data.secondary-storage.opensearch.variable-size-threshold",
+        ],
+        reason: "values are kept whole, and lists show their first 8,191 characters",
+    },
+    WithoutEffect {
+        names: &[
             "camunda.processing.max-commands-in-batch",
             "zeebe.broker.processing.maxCommandsInBatch",
         ],

@@ -18,7 +18,7 @@ const NOT_RUN: i32 = 77;
 pub fn run<F: Future<Output = ()>>(name: &str, body: impl FnOnce(PathBuf) -> F) {
     match std::env::var_os(INSIDE) {
         Some(directory) => tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(2)
+            .worker_threads(6)
             .enable_all()
             .build()
             .expect("a runtime")

@@ -1,0 +1,285 @@
+//! Conditions that ask for rows of other entities. Search servers do not join: the keys are looked up first, and become a list.
+//!
+//! A list that would be too long is not made. Then the rows are gone through in the order of the search, some thousands at a
+//! time, and for those the keys are few again ([`Chunk`]); see [`super::pages`].
+
+use serde_json::{Value as Json, json};
+use skep_protocol::Key;
+use skep_query::entities::{ELEMENT_INSTANCE, PROCESS_INSTANCE};
+use skep_query::{Condition, Conditions, Entity, Query, Related, Row, Search, Value};
+
+use super::filter::{all_of, among, everything, field, item, nothing, one_of};
+use super::server::{Failure, FailureKind, Server, strange};
+
+/// Keys that are read at a time.
+const PAGE: usize = 10_000;
+
+/// Rows for which conditions are to be judged: of others nothing need be known.
+pub type Chunk<'a> = Option<&'a [Row]>;
+
+/// Makes queries of conditions.
+pub struct Resolver<'a> {
+    server: &'a Server,
+    chunk: Chunk<'a>,
+    /// Some condition would have been too long a list and was taken to hold; not allowed within a chunk, where none is.
+    pub is_relaxed: bool,
+}
+
+impl<'a> Resolver<'a> {
+    pub fn new(server: &'a Server, chunk: Chunk<'a>) -> Resolver<'a> {
+        Resolver {
+            server,
+            chunk,
+            is_relaxed: false,
+        }
+    }
+
+    /// What a search looks for, without its cursor.
+    pub fn of_search(&mut self, search: &Search) -> Result<Json, Failure> {
+        let mut query = self.each(search.entity, &search.filter)?;
+        if !search.any_of.is_empty() {
+            query.push(self.any(search.entity, &search.any_of)?);
+        }
+        Ok(all_of(query))
+    }
+
+    pub fn conditions(
+        &mut self,
+        entity: &'static Entity,
+        conditions: &Conditions,
+    ) -> Result<Json, Failure> {
+        self.each(entity, conditions).map(all_of)
+    }
+
+    fn each(
+        &mut self,
+        entity: &'static Entity,
+        conditions: &Conditions,
+    ) -> Result<Vec<Json>, Failure> {
+        conditions
+            .iter()
+            .map(|condition| self.one(entity, condition))
+            .collect()
+    }
+
+    fn any(
+        &mut self,
+        entity: &'static Entity,
+        alternatives: &[Conditions],
+    ) -> Result<Json, Failure> {
+        let alternatives = alternatives
+            .iter()
+            .map(|conditions| self.conditions(entity, conditions));
+        Ok(one_of(alternatives.collect::<Result<_, Failure>>()?))
+    }
+
+    fn one(&mut self, entity: &'static Entity, condition: &Condition) -> Result<Json, Failure> {
+        match condition {
+            Condition::Field { field: at, op } => Ok(field(entity.field(*at).name, op)),
+            Condition::Item { field, op } => Ok(item(entity, *field, op)),
+            Condition::Within { field, key } => within(self.server, entity, *field, *key),
+            Condition::Any(alternatives) => self.any(entity, alternatives),
+            Condition::Related(related) => self.related(entity, related),
+        }
+    }
+
+    fn related(&mut self, entity: &'static Entity, related: &Related) -> Result<Json, Failure> {
+        let mut others = Resolver::new(self.server, None);
+        let mut query = others.each(related.entity, &related.conditions)?;
+        let of_others = others.is_relaxed;
+        if let Some(rows) = self.chunk {
+            let own = entity.index_of(related.own);
+            let owners = rows
+                .iter()
+                .filter_map(|row| own.and_then(|at| row.get(at)).cloned());
+            query.push(among(related.link, &owners.collect::<Vec<Value>>()));
+        }
+        let keys = match of_others {
+            true => None,
+            false => {
+                // Of a chunk there are no more than it has rows.
+                let limit = match self.chunk {
+                    Some(_) => usize::MAX,
+                    None => self.server.documents.settings.joined_keys,
+                };
+                let link = (related.entity, related.link);
+                keys(self.server, link, &all_of(query), limit)?
+            }
+        };
+        match keys {
+            Some(keys) => Ok(among(related.own, &keys)),
+            None if self.chunk.is_some() => Err(too_many(self.server)),
+            None => {
+                self.is_relaxed = true;
+                Ok(everything())
+            }
+        }
+    }
+}
+
+/// More keys than a query can have.
+pub fn too_many(server: &Server) -> Failure {
+    let most = server.documents.settings.joined_keys;
+    let reason = format!("a filter on related things finds more than {most} of them");
+    Failure::new(FailureKind::TooLong, reason)
+}
+
+/// The different values of a column of the rows that a query finds. `None`: there are, or may be, more than `limit`.
+pub fn keys(
+    server: &Server,
+    (entity, column): (&'static Entity, &str),
+    query: &Json,
+    limit: usize,
+) -> Result<Option<Vec<Value>>, Failure> {
+    let index = server.documents.index(entity.table);
+    if limit < usize::MAX {
+        let count = json!({"size": 0, "query": query, "track_total_hits": limit + 1});
+        if total(&server.search(&index, &count)?) > limit as u64 {
+            return Ok(None);
+        }
+    }
+    let kind = entity
+        .index_of(column)
+        .map(|at| entity.field(at).kind)
+        .unwrap_or(skep_query::Kind::Key);
+    let (mut found, mut after) = (Vec::new(), Json::Null);
+    loop {
+        let mut composite = json!({
+            "size": PAGE, "sources": [{"key": {"terms": {"field": column}}}],
+        });
+        if let (Json::Object(fields), false) = (&mut composite, after.is_null()) {
+            fields.insert("after".to_string(), after);
+        }
+        let body = json!({
+            "size": 0, "track_total_hits": false, "query": query, "aggs": {"keys": {"composite": composite}},
+        });
+        let mut answer = server.search(&index, &body)?;
+        let Some(buckets) = answer.pointer("/aggregations/keys/buckets") else {
+            // There is no such index yet.
+            return Ok(Some(found));
+        };
+        let buckets = buckets
+            .as_array()
+            .ok_or_else(|| strange("an aggregation"))?;
+        let values = buckets
+            .iter()
+            .filter_map(|bucket| bucket.pointer("/key/key"));
+        found.extend(values.map(|value| super::filter::told(kind, value)));
+        if buckets.len() < PAGE {
+            return Ok(Some(found));
+        }
+        after = answer
+            .pointer_mut("/aggregations/keys/after_key")
+            .map(Json::take)
+            .unwrap_or_default();
+        if after.is_null() {
+            return Ok(Some(found));
+        }
+    }
+}
+
+/// How many rows an answer counts.
+pub fn total(answer: &Json) -> u64 {
+    let total = answer.pointer("/hits/total/value");
+    total.and_then(Json::as_u64).unwrap_or_default()
+}
+
+/// What belongs to a process or element instance, to what is inside of it or was called from there: scopes have elements, and
+/// call activities have process instances.
+fn within(server: &Server, entity: &'static Entity, at: usize, key: Key) -> Result<Json, Failure> {
+    let mut called = Vec::new();
+    let mut elements = vec![Value::Int(key.0)];
+    let own = server.documents.index(PROCESS_INSTANCE.table);
+    let found = server.get(&[(own, key.to_string())])?;
+    let is_instance = found
+        .iter()
+        .any(|document| document.get("_source").is_some());
+    if is_instance {
+        called.push(Value::Int(key.0));
+    } else {
+        // The elements inside, and the instances that they called.
+        let mut level = elements.clone();
+        while !level.is_empty() {
+            let callers = among("parentElementInstanceKey", &level);
+            called.extend(few(server, &PROCESS_INSTANCE, &callers)?);
+            let inside = among("elementInstanceScopeKey", &level);
+            level = few(server, &ELEMENT_INSTANCE, &inside)?;
+            elements.extend(level.iter().cloned());
+            if elements.len() > server.documents.settings.joined_keys {
+                return Err(too_many(server));
+            }
+        }
+    }
+    let mut level = called.clone();
+    while !level.is_empty() {
+        let callers = among("parentProcessInstanceKey", &level);
+        level = few(server, &PROCESS_INSTANCE, &callers)?;
+        called.extend(level.iter().cloned());
+        if called.len() > server.documents.settings.joined_keys {
+            return Err(too_many(server));
+        }
+    }
+    let field = entity.field(at).name;
+    let of_instances = match entity.index_of("processInstanceKey") {
+        Some(_) => among("processInstanceKey", &called),
+        None => nothing(),
+    };
+    Ok(one_of(vec![
+        among(field, &elements),
+        among(field, &called),
+        of_instances,
+    ]))
+}
+
+/// The keys of an entity's rows.
+fn few(server: &Server, entity: &'static Entity, query: &Json) -> Result<Vec<Value>, Failure> {
+    let limit = server.documents.settings.joined_keys;
+    let found = keys(server, (entity, entity.key().name), query, limit)?;
+    found.ok_or_else(|| too_many(server))
+}
+
+/// The entities that a query has to do with.
+pub fn entities_of(query: &Query) -> Vec<&'static Entity> {
+    let mut found = Vec::new();
+    match query {
+        Query::Search(search) => of_search(search, &mut found),
+        Query::Groups(groups) => of_search(&groups.search, &mut found),
+        Query::DefinitionStatistics { .. } | Query::ElementStatistics { .. } => {
+            found.push(&ELEMENT_INSTANCE);
+        }
+        // What is asked for by its key is there without a refresh.
+        Query::Get { .. } | Query::SequenceFlows { .. } => {}
+    }
+    found.sort_by_key(|entity| entity.table);
+    found.dedup_by_key(|entity| entity.table);
+    found
+}
+
+fn of_search(search: &Search, found: &mut Vec<&'static Entity>) {
+    found.push(search.entity);
+    let alternatives = std::iter::once(&search.filter).chain(&search.any_of);
+    alternatives.for_each(|conditions| of_conditions(conditions, found));
+}
+
+fn of_conditions(conditions: &Conditions, found: &mut Vec<&'static Entity>) {
+    for condition in conditions {
+        match condition {
+            Condition::Field { .. } | Condition::Item { .. } => {}
+            Condition::Within { .. } => found.extend([&ELEMENT_INSTANCE, &PROCESS_INSTANCE]),
+            Condition::Any(alternatives) => {
+                let conditions = alternatives.iter();
+                conditions.for_each(|conditions| of_conditions(conditions, found));
+            }
+            Condition::Related(related) => {
+                found.push(related.entity);
+                of_conditions(&related.conditions, found);
+            }
+        }
+    }
+}
+
+/// The documents of these rows.
+pub fn rows_of(entity: &Entity, rows: &[Row]) -> Json {
+    let keys: Vec<Value> = rows.iter().filter_map(|row| row.first().cloned()).collect();
+    among(entity.key().name, &keys)
+}

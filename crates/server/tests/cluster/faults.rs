@@ -1,0 +1,403 @@
+//! Networks that are cut one way or both, disks that are slow or fail, restarts node by node: under load, with the same ledger.
+
+use std::collections::BTreeMap;
+
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use skep_testbed::Proxy;
+
+use super::*;
+use support::sandbox;
+
+/// Three nodes that reach each other through proxies only, with TLS.
+struct Net {
+    nodes: Nodes,
+    /// From one node to another.
+    links: BTreeMap<(usize, usize), Proxy>,
+}
+
+impl Net {
+    fn new() -> Net {
+        let nodes = Nodes::new(1);
+        let pairs = (0..SIZE).flat_map(|from| (0..SIZE).map(move |to| (from, to)));
+        let links = pairs.filter(|(from, to)| from != to).map(|pair| {
+            let proxy = Proxy::start(nodes.ports[pair.1], Duration::ZERO).unwrap();
+            (pair, proxy)
+        });
+        let net = Net {
+            links: links.collect(),
+            nodes,
+        };
+        net.make_certificates();
+        net
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.nodes.data.path().join(name)
+    }
+
+    fn make_certificates(&self) {
+        let mut params = CertificateParams::new([]).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
+        std::fs::write(self.path("authority.pem"), authority.pem()).unwrap();
+        for node in 0..SIZE {
+            let key = KeyPair::generate().unwrap();
+            let params = CertificateParams::new([format!("node-{node}")]).unwrap();
+            let certificate = params.signed_by(&key, &authority).unwrap();
+            std::fs::write(self.path(&format!("{node}.pem")), certificate.pem()).unwrap();
+            std::fs::write(self.path(&format!("{node}.key")), key.serialize_pem()).unwrap();
+        }
+    }
+
+    fn arguments(&self, node: usize) -> Vec<String> {
+        let port = |to: usize| match self.links.get(&(node, to)) {
+            Some(proxy) => proxy.port(),
+            None => self.nodes.ports[to],
+        };
+        let points: Vec<String> = (0..SIZE)
+            .map(|to| format!("127.0.0.1:{}", port(to)))
+            .collect();
+        let file = |name: String| self.path(&name).display().to_string();
+        let tls = "camunda.cluster.network.transport-layer-security.cluster";
+        let mut arguments = self.nodes.arguments(node);
+        for (name, value) in [
+            (
+                "camunda.cluster.initial-contact-points".to_string(),
+                points.join(","),
+            ),
+            // Nobody is there: others reach it by their contact points alone.
+            (
+                "camunda.cluster.network.internal-api.advertised-port".to_string(),
+                "1".to_string(),
+            ),
+            (format!("{tls}.enabled"), "true".to_string()),
+            (
+                format!("{tls}.certificate-chain-path"),
+                file(format!("{node}.pem")),
+            ),
+            (
+                format!("{tls}.certificate-private-key-path"),
+                file(format!("{node}.key")),
+            ),
+            (
+                "skep.cluster.tls.certificate-authority-path".to_string(),
+                file("authority.pem".to_string()),
+            ),
+        ] {
+            arguments.extend(["--set".to_string(), format!("{name}={value}")]);
+        }
+        arguments
+    }
+
+    async fn all(&self) -> Vec<Server> {
+        let starting: Vec<_> = (0..SIZE)
+            .map(|node| {
+                let (directory, arguments) = (self.nodes.directory(node), self.arguments(node));
+                let log = self.path(&format!("{node}.log"));
+                tokio::spawn(async move { start(&directory, &arguments, log).await })
+            })
+            .collect();
+        let mut servers = Vec::new();
+        for server in starting {
+            servers.push(server.await.unwrap());
+        }
+        servers
+    }
+
+    /// Nothing that one says arrives at the other, or everything that was held up.
+    fn hold(&self, victim: usize, cut: Cut, held: bool) {
+        for ((from, to), link) in &self.links {
+            let out = *from == victim && cut != Cut::In;
+            let into = *to == victim && cut != Cut::Out;
+            if out || into {
+                link.hold(held);
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Cut {
+    Both,
+    /// It hears the others, and they do not hear it.
+    Out,
+    /// They hear it, and it does not hear them.
+    In,
+}
+
+/// Clients at work on some of the servers.
+struct Clients {
+    tasks: Vec<tokio::task::JoinHandle<()>>,
+    gap: Arc<std::sync::Mutex<Gap>>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Clients {
+    fn start<'s>(servers: impl Iterator<Item = &'s Server>, ledger: &Shared) -> Clients {
+        let gap = Gap {
+            last: Instant::now(),
+            longest: Duration::ZERO,
+        };
+        let gap = Arc::new(std::sync::Mutex::new(gap));
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut tasks = Vec::new();
+        for server in servers {
+            let (ledger, stop) = (ledger.clone(), stop.clone());
+            let creating = create(server.client(), ledger.clone(), gap.clone(), stop.clone());
+            tasks.push(tokio::spawn(creating));
+            tasks.push(tokio::spawn(work(server.client(), ledger, stop)));
+        }
+        Clients { tasks, gap, stop }
+    }
+
+    /// The longest time in which nobody was answered.
+    async fn end(self) -> Duration {
+        self.stop.store(true, Ordering::Relaxed);
+        for task in self.tasks {
+            task.await.unwrap();
+        }
+        self.gap.lock().unwrap().longest
+    }
+}
+
+fn others(servers: &[Server], victim: usize) -> impl Iterator<Item = &Server> {
+    let servers = servers.iter().enumerate();
+    servers
+        .filter(move |(node, _)| *node != victim)
+        .map(|s| s.1)
+}
+
+/// Until the others have a leader of their own and take work.
+async fn go_on_without(servers: &[Server], victim: usize, ledger: &Shared) {
+    let before = ledger.created();
+    let client = others(servers, victim).next().unwrap().client();
+    eventually("the others to go on", 60, async || {
+        let topology = client.topology().await.ok();
+        let leader = topology.and_then(|t| leader_of(&t, 1));
+        leader.is_some_and(|leader| leader != victim) && ledger.created() > before + 20
+    })
+    .await;
+}
+
+/// The node has found back by itself.
+async fn takes_work(server: &Server, ledger: &Shared) {
+    let request = CreateInstance::latest("one-task");
+    let client = server.client();
+    eventually("the node to be back", 60, async || {
+        match client.create_instance(&request).await {
+            Ok(instance) => {
+                ledger.with(|ledger| ledger.created.insert(instance.process_instance_key))
+            }
+            Err(_) => false,
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 6)]
+async fn what_was_acknowledged_survives_leaders_that_are_cut_off_one_way_and_both() {
+    let net = Net::new();
+    let servers = net.all().await;
+    ledger::deploy_one_task(&servers[1].client()).await;
+    let ledger = Shared::default();
+    let cuts = [Cut::Both, Cut::Out, Cut::In];
+    for n in 0..rounds().div_ceil(2) {
+        let cut = cuts[n % cuts.len()];
+        let victim = leader(&servers[n % SIZE]).await;
+        let clients = Clients::start(others(&servers, victim), &ledger);
+        tokio::time::sleep(Duration::from_millis(400)).await;
+        net.hold(victim, cut, true);
+        go_on_without(&servers, victim, &ledger).await;
+        net.hold(victim, cut, false);
+        takes_work(&servers[victim], &ledger).await;
+        println!("{cut:?}: without an answer for {:?}", clients.end().await);
+    }
+    for server in &servers {
+        ledger::expect_everything_acknowledged(server, &ledger).await;
+    }
+    println!("{} acknowledged instances, nothing lost", ledger.created());
+}
+
+/// Starts a node whose system call is disturbed as `strace` is told.
+async fn start_disturbed(nodes: &Nodes, node: usize, call: &str, injection: &str) -> Server {
+    let (trace, inject) = (
+        format!("trace={call}"),
+        format!("inject={call}:{injection}"),
+    );
+    let wrapper = [
+        "strace",
+        "-D",
+        "-f",
+        "-qq",
+        "-o",
+        "/dev/null",
+        "--seccomp-bpf",
+        "-e",
+        &trace,
+        "-e",
+        &inject,
+    ];
+    let (directory, arguments) = (nodes.directory(node), nodes.arguments(node));
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let start = Start::new(&directory, &arguments).through(&wrapper);
+    let log = nodes.data.path().join(format!("{node}.log"));
+    start.log_to(log).ready().await
+}
+
+/// A node gets a disk that is disturbed, and is made to lead: the others take over where it cannot go on, and nothing is lost.
+async fn with_a_disk(injection: &str, stops: bool) {
+    let nodes = Nodes::new(1);
+    let mut servers = nodes.all().await;
+    ledger::deploy_one_task(&servers[1].client()).await;
+    let ledger = Shared::default();
+    servers[0].terminate();
+    servers[0] = start_disturbed(&nodes, 0, "fdatasync", injection).await;
+    let clients = Clients::start(others(&servers, 0), &ledger);
+    // Its place is with the first replica, which it is.
+    eventually("the node to lead, or to have stopped", 120, async || {
+        servers[1].management("POST", "/actuator/rebalance");
+        let stopped = stops && servers[0].log().contains("partition stops");
+        stopped || leader(&servers[1]).await == 0
+    })
+    .await;
+    if stops {
+        eventually("its partition to stop", 120, async || {
+            servers[0].log().contains("partition stops")
+        })
+        .await;
+        go_on_without(&servers, 0, &ledger).await;
+    } else {
+        let before = ledger.created();
+        eventually("work to go on", 60, async || ledger.created() > before + 20).await;
+    }
+    println!(
+        "{injection}: without an answer for {:?}",
+        clients.end().await
+    );
+    servers[0].kill();
+    servers[0] = nodes.start(0).await.unwrap();
+    takes_work(&servers[0], &ledger).await;
+    for server in &servers {
+        ledger::expect_everything_acknowledged(server, &ledger).await;
+    }
+}
+
+#[test]
+fn a_slow_disk_of_the_leader_loses_nothing() {
+    sandbox::run(
+        "faults::a_slow_disk_of_the_leader_loses_nothing",
+        |_| async {
+            require_strace();
+            with_a_disk("delay_exit=30000", false).await;
+        },
+    );
+}
+
+#[test]
+fn a_failing_disk_of_the_leader_lets_others_lead() {
+    sandbox::run(
+        "faults::a_failing_disk_of_the_leader_lets_others_lead",
+        |_| async {
+            require_strace();
+            with_a_disk("error=EIO:when=40+", true).await;
+        },
+    );
+}
+
+fn require_strace() {
+    let inject = "inject=fsync:error=EIO:when=1";
+    sandbox::require("strace", &["-D", "-f", "-e", inject, "true"]);
+}
+
+/// What a client met that sends to whichever node answers.
+#[derive(Default)]
+struct Met {
+    /// How long each creation took, with all its attempts.
+    took: Vec<Duration>,
+    /// Refusals that say that nothing was done.
+    again: usize,
+    /// Outcomes that nobody knows: a client does not send these again by itself.
+    unknown: Vec<String>,
+}
+
+async fn create_anywhere(
+    clients: Arc<std::sync::Mutex<Vec<Client>>>,
+    ledger: Shared,
+    stop: Arc<AtomicBool>,
+    first: usize,
+) -> Met {
+    let request = CreateInstance::latest("one-task");
+    let (mut met, mut at) = (Met::default(), first);
+    while !stop.load(Ordering::Relaxed) {
+        let began = Instant::now();
+        loop {
+            let client = clients.lock().unwrap()[at % SIZE].clone();
+            match client.create_instance(&request).await {
+                Ok(instance) => {
+                    let key = instance.process_instance_key;
+                    assert!(ledger.with(|ledger| ledger.created.insert(key)));
+                    met.took.push(began.elapsed());
+                    break;
+                }
+                Err(error) if error.is_retryable() => met.again += 1,
+                Err(error) if error.is_ambiguous() => {
+                    met.unknown.push(error.to_string());
+                    break;
+                }
+                Err(error) => panic!("refused: {error}"),
+            }
+            at += 1;
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    met
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 6)]
+async fn nodes_are_restarted_one_by_one_under_load() {
+    let nodes = Nodes::new(3);
+    let mut servers = nodes.all().await;
+    ledger::deploy_one_task(&servers[1].client()).await;
+    let ledger = Shared::default();
+    let stop = Arc::new(AtomicBool::new(false));
+    let clients = servers.iter().map(Server::client).collect();
+    let clients: Arc<std::sync::Mutex<Vec<Client>>> = Arc::new(std::sync::Mutex::new(clients));
+    let creating: Vec<_> = (0..SIZE)
+        .map(|n| {
+            let (clients, ledger, stop) = (clients.clone(), ledger.clone(), stop.clone());
+            tokio::spawn(create_anywhere(clients, ledger, stop, n))
+        })
+        .collect();
+    for node in 0..SIZE {
+        let before = ledger.created();
+        eventually("work", 60, async || ledger.created() > before + 30).await;
+        let mut server = servers.remove(node);
+        let ended = tokio::task::spawn_blocking(move || server.terminate());
+        assert_eq!(ended.await.unwrap(), Some(0));
+        servers.insert(node, nodes.start(node).await.unwrap());
+        clients.lock().unwrap()[node] = servers[node].client();
+    }
+    stop.store(true, Ordering::Relaxed);
+    let mut met = Met::default();
+    for one in creating {
+        let one = one.await.unwrap();
+        met.took.extend(one.took);
+        met.again += one.again;
+        met.unknown.extend(one.unknown);
+    }
+    met.took.sort();
+    let p99 = met.took[met.took.len() * 99 / 100];
+    println!(
+        "{} instances created, p99 {p99:?}, longest {:?}; {} times sent again, {} outcomes unknown: {:?}",
+        met.took.len(),
+        met.took.last().unwrap(),
+        met.again,
+        met.unknown.len(),
+        met.unknown
+    );
+    assert!(met.unknown.is_empty(), "{:?}", met.unknown);
+    for server in &servers {
+        ledger::expect_everything_acknowledged(server, &ledger).await;
+    }
+}
