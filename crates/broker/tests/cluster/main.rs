@@ -3,6 +3,7 @@
 
 mod damaged;
 mod measured;
+mod questions;
 mod stores;
 #[path = "../support/mod.rs"]
 mod support;
