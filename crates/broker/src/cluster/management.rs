@@ -107,7 +107,7 @@ impl Cluster {
     }
 
     /// Another node asks, for one of its operators.
-    pub(super) fn asked(self: &Arc<Self>, from: u32, id: u64, ask: &[u8]) {
+    pub(super) fn operator_asked(self: &Arc<Self>, from: u32, id: u64, ask: &[u8]) {
         let (Ok(ask), Some(runtime)) = (serde_json::from_slice(ask), self.runtime()) else {
             return;
         };
@@ -128,7 +128,7 @@ impl Cluster {
         });
     }
 
-    pub(super) fn told(&self, id: u64, outcome: &[u8]) {
+    pub(super) fn operator_told(&self, id: u64, outcome: &[u8]) {
         let waiting = self.asked.pending.lock().remove(&id);
         if let (Some(waiting), Ok(outcome)) = (waiting, serde_json::from_slice(outcome)) {
             let _ = waiting.send(outcome);

@@ -6,6 +6,7 @@ mod management;
 mod members;
 mod own_group;
 mod queries;
+mod questions;
 mod rebalance;
 mod requests;
 mod shares;
@@ -35,6 +36,8 @@ use self::management::Asked;
 pub use self::management::{Answer, Ask};
 use self::members::Members;
 use self::queries::Queries;
+pub use self::questions::Answerer;
+use self::questions::Questions;
 use self::requests::Requests;
 use self::state::Known;
 pub(crate) use self::state::known_nodes;
@@ -69,6 +72,7 @@ pub struct Cluster {
     wanted: Wanted,
     streams: RemoteStreams,
     queries: Queries,
+    questions: Questions,
     copies: Copies,
     known: Known,
     asked: Asked,
@@ -109,6 +113,7 @@ impl Cluster {
             wanted: Wanted::default(),
             streams: RemoteStreams::default(),
             queries: Queries::default(),
+            questions: Questions::default(),
             copies: Copies::default(),
             known: Known::default(),
             asked: Asked::default(),
@@ -416,6 +421,8 @@ impl Cluster {
                 wanted,
             } => self.answer_query(from, (id, columns), (partition, query), wanted),
             NodeMessage::Found { id, answered } => self.found(id, answered),
+            NodeMessage::Ask { id, question } => self.asked(from, id, &question),
+            NodeMessage::Told { id, answer } => self.told(id, answer),
             NodeMessage::CopyWanted {
                 transfer,
                 partition,
@@ -447,8 +454,8 @@ impl Cluster {
                     self.own_group_told(own_group::Told::Propose(entry));
                 }
             }
-            ClusterMessage::Ask { id, ask } => self.asked(from, id, &ask),
-            ClusterMessage::Told { id, outcome } => self.told(id, &outcome),
+            ClusterMessage::Ask { id, ask } => self.operator_asked(from, id, &ask),
+            ClusterMessage::Told { id, outcome } => self.operator_told(id, &outcome),
             ClusterMessage::State { state } => {
                 if let Ok(state) = State::decode(&state)
                     && state.cluster_id == self.founding.identity().cluster_id
@@ -465,6 +472,7 @@ impl Cluster {
         self.lose(node);
         self.lose_streams(node);
         self.lose_queries(node);
+        self.lose_questions(node);
         self.lose_copies(node);
     }
 

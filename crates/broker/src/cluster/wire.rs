@@ -117,6 +117,15 @@ pub enum NodeMessage {
         transfer: u64,
         answer: CopyAnswer,
     },
+    /// Of an operator, what this node knows of something.
+    Ask {
+        id: u64,
+        question: String,
+    },
+    Told {
+        id: u64,
+        answer: String,
+    },
 }
 
 /// What nodes say to each other about the cluster itself.

@@ -10,7 +10,7 @@ use skep_broker::cluster::{Answer as Told, Ask};
 use skep_cluster::{Planned, Refusal, Request};
 
 use super::reply::{self, Answer, Handled, allow, bad_request, message, ok};
-pub use shown::brokers;
+use shown::brokers;
 
 /// What is done at a path below `/actuator/cluster`.
 pub async fn handle(
@@ -183,9 +183,9 @@ impl Target<'_> {
     fn planned(&self, planned: &Planned) -> Answer {
         let body = json!({
             "changeId": planned.change,
-            "currentTopology": brokers(self.broker, &planned.current, None),
+            "currentTopology": brokers(self.broker, &planned.current),
             "plannedChanges": planned.operations,
-            "expectedTopology": brokers(self.broker, &planned.expected, None),
+            "expectedTopology": brokers(self.broker, &planned.expected),
         });
         reply::json(StatusCode::ACCEPTED, &body)
     }

@@ -3,8 +3,7 @@
 use serde_json::{Map, Value, json};
 use skep_broker::Broker;
 use skep_cluster::{Finished, Operation, Outcome, Replica, Running, State};
-
-use crate::management::exporters;
+use skep_export::SECONDARY_STORAGE;
 
 fn date(millis: i64) -> Value {
     jiff::Timestamp::from_millisecond(millis).map_or(Value::Null, |time| json!(time.to_string()))
@@ -15,7 +14,7 @@ pub fn topology(broker: &Broker, state: &State) -> Value {
     let mut shown = Map::new();
     shown.insert("version".into(), json!(state.version));
     shown.insert("clusterId".into(), json!(state.cluster_id));
-    shown.insert("brokers".into(), brokers(broker, state, None));
+    shown.insert("brokers".into(), brokers(broker, state));
     if let Some(last) = state.last_change() {
         shown.insert("lastChange".into(), Value::Object(head(last)));
     }
@@ -39,14 +38,14 @@ fn routing(state: &State) -> Value {
     })
 }
 
-/// The brokers with their partitions, and these with their exporters, as they are or as they are to become.
-pub fn brokers(broker: &Broker, state: &State, change: Option<exporters::Change<'_>>) -> Value {
+/// The brokers with their partitions, and these with their exporters.
+pub fn brokers(broker: &Broker, state: &State) -> Value {
     let partition = |(id, replica): (&u32, &Replica)| {
         json!({
             "id": id,
             "state": replica.state,
             "priority": replica.priority,
-            "config": { "exporting": { "exporters": exporters::of(broker, *id, change) } },
+            "config": { "exporting": { "exporters": exporters_of(broker, *id) } },
         })
     };
     let brokers = state.nodes.iter().map(|(id, node)| {
@@ -60,6 +59,25 @@ pub fn brokers(broker: &Broker, state: &State, change: Option<exporters::Change<
         })
     });
     brokers.collect()
+}
+
+/// As the configuration of this node and the partition's state say. A partition that is not here is as it is configured.
+fn exporters_of(broker: &Broker, partition: u32) -> Value {
+    let config = broker.config();
+    let configured = config.exporters.iter().map(|it| it.id.clone());
+    let secondary = config.secondary_storage.as_ref();
+    let secondary = secondary.map(|_| SECONDARY_STORAGE.to_string());
+    let partitions = broker.partitions();
+    let mut here = partitions.iter();
+    let here = here.find(|handle| handle.status.partition == partition);
+    let known = here.map(|handle| handle.exporters.value());
+    let shown = configured.chain(secondary).map(|id| {
+        let exporter = known.as_ref().and_then(|known| known.exporter(&id));
+        let enabled = exporter.is_none_or(|exporter| exporter.is_enabled);
+        let state = if enabled { "ENABLED" } else { "DISABLED" };
+        json!({ "id": id, "state": state })
+    });
+    shown.collect()
 }
 
 fn done((operation, at): &(Operation, i64)) -> Value {
