@@ -51,7 +51,18 @@ pub(super) fn apply(
 /// Goes past the next record if it is this event in the life of the element `key`.
 #[inline]
 fn next_is(rest: &mut BatchReader<'_>, intent: ProcessInstanceIntent, key: Key) -> bool {
-    rest.skip_events((ValueType::ProcessInstance, VERSION), [intent.id()], key)
+    next_are(rest, [intent], key)
+}
+
+/// Goes past the next records if they are these events in the life of the element `key`, and stand in one run.
+#[inline(always)]
+fn next_are<const N: usize>(
+    rest: &mut BatchReader<'_>,
+    intents: [ProcessInstanceIntent; N],
+    key: Key,
+) -> bool {
+    let kind = (ValueType::ProcessInstance, VERSION);
+    rest.skip_events(kind, intents.map(Intent::id), key)
 }
 
 fn process_instance(
@@ -82,7 +93,7 @@ fn process_instance(
         Some(Intent::ElementCompleted) => process_instance::ended(state, key, Ended::Completed),
         Some(Intent::ElementTerminated) => process_instance::ended(state, key, Ended::Terminated),
         Some(Intent::ElementActivating) => activating(state, key, &element(record)?, rest),
-        Some(Intent::SequenceFlowTaken) => flow_taken(state, &element(record)?, rest)?,
+        Some(Intent::SequenceFlowTaken) => flow_taken(state, &flow(record)?, rest)?,
         _ => return Ok(false),
     }
     Ok(true)
@@ -103,6 +114,24 @@ fn element(record: &Record<'_>) -> Result<ProcessInstanceValue, DecodeError> {
     })
 }
 
+/// What there is to know of a flow that a token takes.
+#[inline(always)]
+fn flow(record: &Record<'_>) -> Result<ProcessInstanceValue, DecodeError> {
+    let mut fields = record.fields();
+    let process_definition_key = fields.key()?;
+    fields.skip_number()?; // process instance
+    Ok(ProcessInstanceValue {
+        process_definition_key,
+        process_instance_key: Key::NONE,
+        element: fields.u32()?,
+        flow_scope_key: fields.key()?,
+        parent_process_instance_key: Key::NONE,
+        parent_element_instance_key: Key::NONE,
+        root_process_instance_key: Key::NONE,
+        consumed_flows: 0,
+    })
+}
+
 /// No row need be made for an element whose whole life follows without anything in between, as with events and gateways.
 fn activating(
     state: &mut State,
@@ -111,18 +140,18 @@ fn activating(
     rest: &mut BatchReader<'_>,
 ) {
     use ProcessInstanceIntent as Intent;
-    let mut next = ElementState::Activating;
-    if next_is(rest, Intent::ElementActivated, key) {
-        next = ElementState::Activated;
-        if value.element != ElementIndex::PROCESS.0 && next_is(rest, Intent::ElementCompleting, key)
-        {
-            if next_is(rest, Intent::ElementCompleted, key) {
-                process_instance::passed_through(state, value);
-                return;
-            }
-            next = ElementState::Completing;
-        }
+    let rest_of_life = [
+        Intent::ElementActivated,
+        Intent::ElementCompleting,
+        Intent::ElementCompleted,
+    ];
+    if value.element != ElementIndex::PROCESS.0 && next_are(rest, rest_of_life, key) {
+        return process_instance::passed_through(state, value);
     }
+    let next = match next_is(rest, Intent::ElementActivated, key) {
+        true => ElementState::Activated,
+        false => ElementState::Activating,
+    };
     process_instance::activating(state, key, value, next);
 }
 
@@ -206,15 +235,8 @@ fn job(
 /// Mostly the job's element completes at once.
 fn removed(state: &mut State, key: Key, element_instance_key: Key, rest: &mut BatchReader<'_>) {
     use ProcessInstanceIntent as Intent;
-    let ends = [
-        Intent::ElementCompleting.id(),
-        Intent::ElementCompleted.id(),
-    ];
-    if rest.skip_events(
-        (ValueType::ProcessInstance, VERSION),
-        ends,
-        element_instance_key,
-    ) {
+    let ends = [Intent::ElementCompleting, Intent::ElementCompleted];
+    if next_are(rest, ends, element_instance_key) {
         state.jobs.remove(key);
         process_instance::ended(state, element_instance_key, Ended::Completed);
     } else {

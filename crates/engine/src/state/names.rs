@@ -11,8 +11,23 @@ const MAX_NAMES: usize = 4096;
 /// Longer texts (bytes) are not kept.
 const MAX_LENGTH: usize = 128;
 
+/// Names that are found at a glance.
+const RECENT: usize = 32;
+
 #[derive(Debug, Default)]
-pub struct Names(HashTable<Arc<str>>);
+pub struct Names {
+    all: HashTable<Arc<str>>,
+    /// Those asked for lately, by [`place`].
+    recent: [Arc<str>; RECENT],
+}
+
+/// Cheaper than a hash, and different for the few names that are used at a time.
+#[inline]
+fn place(text: &[u8]) -> usize {
+    let (first, last) = (text.first(), text.last());
+    let ends = [first, last].map(|byte| usize::from(byte.copied().unwrap_or_default()));
+    (text.len() + 3 * ends[0] + 7 * ends[1]) % RECENT
+}
 
 fn hash(text: &[u8]) -> u64 {
     FxBuildHasher.hash_one(text)
@@ -37,23 +52,62 @@ impl Names {
 
     /// The shared copy of the text with these bytes, which need not be one, if there is a copy.
     #[inline]
-    pub fn find(&self, text: &[u8]) -> Option<Arc<str>> {
-        if text.is_empty() {
-            return Some(Arc::default());
+    pub fn find(&mut self, text: &[u8]) -> Option<Arc<str>> {
+        let recent = self.recent.get_mut(place(text))?;
+        if recent.as_bytes() != text {
+            *recent = match text {
+                [] => Arc::default(),
+                _ => {
+                    let is_it = |name: &Arc<str>| name.as_bytes() == text;
+                    self.all.find(hash(text), is_it)?.clone()
+                }
+            };
         }
-        let found = self.0.find(hash(text), |name| name.as_bytes() == text);
-        found.cloned()
+        Some(recent.clone())
     }
 
     fn keep(&mut self, name: Arc<str>) -> Arc<str> {
         if name.len() <= MAX_LENGTH {
-            if self.0.len() >= MAX_NAMES {
-                self.0.clear();
+            if self.all.len() >= MAX_NAMES {
+                self.all.clear();
             }
             let (hash, kept) = (hash(name.as_bytes()), name.clone());
-            self.0
+            self.all
                 .insert_unique(hash, kept, |name| self::hash(name.as_bytes()));
         }
         name
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_has_one_copy_whatever_was_asked_for_in_between() {
+        let mut names = Names::default();
+        let text = |n: usize| format!("{}-{}", "n".repeat(n % 5), n % 100);
+        let copies: Vec<Arc<str>> = (0..100).map(|n| names.get(&text(n))).collect();
+        for n in (0..100).chain((0..100).rev()) {
+            let copy = &copies[n];
+            assert!(Arc::ptr_eq(&names.get(&text(n)), copy));
+            assert!(Arc::ptr_eq(&names.find(text(n).as_bytes()).unwrap(), copy));
+            assert!(Arc::ptr_eq(&names.share(&text(n).into()), copy));
+        }
+        assert_eq!(names.find(b"n-"), None);
+        assert_eq!(names.find(&[0xff]), None);
+        assert_eq!(names.find(&[]), Some(Arc::default()));
+    }
+
+    #[test]
+    fn there_are_never_too_many_and_never_long_ones() {
+        let mut names = Names::default();
+        let long = "x".repeat(MAX_LENGTH + 1);
+        assert_eq!(&*names.get(&long), long);
+        assert_eq!(names.find(long.as_bytes()), None);
+        for n in 0..2 * MAX_NAMES {
+            assert_eq!(*names.get(&n.to_string()), *n.to_string());
+            assert!(names.all.len() <= MAX_NAMES);
+        }
     }
 }

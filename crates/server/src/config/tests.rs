@@ -491,3 +491,35 @@ fn the_compose_file_of_a_cluster_names_settings_that_there_are() {
         assert_eq!(cluster.advertised, format!("node-{number}:26502"));
     }
 }
+
+#[test]
+fn a_search_server_is_secondary_storage_with_the_settings_of_its_type() {
+    let key = |name: &str| format!("camunda.data.secondary-storage.{name}");
+    let with = |given: &[(&str, &str)]| {
+        let given = given.iter().map(|(name, text)| file(&key(name), text));
+        resolve(&given.collect::<Vec<Given>>())
+    };
+    for kind in ["elasticsearch", "opensearch"] {
+        let urls = format!("{kind}.urls");
+        let loaded = with(&[("type", kind), (&urls, "http://a:1, https://b")]).unwrap();
+        let config = loaded.settings.broker_config().secondary_storage.unwrap();
+        let skep_export::Place::Documents(server) = config.place else {
+            panic!("{kind}: {:?}", config.place);
+        };
+        assert_eq!(server.shown, "http://a:1, https://b");
+        for (name, text, said) in [
+            ("url", "nowhere", "expected the address"),
+            ("index-prefix", "Team", "index-prefix: 'Team'"),
+        ] {
+            let name = format!("{kind}.{name}");
+            let problems = with(&[("type", kind), (&name, text)]).unwrap_err();
+            let problems = format!("{problems:?}");
+            assert!(
+                problems.contains(said) && problems.contains(kind),
+                "{problems}"
+            );
+        }
+    }
+    // Those of a type that is not chosen do no harm.
+    assert!(with(&[("opensearch.url", "nowhere")]).is_ok());
+}
