@@ -12,7 +12,7 @@ use skep_query::{Consistency, Query};
 use skep_service::{PartitionRole, Reply, reply_channel};
 
 use crate::asking::{Answered, gone};
-use crate::cluster::{Cluster, WantedStore};
+use crate::cluster::{Answerer, Cluster, WantedStore};
 use crate::disk::DiskSpace;
 use crate::flow_control::{MAX_WAITING, MAX_WAITING_BYTES};
 use crate::job_streams::StreamHub;
@@ -26,6 +26,8 @@ pub struct Shared {
     pub notifier: JobNotifier,
     pub streams: Arc<StreamHub>,
     pub disk: OnceLock<Arc<DiskSpace>>,
+    /// Answers what operators ask of all nodes.
+    pub answerer: OnceLock<Answerer>,
     preparation: Preparation,
     /// The other nodes, if there are any.
     pub cluster: OnceLock<Arc<Cluster>>,
@@ -38,6 +40,7 @@ impl Shared {
             notifier: JobNotifier::default(),
             streams: Arc::default(),
             disk: OnceLock::new(),
+            answerer: OnceLock::new(),
             preparation,
             cluster: OnceLock::new(),
         }

@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 sys.dont_write_bytecode = True
 
 import grpc  # noqa: E402
+import searches  # noqa: E402
 from checks import DEADLINE, Fixture, finish, invalid_fixtures, report, valid_fixtures, wanted  # noqa: E402
 from pyzeebe import (  # noqa: E402
     Job,
@@ -758,6 +759,25 @@ async def an_instance_is_migrated_and_goes_on_in_its_new_definition(c):
     second = await c.activate_one(g.name("two-tasks-second"))
     await c.jobs.complete_job(second.key, {})
     await raises_status(grpc.StatusCode.NOT_FOUND, migrate("first"))
+
+
+@check
+async def what_is_there_is_found_over_rest(c):
+    f, g = await c.deploy("one-task"), await c.deploy("search-user-task")
+    instance = (await c.run_process(f.id, {"amount": 12.5})).process_instance_key
+    review = (await c.run_process(g.name("review"), {"amount": 12.5})).process_instance_key
+    job = await c.activate_one(f.name("one-task"))
+    await c.jobs.fail_job(job.key, 0, "no more paper", 0, {})
+    with searches.rest_client() as rest:
+        await asyncio.to_thread(searches.instances, rest, f.id, instance)
+        await asyncio.to_thread(searches.work, rest, f.id, instance)
+        await asyncio.to_thread(searches.user_tasks, rest, review)
+
+
+@check
+async def documents_are_kept_over_rest(c):
+    with searches.rest_client() as rest:
+        await asyncio.to_thread(searches.documents, rest)
 
 
 async def main() -> int:

@@ -4,6 +4,7 @@ pub mod founding;
 pub mod layout;
 mod members;
 mod queries;
+mod questions;
 mod rebalance;
 mod requests;
 mod shares;
@@ -29,6 +30,8 @@ use self::founding::Founding;
 use self::layout::{member, node_of};
 use self::members::Members;
 use self::queries::Queries;
+pub use self::questions::Answerer;
+use self::questions::Questions;
 use self::requests::Requests;
 use self::stores::Copies;
 pub use self::stores::{Wanted as WantedStore, forget_copies};
@@ -60,6 +63,7 @@ pub struct Cluster {
     wanted: Wanted,
     streams: RemoteStreams,
     queries: Queries,
+    questions: Questions,
     copies: Copies,
     stopped: AtomicBool,
     /// Seconds in which all nodes were there.
@@ -96,6 +100,7 @@ impl Cluster {
             wanted: Wanted::default(),
             streams: RemoteStreams::default(),
             queries: Queries::default(),
+            questions: Questions::default(),
             copies: Copies::default(),
             stopped: AtomicBool::new(false),
             calm: AtomicU32::new(0),
@@ -349,6 +354,8 @@ impl Cluster {
                 wanted,
             } => self.answer_query(from, (id, columns), (partition, query), wanted),
             NodeMessage::Found { id, answered } => self.found(id, answered),
+            NodeMessage::Ask { id, question } => self.asked(from, id, &question),
+            NodeMessage::Told { id, answer } => self.told(id, answer),
             NodeMessage::CopyWanted {
                 transfer,
                 partition,
@@ -365,6 +372,7 @@ impl Cluster {
         self.lose(node);
         self.lose_streams(node);
         self.lose_queries(node);
+        self.lose_questions(node);
         self.lose_copies(node);
     }
 

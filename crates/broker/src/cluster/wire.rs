@@ -115,6 +115,15 @@ pub enum NodeMessage {
         transfer: u64,
         answer: CopyAnswer,
     },
+    /// Of an operator, what this node knows of something.
+    Ask {
+        id: u64,
+        question: String,
+    },
+    Told {
+        id: u64,
+        answer: String,
+    },
 }
 
 /// What a node says of itself now and then.

@@ -3,6 +3,7 @@
 
 mod damaged;
 mod measured;
+mod questions;
 mod stores;
 #[path = "../support/mod.rs"]
 mod support;
@@ -18,7 +19,7 @@ use skep_broker::clock::Clock;
 use skep_broker::partition::Message;
 use skep_broker::partition::thread::Secondary;
 use skep_broker::{Broker, BrokerConfig, ClusterConfig, OpenError};
-use skep_export::{Place, Rdbms, RdbmsSettings};
+use skep_export::{Documents, DocumentsSettings, Place, Rdbms, RdbmsSettings};
 use skep_model::builder::Bpmn;
 use skep_protocol::command::{AwaitResult, Command};
 use skep_protocol::{ActivatedJob, Failure, Key, Response};
@@ -37,6 +38,7 @@ struct Nodes {
     /// Where each keeps what can be searched.
     store: fn(&Nodes) -> skep_export::Config,
     database: Option<&'static skep_testbed::Postgres>,
+    search_server: Option<&'static skep_testbed::OpenSearch>,
     prefix: String,
 }
 
@@ -59,6 +61,21 @@ fn in_database(nodes: &Nodes) -> skep_export::Config {
     }
 }
 
+/// In indices of one search server.
+fn in_indices(nodes: &Nodes) -> skep_export::Config {
+    let Some(server) = nodes.search_server else {
+        return skep_export::Config::default();
+    };
+    let mut settings = DocumentsSettings::new("opensearch");
+    settings.urls = vec![server.url()];
+    settings.index_prefix = nodes.prefix.clone();
+    skep_export::Config {
+        place: Place::Documents(Arc::new(Documents::new(settings).unwrap())),
+        max_wait: DEADLINE,
+        ..skep_export::Config::default()
+    }
+}
+
 impl Nodes {
     fn new(size: usize, partitions: u32) -> Nodes {
         let any = || TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
@@ -72,6 +89,7 @@ impl Nodes {
             partitions,
             store: |_| skep_export::Config::default(),
             database: None,
+            search_server: None,
             prefix: String::new(),
         }
     }
@@ -581,6 +599,53 @@ async fn nodes_share_a_database_which_the_leaders_fill_each_entry_once() {
         prefix: server.prefix(),
         ..Nodes::new(3, 2)
     };
+    leaders_fill_it(&nodes, |table, sum| {
+        let prefix = &nodes.prefix;
+        let sum = match sum {
+            Some(column) => format!("sum({column})"),
+            None => "count(*)".to_string(),
+        };
+        let counted = server.sql(&format!("SELECT {sum} FROM {prefix}{table}"));
+        counted.unwrap().parse().unwrap()
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nodes_share_a_search_server_which_the_leaders_fill_each_entry_once() {
+    let Some(server) = skep_testbed::shared_opensearch() else {
+        return;
+    };
+    let nodes = Nodes {
+        store: in_indices,
+        search_server: Some(server),
+        prefix: server.prefix(),
+        ..Nodes::new(3, 2)
+    };
+    leaders_fill_it(&nodes, |table, sum| {
+        let index = format!("/{}-skep-{}", nodes.prefix, table.replace('_', "-"));
+        server
+            .ask("POST", &format!("{index}/_refresh"), "")
+            .unwrap();
+        let sum =
+            sum.map(|column| format!(r#","aggs":{{"sum":{{"sum":{{"field":"{column}"}}}}}}"#));
+        let body = format!(r#"{{"size":0{}}}"#, sum.clone().unwrap_or_default());
+        let answer = server
+            .ask("POST", &format!("{index}/_search"), &body)
+            .unwrap();
+        let place = match sum {
+            Some(_) => r#""sum":{"value":"#,
+            None => r#""total":{"value":"#,
+        };
+        let (_, counted) = answer.split_once(place).unwrap();
+        let end = counted.find([',', '}', '.']).unwrap();
+        counted[..end].parse().unwrap()
+    })
+    .await;
+}
+
+/// `counted` tells how many rows a table has, or what a column of it adds up to.
+async fn leaders_fill_it(nodes: &Nodes, counted: impl Fn(&str, Option<&str>) -> usize) {
     let mut rigs: Vec<Option<Rig>> = nodes.all().await.into_iter().map(Some).collect();
     rigs[0].as_ref().unwrap().deploy(&one_task()).await;
     let mut created = HashSet::new();
@@ -600,16 +665,14 @@ async fn nodes_share_a_database_which_the_leaders_fill_each_entry_once() {
             handle.exporters.working().len() == 1
         };
         let filling = || rigs.iter().filter(fills).count();
-        wait_until("one of them to fill the database", || filling() == 1).await;
+        wait_until("one of them to fill the store", || filling() == 1).await;
     }
     // What adds up shows repeats.
-    let prefix = &nodes.prefix;
     for (table, sum) in [
-        ("process_instance", "count(*)"),
-        ("job_statistics", "sum(created)"),
+        ("process_instance", None),
+        ("job_statistics", Some("created")),
     ] {
-        let counted = server.sql(&format!("SELECT {sum} FROM {prefix}{table}"));
-        assert_eq!(counted.unwrap(), created.len().to_string(), "{table}");
+        assert_eq!(counted(table, sum), created.len(), "{table}");
     }
     // How far it is filled is in the state of every replica, which keeps the log from there on and no further.
     for rig in &rigs {

@@ -345,3 +345,50 @@ async fn how_jobs_are_counted_can_be_asked() {
         );
     }
 }
+
+/// Bodies around good ones, with pieces left out, doubled and put elsewhere.
+#[tokio::test]
+async fn no_body_makes_the_server_fail() {
+    let gateway = start().await;
+    let pieces = [
+        "--b",
+        "--b--",
+        "\r\n",
+        "\r\n\r\n",
+        "Content-Disposition: form-data; name=\"file\"",
+        "Content-Disposition: form-data; name=\"files\"; filename*=UTF-8''%ff",
+        "Content-Disposition: form-data; name=\"metadata\"",
+        "Content-Disposition: form-data; name=\"metadataList\"",
+        "X-Document-Metadata: {\"fileName\": \"\\u0000\"}",
+        "Content-Type: \u{7f}/\r",
+        "{\"customProperties\": {\"a\": 1e999}}",
+        "[{}, null]",
+        "\u{0}",
+    ];
+    // A small generator of its own: the same bodies in each run.
+    let mut seed = 7_u64;
+    let mut next = |below: usize| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (seed >> 33) as usize % below
+    };
+    let mut kept = 0;
+    for _ in 0..2000 {
+        let mut body = String::new();
+        if next(2) == 0 {
+            body.push_str("--b\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\nx\r\n");
+        }
+        for _ in 0..next(12) {
+            body.push_str(pieces[next(pieces.len())]);
+        }
+        body.push_str(["", "--b--", "\r\n--b--\r\n"][next(3)]);
+        let path = ["/v2/documents", "/v2/documents/batch"][next(2)];
+        let status = send(gateway.rest, "POST", path, FORM, body)
+            .await
+            .status
+            .as_u16();
+        assert!(matches!(status, 201 | 400 | 503), "{status}");
+        kept += usize::from(status == 201);
+    }
+    // Otherwise nothing was tried.
+    assert!(kept > 20, "{kept}");
+}

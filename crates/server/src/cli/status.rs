@@ -24,12 +24,7 @@ pub struct StatusArgs {
 
 pub async fn run(args: StatusArgs) -> anyhow::Result<()> {
     let topology = args.server.client()?.topology().await?;
-    // The management port tells of its own node only.
-    let alone = topology.cluster_size == 1;
-    let details = match alone {
-        true => partitions(&args.management).await,
-        false => Value::Null,
-    };
+    let nodes = nodes(&args.management).await;
     let mut text = format!(
         "Version {}, {} node(s), {} partition(s), {} copies of each\n\n",
         topology.gateway_version,
@@ -53,6 +48,8 @@ pub async fn run(args: StatusArgs) -> anyhow::Result<()> {
     ];
     let mut sick = Vec::new();
     for broker in &topology.brokers {
+        let details = nodes.get(broker.node_id.to_string());
+        let details = details.cloned().unwrap_or_default();
         for partition in &broker.partitions {
             let id = partition.partition_id.to_string();
             let detail = |field: &str| match details.get(&id).map(|partition| &partition[field]) {
@@ -77,7 +74,7 @@ pub async fn run(args: StatusArgs) -> anyhow::Result<()> {
         }
     }
     text.push_str(&super::table(&rows));
-    text.push_str(&exporters(&details));
+    text.push_str(&exporters(&nodes));
     super::print(&text)?;
     if sick.is_empty() {
         Ok(())
@@ -92,10 +89,23 @@ pub async fn run(args: StatusArgs) -> anyhow::Result<()> {
 }
 
 /// How far each exporter of each partition has got; nothing where that is not known.
-fn exporters(details: &Value) -> String {
-    let mut rows =
-        vec![["EXPORTER", "PARTITION", "STATE", "EXPORTED", "LAG", "CAUSE"].map(String::from)];
-    for (partition, detail) in details.as_object().into_iter().flatten() {
+fn exporters(nodes: &Value) -> String {
+    let names = [
+        "EXPORTER",
+        "NODE",
+        "PARTITION",
+        "STATE",
+        "EXPORTED",
+        "LAG",
+        "CAUSE",
+    ];
+    let mut rows = vec![names.map(String::from)];
+    let partitions = nodes.as_object().into_iter().flatten();
+    let partitions = partitions.flat_map(|(node, partitions)| {
+        let partitions = partitions.as_object().into_iter().flatten();
+        partitions.map(move |(partition, detail)| (node, partition, detail))
+    });
+    for (node, partition, detail) in partitions {
         let exporters = detail["exporters"].as_object().into_iter().flatten();
         for (id, exporter) in exporters {
             let field = |name: &str| match &exporter[name] {
@@ -109,6 +119,7 @@ fn exporters(details: &Value) -> String {
             };
             rows.push([
                 id.clone(),
+                node.clone(),
                 partition.clone(),
                 field("state"),
                 field("exportedPosition"),
@@ -123,9 +134,9 @@ fn exporters(details: &Value) -> String {
     format!("\n{}", super::table(&rows))
 }
 
-async fn partitions(management: &str) -> Value {
-    let answer =
-        super::fetch::get(management, "/actuator/partitions", Duration::from_secs(2)).await;
+/// The partitions of each node.
+async fn nodes(management: &str) -> Value {
+    let answer = super::fetch::get(management, "/actuator/nodes", Duration::from_secs(5)).await;
     let Ok((status, body)) = answer else {
         return Value::Null;
     };
@@ -142,12 +153,12 @@ mod tests {
 
     #[test]
     fn exporters_are_shown_with_what_is_in_their_way() {
-        let details = serde_json::json!({ "1": { "exporters": {
+        let details = serde_json::json!({ "0": { "1": { "exporters": {
             "search": {
                 "state": "FAILING", "exportedPosition": 7, "lag": 35, "failingForSeconds": 12, "message": "http://s: refused",
             },
             "secondary-storage": { "state": "EXPORTING", "exportedPosition": 42, "lag": 0 },
-        } } });
+        } } }, "1": null });
         let shown = exporters(&details);
         let lines: Vec<Vec<&str>> = shown
             .lines()
@@ -155,6 +166,7 @@ mod tests {
             .collect();
         let failing = [
             "search",
+            "0",
             "1",
             "FAILING",
             "7",
@@ -168,7 +180,7 @@ mod tests {
         assert_eq!(lines[2], failing);
         assert_eq!(
             lines[3],
-            ["secondary-storage", "1", "EXPORTING", "42", "0", "-"]
+            ["secondary-storage", "0", "1", "EXPORTING", "42", "0", "-"]
         );
         assert_eq!(exporters(&Value::Null), "");
     }

@@ -458,3 +458,68 @@ fn the_audit_log_is_told_what_to_tell_of() {
     let said = "expected none or any of ADMIN, DEPLOYED_RESOURCES, USER_TASKS";
     assert!(wrong.to_string().contains(said), "{wrong}");
 }
+
+/// `NAME: "value"` in upper case, wherever it stands on a line.
+fn in_compose_file(text: &str) -> Vec<(String, String)> {
+    let words = text
+        .split(['{', ',', '\n', '}'])
+        .filter(|word| !word.trim().starts_with('#'));
+    let settings = words.filter_map(|word| {
+        let (name, value) = word.trim().split_once(": \"")?;
+        let is_name = name.chars().all(|c| c.is_ascii_uppercase() || c == '_');
+        is_name.then(|| (name.to_string(), value.trim_end_matches('"').to_string()))
+    });
+    settings.collect()
+}
+
+#[test]
+fn the_compose_file_of_a_cluster_names_settings_that_there_are() {
+    let text = include_str!("../../../../examples/cluster/compose.yaml");
+    let (shared, nodes) = text.split_once("services:").unwrap();
+    let nodes = in_compose_file(nodes);
+    assert_eq!(nodes.len(), 6);
+    for (number, own) in nodes.chunks(2).enumerate() {
+        // Of the list of nodes the first is enough here.
+        let given = in_compose_file(shared).into_iter().chain(own.to_vec());
+        let given: Vec<Given> = given.map(|(name, text)| variable(&name, &text)).collect();
+        assert!(given.len() > 8);
+        let loaded = resolve(&given).unwrap();
+        assert_eq!(loaded.warnings, Vec::<String>::new());
+        let broker = loaded.settings.broker_config();
+        let cluster = broker.cluster.unwrap();
+        assert_eq!((broker.node_id as usize, cluster.size), (number, 3));
+        assert_eq!(cluster.advertised, format!("node-{number}:26502"));
+    }
+}
+
+#[test]
+fn a_search_server_is_secondary_storage_with_the_settings_of_its_type() {
+    let key = |name: &str| format!("camunda.data.secondary-storage.{name}");
+    let with = |given: &[(&str, &str)]| {
+        let given = given.iter().map(|(name, text)| file(&key(name), text));
+        resolve(&given.collect::<Vec<Given>>())
+    };
+    for kind in ["elasticsearch", "opensearch"] {
+        let urls = format!("{kind}.urls");
+        let loaded = with(&[("type", kind), (&urls, "http://a:1, https://b")]).unwrap();
+        let config = loaded.settings.broker_config().secondary_storage.unwrap();
+        let skep_export::Place::Documents(server) = config.place else {
+            panic!("{kind}: {:?}", config.place);
+        };
+        assert_eq!(server.shown, "http://a:1, https://b");
+        for (name, text, said) in [
+            ("url", "nowhere", "expected the address"),
+            ("index-prefix", "Team", "index-prefix: 'Team'"),
+        ] {
+            let name = format!("{kind}.{name}");
+            let problems = with(&[("type", kind), (&name, text)]).unwrap_err();
+            let problems = format!("{problems:?}");
+            assert!(
+                problems.contains(said) && problems.contains(kind),
+                "{problems}"
+            );
+        }
+    }
+    // Those of a type that is not chosen do no harm.
+    assert!(with(&[("opensearch.url", "nowhere")]).is_ok());
+}

@@ -1,12 +1,13 @@
 //! `/actuator/exporters` and `/actuator/exporting`: which exporters there are, and whether they may work. What is changed is state
 //! of the partitions: it survives restarts.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use http::{Method, StatusCode};
 use hyper::body::Incoming;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use skep_broker::Broker;
 use skep_broker::partition::PartitionHandle;
@@ -14,8 +15,9 @@ use skep_export::SECONDARY_STORAGE;
 use skep_protocol::command::{Command, ExportingChange};
 use skep_protocol::value::{ExporterPosition, ExportingPhase};
 use skep_protocol::{Failure, RejectionType};
-use skep_service::Broker as _;
+use skep_service::{Broker as _, PartitionRole};
 
+use super::nodes::EXPORTERS;
 use super::reply::{self, Answer, Handled, allow, bad_request, message, ok};
 
 /// How long a pause waits until nothing is on its way any more.
@@ -23,12 +25,133 @@ const PAUSE_TIMEOUT: Duration = Duration::from_secs(30);
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 /// `GET /actuator/exporters`.
-pub fn list(broker: &Broker) -> Answer {
-    let exporters = ids(broker).into_iter().map(|id| {
-        let status = status(broker, &id);
+pub async fn list(broker: &Broker) -> Answer {
+    let nodes = Nodes::look(broker).await;
+    let exporters = nodes.ids().into_iter().map(|id| {
+        let status = nodes.status(&id);
         json!({ "exporterId": id, "status": status })
     });
     ok(&exporters.collect())
+}
+
+/// What a node tells of its exporters.
+#[derive(Default, Serialize, Deserialize)]
+struct Seen {
+    /// What runs by its configuration.
+    configured: BTreeSet<String>,
+    partitions: Vec<SeenPartition>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct SeenPartition {
+    id: u32,
+    leads: bool,
+    /// What the state says of exporters: whether each is enabled.
+    enabled: BTreeMap<String, bool>,
+    /// One that has not heard of a pause yet, or still waits for its target.
+    busy: Option<String>,
+}
+
+/// What this node tells others.
+pub fn of_node(broker: &Broker) -> String {
+    let config = broker.config();
+    let records = config.exporters.iter().map(|exporter| exporter.id.clone());
+    let secondary = config.secondary_storage.as_ref();
+    let secondary = secondary.map(|_| SECONDARY_STORAGE.to_string());
+    let partition = |handle: &Arc<PartitionHandle>| {
+        let value = handle.exporters.value();
+        let known = value.exporters.iter();
+        let busy = handle.exporters.exporters().into_iter();
+        SeenPartition {
+            id: handle.status.partition,
+            leads: handle.status.role() == PartitionRole::Leader,
+            enabled: known
+                .map(|one| (one.id.to_string(), one.is_enabled))
+                .collect(),
+            busy: busy
+                .filter(|status| !status.is_resting())
+                .map(|status| status.id.clone())
+                .next(),
+        }
+    };
+    let seen = Seen {
+        configured: records.chain(secondary).collect(),
+        partitions: broker.partitions().iter().map(partition).collect(),
+    };
+    serde_json::to_string(&seen).unwrap_or_default()
+}
+
+/// All nodes; those that do not answer are `None`.
+struct Nodes(BTreeMap<u32, Option<Seen>>);
+
+impl Nodes {
+    async fn look(broker: &Broker) -> Nodes {
+        let told = broker.ask_nodes(EXPORTERS).await.into_iter();
+        let seen = |told: Option<String>| serde_json::from_str(&told?).ok();
+        Nodes(told.map(|(node, told)| (node, seen(told))).collect())
+    }
+
+    fn seen(&self) -> impl Iterator<Item = (u32, &Seen)> {
+        let nodes = self.0.iter();
+        nodes.filter_map(|(node, seen)| Some((*node, seen.as_ref()?)))
+    }
+
+    fn is_configured(&self, id: &str) -> bool {
+        self.seen().any(|(_, seen)| seen.configured.contains(id))
+    }
+
+    /// All that are configured, or known to the state of a partition.
+    fn ids(&self) -> BTreeSet<String> {
+        let mut ids = BTreeSet::new();
+        for (_, seen) in self.seen() {
+            ids.extend(seen.configured.iter().cloned());
+            let known = seen.partitions.iter().flat_map(|one| one.enabled.keys());
+            ids.extend(known.cloned());
+        }
+        ids
+    }
+
+    /// An exporter that does not rest, its partition and its node.
+    fn busy(&self) -> Option<(String, u32, u32)> {
+        for (node, seen) in self.seen() {
+            for one in &seen.partitions {
+                if let Some(exporter) = &one.busy {
+                    return Some((exporter.clone(), one.id, node));
+                }
+            }
+        }
+        None
+    }
+
+    /// Whether each partition has the exporter enabled: as its leader says, or whoever is there.
+    fn enabled(&self, id: &str) -> Vec<bool> {
+        let mut by_partition: BTreeMap<u32, (bool, bool)> = BTreeMap::new();
+        let partitions = self.seen().flat_map(|(_, seen)| &seen.partitions);
+        for one in partitions {
+            let enabled = one.enabled.get(id).copied().unwrap_or(true);
+            let known = by_partition.entry(one.id).or_insert((one.leads, enabled));
+            if one.leads && !known.0 {
+                *known = (true, enabled);
+            }
+        }
+        by_partition
+            .into_values()
+            .map(|(_, enabled)| enabled)
+            .collect()
+    }
+
+    fn status(&self, id: &str) -> &'static str {
+        if !self.is_configured(id) {
+            return "CONFIG_NOT_FOUND";
+        }
+        let enabled = self.enabled(id);
+        match enabled.iter().filter(|enabled| **enabled).count() {
+            0 if !enabled.is_empty() => "DISABLED",
+            all if all == enabled.len() => "ENABLED",
+            // A change did not reach all of them.
+            _ => "UNKNOWN",
+        }
+    }
 }
 
 /// What can be done with one exporter.
@@ -74,9 +197,10 @@ pub async fn change(
             )));
         }
     };
-    check(broker, operation, id, initialize_from)?;
-    let before = topology(broker, None);
-    let after = topology(broker, Some((id, operation)));
+    let nodes = Nodes::look(broker).await;
+    check(&nodes, operation, id, initialize_from)?;
+    let before = topology(&nodes, None);
+    let after = topology(&nodes, Some((id, operation)));
     if reply::query(query, "dryRun") != Some("true") {
         let id: Arc<str> = id.into();
         let change = match operation {
@@ -95,39 +219,41 @@ pub async fn change(
     let answer = json!({
         "changeId": 0,
         "currentTopology": before,
-        "plannedChanges": planned(broker, operation, id),
+        "plannedChanges": planned(&nodes, operation, id),
         "expectedTopology": after,
     });
     Ok(reply::json(StatusCode::ACCEPTED, &answer))
 }
 
-/// What is done on each partition.
-fn planned(broker: &Broker, operation: Operation, id: &str) -> Vec<Value> {
-    broker
-        .partitions()
-        .iter()
-        .map(|handle| {
+/// What is done on each replica of each partition.
+fn planned(nodes: &Nodes, operation: Operation, id: &str) -> Vec<Value> {
+    let operation = match operation {
+        Operation::Enable => "PARTITION_ENABLE_EXPORTER",
+        Operation::Disable => "PARTITION_DISABLE_EXPORTER",
+        Operation::Delete => "PARTITION_DELETE_EXPORTER",
+    };
+    let of_node = |(node, seen): (u32, &Seen)| -> Vec<Value> {
+        let partitions = seen.partitions.iter();
+        let one = |one: &SeenPartition| {
             json!({
-                "operation": match operation {
-                    Operation::Enable => "PARTITION_ENABLE_EXPORTER",
-                    Operation::Disable => "PARTITION_DISABLE_EXPORTER",
-                    Operation::Delete => "PARTITION_DELETE_EXPORTER",
-                },
-                "brokerId": broker.config().node_id,
-                "partitionId": handle.status.partition,
+                "operation": operation,
+                "brokerId": node,
+                "partitionId": one.id,
                 "exporterId": id,
             })
-        })
-        .collect()
+        };
+        partitions.map(one).collect()
+    };
+    nodes.seen().flat_map(of_node).collect()
 }
 
 fn check(
-    broker: &Broker,
+    nodes: &Nodes,
     operation: Operation,
     id: &str,
     initialize_from: Option<&str>,
 ) -> Result<(), Answer> {
-    let known = ids(broker);
+    let known = nodes.ids();
     if !known.contains(id) {
         let known: Vec<_> = known.into_iter().collect();
         return Err(bad_request(format!(
@@ -135,12 +261,12 @@ fn check(
             known.join(", ")
         )));
     }
-    let configured = configured(broker);
+    let configured = nodes.is_configured(id);
     match operation {
-        Operation::Enable if !configured.contains(id) => Err(bad_request(format!(
+        Operation::Enable if !configured => Err(bad_request(format!(
             "exporter '{id}' is not configured: add camunda.data.exporters.{id} and restart, or delete it"
         ))),
-        Operation::Delete if configured.contains(id) => Err(bad_request(format!(
+        Operation::Delete if configured => Err(bad_request(format!(
             "exporter '{id}' is configured and would be there again after a restart: remove camunda.data.exporters.{id} first, or \
              disable it"
         ))),
@@ -192,20 +318,25 @@ pub async fn set_phase_of_partitions(broker: &Broker, phase: ExportingPhase) -> 
 async fn rests(broker: &Broker) -> Result<(), (StatusCode, String)> {
     let deadline = tokio::time::Instant::now() + PAUSE_TIMEOUT;
     loop {
-        let busy = broker.partitions().iter().find_map(|handle| {
-            let all = handle.exporters.exporters();
-            let busy = all.into_iter().find(|status| !status.is_resting())?;
-            Some((busy, handle.status.partition))
-        });
-        let Some((status, partition)) = busy else {
-            return Ok(());
+        let nodes = Nodes::look(broker).await;
+        let Some((exporter, partition, node)) = nodes.busy() else {
+            let away = nodes.0.iter().find(|(_, seen)| seen.is_none());
+            return match away {
+                None => Ok(()),
+                Some((node, _)) => Err((
+                    StatusCode::INTERNAL_SERVER_ERROR,
+                    format!(
+                        "node {node} does not answer; its exporters pause when it hears of this"
+                    ),
+                )),
+            };
         };
         if tokio::time::Instant::now() >= deadline {
             return Err((
                 StatusCode::INTERNAL_SERVER_ERROR,
                 format!(
-                    "exporter '{}' of partition {partition} still waits for its target; it pauses when that has answered",
-                    status.id
+                    "exporter '{exporter}' of partition {partition} on node {node} still waits for its target; it pauses when that \
+                     has answered"
                 ),
             ));
         }
@@ -236,61 +367,20 @@ async fn send(broker: &Broker, change: &ExportingChange) -> Result<(), (StatusCo
     Ok(())
 }
 
-/// What runs by the configuration of this node.
-fn configured(broker: &Broker) -> BTreeSet<String> {
-    let config = broker.config();
-    let records = config.exporters.iter().map(|exporter| exporter.id.clone());
-    let secondary = config.secondary_storage.as_ref();
-    records
-        .chain(secondary.map(|_| SECONDARY_STORAGE.to_string()))
-        .collect()
-}
-
-/// All that are configured, or known to the state of a partition.
-fn ids(broker: &Broker) -> BTreeSet<String> {
-    let mut ids = configured(broker);
-    for handle in broker.partitions() {
-        let known = handle.exporters.value().exporters;
-        ids.extend(known.into_iter().map(|exporter| exporter.id.to_string()));
-    }
-    ids
-}
-
-fn is_enabled(handle: &PartitionHandle, id: &str) -> bool {
-    let value = handle.exporters.value();
-    value
-        .exporter(id)
-        .is_none_or(|exporter| exporter.is_enabled)
-}
-
-fn status(broker: &Broker, id: &str) -> &'static str {
-    if !configured(broker).contains(id) {
-        return "CONFIG_NOT_FOUND";
-    }
-    let partitions = broker.partitions();
-    let enabled = partitions.iter().filter(|p| is_enabled(p, id)).count();
-    match enabled {
-        0 if !partitions.is_empty() => "DISABLED",
-        all if all == partitions.len() => "ENABLED",
-        // A change did not reach all of them.
-        _ => "UNKNOWN",
-    }
-}
-
 /// The brokers with the exporters of their partitions, as they are, or as they are to become.
-fn topology(broker: &Broker, change: Option<(&str, Operation)>) -> Value {
-    let configured = configured(broker);
-    let partition = |handle: &Arc<PartitionHandle>| {
-        let known = ids(broker).into_iter();
+fn topology(nodes: &Nodes, change: Option<(&str, Operation)>) -> Value {
+    let ids = nodes.ids();
+    let partition = |one: &SeenPartition| {
+        let known = ids.iter();
         let exporters: Vec<Value> = known
-            .filter(|id| change != Some((id, Operation::Delete)))
+            .filter(|id| change != Some((id.as_str(), Operation::Delete)))
             .map(|id| {
-                let changed = change.filter(|(changed, _)| *changed == id);
+                let changed = change.filter(|(changed, _)| changed == id);
                 let enabled = match changed {
                     Some((_, operation)) => operation == Operation::Enable,
-                    None => is_enabled(handle, &id),
+                    None => one.enabled.get(id).copied().unwrap_or(true),
                 };
-                let state = match (configured.contains(&id), enabled) {
+                let state = match (nodes.is_configured(id), enabled) {
                     (false, _) => "CONFIG_NOT_FOUND",
                     (_, true) => "ENABLED",
                     (_, false) => "DISABLED",
@@ -299,19 +389,17 @@ fn topology(broker: &Broker, change: Option<(&str, Operation)>) -> Value {
             })
             .collect();
         json!({
-            "id": handle.status.partition,
+            "id": one.id,
             "state": "ACTIVE",
             "priority": 1,
             "config": { "exporting": { "exporters": exporters } },
         })
     };
-    let partitions: Vec<Value> = broker.partitions().iter().map(partition).collect();
-    json!([{
-        "id": broker.config().node_id,
-        "state": "ACTIVE",
-        "version": 1,
-        "partitions": partitions,
-    }])
+    let broker = |(node, seen): (u32, &Seen)| {
+        let partitions: Vec<Value> = seen.partitions.iter().map(partition).collect();
+        json!({ "id": node, "state": "ACTIVE", "version": 1, "partitions": partitions })
+    };
+    nodes.seen().map(broker).collect()
 }
 
 /// The exporters of a partition with how far they have got, for people.

@@ -15,6 +15,7 @@ mod info;
 mod job_streams;
 mod loggers;
 mod metrics_text;
+mod nodes;
 mod partitions;
 mod profile;
 mod reply;
@@ -82,6 +83,7 @@ impl Management {
 
     /// From now on the server is started.
     pub fn started(&self, broker: Arc<Broker>, registry: Registry, process: ProcessMetrics) {
+        nodes::answer_for(&broker);
         // There is one start.
         let _ = self.started.set(Started {
             broker,
@@ -196,9 +198,9 @@ impl Management {
                 get()?;
                 incidents::list(&self.running()?.broker, query).await
             }
-            ["exporters"] => {
+            [name @ ("nodes" | "exporters")] => {
                 get()?;
-                Ok(exporters::list(&self.running()?.broker))
+                Ok(nodes::tell(&self.running()?.broker, name).await)
             }
             ["exporters", id, rest @ ..] if rest.len() <= 1 => {
                 let broker = &self.running()?.broker;
@@ -233,6 +235,7 @@ impl Management {
             "health",
             "prometheus",
             "partitions",
+            "nodes",
             "clock",
             "loggers",
             "flowControl",

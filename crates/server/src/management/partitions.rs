@@ -18,6 +18,11 @@ use super::reply::{Answer, Handled, message, ok};
 const SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(60);
 
 pub fn all(broker: &Broker) -> Answer {
+    ok(&of_node(broker))
+}
+
+/// The partitions of this node.
+pub fn of_node(broker: &Broker) -> Value {
     let partitions: Map<String, Value> = broker
         .partitions()
         .iter()
@@ -26,7 +31,7 @@ pub fn all(broker: &Broker) -> Answer {
             (id, one(broker, handle))
         })
         .collect();
-    ok(&Value::Object(partitions))
+    Value::Object(partitions)
 }
 
 fn one(broker: &Broker, handle: &PartitionHandle) -> Value {

@@ -1,0 +1,58 @@
+//! What operators ask one node, all of them answer; and what they tell one, all of them do.
+
+use skep_export::Phase;
+use skep_protocol::command::ExportingChange;
+use skep_protocol::value::ExportingPhase;
+
+use super::*;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn all_nodes_answer_and_one_that_is_away_is_told_apart() {
+    let nodes = Nodes::new(3, 1);
+    let mut rigs = nodes.all().await;
+    for (node, rig) in rigs.iter().enumerate() {
+        let answer = move |question: &str| format!("{node} heard {question}");
+        rig.broker.answer_questions(Box::new(answer));
+    }
+    for rig in &rigs {
+        let told = rig.broker.ask_nodes("who").await;
+        let expected = |node: u32| (node, Some(format!("{node} heard who")));
+        assert_eq!(told, (0..3).map(expected).collect());
+    }
+    stop(rigs.pop().unwrap()).await;
+    let told = rigs[0].broker.ask_nodes("who").await;
+    assert_eq!((told.len(), &told[&2]), (3, &None));
+    assert!(told[&1].is_some());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pause_that_one_node_is_told_of_rests_the_stores_of_all() {
+    let nodes = Nodes::new(3, 2);
+    let rigs = nodes.all().await;
+    rigs[0].deploy(&one_task()).await;
+    for (phase, resting) in [
+        (ExportingPhase::Paused, true),
+        (ExportingPhase::Exporting, false),
+    ] {
+        for partition in [1, 2] {
+            let change = ExportingChange::Phase(phase);
+            let command = Command::ChangeExporting { partition, change };
+            insist(&rigs[0], command).await.unwrap();
+        }
+        for rig in &rigs {
+            for handle in rig.broker.partitions() {
+                let phase = if resting {
+                    Phase::Paused
+                } else {
+                    Phase::Exporting
+                };
+                wait_until("all nodes to hear of it", || {
+                    let stores = handle.exporters.exporters();
+                    let rest = stores.iter().all(|store| store.is_resting() == resting);
+                    handle.exporters.phase() == phase && rest
+                })
+                .await;
+            }
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! What all nodes of the cluster know, whichever of them is asked: `/actuator/nodes`, and what exporters need of others.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+use skep_broker::Broker;
+
+use super::reply::{Answer, ok};
+use super::{exporters, partitions};
+
+/// What nodes ask each other.
+pub const PARTITIONS: &str = "partitions";
+pub const EXPORTERS: &str = "exporters";
+
+/// From now on this node answers.
+pub fn answer_for(broker: &Arc<Broker>) {
+    let known = Arc::downgrade(broker);
+    broker.answer_questions(Box::new(move |question| {
+        let Some(broker) = known.upgrade() else {
+            return String::new();
+        };
+        match question {
+            PARTITIONS => partitions::of_node(&broker).to_string(),
+            EXPORTERS => exporters::of_node(&broker),
+            // A later version asks for it.
+            _ => String::new(),
+        }
+    }));
+}
+
+/// What a reader asks of all nodes.
+pub async fn tell(broker: &Broker, name: &str) -> Answer {
+    match name {
+        EXPORTERS => exporters::list(broker).await,
+        _ => all(broker).await,
+    }
+}
+
+/// `GET /actuator/nodes`: the partitions of each node; `null` for one that does not answer.
+async fn all(broker: &Broker) -> Answer {
+    let told = broker.ask_nodes(PARTITIONS).await.into_iter();
+    let nodes = told.map(|(node, told)| {
+        let partitions = told.and_then(|text| serde_json::from_str(&text).ok());
+        (node.to_string(), partitions.unwrap_or(Value::Null))
+    });
+    ok(&Value::Object(nodes.collect::<Map<_, _>>()))
+}
