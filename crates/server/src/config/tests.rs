@@ -459,6 +459,39 @@ fn the_audit_log_is_told_what_to_tell_of() {
     assert!(wrong.to_string().contains(said), "{wrong}");
 }
 
+/// `NAME: "value"` in upper case, wherever it stands on a line.
+fn in_compose_file(text: &str) -> Vec<(String, String)> {
+    let words = text
+        .split(['{', ',', '\n', '}'])
+        .filter(|word| !word.trim().starts_with('#'));
+    let settings = words.filter_map(|word| {
+        let (name, value) = word.trim().split_once(": \"")?;
+        let is_name = name.chars().all(|c| c.is_ascii_uppercase() || c == '_');
+        is_name.then(|| (name.to_string(), value.trim_end_matches('"').to_string()))
+    });
+    settings.collect()
+}
+
+#[test]
+fn the_compose_file_of_a_cluster_names_settings_that_there_are() {
+    let text = include_str!("../../../../examples/cluster/compose.yaml");
+    let (shared, nodes) = text.split_once("services:").unwrap();
+    let nodes = in_compose_file(nodes);
+    assert_eq!(nodes.len(), 6);
+    for (number, own) in nodes.chunks(2).enumerate() {
+        // Of the list of nodes the first is enough here.
+        let given = in_compose_file(shared).into_iter().chain(own.to_vec());
+        let given: Vec<Given> = given.map(|(name, text)| variable(&name, &text)).collect();
+        assert!(given.len() > 8);
+        let loaded = resolve(&given).unwrap();
+        assert_eq!(loaded.warnings, Vec::<String>::new());
+        let broker = loaded.settings.broker_config();
+        let cluster = broker.cluster.unwrap();
+        assert_eq!((broker.node_id as usize, cluster.size), (number, 3));
+        assert_eq!(cluster.advertised, format!("node-{number}:26502"));
+    }
+}
+
 #[test]
 fn a_search_server_is_secondary_storage_with_the_settings_of_its_type() {
     let key = |name: &str| format!("camunda.data.secondary-storage.{name}");

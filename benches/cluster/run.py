@@ -1,0 +1,257 @@
+#!/usr/bin/env python3
+"""Figures of a cluster of three nodes on one machine.
+
+    benches/cluster/run.py kills SKEP [--rounds 50]       time without service after `kill -9` of the leader: p50, p99
+    benches/cluster/run.py load SKEP [--rounds 3] [--seconds 10]
+                                     three nodes with three copies against one node with one: throughput, CPU of the servers,
+                                     p99 of create at 150/s; and CPU of followers as a share of the leader's
+    benches/cluster/run.py idle SKEP [--partitions 100] [--seconds 60]
+                                     CPU and memory of three nodes with nothing to do
+
+SKEP is a release binary. CPU is what /proc says of the server processes; one against three is measured in turn. BENCH_DIR is
+where data goes.
+"""
+
+import argparse
+import json
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.error
+import urllib.request
+
+TICKS = os.sysconf("SC_CLK_TCK")
+PAGE = os.sysconf("SC_PAGE_SIZE")
+OFFSET = 1200
+WARM_UP = 2
+ONE_TASK = """<?xml version="1.0" encoding="UTF-8"?>
+<bpmn:definitions xmlns:bpmn="http://www.omg.org/spec/BPMN/20100524/MODEL" targetNamespace="t">
+  <bpmn:process id="nothing" isExecutable="true"><bpmn:startEvent id="start"/></bpmn:process>
+</bpmn:definitions>"""
+
+
+class Node:
+    def __init__(self, skep, directory, number, size, partitions):
+        self.number, self.directory = number, os.path.join(directory, str(number))
+        offset = OFFSET + number
+        self.port = {name: base + 10 * offset for name, base in (("rest", 8080), ("grpc", 26500), ("management", 9600))}
+        points = ",".join(f"127.0.0.1:{26502 + 10 * (OFFSET + n)}" for n in range(size))
+        settings = {
+            "camunda.cluster.node-id": number,
+            "camunda.cluster.size": size,
+            "camunda.cluster.replication-factor": size,
+            "camunda.cluster.partition-count": partitions,
+            "camunda.cluster.initial-contact-points": points,
+            "camunda.cluster.network.port-offset": offset,
+        }
+        if size == 1:
+            settings = {name: settings[name] for name in settings if name.endswith(("partition-count", "port-offset"))}
+        self.command = [skep, "serve", "--data", self.directory]
+        for name, value in settings.items():
+            self.command += ["--set", f"{name}={value}"]
+        self.start()
+
+    def start(self):
+        log = open(self.directory + ".log", "a", encoding="utf-8")
+        self.process = subprocess.Popen(self.command, stdout=log, stderr=log)
+
+    def ask(self, method, path, body=None, port="rest", kind="application/json", timeout=5):
+        url = f"http://127.0.0.1:{self.port[port]}{path}"
+        request = urllib.request.Request(url, data=body, method=method, headers={"content-type": kind})
+        with urllib.request.urlopen(request, timeout=timeout) as answer:
+            text = answer.read()
+            return json.loads(text) if text else None
+
+    def cpu(self):
+        """Seconds."""
+        with open(f"/proc/{self.process.pid}/stat", encoding="utf-8") as file:
+            fields = file.read().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / TICKS
+
+    def memory(self):
+        with open(f"/proc/{self.process.pid}/statm", encoding="utf-8") as file:
+            return int(file.read().split()[1]) * PAGE / 2**20
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+
+class Cluster:
+    def __init__(self, skep, size, partitions):
+        self.directory = tempfile.TemporaryDirectory(dir=os.environ.get("BENCH_DIR"))
+        self.nodes = [Node(skep, self.directory.name, n, size, partitions) for n in range(size)]
+
+    def __enter__(self):
+        self.until_led()
+        return self
+
+    def __exit__(self, *_):
+        for node in self.nodes:
+            node.process.send_signal(signal.SIGTERM)
+        for node in self.nodes:
+            node.process.wait()
+        self.directory.cleanup()
+
+    def leaders(self, asked):
+        """Node by partition, as one of the nodes sees it."""
+        topology = asked.ask("GET", "/v2/topology")
+        found = {}
+        for broker in topology["brokers"]:
+            for partition in broker["partitions"]:
+                if partition["role"] == "leader":
+                    found[partition["partitionId"]] = broker["nodeId"]
+        return found if len(found) == topology["partitionsCount"] else None
+
+    def until_led(self, without=None):
+        for _ in range(1200):
+            try:
+                for node in self.nodes:
+                    found = node.number != without and self.leaders(node)
+                    if node.number != without and (not found or without in found.values()):
+                        break
+                else:
+                    return
+            except OSError:
+                pass
+            time.sleep(0.1)
+        sys.exit(f"no leaders: see {self.directory.name}")
+
+    def lead_here(self):
+        """Node 0, which clients go to, leads: what it does as their gateway is then with the leader in both cases."""
+        while self.leaders(self.nodes[0]) != {1: 0}:
+            self.nodes[0].ask("POST", "/actuator/rebalance", b"", port="management")
+            time.sleep(0.5)
+
+    def deploy(self):
+        boundary = "b0undary"
+        body = (
+            f'--{boundary}\r\ncontent-disposition: form-data; name="resources"; filename="nothing.bpmn"\r\n'
+            f"content-type: application/octet-stream\r\n\r\n{ONE_TASK}\r\n--{boundary}--\r\n"
+        )
+        self.nodes[0].ask("POST", "/v2/deployments", body.encode(), kind=f"multipart/form-data; boundary={boundary}")
+
+
+def create(node):
+    body = json.dumps({"processDefinitionId": "nothing"}).encode()
+    try:
+        node.ask("POST", "/v2/process-instances", body)
+        return True
+    except (OSError, urllib.error.HTTPError):
+        return False
+
+
+def kills(options):
+    """How long no node but the killed one could create an instance."""
+    gaps = []
+    with Cluster(options.skep, 3, 1) as cluster:
+        cluster.deploy()
+        for number in range(options.rounds):
+            victim = cluster.nodes[cluster.leaders(cluster.nodes[0])[1]]
+            left = [node for node in cluster.nodes if node is not victim]
+            while not all(create(node) for node in left):
+                time.sleep(0.05)
+            answered, stop = [time.monotonic()], threading.Event()
+
+            def insist(node, answered=answered, stop=stop):
+                while not stop.is_set():
+                    if create(node):
+                        answered.append(time.monotonic())
+                    else:
+                        time.sleep(0.005)
+
+            clients = [threading.Thread(target=insist, args=(node,)) for node in left]
+            for client in clients:
+                client.start()
+            time.sleep(0.5)
+            victim.kill()
+            killed = time.monotonic()
+            while answered[-1] < killed + 0.3:
+                time.sleep(0.01)
+            time.sleep(0.5)
+            stop.set()
+            for client in clients:
+                client.join()
+            times = sorted(answered)
+            gaps.append(max(b - a for a, b in zip(times, times[1:])))
+            victim.start()
+            cluster.until_led()
+            print(f"round {number + 1}: {gaps[-1]:.2f} s", file=sys.stderr)
+    gaps.sort()
+    at = lambda share: gaps[min(len(gaps) - 1, int(len(gaps) * share))]
+    print(f"{len(gaps)} kills: without service p50 {at(0.5):.2f} s, p99 {at(0.99):.2f} s, longest {gaps[-1]:.2f} s")
+
+
+def slice_of(options, cluster, *more):
+    """The report of skep load against node 0, and CPU seconds of each node meanwhile."""
+    node, report = cluster.nodes[0], os.path.join(cluster.directory.name, "report")
+    command = [
+        options.skep, "load", "--transport", "grpc",
+        "--rest-address", f"127.0.0.1:{node.port['rest']}", "--grpc-address", f"127.0.0.1:{node.port['grpc']}",
+        "--management-address", f"127.0.0.1:{node.port['management']}",
+        "--duration", f"{options.seconds}s", "--warmup", f"{WARM_UP}s", "--pid", str(node.process.pid), "--json", report, *more,
+    ]  # fmt: skip
+    before = [node.cpu() for node in cluster.nodes]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    spent = [node.cpu() - cpu for node, cpu in zip(cluster.nodes, before)]
+    with open(report, encoding="utf-8") as file:
+        return json.load(file)["results"][0], spent
+
+
+def load(options):
+    rows = {1: [], 3: []}
+    shares = []
+    for number in range(options.rounds):
+        for size in (1, 3) if number % 2 == 0 else (3, 1):
+            with Cluster(options.skep, size, 1) as cluster:
+                cluster.lead_here()
+                full, cpu = slice_of(options, cluster, "--concurrency", "300")
+                steady, _ = slice_of(options, cluster, "--rate", "150")
+                done = full["completed_per_second"]
+                rows[size].append((done, sum(cpu) / done / (options.seconds + WARM_UP) * 1e6, steady["create"]["p99_ms"]))
+                if size == 3:
+                    leader = cluster.leaders(cluster.nodes[0])[1]
+                    followers = [spent for n, spent in enumerate(cpu) if n != leader]
+                    shares.append(max(followers) / cpu[leader])
+        print(f"round {number + 1} of {options.rounds}", file=sys.stderr)
+    print(f"{'':10}{'instances/s':>12}{'servers µs':>12}{'p99 of create at 150/s':>24}")
+    for size, of_size in rows.items():
+        done, cpu, p99 = (statistics.median(column) for column in zip(*of_size))
+        print(f"{size} node{'s' if size > 1 else ' '}   {done:12.0f}{cpu:12.1f}{p99:21.2f} ms")
+    for number, name in enumerate(("throughput", "CPU of the servers", "p99 of create at 150/s")):
+        pairs = [three[number] / one[number] for one, three in zip(rows[1], rows[3])]
+        print(f"three ÷ one, {name}: {statistics.median(pairs):.2f} ({min(pairs):.2f} to {max(pairs):.2f})")
+    print(f"follower ÷ leader, CPU: {statistics.median(shares):.2f} ({min(shares):.2f} to {max(shares):.2f})")
+
+
+def idle(options):
+    with Cluster(options.skep, 3, options.partitions) as cluster:
+        time.sleep(10)
+        before = [node.cpu() for node in cluster.nodes]
+        time.sleep(options.seconds)
+        for node, cpu in zip(cluster.nodes, before):
+            share = (node.cpu() - cpu) / options.seconds * 100
+            print(f"node {node.number}: {share:.1f} % of a core, {node.memory():.0f} MiB")
+        total = sum(node.cpu() - cpu for node, cpu in zip(cluster.nodes, before))
+        print(f"all: {total / options.seconds * 100:.1f} % of a core, {options.partitions} partitions each")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("figure", choices=["kills", "load", "idle"])
+    parser.add_argument("skep")
+    parser.add_argument("--rounds", type=int)
+    parser.add_argument("--seconds", type=int)
+    parser.add_argument("--partitions", type=int, default=100)
+    options = parser.parse_args()
+    defaults = {"kills": (50, 0), "load": (3, 10), "idle": (1, 60)}[options.figure]
+    options.rounds, options.seconds = options.rounds or defaults[0], options.seconds or defaults[1]
+    {"kills": kills, "load": load, "idle": idle}[options.figure](options)
+
+
+main()
