@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use skep_client::{ActivateJobs, Client, Code, CreateInstance, Error, Job, Resource};
 use tokio::task::JoinHandle;
@@ -29,7 +29,16 @@ pub async fn deploy_one_task(client: &Client) {
         name: "one-task.bpmn".into(),
         content: ONE_TASK.into(),
     };
-    client.deploy(&[resource], None).await.unwrap();
+    // A cluster that has just begun may have no leader yet: nothing was done, and clients try again.
+    let end = Instant::now() + Duration::from_secs(60);
+    loop {
+        match client.deploy(std::slice::from_ref(&resource), None).await {
+            Err(error) if error.code() == Some(Code::Unavailable) && Instant::now() < end => {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+            deployed => return drop(deployed.unwrap()),
+        }
+    }
 }
 
 /// What the clients know.
