@@ -37,10 +37,12 @@ pub async fn run(args: StatusArgs) -> anyhow::Result<()> {
         [
             "NODE",
             "ADDRESS",
+            "FREE DISK",
             "PARTITION",
             "ROLE",
             "HEALTH",
             "PHASE",
+            "LAG",
             "PROCESSED",
             "SNAPSHOT",
             "BANNED",
@@ -61,13 +63,16 @@ pub async fn run(args: StatusArgs) -> anyhow::Result<()> {
             if partition.health != "healthy" {
                 sick.push(id.clone());
             }
+            let of_partition = details.get(&id);
             rows.push([
                 broker.node_id.to_string(),
                 format!("{}:{}", broker.host, broker.port),
+                free_disk(of_partition),
                 id.clone(),
                 partition.role.clone(),
                 partition.health.clone(),
                 detail("streamProcessorPhase"),
+                lag(&nodes, &id, of_partition),
                 detail("processedPosition"),
                 detail("processedPositionInSnapshot"),
                 detail("bannedInstances"),
@@ -87,6 +92,28 @@ pub async fn run(args: StatusArgs) -> anyhow::Result<()> {
         );
         Err(Coded::new("NOT_HEALTHY", text).into())
     }
+}
+
+/// Free bytes of the disk under a partition, in a unit that can be read.
+fn free_disk(partition: Option<&Value>) -> String {
+    let free = partition.and_then(|partition| partition["freeDiskBytes"].as_f64());
+    free.map_or_else(
+        || "-".to_string(),
+        |free| format!("{:.1} GiB", free / f64::from(1 << 30)),
+    )
+}
+
+/// Entries that another copy of the partition has and this one has not.
+fn lag(nodes: &Value, id: &str, partition: Option<&Value>) -> String {
+    let applied = |partition: &Value| partition["appliedIndex"].as_u64();
+    let copies = nodes.as_object().into_iter().flatten();
+    let copies = copies.filter_map(|(_, partitions)| applied(partitions.get(id)?));
+    let newest = copies.max();
+    let own = partition.and_then(applied);
+    newest.zip(own).map_or_else(
+        || "-".to_string(),
+        |(newest, own)| newest.saturating_sub(own).to_string(),
+    )
 }
 
 /// How far each exporter of each partition has got; nothing where that is not known.
@@ -178,6 +205,22 @@ async fn nodes(management: &str) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_copy_that_is_behind_is_shown_with_how_far() {
+        let nodes = serde_json::json!({
+            "0": { "1": { "appliedIndex": 40, "freeDiskBytes": 3_221_225_472_u64 } },
+            "1": { "1": { "appliedIndex": 33 } },
+            "2": null,
+        });
+        let of = |node: &str| nodes[node].get("1");
+        assert_eq!(lag(&nodes, "1", of("0")), "0");
+        assert_eq!(lag(&nodes, "1", of("1")), "7");
+        assert_eq!(lag(&nodes, "1", of("2")), "-");
+        assert_eq!(lag(&nodes, "2", nodes["0"].get("2")), "-");
+        assert_eq!(free_disk(of("0")), "3.0 GiB");
+        assert_eq!(free_disk(of("2")), "-");
+    }
 
     #[test]
     fn a_change_under_way_is_shown() {

@@ -48,6 +48,8 @@ fn one(broker: &Broker, handle: &PartitionHandle) -> Value {
     json!({
         "role": role(status.role()),
         "processedPosition": leader.then_some(processed),
+        "appliedIndex": status.applied.load(Ordering::Relaxed),
+        "freeDiskBytes": broker.disk().free.load(Ordering::Relaxed),
         "snapshotId": (index > 0).then(|| format!("{index}-{term}-{in_snapshot}-0-{node}")),
         "processedPositionInSnapshot": (index > 0).then_some(in_snapshot),
         "streamProcessorPhase": phase(status),
