@@ -1,4 +1,4 @@
-//! What a message between two nodes costs: `cargo run --release -p skep-transport --example cost`.
+//! What a message between two nodes costs: `cargo run --release -p skep-transport --example frames`.
 //!
 //! Both ends and the kernel's part are in the figure: CPU time of this process per message.
 

@@ -3,7 +3,7 @@
 //! An engine writes the log first; what is measured is the exporter's thread, by the CPU time that it uses, so that other work
 //! on the machine does not count.
 //!
-//! `cargo run --release -p skep-export --example throughput [INSTANCES]`
+//! `cargo run --release -p skep-export --example exporting [INSTANCES]`
 
 mod one_task;
 
