@@ -22,6 +22,20 @@ pub struct StatusArgs {
     management: String,
 }
 
+const COLUMNS: [&str; 11] = [
+    "NODE",
+    "ADDRESS",
+    "FREE DISK",
+    "PARTITION",
+    "ROLE",
+    "HEALTH",
+    "PHASE",
+    "LAG",
+    "PROCESSED",
+    "SNAPSHOT",
+    "BANNED",
+];
+
 pub async fn run(args: StatusArgs) -> anyhow::Result<()> {
     let topology = args.server.client()?.topology().await?;
     let nodes = nodes(&args.management).await;
@@ -33,22 +47,7 @@ pub async fn run(args: StatusArgs) -> anyhow::Result<()> {
         topology.replication_factor
     );
     text.push_str(&change(&args.management).await);
-    let mut rows = vec![
-        [
-            "NODE",
-            "ADDRESS",
-            "FREE DISK",
-            "PARTITION",
-            "ROLE",
-            "HEALTH",
-            "PHASE",
-            "LAG",
-            "PROCESSED",
-            "SNAPSHOT",
-            "BANNED",
-        ]
-        .map(String::from),
-    ];
+    let mut rows = vec![COLUMNS.map(String::from)];
     let mut sick = Vec::new();
     for broker in &topology.brokers {
         let details = nodes.get(broker.node_id.to_string());
