@@ -27,7 +27,8 @@ import urllib.request
 
 TICKS = os.sysconf("SC_CLK_TCK")
 PAGE = os.sysconf("SC_PAGE_SIZE")
-OFFSET = 1200
+# Below the ports that connections are given.
+OFFSET = 500
 WARM_UP = 2
 ONE_TASK = """<?xml version="1.0" encoding="UTF-8"?>
 <bpmn:definitions xmlns:bpmn="http://www.omg.org/spec/BPMN/20100524/MODEL" targetNamespace="t">
