@@ -126,14 +126,14 @@ enum Cut {
 }
 
 /// Clients at work on some of the servers.
-struct Clients {
+pub struct Clients {
     tasks: Vec<tokio::task::JoinHandle<()>>,
     gap: Arc<std::sync::Mutex<Gap>>,
     stop: Arc<AtomicBool>,
 }
 
 impl Clients {
-    fn start<'s>(servers: impl Iterator<Item = &'s Server>, ledger: &Shared) -> Clients {
+    pub fn start<'s>(servers: impl Iterator<Item = &'s Server>, ledger: &Shared) -> Clients {
         let gap = Gap {
             last: Instant::now(),
             longest: Duration::ZERO,
@@ -151,7 +151,7 @@ impl Clients {
     }
 
     /// The longest time in which nobody was answered.
-    async fn end(self) -> Duration {
+    pub async fn end(self) -> Duration {
         self.stop.store(true, Ordering::Relaxed);
         for task in self.tasks {
             task.await.unwrap();
@@ -160,7 +160,7 @@ impl Clients {
     }
 }
 
-fn others(servers: &[Server], victim: usize) -> impl Iterator<Item = &Server> {
+pub fn others(servers: &[Server], victim: usize) -> impl Iterator<Item = &Server> {
     let servers = servers.iter().enumerate();
     servers
         .filter(move |(node, _)| *node != victim)
@@ -180,7 +180,7 @@ async fn go_on_without(servers: &[Server], victim: usize, ledger: &Shared) {
 }
 
 /// The node has found back by itself.
-async fn takes_work(server: &Server, ledger: &Shared) {
+pub async fn takes_work(server: &Server, ledger: &Shared) {
     let request = CreateInstance::latest("one-task");
     let client = server.client();
     eventually("the node to be back", 60, async || {
