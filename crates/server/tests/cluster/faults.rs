@@ -218,6 +218,32 @@ async fn what_was_acknowledged_survives_leaders_that_are_cut_off_one_way_and_bot
     println!("{} acknowledged instances, nothing lost", ledger.created());
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 6)]
+async fn a_leader_that_is_paused_for_half_a_minute_follows_when_it_is_back() {
+    let nodes = Nodes::new(1);
+    let servers = nodes.all().await;
+    ledger::deploy_one_task(&servers[1].client()).await;
+    let ledger = Shared::default();
+    let victim = leader(&servers[1]).await;
+    // Clients of the leader wait for it: what comes of their requests is known to nobody.
+    let waiting = Clients::start(std::iter::once(&servers[victim]), &ledger);
+    let clients = Clients::start(others(&servers, victim), &ledger);
+    let before = ledger.created();
+    eventually("work", 60, async || ledger.created() > before + 50).await;
+    servers[victim].stop();
+    go_on_without(&servers, victim, &ledger).await;
+    // That long is the fault; nothing is decided by it.
+    tokio::time::sleep(Duration::from_secs(30)).await;
+    servers[victim].go_on();
+    takes_work(&servers[victim], &ledger).await;
+    println!("without an answer for {:?}", clients.end().await);
+    waiting.end().await;
+    for server in &servers {
+        ledger::expect_everything_acknowledged(server, &ledger).await;
+    }
+    println!("{} acknowledged instances, nothing lost", ledger.created());
+}
+
 /// Starts a node whose system call is disturbed as `strace` is told.
 async fn start_disturbed(nodes: &Nodes, node: usize, call: &str, injection: &str) -> Server {
     let (trace, inject) = (
