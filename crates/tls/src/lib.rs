@@ -1,5 +1,7 @@
 //! TLS as all connections of Skep need it: certificates in files, and how those of servers are checked.
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
+
 use std::fmt::Display;
 use std::path::Path;
 use std::sync::Arc;
