@@ -541,7 +541,7 @@ impl From<QueryError> for Problem {
             QueryError::Disabled => Problem::new(StatusCode::FORBIDDEN, "FORBIDDEN", text),
             QueryError::Unavailable(_) => Failure::Unavailable(text).into(),
             QueryError::TooLong { .. } => Failure::DeadlineExceeded(text).into(),
-            QueryError::TooMany { .. } | QueryError::TooLarge { .. } => {
+            QueryError::TooMany { .. } | QueryError::TooLarge { .. } | QueryError::TooComplex => {
                 Failure::InvalidArgument(text).into()
             }
             QueryError::Busy => Failure::ResourceExhausted(text).into(),
