@@ -194,7 +194,8 @@ pub fn decode(
         | Op::SubscriptionStatistics
         | Op::InstanceStatistics
         | Op::VersionStatistics
-        | Op::DefinitionElementStatistics => {
+        | Op::DefinitionElementStatistics
+        | Op::SearchVariableNames => {
             let definition = || key("processDefinitionKey").map_err(Problem::from);
             statistics::decode(op, body, definition).map(What::Statistics)
         }
