@@ -6,6 +6,8 @@
 
 #[path = "cluster/faults.rs"]
 mod faults;
+#[path = "cluster/gateways.rs"]
+mod gateways;
 #[path = "cluster/room.rs"]
 mod room;
 mod support;
