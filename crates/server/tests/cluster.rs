@@ -176,7 +176,7 @@ fn rounds() -> usize {
 async fn leader(server: &Server) -> usize {
     let mut found = None;
     let client = server.client();
-    eventually("a leader of partition 1", 60, async || {
+    eventually("a leader of partition 1", async || {
         found = client.topology().await.ok().and_then(|t| leader_of(&t, 1));
         found.is_some()
     })
@@ -232,7 +232,7 @@ async fn round(
     }
     let other = servers.iter().enumerate().find(|(node, _)| *node != victim);
     let other = other.unwrap().1.as_ref().unwrap().client();
-    eventually("another leader", 60, async || {
+    eventually("another leader", async || {
         let topology = other.topology().await.ok();
         topology
             .and_then(|t| leader_of(&t, 1))
@@ -306,7 +306,7 @@ async fn all_nodes_are_killed_at_once_and_nothing_acknowledged_is_lost() {
         });
         let clients: Vec<_> = clients.collect();
         let wanted = ledger.created() + 100;
-        eventually("instances", 60, async || ledger.created() > wanted).await;
+        eventually("instances", async || ledger.created() > wanted).await;
         for server in &mut servers {
             server.kill();
         }
@@ -325,7 +325,7 @@ async fn a_node_that_has_lost_its_data_is_not_let_in() {
     let mut servers = nodes.all().await;
     ledger::deploy_one_task(&servers[0].client()).await;
     // Once all know that all are there.
-    eventually("the cluster to be formed", 30, async || {
+    eventually("the cluster to be formed", async || {
         let formed = |node| {
             let file = std::fs::read_to_string(nodes.directory(node).join("cluster"));
             file.is_ok_and(|text| text.ends_with("\nformed\n"))
@@ -355,7 +355,7 @@ async fn a_node_that_has_lost_its_data_is_not_let_in() {
         "{said}"
     );
     let request = CreateInstance::latest("one-task");
-    eventually("the others to go on", 30, async || {
+    eventually("the others to go on", async || {
         servers[1].client().create_instance(&request).await.is_ok()
     })
     .await;
@@ -400,7 +400,7 @@ async fn a_lost_disk_is_replaced_under_load_though_nodes_are_killed_meanwhile() 
         tokio::spawn(work(servers[1].client(), ledger.clone(), stop.clone())),
     ];
     change(&servers[1], "?force=true", r#"{"brokers":{"remove":[2]}}"#);
-    eventually("the lost node to be taken out", 60, async || {
+    eventually("the lost node to be taken out", async || {
         servers.iter().all(|server| is_over(server, 1))
     })
     .await;
@@ -414,12 +414,12 @@ async fn a_lost_disk_is_replaced_under_load_though_nodes_are_killed_meanwhile() 
     servers[0].kill();
     servers[0] = nodes.start(0).await.unwrap();
     servers.push(empty.await.unwrap());
-    eventually("the node to be one of them again", 120, async || {
+    eventually("the node to be one of them again", async || {
         servers.iter().all(|server| is_over(server, 2))
     })
     .await;
     let wanted = ledger.created() + 50;
-    eventually("instances", 60, async || ledger.created() > wanted).await;
+    eventually("instances", async || ledger.created() > wanted).await;
     stop.store(true, Ordering::Relaxed);
     for client in clients {
         client.await.unwrap();
@@ -427,7 +427,7 @@ async fn a_lost_disk_is_replaced_under_load_though_nodes_are_killed_meanwhile() 
     // The new one counts.
     servers[0].kill();
     let client = servers[2].client();
-    eventually("leaders", 60, async || {
+    eventually("leaders", async || {
         let topology = client.topology().await.unwrap();
         let led = |partition| leader_of(&topology, partition).is_some_and(|leader| leader != 0);
         (1..=2).all(led)

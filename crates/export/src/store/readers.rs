@@ -1,6 +1,7 @@
 //! The threads that answer queries.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Weak};
 
 use crossbeam_channel::{Sender, TrySendError, bounded};
 use parking_lot::Mutex;
@@ -72,6 +73,24 @@ impl Readers {
 impl Drop for Readers {
     fn drop(&mut self) {
         self.stop();
+    }
+}
+
+/// The threads that answer queries of all partitions. They end with the last partition that needs them.
+#[derive(Debug, Default)]
+pub struct SharedReaders(Mutex<Weak<Readers>>);
+
+impl SharedReaders {
+    /// Those that there are, or `count` new ones.
+    pub fn get(&self, count: usize, source: impl Fn() -> Box<dyn Source>) -> Arc<Readers> {
+        let mut known = self.0.lock();
+        if let Some(readers) = known.upgrade() {
+            return readers;
+        }
+        let sources = (0..count.max(1)).map(|_| source()).collect();
+        let readers = Arc::new(Readers::start(sources, "query"));
+        *known = Arc::downgrade(&readers);
+        readers
     }
 }
 

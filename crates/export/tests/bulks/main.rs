@@ -1,5 +1,9 @@
 //! The exporters to search servers against servers that fail: the same documents arrive in the end, and none twice.
 
+#[path = "../opening/one_task.rs"]
+mod one_task;
+#[path = "../opening/mod.rs"]
+mod opening;
 #[path = "../../../engine/tests/support/mod.rs"]
 mod support;
 
@@ -9,48 +13,22 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use skep_export::{
-    Beginning, CommittedLog, Driver, ExportMetrics, Flavor, Known, LogError, LogProgress, Make,
-    Position, SearchSettings, Sink, Status, Trust, Verify,
+    Beginning, Driver, ExportMetrics, Flavor, Known, LogProgress, Make, Position, SearchSettings,
+    Sink, Status, Trust, Verify,
 };
-use skep_model::builder::Bpmn;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::aws_lc_rs;
 use tokio_rustls::rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 
+use one_task::written;
+use opening::Log;
 use server::{Fate, Server};
-use support::Rig;
-
-/// All entries of a log.
-#[derive(Clone)]
-struct Log(Arc<Vec<Bytes>>);
-
-impl CommittedLog for Log {
-    fn read(&self, from: u64, to: u64, _max: usize) -> Result<Vec<(u64, Bytes)>, LogError> {
-        let at = |index: u64| (index, self.0[index as usize - 1].clone());
-        Ok((from..to).map(at).collect())
-    }
-}
 
 /// What some instances write.
 fn log(instances: usize, variables: &str) -> Log {
-    let mut rig = Rig::new();
-    rig.record_batches();
-    rig.deploy(
-        Bpmn::process("p")
-            .start("start")
-            .service_task("task", "work")
-            .end("end"),
-    );
-    for _ in 0..instances {
-        rig.create("p", variables);
-    }
-    let batches = std::mem::take(&mut rig.batches);
-    Log(Arc::new(
-        batches.into_iter().map(|(_, b)| b.into()).collect(),
-    ))
+    Log::new(written(instances, variables))
 }
 
 fn settings(urls: Vec<String>) -> SearchSettings {
@@ -84,7 +62,8 @@ impl Exporting {
             status: status.clone(),
             known: Known::default(),
         });
-        let (progress, end) = (Arc::new(LogProgress::default()), log.0.len() as u64);
+        let progress = Arc::new(LogProgress::default());
+        let end = log.entries().len() as u64;
         progress.commit(end);
         let driver = Driver::new(exporter, log.clone(), progress, status.clone(), 1);
         Exporting {
@@ -95,7 +74,7 @@ impl Exporting {
     }
 
     fn fault(&self) -> String {
-        let deadline = Instant::now() + Duration::from_secs(60);
+        let deadline = Instant::now() + Duration::from_secs(180);
         loop {
             if let Some(fault) = self.status.fault() {
                 return fault.reason;
@@ -107,7 +86,7 @@ impl Exporting {
 
     /// Waits until everything has arrived.
     fn arrives(&self) {
-        let deadline = Instant::now() + Duration::from_secs(60);
+        let deadline = Instant::now() + Duration::from_secs(180);
         while self.status.durable().entry < self.end {
             assert!(Instant::now() < deadline, "{:?}", self.status.fault());
             std::thread::sleep(Duration::from_millis(1));
@@ -212,7 +191,7 @@ fn a_document_that_no_request_can_hold_is_named_and_can_be_left_out() {
     // Each large document is told of in turn.
     loop {
         let exporting = Exporting::begin(&settings, &log);
-        let deadline = Instant::now() + Duration::from_secs(60);
+        let deadline = Instant::now() + Duration::from_secs(180);
         while exporting.status.fault().is_none() && exporting.status.durable().entry < exporting.end
         {
             assert!(Instant::now() < deadline);
@@ -278,7 +257,7 @@ fn who_goes_on_after_an_unclean_end_replaces_what_is_there() {
     let server = Server::start(None);
     let settings = settings(vec![server.url()]);
     let first = Exporting::begin(&settings, &log);
-    let deadline = Instant::now() + Duration::from_secs(60);
+    let deadline = Instant::now() + Duration::from_secs(180);
     let report = loop {
         let report = first.status.report();
         if report.0.entry > 0 {

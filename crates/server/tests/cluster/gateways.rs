@@ -130,17 +130,17 @@ async fn gateways_serve_clients_while_brokers_and_gateways_are_killed() {
         ledger.clone(),
         stop.clone(),
     ));
-    eventually("work", 60, async || ledger.completed() > 50).await;
+    eventually("work", async || ledger.completed() > 50).await;
 
     // A broker beneath them.
     servers[1].kill();
     let before = ledger.created();
-    eventually("the others to lead", 60, async || {
+    eventually("the others to lead", async || {
         let topology = gateway.client().topology().await;
         topology.is_ok_and(|t| (1..=3).all(|p| leader_of(&t, p).is_some_and(|it| it != 1)))
     })
     .await;
-    eventually("work without a broker", 60, async || {
+    eventually("work without a broker", async || {
         ledger.created() > before + 50
     })
     .await;
@@ -149,7 +149,7 @@ async fn gateways_serve_clients_while_brokers_and_gateways_are_killed() {
     // A gateway, which comes back elsewhere.
     other.kill();
     let (before, done) = (ledger.created(), ledger.completed());
-    eventually("work without a gateway", 60, async || {
+    eventually("work without a gateway", async || {
         ledger.created() > before + 50 && ledger.completed() > done + 50
     })
     .await;
@@ -170,12 +170,12 @@ async fn a_gateway_takes_what_operators_ask_and_needs_a_number_of_its_own() {
     let servers = nodes.all().await;
     let gateway = nodes.gateway(7).await.unwrap();
     let path = "/actuator/cluster/brokers/2/partitions/1";
-    eventually("a change by way of the gateway", 60, async || {
+    eventually("a change by way of the gateway", async || {
         let answer = gateway.manage("POST", path, r#"{"priority":7}"#);
         matches!(answer, Some((202, _)))
     })
     .await;
-    eventually("the gateway to know of the change", 60, async || {
+    eventually("the gateway to know of the change", async || {
         is_over(&gateway, 1) && is_over(&servers[1], 1)
     })
     .await;
@@ -203,7 +203,7 @@ async fn a_gateway_takes_what_operators_ask_and_needs_a_number_of_its_own() {
         .stderr(std::fs::File::create(&log).unwrap())
         .spawn();
     let mut twin = twin.unwrap();
-    eventually("the reason", 60, async || {
+    eventually("the reason", async || {
         let said = std::fs::read_to_string(&log).unwrap();
         said.contains("two gateways have the number 7")
     })
