@@ -12,6 +12,7 @@ impl Nodes {
         let points: Vec<String> = self
             .ports
             .iter()
+            .take(SIZE)
             .map(|p| format!("127.0.0.1:{p}"))
             .collect();
         let points = format!(
