@@ -83,6 +83,7 @@ enum What {
     JobStatistics(JobStatistics),
     Usage(usage::Usage),
     WaitingStates(Key),
+    WaitStateStatistics(Key),
     CallHierarchy(Key),
     SequenceFlows(Key),
     ElementStatistics(Key),
@@ -182,6 +183,9 @@ pub fn decode(
         }
         Op::GetWaitingStates => key("processInstanceKey")
             .map(What::WaitingStates)
+            .map_err(Problem::from),
+        Op::GetWaitStateStatistics => key("processInstanceKey")
+            .map(What::WaitStateStatistics)
             .map_err(Problem::from),
         Op::GetStartForm => key("processDefinitionKey")
             .map(What::StartForm)
@@ -337,6 +341,7 @@ pub async fn respond(front: &FrontEnd, asked: Asked) -> Result<Response<RestBody
         What::StartForm(key) => related::form(ask.start_form(key).await?),
         What::UserTaskForm(key) => related::form(ask.user_task_form(key).await?),
         What::WaitingStates(key) => encode::json(ask.waiting_states(key).await?),
+        What::WaitStateStatistics(key) => encode::json(ask.wait_state_statistics(key).await?),
         What::Statistics(asked) => encode::json(ask.statistics(asked).await?),
         What::JobStatistics(asked) => encode::json(ask.job_statistics(asked).await?),
         What::Usage(asked) => encode::json(ask.usage(asked).await?),
