@@ -432,7 +432,10 @@ impl Node {
                 }
                 running.chunks.push(bytes);
             }
-            Event::Members(members) => self.news.push(members),
+            Event::Members(members) => {
+                oracle.voters_are(members.index, members.voters.clone());
+                self.news.push(members);
+            }
             Event::DiscardSnapshot => running.chunks.clear(),
             Event::InstallSnapshot { id: at } => {
                 let chunks = std::mem::take(&mut running.chunks);
@@ -459,6 +462,11 @@ impl Node {
         self.running
             .as_ref()
             .map_or(0, |running| running.reported.index)
+    }
+
+    pub fn term(&self) -> u64 {
+        let running = self.running.as_ref();
+        running.map_or(0, |running| running.group.term())
     }
 
     pub fn leads(&self) -> bool {
