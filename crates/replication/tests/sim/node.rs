@@ -432,10 +432,7 @@ impl Node {
                 }
                 running.chunks.push(bytes);
             }
-            Event::Members(members) => {
-                oracle.voters_are(members.index, members.voters.clone());
-                self.news.push(members);
-            }
+            Event::Members(members) => self.news.push(told(oracle, members)),
             Event::DiscardSnapshot => running.chunks.clear(),
             Event::InstallSnapshot { id: at } => {
                 let chunks = std::mem::take(&mut running.chunks);
@@ -494,6 +491,11 @@ impl Running {
             }
         }
     }
+}
+
+fn told(oracle: &mut Oracle, members: Members) -> Members {
+    oracle.voters_are(members.index, members.voters.clone());
+    members
 }
 
 /// What a reopened log holds, in the oracle's terms.
