@@ -2,112 +2,19 @@
 
 mod support;
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
 use skep_broker::BrokerConfig;
 use skep_broker::partition::Message;
-use skep_export::{Beginning, Bulk, Exporter, ExporterConfig, Make, Phase, Position, Tally};
-use skep_protocol::batch::BatchReader;
+use skep_export::Phase;
 use skep_protocol::command::{Command, ExportingChange};
 use skep_protocol::value::ExportingPhase;
-use support::{Rig, one_task};
-
-/// A slow disk is no reason to fail.
-const PATIENCE: Duration = Duration::from_secs(180);
-
-/// How often each record of the one partition has arrived, by position.
-#[derive(Debug, Default)]
-struct Target {
-    records: BTreeMap<u64, usize>,
-    is_away: bool,
-    beginnings: Vec<(Position, Vec<u8>)>,
-}
-
-#[derive(Clone, Debug, Default)]
-struct Fake(Arc<Mutex<Target>>);
-
-struct Exporting {
-    target: Fake,
-    taken: Vec<u64>,
-    position: Position,
-    count: u8,
-}
-
-impl Make for Fake {
-    fn exporter(&self, beginning: Beginning) -> Box<dyn Exporter> {
-        let begins = (beginning.position, beginning.metadata.clone());
-        self.0.lock().beginnings.push(begins);
-        Box::new(Exporting {
-            target: self.clone(),
-            taken: Vec::new(),
-            position: beginning.position,
-            count: beginning.metadata.first().copied().unwrap_or(0),
-        })
-    }
-}
-
-impl Exporter for Exporting {
-    fn open(&mut self) -> Result<Option<Position>, String> {
-        Ok(None)
-    }
-
-    fn bulk(&self) -> Bulk {
-        Bulk::default()
-    }
-
-    fn take(
-        &mut self,
-        _entry: u64,
-        payload: &[u8],
-        _tally: &mut Tally,
-    ) -> Result<(u64, i64), String> {
-        let mut reader = BatchReader::new(payload).unwrap();
-        for record in reader.by_ref() {
-            self.taken.push(record.unwrap().position);
-        }
-        Ok((reader.position() - 1, reader.timestamp()))
-    }
-
-    fn is_full(&self) -> bool {
-        self.taken.len() > 1000
-    }
-
-    fn window(&self) -> Duration {
-        Duration::from_millis(1)
-    }
-
-    fn flush(&mut self, to: Position) -> Result<(), String> {
-        let mut target = self.target.0.lock();
-        if target.is_away {
-            return Err("the target is away".to_string());
-        }
-        for position in self.taken.drain(..) {
-            *target.records.entry(position).or_default() += 1;
-        }
-        self.position = to;
-        self.count = self.count.wrapping_add(1);
-        Ok(())
-    }
-
-    fn durable(&self) -> Position {
-        self.position
-    }
-
-    fn metadata(&self) -> Vec<u8> {
-        vec![self.count]
-    }
-}
+use support::exporter::{Fake, Target};
+use support::{PATIENCE, Rig, one_task};
 
 fn exporting(fakes: &[(&str, &Fake)]) -> impl FnOnce(&mut BrokerConfig) + 'static {
-    let exporters = fakes.iter().map(|(id, fake)| ExporterConfig {
-        id: id.to_string(),
-        make: Arc::new((*fake).clone()),
-    });
-    let exporters: Vec<_> = exporters.collect();
+    let exporters: Vec<_> = fakes.iter().map(|(id, fake)| fake.named(id)).collect();
     move |config| {
         config.exporters = exporters;
         config.export_interval = Duration::from_millis(1);

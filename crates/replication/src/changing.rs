@@ -120,18 +120,20 @@ impl Group {
         }
     }
 
-    /// An entry as the owner gets it.
-    pub(crate) fn hand_out(&mut self, entry: Entry) -> Event {
+    /// An entry as the owner gets it, unless its state holds it.
+    pub(crate) fn hand_out(&mut self, entry: Entry) {
         if entry.tag == TAG_MEMBERS
             && let Some(change) = Change::decode(entry.payload.clone())
         {
             self.apply_change(entry.index, change);
         }
-        Event::Apply(Committed {
-            index: entry.index,
-            term: entry.term,
-            payload: entry.content(),
-        })
+        if entry.index > self.known {
+            self.events.push(Event::Apply(Committed {
+                index: entry.index,
+                term: entry.term,
+                payload: entry.content(),
+            }));
+        }
     }
 
     /// The members are these from now on.

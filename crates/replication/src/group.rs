@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use bytes::Bytes;
 use raft::eraftpb;
 use raft::{RaftState, RawNode, StateRole};
-use skep_storage::log::{EntryId, Frame, MAX_PAYLOAD};
+use skep_storage::log::{EntryId, Frame, MAX_PAYLOAD, Recovered};
 
 use crate::changing::{NEARLY, OnDisk};
 use crate::config::{GroupConfig, RecoveredLog};
@@ -52,6 +52,8 @@ pub struct Group {
     pub(crate) delivered: u64,
     /// Entries up to here are committed and durable here.
     pub(crate) committed: u64,
+    /// The owner's state goes up to here: ahead of the log, as long as that follows a snapshot.
+    pub(crate) known: u64,
     pub(crate) written_state: HardState,
     pub(crate) waiting: VecDeque<Waiting>,
     /// Own proposals that are not committed: index and size.
@@ -80,6 +82,19 @@ pub struct Group {
     pub(crate) messages: Vec<Message>,
     pub(crate) appends: Vec<Append>,
     pub(crate) failed: Option<GroupError>,
+}
+
+/// From where the log is read. A snapshot may have been installed whose log is not complete, or the crash came before its first
+/// entry: the log goes on where it ends, and what the state holds already is not handed out again.
+fn log_goes_on_at(log: &Recovered, checkpoint: EntryId, single: bool) -> EntryId {
+    let is_on_its_way = !single && (1..checkpoint.index).contains(&log.last.index);
+    if !is_on_its_way {
+        return checkpoint;
+    }
+    EntryId {
+        index: log.base.index,
+        term: log.base.term,
+    }
 }
 
 impl Group {
@@ -114,7 +129,10 @@ impl Group {
         }
         let members = config.members_of(&stored)?;
         let single = members.voters == [config.node];
-        let commit = stored.commit.max(checkpoint.index);
+        let known = checkpoint.index;
+        let checkpoint = log_goes_on_at(&log, checkpoint, single);
+        let most = log.last.index.max(checkpoint.index);
+        let commit = stored.commit.max(checkpoint.index).min(most);
         let hard_state = eraftpb::HardState {
             term: stored.term.max(log.last.term).max(checkpoint.term),
             vote: if stored.term >= log.last.term.max(checkpoint.term) {
@@ -173,6 +191,7 @@ impl Group {
             leadership: None,
             delivered: checkpoint.index,
             committed: checkpoint.index,
+            known,
             written_state: stored,
             waiting: VecDeque::new(),
             uncommitted: VecDeque::new(),
@@ -399,12 +418,14 @@ impl Group {
         Some(id)
     }
 
-    /// The snapshot of [`Event::InstallSnapshot`] has durably replaced the state.
-    pub fn snapshot_installed(&mut self) {
+    /// The snapshot of [`Event::InstallSnapshot`] has durably replaced the state, which now goes up to the entry `known`.
+    /// Entries of the log up to it are not handed out.
+    pub fn snapshot_installed(&mut self, known: u64) {
         let Some(append) = self.installing.take() else {
             return;
         };
         let base = self.raft.store().base().index;
+        self.known = known.max(base);
         self.delivered = self.delivered.max(base);
         self.committed = self.committed.max(base);
         self.appends.push(append);

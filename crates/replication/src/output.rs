@@ -57,7 +57,7 @@ pub enum Event {
         bytes: Bytes,
     },
     /// All chunks arrived: replace the state by the snapshot, durably, then call [`crate::Group::snapshot_installed`].
-    /// The group does nothing else until then.
+    /// The group does nothing else until then. The log begins behind `id`; the snapshot may hold more than up to there.
     InstallSnapshot { id: EntryId },
     /// The snapshot that arrived is not needed: forget its chunks.
     DiscardSnapshot,

@@ -152,6 +152,14 @@ impl Group {
             {
                 let opening = ready.entries().iter().find(|entry| entry.term == term);
                 let first = opening.map_or_else(|| self.last_index(), |entry| entry.index);
+                if first <= self.known {
+                    // What the state holds is committed: others have it, or a majority has lost it.
+                    self.failed = Some(GroupError::LostEntries {
+                        group: self.config.group,
+                        expected: self.known,
+                        last: first - 1,
+                    });
+                }
                 self.leadership = Some(Leadership {
                     term,
                     first,
@@ -239,8 +247,7 @@ impl Group {
             for entry in entries {
                 room = room.saturating_sub(entry.payload.len().max(1));
                 self.delivered = entry.index;
-                let event = self.hand_out(entry);
-                self.events.push(event);
+                self.hand_out(entry);
             }
             moved = true;
             if let Some(leadership) = &mut self.leadership

@@ -67,7 +67,8 @@ impl Group {
         self.draw_timeout();
     }
 
-    /// Answers [`Event::ProduceSnapshot`]: the chunks of a checkpoint that holds everything up to `id`.
+    /// Answers [`Event::ProduceSnapshot`]: the chunks of a checkpoint that holds everything up to `id`, or more. The log of the
+    /// follower begins behind `id`: where somebody there needs older entries than the state does, it gets those of our log too.
     pub fn offer_snapshot(&mut self, to: u64, id: EntryId, source: Box<dyn SnapshotSource>) {
         if !self.asked.remove(&to) {
             return;

@@ -202,11 +202,8 @@ fn the_stored_state_is_encoded_as_it_always_was() {
 fn a_checkpoint_ahead_of_the_log_of_one_of_several_members_takes_its_place() {
     let id = |index, term| EntryId { index, term };
     let state = b"\x01\x05\0\0\0\0\0\0\0\x03\0\0\0\0\0\0\0\x08\0\0\0\0\0\0\0";
-    // Shorter than the checkpoint; longer, but of another history.
-    for (last, terms) in [
-        (id(9, 2), vec![id(1, 2)]),
-        (id(30, 3), vec![id(1, 2), id(12, 3)]),
-    ] {
+    // None at all; longer than the checkpoint, but of another history.
+    for (last, terms) in [(id(0, 0), vec![]), (id(30, 3), vec![id(1, 2), id(12, 3)])] {
         let recovered = RecoveredLog {
             log: Recovered {
                 base: EntryId::default(),
@@ -231,6 +228,30 @@ fn a_checkpoint_ahead_of_the_log_of_one_of_several_members_takes_its_place() {
         };
         assert_eq!(frames, [reset, Frame::State(Bytes::from_static(state))]);
     }
+}
+
+/// A snapshot came with a part of the log before it, and the crash before all of that was there.
+#[test]
+fn a_log_that_is_behind_the_checkpoint_of_one_of_several_members_goes_on_where_it_ends() {
+    let id = |index, term| EntryId { index, term };
+    let state = b"\x01\x05\0\0\0\0\0\0\0\x03\0\0\0\0\0\0\0\x05\0\0\0\0\0\0\0";
+    let recovered = RecoveredLog {
+        log: Recovered {
+            base: id(5, 2),
+            last: id(9, 2),
+            state: Some(Bytes::from_static(state)),
+            terms: vec![id(6, 2)],
+        },
+        checkpoint: id(20, 4),
+        source: Box::new(NoLog),
+    };
+    let mut group = Group::open(GroupConfig::new(7, 2, vec![1, 2, 3]), recovered).unwrap();
+    assert_eq!(
+        (group.base(), group.last_index(), group.commit_index()),
+        (id(5, 2), 9, 5)
+    );
+    let (_, events, frames) = drive(&mut group);
+    assert_eq!((events, frames), (vec![], vec![]));
 }
 
 #[test]
@@ -321,7 +342,7 @@ proptest! {
             for event in out.events {
                 match event {
                     Event::ProduceSnapshot { to } => group.refuse_snapshot(to),
-                    Event::InstallSnapshot { .. } => group.snapshot_installed(),
+                    Event::InstallSnapshot { id } => group.snapshot_installed(id.index),
                     _ => {}
                 }
             }

@@ -339,7 +339,7 @@ impl Worker {
                 self.state = stored.state;
                 self.applied = id;
                 self.keep()?;
-                self.group.snapshot_installed();
+                self.group.snapshot_installed(id.index);
             }
         }
         Ok(())

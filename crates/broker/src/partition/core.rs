@@ -395,11 +395,17 @@ impl PartitionCore {
         Ok(())
     }
 
-    /// The store holds the snapshot that [`Event::InstallSnapshot`] announced, durably; `engine` was opened over it.
+    /// The store holds the snapshot that [`Event::InstallSnapshot`] announced, durably, up to this entry; `engine` was opened over
+    /// it.
     pub fn installed(&mut self, engine: Engine, snapshot: EntryId) {
         self.applied = snapshot.index;
         self.rebuild(engine, snapshot.term);
-        self.group.snapshot_installed();
+        self.group.snapshot_installed(snapshot.index);
+    }
+
+    /// Entries up to this one are applied, and in the log: behind a snapshot, the log may still be on its way.
+    pub fn reached(&self) -> u64 {
+        self.applied.min(self.group.commit_index())
     }
 
     /// The engine's state is not that of an entry of the log: it is void (see [`Polled::lost_leadership`]), or the group

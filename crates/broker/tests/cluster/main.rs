@@ -3,6 +3,7 @@
 
 mod changes;
 mod damaged;
+mod exporters;
 mod measured;
 mod questions;
 mod stores;
@@ -20,7 +21,7 @@ use skep_broker::clock::Clock;
 use skep_broker::partition::Message;
 use skep_broker::partition::thread::Secondary;
 use skep_broker::{Broker, BrokerConfig, ClusterConfig, OpenError};
-use skep_export::{Documents, DocumentsSettings, Place, Rdbms, RdbmsSettings};
+use skep_export::{Documents, DocumentsSettings, ExporterConfig, Place, Rdbms, RdbmsSettings};
 use skep_model::builder::Bpmn;
 use skep_protocol::command::{AwaitResult, Command};
 use skep_protocol::{ActivatedJob, Failure, Key, Response};
@@ -43,6 +44,7 @@ struct Nodes {
     database: Option<&'static skep_testbed::Postgres>,
     search_server: Option<&'static skep_testbed::OpenSearch>,
     prefix: String,
+    exporters: Vec<ExporterConfig>,
 }
 
 /// In one database.
@@ -95,6 +97,7 @@ impl Nodes {
             database: None,
             search_server: None,
             prefix: String::new(),
+            exporters: Vec::new(),
         }
     }
 
@@ -108,6 +111,7 @@ impl Nodes {
             retry_interval: Duration::from_millis(100),
             export_interval: Duration::from_millis(100),
             secondary_storage: Some((self.store)(self)),
+            exporters: self.exporters.clone(),
             cluster: Some(ClusterConfig {
                 gateway: false,
                 size,

@@ -3,7 +3,7 @@
 use super::*;
 
 /// Makes a checkpoint, after which the log is given up up to it.
-async fn checkpoint(rig: &Rig) {
+pub async fn checkpoint(rig: &Rig) {
     for partition in rig.broker.partitions() {
         let (done, wait) = crossbeam_channel::bounded(1);
         partition.inbox.send(Message::TakeSnapshot(Some(done)));

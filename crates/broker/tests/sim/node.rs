@@ -409,7 +409,7 @@ impl Node {
         if let Some(at) = install {
             self.installs += 1;
             running.install(at, &self.store, mutation);
-            oracle.moved_to(id, at.index);
+            oracle.moved_to(id, running.reported);
         } else if polled.lost_leadership || running.panicked && !running.core.is_in_flight() {
             self.rebuilds += 1;
             running.rebuild(&self.store, mutation);
@@ -483,11 +483,12 @@ impl Running {
         if meta.index == 0 || meta.index < group.base().index {
             return group.refuse_snapshot(to);
         }
-        let at = EntryId {
-            index: meta.index,
-            term: meta.term,
-        };
-        group.offer_snapshot(to, at, Box::new(Chunks(store.chunks())));
+        // Some want a part of the log with it, as for an exporter that is behind.
+        let base = group.base().index;
+        let index = base + (meta.index - base) * (meta.index % 3) / 2;
+        let term = group.term_at(index).unwrap();
+        let begin = EntryId { index, term };
+        group.offer_snapshot(to, begin, Box::new(Chunks(store.chunks())));
     }
 
     /// What was evaluated and is not committed is gone.
@@ -499,12 +500,17 @@ impl Running {
         self.panicked = false;
     }
 
-    fn install(&mut self, at: EntryId, store: &Store, mutation: Mutation) {
+    /// `begin`: behind which the log begins.
+    fn install(&mut self, begin: EntryId, store: &Store, mutation: Mutation) {
         self.forget();
-        self.reported = at.index;
         store.install(std::mem::take(&mut self.chunks));
         let (engine, meta) = open_engine(store);
-        assert_eq!((meta.index, meta.term), (at.index, at.term));
+        let at = EntryId {
+            index: meta.index,
+            term: meta.term,
+        };
+        assert!(begin.index < at.index || begin == at);
+        self.reported = at.index;
         let engine = match mutation {
             Mutation::SnapshotWithoutState => empty_engine(meta.next_position),
             _ => engine,

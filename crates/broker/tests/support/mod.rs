@@ -1,6 +1,8 @@
 //! A broker in a temporary directory, with the requests that tests send.
 #![allow(dead_code)] // Every test file uses its part.
 
+pub mod exporter;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -350,20 +350,23 @@ impl Exporters {
         if self.is_broken && !disk_low {
             return 0;
         }
+        let own = self.board.working().into_iter();
+        let own = own
+            .filter(|status| status.id == SECONDARY_STORAGE && status.is_enabled())
+            .map(|status| status.durable().entry);
+        own.fold(self.needed_elsewhere(index), u64::min)
+    }
+
+    /// Up to which entry, `index` at most, nobody needs the log who leads next: exporters go on from what the state says.
+    pub fn needed_elsewhere(&self, index: u64) -> u64 {
         let of = |id: &str| match self.captured.exporter(id) {
             Some(stored) if !stored.is_enabled => index,
             Some(stored) => stored.position.entry,
             None => 0,
         };
         let records = self.configs.iter().map(|config| of(&config.id));
-        // Whoever leads next goes on from what the state says.
         let shared = self.is_shared.then(|| of(SECONDARY_STORAGE));
-        let own = self.board.working().into_iter();
-        let own = own
-            .filter(|status| status.id == SECONDARY_STORAGE && status.is_enabled())
-            .map(|status| status.durable().entry);
-        let held = records.chain(shared).chain(own).min();
-        held.map_or(index, |held| held.min(index))
+        records.chain(shared).fold(index, u64::min)
     }
 }
 

@@ -77,9 +77,9 @@ impl Partition {
                 self.steps_down();
             }
             // Before answers leave: who has one and then asks finds what it told of.
-            let applied = self.core.applied();
-            self.status.applied.store(applied, Ordering::Release);
-            self.exporters.progress.commit(applied);
+            let reached = self.core.reached();
+            self.status.applied.store(reached, Ordering::Release);
+            self.exporters.progress.commit(reached);
             for released in polled.released.drain(..) {
                 self.release(released);
             }

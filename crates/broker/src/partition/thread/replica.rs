@@ -184,20 +184,17 @@ impl Partition {
             self.core.group_mut().refuse_snapshot(to);
             return;
         };
-        if meta.index == 0 || meta.index < self.core.group().base().index {
+        let Some(id) = self.log_begin(meta) else {
             self.core.group_mut().refuse_snapshot(to);
             return;
-        }
-        let id = EntryId {
-            index: meta.index,
-            term: meta.term,
         };
         match read_ahead(view, self.own_inbox.clone()) {
             Ok(chunks) => {
                 tracing::info!(
                     partition = self.status.partition,
                     to = to.saturating_sub(1),
-                    index = id.index,
+                    index = meta.index,
+                    log_from = id.index + 1,
                     "a snapshot is sent to a replica"
                 );
                 self.core
@@ -209,6 +206,20 @@ impl Partition {
                 self.core.group_mut().refuse_snapshot(to);
             }
         }
+    }
+
+    /// Behind which entry the log of a replica begins that gets the checkpoint. An exporter may be behind it: who leads next goes
+    /// on from where that is, and has to have the entries.
+    fn log_begin(&self, meta: CheckpointMeta) -> Option<EntryId> {
+        let group = self.core.group();
+        let base = group.base().index;
+        // What a checkpoint says that is not stored yet may never be so.
+        if meta.index == 0 || meta.index < base || self.checkpoint.is_some() {
+            return None;
+        }
+        let index = self.exporters.needed_elsewhere(meta.index).max(base);
+        let term = group.term_at(index)?;
+        Some(EntryId { index, term })
     }
 
     fn take_in(&mut self, first: bool, bytes: &[u8]) -> Result<(), CoreError> {
@@ -248,23 +259,28 @@ impl Partition {
             store.abandon();
         }
         let meta = self.replace_state(&incoming).map_err(CoreError::Snapshot)?;
-        if (meta.index, meta.term) != (id.index, id.term) {
+        let state = EntryId {
+            index: meta.index,
+            term: meta.term,
+        };
+        if state.index < id.index || state.index == id.index && state != id {
             return Err(CoreError::Snapshot(format!(
-                "it goes up to entry {}, and was announced up to {}",
-                meta.index, id.index
+                "it goes up to entry {}, and the log was announced from behind {} on",
+                state.index, id.index
             )));
         }
         let _ = std::fs::remove_file(&incoming.path);
         let (mut engine, _) =
             open_engine(&self.kv.lock(), &self.pending_rows, &self.engine_config)?;
         engine.promote()?;
-        self.core.installed(engine, id);
+        self.core.installed(engine, state);
         self.status.checkpoint_is(meta);
         self.shown_bans = None;
         self.fetch_secondary();
         tracing::info!(
             partition = self.status.partition,
-            index = id.index,
+            index = state.index,
+            log_from = id.index + 1,
             took = ?began.elapsed(),
             "a snapshot was installed"
         );

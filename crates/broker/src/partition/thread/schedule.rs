@@ -187,7 +187,8 @@ impl Partition {
         gauge(&metrics.append_limit, MAX_INFLIGHT_ENTRIES as u64);
         gauge(&metrics.append_index, self.core.group().last_index());
         gauge(&metrics.commit_index, self.core.applied());
-        let uncommitted = self.core.group().last_index() - self.core.applied();
+        let last = self.core.group().last_index();
+        let uncommitted = last.saturating_sub(self.core.applied());
         gauge(&metrics.uncommitted_entries, uncommitted);
         self.replica_metrics.lack(self.core.group().lacking());
         let counted = metrics.replayed.inner();
