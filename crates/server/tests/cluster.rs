@@ -4,8 +4,12 @@
 //! `SKEP_CLUSTER_ROUNDS=50 cargo test -p skep --test cluster -- --nocapture` does so more often and says how long nobody
 //! could create instances.
 
+#[path = "cluster/changes.rs"]
+mod changes;
 #[path = "cluster/faults.rs"]
 mod faults;
+#[path = "cluster/gateways.rs"]
+mod gateways;
 #[path = "cluster/room.rs"]
 mod room;
 mod support;
@@ -32,7 +36,8 @@ struct Nodes {
 
 impl Nodes {
     fn new(partitions: u32) -> Nodes {
-        let held: Vec<TcpListener> = (0..SIZE)
+        // One more may come later.
+        let held: Vec<TcpListener> = (0..=SIZE)
             .map(|_| TcpListener::bind(("127.0.0.1", 0)).unwrap())
             .collect();
         Nodes {
@@ -54,6 +59,7 @@ impl Nodes {
         let points: Vec<String> = self
             .ports
             .iter()
+            .take(SIZE)
             .map(|p| format!("127.0.0.1:{p}"))
             .collect();
         let set = |name: &str, value: String| {
@@ -64,7 +70,7 @@ impl Nodes {
         };
         [
             set("node-id", node.to_string()),
-            set("size", SIZE.to_string()),
+            set("size", SIZE.max(node + 1).to_string()),
             set("replication-factor", SIZE.to_string()),
             set("partition-count", self.partitions.to_string()),
             set("initial-contact-points", points.join(",")),

@@ -109,6 +109,7 @@ impl Nodes {
             export_interval: Duration::from_millis(100),
             secondary_storage: Some((self.store)(self)),
             cluster: Some(ClusterConfig {
+                gateway: false,
                 size,
                 replication_factor: size,
                 listen: self.ports[node],

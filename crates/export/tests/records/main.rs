@@ -3,6 +3,8 @@
 
 #[path = "../backend/mod.rs"]
 mod backend;
+#[path = "../opening/certificates.rs"]
+mod certificates;
 #[path = "../opening/one_task.rs"]
 mod one_task;
 #[path = "../opening/mod.rs"]
@@ -21,6 +23,7 @@ mod embedded {
     mod job_statistics;
     mod property;
     mod store;
+    mod story;
     mod usage;
 }
 
@@ -37,6 +40,7 @@ mod postgres {
     mod outages;
     mod property;
     mod store;
+    mod story;
     mod usage;
 }
 
@@ -48,10 +52,12 @@ mod opensearch {
     mod entities;
     mod fuzz;
     mod history;
+    mod https;
     mod job_statistics;
     mod outage;
     mod property;
     mod search_server;
     mod store;
+    mod story;
     mod usage;
 }
