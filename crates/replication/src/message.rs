@@ -31,6 +31,8 @@ pub enum Kind {
     TimeoutNow = 9,
     SnapshotChunk = 10,
     SnapshotAck = 11,
+    /// A leader that no majority answers gives up.
+    Resignation = 13,
 }
 
 impl Kind {
@@ -48,6 +50,7 @@ impl Kind {
             Self::TimeoutNow => "TransferRequest",
             Self::SnapshotChunk => "InstallRequest",
             Self::SnapshotAck => "InstallResponse",
+            Self::Resignation => "Resignation",
         }
     }
 
@@ -74,6 +77,7 @@ impl Kind {
             9 => Self::TimeoutNow,
             10 => Self::SnapshotChunk,
             11 => Self::SnapshotAck,
+            13 => Self::Resignation,
             _ => return None,
         })
     }
@@ -102,7 +106,7 @@ pub struct Message {
     /// The leader's commit index; in snapshot chunks and their answers the number of the transfer.
     pub(crate) commit: u64,
     pub(crate) commit_term: u64,
-    /// Where a rejected append may continue; the number of a snapshot chunk.
+    /// Where a rejected append may continue; the number of a snapshot chunk; who is to stand for election first when a leader resigns.
     pub(crate) hint: u64,
     pub(crate) priority: i64,
     pub(crate) reject: bool,

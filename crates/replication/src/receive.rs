@@ -25,9 +25,11 @@ impl Group {
             return;
         }
         message.from = from;
+        self.note_answer(&message);
         match message.kind {
             Kind::SnapshotChunk => self.receive_chunk(message),
             Kind::SnapshotAck => self.receive_ack(&message),
+            Kind::Resignation => self.leader_resigns(&message),
             _ => {
                 if let Some(message) = from_wire(message) {
                     self.step(message);
