@@ -22,8 +22,8 @@ const MAX_RETRY: Duration = Duration::from_secs(10);
 const STACK_BYTES: usize = 8 << 20;
 /// Batches of a window whose times are known.
 const MAX_TIMES: usize = 10_000;
-/// Without anything to do the thread looks around this often.
-const IDLE: Duration = Duration::from_secs(1);
+/// Without anything to do the thread looks around this often. Whoever has something for it wakes it.
+const IDLE: Duration = Duration::from_secs(60);
 
 /// Drives one exporter.
 pub struct Driver<E, L> {
@@ -41,6 +41,8 @@ pub struct Driver<E, L> {
     written: Vec<i64>,
     tally: Tally,
     last_sync: Instant,
+    /// For how long nothing has to be looked after.
+    idle: Duration,
 }
 
 impl<E: Exporter, L: CommittedLog> Driver<E, L> {
@@ -66,6 +68,7 @@ impl<E: Exporter, L: CommittedLog> Driver<E, L> {
             written: Vec::new(),
             tally: Tally::default(),
             last_sync: Instant::now(),
+            idle: Duration::ZERO,
         }
     }
 
@@ -201,7 +204,7 @@ impl<E: Exporter, L: CommittedLog> Driver<E, L> {
             }
             None => {
                 let sleeper = &self.status.sleeper;
-                self.progress.sleep(sleeper, self.read.entry, IDLE);
+                self.progress.sleep(sleeper, self.read.entry, self.idle);
             }
         }
     }
@@ -318,7 +321,12 @@ impl<E: Exporter, L: CommittedLog> Driver<E, L> {
         if self.last_sync.elapsed() >= SYNC_EVERY {
             self.sync()?;
         }
-        self.exporter.keep_house()
+        self.idle = self.exporter.keep_house()?.min(IDLE);
+        if self.exporter.durable() != self.flushed {
+            let until = SYNC_EVERY.saturating_sub(self.last_sync.elapsed());
+            self.idle = self.idle.min(until);
+        }
+        Ok(())
     }
 }
 

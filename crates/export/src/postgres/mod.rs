@@ -102,7 +102,7 @@ impl Rdbms {
         }
         let source = |_| Box::new(reader::Reader::new(self.clone())) as Box<dyn Source>;
         let sources = (0..count.max(1)).map(source).collect();
-        let readers = Arc::new(Readers::start(sources, "query"));
+        let readers = Arc::new(Readers::new(sources, "query"));
         *known = Arc::downgrade(&readers);
         readers
     }

@@ -22,8 +22,11 @@ const MAX_ROWS: usize = 20_000;
 const MAX_BYTES: usize = 8 << 20;
 /// Sync after so many rows: the write-ahead file stays small.
 const SYNC_ROWS: usize = 100_000;
-/// Ended instances are looked for this often, and so many are deleted at a time.
+/// Ended instances are looked for this often, and so many are deleted at a time. Where none were found the next look is later and
+/// later, up to this part of the time for which they are kept.
 const FORGET_EVERY: Duration = Duration::from_secs(1);
+const FORGET_AT_LEAST_EVERY: Duration = Duration::from_secs(60);
+const FORGET_LATE_BY: u32 = 16;
 const FORGET_SLICE: usize = 200;
 
 /// The exporter that fills a store.
@@ -43,6 +46,8 @@ pub struct Filling {
     durable: Position,
     rows_since_sync: usize,
     next_forget: Instant,
+    /// Between two looks.
+    forget_pause: Duration,
     /// The last record that was taken in, and the one with which a window ends that is written once more; see [`Target::begun`].
     taken: u64,
     begun: u64,
@@ -73,6 +78,7 @@ impl Filling {
             durable: position,
             rows_since_sync: 0,
             next_forget: Instant::now() + FORGET_EVERY,
+            forget_pause: FORGET_EVERY,
             taken: 0,
             begun: 0,
         }
@@ -191,10 +197,10 @@ impl Exporter for Filling {
         self.durable
     }
 
-    fn keep_house(&mut self) -> Result<(), String> {
+    fn keep_house(&mut self) -> Result<Duration, String> {
         let now = Instant::now();
         if now < self.next_forget {
-            return Ok(());
+            return Ok(self.next_forget - now);
         }
         let today = SystemTime::now()
             .duration_since(UNIX_EPOCH)
@@ -202,14 +208,18 @@ impl Exporter for Filling {
         let before = today.saturating_sub(self.config.history_ttl).as_millis();
         let before = i64::try_from(before).unwrap_or(i64::MAX);
         let forgotten = self.target.forget(before, FORGET_SLICE)?;
-        // With a whole slice there are more, and nothing else is to do.
-        let pause = if forgotten == FORGET_SLICE {
-            Duration::ZERO
-        } else {
-            FORGET_EVERY
+        self.forget_pause = match forgotten {
+            // With a whole slice there are more, and nothing else is to do.
+            FORGET_SLICE => Duration::ZERO,
+            0 => {
+                let late = self.config.history_ttl / FORGET_LATE_BY;
+                let longest = late.clamp(FORGET_EVERY, FORGET_AT_LEAST_EVERY);
+                (self.forget_pause * 2).clamp(FORGET_EVERY, longest)
+            }
+            _ => FORGET_EVERY,
         };
-        self.next_forget = now + pause;
-        Ok(())
+        self.next_forget = now + self.forget_pause;
+        Ok(self.forget_pause)
     }
 
     fn finishes(&self) -> bool {
