@@ -300,7 +300,7 @@ pub struct Partition {
 }
 
 impl Partition {
-    fn run(mut self) {
+    fn run(mut self: Box<Self>) {
         tracing::info!(partition = self.status.partition, "partition starts");
         let group = self.core.group();
         self.status.is_member(group.config().node, group.members());
@@ -567,7 +567,7 @@ impl Partition {
         }
     }
 
-    fn close(mut self) {
+    fn close(mut self: Box<Self>) {
         self.abort_all("the node shuts down");
         self.status.set_role(PartitionRole::Inactive);
         if let Some(writer) = self.writer.take()

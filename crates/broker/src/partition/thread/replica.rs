@@ -224,6 +224,8 @@ impl Partition {
     }
 
     /// The snapshot takes the place of the state.
+    // Engines are large and made on the stack, which is not to be touched that deep where none is made.
+    #[inline(never)]
     fn install(&mut self, id: EntryId) -> Result<(), CoreError> {
         let began = Instant::now();
         self.replica_metrics.snapshot_ends(true);
