@@ -13,6 +13,8 @@ use crate::config::DiskConfig;
 pub struct DiskSpace {
     /// New work is refused.
     pub low: AtomicBool,
+    /// There is so little room that entries of other leaders are not taken where others can do without this node.
+    pub very_low: AtomicBool,
     pub free: AtomicU64,
     stop: AtomicBool,
 }
@@ -106,6 +108,8 @@ fn look(monitor: &mut SpaceMonitor, space: &DiskSpace) {
     match monitor.check() {
         Ok(level) => {
             let low = level != SpaceLevel::Ok;
+            let very_low = level == SpaceLevel::NoReplication;
+            space.very_low.store(very_low, Ordering::Relaxed);
             space.free.store(monitor.free_bytes(), Ordering::Relaxed);
             if space.low.swap(low, Ordering::Relaxed) != low {
                 let free = monitor.free_bytes() >> 20;

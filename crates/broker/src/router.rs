@@ -284,11 +284,12 @@ impl Broker {
         if let Some(cluster) = self.cluster()
             && !handle.as_ref().is_some_and(leads)
         {
-            return cluster.reaches_leader_of(partition);
+            return cluster.reaches_leader_of(partition) && !cluster.is_leader_full(partition);
         }
         handle.is_some_and(|handle| {
             let status = &handle.status;
-            status.health() == skep_service::PartitionHealth::Healthy
+            !self.shared.is_disk_low()
+                && status.health() == skep_service::PartitionHealth::Healthy
                 && status.role() == PartitionRole::Leader
                 && status.limit.inflight() < status.limit.limit()
         })

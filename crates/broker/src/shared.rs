@@ -211,6 +211,12 @@ impl Shared {
         expected.get(&partition).copied().unwrap_or_default()
     }
 
+    /// The disk has no room for new work.
+    pub(crate) fn is_disk_low(&self) -> bool {
+        let disk = self.disk.get();
+        disk.is_some_and(|disk| disk.low.load(Ordering::Relaxed))
+    }
+
     /// How many bytes are free on the disk.
     pub fn disk_has(&self, free: u64) {
         for handle in self.partitions() {

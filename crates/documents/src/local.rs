@@ -22,7 +22,7 @@ use sha2::{Digest, Sha256};
 use self::file::{Head, write_new};
 use crate::config::Local;
 use crate::metadata::hex;
-use crate::store::{Document, Found, Link, Store};
+use crate::store::{Document, Found, Store};
 use crate::{BoxFuture, Content, DocumentError, Metadata};
 
 /// Documents that one sweep removes at most, and hours that it looks at.
@@ -284,20 +284,6 @@ impl Store for LocalStore {
     ) -> BoxFuture<'a, Result<(), DocumentError>> {
         let id = id.to_string();
         self.apart(move |store| store.discard(&id, now))
-    }
-
-    fn link<'a>(
-        &'a self,
-        _: &'a str,
-        _: Duration,
-        _: Timestamp,
-        _: &'a (dyn Fn(&Metadata) -> Result<(), DocumentError> + Send + Sync),
-    ) -> BoxFuture<'a, Result<Link, DocumentError>> {
-        Box::pin(async move {
-            Err(DocumentError::NotSupported(
-                "A store in a directory has no links. Read the document from this API, or keep it in a store of S3.".to_string(),
-            ))
-        })
     }
 
     fn sweep(&self, now: Timestamp) -> BoxFuture<'_, Result<(), DocumentError>> {

@@ -1,14 +1,12 @@
 //! Documents in memory: gone when the server stops.
 
-use std::time::Duration;
-
 use bytes::Bytes;
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 
 use crate::config::Memory;
-use crate::store::{Document, Found, Link, Store};
+use crate::store::{Document, Found, Store};
 use crate::{BoxFuture, Content, DocumentError, Metadata};
 
 /// What a document takes besides its content, about.
@@ -125,20 +123,6 @@ impl Store for MemoryStore {
             is_there
                 .then_some(())
                 .ok_or_else(|| DocumentError::no_document(id))
-        })
-    }
-
-    fn link<'a>(
-        &'a self,
-        _: &'a str,
-        _: Duration,
-        _: Timestamp,
-        _: &'a (dyn Fn(&Metadata) -> Result<(), DocumentError> + Send + Sync),
-    ) -> BoxFuture<'a, Result<Link, DocumentError>> {
-        Box::pin(async move {
-            Err(DocumentError::NotSupported(
-                "The store in memory has no links. Read the document from this API, or keep it in a store of S3.".to_string(),
-            ))
         })
     }
 

@@ -297,14 +297,6 @@ impl Store for S3Store {
             })
         })
     }
-
-    fn sweep(&self, _: Timestamp) -> BoxFuture<'_, Result<(), DocumentError>> {
-        Box::pin(async { Ok(()) })
-    }
-
-    fn is_of_this_node(&self) -> bool {
-        false
-    }
 }
 
 #[cfg(test)]

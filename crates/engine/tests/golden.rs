@@ -4,11 +4,13 @@
 //! The files in `golden/` are never edited. `SKEP_GOLDEN=write` writes those that do not exist yet, no others.
 #![allow(clippy::disallowed_methods)] // Golden files are read and written.
 
+#[path = "../../protocol/tests/golden_file/mod.rs"]
+mod golden_file;
 mod support;
 
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
+use golden_file::{hex, path, unhex};
 use skep_engine::remote::{CorrelateSubscription, Definition, Distributed, RemoteCommand};
 use skep_engine::state::BatchPart;
 use skep_engine::state::State;
@@ -31,25 +33,9 @@ use skep_protocol::value::{
 use skep_protocol::{Document, Key, TenantId};
 use support::*;
 
-fn path(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/golden")
-        .join(name)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|b| format!("{b:02x}")).collect()
-}
-
-fn unhex(text: &str) -> Vec<u8> {
-    (0..text.len() / 2)
-        .map(|i| u8::from_str_radix(&text[2 * i..2 * i + 2], 16).unwrap())
-        .collect()
-}
-
 /// The lines of a golden file, each as bytes per column.
 fn golden(name: &str, current: impl FnOnce() -> Vec<Vec<Vec<u8>>>) -> Vec<Vec<Vec<u8>>> {
-    if !path(name).exists() && std::env::var("SKEP_GOLDEN").as_deref() == Ok("write") {
+    if !path(name).exists() && golden_file::is_to_be_written() {
         let line = |columns: Vec<Vec<u8>>| {
             let columns: Vec<String> = columns.iter().map(|c| hex(c)).collect();
             columns.join(" ") + "\n"

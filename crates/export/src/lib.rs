@@ -19,6 +19,7 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 
 mod audit;
+mod bounded;
 mod changes;
 mod definitions;
 mod documents;

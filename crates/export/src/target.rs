@@ -22,14 +22,19 @@ pub trait Target: Stored + StoredDefinitions + Send + 'static {
     fn write(&mut self, changes: &Changes, to: Position) -> Result<(), String>;
 
     /// Makes what was written survive a power cut. False: it could not, and is to be tried again.
-    fn sync(&mut self) -> Result<bool, String>;
+    /// Servers do so with each request.
+    fn sync(&mut self) -> Result<bool, String> {
+        Ok(true)
+    }
 
     /// Deletes up to `limit` process instances that ended before `before` (epoch milliseconds), with all that belongs to
     /// them, and as many of what leaves by itself. How many of one kind it were.
     fn forget(&mut self, before: i64, limit: usize) -> Result<usize, String>;
 
     /// It is at hand: who stops waits until everything is stored.
-    fn is_local(&self) -> bool;
+    fn is_local(&self) -> bool {
+        false
+    }
 }
 
 /// Answers queries, one at a time.

@@ -3,12 +3,13 @@
 //! The files in `golden/` are never edited. A new value type, or a new version of one, adds a line:
 //! `SKEP_GOLDEN=write cargo test -p skep-protocol --test golden` adds what is missing and changes nothing else.
 
+mod golden_file;
 mod samples;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Mutex;
 
+use golden_file::{hex, path, unhex};
 use samples::*;
 use serde_json::json;
 use skep_protocol::batch::{BatchReader, BatchWriter};
@@ -18,22 +19,6 @@ use skep_protocol::origin::Origin;
 use skep_protocol::record::{decode, encode};
 use skep_protocol::value::*;
 use skep_protocol::{Key, Rejection, RejectionType, TenantId, ValueType};
-
-fn path(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/golden")
-        .join(name)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|b| format!("{b:02x}")).collect()
-}
-
-fn unhex(text: &str) -> Vec<u8> {
-    (0..text.len() / 2)
-        .map(|i| u8::from_str_radix(&text[2 * i..2 * i + 2], 16).unwrap())
-        .collect()
-}
 
 /// The golden lines `name hex`; missing ones are added when asked for.
 fn golden(file: &str, current: &[(String, Vec<u8>)]) -> BTreeMap<String, Vec<u8>> {
@@ -46,7 +31,7 @@ fn golden(file: &str, current: &[(String, Vec<u8>)]) -> BTreeMap<String, Vec<u8>
         .filter_map(|line| line.split_once(' '))
         .map(|(name, bytes)| (name.to_string(), unhex(bytes)))
         .collect();
-    if std::env::var("SKEP_GOLDEN").as_deref() == Ok("write") {
+    if golden_file::is_to_be_written() {
         for (name, bytes) in current {
             lines.entry(name.clone()).or_insert_with(|| bytes.clone());
         }

@@ -176,6 +176,11 @@ impl Message {
         self.kind == Kind::SnapshotChunk
     }
 
+    /// True if whoever takes it needs room for it on its disk.
+    pub fn fills_disk(&self) -> bool {
+        !self.entries.is_empty() || self.is_snapshot()
+    }
+
     /// True if both carry entries of one term's leader, and the other's come directly after these.
     pub(crate) fn is_continued_by(&self, other: &Self) -> bool {
         let last = self.entries.last();

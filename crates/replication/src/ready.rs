@@ -30,6 +30,7 @@ impl Group {
             if self.waiting.iter().filter(|waiting| waiting.write).count()
                 >= self.config.max_unpersisted_appends
             {
+                self.note_lost_leadership();
                 break;
             }
             self.take_ready();
@@ -159,18 +160,31 @@ impl Group {
             }
             return;
         }
-        self.leadership = None;
-        self.changing = None;
-        self.uncommitted.clear();
-        self.uncommitted_bytes = 0;
-        self.drop_outgoing();
         let role = match soft.raft_state {
             StateRole::Candidate => Role::Candidate,
             _ => Role::Follower {
                 leader: leader.filter(|leader| *leader != self.config.node),
             },
         };
+        self.leads_no_more(role);
+    }
+
+    fn leads_no_more(&mut self, role: Role) {
+        self.leadership = None;
+        self.changing = None;
+        self.uncommitted.clear();
+        self.uncommitted_bytes = 0;
+        self.drop_outgoing();
         self.set_role(role);
+    }
+
+    /// While the disk takes nothing, nothing more is taken from the library. That it leads no more is to be known all the same: who
+    /// waits here would wait until there is room.
+    fn note_lost_leadership(&mut self) {
+        if self.leadership.is_some() && self.raft.raft.state != StateRole::Leader {
+            let leader = self.leader().filter(|leader| *leader != self.config.node);
+            self.leads_no_more(Role::Follower { leader });
+        }
     }
 
     pub(crate) fn set_role(&mut self, role: Role) {

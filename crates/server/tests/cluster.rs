@@ -6,6 +6,8 @@
 
 #[path = "cluster/faults.rs"]
 mod faults;
+#[path = "cluster/room.rs"]
+mod room;
 mod support;
 
 use std::net::TcpListener;
@@ -24,6 +26,8 @@ struct Nodes {
     data: tempfile::TempDir,
     ports: Vec<u16>,
     partitions: u32,
+    /// Arguments that all of them get.
+    more: Vec<String>,
 }
 
 impl Nodes {
@@ -38,6 +42,7 @@ impl Nodes {
                 .map(|l| l.local_addr().unwrap().port())
                 .collect(),
             partitions,
+            more: Vec::new(),
         }
     }
 
@@ -65,7 +70,10 @@ impl Nodes {
             set("initial-contact-points", points.join(",")),
             set("network.internal-api.port", self.ports[node].to_string()),
         ]
-        .concat()
+        .into_iter()
+        .flatten()
+        .chain(self.more.iter().cloned())
+        .collect()
     }
 
     /// Starting a node takes a thread: a new cluster waits for all of them.

@@ -9,20 +9,14 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use skep_tls::{FileError, ServerCheck, Signers, certificates, private_key};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
-use tokio_rustls::rustls::client::danger::{
-    HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier,
-};
-use tokio_rustls::rustls::client::verify_server_cert_signed_by_trust_anchor;
-use tokio_rustls::rustls::crypto::{CryptoProvider, aws_lc_rs};
-use tokio_rustls::rustls::pki_types::pem::PemObject;
-use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
-use tokio_rustls::rustls::server::{ParsedCertificate, WebPkiClientVerifier};
+use tokio_rustls::rustls::crypto::aws_lc_rs;
+use tokio_rustls::rustls::pki_types::ServerName;
+use tokio_rustls::rustls::server::WebPkiClientVerifier;
 use tokio_rustls::rustls::version::TLS13;
-use tokio_rustls::rustls::{
-    self, ClientConfig, DigitallySignedStruct, RootCertStore, ServerConfig, SignatureScheme,
-};
+use tokio_rustls::rustls::{self, ClientConfig, RootCertStore, ServerConfig};
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 /// Files in PEM format.
@@ -37,12 +31,8 @@ pub struct TlsFiles {
 
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    #[error("{path} cannot be read as {what} in PEM format: {reason}")]
-    File {
-        path: String,
-        what: &'static str,
-        reason: String,
-    },
+    #[error(transparent)]
+    File(#[from] FileError),
     #[error("certificate {path} cannot be used with TLS: {reason}")]
     Unusable { path: String, reason: String },
 }
@@ -57,8 +47,7 @@ pub(crate) struct Tls {
 impl Tls {
     pub(crate) fn open(files: &TlsFiles) -> Result<Tls, TlsError> {
         let chain = certificates(&files.certificate_chain)?;
-        let key = PrivateKeyDer::from_pem_file(&files.private_key)
-            .map_err(|error| unreadable(&files.private_key, "a private key", &error))?;
+        let key = private_key(&files.private_key)?;
         let trusted = match &files.authority {
             Some(authority) => certificates(authority)?,
             None => chain.clone(),
@@ -85,15 +74,17 @@ impl Tls {
                 let builder = builder.with_client_cert_verifier(clients);
                 builder.with_single_cert(chain.clone(), key.clone_key())
             });
-        let of_authority = Arc::new(OfAuthority {
-            roots,
+        let whatever_name = Arc::new(ServerCheck {
+            signers: Signers::Authorities(roots),
+            known: Vec::new(),
+            is_for_name: false,
             provider: provider.clone(),
         });
         let client = ClientConfig::builder_with_provider(provider)
             .with_protocol_versions(&[&TLS13])
             .and_then(|builder| {
                 let builder = builder.dangerous();
-                let builder = builder.with_custom_certificate_verifier(of_authority);
+                let builder = builder.with_custom_certificate_verifier(whatever_name);
                 builder.with_client_auth_cert(chain, key)
             });
         let own = &files.certificate_chain;
@@ -101,79 +92,6 @@ impl Tls {
             acceptor: Arc::new(server.map_err(|error| unusable(own, &error))?).into(),
             connector: Arc::new(client.map_err(|error| unusable(own, &error))?).into(),
         })
-    }
-}
-
-fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
-    const WHAT: &str = "certificates";
-    let read = CertificateDer::pem_file_iter(path);
-    let read = read.map_err(|error| unreadable(path, WHAT, &error))?;
-    let read: Result<Vec<_>, _> = read.collect();
-    let read = read.map_err(|error| unreadable(path, WHAT, &error))?;
-    if read.is_empty() {
-        return Err(unreadable(path, WHAT, &"it has none"));
-    }
-    Ok(read)
-}
-
-fn unreadable(path: &Path, what: &'static str, reason: &dyn std::fmt::Display) -> TlsError {
-    TlsError::File {
-        path: path.display().to_string(),
-        what,
-        reason: reason.to_string(),
-    }
-}
-
-/// The other side has a certificate of the authority, whatever name is in it.
-#[derive(Debug)]
-struct OfAuthority {
-    roots: Arc<RootCertStore>,
-    provider: Arc<CryptoProvider>,
-}
-
-impl ServerCertVerifier for OfAuthority {
-    fn verify_server_cert(
-        &self,
-        certificate: &CertificateDer<'_>,
-        between: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        now: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        verify_server_cert_signed_by_trust_anchor(
-            &ParsedCertificate::try_from(certificate)?,
-            &self.roots,
-            between,
-            now,
-            self.provider.signature_verification_algorithms.all,
-        )?;
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Err(rustls::Error::General(
-            "nodes speak TLS 1.3 with each other".to_string(),
-        ))
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        rustls::crypto::verify_tls13_signature(message, certificate, signed, algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        algorithms.supported_schemes()
     }
 }
 

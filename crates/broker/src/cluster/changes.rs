@@ -150,14 +150,14 @@ impl Cluster {
                 handle.inbox.send(Message::ChangeMembers(change));
             }
             Next::HandOver => {
-                let mut others = members.voters.iter().copied();
+                let others = members.voters.iter().copied();
                 let reached = |member: &u64| {
                     let node = node_of(*member).filter(|node| *node != self.node());
                     node.is_some_and(|node| self.is_connected(node, Class::Consensus))
                 };
-                if let Some(to) = others.rfind(reached) {
-                    handle.inbox.send(Message::HandOver(to));
-                }
+                handle
+                    .inbox
+                    .send(Message::HandOver(others.rev().filter(reached).collect()));
             }
         }
     }

@@ -85,6 +85,22 @@ impl Members {
         })
     }
 
+    /// The node has said that its disk has no room for new work.
+    pub(super) fn is_disk_low(&self, node: u32) -> bool {
+        let present = self.present.lock();
+        present.get(&node).is_some_and(|status| status.disk_low)
+    }
+
+    /// The node has said that it has a sound replica of the partition, and room for new work.
+    pub(super) fn can_lead(&self, node: u32, partition: u32) -> bool {
+        let present = self.present.lock();
+        let status = present.get(&node).filter(|status| !status.disk_low);
+        let mut replicas = status.into_iter().flat_map(|status| &status.partitions);
+        replicas.any(|replica| {
+            replica.partition == partition && replica.health == PartitionHealth::Healthy as u8
+        })
+    }
+
     pub(super) fn lose(&self, node: u32) {
         self.present.lock().remove(&node);
     }
@@ -105,6 +121,7 @@ impl Cluster {
             version: env!("CARGO_PKG_VERSION").to_string(),
             host: self.config.advertised_host.clone(),
             port: self.config.advertised_port,
+            disk_low: broker.is_disk_low(),
             partitions: partitions.collect(),
         })
     }

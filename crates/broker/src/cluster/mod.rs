@@ -138,6 +138,7 @@ impl Cluster {
                 looks += 1;
                 if looks.is_multiple_of(LOOKS_A_SECOND) {
                     cluster.tell_status();
+                    cluster.look_after_room();
                     cluster.rebalance_when_calm();
                     cluster.forget_abandoned();
                     cluster.tell_removed();
@@ -243,6 +244,12 @@ impl Cluster {
         self.leader_of(partition).is_some_and(connected)
     }
 
+    /// The node that leads the partition has no room for new work.
+    pub fn is_leader_full(&self, partition: u32) -> bool {
+        let leader = self.leader_of(partition);
+        leader.is_some_and(|leader| self.members.is_disk_low(leader))
+    }
+
     fn broker(&self) -> Option<Arc<Shared>> {
         self.broker.get()?.upgrade()
     }
@@ -344,6 +351,7 @@ impl Cluster {
         };
         if let Some(handle) = broker.partition(message.group())
             && node_of(message.from()) == Some(from)
+            && !(message.fills_disk() && handle.status.spared.load(Ordering::Relaxed))
             && let Some(place) = handle.status.replica_room.take(size)
         {
             handle.inbox.send(Message::Replica {

@@ -4,6 +4,7 @@
 //! recover but what came last.
 
 use std::collections::VecDeque;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::Weak;
@@ -20,7 +21,7 @@ use skep_replication::{
     SnapshotPoll, SnapshotSource,
 };
 use skep_storage::disk::{RealDisk, create_dir_durably};
-use skep_storage::log::{Log, LogConfig};
+use skep_storage::log::{Frame, Log, LogConfig};
 
 use super::Cluster;
 use crate::directory::write_durably;
@@ -30,9 +31,13 @@ use crate::replica_file::ReplicaOf;
 pub(super) const GROUP: u32 = 0;
 /// Messages that may wait: others are said again.
 const MAX_WAITING: usize = 1024;
+/// How long to wait before a write is tried again after the disk was full.
+const RETRY: Duration = Duration::from_millis(250);
 /// A log of a few entries needs no large files.
 const SEGMENT_BYTES: u64 = 1 << 20;
 const STATE: &str = "state";
+/// Instead of a leader: who leads is not heard.
+const DEAF: u64 = u64::MAX;
 
 pub(super) enum Told {
     Message(Box<ReplicaMessage>),
@@ -45,7 +50,7 @@ pub(super) enum Told {
 pub(super) struct OwnGroup {
     pub(super) own: u64,
     inbox: Sender<Told>,
-    /// The member that leads; 0: none is known.
+    /// The member that leads; 0: none is known; [`DEAF`]: the disk is full.
     leader: Arc<AtomicU64>,
     thread: Mutex<Option<std::thread::JoinHandle<()>>>,
 }
@@ -73,6 +78,7 @@ pub(super) struct Worker {
     /// How the cluster begins, if it has not.
     first: Option<State>,
     arriving: Vec<u8>,
+    stopped: bool,
 }
 
 /// The member could not be started, or cannot go on.
@@ -91,7 +97,8 @@ impl OwnGroup {
     }
 
     pub(super) fn leader(&self) -> Option<u64> {
-        Some(self.leader.load(Ordering::Acquire)).filter(|member| *member != 0)
+        let leader = self.leader.load(Ordering::Acquire);
+        Some(leader).filter(|member| ![0, DEAF].contains(member))
     }
 
     pub(super) fn leads(&self) -> bool {
@@ -126,7 +133,7 @@ pub(super) fn start(
     }
     let stored = match std::fs::read(directory.join(STATE)) {
         Ok(bytes) => serde_json::from_slice(&bytes).map_err(failed)?,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Stored::default(),
+        Err(error) if error.kind() == ErrorKind::NotFound => Stored::default(),
         Err(error) => return Err(failed(error)),
     };
     let config = LogConfig {
@@ -164,6 +171,7 @@ pub(super) fn start(
         leader: leader.clone(),
         first,
         arriving: Vec::new(),
+        stopped: false,
     };
     cluster.state_is(&worker.state);
     if begins {
@@ -185,7 +193,9 @@ pub(super) fn start(
 
 impl Worker {
     fn run(mut self) {
-        if let Err(error) = self.work() {
+        if let Err(error) = self.work()
+            && !self.stopped
+        {
             self.leader.store(0, Ordering::Release);
             tracing::error!(code = "CLUSTER_STATE", %error, "this node takes no part in changes of the cluster any more");
         }
@@ -241,7 +251,7 @@ impl Worker {
                 }
             }
             for append in out.appends.drain(..) {
-                self.log.append(&append.frames).map_err(failed)?;
+                self.append(&append.frames)?;
                 self.group.persisted(append.number);
             }
             for event in std::mem::take(&mut out.events) {
@@ -257,6 +267,39 @@ impl Worker {
             self.keep()?;
         }
         Ok(())
+    }
+
+    fn append(&mut self, frames: &[Frame]) -> Result<(), OwnGroupError> {
+        while let Err(error) = self.log.append(frames) {
+            self.wait_for_room(error.is_disk_full(), &error)?;
+        }
+        Ok(())
+    }
+
+    /// Until a write that found the disk full is to be tried again. Meanwhile this member is deaf, and another one leads: what it was
+    /// told comes again.
+    fn wait_for_room(
+        &mut self,
+        full: bool,
+        error: &dyn std::fmt::Display,
+    ) -> Result<(), OwnGroupError> {
+        if !full {
+            return Err(failed(error));
+        }
+        if self.leader.swap(DEAF, Ordering::AcqRel) != DEAF {
+            tracing::error!(code = "CLUSTER_STATE", %error, "this node takes no part in changes of the cluster until its disk has room");
+        }
+        let until = Instant::now() + RETRY;
+        loop {
+            match self.inbox.recv_deadline(until) {
+                Ok(Told::Stop) | Err(RecvTimeoutError::Disconnected) => {
+                    self.stopped = true;
+                    return Err(failed("the node stops"));
+                }
+                Ok(_) => {}
+                Err(RecvTimeoutError::Timeout) => return Ok(()),
+            }
+        }
     }
 
     fn handle(&mut self, event: Event) -> Result<(), OwnGroupError> {
@@ -319,9 +362,17 @@ impl Worker {
     /// Stores the state and lets everybody here see it.
     fn keep(&mut self) -> Result<(), OwnGroupError> {
         let bytes = self.encoded()?;
-        write_durably(&self.directory.join(STATE), &bytes).map_err(failed)?;
+        let file = self.directory.join(STATE);
+        while let Err(error) = write_durably(&file, &bytes) {
+            let full = [ErrorKind::StorageFull, ErrorKind::QuotaExceeded].contains(&error.kind());
+            self.wait_for_room(full, &error)?;
+        }
         if let Some(id) = self.group.compact(self.applied.index) {
-            self.log.compact(id.index, id.term).map_err(failed)?;
+            match self.log.compact(id.index, id.term) {
+                // It is left for the next time.
+                Err(error) if error.is_disk_full() => {}
+                compacted => compacted.map_err(failed)?,
+            }
         }
         if let Some(cluster) = self.cluster.upgrade() {
             cluster.state_is(&self.state);

@@ -1,5 +1,7 @@
-//! Spreading leaders: each partition is best led by the first of its replicas, which goes round the nodes.
+//! Where leaders go: each partition is best led by the first of its replicas, which goes round the nodes. A node whose disk has no room
+//! leads nothing, as long as there is another one.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use skep_service::PartitionRole;
@@ -7,7 +9,9 @@ use skep_transport::Class;
 
 use super::Cluster;
 use super::wire::NodeMessage;
-use crate::partition::Message;
+use crate::disk::DiskSpace;
+use crate::partition::{Message, PartitionHandle};
+use crate::shared::Shared;
 
 /// Seconds without the loss of a node after which leaders move by themselves.
 const CALM: u32 = 30;
@@ -20,16 +24,20 @@ impl Cluster {
     }
 
     pub(super) fn rebalance_here(&self) {
-        let (Some(broker), Some(transport)) = (self.broker(), self.transport.get()) else {
+        let Some(broker) = self.broker() else {
             return;
         };
-        for handle in broker.partitions() {
-            let first = self.replicas(handle.status.partition).first().copied();
-            if handle.status.role() == PartitionRole::Leader
-                && let Some((first, member)) = first.filter(|(first, _)| *first != self.node())
-                && transport.is_connected(first, Class::Consensus)
+        let partitions = broker.partitions().into_iter();
+        for handle in partitions.filter(|it| it.status.role() == PartitionRole::Leader) {
+            let mut replicas = self.replicas(handle.status.partition).into_iter();
+            let first = replicas.find(|(node, _)| match *node {
+                node if node == self.node() => !lacks_room(&broker, &handle),
+                node => !self.members.is_disk_low(node),
+            });
+            if let Some((first, member)) = first.filter(|(first, _)| *first != self.node())
+                && self.is_connected(first, Class::Consensus)
             {
-                handle.inbox.send(Message::HandOver(member));
+                handle.inbox.send(Message::HandOver(vec![member]));
             }
         }
     }
@@ -43,4 +51,49 @@ impl Cluster {
             self.rebalance_here();
         }
     }
+
+    /// Without room for new work others are to lead, and without room for anything they are to go on alone, as far as they can.
+    /// To be called once a second.
+    pub(super) fn look_after_room(&self) {
+        let Some(broker) = self.broker() else {
+            return;
+        };
+        let very_low = |disk: &Arc<DiskSpace>| disk.very_low.load(Ordering::Relaxed);
+        let very_low = broker.disk.get().is_some_and(very_low);
+        for handle in broker.partitions() {
+            let status = &handle.status;
+            let leads = status.role() == PartitionRole::Leader;
+            let hands_over = leads && lacks_room(&broker, &handle);
+            if !hands_over && !very_low {
+                status.spared.store(false, Ordering::Relaxed);
+                continue;
+            }
+            let voters = status.members().voters;
+            let others = self.with_room(status.partition, &voters);
+            let majority = others.len() * 2 > voters.len();
+            status.spared.store(very_low && majority, Ordering::Relaxed);
+            if hands_over && !others.is_empty() {
+                tracing::info!(
+                    partition = status.partition,
+                    "the disk has no room: another node is to lead"
+                );
+                handle.inbox.send(Message::HandOver(others));
+            }
+        }
+    }
+
+    /// Other members of the partition's group with a vote and room for new work, the best leader first.
+    fn with_room(&self, partition: u32, voters: &[u64]) -> Vec<u64> {
+        let replicas = self.replicas(partition).into_iter();
+        let others = replicas.filter(|(node, member)| {
+            voters.contains(member)
+                && self.members.can_lead(*node, partition)
+                && self.is_connected(*node, Class::Consensus)
+        });
+        others.map(|(_, member)| member).collect()
+    }
+}
+
+fn lacks_room(broker: &Shared, handle: &PartitionHandle) -> bool {
+    broker.is_disk_low() || handle.status.stalled.load(Ordering::Relaxed)
 }

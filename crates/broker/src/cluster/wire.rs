@@ -168,6 +168,8 @@ pub struct NodeStatus {
     pub version: String,
     pub host: String,
     pub port: u16,
+    /// It has no room for new work.
+    pub disk_low: bool,
     pub partitions: Vec<ReplicaStatus>,
 }
 

@@ -38,6 +38,8 @@ pub struct PartitionStatus {
     pub stalled: AtomicBool,
     /// The disk is nearly full: room that can be given back is given back.
     pub disk_low: AtomicBool,
+    /// The disk has so little room that this replica takes no entries: others are a majority without it.
+    pub spared: AtomicBool,
     pub processing_paused: AtomicBool,
     /// Position of the newest evaluated record, and of the newest committed one.
     pub processed_position: AtomicU64,
@@ -82,6 +84,7 @@ impl PartitionStatus {
             replica_room: Arc::default(),
             stalled: AtomicBool::new(false),
             disk_low: AtomicBool::new(false),
+            spared: AtomicBool::new(false),
             processing_paused: AtomicBool::new(false),
             processed_position: AtomicU64::new(0),
             committed_position: AtomicU64::new(0),

@@ -122,8 +122,8 @@ pub enum Message {
     StoreArrived,
     /// Change who belongs to the group, as its leader.
     ChangeMembers(Change),
-    /// Let this replica lead, if it can.
-    HandOver(u64),
+    /// Let one of these replicas lead, the first that can.
+    HandOver(Vec<u64>),
     /// Make a checkpoint now; the sender hears when it is done.
     TakeSnapshot(Option<Sender<Result<(), String>>>),
     /// Look again: processing goes on, or the clock was moved.
@@ -433,7 +433,7 @@ impl Partition {
             }
             Message::StoreArrived => self.store_arrived(),
             Message::ChangeMembers(change) => self.change_members(change),
-            Message::HandOver(to) => self.hand_over_to(to),
+            Message::HandOver(to) => self.hand_over_to(&to),
             Message::Wake => self.next_check = Instant::now(),
             Message::Stop => {
                 self.stopping = true;

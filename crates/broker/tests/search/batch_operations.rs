@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::open;
+use super::{open, with_one_task};
 use crate::asking::{self, text};
-use crate::support::{Rig, one_task};
+use crate::support::Rig;
 use skep_protocol::command::{
     BatchCommand, Command, CreateBatchOperation, DecisionRef, Deploy, EvaluateDecision, FailJob,
     Resource,
@@ -65,8 +65,7 @@ fn counts(row: &Row) -> [String; 3] {
 
 #[tokio::test]
 async fn what_a_filter_chooses_is_cancelled_on_all_partitions() {
-    let rig = open(|config| config.partitions = 3).await;
-    rig.deploy(&one_task()).await;
+    let rig = with_one_task(3).await;
     for n in 0..60 {
         let variables = format!(r#"{{"n": {}}}"#, n % 2);
         rig.create("one-task", &variables).await.unwrap();
@@ -95,8 +94,7 @@ async fn what_a_filter_chooses_is_cancelled_on_all_partitions() {
 
 #[tokio::test]
 async fn more_items_than_one_page_has() {
-    let rig = open(|config| config.partitions = 1).await;
-    rig.deploy(&one_task()).await;
+    let rig = with_one_task(1).await;
     // Several clients: one alone would wait for the disk each time.
     let rig = Arc::new(rig);
     let clients: Vec<_> = (0..30)
@@ -129,8 +127,7 @@ async fn more_items_than_one_page_has() {
 
 #[tokio::test]
 async fn incidents_are_resolved_by_a_filter_on_instances() {
-    let rig = open(|config| config.partitions = 2).await;
-    rig.deploy(&one_task()).await;
+    let rig = with_one_task(2).await;
     for _ in 0..4 {
         rig.create("one-task", "{}").await.unwrap();
     }
@@ -156,8 +153,7 @@ async fn incidents_are_resolved_by_a_filter_on_instances() {
 
 #[tokio::test]
 async fn what_has_ended_leaves_the_history_with_all_that_belongs_to_it() {
-    let rig = open(|config| config.partitions = 2).await;
-    rig.deploy(&one_task()).await;
+    let rig = with_one_task(2).await;
     let mut keys = Vec::new();
     for _ in 0..4 {
         keys.push(rig.create("one-task", r#"{"v": 1}"#).await.unwrap());
@@ -182,7 +178,7 @@ const DISH: &str = r##"<definitions xmlns="https://www.omg.org/spec/DMN/20191111
     <literalExpression><text>season + " soup"</text></literalExpression></decision></definitions>"##;
 
 async fn with_evaluations(count: usize) -> (Rig, Key) {
-    let rig = open(|config| config.partitions = 2).await;
+    let rig = open(2).await;
     let resource = Resource {
         name: "dish.dmn".into(),
         content: DISH.into(),
@@ -238,8 +234,7 @@ async fn deleted_decisions_take_their_history_with_them() {
 
 #[tokio::test]
 async fn a_deleted_definition_takes_its_history_with_it() {
-    let rig = open(|config| config.partitions = 2).await;
-    rig.deploy(&one_task()).await;
+    let rig = with_one_task(2).await;
     let mut keys = Vec::new();
     for _ in 0..4 {
         keys.push(rig.create("one-task", r#"{"v": 1}"#).await.unwrap());
@@ -272,7 +267,7 @@ async fn a_deleted_definition_takes_its_history_with_it() {
 
 #[tokio::test]
 async fn without_a_store_it_is_refused() {
-    let rig = open(|config| config.secondary_storage = None).await;
+    let rig = Rig::new(|config| config.secondary_storage = None).await;
     let command = CreateBatchOperation {
         kind: BatchOperationType::CancelProcessInstance,
         filter: "{}".into(),

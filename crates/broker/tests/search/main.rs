@@ -23,14 +23,19 @@ macro_rules! over {
             mod searches;
 
             /// A broker with a store of this kind.
-            async fn open(
-                change: impl FnOnce(&mut skep_broker::BrokerConfig),
-            ) -> crate::support::Rig {
+            async fn open(partitions: u32) -> crate::support::Rig {
                 crate::support::Rig::new(|config| {
                     config.secondary_storage = Some(crate::backend::Backend::$backend.config());
-                    change(config);
+                    config.partitions = partitions;
                 })
                 .await
+            }
+
+            /// It has a process whose instances wait for a job.
+            async fn with_one_task(partitions: u32) -> crate::support::Rig {
+                let rig = open(partitions).await;
+                rig.deploy(&crate::support::one_task()).await;
+                rig
             }
         }
     };

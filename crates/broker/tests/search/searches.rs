@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::open;
+use super::{open, with_one_task};
 use crate::asking::{find, texts};
-use crate::support::{Rig, create, one_task};
+use crate::support::{Rig, create};
 use skep_protocol::command::{Command, FailJob};
 use skep_protocol::{Key, Response};
 use skep_query::entities::{
@@ -27,8 +27,7 @@ async fn with_business_id(rig: &Rig, id: &str) -> Key {
 
 #[tokio::test]
 async fn who_has_an_answer_finds_what_it_told_of() {
-    let rig = open(|config| config.partitions = 3).await;
-    rig.deploy(&one_task()).await;
+    let rig = with_one_task(3).await;
     for n in 0..30 {
         let key = rig
             .create("one-task", &format!(r#"{{"n": {n}}}"#))
@@ -55,8 +54,7 @@ async fn who_has_an_answer_finds_what_it_told_of() {
 
 #[tokio::test]
 async fn the_life_of_an_instance_is_told_by_its_rows() {
-    let rig = open(|_| {}).await;
-    rig.deploy(&one_task()).await;
+    let rig = with_one_task(1).await;
     let key = rig
         .create("one-task", r#"{"a": {"b": [1, 2]}}"#)
         .await
@@ -111,8 +109,7 @@ async fn the_life_of_an_instance_is_told_by_its_rows() {
 
 #[tokio::test]
 async fn elements_and_variables_are_found_by_what_they_are() {
-    let rig = open(|_| {}).await;
-    rig.deploy(&one_task()).await;
+    let rig = with_one_task(1).await;
     let key = rig
         .create("one-task", r#"{"a": {"b": [1, 2]}}"#)
         .await
@@ -140,8 +137,7 @@ async fn elements_and_variables_are_found_by_what_they_are() {
 
 #[tokio::test]
 async fn pages_by_cursor_go_over_all_partitions_and_back() {
-    let rig = open(|config| config.partitions = 3).await;
-    rig.deploy(&one_task()).await;
+    let rig = with_one_task(3).await;
     let mut keys = Vec::new();
     for n in 0..25 {
         // Three values, so that cursors lie between equal ones.
@@ -176,8 +172,7 @@ async fn pages_by_cursor_go_over_all_partitions_and_back() {
 
 #[tokio::test]
 async fn a_restart_goes_on_where_the_file_ends() {
-    let mut rig = open(|_| {}).await;
-    rig.deploy(&one_task()).await;
+    let mut rig = with_one_task(1).await;
     for round in 1..=3 {
         for _ in 0..10 {
             rig.create("one-task", "{}").await.unwrap();
@@ -194,7 +189,7 @@ async fn a_restart_goes_on_where_the_file_ends() {
 
 #[tokio::test]
 async fn a_key_of_no_partition_is_the_key_of_nothing() {
-    let rig = open(|_| {}).await;
+    let rig = open(1).await;
     for key in [Key(-1), Key(0), Key::new(77, 1), Key(i64::MAX)] {
         let query = Query::Get {
             entity: &VARIABLE,
@@ -208,7 +203,7 @@ async fn a_key_of_no_partition_is_the_key_of_nothing() {
 
 #[tokio::test]
 async fn user_tasks_are_found_by_who_may_do_them() {
-    let rig = open(|_| {}).await;
+    let rig = open(1).await;
     let process = include_str!("../../../../tests/processes/valid/search-user-task.bpmn");
     let resource = skep_protocol::command::Resource {
         name: "review.bpmn".into(),
@@ -270,8 +265,7 @@ async fn user_tasks_are_found_by_who_may_do_them() {
 
 #[tokio::test]
 async fn a_page_of_large_values_is_bounded() {
-    let rig = open(|_| {}).await;
-    rig.deploy(&one_task()).await;
+    let rig = with_one_task(1).await;
     let large = format!(r#"{{"large": "{}"}}"#, "x".repeat(3 << 20));
     for _ in 0..25 {
         rig.create("one-task", &large).await.unwrap();
@@ -297,15 +291,13 @@ async fn a_page_of_large_values_is_bounded() {
     );
     let mut whole = search(&VARIABLE, "").unwrap();
     whole.whole_texts = true;
-    let answer = rig
-        .broker
-        .query(Query::Search(whole.clone()), Consistency::Eventual)
-        .await;
+    let ask = |search: &skep_query::Search| {
+        let query = Query::Search(search.clone());
+        rig.broker.query(query, Consistency::Eventual)
+    };
+    let answer = ask(&whole).await;
     assert_eq!(answer, Err(QueryError::TooLarge { mebibytes: 64 }));
     whole.page.limit = 5;
-    let answer = rig
-        .broker
-        .query(Query::Search(whole), Consistency::Eventual)
-        .await;
+    let answer = ask(&whole).await;
     assert!(matches!(answer, Ok((Answer::Found(found), _)) if found.rows.len() == 5));
 }

@@ -17,12 +17,11 @@ mod writer;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use parking_lot::Mutex;
 use skep_query::{Entity, entities};
 
 pub use self::writer::Writer;
 use crate::elastic::check_url;
-use crate::store::readers::Readers;
+use crate::store::readers::{Readers, SharedReaders};
 use crate::target::Source;
 use crate::tls::Trust;
 
@@ -66,8 +65,7 @@ pub struct Documents {
     /// How often rows of each entity were written, and how much of that searches see.
     written: Vec<AtomicU64>,
     refreshed: Vec<AtomicU64>,
-    /// They end with the last partition that needs them.
-    readers: Mutex<std::sync::Weak<Readers>>,
+    readers: SharedReaders,
 }
 
 impl DocumentsSettings {
@@ -121,21 +119,14 @@ impl Documents {
             // An earlier process may have written what nobody has seen yet.
             written: counts(1),
             refreshed: counts(0),
-            readers: Mutex::default(),
+            readers: SharedReaders::default(),
         })
     }
 
     /// The threads that answer queries of all partitions.
     pub fn readers(self: &Arc<Self>, count: usize) -> Arc<Readers> {
-        let mut known = self.readers.lock();
-        if let Some(readers) = known.upgrade() {
-            return readers;
-        }
-        let source = |_| Box::new(reader::Reader::new(self.clone())) as Box<dyn Source>;
-        let sources = (0..count.max(1)).map(source).collect();
-        let readers = Arc::new(Readers::new(sources, "query"));
-        *known = Arc::downgrade(&readers);
-        readers
+        let source = || Box::new(reader::Reader::new(self.clone())) as Box<dyn Source>;
+        self.readers.get(count, source)
     }
 
     fn login(&self) -> Option<(String, String)> {

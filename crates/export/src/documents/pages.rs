@@ -6,8 +6,8 @@ use skep_query::{Condition, Conditions, Entity, Found, Row, Search, Start, Value
 use super::document::{self, BRIEF, WHOLE};
 use super::filter::{all_of, beyond, order};
 use super::related::{Resolver, rows_of, total};
-use super::server::{Failure, FailureKind, Server, strange};
-use crate::sql::answer::MAX_BYTES;
+use super::server::{Failure, Server, strange};
+use crate::bounded::BoundedRows;
 
 /// Rows that are looked at together where a search cannot say at once which ones it wants, at most.
 const CHUNK: usize = 5_000;
@@ -195,18 +195,11 @@ pub fn rows(entity: &Entity, answer: &Json) -> Result<Vec<Row>, Failure> {
     let hits = answer.pointer("/hits/hits").and_then(Json::as_array);
     let hits = hits.ok_or_else(|| strange("a search"))?;
     let sources = hits.iter().filter_map(|hit| hit.get("_source"));
-    let (mut rows, mut bytes) = (Vec::with_capacity(hits.len()), 0);
+    let mut rows = BoundedRows::default();
     for source in sources {
-        let row = document::read(entity, source);
-        let texts = row.iter().filter_map(Value::as_text);
-        bytes += texts.map(str::len).sum::<usize>();
-        // One row is always given: there is no smaller page.
-        if bytes > MAX_BYTES && !rows.is_empty() {
-            return Err(Failure::new(FailureKind::TooLarge, "too large"));
-        }
-        rows.push(row);
+        rows.push(document::read(entity, source))?;
     }
-    Ok(rows)
+    Ok(rows.done())
 }
 
 /// The columns of a list: without what it does not show, and of long values no more than their previews, so that a page of large

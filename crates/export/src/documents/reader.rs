@@ -10,8 +10,8 @@ use skep_query::{Answer, Query, QueryError, Row};
 use super::related::entities_of;
 use super::server::{Failure, FailureKind, Server};
 use super::{Documents, groups, pages, schema};
+use crate::bounded::{MAX_BYTES, TooLarge};
 use crate::exporter::Position;
-use crate::sql::answer::MAX_BYTES;
 use crate::sql::flows;
 use crate::target::Source;
 
@@ -51,9 +51,7 @@ impl Reader {
             FailureKind::TooLong => QueryError::TooLong {
                 seconds: TIME_LIMIT.as_secs(),
             },
-            FailureKind::TooLarge => QueryError::TooLarge {
-                mebibytes: MAX_BYTES >> 20,
-            },
+            FailureKind::TooLarge => TooLarge.into(),
             FailureKind::Away => {
                 self.away = Some((Instant::now(), failure.reason.clone()));
                 self.unavailable(&failure.reason)

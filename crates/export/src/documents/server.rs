@@ -8,6 +8,7 @@ use http::{Method, StatusCode};
 use serde_json::Value as Json;
 
 use super::Documents;
+use crate::bounded::TooLarge;
 use crate::elastic::client::{Client, TOO_LARGE};
 use crate::status::Status;
 
@@ -48,6 +49,12 @@ impl Failure {
 
     pub fn is(&self, code: StatusCode) -> bool {
         self.kind == FailureKind::Refused(code.as_u16())
+    }
+}
+
+impl From<TooLarge> for Failure {
+    fn from(_: TooLarge) -> Failure {
+        Failure::new(FailureKind::TooLarge, "too large")
     }
 }
 

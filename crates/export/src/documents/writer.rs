@@ -245,19 +245,10 @@ impl Target for Writer {
         stored.map_err(|failure| self.shown(&failure))
     }
 
-    /// The server does so with each request.
-    fn sync(&mut self) -> Result<bool, String> {
-        Ok(true)
-    }
-
     fn forget(&mut self, before: i64, limit: usize) -> Result<usize, String> {
         let version = self.place.position.record;
         let forgotten = history::forget(&self.server, self.partition, before, limit, version);
         forgotten.map_err(|failure| self.shown(&failure))
-    }
-
-    fn is_local(&self) -> bool {
-        false
     }
 }
 

@@ -9,6 +9,7 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Config};
 
 use super::tls::Secure;
+use crate::bounded::TooLarge;
 use crate::status::Status;
 use crate::tls::Trust;
 
@@ -37,6 +38,12 @@ impl Failure {
             reason: reason.into(),
             kind,
         }
+    }
+}
+
+impl From<TooLarge> for Failure {
+    fn from(_: TooLarge) -> Failure {
+        Failure::new(FailureKind::TooLarge, "too large")
     }
 }
 

@@ -12,12 +12,11 @@ mod writer;
 use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::Mutex;
 use tokio_postgres::Config;
 
 pub use self::url::UrlError;
 pub use self::writer::Writer;
-use crate::store::readers::Readers;
+use crate::store::readers::{Readers, SharedReaders};
 use crate::target::Source;
 use crate::tls::Trust;
 
@@ -59,8 +58,7 @@ pub struct Rdbms {
     pub shown: String,
     prefix: String,
     auto_ddl: bool,
-    /// They end with the last partition that needs them.
-    readers: Mutex<std::sync::Weak<Readers>>,
+    readers: SharedReaders,
 }
 
 impl Rdbms {
@@ -90,20 +88,13 @@ impl Rdbms {
             shown: url::shown(&config),
             prefix,
             auto_ddl: settings.auto_ddl,
-            readers: Mutex::default(),
+            readers: SharedReaders::default(),
         })
     }
 
     /// The threads that answer queries of all partitions.
     pub fn readers(self: &Arc<Self>, count: usize) -> Arc<Readers> {
-        let mut known = self.readers.lock();
-        if let Some(readers) = known.upgrade() {
-            return readers;
-        }
-        let source = |_| Box::new(reader::Reader::new(self.clone())) as Box<dyn Source>;
-        let sources = (0..count.max(1)).map(source).collect();
-        let readers = Arc::new(Readers::new(sources, "query"));
-        *known = Arc::downgrade(&readers);
-        readers
+        let source = || Box::new(reader::Reader::new(self.clone())) as Box<dyn Source>;
+        self.readers.get(count, source)
     }
 }

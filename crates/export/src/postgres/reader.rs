@@ -10,8 +10,9 @@ use skep_query::{Answer, Query, QueryError, Row, Value};
 use super::connection::{Connection, Failure, FailureKind};
 use super::value::{self, Bound};
 use super::{Rdbms, TIME_LIMIT, schema};
+use crate::bounded::{BoundedRows, TooLarge};
 use crate::exporter::Position;
-use crate::sql::answer::{self, Database, MAX_BYTES};
+use crate::sql::answer::{self, Database};
 use crate::sql::{Dialect, Sql, table_name};
 use crate::target::Source;
 
@@ -69,9 +70,7 @@ impl Reader {
             FailureKind::TooLarge => {
                 // The rest of the answer is still on its way.
                 self.connection = None;
-                QueryError::TooLarge {
-                    mebibytes: MAX_BYTES >> 20,
-                }
+                TooLarge.into()
             }
             FailureKind::Closed | FailureKind::Refused => self.unavailable(&failure.reason),
         }
@@ -178,17 +177,10 @@ pub fn rows(
     connection.wait(limit, async {
         let found = connection.client.query_typed_raw(&sql.text, parameters);
         let mut found = pin!(found.await?);
-        let (mut rows, mut bytes) = (Vec::new(), 0);
+        let mut rows = BoundedRows::default();
         while let Some(found) = found.try_next().await? {
-            let row = value::row(&found, columns);
-            let texts = row.iter().filter_map(Value::as_text);
-            bytes += texts.map(str::len).sum::<usize>();
-            // One row is always given: there is no smaller page.
-            if bytes > MAX_BYTES && !rows.is_empty() {
-                return Err(Failure::new(FailureKind::TooLarge, "too large"));
-            }
-            rows.push(row);
+            rows.push(value::row(&found, columns))?;
         }
-        Ok(rows)
+        Ok::<_, Failure>(rows.done())
     })
 }

@@ -266,18 +266,9 @@ impl Target for Writer {
         stored.map_err(|failure| self.shown(&failure))
     }
 
-    /// The database does so with each transaction.
-    fn sync(&mut self) -> Result<bool, String> {
-        Ok(true)
-    }
-
     fn forget(&mut self, before: i64, limit: usize) -> Result<usize, String> {
         let forgotten = self.delete_old(before, limit);
         forgotten.map_err(|failure| self.shown(&failure))
-    }
-
-    fn is_local(&self) -> bool {
-        false
     }
 }
 

@@ -8,15 +8,13 @@ use skep_query::{
 
 use super::{Sql, flows, page, select, statistics};
 
-/// Bytes of texts in one answer.
-pub const MAX_BYTES: usize = 64 << 20;
-
 /// What queries are asked of.
 pub trait Database {
     /// The beginning of a statement.
     fn sql(&self) -> Sql<'_>;
 
-    /// The rows that a statement finds, with so many columns. No more than [`MAX_BYTES`] of texts, but one row in any case.
+    /// The rows that a statement finds, with so many columns. No more than [`MAX_BYTES`](crate::bounded::MAX_BYTES) of texts, but one row
+    /// in any case.
     fn rows(&self, sql: &Sql<'_>, columns: usize) -> Result<Vec<Row>, QueryError>;
 }
 

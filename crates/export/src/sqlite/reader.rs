@@ -9,7 +9,8 @@ use skep_query::{Answer, Query, QueryError, Row, Value};
 
 use super::writer::Bound;
 use super::{Place, SqliteError};
-use crate::sql::answer::{self, Database, MAX_BYTES};
+use crate::bounded::{BoundedRows, TooLarge};
+use crate::sql::answer::{self, Database};
 use crate::sql::{Dialect, Sql};
 use crate::target::Source;
 
@@ -70,24 +71,15 @@ impl Session<'_> {
         let mut statement = self.connection.prepare_cached(&sql.text)?;
         let parameters = params_from_iter(sql.parameters.iter().map(Bound));
         let mut found = statement.query(parameters)?;
-        let (mut rows, mut bytes) = (Vec::new(), 0);
+        let mut rows = BoundedRows::default();
         while let Some(row) = found.next()? {
-            let row = values(row, columns)?;
-            bytes += row
-                .iter()
-                .filter_map(Value::as_text)
-                .map(str::len)
-                .sum::<usize>();
-            // One row is always given: there is no smaller page.
-            if bytes > MAX_BYTES && !rows.is_empty() {
-                return Err(rusqlite::Error::SqliteFailure(
-                    rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_TOOBIG),
-                    None,
-                ));
-            }
-            rows.push(row);
+            let pushed = rows.push(values(row, columns)?);
+            pushed.map_err(|TooLarge| {
+                let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_TOOBIG);
+                rusqlite::Error::SqliteFailure(code, None)
+            })?;
         }
-        Ok(rows)
+        Ok(rows.done())
     }
 }
 
@@ -112,9 +104,7 @@ impl Database for Session<'_> {
             Some(rusqlite::ErrorCode::OperationInterrupted) => QueryError::TooLong {
                 seconds: self.limit.as_secs(),
             },
-            Some(rusqlite::ErrorCode::TooBig) => QueryError::TooLarge {
-                mebibytes: MAX_BYTES >> 20,
-            },
+            Some(rusqlite::ErrorCode::TooBig) => TooLarge.into(),
             _ => cannot_read(&self.place.error(error)),
         })
     }

@@ -1,8 +1,8 @@
 //! The threads that answer queries.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
 
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 use parking_lot::Mutex;
@@ -111,6 +111,24 @@ impl Readers {
 impl Drop for Readers {
     fn drop(&mut self) {
         self.stop();
+    }
+}
+
+/// The threads that answer queries of all partitions. They end with the last partition that needs them.
+#[derive(Debug, Default)]
+pub struct SharedReaders(Mutex<Weak<Readers>>);
+
+impl SharedReaders {
+    /// Those that there are, or `count` new ones.
+    pub fn get(&self, count: usize, source: impl Fn() -> Box<dyn Source>) -> Arc<Readers> {
+        let mut known = self.0.lock();
+        if let Some(readers) = known.upgrade() {
+            return readers;
+        }
+        let sources = (0..count.max(1)).map(|_| source()).collect();
+        let readers = Arc::new(Readers::new(sources, "query"));
+        *known = Arc::downgrade(&readers);
+        readers
     }
 }
 

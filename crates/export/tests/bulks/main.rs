@@ -1,5 +1,9 @@
 //! The exporters to search servers against servers that fail: the same documents arrive in the end, and none twice.
 
+#[path = "../opening/one_task.rs"]
+mod one_task;
+#[path = "../opening/mod.rs"]
+mod opening;
 #[path = "../../../engine/tests/support/mod.rs"]
 mod support;
 
@@ -9,48 +13,22 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use skep_export::{
-    Beginning, CommittedLog, Driver, ExportMetrics, Flavor, Known, LogError, LogProgress, Make,
-    Position, SearchSettings, Sink, Status, Trust, Verify,
+    Beginning, Driver, ExportMetrics, Flavor, Known, LogProgress, Make, Position, SearchSettings,
+    Sink, Status, Trust, Verify,
 };
-use skep_model::builder::Bpmn;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::aws_lc_rs;
 use tokio_rustls::rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 
+use one_task::written;
+use opening::Log;
 use server::{Fate, Server};
-use support::Rig;
-
-/// All entries of a log.
-#[derive(Clone)]
-struct Log(Arc<Vec<Bytes>>);
-
-impl CommittedLog for Log {
-    fn read(&self, from: u64, to: u64, _max: usize) -> Result<Vec<(u64, Bytes)>, LogError> {
-        let at = |index: u64| (index, self.0[index as usize - 1].clone());
-        Ok((from..to).map(at).collect())
-    }
-}
 
 /// What some instances write.
 fn log(instances: usize, variables: &str) -> Log {
-    let mut rig = Rig::new();
-    rig.record_batches();
-    rig.deploy(
-        Bpmn::process("p")
-            .start("start")
-            .service_task("task", "work")
-            .end("end"),
-    );
-    for _ in 0..instances {
-        rig.create("p", variables);
-    }
-    let batches = std::mem::take(&mut rig.batches);
-    Log(Arc::new(
-        batches.into_iter().map(|(_, b)| b.into()).collect(),
-    ))
+    Log::new(written(instances, variables))
 }
 
 fn settings(urls: Vec<String>) -> SearchSettings {
@@ -84,7 +62,8 @@ impl Exporting {
             status: status.clone(),
             known: Known::default(),
         });
-        let (progress, end) = (Arc::new(LogProgress::default()), log.0.len() as u64);
+        let progress = Arc::new(LogProgress::default());
+        let end = log.entries().len() as u64;
         progress.commit(end);
         let driver = Driver::new(exporter, log.clone(), progress, status.clone(), 1);
         Exporting {

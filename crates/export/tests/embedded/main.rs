@@ -1,6 +1,10 @@
 //! What happens to the file of the embedded store: it is damaged, held by somebody else, lost, or killed in the middle of a flush, and
 //! its disk runs full. Nothing is missing afterwards, nothing is there twice, and nobody empties it.
 
+#[path = "../opening/one_task.rs"]
+mod one_task;
+#[path = "../opening/mod.rs"]
+mod opening;
 #[path = "../../../server/tests/support/sandbox.rs"]
 #[allow(dead_code)] // Other tests use the rest.
 mod sandbox;
@@ -9,46 +13,23 @@ mod support;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use rusqlite::Connection;
-use skep_export::{CommittedLog, Config, LogError, LogProgress, Partition, Store};
-use skep_model::builder::Bpmn;
+use skep_export::{Config, LogProgress, Store};
 use skep_query::entities::PROCESS_INSTANCE;
 use skep_query::{Answer, Consistency, Query, QueryError, search};
-use support::Rig;
+
+use one_task::written;
+use opening::{Log, partition};
 
 const DEADLINE: Duration = Duration::from_secs(60);
 
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<Bytes>>>);
-
-impl CommittedLog for Log {
-    fn read(&self, from: u64, to: u64, _max: usize) -> Result<Vec<(u64, Bytes)>, LogError> {
-        let entries = self.0.lock().unwrap();
-        let at = |index: u64| (index, entries[index as usize - 1].clone());
-        Ok((from..to).map(at).collect())
-    }
-}
-
-/// What so many instances write: the same each time.
+/// What so many instances write, with room for damage.
 fn batches(instances: usize) -> Vec<Bytes> {
-    let mut rig = Rig::new();
-    rig.record_batches();
-    rig.deploy(
-        Bpmn::process("p")
-            .start("start")
-            .service_task("task", "work")
-            .end("end"),
-    );
-    let text = "x".repeat(2000);
-    for _ in 0..instances {
-        rig.create("p", &format!(r#"{{"text":"{text}"}}"#));
-    }
-    let batches = std::mem::take(&mut rig.batches);
-    batches.into_iter().map(|(_, batch)| batch.into()).collect()
+    written(instances, &format!(r#"{{"text":"{}"}}"#, "x".repeat(2000)))
 }
 
 struct Filled {
@@ -59,25 +40,20 @@ struct Filled {
 
 impl Filled {
     fn try_open(directory: &Path, log: Vec<Bytes>) -> Result<Filled, String> {
-        let (log, progress) = (
-            Log(Arc::new(Mutex::new(log))),
-            Arc::new(LogProgress::default()),
-        );
-        progress.commit(log.0.lock().unwrap().len() as u64);
-        let of = Partition {
-            id: 1,
-            directory,
-            cluster: "test",
-            definitions: vec![],
-            metrics: Default::default(),
-            elsewhere: false,
-        };
+        let progress = Arc::new(LogProgress::default());
+        progress.commit(log.len() as u64);
+        let log = Log::new(log);
         let config = Config {
             window: Duration::from_millis(1),
             history_ttl: Duration::from_secs(100 * 365 * 24 * 3600),
             ..Config::default()
         };
-        let store = Store::open(of, config, log.clone(), progress.clone());
+        let store = Store::open(
+            partition(1, directory),
+            config,
+            log.clone(),
+            progress.clone(),
+        );
         Ok(Filled {
             store: store.map_err(|error| error.to_string())?,
             log,
@@ -90,9 +66,7 @@ impl Filled {
     }
 
     fn follow(&self, more: &[Bytes]) {
-        let mut entries = self.log.0.lock().unwrap();
-        entries.extend(more.iter().cloned());
-        self.progress.commit(entries.len() as u64);
+        self.log.commit(more.iter().cloned(), &self.progress);
     }
 
     fn fault(&self) -> String {

@@ -3,6 +3,10 @@
 
 #[path = "../backend/mod.rs"]
 mod backend;
+#[path = "../opening/one_task.rs"]
+mod one_task;
+#[path = "../opening/mod.rs"]
+mod opening;
 #[path = "../../../engine/tests/support/mod.rs"]
 mod support;
 
@@ -29,6 +33,7 @@ mod postgres {
     mod fuzz;
     mod history;
     mod job_statistics;
+    mod outage;
     mod outages;
     mod property;
     mod store;
@@ -44,6 +49,7 @@ mod opensearch {
     mod fuzz;
     mod history;
     mod job_statistics;
+    mod outage;
     mod property;
     mod search_server;
     mod store;

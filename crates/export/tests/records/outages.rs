@@ -1,68 +1,19 @@
 //! What becomes of secondary storage while its database is away, and when it is back.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use skep_export::{Place, Rdbms, RdbmsSettings};
-use skep_model::builder::Bpmn;
 use skep_query::entities::{ELEMENT_INSTANCE, JOB, PROCESS_INSTANCE};
-use skep_query::{Query, QueryError, search};
 use skep_testbed::{Postgres, Proxy};
 
-use super::store::{Filled, follow};
+use super::outage::{fault, filled, recover, refused};
+use super::store::follow;
 use crate::backend::rdbms;
-use crate::support::Rig;
+use crate::one_task::{create, rig};
 
-fn rig() -> Rig {
-    let mut rig = Rig::new();
-    rig.record_batches();
-    rig.deploy(
-        Bpmn::process("p")
-            .start("start")
-            .service_task("task", "work")
-            .end("end"),
-    );
-    rig
-}
-
-fn create(rig: &mut Rig, count: usize) {
-    for _ in 0..count {
-        rig.create("p", r#"{"a":[1,2]}"#);
-    }
-}
-
-fn filled(place: Place) -> Filled {
-    Filled::at(place, 1, Duration::from_millis(1))
-}
-
-/// Waits until everything is stored and nothing is in the way any more.
-fn recover(store: &Filled) {
-    let deadline = Instant::now() + Duration::from_secs(120);
-    while store.durable() < store.committed() || store.fault().is_some() {
-        assert!(Instant::now() < deadline, "{:?}", store.fault());
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
-/// Waits until something is in the way, and tells what.
-fn fault(store: &Filled) -> String {
-    let deadline = Instant::now() + Duration::from_secs(60);
-    loop {
-        if let Some(fault) = store.fault() {
-            return fault;
-        }
-        assert!(Instant::now() < deadline, "nothing is in the way");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
-fn refusal(store: &Filled) -> String {
-    let jobs = search(&JOB, "{}").unwrap();
-    match store.try_ask(Query::Search(jobs)) {
-        Err(QueryError::Unavailable(reason)) => reason,
-        other => panic!("{other:?}"),
-    }
-}
+/// What a database says to somebody whose password is wrong.
+const WRONG: &str = "password authentication failed";
 
 #[test]
 fn a_database_that_comes_late_gets_everything() {
@@ -74,10 +25,9 @@ fn a_database_that_comes_late_gets_everything() {
     let mut rig = rig();
     create(&mut rig, 5);
     follow(&mut rig, &store);
-    let (fault, refusal) = (fault(&store), refusal(&store));
     let port = server.port().to_string();
-    assert!(fault.contains(&port), "{fault}");
-    assert!(refusal.contains(&port), "{refusal}");
+    fault(&store, &port);
+    refused(&store, &port);
     assert_eq!(store.durable(), 0, "the log is kept");
     server.start().unwrap();
     recover(&store);
@@ -157,9 +107,8 @@ fn a_wrong_password_is_told() {
         auto_ddl: true,
     };
     let store = filled(Place::Rdbms(Arc::new(Rdbms::new(&settings).unwrap())));
-    for told in [fault(&store), refusal(&store)] {
-        assert!(told.contains("password authentication failed"), "{told}");
-    }
+    fault(&store, WRONG);
+    refused(&store, WRONG);
 }
 
 /// A place in the database of a server, seen as somebody of one's own.
@@ -191,16 +140,8 @@ fn a_password_that_changes_under_load_is_told_and_nothing_is_lost() {
     server.drop_connections().unwrap();
     create(&mut rig, 5);
     follow(&mut rig, &store);
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while !fault(&store).contains("password authentication failed") {
-        assert!(Instant::now() < deadline, "{}", fault(&store));
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    let refusal = refusal(&store);
-    assert!(
-        refusal.contains("password authentication failed"),
-        "{refusal}"
-    );
+    fault(&store, WRONG);
+    refused(&store, WRONG);
     server.sql("ALTER ROLE writer PASSWORD 'secret'").unwrap();
     recover(&store);
     assert_eq!(store.find(&PROCESS_INSTANCE, "{}").len(), 10);
@@ -233,8 +174,7 @@ fn a_database_that_is_full_gets_the_rest_when_it_has_room() {
         rig.create("p", &format!(r#"{{"v":"{}"}}"#, noise(1 << 20)));
     }
     follow(&mut rig, &store);
-    let told = fault(&store);
-    assert!(told.contains("could not"), "{told}");
+    fault(&store, "could not");
     assert!(store.durable() < store.committed(), "the log is kept");
     server.limit_files(None).unwrap();
     recover(&store);
@@ -272,8 +212,7 @@ fn connections_are_encrypted_and_certificates_checked_as_the_url_says() {
         "skep",
         "a_",
     ));
-    let told = fault(&plain);
-    assert!(told.contains("server does not support TLS"), "{told}");
+    fault(&plain, "server does not support TLS");
     drop(plain);
     let own = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_string()]).unwrap();
     let (pem, key) = (own.cert.pem(), own.signing_key.serialize_pem());
@@ -295,9 +234,8 @@ fn connections_are_encrypted_and_certificates_checked_as_the_url_says() {
         let url = format!("{}?{parameters}&ApplicationName=store{n}", server.url());
         let store = filled(place_of(url, "skep", &format!("t{n}_")));
         let Some(encrypted) = encrypted else {
-            for told in [fault(&store), refusal(&store)] {
-                assert!(told.contains("sslrootcert"), "{told}");
-            }
+            fault(&store, "sslrootcert");
+            refused(&store, "sslrootcert");
             continue;
         };
         let mut rig = rig();
@@ -323,9 +261,8 @@ fn tables_of_another_cluster_are_not_touched() {
     let other = format!("UPDATE {prefix}skep SET cluster = 'other'");
     server.sql(&other).unwrap();
     let store = filled(rdbms(server, &prefix));
-    for told in [fault(&store), refusal(&store)] {
-        assert!(told.contains("belongs to the cluster other"), "{told}");
-    }
+    fault(&store, "belongs to the cluster other");
+    refused(&store, "belongs to the cluster other");
 }
 
 #[test]

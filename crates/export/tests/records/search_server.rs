@@ -13,34 +13,13 @@ use skep_model::builder::Bpmn;
 use skep_query::entities::{
     ELEMENT_INSTANCE, INCIDENT, JOB, JOB_STATISTICS, PROCESS_INSTANCE, VARIABLE,
 };
-use skep_query::{Answer, Entity, Query, QueryError, answer, search};
+use skep_query::{Answer, Entity, Query, answer, search};
 use skep_testbed::OpenSearch;
 
+use super::outage::{fault, filled, recover, refused};
 use super::store::{Filled, follow};
 use crate::backend::documents;
-use crate::support::Rig;
-
-fn rig() -> Rig {
-    let mut rig = Rig::new();
-    rig.record_batches();
-    rig.deploy(
-        Bpmn::process("p")
-            .start("start")
-            .service_task("task", "work")
-            .end("end"),
-    );
-    rig
-}
-
-fn create(rig: &mut Rig, count: usize) {
-    for _ in 0..count {
-        rig.create("p", r#"{"a":[1,2]}"#);
-    }
-}
-
-fn filled(place: Place) -> Filled {
-    Filled::at(place, 1, Duration::from_millis(1))
-}
+use crate::one_task::{create, rig};
 
 fn settings(url: String, prefix: &str) -> DocumentsSettings {
     let mut settings = DocumentsSettings::new("camunda.data.secondary-storage.opensearch");
@@ -51,32 +30,6 @@ fn settings(url: String, prefix: &str) -> DocumentsSettings {
 
 fn place(settings: DocumentsSettings) -> Place {
     Place::Documents(Arc::new(Documents::new(settings).unwrap()))
-}
-
-/// Waits until everything is stored and nothing is in the way any more.
-fn recover(store: &Filled) {
-    let deadline = Instant::now() + Duration::from_secs(120);
-    while store.durable() < store.committed() || store.fault().is_some() {
-        assert!(Instant::now() < deadline, "{:?}", store.fault());
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
-/// Waits until this is in the way.
-fn fault(store: &Filled, told: &str) {
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while !store.fault().is_some_and(|fault| fault.contains(told)) {
-        assert!(Instant::now() < deadline, "{told}: {:?}", store.fault());
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
-fn refusal(store: &Filled) -> String {
-    let jobs = search(&JOB, "{}").unwrap();
-    match store.try_ask(Query::Search(jobs)) {
-        Err(QueryError::Unavailable(reason)) => reason,
-        other => panic!("{other:?}"),
-    }
 }
 
 /// What adds up shows repeats.
@@ -106,8 +59,7 @@ fn a_server_that_comes_late_gets_everything() {
     follow(&mut rig, &store);
     let port = server.port().to_string();
     fault(&store, &port);
-    let refusal = refusal(&store);
-    assert!(refusal.contains(&port), "{refusal}");
+    refused(&store, &port);
     assert_eq!(store.durable(), 0, "the log is kept");
     server.start().unwrap();
     recover(&store);
@@ -247,8 +199,7 @@ fn indices_of_another_cluster_are_not_touched() {
         .unwrap();
     let store = filled(documents(server, &prefix));
     fault(&store, "belong to the cluster other");
-    let refusal = refusal(&store);
-    assert!(refusal.contains("belong to the cluster other"), "{refusal}");
+    refused(&store, "belong to the cluster other");
 }
 
 #[test]
@@ -394,8 +345,8 @@ fn refusals_are_told_and_waited_for_and_a_stop_waits_for_nobody() {
     follow(&mut rig, &store);
     let hint = "see camunda.data.secondary-storage.opensearch.username and";
     fault(&store, hint);
-    let told = refusal(&store);
-    assert!(told.contains(hint) && !told.contains("wrong"), "{told}");
+    let told = refused(&store, hint);
+    assert!(!told.contains("wrong"), "{told}");
     proxy.set(TOO_MANY);
     fault(&store, "429 Too Many Requests");
     proxy.set(PASS);

@@ -1,28 +1,16 @@
 //! A store that is filled from what a rig's engines write.
 
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use bytes::Bytes;
 use serde_json::Value as Json;
-use skep_export::{
-    AuditConfig, CommittedLog, Config, LogError, LogProgress, Partition, Place, Store,
-};
+use skep_export::{AuditConfig, Config, LogProgress, Place, Store};
 use skep_query::{Answer, Consistency, Entity, Query, QueryError, answer, entities, merge, search};
 
 use crate::backend::Backend;
+use crate::opening::{self, Log};
 use crate::support::Rig;
-
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<Bytes>>>);
-
-impl CommittedLog for Log {
-    fn read(&self, from: u64, to: u64, _max: usize) -> Result<Vec<(u64, Bytes)>, LogError> {
-        let entries = self.0.lock().unwrap();
-        let at = |index: u64| (index, entries[index as usize - 1].clone());
-        Ok((from..to).map(at).collect())
-    }
-}
 
 /// The store of one partition.
 pub struct Filled {
@@ -74,14 +62,7 @@ impl Filled {
     fn open(partition: u32, config: Config) -> Filled {
         let directory = tempfile::tempdir().unwrap();
         let (log, progress) = (Log::default(), Arc::new(LogProgress::default()));
-        let of = Partition {
-            id: partition,
-            directory: directory.path(),
-            cluster: "test",
-            definitions: vec![],
-            metrics: Default::default(),
-            elsewhere: false,
-        };
+        let of = opening::partition(partition, directory.path());
         let opened = Store::open(of, config, log.clone(), progress.clone());
         Filled {
             partition,
@@ -95,9 +76,8 @@ impl Filled {
     /// Takes what the rig's engines wrote since the last time.
     pub fn follow(&self, batches: &[(u32, Vec<u8>)]) {
         let own = batches.iter().filter(|(id, _)| *id == self.partition);
-        let mut entries = self.log.0.lock().unwrap();
-        entries.extend(own.map(|(_, batch)| Bytes::from(batch.clone())));
-        self.progress.commit(entries.len() as u64);
+        let own = own.map(|(_, batch)| Bytes::from(batch.clone()));
+        self.log.commit(own, &self.progress);
     }
 
     #[allow(dead_code)] // The embedded store has no outages.

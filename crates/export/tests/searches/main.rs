@@ -3,12 +3,14 @@
 
 #[path = "../backend/mod.rs"]
 mod backend;
+#[path = "../opening/mod.rs"]
+mod opening;
 
 use std::sync::Arc;
 
-use skep_export::{Config, LogProgress, Partition, Store};
+use skep_export::{Config, LogProgress, Store};
 
-use self::embedded::suite::EmptyLog;
+use opening::{Log, partition};
 
 #[path = "."]
 mod embedded {
@@ -42,15 +44,8 @@ fn a_file_of_another_format_is_not_touched() {
         .expect("a version");
     drop(connection);
     let progress = Arc::new(LogProgress::default());
-    let of = Partition {
-        id: 1,
-        directory: directory.path(),
-        cluster: "test",
-        definitions: vec![],
-        metrics: Default::default(),
-        elsewhere: false,
-    };
-    let opened = Store::open(of, Config::default(), EmptyLog, progress);
+    let of = partition(1, directory.path());
+    let opened = Store::open(of, Config::default(), Log::default(), progress);
     let error = opened.err().expect("it is refused").to_string();
     assert!(error.contains("format 99"), "{error}");
 }

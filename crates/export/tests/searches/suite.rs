@@ -2,31 +2,17 @@
 
 use std::sync::{Arc, mpsc};
 
-use bytes::Bytes;
-use skep_export::{CommittedLog, LogError, LogProgress, Partition, Store};
+use skep_export::{LogProgress, Store};
 use skep_query::{
     Answer, Consistency, Cursor, Entity, Field, Kind, Query, QueryError, Value, entities, search,
 };
 
-pub struct EmptyLog;
-
-impl CommittedLog for EmptyLog {
-    fn read(&self, _from: u64, _to: u64, _bytes: usize) -> Result<Vec<(u64, Bytes)>, LogError> {
-        Ok(Vec::new())
-    }
-}
+use crate::opening::{Log, partition};
 
 pub fn open(directory: &tempfile::TempDir) -> Store {
     let progress = Arc::new(LogProgress::default());
-    let of = Partition {
-        id: 1,
-        directory: directory.path(),
-        cluster: "test",
-        definitions: vec![],
-        metrics: Default::default(),
-        elsewhere: false,
-    };
-    let opened = Store::open(of, super::BACKEND.config(), EmptyLog, progress);
+    let of = partition(1, directory.path());
+    let opened = Store::open(of, super::BACKEND.config(), Log::default(), progress);
     opened.expect("a store")
 }
 

@@ -93,12 +93,14 @@ pub async fn run(args: StatusArgs) -> anyhow::Result<()> {
     }
 }
 
-/// Free bytes of the disk under a partition, in a unit that can be read.
+/// Free bytes of the disk under a partition, in a unit that can be read, and whether they are too few for new work.
 fn free_disk(partition: Option<&Value>) -> String {
-    let free = partition.and_then(|partition| partition["freeDiskBytes"].as_f64());
-    free.map_or_else(
+    let field = |name: &str| partition.map(|partition| &partition[name]);
+    let low = field("diskLow").and_then(Value::as_bool) == Some(true);
+    let low = if low { ", low" } else { "" };
+    field("freeDiskBytes").and_then(Value::as_f64).map_or_else(
         || "-".to_string(),
-        |free| format!("{:.1} GiB", free / f64::from(1 << 30)),
+        |free| format!("{:.1} GiB{low}", free / f64::from(1 << 30)),
     )
 }
 
@@ -219,6 +221,8 @@ mod tests {
         assert_eq!(lag(&nodes, "2", nodes["0"].get("2")), "-");
         assert_eq!(free_disk(of("0")), "3.0 GiB");
         assert_eq!(free_disk(of("2")), "-");
+        let full = serde_json::json!({ "freeDiskBytes": 1_048_576, "diskLow": true });
+        assert_eq!(free_disk(Some(&full)), "0.0 GiB, low");
     }
 
     #[test]

@@ -197,7 +197,7 @@ keys! {
     "camunda.data.primary-storage.disk.free-space.processing" ["zeebe.broker.data.disk.freeSpace.processing"] [] Kind::Bytes(0, MANY) => broker.disk.processing;
         "With less free space new work is refused; jobs can still be completed."
     "camunda.data.primary-storage.disk.free-space.replication" ["zeebe.broker.data.disk.freeSpace.replication"] [] Kind::Bytes(0, MANY) => broker.disk.replication;
-        "With less free space the node takes no entries of other leaders. Less than the one above."
+        "With less free space the node takes no entries of other leaders, as long as these are a majority without it. Less than the one above."
 
     "camunda.processing.scheduled-tasks-check-interval" ["zeebe.broker.processing.scheduledTaskCheckInterval"] [] Kind::Time(10) => broker.check_interval;
         "How often job time-outs and message expiry are looked after. Timers are exact."

@@ -126,14 +126,14 @@ enum Cut {
 }
 
 /// Clients at work on some of the servers.
-struct Clients {
+pub struct Clients {
     tasks: Vec<tokio::task::JoinHandle<()>>,
     gap: Arc<std::sync::Mutex<Gap>>,
     stop: Arc<AtomicBool>,
 }
 
 impl Clients {
-    fn start<'s>(servers: impl Iterator<Item = &'s Server>, ledger: &Shared) -> Clients {
+    pub fn start<'s>(servers: impl Iterator<Item = &'s Server>, ledger: &Shared) -> Clients {
         let gap = Gap {
             last: Instant::now(),
             longest: Duration::ZERO,
@@ -151,7 +151,7 @@ impl Clients {
     }
 
     /// The longest time in which nobody was answered.
-    async fn end(self) -> Duration {
+    pub async fn end(self) -> Duration {
         self.stop.store(true, Ordering::Relaxed);
         for task in self.tasks {
             task.await.unwrap();
@@ -160,7 +160,7 @@ impl Clients {
     }
 }
 
-fn others(servers: &[Server], victim: usize) -> impl Iterator<Item = &Server> {
+pub fn others(servers: &[Server], victim: usize) -> impl Iterator<Item = &Server> {
     let servers = servers.iter().enumerate();
     servers
         .filter(move |(node, _)| *node != victim)
@@ -180,7 +180,7 @@ async fn go_on_without(servers: &[Server], victim: usize, ledger: &Shared) {
 }
 
 /// The node has found back by itself.
-async fn takes_work(server: &Server, ledger: &Shared) {
+pub async fn takes_work(server: &Server, ledger: &Shared) {
     let request = CreateInstance::latest("one-task");
     let client = server.client();
     eventually("the node to be back", 60, async || {
@@ -212,6 +212,32 @@ async fn what_was_acknowledged_survives_leaders_that_are_cut_off_one_way_and_bot
         takes_work(&servers[victim], &ledger).await;
         println!("{cut:?}: without an answer for {:?}", clients.end().await);
     }
+    for server in &servers {
+        ledger::expect_everything_acknowledged(server, &ledger).await;
+    }
+    println!("{} acknowledged instances, nothing lost", ledger.created());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 6)]
+async fn a_leader_that_is_paused_for_half_a_minute_follows_when_it_is_back() {
+    let nodes = Nodes::new(1);
+    let servers = nodes.all().await;
+    ledger::deploy_one_task(&servers[1].client()).await;
+    let ledger = Shared::default();
+    let victim = leader(&servers[1]).await;
+    // Clients of the leader wait for it: what comes of their requests is known to nobody.
+    let waiting = Clients::start(std::iter::once(&servers[victim]), &ledger);
+    let clients = Clients::start(others(&servers, victim), &ledger);
+    let before = ledger.created();
+    eventually("work", 60, async || ledger.created() > before + 50).await;
+    servers[victim].stop();
+    go_on_without(&servers, victim, &ledger).await;
+    // That long is the fault; nothing is decided by it.
+    tokio::time::sleep(Duration::from_secs(30)).await;
+    servers[victim].go_on();
+    takes_work(&servers[victim], &ledger).await;
+    println!("without an answer for {:?}", clients.end().await);
+    waiting.end().await;
     for server in &servers {
         ledger::expect_everything_acknowledged(server, &ledger).await;
     }

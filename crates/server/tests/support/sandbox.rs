@@ -156,12 +156,21 @@ impl FileSystem {
         stat.f_bavail * stat.f_frsize
     }
 
+    /// Somebody else takes room until about so many bytes are left.
+    pub fn fill_but(&self, left: u64) -> Filler {
+        let (path, mut file) = filler(&self.root);
+        let block = vec![1; 1 << 20];
+        while self.free() > left {
+            file.write_all(&block).expect("there is room");
+            // What the kernel only promised is taken too.
+            file.sync_all().expect("there is room");
+        }
+        Filler(path)
+    }
+
     /// Somebody else takes all the room that is left, to the last byte.
     pub fn fill(&self) -> Filler {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let path = self.root.join(format!("filler-{number}"));
-        let mut file = std::fs::File::create(&path).expect("a filler");
+        let (path, mut file) = filler(&self.root);
         let mut block = vec![1; 1 << 20];
         loop {
             match file.write_all(&block) {
@@ -208,6 +217,14 @@ impl FileSystem {
         command("umount", &[text(&self.root)]).expect("nobody uses the file system");
         self.mount();
     }
+}
+
+fn filler(root: &Path) -> (PathBuf, std::fs::File) {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    let path = root.join(format!("filler-{number}"));
+    let file = std::fs::File::create(&path).expect("a filler");
+    (path, file)
 }
 
 /// See [`FileSystem::switch`].

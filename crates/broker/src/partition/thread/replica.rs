@@ -133,14 +133,18 @@ impl Partition {
     /// A node that stops lets another one lead, so that nobody has to wait for an election.
     pub(super) fn hand_over(&mut self) {
         if let Some(to) = self.core.group().successor() {
-            self.hand_over_to(to);
+            self.hand_over_to(&[to]);
         }
     }
 
     /// What is in flight is finished first, and nothing new is begun: its clients get their answers, and the others go to the
     /// next leader.
-    pub(super) fn hand_over_to(&mut self, to: u64) {
-        if self.handing_over.is_none() && self.core.group().is_abreast(to) {
+    pub(super) fn hand_over_to(&mut self, others: &[u64]) {
+        let group = self.core.group();
+        let to = others.iter().copied().find(|to| group.is_abreast(*to));
+        if self.handing_over.is_none()
+            && let Some(to) = to
+        {
             self.handing_over = Some(HandingOver {
                 to,
                 until: Instant::now() + HAND_OVER,
@@ -154,7 +158,9 @@ impl Partition {
             return;
         };
         let idle = !self.core.is_in_flight() && self.core.engine().batch_len() == 0;
-        if !handing_over.asked && idle {
+        // What waits for room may wait for ever.
+        let stalled = self.status.stalled.load(Ordering::Relaxed);
+        if !handing_over.asked && (idle || stalled) {
             handing_over.asked = true;
             self.core.group_mut().transfer_leadership(handing_over.to);
         }

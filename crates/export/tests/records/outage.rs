@@ -1,0 +1,43 @@
+//! What tests of outages share: a store that is filled at once, and what is waited for.
+
+use std::time::{Duration, Instant};
+
+use skep_export::Place;
+use skep_query::entities::JOB;
+use skep_query::{Query, QueryError, search};
+
+use super::store::Filled;
+
+pub fn filled(place: Place) -> Filled {
+    Filled::at(place, 1, Duration::from_millis(1))
+}
+
+/// Waits until everything is stored and nothing is in the way any more.
+pub fn recover(store: &Filled) {
+    let deadline = Instant::now() + Duration::from_secs(120);
+    while store.durable() < store.committed() || store.fault().is_some() {
+        assert!(Instant::now() < deadline, "{:?}", store.fault());
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Waits until this is in the way.
+pub fn fault(store: &Filled, told: &str) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !store.fault().is_some_and(|fault| fault.contains(told)) {
+        assert!(Instant::now() < deadline, "{told}: {:?}", store.fault());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Whoever asks is told of this. All that they are told.
+pub fn refused(store: &Filled, told: &str) -> String {
+    let jobs = search(&JOB, "{}").unwrap();
+    match store.try_ask(Query::Search(jobs)) {
+        Err(QueryError::Unavailable(reason)) => {
+            assert!(reason.contains(told), "{reason}");
+            reason
+        }
+        other => panic!("{told}: {other:?}"),
+    }
+}

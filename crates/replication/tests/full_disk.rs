@@ -1,0 +1,120 @@
+//! A leader whose disk takes nothing more: it hears that another one leads.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use skep_replication::{EntryId, Event, Group, GroupConfig, Output, RecoveredLog, Role};
+use skep_storage::disk::RealDisk;
+use skep_storage::log::{Log, LogConfig};
+
+const VOTERS: [u64; 3] = [1, 2, 3];
+
+/// Three members whose messages arrive at once. What they append is in memory only.
+struct Members {
+    groups: Vec<Group>,
+    roles: Vec<Role>,
+    /// The disk of this one takes nothing.
+    full: Option<u64>,
+    _directories: Vec<tempfile::TempDir>,
+}
+
+impl Members {
+    fn new() -> Members {
+        let directories = VOTERS.map(|_| tempfile::tempdir().unwrap());
+        let groups = VOTERS.iter().zip(&directories).map(|(node, directory)| {
+            let config = LogConfig::default();
+            let (log, recovered) = Log::open(Arc::new(RealDisk), directory.path(), config).unwrap();
+            let recovered = RecoveredLog {
+                log: recovered,
+                checkpoint: EntryId::default(),
+                source: Box::new(log.reader()),
+            };
+            Group::open(GroupConfig::new(1, *node, VOTERS.to_vec()), recovered).unwrap()
+        });
+        Members {
+            groups: groups.collect(),
+            roles: vec![Role::Follower { leader: None }; 3],
+            full: None,
+            _directories: directories.into(),
+        }
+    }
+
+    fn of(&mut self, node: u64) -> &mut Group {
+        &mut self.groups[node as usize - 1]
+    }
+
+    fn role(&self, node: u64) -> Role {
+        self.roles[node as usize - 1]
+    }
+
+    fn leads(&self, node: u64) -> bool {
+        matches!(self.role(node), Role::Leader { .. })
+    }
+
+    /// Until nobody has anything to say.
+    fn settle(&mut self) {
+        let mut busy = true;
+        while busy {
+            busy = false;
+            for node in VOTERS {
+                let mut out = Output::default();
+                self.of(node).poll(&mut out).unwrap();
+                for event in &out.events {
+                    if let Event::Role(role) = event {
+                        self.roles[node as usize - 1] = *role;
+                    }
+                }
+                for append in out.appends {
+                    if self.full != Some(node) {
+                        busy = true;
+                        self.of(node).persisted(append.number);
+                    }
+                }
+                for message in out.messages {
+                    busy = true;
+                    self.of(message.to()).receive(node, message);
+                }
+            }
+        }
+    }
+
+    fn until_one_leads(&mut self, of: &[u64]) -> u64 {
+        for _ in 0..1000 {
+            for node in of {
+                self.of(*node).tick();
+            }
+            self.settle();
+            if let Some(leader) = of.iter().find(|node| self.leads(**node)) {
+                return *leader;
+            }
+        }
+        panic!("nobody leads");
+    }
+}
+
+#[test]
+fn a_leader_whose_disk_is_full_hears_that_another_one_leads() {
+    let mut members = Members::new();
+    let first = members.until_one_leads(&VOTERS);
+    members.full = Some(first);
+    let limit = members.of(first).config().max_unpersisted_appends;
+    for _ in 0..2 * limit {
+        let proposed = members.of(first).propose(Bytes::from_static(b"work"));
+        assert!(proposed.is_ok(), "{proposed:?}");
+        members.settle();
+    }
+    // Nothing that it says leaves any more: the others elect.
+    let others: Vec<u64> = VOTERS.into_iter().filter(|node| *node != first).collect();
+    let second = members.until_one_leads(&others);
+    members
+        .of(second)
+        .propose(Bytes::from_static(b"more"))
+        .unwrap();
+    members.settle();
+    assert_eq!(
+        members.role(first),
+        Role::Follower {
+            leader: Some(second)
+        }
+    );
+}

@@ -1,0 +1,162 @@
+//! A leader whose disk has little room, or none: another one leads until there is room again, and nothing is lost.
+
+use super::faults::{Clients, others, takes_work};
+use super::*;
+use serde_json::Value;
+use support::sandbox::{self, FileSystem};
+
+const MIB: u64 = 1 << 20;
+
+/// Small files, so that a small disk is a whole world. Without secondary storage, as its history stays when work is finished.
+const SMALL: [(&str, &str); 6] = [
+    ("secondary-storage.type", "none"),
+    ("primary-storage.log-stream.log-segment-size", "4MB"),
+    ("primary-storage.disk.monitoring-interval", "50ms"),
+    ("primary-storage.disk.free-space.processing", "48MB"),
+    ("primary-storage.disk.free-space.replication", "24MB"),
+    ("snapshot-period", "5s"),
+];
+
+/// Node 0 has a small disk of its own.
+fn with_a_small_disk(directory: &Path, more: &[(&str, &str)]) -> (Nodes, FileSystem) {
+    let mut nodes = Nodes::new(1);
+    for (name, value) in SMALL.iter().chain(more) {
+        let set = format!("camunda.data.{name}={value}");
+        nodes.more.extend(["--set".to_string(), set]);
+    }
+    let disk = FileSystem::ext4(directory, 160);
+    let data = disk.root.join("data");
+    std::fs::create_dir(&data).unwrap();
+    std::os::unix::fs::symlink(&data, nodes.directory(0)).unwrap();
+    (nodes, disk)
+}
+
+/// Node 0 is the first replica: that is where its partition belongs.
+async fn let_node_0_lead(servers: &[Server]) {
+    eventually("node 0 to lead", 120, async || {
+        servers[1].management("POST", "/actuator/rebalance");
+        leader(&servers[1]).await == 0
+    })
+    .await;
+}
+
+async fn another_leads(servers: &[Server], ledger: &Shared) {
+    eventually("another node to lead", 120, async || {
+        leader(&servers[1]).await != 0
+    })
+    .await;
+    let before = ledger.created();
+    eventually("work to go on", 120, async || {
+        ledger.created() > before + 20
+    })
+    .await;
+    // Clients of the node with the full disk notice nothing of it.
+    takes_work(&servers[0], ledger).await;
+}
+
+/// What another node knows of partition 1, by node.
+fn nodes_of(servers: &[Server]) -> Value {
+    let answer = servers[1].management("GET", "/actuator/nodes");
+    let nodes = answer.and_then(|(_, body)| serde_json::from_str(&body).ok());
+    nodes.unwrap_or_default()
+}
+
+fn of_node_0(servers: &[Server], field: &str) -> Value {
+    nodes_of(servers)["0"]["1"][field].clone()
+}
+
+/// Entries that node 1 has and node 0 lacks.
+fn lag_of_node_0(servers: &[Server]) -> Option<u64> {
+    let nodes = nodes_of(servers);
+    let applied = |node: &str| nodes[node]["1"]["appliedIndex"].as_u64();
+    Some(applied("1")?.saturating_sub(applied("0")?))
+}
+
+#[test]
+fn a_leader_whose_disk_gets_low_hands_over_until_there_is_room_again() {
+    let name = "room::a_leader_whose_disk_gets_low_hands_over_until_there_is_room_again";
+    sandbox::run(name, async |directory| {
+        let (nodes, disk) = with_a_small_disk(&directory, &[]);
+        let servers = nodes.all().await;
+        ledger::deploy_one_task(&servers[1].client()).await;
+        let ledger = Shared::default();
+        let_node_0_lead(&servers).await;
+        assert_eq!(of_node_0(&servers, "diskLow"), false);
+        let clients = Clients::start(servers.iter(), &ledger);
+        let filler = disk.fill_but(36 * MIB);
+        another_leads(&servers, &ledger).await;
+        assert_eq!(of_node_0(&servers, "diskLow"), true);
+        // Rebalancing does not bring it back to where new work would be refused.
+        for _ in 0..3 {
+            servers[1].management("POST", "/actuator/rebalance");
+            let before = ledger.created();
+            eventually("work to go on", 120, async || {
+                ledger.created() > before + 20
+            })
+            .await;
+            assert_ne!(leader(&servers[1]).await, 0);
+        }
+        // What is left is for what gives room back: the others are a majority without it.
+        let more = disk.fill_but(16 * MIB);
+        eventually("the node to take no entries", 120, async || {
+            lag_of_node_0(&servers) > Some(50)
+        })
+        .await;
+        drop((filler, more));
+        eventually("room", 60, async || of_node_0(&servers, "diskLow") == false).await;
+        let_node_0_lead(&servers).await;
+        println!("without an answer for {:?}", clients.end().await);
+        for server in &servers {
+            ledger::expect_everything_acknowledged(server, &ledger).await;
+        }
+    });
+}
+
+/// Another node's part in what the cluster knows of itself goes on, and that of the node without room comes back.
+async fn change_priority(servers: &[Server]) {
+    let path = "/actuator/cluster/brokers/2/partitions/1";
+    eventually("a change to be taken", 60, async || {
+        let answer = servers[1].manage("POST", path, r#"{"priority":2}"#);
+        matches!(answer, Some((202, _)))
+    })
+    .await;
+    eventually("the change", 60, async || is_over(&servers[1], 1)).await;
+}
+
+#[test]
+fn a_leader_whose_disk_is_full_lets_others_lead_and_finds_back_by_itself() {
+    let name = "room::a_leader_whose_disk_is_full_lets_others_lead_and_finds_back_by_itself";
+    sandbox::run(name, async |directory| {
+        // Nobody looks at the free space: it is full before anybody knows.
+        let unwatched = [("primary-storage.disk.monitoring-enabled", "false")];
+        let (nodes, disk) = with_a_small_disk(&directory, &unwatched);
+        let mut servers = nodes.all().await;
+        ledger::deploy_one_task(&servers[1].client()).await;
+        let ledger = Shared::default();
+        let_node_0_lead(&servers).await;
+        let clients = Clients::start(others(&servers, 0), &ledger);
+        let mut fillers = vec![disk.fill()];
+        eventually("the log to find no room", 120, async || {
+            if disk.free() > MIB {
+                fillers.push(disk.fill());
+            }
+            servers[0].log().contains("the log cannot grow")
+        })
+        .await;
+        another_leads(&servers, &ledger).await;
+        println!("without an answer for {:?}", clients.end().await);
+        change_priority(&servers).await;
+        drop(fillers);
+        eventually("the node to know of the change", 120, async || {
+            is_over(&servers[0], 1)
+        })
+        .await;
+        // It counts again: without it there is no majority now.
+        servers[1].kill();
+        takes_work(&servers[2], &ledger).await;
+        takes_work(&servers[0], &ledger).await;
+        for node in [0, 2] {
+            ledger::expect_everything_acknowledged(&servers[node], &ledger).await;
+        }
+    });
+}
