@@ -31,6 +31,7 @@ pub enum Kind {
     TimeoutNow = 9,
     SnapshotChunk = 10,
     SnapshotAck = 11,
+    Rest = 12,
 }
 
 impl Kind {
@@ -48,6 +49,7 @@ impl Kind {
             Self::TimeoutNow => "TransferRequest",
             Self::SnapshotChunk => "InstallRequest",
             Self::SnapshotAck => "InstallResponse",
+            Self::Rest => "RestRequest",
         }
     }
 
@@ -58,7 +60,10 @@ impl Kind {
 
     /// Only a leader says this.
     pub fn is_of_leader(self) -> bool {
-        matches!(self, Self::Append | Self::Heartbeat | Self::SnapshotChunk)
+        matches!(
+            self,
+            Self::Append | Self::Heartbeat | Self::SnapshotChunk | Self::Rest
+        )
     }
 
     fn from_byte(byte: u8) -> Option<Self> {
@@ -74,6 +79,7 @@ impl Kind {
             9 => Self::TimeoutNow,
             10 => Self::SnapshotChunk,
             11 => Self::SnapshotAck,
+            12 => Self::Rest,
             _ => return None,
         })
     }

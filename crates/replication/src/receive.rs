@@ -25,7 +25,9 @@ impl Group {
             return;
         }
         message.from = from;
+        let answers = self.is_roused_by(&message);
         match message.kind {
+            Kind::Rest => self.receive_rest(&message),
             Kind::SnapshotChunk => self.receive_chunk(message),
             Kind::SnapshotAck => self.receive_ack(&message),
             _ => {
@@ -33,6 +35,9 @@ impl Group {
                     self.step(message);
                 }
             }
+        }
+        if answers {
+            self.raft.ping();
         }
     }
 

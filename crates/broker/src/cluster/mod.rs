@@ -2,6 +2,7 @@
 
 mod changes;
 pub mod founding;
+mod heartbeats;
 mod management;
 mod members;
 mod own_group;
@@ -32,6 +33,7 @@ use skep_transport::{
 use tokio::runtime::Handle;
 
 use self::founding::Founding;
+use self::heartbeats::Heartbeats;
 use self::management::Asked;
 pub use self::management::{Answer, Ask};
 use self::members::Members;
@@ -69,6 +71,7 @@ pub struct Cluster {
     broker: OnceLock<Weak<Shared>>,
     requests: Requests,
     members: Members,
+    heartbeats: Heartbeats,
     wanted: Wanted,
     streams: RemoteStreams,
     queries: Queries,
@@ -110,6 +113,7 @@ impl Cluster {
             broker: OnceLock::new(),
             requests: Requests::new(metrics),
             members: Members::default(),
+            heartbeats: Heartbeats::default(),
             wanted: Wanted::default(),
             streams: RemoteStreams::default(),
             queries: Queries::default(),
@@ -145,6 +149,7 @@ impl Cluster {
                 }
             }
         });
+        heartbeats::keep_beating(&this, transport.runtime());
         // The cell is fresh.
         let _ = this.transport.set(transport);
         Ok(this)
@@ -550,6 +555,7 @@ impl Owner for Cluster {
 
     fn received(self: &Arc<Self>, from: u32, class: Class, message: Bytes) {
         match class {
+            Class::Consensus if message.is_empty() => self.hears(from),
             Class::Consensus => self.replica_message(from, message),
             Class::Requests => self.received_by_node(from, &message),
             Class::Bulk => match message.first() {
@@ -576,6 +582,7 @@ impl Owner for Cluster {
             );
             self.lost(node);
         }
+        self.hears_no_more(node);
     }
 
     fn opened(self: &Arc<Self>, _: u32, _: Class, _: u64) {}
@@ -584,5 +591,6 @@ impl Owner for Cluster {
         if class == Class::Requests {
             self.lost(node);
         }
+        self.hears_no_more(node);
     }
 }
