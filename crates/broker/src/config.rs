@@ -71,6 +71,11 @@ impl BrokerConfig {
         })
     }
 
+    /// This node has neither partitions nor data.
+    pub fn is_gateway(&self) -> bool {
+        self.cluster.as_ref().is_some_and(|cluster| cluster.gateway)
+    }
+
     pub fn layout(&self) -> Layout {
         let cluster = self.cluster.as_ref();
         Layout {
@@ -87,6 +92,8 @@ const ELECTION_TICKS: u32 = 20;
 /// One node of several.
 #[derive(Clone, Debug)]
 pub struct ClusterConfig {
+    /// This node has neither partitions nor data, and a number from [`skep_cluster::FIRST_GATEWAY`] on.
+    pub gateway: bool,
     /// `camunda.cluster.size`.
     pub size: u32,
     /// `camunda.cluster.replication-factor`.

@@ -11,8 +11,8 @@ use crate::router::OpenError;
 
 /// A directory that this process alone uses.
 pub struct Claimed {
-    /// Held for the life of the process.
-    pub lock: std::fs::File,
+    /// Held for the life of the process; none of a gateway, which has no directory.
+    pub lock: Option<std::fs::File>,
     pub identity: Identity,
     /// It belongs to a node that is not one of several yet.
     pub alone: bool,
@@ -22,6 +22,14 @@ pub struct Claimed {
 
 /// Locks the data directory and reads what is fixed for its life. A node that is alone fixes it here, at its first start.
 pub fn claim(config: &BrokerConfig) -> Result<Claimed, OpenError> {
+    if config.is_gateway() {
+        return Ok(Claimed {
+            lock: None,
+            identity: Identity::default(),
+            alone: false,
+            partitions: config.partitions,
+        });
+    }
     let directory = config.directory.display().to_string();
     let io = |source| OpenError::Directory {
         directory: directory.clone(),
@@ -61,7 +69,7 @@ pub fn claim(config: &BrokerConfig) -> Result<Claimed, OpenError> {
         Err(error) => return Err(io(error)),
     };
     Ok(Claimed {
-        lock,
+        lock: Some(lock),
         identity,
         alone,
         partitions,
@@ -138,6 +146,9 @@ fn check(config: &BrokerConfig, text: &str) -> Result<Found, OpenError> {
 pub fn keeper(config: &BrokerConfig) -> Keep {
     let config = config.clone();
     Box::new(move |identity| {
+        if config.is_gateway() {
+            return Ok(());
+        }
         let mut text = format!("{}\n{}\n", identity.cluster_id, config.partitions);
         let place = place(&config);
         if !place.is_empty() {

@@ -118,7 +118,7 @@ pub struct Broker {
     next_creation: AtomicUsize,
     next_activation: AtomicUsize,
     /// Held for the life of the process: one directory, one owner.
-    _lock: std::fs::File,
+    _lock: Option<std::fs::File>,
 }
 
 impl Broker {
@@ -146,7 +146,9 @@ impl Broker {
             metrics: metrics.clone(),
             shared: Arc::downgrade(&shared),
         };
-        hosting.open_all(&state)?;
+        if !config.is_gateway() {
+            hosting.open_all(&state)?;
+        }
         let probe = Box::new(StatvfsProbe::new(&config.directory));
         let watched = shared.clone();
         let disk = disk::watch(&config.disk, probe, watched);

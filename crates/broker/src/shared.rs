@@ -11,7 +11,7 @@ use skep_protocol::Failure;
 use skep_protocol::command::{Command, Request};
 use skep_protocol::response::JobActivation;
 use skep_query::{Consistency, Query};
-use skep_service::{PartitionRole, Reply, reply_channel};
+use skep_service::{Reply, reply_channel};
 
 use crate::asking::{Answered, gone};
 use crate::cluster::{Answerer, Cluster, WantedStore};
@@ -85,7 +85,7 @@ impl Shared {
     /// Whether commands for the partition are taken on this node.
     fn leads(&self, partition: u32) -> bool {
         let handle = self.partition(partition);
-        handle.is_some_and(|handle| handle.status.role() == PartitionRole::Leader)
+        handle.as_deref().is_some_and(PartitionHandle::leads)
     }
 
     /// Hands a request to a partition, here or where it is led; `Err` is the answer.
@@ -95,13 +95,14 @@ impl Shared {
         request: Request,
         started: Instant,
     ) -> Result<Reply, Failure> {
+        let handle = self.partition(partition);
         if let Some(cluster) = self.cluster.get()
+            && !handle.as_deref().is_some_and(PartitionHandle::leads)
             && cluster.has_partition(partition)
-            && !self.leads(partition)
         {
             return cluster.forward(partition, request);
         }
-        self.submit_here(partition, request, started)
+        self.take(handle, partition, request, started)
     }
 
     /// Hands a request to a partition that this node leads; `Err` is the answer.
@@ -111,11 +112,19 @@ impl Shared {
         request: Request,
         started: Instant,
     ) -> Result<Reply, Failure> {
-        let handle = self
-            .partition(partition)
-            .ok_or_else(|| unknown_partition(partition, self.partitions().len()))?;
+        self.take(self.partition(partition), partition, request, started)
+    }
+
+    fn take(
+        &self,
+        handle: Option<Arc<PartitionHandle>>,
+        partition: u32,
+        request: Request,
+        started: Instant,
+    ) -> Result<Reply, Failure> {
+        let handle = handle.ok_or_else(|| unknown_partition(partition, self.partitions().len()))?;
         let status = &handle.status;
-        if status.role() != PartitionRole::Leader {
+        if !handle.leads() {
             return Err(Failure::Unavailable(match status.failure() {
                 Some(reason) => format!("Partition {partition} has stopped: {reason}"),
                 None => format!("Partition {partition} has no leader yet; send the request again."),

@@ -146,7 +146,7 @@ impl Paused<'_> {
 }
 
 async fn until(what: &str, condition: impl Fn() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(20);
+    let deadline = Instant::now() + Duration::from_secs(180);
     while !condition() {
         assert!(Instant::now() < deadline, "not so: {what}");
         tokio::time::sleep(Duration::from_millis(2)).await;

@@ -71,7 +71,7 @@ async fn no_more_jobs_are_on_their_way_than_the_credit_and_the_rest_follows() {
     );
     let mut seen = HashSet::new();
     for _ in 0..50 {
-        let job = tokio::time::timeout(Duration::from_secs(20), next(&mut stream))
+        let job = tokio::time::timeout(Duration::from_secs(180), next(&mut stream))
             .await
             .unwrap()
             .unwrap();
@@ -92,7 +92,7 @@ async fn jobs_that_a_closed_stream_did_not_take_go_back_at_once() {
     drop(stream);
     let mut back = HashSet::new();
     while back.len() < 5 {
-        for job in rig.activate(10, Duration::from_secs(20)).await {
+        for job in rig.activate(10, Duration::from_secs(180)).await {
             assert_eq!(job.retries, 3, "going back costs no retry");
             back.insert(job.process_instance_key);
         }
@@ -130,7 +130,7 @@ async fn jobs_on_their_way_to_a_poll_that_was_given_up_go_back() {
         };
         let job: Key = match found.first() {
             Some(job) => job.key,
-            None => rig.activate(1, Duration::from_secs(20)).await[0].key,
+            None => rig.activate(1, Duration::from_secs(180)).await[0].key,
         };
         rig.complete(job).await.unwrap();
     }
@@ -144,7 +144,7 @@ async fn a_job_whose_time_out_passed_is_offered_again() {
     let first = rig.activate(1, Duration::ZERO).await;
     assert!(rig.activate(1, Duration::ZERO).await.is_empty());
     rig.clock.add(61_000);
-    let again = rig.activate(1, Duration::from_secs(20)).await;
+    let again = rig.activate(1, Duration::from_secs(180)).await;
     assert_eq!(again[0].key, first[0].key);
 }
 
@@ -165,13 +165,13 @@ async fn a_poll_ends_although_a_partition_does_not_answer_and_no_job_is_lost() {
     paused.store(false, Ordering::Relaxed);
     rig.broker.partitions()[0].inbox.send(Message::Wake);
     // What the abandoned request activated goes back.
-    assert_eq!(rig.activate(1, Duration::from_secs(20)).await.len(), 1);
+    assert_eq!(rig.activate(1, Duration::from_secs(180)).await.len(), 1);
 }
 
 /// Waits until so many jobs of the partition are with workers.
 async fn activated(rig: &Rig, partition: usize, jobs: usize) {
     let status = &rig.broker.partitions()[partition].status;
-    let deadline = Instant::now() + Duration::from_secs(20);
+    let deadline = Instant::now() + Duration::from_secs(180);
     while status.activated_jobs.load(Ordering::Relaxed) != jobs {
         assert!(Instant::now() < deadline, "not {jobs} jobs with workers");
         tokio::time::sleep(Duration::from_millis(1)).await;
@@ -182,7 +182,6 @@ async fn activated(rig: &Rig, partition: usize, jobs: usize) {
 async fn a_poll_given_up_at_the_second_partition_gives_back_the_jobs_of_the_first() {
     let rig = Rig::new(|config| {
         config.partitions = 2;
-        config.poll_answer_timeout = Duration::from_secs(60);
     })
     .await;
     rig.deploy(&one_task()).await;
@@ -212,7 +211,7 @@ async fn a_poll_given_up_at_the_second_partition_gives_back_the_jobs_of_the_firs
     second.inbox.send(Message::Wake);
     let mut found = HashSet::new();
     while found.len() < 2 {
-        let jobs = rig.activate(10, Duration::from_secs(20)).await;
+        let jobs = rig.activate(10, Duration::from_secs(180)).await;
         assert!(!jobs.is_empty(), "jobs are lost until their time-out");
         found.extend(jobs.iter().map(|job| job.key));
     }
@@ -234,6 +233,6 @@ async fn jobs_that_a_gateway_could_not_deliver_go_back() {
         "an earlier activation is not this one"
     );
     rig.broker.give_back(vec![undelivered[0].activation()]);
-    let again = rig.activate(1, Duration::from_secs(20)).await;
+    let again = rig.activate(1, Duration::from_secs(180)).await;
     assert_eq!((again[0].key, again[0].retries), (undelivered[0].key, 3));
 }

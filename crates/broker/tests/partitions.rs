@@ -324,7 +324,7 @@ async fn a_timer_that_is_due_when_it_is_set_fires_at_once() {
         fetch_variables: vec![],
     });
     let ended = rig.send(create("quick", "{}", wait));
-    let ended = tokio::time::timeout(Duration::from_secs(60), ended).await;
+    let ended = tokio::time::timeout(Duration::from_secs(180), ended).await;
     assert!(matches!(
         ended.expect("it ends").unwrap(),
         Response::ProcessInstanceResult { .. }
@@ -343,7 +343,7 @@ async fn rows_that_fill_the_memory_lead_to_a_checkpoint_and_leave() {
     }
     let status = &rig.broker.partitions()[0].status;
     let load = |value: &std::sync::atomic::AtomicUsize| value.load(Ordering::Relaxed);
-    let deadline = std::time::Instant::now() + Duration::from_secs(60);
+    let deadline = std::time::Instant::now() + Duration::from_secs(180);
     while status.checkpoint_index.load(Ordering::Relaxed) == 0 || load(&status.state_bytes) > limit
     {
         assert!(

@@ -22,3 +22,12 @@ pub use state::{Finished, Node, NodeState, Outcome, Replica, ReplicaState, Runni
 pub const MAX_NODES: usize = 7;
 /// The greatest number that a node may have.
 pub const MAX_NODE_ID: u32 = 31;
+/// Gateways have numbers behind those of nodes that can have partitions.
+pub const FIRST_GATEWAY: u32 = MAX_NODE_ID + 1;
+/// Gateways of a cluster, at most.
+pub const MAX_GATEWAYS: u32 = 32;
+
+/// A node that never has a partition, and no part in what the cluster decides.
+pub fn is_gateway(node: u32) -> bool {
+    node >= FIRST_GATEWAY
+}

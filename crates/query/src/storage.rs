@@ -92,6 +92,10 @@ pub enum QueryError {
     #[error("The statistics would have more than {groups} groups. Narrow them down with a filter.")]
     TooMany { groups: usize },
     #[error(
+        "A pattern ('$like') has more '*' and '?' than the search server of secondary storage can look for. Use fewer of them."
+    )]
+    TooComplex,
+    #[error(
         "More queries than can be answered at a time wait already. Send this one again after a moment."
     )]
     Busy,

@@ -60,7 +60,7 @@ impl Member {
     fn until(&mut self, done: impl Fn(&Self) -> bool) {
         self.poll();
         while !done(self) {
-            match self.reports.recv_timeout(Duration::from_secs(20)).unwrap() {
+            match self.reports.recv_timeout(Duration::from_secs(180)).unwrap() {
                 Report::Written { number, .. } => self.group.persisted(number),
                 other => panic!("unexpected report {other:?}"),
             }

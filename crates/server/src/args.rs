@@ -21,6 +21,9 @@ pub struct ConfigArgs {
     /// Any setting of docs/configuration.md; may be given several times.
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
+    /// A broker has partitions and serves clients; a gateway only serves clients, for the cluster at its contact points [default: broker].
+    #[arg(long, value_parser = ["broker", "gateway"])]
+    role: Option<String>,
     /// Directory of all data [default: data].
     #[arg(long, value_name = "DIRECTORY")]
     data: Option<PathBuf>,
@@ -96,6 +99,11 @@ impl ConfigArgs {
         let mut flag = |flag: &str, name: &str, value: Option<String>| {
             given.extend(value.map(|value| Given::flag(flag, name, value)));
         };
+        let mode = self.role.as_deref().map(|role| match role {
+            "gateway" => "gateway",
+            _ => "all-in-one",
+        });
+        flag("--role", "camunda.mode", mode.map(str::to_string));
         let text = |value: &Option<u16>| value.map(|value| value.to_string());
         let data = self.data.as_ref().map(|path| path.display().to_string());
         flag("--data", "camunda.data.primary-storage.directory", data);

@@ -163,7 +163,9 @@ fn say_started(
         "  management  http://{management_addr}{}/health",
         settings.base_path
     );
-    println!("  data        {}", settings.broker.directory.display());
+    if !settings.is_gateway() {
+        println!("  data        {}", settings.broker.directory.display());
+    }
     println!("{}", next_steps(rest));
     tracing::info!(
         %rest,

@@ -60,7 +60,7 @@ async fn no_false_acknowledgement(directory: &Path, call: &str, injection: &str,
 
     let mut server = start_failing(&data, &log, call, injection, None).await;
     let load = Load::start(&server, &ledger, 6, r#"{"orderId":"A-17"}"#);
-    eventually("the partition has stopped", 60, async || {
+    eventually("the partition has stopped", async || {
         server.log().contains("partition stops")
     })
     .await;
@@ -177,10 +177,7 @@ async fn checkpoints_fail(directory: &Path, step: &str, error: &str, reason: &st
     let load = Load::start(&server, &ledger, 6, r#"{"orderId":"A-17"}"#);
     for _ in 0..3 {
         let before = ledger.completed();
-        eventually("work goes on", 30, async || {
-            ledger.completed() > before + 10
-        })
-        .await;
+        eventually("work goes on", async || ledger.completed() > before + 10).await;
         let (status, answer) = take_checkpoint(&server);
         assert!(status >= 500, "{status} {answer}");
         let text = server.log();

@@ -14,7 +14,10 @@ const ENOUGH: usize = 16;
 struct Bell {
     /// The task of this thread that rings, once those have run that were to run before it.
     ringer: Option<Waker>,
+    /// Requests since somebody was last woken for them.
     waiting: usize,
+    /// The ringer has to ring. Whoever wakes a partition in between wakes that one alone.
+    is_due: bool,
 }
 
 thread_local! {
@@ -22,6 +25,7 @@ thread_local! {
         RefCell::new(Bell {
             ringer: None,
             waiting: 0,
+            is_due: false,
         })
     };
 }
@@ -35,7 +39,10 @@ pub fn rings_later() -> bool {
         };
         bell.waiting += 1;
         match bell.waiting {
-            1 => ringer.wake_by_ref(),
+            1 => {
+                bell.is_due = true;
+                ringer.wake_by_ref();
+            }
             ENOUGH => {
                 bell.waiting = 0;
                 return false;
@@ -53,7 +60,8 @@ pub(super) fn is_due(cx: &Context<'_>) -> bool {
             Some(ringer) => ringer.clone_from(cx.waker()),
             ringer => *ringer = Some(cx.waker().clone()),
         }
-        std::mem::take(&mut bell.waiting) > 0
+        bell.waiting = 0;
+        std::mem::take(&mut bell.is_due)
     })
 }
 

@@ -218,6 +218,11 @@ mod tests {
             assert_eq!(rung.get(), 2);
             assert!(serving.as_mut().poll(&mut cx).is_pending());
             assert_eq!(rung.get(), 2, "there was nothing new");
+            // The last of these is woken for at once, and the others may have been for other partitions.
+            let at_once = (0..16).filter(|_| !rings_later()).count();
+            assert_eq!(at_once, 1);
+            assert!(serving.as_mut().poll(&mut cx).is_pending());
+            assert_eq!(rung.get(), 3);
         }
         assert!(!rings_later());
     }

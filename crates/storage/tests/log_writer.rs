@@ -27,7 +27,7 @@ fn spawn(disk: &MemoryDisk) -> (LogWriter, Receiver<Report>) {
 }
 
 fn next(reports: &Receiver<Report>) -> Report {
-    reports.recv_timeout(Duration::from_secs(20)).unwrap()
+    reports.recv_timeout(Duration::from_secs(180)).unwrap()
 }
 
 fn written(reports: &Receiver<Report>, number: u64) {
@@ -189,7 +189,7 @@ fn the_writer_has_the_next_segment_made_before_it_is_needed() {
     let (sender, reports) = unbounded();
     let report = move |report| drop(sender.send(report));
     let writer = LogWriter::spawn(log, WriterConfig::default(), report).unwrap();
-    let deadline = std::time::Instant::now() + Duration::from_secs(20);
+    let deadline = std::time::Instant::now() + Duration::from_secs(180);
     let mut number = 0;
     while disk.content(&segment(2)).is_none() {
         assert!(std::time::Instant::now() < deadline, "{:?}", disk.paths());

@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::guarded::{Guarded, free_port, wait_for};
 use super::not_run;
 
-const START_LIMIT: Duration = Duration::from_secs(60);
+const START_LIMIT: Duration = Duration::from_secs(180);
 
 /// A server. It ends when it goes out of scope, and with the test at the latest.
 #[derive(Debug)]

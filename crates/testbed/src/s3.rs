@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::guarded::{Guarded, free_port, wait_for};
 use super::not_run;
 
-const START_LIMIT: Duration = Duration::from_secs(30);
+const START_LIMIT: Duration = Duration::from_secs(180);
 const PROGRAM: &str = "versitygw";
 
 /// A server. It ends when it goes out of scope, and with the test at the latest.

@@ -75,7 +75,10 @@ async fn serve<O: Owner>(shared: &Shared<O>, stream: TcpStream) -> Result<(), Er
     };
     let node = greeting.node;
     if let Some(peer) = shared.peers.get(node) {
-        peer.is_said_to_be_at(&greeting.address);
+        match shared.owner.moves(node) {
+            true => peer.was_found_at(&greeting.address),
+            false => peer.is_said_to_be_at(&greeting.address),
+        }
     }
     let welcome = Reply::Welcome(shared.greeting());
     frame::write_first(&mut stream, &welcome).await?;
@@ -93,5 +96,8 @@ async fn serve<O: Owner>(shared: &Shared<O>, stream: TcpStream) -> Result<(), Er
         }
     };
     shared.owner.closed(node, class, greeting.incarnation);
+    if let Some(peer) = shared.peers.get(node).filter(|_| shared.owner.moves(node)) {
+        peer.has_left(&greeting.address);
+    }
     read
 }

@@ -57,6 +57,17 @@ impl Peer {
         });
     }
 
+    /// It is not there any more, and says where it is when it comes again.
+    pub(crate) fn has_left(&self, address: &str) {
+        self.address.send_if_modified(|known| {
+            let left = known.as_deref() == Some(address);
+            if left {
+                *known = None;
+            }
+            left
+        });
+    }
+
     pub(crate) fn was_found_at(&self, address: &str) {
         self.address.send_if_modified(|known| {
             let news = known.as_deref() != Some(address);

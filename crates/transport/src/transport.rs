@@ -29,6 +29,12 @@ pub trait Owner: Send + Sync + 'static {
     /// Whether the node is to be found: it belongs to the cluster.
     fn expects(&self, node: u32) -> bool;
 
+    /// The node may come at another address each time, and is where it says that it is.
+    fn moves(&self, node: u32) -> bool {
+        let _ = node;
+        false
+    }
+
     /// A message of another node. Those of a class come in the order in which they were sent.
     fn received(self: &Arc<Self>, from: u32, class: Class, message: Bytes);
 

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
+use skep_cluster::is_gateway;
 use skep_transport::{Greeting, Layout};
 
 /// A node's part in its cluster.
@@ -220,6 +221,10 @@ impl Founding {
                          nodes does it",
                         self.node
                     );
+                    continue;
+                }
+                if is_gateway(self.node) {
+                    tracing::info!("waiting for a node of a cluster at the contact points");
                     continue;
                 }
                 let here: Vec<u32> = state.met.keys().copied().collect();

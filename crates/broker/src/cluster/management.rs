@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
-use skep_cluster::{Entry, Planned, Refusal, Request, State, node_of};
+use skep_cluster::{Entry, Planned, Refusal, Request, State, is_gateway, node_of};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
@@ -59,7 +59,10 @@ impl Cluster {
         loop {
             let outcome = match self.own_leader() {
                 Some((leader, own)) if leader == own => self.decide(ask.clone()).await,
-                Some((leader, _)) => self.ask_leader(leader, &ask, deadline).await,
+                Some((leader, _)) => self.ask_leader(node_of(leader), &ask, deadline).await,
+                None if self.is_gateway() => {
+                    self.ask_leader(self.broker_to_ask(), &ask, deadline).await
+                }
                 None => Err(self.nobody_leads()),
             };
             // Leaders change: who was asked may not lead any more, and has done nothing then.
@@ -72,7 +75,7 @@ impl Cluster {
     }
 
     fn nobody_leads(&self) -> Refusal {
-        let (reached, size) = (self.reached() + 1, self.size());
+        let (reached, size) = (self.there(), self.size());
         Refusal::Unreachable(format!(
             "the cluster's own state has no leader at the moment: {reached} of {size} nodes can be reached from node {}, and a majority \
              has to agree. Nothing was done",
@@ -80,13 +83,13 @@ impl Cluster {
         ))
     }
 
-    async fn ask_leader(&self, leader: u64, ask: &Ask, deadline: Instant) -> Outcome {
+    async fn ask_leader(&self, node: Option<u32>, ask: &Ask, deadline: Instant) -> Outcome {
         let unreachable = || {
             let text =
                 "the node that leads the cluster's own state cannot be reached. Nothing was done";
             Refusal::Unreachable(text.to_string())
         };
-        let node = node_of(leader).ok_or_else(unreachable)?;
+        let node = node.ok_or_else(unreachable)?;
         let id = self.asked.next.fetch_add(1, Ordering::Relaxed);
         let (answer, answered) = oneshot::channel();
         self.asked.pending.lock().insert(id, answer);
@@ -118,6 +121,8 @@ impl Cluster {
                 .is_some_and(|(leader, own)| leader == own);
             let outcome = match leads {
                 true => cluster.decide(ask).await,
+                // It does not know who leads.
+                false if is_gateway(from) => cluster.ask(ask).await,
                 false => Err(cluster.nobody_leads()),
             };
             let outcome = serde_json::to_vec(&outcome).unwrap_or_default();

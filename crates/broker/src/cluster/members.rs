@@ -107,8 +107,9 @@ impl Members {
 }
 
 impl Cluster {
+    /// None of a gateway: it is no broker.
     fn own_status(&self) -> Option<NodeStatus> {
-        let broker = self.broker()?;
+        let broker = self.broker().filter(|_| !self.is_gateway())?;
         let partitions = broker.partitions().into_iter().map(|handle| ReplicaStatus {
             partition: handle.status.partition,
             role: handle.status.role() as u8,
@@ -129,7 +130,7 @@ impl Cluster {
     /// Tells all others how this node is.
     pub(super) fn tell_status(&self) {
         if let Some(status) = self.own_status() {
-            self.broadcast(&NodeMessage::Status(status));
+            self.send_to_all(&NodeMessage::Status(status), |_| true);
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod changes;
 pub mod founding;
+mod gateways;
 mod heartbeats;
 mod management;
 mod members;
@@ -23,7 +24,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use parking_lot::Mutex;
-use skep_cluster::{Entry, MAX_NODE_ID, State, node_of};
+use skep_cluster::{Entry, FIRST_GATEWAY, MAX_GATEWAYS, State, is_gateway, node_of};
 use skep_engine::Sent;
 use skep_replication::Message as ReplicaMessage;
 use skep_service::PartitionRole;
@@ -33,6 +34,7 @@ use skep_transport::{
 use tokio::runtime::Handle;
 
 use self::founding::Founding;
+use self::gateways::Visitors;
 use self::heartbeats::Heartbeats;
 use self::management::Asked;
 pub use self::management::{Answer, Ask};
@@ -79,6 +81,7 @@ pub struct Cluster {
     copies: Copies,
     known: Known,
     asked: Asked,
+    visitors: Visitors,
     /// Starts and ends replicas.
     hosting: Mutex<Option<crossbeam_channel::Sender<Hosting>>>,
     stopped: AtomicBool,
@@ -99,7 +102,11 @@ impl Cluster {
     ) -> Result<Arc<Cluster>, OpenError> {
         let wire = skep_transport::Config {
             node: config.node_id,
-            size: MAX_NODE_ID + 1,
+            // Gateways have nothing to say to each other.
+            size: match cluster.gateway {
+                true => FIRST_GATEWAY,
+                false => FIRST_GATEWAY + MAX_GATEWAYS,
+            },
             listen: cluster.listen,
             contact_points: cluster.contact_points.clone(),
             tls: cluster.tls.clone(),
@@ -121,6 +128,7 @@ impl Cluster {
             copies: Copies::default(),
             known: Known::default(),
             asked: Asked::default(),
+            visitors: Visitors::default(),
             hosting: Mutex::default(),
             stopped: AtomicBool::new(false),
             calm: AtomicU32::new(0),
@@ -193,7 +201,10 @@ impl Cluster {
             return;
         }
         for node in transport.peers() {
-            if !state.nodes.contains_key(&node) && self.is_connected(node, Class::Requests) {
+            if !state.nodes.contains_key(&node)
+                && !is_gateway(node)
+                && self.is_connected(node, Class::Requests)
+            {
                 let state = state.encode();
                 let message = NodeMessage::Cluster(ClusterMessage::State { state });
                 self.send(node, &message);
@@ -274,12 +285,17 @@ impl Cluster {
         transport.send(to, class, message)
     }
 
+    /// To all that can have partitions.
     fn broadcast(&self, message: &NodeMessage) {
+        self.send_to_all(message, |node| !is_gateway(node));
+    }
+
+    fn send_to_all(&self, message: &NodeMessage, which: impl Fn(u32) -> bool) {
         let Some(transport) = self.transport.get() else {
             return;
         };
         let bytes = message.encode();
-        for node in transport.peers() {
+        for node in transport.peers().filter(|node| which(*node)) {
             let _ = transport.send(node, Class::Requests, bytes.clone());
         }
     }
@@ -480,7 +496,9 @@ impl Cluster {
     }
 
     fn lost(&self, node: u32) {
-        self.calm.store(0, Ordering::Relaxed);
+        if !is_gateway(node) {
+            self.calm.store(0, Ordering::Relaxed);
+        }
         self.members.lose(node);
         self.lose(node);
         self.lose_streams(node);
@@ -538,7 +556,17 @@ impl Owner for Cluster {
     }
 
     fn meets(&self, other: &Greeting) -> Result<(), String> {
-        self.founding.meets(other)
+        if is_gateway(other.node) {
+            self.meets_gateway(other)
+        } else if self.is_gateway() {
+            self.meets_as_gateway(other)
+        } else {
+            self.founding.meets(other)
+        }
+    }
+
+    fn moves(&self, node: u32) -> bool {
+        is_gateway(node)
     }
 
     fn expects(&self, node: u32) -> bool {
@@ -569,7 +597,10 @@ impl Owner for Cluster {
         if class == Class::Requests {
             tracing::info!(node, "connected with another node");
             self.tell_status();
-            self.tell_streams(node);
+            match is_gateway(node) {
+                true => self.tell_gateway(node, &self.state()),
+                false => self.tell_streams(node),
+            }
         }
     }
 
@@ -585,9 +616,16 @@ impl Owner for Cluster {
         self.hears_no_more(node);
     }
 
-    fn opened(self: &Arc<Self>, _: u32, _: Class, _: u64) {}
+    fn opened(self: &Arc<Self>, node: u32, _: Class, incarnation: u64) {
+        if is_gateway(node) {
+            self.visitors.opened(node, incarnation);
+        }
+    }
 
-    fn closed(self: &Arc<Self>, node: u32, class: Class, _: u64) {
+    fn closed(self: &Arc<Self>, node: u32, class: Class, incarnation: u64) {
+        if is_gateway(node) {
+            self.visitors.closed(node, incarnation);
+        }
         if class == Class::Requests {
             self.lost(node);
         }

@@ -76,6 +76,9 @@ impl Broker {
         let own = self.shared().answerer.get();
         let own = own.map(|answerer| answerer(question));
         let mut told = BTreeMap::from([(self.config().node_id, own)]);
+        if self.config().is_gateway() {
+            told.clear();
+        }
         let Some(cluster) = self.cluster() else {
             return told;
         };

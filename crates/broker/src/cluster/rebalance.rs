@@ -44,7 +44,7 @@ impl Cluster {
 
     /// To be called once a second.
     pub(super) fn rebalance_when_calm(&self) {
-        if self.reached() + 1 < self.size() {
+        if self.there() < self.size() {
             self.calm.store(0, Ordering::Relaxed);
         } else if self.calm.fetch_add(1, Ordering::Relaxed) >= CALM {
             self.calm.store(0, Ordering::Relaxed);

@@ -153,7 +153,7 @@ impl Cluster {
     fn leader_elsewhere(&self, partition: u32) -> Result<u32, Failure> {
         let leader = self.leader_of(partition);
         leader.filter(|leader| *leader != self.node()).ok_or_else(|| {
-            let reached = self.reached() + 1;
+            let reached = self.there();
             let size = self.size();
             let why = if reached * 2 > size {
                 "one is being elected".to_string()

@@ -41,6 +41,11 @@ impl Shares {
         }
     }
 
+    /// What each node has at first.
+    pub fn each(&self) -> u32 {
+        even(self.total, self.granted.len())
+    }
+
     /// What no node has.
     fn free(&self) -> u32 {
         self.total.saturating_sub(self.granted.values().sum())

@@ -38,6 +38,9 @@ fn settled(state: &State) -> BTreeSet<u32> {
 
 /// The nodes that have data, as far as is known before anybody was heard. `None`: as configured.
 pub(crate) fn known_nodes(config: &BrokerConfig, alone: bool) -> Option<BTreeSet<u32>> {
+    if config.is_gateway() {
+        return None;
+    }
     let directory = config.directory.join(DIRECTORY);
     match own_group::stored_state(&directory) {
         Some(state) => Some(settled(&state)),
@@ -92,6 +95,7 @@ impl Cluster {
         self.founding.nodes_are(settled(state));
         self.known.changed.notify_all();
         self.look_after_replicas();
+        self.tell_gateways(state);
     }
 
     pub(super) fn own_group_directory(&self) -> PathBuf {
@@ -130,6 +134,9 @@ impl Cluster {
     /// # Errors
     /// Files cannot be read or written.
     pub(crate) fn take_part(self: &Arc<Self>, claimed: &Claimed) -> Result<(), String> {
+        if self.is_gateway() {
+            return self.wait_for_state();
+        }
         let there = ReplicaOf::read(&self.own_group_directory()).map_err(|e| e.to_string())?;
         if let Some(replica) = there {
             self.start_own_group(replica, None)?;

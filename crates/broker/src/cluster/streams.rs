@@ -29,12 +29,16 @@ pub(super) struct RemoteStreams {
 }
 
 impl Cluster {
-    /// A client of this node opens a stream with this credit. Returns this node's share.
+    /// A client of this node opens a stream with this credit. Returns the share of each node.
     pub fn deal_out(&self, stream: StreamId, credit: u32) -> u32 {
-        let shares = Shares::new(credit, self.nodes());
-        let own = shares.of(self.node());
+        let nodes = match self.is_gateway() {
+            true => self.state().nodes.keys().copied().collect(),
+            false => self.nodes(),
+        };
+        let shares = Shares::new(credit, nodes);
+        let each = shares.each();
         self.streams.shares.lock().insert(stream, shares);
-        own
+        each
     }
 
     /// A client of this node has opened a stream.

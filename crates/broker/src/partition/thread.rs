@@ -175,6 +175,11 @@ impl PartitionHandle {
         })
     }
 
+    /// Commands for the partition are taken here.
+    pub fn leads(&self) -> bool {
+        self.status.role() == PartitionRole::Leader
+    }
+
     /// Ends the thread after a last checkpoint, and then the store that is filled from its log.
     pub fn stop(&self) {
         self.inbox.send(Message::Stop);

@@ -30,7 +30,7 @@ use skep_service::{Broker as _, JobReceiver, PartitionRole};
 use support::{Rig, create, jobs, one_task, publish};
 use tempfile::TempDir;
 
-const DEADLINE: Duration = Duration::from_secs(60);
+const DEADLINE: Duration = Duration::from_secs(180);
 
 struct Nodes {
     ports: Vec<SocketAddr>,
@@ -109,6 +109,7 @@ impl Nodes {
             export_interval: Duration::from_millis(100),
             secondary_storage: Some((self.store)(self)),
             cluster: Some(ClusterConfig {
+                gateway: false,
                 size,
                 replication_factor: size,
                 listen: self.ports[node],
@@ -224,6 +225,14 @@ async fn all_are_there(rig: &Rig, mut created: HashSet<Key>) {
     }
 }
 
+/// One instance and no other.
+async fn new_one(rig: &Rig) -> Key {
+    match insist(rig, create("one-task", "{}", None)).await {
+        Ok(Response::ProcessInstanceCreated(new)) => new.process_instance_key,
+        other => panic!("{other:?}"),
+    }
+}
+
 /// An instance that is there. Another one may be as well: the machine has much to do, and a leader that is not heard is replaced.
 async fn create_one(rig: &Rig) -> Key {
     let began = Instant::now();
@@ -248,7 +257,7 @@ async fn any_node_takes_any_request() {
     rigs[1].deploy(&one_task()).await;
     let mut created = HashSet::new();
     for n in 0..9 {
-        created.insert(rigs[n % 3].create("one-task", "{}").await.unwrap());
+        created.insert(new_one(&rigs[n % 3]).await);
     }
     let partitions: HashSet<_> = created.iter().filter_map(|key| key.partition()).collect();
     assert_eq!(partitions, HashSet::from([1, 2, 3]));
@@ -277,7 +286,7 @@ async fn who_has_an_answer_finds_on_the_same_node_what_it_told_of() {
     rigs[0].deploy(&one_task()).await;
     for n in 0..12 {
         let rig = &rigs[n % 3];
-        let key = rig.create("one-task", "{}").await.unwrap();
+        let key = new_one(rig).await;
         let query = Query::Get {
             entity: &PROCESS_INSTANCE,
             key,
@@ -345,7 +354,7 @@ async fn messages_results_and_waiting_workers_cross_nodes() {
     for n in 0..3 {
         let broker = rigs[n].broker.clone();
         let waiting = tokio::spawn(async move { broker.activate_jobs(jobs(1), DEADLINE).await });
-        let key = rigs[(n + 1) % 3].create("one-task", "{}").await.unwrap();
+        let key = new_one(&rigs[(n + 1) % 3]).await;
         let found = waiting.await.unwrap().unwrap();
         assert_eq!(found[0].process_instance_key, key);
         rigs[(n + 2) % 3].complete(found[0].key).await.unwrap();
@@ -360,7 +369,7 @@ async fn a_job_stream_gets_the_jobs_of_all_nodes_within_its_credit() {
     let mut stream = rigs[1].broker.open_job_stream(jobs(6));
     let mut created = HashSet::new();
     for n in 0..60 {
-        created.insert(rigs[n % 3].create("one-task", "{}").await.unwrap());
+        created.insert(new_one(&rigs[n % 3]).await);
     }
     let mut got = HashSet::new();
     while got.len() < created.len() {
@@ -374,7 +383,7 @@ async fn a_job_stream_gets_the_jobs_of_all_nodes_within_its_credit() {
     assert_eq!(got, created);
     // What was pushed and not taken when the client goes is offered to others at once.
     for n in 0..6 {
-        rigs[n % 3].create("one-task", "{}").await.unwrap();
+        new_one(&rigs[n % 3]).await;
     }
     wait_until("jobs to be pushed", || activated(&rigs) >= 2).await;
     drop(stream);
@@ -403,7 +412,7 @@ async fn the_credit_of_a_stream_moves_to_the_node_that_has_jobs() {
         let mut stream = rig.broker.open_job_stream(jobs(30));
         let mut created = HashSet::new();
         for _ in 0..40 {
-            created.insert(rig.create("one-task", "{}").await.unwrap());
+            created.insert(new_one(rig).await);
         }
         // Each of the others keeps one; nobody has made any.
         wait_until("credit to move", || activated(&rigs) == 28).await;

@@ -81,7 +81,7 @@ async fn another_node_answers_for_a_store_that_is_lost_until_it_is_fetched() {
     rigs[0].deploy(&one_task()).await;
     let mut created = Vec::new();
     for n in 0..12 {
-        created.push(rigs[n % 3].create("one-task", "{}").await.unwrap());
+        created.push(new_one(&rigs[n % 3]).await);
     }
     for rig in &rigs {
         wait_until("secondary storage", || stored(rig) >= committed(&rigs[0])).await;

@@ -1,18 +1,28 @@
 //! What tests ask secondary storage, and how they read its answers.
 
-use skep_query::{Answer, Consistency, Entity, Found, Query, Row, Storage, answer, search};
+use std::time::{Duration, Instant};
 
-use crate::support::Rig;
+use skep_query::{
+    Answer, Consistency, Entity, Found, Query, QueryError, Row, Storage, answer, search,
+};
+
+use crate::support::{PATIENCE, Rig};
 
 /// What is found at once, and by a store that is not behind.
 pub async fn find(rig: &Rig, entity: &'static Entity, body: &str) -> Found {
     let search = search(entity, body).expect("a search");
-    let answer = rig
-        .broker
-        .query(Query::Search(search), Consistency::ReadYourWrites);
-    match answer.await {
-        Ok((Answer::Found(found), 0)) => found,
-        other => panic!("{body}: {other:?}"),
+    let began = Instant::now();
+    loop {
+        let query = Query::Search(search.clone());
+        let answer = rig.broker.query(query, Consistency::ReadYourWrites);
+        match answer.await {
+            Ok((Answer::Found(found), 0)) => return found,
+            // A search server takes its time until it can read what it has just created.
+            Err(QueryError::Unavailable(_)) if began.elapsed() < PATIENCE => {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+            other => panic!("{body}: {other:?}"),
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use skep_broker::clock::Clock;
 use skep_broker::{Broker, BrokerConfig};
@@ -14,6 +14,9 @@ use skep_protocol::command::{
 };
 use skep_protocol::{Document, Failure, Key, Response};
 use skep_service::Broker as _;
+
+/// A machine with other work and a slow disk is no reason to fail.
+pub const PATIENCE: Duration = Duration::from_secs(180);
 
 pub struct Rig {
     pub broker: Arc<Broker>,
@@ -64,11 +67,19 @@ impl Rig {
             name: "test.bpmn".into(),
             content: process.clone().xml().into(),
         };
-        self.send(Command::Deploy(Deploy {
+        let deploy = Command::Deploy(Deploy {
             resources: vec![resource],
-        }))
-        .await
-        .unwrap();
+        });
+        // The replicas may be about to elect a leader.
+        let began = Instant::now();
+        loop {
+            match self.send(deploy.clone()).await {
+                Err(Failure::Unavailable(_)) if began.elapsed() < PATIENCE => {
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                }
+                deployed => return drop(deployed.unwrap()),
+            }
+        }
     }
 
     pub async fn create(&self, id: &str, variables: &str) -> Result<Key, Failure> {
@@ -104,6 +115,7 @@ fn config(directory: &Path) -> BrokerConfig {
         directory: directory.to_path_buf(),
         check_interval: Duration::from_millis(20),
         retry_interval: Duration::from_millis(50),
+        poll_answer_timeout: PATIENCE,
         ..BrokerConfig::default()
     }
 }

@@ -124,17 +124,31 @@ fn beside(name: &str, values: &[Value]) -> Json {
     one_of(gaps)
 }
 
-/// The API's patterns, in which a backslash at the end is one.
+/// The API's patterns, in which a backslash at the end is one. Of signs in a row `*` comes last and once: what the server makes of
+/// `?` behind `*` doubles with each.
 fn wildcard(pattern: &str) -> String {
     let mut out = String::with_capacity(pattern.len());
     let mut characters = pattern.chars();
-    while let Some(c) = characters.next() {
-        out.push(c);
-        if c == '\\' {
-            out.push(characters.next().unwrap_or('\\'));
+    let mut any = false;
+    loop {
+        let next = characters.next();
+        match next {
+            Some('*') => any = true,
+            Some('?') => out.push('?'),
+            _ => {
+                if std::mem::take(&mut any) {
+                    out.push('*');
+                }
+                let Some(c) = next else {
+                    return out;
+                };
+                out.push(c);
+                if c == '\\' {
+                    out.push(characters.next().unwrap_or('\\'));
+                }
+            }
         }
     }
-    out
 }
 
 const KEY: Sort = Sort {

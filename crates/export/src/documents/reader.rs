@@ -52,6 +52,7 @@ impl Reader {
                 seconds: TIME_LIMIT.as_secs(),
             },
             FailureKind::TooLarge => TooLarge.into(),
+            FailureKind::TooComplex => QueryError::TooComplex,
             FailureKind::Away => {
                 self.away = Some((Instant::now(), failure.reason.clone()));
                 self.unavailable(&failure.reason)

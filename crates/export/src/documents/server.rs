@@ -33,6 +33,8 @@ pub enum FailureKind {
     TooLong,
     /// More than fits into an answer.
     TooLarge,
+    /// A pattern has more signs than the server can look for.
+    TooComplex,
     /// It refused, with this code of HTTP.
     Refused(u16),
     /// The answer is none that we understand, or what is there is not ours.
@@ -57,6 +59,9 @@ impl From<TooLarge> for Failure {
         Failure::new(FailureKind::TooLarge, "too large")
     }
 }
+
+/// What servers say of a pattern for which the states of their automaton do not suffice.
+const TOO_COMPLEX: &str = "Determinizing automaton";
 
 /// One connection, for one thread.
 pub struct Server {
@@ -167,8 +172,12 @@ impl Server {
             _ => String::new(),
         };
         let path = path.split('?').next().unwrap_or_default();
+        let kind = match code == StatusCode::BAD_REQUEST && text.contains(TOO_COMPLEX) {
+            true => FailureKind::TooComplex,
+            false => FailureKind::Refused(code.as_u16()),
+        };
         Failure::new(
-            FailureKind::Refused(code.as_u16()),
+            kind,
             format!("{url} answers {path} with {code}{hint}: {text}"),
         )
     }

@@ -20,7 +20,7 @@ impl Backend {
         Config {
             place: self.place(),
             // What a test waits for may be slow on a busy machine.
-            max_wait: std::time::Duration::from_secs(60),
+            max_wait: std::time::Duration::from_secs(180),
             ..Config::default()
         }
     }

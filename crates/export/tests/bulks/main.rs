@@ -74,7 +74,7 @@ impl Exporting {
     }
 
     fn fault(&self) -> String {
-        let deadline = Instant::now() + Duration::from_secs(60);
+        let deadline = Instant::now() + Duration::from_secs(180);
         loop {
             if let Some(fault) = self.status.fault() {
                 return fault.reason;
@@ -86,7 +86,7 @@ impl Exporting {
 
     /// Waits until everything has arrived.
     fn arrives(&self) {
-        let deadline = Instant::now() + Duration::from_secs(60);
+        let deadline = Instant::now() + Duration::from_secs(180);
         while self.status.durable().entry < self.end {
             assert!(Instant::now() < deadline, "{:?}", self.status.fault());
             std::thread::sleep(Duration::from_millis(1));
@@ -191,7 +191,7 @@ fn a_document_that_no_request_can_hold_is_named_and_can_be_left_out() {
     // Each large document is told of in turn.
     loop {
         let exporting = Exporting::begin(&settings, &log);
-        let deadline = Instant::now() + Duration::from_secs(60);
+        let deadline = Instant::now() + Duration::from_secs(180);
         while exporting.status.fault().is_none() && exporting.status.durable().entry < exporting.end
         {
             assert!(Instant::now() < deadline);
@@ -257,7 +257,7 @@ fn who_goes_on_after_an_unclean_end_replaces_what_is_there() {
     let server = Server::start(None);
     let settings = settings(vec![server.url()]);
     let first = Exporting::begin(&settings, &log);
-    let deadline = Instant::now() + Duration::from_secs(60);
+    let deadline = Instant::now() + Duration::from_secs(180);
     let report = loop {
         let report = first.status.report();
         if report.0.entry > 0 {

@@ -25,7 +25,7 @@ use skep_query::{Answer, Consistency, Query, QueryError, search};
 use one_task::written;
 use opening::{Log, partition};
 
-const DEADLINE: Duration = Duration::from_secs(60);
+const DEADLINE: Duration = Duration::from_secs(180);
 
 /// What so many instances write, with room for damage.
 fn batches(instances: usize) -> Vec<Bytes> {

@@ -12,8 +12,9 @@ use skep_query::{
     search,
 };
 
-use super::property::{self, Random};
+use super::property;
 use super::store::Filled;
+use super::story::Random;
 
 const SEARCHES: usize = 40;
 

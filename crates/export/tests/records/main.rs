@@ -21,6 +21,7 @@ mod embedded {
     mod job_statistics;
     mod property;
     mod store;
+    mod story;
     mod usage;
 }
 
@@ -37,6 +38,7 @@ mod postgres {
     mod outages;
     mod property;
     mod store;
+    mod story;
     mod usage;
 }
 
@@ -53,5 +55,6 @@ mod opensearch {
     mod property;
     mod search_server;
     mod store;
+    mod story;
     mod usage;
 }

@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::Value as Json;
-use skep_model::builder::{Bpmn, random};
 use skep_protocol::Key;
 use skep_query::entities::{
     DECISION_INSTANCE, ELEMENT_INSTANCE, INCIDENT, JOB, JOB_STATISTICS, JOB_STATISTICS_SPAN,
@@ -16,24 +15,8 @@ use skep_query::entities::{
 use skep_query::{Entity, parse_time};
 
 use super::store::Filled;
-use crate::support::{IntoCommand, Rig, Seen, decision};
-
-/// SplitMix64.
-pub struct Random(u64);
-
-impl Random {
-    pub fn new(seed: u64) -> Random {
-        Random(seed)
-    }
-
-    pub fn next(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % bound
-    }
-}
+use super::story::{STEPS, Story};
+use crate::support::{Rig, Seen};
 
 /// Rows by their keys, with the columns that are compared.
 type Rows = BTreeMap<String, Vec<String>>;
@@ -235,78 +218,23 @@ fn compare(rig: &Rig, told: &Told, store: &Filled, seed: u64) {
     );
 }
 
-fn step(rig: &mut Rig, random: &mut Random) {
-    let b = random.next(4);
-    match random.next(9) {
-        0 | 1 => {
-            let variables = format!(r#"{{"a":{},"b":{b}}}"#, random.next(4));
-            rig.send_to(1, Rig::creation("random", &variables).into_command());
-        }
-        2..=4 => {
-            for job in rig.jobs("job") {
-                if rig.engine(1).state.jobs.get(job.key).is_none() {
-                    continue;
-                }
-                match random.next(8) {
-                    0 => rig.fail(&job, random.next(2) as i32, 0),
-                    1 if !job.kind.is_listener() => rig.throw(&job, "error", r#"{"thrown":1}"#),
-                    1 | 2 => {}
-                    _ => rig.complete(&job, &format!(r#"{{"b":{b}}}"#)),
-                }
-            }
-        }
-        5 => {
-            rig.publish("message", "key", 0, r#"{"m":1}"#);
-        }
-        6 => rig.advance(1 + 30_000 * random.next(5) as i64),
-        7 => {
-            for incident in rig.incidents() {
-                let _ = rig.resolve(incident.key);
-            }
-            let created = rig.events("USER_TASK").filter(|r| r.intent == "CREATED");
-            let tasks: Vec<Key> = created.map(|record| record.key).collect();
-            for task in tasks {
-                rig.send_async(match random.next(3) {
-                    0 => Rig::assignment(task, "bert", false),
-                    _ => Rig::completion(task, r#"{"b":3}"#),
-                });
-            }
-        }
-        _ => {
-            if let Some(key) = rig.open_instances().first() {
-                let _ = rig.cancel(*key);
-            }
-        }
-    }
-}
-
 /// Runs a random process; the store that has its story.
 pub fn run(seed: u64) -> Filled {
-    let mut random_source = Random(seed);
-    let mut rig = Rig::new();
-    rig.record_batches();
     // In some runs everything is merged in memory, in others each batch is stored by itself.
-    let window = [0, 5, 10_000][random_source.next(3) as usize];
+    let window = [0, 5, 10_000][(seed % 3) as usize];
     let store = Filled::new(1, Duration::from_millis(window));
-    rig.deploy(
-        Bpmn::process("called")
-            .start("cs")
-            .service_task("cjob", "job")
-            .end("ce"),
-    );
-    rig.deployed(vec![("decided.dmn", decision("file", "decided", "a + 1"))]);
-    let size = 4 + random_source.next(30) as usize;
-    rig.deploy(random("random", seed, size));
+    let mut story = Story::new(seed);
     let (mut told, mut seen) = (Told::default(), 0);
-    for n in 0..30 {
-        step(&mut rig, &mut random_source);
-        super::store::follow(&mut rig, &store);
+    for n in 0..STEPS {
+        story.step();
+        let rig = &mut story.rig;
+        super::store::follow(rig, &store);
         for record in rig.seen[seen..].iter().filter(|record| record.is_event()) {
             told.take(record);
         }
         seen = rig.seen.len();
         if n % 5 == 4 {
-            compare(&rig, &told, &store, seed);
+            compare(rig, &told, &store, seed);
         }
     }
     store.check_pages();

@@ -13,7 +13,7 @@ use skep_model::builder::Bpmn;
 use skep_query::entities::{
     ELEMENT_INSTANCE, INCIDENT, JOB, JOB_STATISTICS, PROCESS_INSTANCE, VARIABLE,
 };
-use skep_query::{Answer, Entity, Query, answer, search};
+use skep_query::{Answer, Consistency, Entity, Query, QueryError, answer, search};
 use skep_testbed::OpenSearch;
 
 use super::outage::{fault, filled, recover, refused};
@@ -245,7 +245,7 @@ fn an_index_that_takes_no_writes_is_waited_for() {
     // What is there can be searched meanwhile.
     let query = search(&PROCESS_INSTANCE, "{}").unwrap();
     let (done, found) = std::sync::mpsc::channel();
-    store.eventually(Query::Search(query), move |answer| {
+    store.query(Query::Search(query), Consistency::Eventual, move |answer| {
         let _ = done.send(answer);
     });
     assert!(found.recv().unwrap().is_ok());
@@ -386,6 +386,31 @@ fn long_texts_are_found_by_their_beginnings_and_as_a_whole() {
     let found = store.find(&VARIABLE, &like);
     assert_eq!(found.len(), 2);
     assert_eq!(found[0]["value"], json!(format!("\"{long}1\"")));
+}
+
+#[test]
+fn a_pattern_that_the_server_cannot_look_for_is_refused_with_its_cause() {
+    let Some(server) = skep_testbed::shared_opensearch() else {
+        return;
+    };
+    let store = filled(documents(server, &server.prefix()));
+    let mut rig = rig();
+    create(&mut rig, 1);
+    follow(&mut rig, &store);
+    let like = |pattern: String| {
+        let body = json!({"filter": {"type": {"$like": pattern}}}).to_string();
+        Query::Search(search(&JOB, &body).unwrap())
+    };
+    let refused = store.try_ask(like(format!("*w{}k", "?".repeat(30))));
+    assert_eq!(refused, Err(QueryError::TooComplex));
+    // Signs in a row are one, whatever their number and order.
+    for (pattern, total) in [("*?**?*rk", 1), ("w?*?**?", 1), ("*????*?", 0)] {
+        let Answer::Found(found) = store.ask(like(pattern.to_string())) else {
+            panic!("no page");
+        };
+        assert_eq!(found.total, total, "{pattern}");
+    }
+    assert_eq!(store.fault(), None);
 }
 
 /// What a store says to a search.

@@ -98,21 +98,20 @@ impl Filled {
 
     pub fn try_ask(&self, query: Query) -> Result<(Answer, u64), QueryError> {
         let (done, answer) = mpsc::channel();
-        self.store
-            .query(query, Consistency::ReadYourWrites, move |answered| {
-                let _ = done.send(answered);
-            });
+        self.query(query, Consistency::ReadYourWrites, move |answered| {
+            let _ = done.send(answered);
+        });
         answer.recv().unwrap()
     }
 
-    /// Asks for what is there now.
-    #[allow(dead_code)] // The embedded store has no outages.
-    pub fn eventually(
+    /// Asks without waiting here for the answer.
+    pub fn query(
         &self,
         query: Query,
+        consistency: Consistency,
         done: impl FnOnce(Result<(Answer, u64), QueryError>) + Send + 'static,
     ) {
-        self.store.query(query, Consistency::Eventual, done);
+        self.store.query(query, consistency, done);
     }
 
     pub fn ask(&self, query: Query) -> Answer {

@@ -194,7 +194,8 @@ pub fn decode(
         | Op::SubscriptionStatistics
         | Op::InstanceStatistics
         | Op::VersionStatistics
-        | Op::DefinitionElementStatistics => {
+        | Op::DefinitionElementStatistics
+        | Op::SearchVariableNames => {
             let definition = || key("processDefinitionKey").map_err(Problem::from);
             statistics::decode(op, body, definition).map(What::Statistics)
         }
@@ -541,7 +542,7 @@ impl From<QueryError> for Problem {
             QueryError::Disabled => Problem::new(StatusCode::FORBIDDEN, "FORBIDDEN", text),
             QueryError::Unavailable(_) => Failure::Unavailable(text).into(),
             QueryError::TooLong { .. } => Failure::DeadlineExceeded(text).into(),
-            QueryError::TooMany { .. } | QueryError::TooLarge { .. } => {
+            QueryError::TooMany { .. } | QueryError::TooLarge { .. } | QueryError::TooComplex => {
                 Failure::InvalidArgument(text).into()
             }
             QueryError::Busy => Failure::ResourceExhausted(text).into(),

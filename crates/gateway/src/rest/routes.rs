@@ -116,6 +116,7 @@ pub enum Op {
     GetUsageMetrics,
     GetForm,
     SearchResources,
+    SearchVariableNames,
     GetResourceBytes,
     CreateDocument,
     CreateDocuments,
@@ -327,6 +328,7 @@ pub const ROUTES: &[Route] = routes! {
     // of 8.10
     GET "/v2/forms/{formKey}" getFormByKey => GetForm;
     POST "/v2/resources/search" searchResources => SearchResources;
+    POST "/v2/process-definitions/{processDefinitionKey}/variable-names/search" searchProcessDefinitionVariableNames => SearchVariableNames;
     GET "/v2/resources/{resourceKey}/content/binary" getResourceContentBinary => GetResourceBytes;
 
     // our own

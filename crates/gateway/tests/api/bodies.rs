@@ -15,7 +15,7 @@ use crate::http::post;
 const ROOM: usize = 100_000;
 
 /// A test that waits so long has failed.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(180);
 
 /// Times that no test lives to see, so that what ends is ended by something else.
 const NEVER: Duration = Duration::from_secs(3600);

@@ -365,6 +365,14 @@ pub async fn start() -> Running {
 }
 
 pub async fn start_with(change: impl FnOnce(&mut GatewayConfig)) -> Running {
+    start_over(Arc::new(FakeStorage), change).await
+}
+
+/// In front of this store.
+pub async fn start_over(
+    storage: Arc<dyn Storage>,
+    change: impl FnOnce(&mut GatewayConfig),
+) -> Running {
     let mut config = GatewayConfig {
         rest_addr: SocketAddr::from(([127, 0, 0, 1], 0)),
         grpc_addr: SocketAddr::from(([127, 0, 0, 1], 0)),
@@ -376,7 +384,7 @@ pub async fn start_with(change: impl FnOnce(&mut GatewayConfig)) -> Running {
     let gateway = Gateway::bind(
         config,
         Arc::clone(&broker) as Arc<dyn Broker>,
-        Arc::new(FakeStorage),
+        storage,
         Arc::new(documents::stores()),
         Arc::clone(&metrics),
     )

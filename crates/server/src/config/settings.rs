@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use skep_broker::flow_control::Algorithm;
 use skep_broker::{BrokerConfig, ClusterConfig, TlsFiles};
+use skep_cluster::MAX_GATEWAYS;
 use skep_documents::config::Kind;
 use skep_documents::{StoreConfig, Stores};
 use skep_export::{Documents, DocumentsSettings, Place, Rdbms, Trust, Verify};
@@ -39,6 +40,15 @@ impl Listen {
 pub enum LogFormat {
     Text,
     Json,
+}
+
+/// What this process is of a cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// It has partitions and serves clients.
+    AllInOne,
+    /// It serves clients, and has no data.
+    Gateway,
 }
 
 /// Export of spans.
@@ -167,13 +177,28 @@ impl ClusterSettings {
                 size - 1
             ));
         }
-        if self.contact_points.is_empty() {
-            found.push(
-                "camunda.cluster.initial-contact-points is empty: name the nodes of the cluster, each as host:port of its internal API"
-                    .to_string(),
-            );
-        }
+        found.extend(self.without_contact_points());
         found
+    }
+
+    fn contradictions_of_gateway(&self, node: u32) -> Vec<String> {
+        let too_great = (node >= MAX_GATEWAYS).then(|| {
+            format!(
+                "camunda.cluster.node-id is {node}, but gateways have the numbers 0 to {}",
+                MAX_GATEWAYS - 1
+            )
+        });
+        too_great
+            .into_iter()
+            .chain(self.without_contact_points())
+            .collect()
+    }
+
+    fn without_contact_points(&self) -> Option<String> {
+        self.contact_points.is_empty().then(|| {
+            "camunda.cluster.initial-contact-points is empty: name the nodes of the cluster, each as host:port of its internal API"
+                .to_string()
+        })
     }
 }
 
@@ -208,6 +233,7 @@ impl TlsSettings {
 
 #[derive(Clone, Debug)]
 pub struct Settings {
+    pub mode: Mode,
     pub broker: BrokerConfig,
     pub secondary_storage: SecondaryStorage,
     pub secondary: skep_export::Config,
@@ -253,6 +279,7 @@ impl Default for Settings {
     fn default() -> Self {
         let gateway = GatewayConfig::default();
         Settings {
+            mode: Mode::AllInOne,
             broker: BrokerConfig::default(),
             secondary_storage: SecondaryStorage::Embedded,
             secondary: skep_export::Config::default(),
@@ -324,7 +351,7 @@ impl Settings {
                 .clone()
                 .filter(|id| !id.is_empty()),
             at_a_time: self.documents_at_a_time,
-            is_one_of_several: self.cluster.size > 1,
+            is_one_of_several: self.is_one_of_several(),
         };
         let free = self.broker.disk.processing;
         if config.stores.is_empty() {
@@ -392,8 +419,22 @@ impl Settings {
             }
             SecondaryStorage::None => None,
         };
-        config.cluster = (self.cluster.size > 1).then(|| self.cluster_config());
+        config.cluster = self.is_one_of_several().then(|| self.cluster_config());
+        if self.is_gateway() {
+            config.node_id += skep_cluster::FIRST_GATEWAY;
+            // It writes nothing.
+            config.disk.monitoring_enabled = false;
+        }
         config
+    }
+
+    pub fn is_gateway(&self) -> bool {
+        self.mode == Mode::Gateway
+    }
+
+    /// There are other nodes.
+    fn is_one_of_several(&self) -> bool {
+        self.cluster.size > 1 || self.is_gateway()
     }
 
     fn cluster_config(&self) -> ClusterConfig {
@@ -405,6 +446,7 @@ impl Settings {
             port => port,
         };
         ClusterConfig {
+            gateway: self.is_gateway(),
             size: cluster.size,
             replication_factor: cluster.replication_factor,
             listen: self.internal.socket(),
@@ -466,14 +508,18 @@ impl Settings {
         }
         found.extend(self.of_database());
         found.extend(self.documents().err());
-        found.extend(self.cluster.contradictions(self.broker.node_id));
+        let node = self.broker.node_id;
+        found.extend(match self.mode {
+            Mode::AllInOne => self.cluster.contradictions(node),
+            Mode::Gateway => self.cluster.contradictions_of_gateway(node),
+        });
         found.extend(self.internal_tls.contradiction());
         let mut ports = vec![
             ("server.port", self.rest),
             ("camunda.api.grpc.port", self.grpc),
             ("management.server.port", self.management),
         ];
-        if self.cluster.size > 1 {
+        if self.is_one_of_several() {
             ports.push(("camunda.cluster.network.internal-api.port", self.internal));
         }
         for (i, (name, listen)) in ports.iter().enumerate() {
@@ -555,12 +601,14 @@ texts! {
     IpAddr: |text| text.parse().ok(), |address| address.to_string();
     Vec<String>: |text| Some(texts_of(text)), |texts| texts.join(", ");
     Option<String>: |text| Some(Some(text.to_string())), |text| text.clone().unwrap_or_default();
+    Mode: |text| one_of(MODES, text), |mode| word_of(MODES, mode);
     LogFormat: |text| one_of(FORMATS, text), |format| word_of(FORMATS, format);
     OverloadPolicy: |text| one_of(POLICIES, text), |policy| word_of(POLICIES, policy);
     SecondaryStorage: |text| one_of(STORAGES, text), |storage| word_of(STORAGES, storage);
     Algorithm: |text| one_of(ALGORITHMS, text), |algorithm| word_of(ALGORITHMS, algorithm);
 }
 
+const MODES: &[(&str, Mode)] = &[("all-in-one", Mode::AllInOne), ("gateway", Mode::Gateway)];
 const FORMATS: &[(&str, LogFormat)] = &[("text", LogFormat::Text), ("json", LogFormat::Json)];
 const POLICIES: &[(&str, OverloadPolicy)] = &[
     ("caller-runs", OverloadPolicy::CallerRuns),

@@ -64,8 +64,10 @@ keys! {
     "management.endpoints.web.base-path" [] [] Kind::UrlPath => base_path;
         "Path under which the management endpoints stand."
 
+    "camunda.mode" [] [] Kind::Choice(&["all-in-one", "gateway"]) => mode;
+        "`gateway`: no partitions and no data; the node serves clients, and finds the cluster by its contact points. `--role gateway` is the same."
     "camunda.cluster.node-id" ["zeebe.broker.cluster.nodeId"] [] Kind::Number(0, 1023) => broker.node_id;
-        "Number of this node."
+        "Number of this node. Gateways have numbers of their own."
     "camunda.cluster.cluster-id" ["zeebe.broker.cluster.clusterId"] [] Kind::Text => broker.cluster_id;
         "Id of the cluster. Empty: made at the first start and kept in the data directory."
     "camunda.cluster.size" ["zeebe.broker.cluster.clusterSize"] [] Kind::Number(1, 7) => cluster.size;

@@ -72,13 +72,18 @@ pub fn group(management: &Management, group: Group) -> Answer {
 /// Everything, with details.
 pub fn all(management: &Management) -> Answer {
     let up = |group: Group| json!({ "status": status(group.is_up(management)).1 });
-    let mut components = vec![
-        ("brokerStartup", up(Group::Startup)),
-        ("brokerReady", up(Group::Readiness)),
-        ("brokerStatus", up(Group::Status)),
-    ];
+    let broker = management.broker();
+    let gateway = broker.filter(|broker| broker.config().is_gateway());
+    let mut components = match gateway {
+        Some(gateway) => of_gateway(gateway),
+        None => vec![
+            ("brokerStartup", up(Group::Startup)),
+            ("brokerReady", up(Group::Readiness)),
+            ("brokerStatus", up(Group::Status)),
+        ],
+    };
     let mut healthy = Group::Status.is_up(management);
-    if let Some(broker) = management.broker() {
+    if let Some(broker) = broker.filter(|_| gateway.is_none()) {
         let (up, details) = disk(broker);
         healthy &= up;
         components.push(("diskSpace", component(up, details)));
@@ -116,6 +121,22 @@ pub fn all(management: &Management) -> Answer {
         code,
         &json!({ "status": text, "components": components, "groups": GROUPS }),
     )
+}
+
+/// A gateway has nothing of its own that could be sick.
+fn of_gateway(broker: &Broker) -> Vec<(&'static str, Value)> {
+    let reached = broker.cluster().map_or(0, |cluster| cluster.reached());
+    vec![
+        ("gatewayStarted", component(true, json!({}))),
+        (
+            "gatewayClusterAwareness",
+            component(reached > 0, json!({ "brokers": reached })),
+        ),
+        (
+            "gatewayPartitionLeaderAwareness",
+            component(broker.is_ready(), json!({})),
+        ),
+    ]
 }
 
 fn component(up: bool, details: Value) -> Value {

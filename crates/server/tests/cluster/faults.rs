@@ -171,7 +171,7 @@ pub fn others(servers: &[Server], victim: usize) -> impl Iterator<Item = &Server
 async fn go_on_without(servers: &[Server], victim: usize, ledger: &Shared) {
     let before = ledger.created();
     let client = others(servers, victim).next().unwrap().client();
-    eventually("the others to go on", 60, async || {
+    eventually("the others to go on", async || {
         let topology = client.topology().await.ok();
         let leader = topology.and_then(|t| leader_of(&t, 1));
         leader.is_some_and(|leader| leader != victim) && ledger.created() > before + 20
@@ -183,7 +183,7 @@ async fn go_on_without(servers: &[Server], victim: usize, ledger: &Shared) {
 pub async fn takes_work(server: &Server, ledger: &Shared) {
     let request = CreateInstance::latest("one-task");
     let client = server.client();
-    eventually("the node to be back", 60, async || {
+    eventually("the node to be back", async || {
         match client.create_instance(&request).await {
             Ok(instance) => {
                 ledger.with(|ledger| ledger.created.insert(instance.process_instance_key))
@@ -229,7 +229,7 @@ async fn a_leader_that_is_paused_for_half_a_minute_follows_when_it_is_back() {
     let waiting = Clients::start(std::iter::once(&servers[victim]), &ledger);
     let clients = Clients::start(others(&servers, victim), &ledger);
     let before = ledger.created();
-    eventually("work", 60, async || ledger.created() > before + 50).await;
+    eventually("work", async || ledger.created() > before + 50).await;
     servers[victim].stop();
     go_on_without(&servers, victim, &ledger).await;
     // That long is the fault; nothing is decided by it.
@@ -280,21 +280,21 @@ async fn with_a_disk(injection: &str, stops: bool) {
     servers[0] = start_disturbed(&nodes, 0, "fdatasync", injection).await;
     let clients = Clients::start(others(&servers, 0), &ledger);
     // Its place is with the first replica, which it is.
-    eventually("the node to lead, or to have stopped", 120, async || {
+    eventually("the node to lead, or to have stopped", async || {
         servers[1].management("POST", "/actuator/rebalance");
         let stopped = stops && servers[0].log().contains("partition stops");
         stopped || leader(&servers[1]).await == 0
     })
     .await;
     if stops {
-        eventually("its partition to stop", 120, async || {
+        eventually("its partition to stop", async || {
             servers[0].log().contains("partition stops")
         })
         .await;
         go_on_without(&servers, 0, &ledger).await;
     } else {
         let before = ledger.created();
-        eventually("work to go on", 60, async || ledger.created() > before + 20).await;
+        eventually("work to go on", async || ledger.created() > before + 20).await;
     }
     println!(
         "{injection}: without an answer for {:?}",
@@ -397,7 +397,7 @@ async fn nodes_are_restarted_one_by_one_under_load() {
         .collect();
     for node in 0..SIZE {
         let before = ledger.created();
-        eventually("work", 60, async || ledger.created() > before + 30).await;
+        eventually("work", async || ledger.created() > before + 30).await;
         let mut server = servers.remove(node);
         let ended = tokio::task::spawn_blocking(move || server.terminate());
         assert_eq!(ended.await.unwrap(), Some(0));

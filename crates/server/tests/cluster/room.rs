@@ -33,7 +33,7 @@ fn with_a_small_disk(directory: &Path, more: &[(&str, &str)]) -> (Nodes, FileSys
 
 /// Node 0 is the first replica: that is where its partition belongs.
 async fn let_node_0_lead(servers: &[Server]) {
-    eventually("node 0 to lead", 120, async || {
+    eventually("node 0 to lead", async || {
         servers[1].management("POST", "/actuator/rebalance");
         leader(&servers[1]).await == 0
     })
@@ -41,15 +41,12 @@ async fn let_node_0_lead(servers: &[Server]) {
 }
 
 async fn another_leads(servers: &[Server], ledger: &Shared) {
-    eventually("another node to lead", 120, async || {
+    eventually("another node to lead", async || {
         leader(&servers[1]).await != 0
     })
     .await;
     let before = ledger.created();
-    eventually("work to go on", 120, async || {
-        ledger.created() > before + 20
-    })
-    .await;
+    eventually("work to go on", async || ledger.created() > before + 20).await;
     // Clients of the node with the full disk notice nothing of it.
     takes_work(&servers[0], ledger).await;
 }
@@ -90,20 +87,17 @@ fn a_leader_whose_disk_gets_low_hands_over_until_there_is_room_again() {
         for _ in 0..3 {
             servers[1].management("POST", "/actuator/rebalance");
             let before = ledger.created();
-            eventually("work to go on", 120, async || {
-                ledger.created() > before + 20
-            })
-            .await;
+            eventually("work to go on", async || ledger.created() > before + 20).await;
             assert_ne!(leader(&servers[1]).await, 0);
         }
         // What is left is for what gives room back: the others are a majority without it.
         let more = disk.fill_but(16 * MIB);
-        eventually("the node to take no entries", 120, async || {
+        eventually("the node to take no entries", async || {
             lag_of_node_0(&servers) > Some(50)
         })
         .await;
         drop((filler, more));
-        eventually("room", 60, async || of_node_0(&servers, "diskLow") == false).await;
+        eventually("room", async || of_node_0(&servers, "diskLow") == false).await;
         let_node_0_lead(&servers).await;
         println!("without an answer for {:?}", clients.end().await);
         for server in &servers {
@@ -115,12 +109,12 @@ fn a_leader_whose_disk_gets_low_hands_over_until_there_is_room_again() {
 /// Another node's part in what the cluster knows of itself goes on, and that of the node without room comes back.
 async fn change_priority(servers: &[Server]) {
     let path = "/actuator/cluster/brokers/2/partitions/1";
-    eventually("a change to be taken", 60, async || {
+    eventually("a change to be taken", async || {
         let answer = servers[1].manage("POST", path, r#"{"priority":2}"#);
         matches!(answer, Some((202, _)))
     })
     .await;
-    eventually("the change", 60, async || is_over(&servers[1], 1)).await;
+    eventually("the change", async || is_over(&servers[1], 1)).await;
 }
 
 #[test]
@@ -136,7 +130,7 @@ fn a_leader_whose_disk_is_full_lets_others_lead_and_finds_back_by_itself() {
         let_node_0_lead(&servers).await;
         let clients = Clients::start(others(&servers, 0), &ledger);
         let mut fillers = vec![disk.fill()];
-        eventually("the log to find no room", 120, async || {
+        eventually("the log to find no room", async || {
             if disk.free() > MIB {
                 fillers.push(disk.fill());
             }
@@ -147,7 +141,7 @@ fn a_leader_whose_disk_is_full_lets_others_lead_and_finds_back_by_itself() {
         println!("without an answer for {:?}", clients.end().await);
         change_priority(&servers).await;
         drop(fillers);
-        eventually("the node to know of the change", 120, async || {
+        eventually("the node to know of the change", async || {
             is_over(&servers[0], 1)
         })
         .await;

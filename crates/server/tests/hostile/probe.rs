@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use skep_client::{ActivateJobs, Client, Code, CreateInstance, Error, Resource};
+use skep_client::{ActivateJobs, Client, ClientConfig, Code, CreateInstance, Error, Resource};
 use skep_model::builder::Bpmn;
 
 use super::Bounds;
@@ -54,8 +54,12 @@ impl fmt::Display for Seen {
 /// # Panics
 /// When an answer takes longer than its bound, a partition is not healthy, or the server takes too much memory.
 pub async fn watch(server: &Server, bounds: Bounds, time: Duration, attackers: &Attackers) -> Seen {
+    let config = ClientConfig {
+        request_timeout: bounds.answer,
+        ..server.grpc_config()
+    };
     let mut probe = Probe {
-        client: server.client(),
+        client: Client::grpc(config).expect("a client"),
         bounds,
         attackers,
         seen: Seen::default(),

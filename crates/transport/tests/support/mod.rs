@@ -136,7 +136,7 @@ pub fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
     let began = Instant::now();
     while !is_so() {
         assert!(
-            began.elapsed() < Duration::from_secs(30),
+            began.elapsed() < Duration::from_secs(180),
             "waited for {what} in vain"
         );
         std::thread::sleep(Duration::from_millis(5));

@@ -26,6 +26,11 @@ impl Partition {
             }
             self.metrics.released(&timings, batch.commands);
         }
+        // Who has an answer may look at once.
+        let position = self.core.committed_position();
+        self.status
+            .committed_position
+            .store(position, Ordering::Relaxed);
         for (id, result) in effects.responses {
             self.respond(id, result.map_err(Failure::from), timings);
         }
@@ -48,10 +53,6 @@ impl Partition {
         self.metrics.post_commit.observe(nanos(now.elapsed()));
         self.uncounted
             .extend(bytes.map(|bytes| (effects.noted, bytes)));
-        let position = self.core.committed_position();
-        self.status
-            .committed_position
-            .store(position, Ordering::Relaxed);
     }
 
     /// Counts what was released. Answers and jobs go first: counting is nobody's wait.

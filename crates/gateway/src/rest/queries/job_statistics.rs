@@ -7,10 +7,10 @@ use serde_json::Value as Json;
 use skep_query::entities::{JOB, JOB_STATISTICS, JOB_STATISTICS_SPAN};
 use skep_query::{
     Condition, Conditions, Entity, Field, Groups, Kind, Measure, Op, Ops, Query, Row, Search,
-    Start, Value, answer, merge, parse_span, parse_time, render_time,
+    Value, answer, merge, parse_span, parse_time, render_time,
 };
 
-use super::statistics::{groups_of, is, members, parse, required};
+use super::statistics::{forward, groups_of, is, members, required};
 use super::{Ask, invalid};
 use crate::rest::parameters::parameter;
 use crate::rest::problem::Problem;
@@ -172,19 +172,6 @@ fn global(parts: &Parts) -> Result<JobStatistics, Problem> {
         groups: counted(filter, vec![tenant]),
         page: None,
     })
-}
-
-/// The page of an operation whose cursors go forward only.
-fn forward(entity: &'static Entity, body: &str) -> Result<Search, Problem> {
-    let page = parse(entity, body)?;
-    match page.page.start {
-        Start::Offset(0) | Start::After(_) => Ok(page),
-        Start::Offset(_) | Start::Before(_) => Err(invalid(
-            "These statistics have no offsets, and their cursors go forward only. Go on with 'page.after' and the 'endCursor' of \
-             the page before."
-                .to_string(),
-        )),
-    }
 }
 
 /// The filter's span of time; the page does not need it.

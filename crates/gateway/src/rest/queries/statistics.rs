@@ -4,6 +4,7 @@ use serde_json::{Map, Value as Json};
 use skep_protocol::Key;
 use skep_query::entities::{
     ELEMENT_INSTANCE, INCIDENT, MESSAGE_SUBSCRIPTION, PROCESS_DEFINITION, PROCESS_INSTANCE,
+    VARIABLE,
 };
 use skep_query::{
     Answer, Condition, Conditions, Entity, Field, Groups, Kind, Leaves, Measure, Op, Ops, Query,
@@ -89,6 +90,12 @@ static VERSIONS: Entity = groups_of(
     ],
 );
 
+/// The names that variables of a process have.
+static VARIABLE_NAMES: Entity = groups_of(
+    "Variable Name",
+    &[Field::new("name", Kind::Text, Ops::TEXT)],
+);
+
 /// Filters of process instances that the statistics of one definition do not take: the path names it.
 const OF_DEFINITION: [&str; 5] = [
     "processDefinitionId",
@@ -139,6 +146,21 @@ fn by_offset(entity: &'static Entity, body: &str) -> Result<Search, Problem> {
     }
 }
 
+/// The page of an operation whose cursors go forward only.
+pub(super) fn forward(entity: &'static Entity, body: &str) -> Result<Search, Problem> {
+    let page = parse(entity, body)?;
+    let named = members(body)?;
+    let named = named.get("page").and_then(Json::as_object);
+    if named.is_some_and(|page| page.contains_key("from") || page.contains_key("before")) {
+        return Err(invalid(
+            "These statistics have no offsets, and their cursors go forward only. Go on with 'page.after' and the 'endCursor' of \
+             the page before."
+                .to_string(),
+        ));
+    }
+    Ok(page)
+}
+
 /// The value of a filter that must be there. The search of groups has no other use for it.
 pub(super) fn required(page: &mut Search, field: usize) -> Result<Value, Problem> {
     let found = page.filter.iter().position(
@@ -175,8 +197,39 @@ pub fn decode(
         routes::Op::SubscriptionStatistics => subscriptions(body),
         routes::Op::InstanceStatistics => instances(body),
         routes::Op::VersionStatistics => versions(body),
+        routes::Op::SearchVariableNames => variable_names(body, definition()?),
         _ => elements(body, definition()?),
     }
+}
+
+/// A process instance of this definition, for which more may have to hold, has the row.
+fn of_instance(definition: Key, mut conditions: Conditions) -> Condition {
+    let field = const { PROCESS_INSTANCE.column("processDefinitionKey") };
+    conditions.push(is(field, Value::Int(definition.0)));
+    instance_is(conditions)
+}
+
+fn instance_is(conditions: Conditions) -> Condition {
+    Condition::Related(Box::new(Related {
+        entity: &PROCESS_INSTANCE,
+        own: "processInstanceKey",
+        link: "processInstanceKey",
+        conditions,
+    }))
+}
+
+fn variable_names(body: &str, definition: Key) -> Result<Statistics, Problem> {
+    let name = const { VARIABLE.column("name") };
+    let mut page = parse(&VARIABLE_NAMES, body)?;
+    let mut filter = vec![of_instance(definition, Vec::new())];
+    for condition in page.filter.drain(..) {
+        // Names are all that there is to be filtered by.
+        if let Condition::Field { op, .. } = condition {
+            filter.push(Condition::Field { field: name, op });
+        }
+    }
+    let groups = counted(&VARIABLE, filter, vec![name]);
+    Ok(Statistics::Paged { groups, page })
 }
 
 fn by_error(body: &str) -> Result<Statistics, Problem> {
@@ -222,7 +275,7 @@ fn by_definition(body: &str) -> Result<Statistics, Problem> {
 fn subscriptions(body: &str) -> Result<Statistics, Problem> {
     let (filter, page) = split(body)?;
     let mut filter = parse(&MESSAGE_SUBSCRIPTION, &filter)?.filter;
-    let page = parse(&SUBSCRIPTIONS, &page)?;
+    let page = forward(&SUBSCRIPTIONS, &page)?;
     let state = const { MESSAGE_SUBSCRIPTION.column("messageSubscriptionState") };
     filter.push(Condition::Field {
         field: state,
@@ -375,24 +428,9 @@ impl Ask<'_> {
             };
             return self.rows(query).await;
         }
-        let instance_is = |conditions: Conditions| {
-            Condition::Related(Box::new(Related {
-                entity: &PROCESS_INSTANCE,
-                own: "processInstanceKey",
-                link: "processInstanceKey",
-                conditions,
-            }))
-        };
-        let definition = Value::Int(process_definition_key.0);
-        let of_definition = is(
-            const { PROCESS_INSTANCE.column("processDefinitionKey") },
-            definition,
-        );
-        let mut conditions = filter.filter;
-        conditions.push(of_definition);
         let mut groups = counted(
             &ELEMENT_INSTANCE,
-            vec![instance_is(conditions)],
+            vec![of_instance(process_definition_key, filter.filter)],
             vec![const { ELEMENT_INSTANCE.column("elementId") }],
         );
         let alternatives = filter.any_of.into_iter();

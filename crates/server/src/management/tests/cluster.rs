@@ -16,6 +16,7 @@ async fn first_of_several() -> Server {
     };
     tokio::task::spawn_blocking(make).await.unwrap();
     config.cluster = Some(ClusterConfig {
+        gateway: false,
         size: 3,
         replication_factor: 3,
         listen: "127.0.0.1:0".parse().unwrap(),

@@ -1,0 +1,119 @@
+//! Nodes come and go by the API, and a change is given up, while nodes are killed under load.
+
+use serde_json::Value;
+
+use super::faults::Clients;
+use super::*;
+
+/// What the node knows of a change: its status.
+fn status_of(server: &Server, change: u32) -> Option<String> {
+    let path = format!("{CLUSTER}/changes/{change}");
+    let (_, body) = server.management("GET", &path)?;
+    let change: Value = serde_json::from_str(&body).ok()?;
+    Some(change["status"].as_str()?.to_string())
+}
+
+/// The nodes with a copy of the partition, as a node knows.
+fn copies(server: &Server, partition: u64) -> Vec<u64> {
+    let answer = server.management("GET", CLUSTER);
+    let cluster = answer.and_then(|(_, body)| serde_json::from_str(&body).ok());
+    let cluster: Value = cluster.unwrap_or_default();
+    let brokers = cluster["brokers"].as_array().into_iter().flatten();
+    let has = |broker: &&Value| {
+        let mut partitions = broker["partitions"].as_array().into_iter().flatten();
+        partitions.any(|it| it["id"] == partition)
+    };
+    let with = brokers.filter(has);
+    with.filter_map(|broker| broker["id"].as_u64()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 6)]
+async fn a_node_comes_and_goes_though_each_of_the_others_is_killed_in_between() {
+    let nodes = Nodes::new(2);
+    let mut servers = nodes.all().await;
+    ledger::deploy_one_task(&servers[0].client()).await;
+    let ledger = Shared::default();
+    let mut fourth = nodes.start(SIZE);
+    let add = r#"{"brokers":{"add":[3]}}"#;
+    let remove = r#"{"brokers":{"remove":[3]}}"#;
+    // Whoever carries changes out does so until it is killed: of these three one was it.
+    for (n, wanted) in [add, remove, add].into_iter().enumerate() {
+        let other = (n + 1) % SIZE;
+        let clients = Clients::start(std::iter::once(&servers[other]), &ledger);
+        let before = ledger.created();
+        eventually("work", async || ledger.created() > before + 20).await;
+        change(&servers[other], "", wanted);
+        servers[n].kill();
+        servers[n] = nodes.start(n).await.unwrap();
+        let number = u32::try_from(n).unwrap() + 1;
+        eventually("the change", async || {
+            servers.iter().all(|server| is_over(server, number))
+        })
+        .await;
+        let second = if wanted == add { [1, 2, 3] } else { [0, 1, 2] };
+        for server in &servers {
+            assert_eq!(copies(server, 1), [0, 1, 2]);
+            assert_eq!(copies(server, 2), second);
+        }
+        let before = ledger.created();
+        eventually("work after the change", async || {
+            ledger.created() > before + 20
+        })
+        .await;
+        println!(
+            "change {number}: without an answer for {:?}",
+            clients.end().await
+        );
+        let known = fourth.await.unwrap();
+        if wanted == remove {
+            // It is none of them any more: as another member it comes again, with nothing.
+            drop(known);
+            std::fs::remove_dir_all(nodes.directory(SIZE)).unwrap();
+            fourth = nodes.start(SIZE);
+        } else {
+            fourth = tokio::spawn(async move { known });
+        }
+    }
+    let fourth = fourth.await.unwrap();
+    servers.push(fourth);
+    for server in &servers {
+        ledger::expect_everything_acknowledged(server, &ledger).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 6)]
+async fn a_change_that_cannot_end_outlives_kills_and_is_given_up() {
+    let nodes = Nodes::new(1);
+    let mut servers = nodes.all().await;
+    // Nobody starts that node.
+    change(&servers[0], "", r#"{"brokers":{"add":[3]}}"#);
+    for (n, server) in servers.iter_mut().enumerate() {
+        server.kill();
+        *server = nodes.start(n).await.unwrap();
+    }
+    eventually("all to know of the change", async || {
+        let known = |server: &Server| status_of(server, 1).as_deref() == Some("IN_PROGRESS");
+        servers.iter().all(known)
+    })
+    .await;
+    let priority = r#"{"priority":5}"#;
+    let path = format!("{CLUSTER}/brokers/2/partitions/1");
+    eventually("another change to be refused", async || {
+        let refused = servers[1].manage("POST", &path, priority);
+        matches!(refused, Some((409, _)))
+    })
+    .await;
+    let given_up = servers[2].management("DELETE", &format!("{CLUSTER}/changes/1"));
+    assert!(matches!(given_up, Some((200, _))), "{given_up:?}");
+    eventually("all to know of the end", async || {
+        let known = |server: &Server| status_of(server, 1).as_deref() == Some("CANCELLED");
+        servers.iter().all(known)
+    })
+    .await;
+    let taken = servers[1].manage("POST", &path, priority);
+    assert!(matches!(taken, Some((202, _))), "{taken:?}");
+    eventually("the next change", async || {
+        servers.iter().all(|server| is_over(server, 2))
+    })
+    .await;
+}

@@ -1,0 +1,214 @@
+//! Clients that talk to gateways alone: `skep serve --role gateway` in front of three brokers.
+
+use serde_json::Value;
+use skep_client::StreamJobs;
+
+use super::faults::Clients;
+use super::*;
+
+impl Nodes {
+    /// A gateway with this number, on a port of its own. Starting it takes a thread: it waits for a cluster.
+    fn gateway(&self, number: usize) -> tokio::task::JoinHandle<Server> {
+        let points: Vec<String> = self
+            .ports
+            .iter()
+            .take(SIZE)
+            .map(|p| format!("127.0.0.1:{p}"))
+            .collect();
+        let points = format!(
+            "camunda.cluster.initial-contact-points={}",
+            points.join(",")
+        );
+        let held = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let port = held.local_addr().unwrap().port();
+        drop(held);
+        let (id, port) = (
+            format!("camunda.cluster.node-id={number}"),
+            format!("camunda.cluster.network.internal-api.port={port}"),
+        );
+        let arguments = [
+            "--role", "gateway", "--set", &id, "--set", &points, "--set", &port,
+        ];
+        let arguments = arguments.map(str::to_string);
+        let directory = self.data.path().join("nothing");
+        let log = self.data.path().join(format!("gateway-{number}.log"));
+        tokio::spawn(async move {
+            let server = start(&directory, &arguments, log).await;
+            assert!(!directory.exists(), "a gateway writes nothing");
+            server
+        })
+    }
+}
+
+/// Works off jobs as they come in a stream.
+async fn work_by_stream(client: Client, ledger: Shared, stop: Arc<AtomicBool>) {
+    let request = StreamJobs {
+        timeout: Duration::from_secs(2),
+        ..StreamJobs::new("work")
+    };
+    while !stop.load(Ordering::Relaxed) {
+        let Ok(mut stream) = client.stream_jobs(&request).await else {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            continue;
+        };
+        // It ends with the gateway, or is looked at again now and then.
+        while let Ok(Ok(Some(job))) =
+            tokio::time::timeout(Duration::from_millis(500), stream.next()).await
+        {
+            ledger.with(|ledger| ledger.instance_of.insert(job.key, job.process_instance_key));
+            if client.complete_job(job.key, None).await.is_ok() {
+                ledger.with(|ledger| ledger.complete(&job));
+            }
+        }
+    }
+}
+
+/// What `POST` answers at the REST port.
+fn search(server: &Server, path: &str) -> Option<Value> {
+    let (status, body) = server.ask(server.rest, "POST", path, "{}")?;
+    (status == 200).then(|| serde_json::from_str(&body).unwrap_or_default())
+}
+
+/// Everything that clients do works with a gateway that has nothing.
+async fn serves_as_a_broker_does(gateway: &Server) {
+    let client = gateway.client();
+    let topology = client.topology().await.unwrap();
+    let nodes: Vec<i32> = topology.brokers.iter().map(|b| b.node_id).collect();
+    assert_eq!((nodes, topology.cluster_size), (vec![0, 1, 2], 3));
+    let (status, health) = gateway.management("GET", "/actuator/health").unwrap();
+    assert!(
+        status == 200 && health.contains("gatewayPartitionLeaderAwareness"),
+        "{health}"
+    );
+    let (status, cluster) = gateway.management("GET", CLUSTER).unwrap();
+    let cluster: Value = serde_json::from_str(&cluster).unwrap();
+    assert_eq!(
+        (status, cluster["brokers"].as_array().unwrap().len()),
+        (200, 3)
+    );
+    // Who waits for the end of an instance waits across nodes.
+    let waiting = gateway.client();
+    let waiting = tokio::spawn(async move {
+        let request = CreateInstance::latest("one-task");
+        let patience = Duration::from_secs(60);
+        waiting
+            .create_instance_with_result(&request, patience, &[])
+            .await
+    });
+    let request = ActivateJobs {
+        long_poll: Some(Duration::from_secs(60)),
+        ..ActivateJobs::new("work", 1)
+    };
+    let jobs = client.activate_jobs(&request).await.unwrap();
+    client.complete_job(jobs[0].key, None).await.unwrap();
+    let ended = waiting.await.unwrap().unwrap();
+    // Who was answered finds what it was told of.
+    let key = ended.instance.process_instance_key.to_string();
+    let found = search(gateway, "/v2/process-instances/search").unwrap();
+    let found = found["items"].as_array().unwrap().iter();
+    assert!(
+        found
+            .filter(|it| it["processInstanceKey"].as_str() == Some(&key))
+            .any(|it| it["state"].as_str() == Some("COMPLETED"))
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 6)]
+async fn gateways_serve_clients_while_brokers_and_gateways_are_killed() {
+    let nodes = Nodes::new(3);
+    // It may come before there is a cluster.
+    let gateway = nodes.gateway(0);
+    let mut servers = nodes.all().await;
+    let gateway = gateway.await.unwrap();
+    ledger::deploy_one_task(&gateway.client()).await;
+    serves_as_a_broker_does(&gateway).await;
+    let mut other = nodes.gateway(1).await.unwrap();
+    let ledger = Shared::default();
+    let clients = Clients::start([&gateway, &other].into_iter(), &ledger);
+    let stop = Arc::new(AtomicBool::new(false));
+    let streaming = tokio::spawn(work_by_stream(
+        gateway.client(),
+        ledger.clone(),
+        stop.clone(),
+    ));
+    eventually("work", async || ledger.completed() > 50).await;
+
+    // A broker beneath them.
+    servers[1].kill();
+    let before = ledger.created();
+    eventually("the others to lead", async || {
+        let topology = gateway.client().topology().await;
+        topology.is_ok_and(|t| (1..=3).all(|p| leader_of(&t, p).is_some_and(|it| it != 1)))
+    })
+    .await;
+    eventually("work without a broker", async || {
+        ledger.created() > before + 50
+    })
+    .await;
+    servers[1] = nodes.start(1).await.unwrap();
+
+    // A gateway, which comes back elsewhere.
+    other.kill();
+    let (before, done) = (ledger.created(), ledger.completed());
+    eventually("work without a gateway", async || {
+        ledger.created() > before + 50 && ledger.completed() > done + 50
+    })
+    .await;
+    other = nodes.gateway(1).await.unwrap();
+    let client = other.client();
+    let request = CreateInstance::latest("one-task");
+    let instance = client.create_instance(&request).await.unwrap();
+    ledger.with(|ledger| ledger.created.insert(instance.process_instance_key));
+    println!("without an answer for {:?}", clients.end().await);
+    stop.store(true, Ordering::Relaxed);
+    streaming.await.unwrap();
+    ledger::expect_everything_acknowledged(&other, &ledger).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 6)]
+async fn a_gateway_takes_what_operators_ask_and_needs_a_number_of_its_own() {
+    let nodes = Nodes::new(1);
+    let servers = nodes.all().await;
+    let gateway = nodes.gateway(7).await.unwrap();
+    let path = "/actuator/cluster/brokers/2/partitions/1";
+    eventually("a change by way of the gateway", async || {
+        let answer = gateway.manage("POST", path, r#"{"priority":7}"#);
+        matches!(answer, Some((202, _)))
+    })
+    .await;
+    eventually("the gateway to know of the change", async || {
+        is_over(&gateway, 1) && is_over(&servers[1], 1)
+    })
+    .await;
+    let (_, told) = gateway.management("GET", "/actuator/nodes").unwrap();
+    let told: Value = serde_json::from_str(&told).unwrap();
+    assert_eq!(told.as_object().unwrap().len(), 3, "{told}");
+    // Another one with the same number waits, and the log says why.
+    let points = format!(
+        "camunda.cluster.initial-contact-points=127.0.0.1:{}",
+        nodes.ports[0]
+    );
+    let log = nodes.data.path().join("twin.log");
+    let twin = std::process::Command::new(env!("CARGO_BIN_EXE_skep"))
+        .args(["serve", "--role", "gateway", "--set", &points])
+        .args(["--set", "camunda.cluster.node-id=7"])
+        .args(["--set", "camunda.cluster.network.internal-api.port=0"])
+        .args([
+            "--rest-port",
+            "0",
+            "--grpc-port",
+            "0",
+            "--management-port",
+            "0",
+        ])
+        .stderr(std::fs::File::create(&log).unwrap())
+        .spawn();
+    let mut twin = twin.unwrap();
+    eventually("the reason", async || {
+        let said = std::fs::read_to_string(&log).unwrap();
+        said.contains("two gateways have the number 7")
+    })
+    .await;
+    twin.kill().unwrap();
+    twin.wait().unwrap();
+}
