@@ -19,7 +19,7 @@ pub struct GroupConfig {
     /// The leader sends a heartbeat after so many ticks. Default 2.
     pub heartbeat_ticks: usize,
     /// A follower that hears nothing for this many ticks, up to twice as many (chosen at random), stands for election; a
-    /// leader that hears from no quorum for this long steps down. Default 20.
+    /// leader that no majority answers steps down after one and a half times as many at the latest. Default 20.
     pub election_ticks: usize,
     /// With nothing to do for so many ticks the group rests: whoever drives it must tell [`crate::Group::not_heard`] then. `None`, the
     /// default: it never does.

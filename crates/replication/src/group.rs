@@ -12,6 +12,7 @@ use crate::config::{GroupConfig, RecoveredLog};
 use crate::convert::proposal;
 use crate::entries::{Entries, TAG_NORMAL};
 use crate::error::{GroupError, ProposeError};
+use crate::majority::Heard;
 use crate::members::{Change, Members};
 use crate::message::{Kind, Message};
 use crate::output::{Append, Event, Role};
@@ -67,6 +68,8 @@ pub struct Group {
     pub(crate) arriving_members: Option<Members>,
     /// An own change of the members, with its entry, that is not committed.
     pub(crate) changing: Option<(u64, Change)>,
+    /// As leader: who answers.
+    pub(crate) heard: Heard,
     pub(crate) members_on_disk: OnDisk,
     /// An append that waits until the snapshot before it is installed.
     pub(crate) installing: Option<Append>,
@@ -182,6 +185,7 @@ impl Group {
             incoming: None,
             arriving_members: None,
             changing: None,
+            heard: Heard::default(),
             members_on_disk: OnDisk::new(members.index),
             installing: None,
             restoring: None,
@@ -309,8 +313,7 @@ impl Group {
         let behind = self.raft.raft.raft_log.committed > self.delivered;
         let follows = self.raft.raft.state != StateRole::Leader;
         if self.restoring.is_none() && !(behind && follows) {
-            self.raft.tick();
-            self.draw_timeout();
+            self.tick_library();
         }
         self.tick_snapshots();
         self.rest_if_calm();

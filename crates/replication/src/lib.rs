@@ -17,6 +17,7 @@ mod convert;
 mod entries;
 mod error;
 mod group;
+mod majority;
 mod members;
 mod message;
 mod output;

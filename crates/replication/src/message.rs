@@ -32,6 +32,8 @@ pub enum Kind {
     SnapshotChunk = 10,
     SnapshotAck = 11,
     Rest = 12,
+    /// A leader that no majority answers gives up.
+    Resignation = 13,
 }
 
 impl Kind {
@@ -50,6 +52,7 @@ impl Kind {
             Self::SnapshotChunk => "InstallRequest",
             Self::SnapshotAck => "InstallResponse",
             Self::Rest => "RestRequest",
+            Self::Resignation => "Resignation",
         }
     }
 
@@ -80,6 +83,7 @@ impl Kind {
             10 => Self::SnapshotChunk,
             11 => Self::SnapshotAck,
             12 => Self::Rest,
+            13 => Self::Resignation,
             _ => return None,
         })
     }
@@ -108,7 +112,7 @@ pub struct Message {
     /// The leader's commit index; in snapshot chunks and their answers the number of the transfer.
     pub(crate) commit: u64,
     pub(crate) commit_term: u64,
-    /// Where a rejected append may continue; the number of a snapshot chunk.
+    /// Where a rejected append may continue; the number of a snapshot chunk; who is to stand for election first when a leader resigns.
     pub(crate) hint: u64,
     pub(crate) priority: i64,
     pub(crate) reject: bool,

@@ -26,10 +26,12 @@ impl Group {
         }
         message.from = from;
         let answers = self.is_roused_by(&message);
+        self.note_answer(&message);
         match message.kind {
             Kind::Rest => self.receive_rest(&message),
             Kind::SnapshotChunk => self.receive_chunk(message),
             Kind::SnapshotAck => self.receive_ack(&message),
+            Kind::Resignation => self.leader_resigns(&message),
             _ => {
                 if let Some(message) = from_wire(message) {
                     self.step(message);

@@ -92,7 +92,7 @@ fn messages_are_encoded_as_they_always_were() {
         leader.propose(Bytes::from_static(text.as_bytes())).unwrap();
     }
     settle(&mut groups, &mut sent);
-    // An election, entries, heartbeats and their answers: all kinds but those of snapshots.
+    // An election, entries, heartbeats and their answers: all kinds but those of snapshots, and that of a leader who resigns.
     let mut all = Vec::new();
     for message in &sent {
         let bytes = message.encode();
@@ -130,9 +130,9 @@ fn messages_of_version_1_are_read_and_written_again_without_change() {
 }
 
 #[test]
-fn messages_of_snapshots_are_encoded_as_they_always_were() {
-    // A last chunk and its answer: from, to, term, term of the snapshot, its index, transfer, 0, number of the chunk.
-    for (kind, flags, payload) in [(10, 2, 5), (11, 1, 0)] {
+fn rare_messages_are_encoded_as_they_always_were() {
+    // A last chunk and its answer: from, to, term, term of the snapshot, its index, transfer, 0, number of the chunk. And a resignation.
+    for (kind, flags, payload) in [(10, 2, 5), (11, 1, 0), (13, 0, 0)] {
         let bytes = forged(
             kind,
             flags,

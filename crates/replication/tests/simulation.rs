@@ -73,6 +73,38 @@ fn members_come_and_go_whatever_happens_and_nothing_is_lost() {
     assert!(seeds == 1 || count(&tally.changes) > 2 * seeds, "{tally:?}");
 }
 
+/// Ticks of an election time, as `sim/node.rs` has it.
+const ELECTION: u64 = 10 * sim::world::TICK;
+
+/// The others wait as long as they hear it, so it has to say when it gives up.
+#[test]
+fn a_leader_that_hears_nobody_and_is_heard_gives_up_within_two_election_times() {
+    for seed in 1..=30 {
+        let mut world = World::calm(seed, 2000);
+        world.run_until(10 * ELECTION);
+        let (_, deaf) = world.leader().expect("a leader");
+        world.deafen(deaf);
+        let cut = world.now();
+        while world.leader().is_none_or(|(_, leader)| leader == deaf) {
+            let passed = world.now() - cut;
+            assert!(passed < 2 * ELECTION, "seed {seed}: nobody took over");
+            world.run_until(world.now() + 1000);
+        }
+    }
+}
+
+#[test]
+fn a_leader_that_is_answered_late_goes_on() {
+    for seed in 1..=5 {
+        // There and back it takes nearly an election time.
+        let mut world = World::calm(seed, ELECTION * 45 / 100);
+        world.run_until(20 * ELECTION);
+        let leader = world.leader().expect("a leader");
+        world.run_until(60 * ELECTION);
+        assert_eq!(world.leader(), Some(leader), "seed {seed}");
+    }
+}
+
 #[test]
 fn the_same_seed_gives_the_same_run() {
     let digest = || {

@@ -50,7 +50,7 @@ pub struct World {
 impl World {
     pub fn new(seed: u64, mutation: Mutation) -> Self {
         let mut random = Random(seed);
-        let mut oracle = Oracle::new(3);
+        let mut oracle = Oracle::new(1..=3);
         let mut nodes = BTreeMap::new();
         for id in 1..=3 {
             let mut node = Node::new(id, seed, mutation);

@@ -91,6 +91,8 @@ pub fn field(name: &str, op: &Op) -> Json {
         Op::Lte(value) => range(name, "lte", value),
         Op::In(values) => among(name, values),
         Op::NotIn(values) => none_of(among(name, values)),
+        // For the server no text is empty.
+        Op::Like(pattern) if pattern.is_empty() => field(name, &Op::Eq(Value::text(""))),
         Op::Like(pattern) => with("wildcard", name, json!({"value": wildcard(pattern)})),
     }
 }

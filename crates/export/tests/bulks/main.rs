@@ -1,5 +1,7 @@
 //! The exporters to search servers against servers that fail: the same documents arrive in the end, and none twice.
 
+#[path = "../opening/certificates.rs"]
+mod certificates;
 #[path = "../opening/one_task.rs"]
 mod one_task;
 #[path = "../opening/mod.rs"]
@@ -9,19 +11,15 @@ mod support;
 
 mod server;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use skep_export::{
     Beginning, Driver, ExportMetrics, Flavor, Known, LogProgress, Make, Position, SearchSettings,
     Sink, Status, Trust, Verify,
 };
-use tokio_rustls::rustls::ServerConfig;
-use tokio_rustls::rustls::crypto::aws_lc_rs;
-use tokio_rustls::rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 
+use certificates::Certificates;
 use one_task::written;
 use opening::Log;
 use server::{Fate, Server};
@@ -270,42 +268,6 @@ fn who_goes_on_after_an_unclean_end_replaces_what_is_there() {
     // What came later was not written down.
     Exporting::from(&settings, &log, report).arrives();
     assert_eq!(documents(&server.kept.lock()), expected);
-}
-
-/// Certificates for one name, and the files in which a client finds whom to trust.
-struct Certificates {
-    server: Arc<ServerConfig>,
-    directory: tempfile::TempDir,
-}
-
-impl Certificates {
-    fn of(name: &str) -> Certificates {
-        let directory = tempfile::tempdir().unwrap();
-        let mut params = CertificateParams::new(vec![]).unwrap();
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let ca = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
-        let key = KeyPair::generate().unwrap();
-        let params = CertificateParams::new(vec![name.to_string()]).unwrap();
-        let own = params.signed_by(&key, &ca).unwrap();
-        std::fs::write(directory.path().join("ca.pem"), ca.pem()).unwrap();
-        std::fs::write(directory.path().join("own.pem"), own.pem()).unwrap();
-        let der = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.serialize_der()));
-        let provider = Arc::new(aws_lc_rs::default_provider());
-        let server = ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_no_client_auth()
-            .with_single_cert(vec![own.der().clone()], der)
-            .unwrap();
-        Certificates {
-            server: Arc::new(server),
-            directory,
-        }
-    }
-
-    fn file(&self, name: &str) -> Option<PathBuf> {
-        Some(self.directory.path().join(name))
-    }
 }
 
 #[test]

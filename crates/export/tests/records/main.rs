@@ -3,6 +3,8 @@
 
 #[path = "../backend/mod.rs"]
 mod backend;
+#[path = "../opening/certificates.rs"]
+mod certificates;
 #[path = "../opening/one_task.rs"]
 mod one_task;
 #[path = "../opening/mod.rs"]
@@ -50,6 +52,7 @@ mod opensearch {
     mod entities;
     mod fuzz;
     mod history;
+    mod https;
     mod job_statistics;
     mod outage;
     mod property;

@@ -433,7 +433,7 @@ impl Node {
                 }
                 running.chunks.push(bytes);
             }
-            Event::Members(members) => self.news.push(members),
+            Event::Members(members) => self.news.push(told(oracle, members)),
             Event::DiscardSnapshot => running.chunks.clear(),
             Event::InstallSnapshot { id: at } => {
                 let chunks = std::mem::take(&mut running.chunks);
@@ -462,6 +462,11 @@ impl Node {
             .map_or(0, |running| running.reported.index)
     }
 
+    pub fn term(&self) -> u64 {
+        let running = self.running.as_ref();
+        running.map_or(0, |running| running.group.term())
+    }
+
     pub fn leads(&self) -> bool {
         let role = self.running.as_ref().map(|running| running.group.role());
         matches!(role, Some(Role::Leader { .. }))
@@ -487,6 +492,11 @@ impl Running {
             }
         }
     }
+}
+
+fn told(oracle: &mut Oracle, members: Members) -> Members {
+    oracle.voters_are(members.index, members.voters.clone());
+    members
 }
 
 /// What a reopened log holds, in the oracle's terms.

@@ -12,7 +12,7 @@ use super::oracle::Oracle;
 use super::{Mutation, Random};
 
 /// Microseconds between two ticks of a node, more or less.
-const TICK: u64 = 10_000;
+pub const TICK: u64 = 10_000;
 const COUNTERS: u64 = 3;
 /// Microseconds without a sign of life after which a node is not heard any more.
 const SILENT_AFTER: u64 = 5 * TICK;
@@ -67,7 +67,7 @@ pub struct World {
 impl World {
     pub fn new(seed: u64, mutation: Mutation) -> Self {
         let mut random = Random(seed);
-        let mut oracle = Oracle::new(3);
+        let mut oracle = Oracle::new(VOTERS);
         let mut nodes = BTreeMap::new();
         for id in 1..=3 {
             let mut node = Node::new(id, seed, mutation);
@@ -120,6 +120,32 @@ impl World {
         let mut world = Self::new(seed, mutation);
         world.members = Some(Members::founding(VOTERS.to_vec()));
         world
+    }
+
+    /// A world in which nothing goes wrong by itself; a message takes up to `delay` microseconds.
+    pub fn calm(seed: u64, delay: u64) -> Self {
+        let mut world = Self::new(seed, Mutation::None);
+        world.network.heal();
+        world.network.delay = delay;
+        (world.faults, world.flush) = (false, 500);
+        world
+    }
+
+    /// Microseconds since the world began.
+    pub fn now(&self) -> u64 {
+        self.agenda.now
+    }
+
+    /// The node that leads, with its term: the newest of several.
+    pub fn leader(&self) -> Option<(u64, u64)> {
+        let leaders = self.nodes.values().filter(|node| node.leads());
+        leaders.map(|node| (node.term(), node.id)).max()
+    }
+
+    /// Nothing reaches this node any more; it is heard by the others.
+    pub fn deafen(&mut self, node: u64) {
+        let others = self.ids().into_iter().filter(|other| *other != node);
+        self.network.cut.extend(others.map(|other| (other, node)));
     }
 
     fn ids(&self) -> Vec<u64> {
@@ -441,7 +467,7 @@ impl World {
     }
 
     /// Who leads, of those that are not in `without`.
-    pub fn leader(&self, without: u64) -> Option<u64> {
+    pub fn leader_but(&self, without: u64) -> Option<u64> {
         let mut nodes = self.nodes.values();
         let leads = |node: &&Node| node.id != without && node.leads();
         nodes.find(leads).map(|node| node.id)
