@@ -22,8 +22,8 @@ const MAX_RETRY: Duration = Duration::from_secs(10);
 const STACK_BYTES: usize = 8 << 20;
 /// Batches of a window whose times are known.
 const MAX_TIMES: usize = 10_000;
-/// Without anything to do the thread looks around this often. Whoever has something for it wakes it.
-const IDLE: Duration = Duration::from_secs(60);
+/// Without anything to do the thread looks around this often.
+const IDLE: Duration = Duration::from_secs(1);
 
 /// Drives one exporter.
 pub struct Driver<E, L> {
@@ -41,8 +41,6 @@ pub struct Driver<E, L> {
     written: Vec<i64>,
     tally: Tally,
     last_sync: Instant,
-    /// For how long nothing has to be looked after.
-    idle: Duration,
 }
 
 impl<E: Exporter, L: CommittedLog> Driver<E, L> {
@@ -68,7 +66,6 @@ impl<E: Exporter, L: CommittedLog> Driver<E, L> {
             written: Vec::new(),
             tally: Tally::default(),
             last_sync: Instant::now(),
-            idle: Duration::ZERO,
         }
     }
 
@@ -156,14 +153,20 @@ impl<E: Exporter, L: CommittedLog> Driver<E, L> {
             self.sync()?;
             return Ok(Step::Stopped);
         }
+        let rest = match stopping {
+            true => Duration::MAX,
+            false => self.exporter.keep_house()?,
+        };
         if caught_up {
-            self.keep_house()?;
+            if self.last_sync.elapsed() >= SYNC_EVERY {
+                self.sync()?;
+            }
             if self.read == self.flushed {
                 step = Step::Flushed;
             }
         }
         if !went {
-            self.rest();
+            self.rest(rest);
         }
         Ok(step)
     }
@@ -194,17 +197,18 @@ impl<E: Exporter, L: CommittedLog> Driver<E, L> {
         Step::Went
     }
 
-    /// Waits for entries, for the end of the window, or for somebody who asks.
-    fn rest(&mut self) {
+    /// Waits for entries, for the end of the window, or for somebody who asks; so long at most.
+    fn rest(&mut self, at_most: Duration) {
         match self.window_began {
             // Entries that are committed meanwhile are taken in when the window ends.
             Some(began) => {
                 let rest = self.exporter.window().saturating_sub(began.elapsed());
-                std::thread::park_timeout(rest);
+                std::thread::park_timeout(rest.min(at_most));
             }
             None => {
                 let sleeper = &self.status.sleeper;
-                self.progress.sleep(sleeper, self.read.entry, self.idle);
+                self.progress
+                    .sleep(sleeper, self.read.entry, IDLE.min(at_most));
             }
         }
     }
@@ -314,18 +318,6 @@ impl<E: Exporter, L: CommittedLog> Driver<E, L> {
             self.exporter.sync()?;
         }
         self.tell();
-        Ok(())
-    }
-
-    fn keep_house(&mut self) -> Result<(), String> {
-        if self.last_sync.elapsed() >= SYNC_EVERY {
-            self.sync()?;
-        }
-        self.idle = self.exporter.keep_house()?.min(IDLE);
-        if self.exporter.durable() != self.flushed {
-            let until = SYNC_EVERY.saturating_sub(self.last_sync.elapsed());
-            self.idle = self.idle.min(until);
-        }
         Ok(())
     }
 }

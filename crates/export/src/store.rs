@@ -1,6 +1,7 @@
 //! A partition's secondary storage: the thread that fills it, and those that answer queries.
 
 mod filling;
+mod forgetting;
 mod freshness;
 pub(crate) mod readers;
 

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use skep_protocol::value::ProcessValue;
 
 use super::Config;
+use super::forgetting::Forgetting;
 use super::freshness::Freshness;
 use crate::audit::Audit;
 use crate::changes::Changes;
@@ -22,12 +23,8 @@ const MAX_ROWS: usize = 20_000;
 const MAX_BYTES: usize = 8 << 20;
 /// Sync after so many rows: the write-ahead file stays small.
 const SYNC_ROWS: usize = 100_000;
-/// Ended instances are looked for this often, and so many are deleted at a time. Where none were found the next look is later and
-/// later, up to this part of the time for which they are kept.
-const FORGET_EVERY: Duration = Duration::from_secs(1);
-const FORGET_AT_LEAST_EVERY: Duration = Duration::from_secs(60);
-const FORGET_LATE_BY: u32 = 16;
-const FORGET_SLICE: usize = 200;
+/// Rows of a process instance that is deleted, for that.
+const ROWS_OF_INSTANCE: usize = 10;
 
 /// The exporter that fills a store.
 pub struct Filling {
@@ -45,9 +42,7 @@ pub struct Filling {
     flushed: Position,
     durable: Position,
     rows_since_sync: usize,
-    next_forget: Instant,
-    /// Between two looks.
-    forget_pause: Duration,
+    forgetting: Forgetting,
     /// The last record that was taken in, and the one with which a window ends that is written once more; see [`Target::begun`].
     taken: u64,
     begun: u64,
@@ -64,6 +59,7 @@ impl Filling {
         seeds: Vec<Bytes>,
     ) -> Filling {
         let audit = Audit::new(&config.audit);
+        let forgetting = Forgetting::new(Instant::now(), target.slice());
         Filling {
             target,
             config,
@@ -77,8 +73,7 @@ impl Filling {
             flushed: position,
             durable: position,
             rows_since_sync: 0,
-            next_forget: Instant::now() + FORGET_EVERY,
-            forget_pause: FORGET_EVERY,
+            forgetting,
             taken: 0,
             begun: 0,
         }
@@ -175,8 +170,10 @@ impl Exporter for Filling {
             return Ok(());
         }
         self.begun = 0;
+        let began = Instant::now();
         settle(&mut self.changes, self.target.as_ref())?;
         self.target.write(&self.changes, to)?;
+        self.forgetting.wrote(began.elapsed());
         self.freshness.count(&self.changes);
         self.rows_since_sync += self.changes.len();
         self.changes.clear();
@@ -198,28 +195,21 @@ impl Exporter for Filling {
     }
 
     fn keep_house(&mut self) -> Result<Duration, String> {
-        let now = Instant::now();
-        if now < self.next_forget {
-            return Ok(self.next_forget - now);
-        }
+        let began = Instant::now();
+        // A window that is there in part comes first.
+        let slice = match self.forgetting.due(began) {
+            Ok(slice) if self.begun == 0 => slice,
+            Ok(_) => return Ok(Duration::MAX),
+            Err(rest) => return Ok(rest),
+        };
         let today = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
         let before = today.saturating_sub(self.config.history_ttl).as_millis();
         let before = i64::try_from(before).unwrap_or(i64::MAX);
-        let forgotten = self.target.forget(before, FORGET_SLICE)?;
-        self.forget_pause = match forgotten {
-            // With a whole slice there are more, and nothing else is to do.
-            FORGET_SLICE => Duration::ZERO,
-            0 => {
-                let late = self.config.history_ttl / FORGET_LATE_BY;
-                let longest = late.clamp(FORGET_EVERY, FORGET_AT_LEAST_EVERY);
-                (self.forget_pause * 2).clamp(FORGET_EVERY, longest)
-            }
-            _ => FORGET_EVERY,
-        };
-        self.next_forget = now + self.forget_pause;
-        Ok(self.forget_pause)
+        let forgotten = self.target.forget(before, slice)?;
+        self.rows_since_sync += forgotten * ROWS_OF_INSTANCE;
+        Ok(self.forgetting.forgot(forgotten, (began, Instant::now())))
     }
 
     fn finishes(&self) -> bool {
