@@ -7,12 +7,17 @@
                                      p99 of create at 150/s; and CPU of followers as a share of the leader's
     benches/cluster/run.py idle SKEP [--partitions 100] [--seconds 60]
                                      CPU and memory of three nodes with nothing to do
+    benches/cluster/run.py snapshot SKEP [--mebibytes 1100] [--seconds 20]
+                                     a replica joins a partition with so much state: MiB/s from the request until it has its vote,
+                                     and p99 of create at 150/s before and meanwhile
 
 SKEP is a release binary. CPU is what /proc says of the server processes; one against three is measured in turn. BENCH_DIR is
 where data goes.
 """
 
 import argparse
+import base64
+import http.client
 import json
 import os
 import signal
@@ -35,9 +40,21 @@ ONE_TASK = """<?xml version="1.0" encoding="UTF-8"?>
   <bpmn:process id="nothing" isExecutable="true"><bpmn:startEvent id="start"/></bpmn:process>
 </bpmn:definitions>"""
 
+# Instances stay, with their variables.
+WAITS = """<?xml version="1.0" encoding="UTF-8"?>
+<bpmn:definitions xmlns:bpmn="http://www.omg.org/spec/BPMN/20100524/MODEL" targetNamespace="t">
+  <bpmn:process id="waits" isExecutable="true">
+    <bpmn:startEvent id="start"/><bpmn:sequenceFlow id="flow" sourceRef="start" targetRef="task"/><bpmn:manualTask id="task"/>
+    <bpmn:sequenceFlow id="on" sourceRef="task" targetRef="timer"/>
+    <bpmn:intermediateCatchEvent id="timer"><bpmn:timerEventDefinition>
+      <bpmn:timeDuration>PT10H</bpmn:timeDuration></bpmn:timerEventDefinition></bpmn:intermediateCatchEvent>
+  </bpmn:process>
+</bpmn:definitions>"""
+VARIABLE = 100_000
+
 
 class Node:
-    def __init__(self, skep, directory, number, size, partitions):
+    def __init__(self, skep, directory, number, size, partitions, more):
         self.number, self.directory = number, os.path.join(directory, str(number))
         offset = OFFSET + number
         self.port = {name: base + 10 * offset for name, base in (("rest", 8080), ("grpc", 26500), ("management", 9600))}
@@ -52,6 +69,7 @@ class Node:
         }
         if size == 1:
             settings = {name: settings[name] for name in settings if name.endswith(("partition-count", "port-offset"))}
+        settings |= more
         self.command = [skep, "serve", "--data", self.directory]
         for name, value in settings.items():
             self.command += ["--set", f"{name}={value}"]
@@ -84,9 +102,9 @@ class Node:
 
 
 class Cluster:
-    def __init__(self, skep, size, partitions):
+    def __init__(self, skep, size, partitions, more=None):
         self.directory = tempfile.TemporaryDirectory(dir=os.environ.get("BENCH_DIR"))
-        self.nodes = [Node(skep, self.directory.name, n, size, partitions) for n in range(size)]
+        self.nodes = [Node(skep, self.directory.name, n, size, partitions, more or {}) for n in range(size)]
 
     def __enter__(self):
         self.until_led()
@@ -129,11 +147,11 @@ class Cluster:
             self.nodes[0].ask("POST", "/actuator/rebalance", b"", port="management")
             time.sleep(0.5)
 
-    def deploy(self):
+    def deploy(self, process=ONE_TASK):
         boundary = "b0undary"
         body = (
             f'--{boundary}\r\ncontent-disposition: form-data; name="resources"; filename="nothing.bpmn"\r\n'
-            f"content-type: application/octet-stream\r\n\r\n{ONE_TASK}\r\n--{boundary}--\r\n"
+            f"content-type: application/octet-stream\r\n\r\n{process}\r\n--{boundary}--\r\n"
         )
         self.nodes[0].ask("POST", "/v2/deployments", body.encode(), kind=f"multipart/form-data; boundary={boundary}")
 
@@ -242,17 +260,78 @@ def idle(options):
         print(f"all: {total / options.seconds * 100:.1f} % of a core, {options.partitions} partitions each")
 
 
+def fill(node, mebibytes):
+    """Instances with variables that do not compress well."""
+    left = iter(range(mebibytes * 2**20 // VARIABLE))
+
+    def create_some():
+        connection = http.client.HTTPConnection("127.0.0.1", node.port["rest"], timeout=60)
+        for _ in left:
+            payload = base64.b64encode(os.urandom(VARIABLE * 3 // 4)).decode()
+            body = json.dumps({"processDefinitionId": "waits", "variables": {"payload": payload}})
+            status = 0
+            while status != 200:
+                connection.request("POST", "/v2/process-instances", body, {"content-type": "application/json"})
+                answer = connection.getresponse()
+                answer.read()
+                status = answer.status
+
+    clients = [threading.Thread(target=create_some) for _ in range(8)]
+    for client in clients:
+        client.start()
+    for client in clients:
+        client.join()
+
+
+def change(cluster, method, body=None):
+    """The copy of node 2 goes or comes; how long that took."""
+    node, began = cluster.nodes[0], time.monotonic()
+    path = "/actuator/cluster/brokers/2/partitions/1"
+    number = node.ask(method, path, body, port="management", timeout=30)["changeId"]
+    while node.ask("GET", f"/actuator/cluster/changes/{number}", port="management")["status"] != "COMPLETED":
+        time.sleep(0.05)
+    return time.monotonic() - began
+
+
+def snapshot(options):
+    # History would be fetched beside the state.
+    with Cluster(options.skep, 3, 1, {"camunda.data.secondary-storage.type": "none"}) as cluster:
+        cluster.deploy(WAITS)
+        cluster.lead_here()
+        fill(cluster.nodes[0], options.mebibytes)
+        for node in cluster.nodes:
+            node.ask("POST", "/actuator/partitions/takeSnapshot", b"", port="management", timeout=120)
+        change(cluster, "DELETE")
+        time.sleep(2)
+        before, _ = slice_of(options, cluster, "--rate", "150")
+        took = []
+
+        def join():
+            time.sleep(WARM_UP + 1)
+            took.append(change(cluster, "POST", b'{"priority":1}'))
+
+        joining = threading.Thread(target=join)
+        joining.start()
+        meanwhile, _ = slice_of(options, cluster, "--rate", "150")
+        joining.join()
+        before, meanwhile = (report["create"]["p99_ms"] for report in (before, meanwhile))
+        rate = options.mebibytes / took[0]
+        print(f"a replica of {options.mebibytes} MiB joined in {took[0]:.1f} s: {rate:.0f} MiB/s")
+        print(f"p99 of create at 150/s: {before:.2f} ms before, {meanwhile:.2f} ms meanwhile ({options.seconds} s): {meanwhile / before:.2f}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("figure", choices=["kills", "load", "idle"])
+    parser.add_argument("figure", choices=["kills", "load", "idle", "snapshot"])
     parser.add_argument("skep")
     parser.add_argument("--rounds", type=int)
     parser.add_argument("--seconds", type=int)
     parser.add_argument("--partitions", type=int, default=100)
+    parser.add_argument("--mebibytes", type=int, default=1100)
     options = parser.parse_args()
-    defaults = {"kills": (50, 0), "load": (3, 10), "idle": (1, 60)}[options.figure]
+    defaults = {"kills": (50, 0), "load": (3, 10), "idle": (1, 60), "snapshot": (1, 20)}[options.figure]
     options.rounds, options.seconds = options.rounds or defaults[0], options.seconds or defaults[1]
-    {"kills": kills, "load": load, "idle": idle}[options.figure](options)
+    {"kills": kills, "load": load, "idle": idle, "snapshot": snapshot}[options.figure](options)
 
 
 main()

@@ -1,9 +1,10 @@
 //! Secondary storage alone: how fast the committed log of one-task instances becomes rows, and what an instance costs.
 //!
 //! An engine writes the log first; what is measured is the exporter's thread, by the CPU time that it uses, so that other work
-//! on the machine does not count.
+//! on the machine does not count. With `--delete` what has ended is history at once and is deleted meanwhile: the difference is
+//! what that costs.
 //!
-//! `cargo run --release -p skep-export --example exporting [INSTANCES]`
+//! `cargo run --release -p skep-export --example exporting [INSTANCES] [--delete]`
 
 mod one_task;
 
@@ -40,8 +41,15 @@ impl CommittedLog for Entries {
 }
 
 fn main() {
-    let instances = std::env::args().nth(1).and_then(|n| n.parse().ok());
-    let instances: usize = instances.unwrap_or(100_000);
+    let (options, numbers): (Vec<_>, Vec<_>) = std::env::args()
+        .skip(1)
+        .partition(|argument| argument.starts_with("--"));
+    let number = |text: &String| text.parse().expect("a number of instances");
+    let instances: usize = numbers.first().map_or(100_000, number);
+    let mut config = Config::default();
+    if options.iter().any(|option| option == "--delete") {
+        config.history_ttl = Duration::ZERO;
+    }
     let mut writing = Writing::new(1, instances, 0);
     let log: Vec<Bytes> = writing.by_ref().flatten().collect();
     let records = writing.records;
@@ -58,7 +66,7 @@ fn main() {
         elsewhere: false,
     };
     let log = Entries(Arc::new(log));
-    let store = Store::open(of, Config::default(), log, progress.clone());
+    let store = Store::open(of, config, log, progress.clone());
     let store = store.expect("a store");
     let begun = Instant::now();
     let mut committed = 0;
@@ -73,12 +81,14 @@ fn main() {
     }
     let (took, cpu) = (begun.elapsed(), cpu_time_of("export-1"));
     store.stop();
-    let size =
-        std::fs::metadata(directory.path().join("query.sqlite")).map_or(0, |file| file.len());
+    let file = directory.path().join("query.sqlite");
+    let size = std::fs::metadata(&file).map_or(0, |file| file.len());
+    let left = left(&file);
     let per = |amount: f64| amount / instances as f64;
     println!(
-        "{instances} instances, {records} records, {} MiB of log in {took:.2?}",
-        bytes >> 20
+        "{instances} instances, {records} records, {} MiB of log in {took:.2?}; {} of them deleted",
+        bytes >> 20,
+        instances.saturating_sub(left)
     );
     println!(
         "{:.0} records/s of CPU time, {:.2} µs and {:.0} bytes of file per instance",
@@ -86,4 +96,12 @@ fn main() {
         per(cpu.as_secs_f64() * 1e6),
         per(size as f64)
     );
+}
+
+/// Process instances that are in the file.
+fn left(file: &std::path::Path) -> usize {
+    let connection = rusqlite::Connection::open(file).expect("the file");
+    let count = "SELECT count(*) FROM process_instance";
+    let count = connection.query_row(count, [], |row| row.get::<_, i64>(0));
+    usize::try_from(count.expect("a count")).expect("none is negative")
 }

@@ -153,14 +153,20 @@ impl<E: Exporter, L: CommittedLog> Driver<E, L> {
             self.sync()?;
             return Ok(Step::Stopped);
         }
+        let rest = match stopping {
+            true => Duration::MAX,
+            false => self.exporter.keep_house()?,
+        };
         if caught_up {
-            self.keep_house()?;
+            if self.last_sync.elapsed() >= SYNC_EVERY {
+                self.sync()?;
+            }
             if self.read == self.flushed {
                 step = Step::Flushed;
             }
         }
         if !went {
-            self.rest();
+            self.rest(rest);
         }
         Ok(step)
     }
@@ -191,17 +197,18 @@ impl<E: Exporter, L: CommittedLog> Driver<E, L> {
         Step::Went
     }
 
-    /// Waits for entries, for the end of the window, or for somebody who asks.
-    fn rest(&mut self) {
+    /// Waits for entries, for the end of the window, or for somebody who asks; so long at most.
+    fn rest(&mut self, at_most: Duration) {
         match self.window_began {
             // Entries that are committed meanwhile are taken in when the window ends.
             Some(began) => {
                 let rest = self.exporter.window().saturating_sub(began.elapsed());
-                std::thread::park_timeout(rest);
+                std::thread::park_timeout(rest.min(at_most));
             }
             None => {
                 let sleeper = &self.status.sleeper;
-                self.progress.sleep(sleeper, self.read.entry, IDLE);
+                self.progress
+                    .sleep(sleeper, self.read.entry, IDLE.min(at_most));
             }
         }
     }
@@ -312,13 +319,6 @@ impl<E: Exporter, L: CommittedLog> Driver<E, L> {
         }
         self.tell();
         Ok(())
-    }
-
-    fn keep_house(&mut self) -> Result<(), String> {
-        if self.last_sync.elapsed() >= SYNC_EVERY {
-            self.sync()?;
-        }
-        self.exporter.keep_house()
     }
 }
 

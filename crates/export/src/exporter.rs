@@ -71,9 +71,10 @@ pub trait Exporter: Send + 'static {
     /// The log begins after entries that were not taken in: they are gone. It goes on behind `to`.
     fn lost(&mut self, _to: u64) {}
 
-    /// What is to be looked after when there is nothing to take in.
-    fn keep_house(&mut self) -> Result<(), String> {
-        Ok(())
+    /// What is to be looked after beside taking in; asked often, also under load: it is the exporter that sees to it that this
+    /// takes little of the time. For how long there is nothing of that to do.
+    fn keep_house(&mut self) -> Result<Duration, String> {
+        Ok(Duration::MAX)
     }
 
     /// A stop waits until everything that is committed is stored. Only what has its target at hand can say so.
@@ -174,7 +175,7 @@ impl<E: Exporter + ?Sized> Exporter for Box<E> {
         (**self).lost(to);
     }
 
-    fn keep_house(&mut self) -> Result<(), String> {
+    fn keep_house(&mut self) -> Result<Duration, String> {
         (**self).keep_house()
     }
 

@@ -1,5 +1,7 @@
 //! What a database has to do to be secondary storage.
 
+use std::time::Duration;
+
 use skep_query::{Answer, Query, QueryError};
 
 use crate::changes::Changes;
@@ -30,6 +32,11 @@ pub trait Target: Stored + StoredDefinitions + Send + 'static {
     /// Deletes up to `limit` process instances that ended before `before` (epoch milliseconds), with all that belongs to
     /// them, and as many of what leaves by itself. How many of one kind it were.
     fn forget(&mut self, before: i64, limit: usize) -> Result<usize, String>;
+
+    /// How long a slice of these deletions may take: new rows wait for it.
+    fn slice(&self) -> Duration {
+        Duration::from_millis(50)
+    }
 
     /// It is at hand: who stops waits until everything is stored.
     fn is_local(&self) -> bool {

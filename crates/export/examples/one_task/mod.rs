@@ -19,6 +19,8 @@ pub struct Writing {
     processes: Vec<String>,
     instances: usize,
     begun: usize,
+    /// How many of them stand in an entry.
+    per_entry: usize,
     /// Of each so many instances one is never completed; 0: all are.
     open: usize,
     waiting: VecDeque<Vec<Key>>,
@@ -43,11 +45,19 @@ impl Writing {
             processes,
             instances,
             begun: 0,
+            per_entry: PER_ENTRY,
             open,
             waiting: VecDeque::new(),
             now,
             records: 0,
         }
+    }
+
+    /// So many instances more, each in an entry of its own. The number of the first of them.
+    #[allow(dead_code)] // Of one of the examples.
+    pub fn goes_on(&mut self, instances: usize) -> usize {
+        (self.per_entry, self.instances) = (1, self.begun + instances);
+        self.begun
     }
 
     fn complete(&mut self) {
@@ -72,14 +82,14 @@ impl Iterator for Writing {
             self.complete();
         }
         if self.begun < self.instances {
-            for n in self.begun..self.begun + PER_ENTRY {
+            for n in self.begun..self.begun + self.per_entry {
                 let process = &self.processes[n % self.processes.len()];
                 let variables = format!(r#"{{"orderId":"A-{n}","amount":12.5}}"#);
                 let create = creation(process, &variables);
                 self.engine
                     .process(self.now, Some(2), &create, &mut self.worker);
             }
-            self.begun += PER_ENTRY;
+            self.begun += self.per_entry;
         }
         self.records += self.engine.batch_len();
         let (batch, effects) = self.engine.take_batch();

@@ -250,6 +250,11 @@ impl Target for Writer {
         let forgotten = history::forget(&self.server, self.partition, before, limit, version);
         forgotten.map_err(|failure| self.shown(&failure))
     }
+
+    /// Each of them refreshes indices, and writes into them, which takes its time however few they are.
+    fn slice(&self) -> Duration {
+        Duration::from_secs(1)
+    }
 }
 
 impl Stored for Writer {

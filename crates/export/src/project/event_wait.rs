@@ -1,8 +1,8 @@
-//! Timers and signals that element instances wait for.
+//! Timers, signals and conditions that element instances wait for.
 
-use skep_protocol::intent::{SignalSubscriptionIntent, TimerIntent};
+use skep_protocol::intent::{ConditionalSubscriptionIntent, SignalSubscriptionIntent, TimerIntent};
 use skep_protocol::record::{DecodeError, Record};
-use skep_protocol::value::{SignalSubscriptionValue, TimerValue};
+use skep_protocol::value::{ConditionalSubscriptionValue, SignalSubscriptionValue, TimerValue};
 use skep_query::Value;
 use skep_query::entities::EVENT_WAIT;
 
@@ -69,6 +69,38 @@ pub fn signal(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), Decode
         SignalSubscriptionIntent::Deleted => {
             set!(to.changes, EVENT_WAIT, record.key, { "isOpen": Value::from(false) });
         }
+    }
+    Ok(())
+}
+
+pub fn condition(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeError> {
+    let intent = intent_of::<ConditionalSubscriptionValue>(record)?;
+    let value: ConditionalSubscriptionValue = record.value()?;
+    // Those of start events wait for no instance.
+    if value.process_instance_key.some().is_none() {
+        return Ok(());
+    }
+    match intent {
+        ConditionalSubscriptionIntent::Created => {
+            let place = to.place(value.process_definition_key, value.catch_event);
+            set!(to.changes, EVENT_WAIT, record.key, {
+                "kind": word("CONDITION"),
+                "elementInstanceKey": key(value.element_instance_key),
+                "processInstanceKey": key(value.process_instance_key),
+                "elementId": place.element_id(),
+                "condition": Value::Text(value.condition),
+                "creationTime": Value::Int(record.timestamp),
+                "isOpen": Value::from(true),
+            });
+        }
+        ConditionalSubscriptionIntent::Migrated => {
+            let place = to.place(value.process_definition_key, value.catch_event);
+            set!(to.changes, EVENT_WAIT, record.key, { "elementId": place.element_id() });
+        }
+        ConditionalSubscriptionIntent::Deleted => {
+            set!(to.changes, EVENT_WAIT, record.key, { "isOpen": Value::from(false) });
+        }
+        ConditionalSubscriptionIntent::Trigger | ConditionalSubscriptionIntent::Triggered => {}
     }
     Ok(())
 }

@@ -85,6 +85,7 @@ impl Projection<'_> {
             ValueType::MessageStartEventSubscription => message_subscription::started(self, record),
             ValueType::Timer => event_wait::timer(self, record),
             ValueType::SignalSubscription => event_wait::signal(self, record),
+            ValueType::ConditionalSubscription => event_wait::condition(self, record),
             ValueType::Form => resource::form(self, record),
             ValueType::Resource => resource::resource(self, record),
             ValueType::BatchOperationCreation => batch_operation::created(self, record),

@@ -7,6 +7,11 @@ use skep_query::{Entity, Leaves};
 
 /// Deletes process instances with all that belongs to them; the instances themselves last.
 pub fn instances(transaction: &Transaction<'_>, keys: &[i64]) -> rusqlite::Result<()> {
+    let (Some(first), Some(last)) = (keys.iter().min(), keys.iter().max()) else {
+        return Ok(());
+    };
+    let list: Vec<String> = keys.iter().map(ToString::to_string).collect();
+    let list = format!("[{}]", list.join(","));
     let leaves = |entity: &&'static Entity| {
         let with_it = matches!(
             entity.leaves,
@@ -17,10 +22,16 @@ pub fn instances(transaction: &Transaction<'_>, keys: &[i64]) -> rusqlite::Resul
     let parts = entities::ALL.into_iter().filter(leaves);
     for entity in parts.chain([&PROCESS_INSTANCE]) {
         let table = entity.table;
-        let sql = format!("DELETE FROM {table} WHERE processInstanceKey = ?");
-        let mut delete = transaction.prepare_cached(&sql)?;
-        for key in keys {
-            delete.execute([key])?;
+        // Of most entities most instances have nothing: that is one look, and not one for each of them.
+        let any = format!(
+            "SELECT EXISTS (SELECT 1 FROM {table} WHERE processInstanceKey BETWEEN ? AND ?)"
+        );
+        let mut any = transaction.prepare_cached(&any)?;
+        if any.query_row([first, last], |row| row.get(0))? {
+            let delete = format!(
+                "DELETE FROM {table} WHERE processInstanceKey IN (SELECT value FROM json_each(?))"
+            );
+            transaction.prepare_cached(&delete)?.execute([&list])?;
         }
     }
     Ok(())

@@ -1,5 +1,7 @@
 //! Writing: one transaction for each window of changes, with the position.
 
+use std::time::Duration;
+
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{
     CachedStatement, Connection, OpenFlags, OptionalExtension, ToSql, Transaction, params,
@@ -115,6 +117,10 @@ impl Target for Writer {
             Ok(keys.len().max(aged))
         });
         forgotten.map_err(|e| place.error(e).to_string())
+    }
+
+    fn slice(&self) -> Duration {
+        Duration::from_millis(10)
     }
 }
 

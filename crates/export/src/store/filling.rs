@@ -7,6 +7,7 @@ use bytes::Bytes;
 use skep_protocol::value::ProcessValue;
 
 use super::Config;
+use super::forgetting::Forgetting;
 use super::freshness::Freshness;
 use crate::audit::Audit;
 use crate::changes::Changes;
@@ -22,9 +23,8 @@ const MAX_ROWS: usize = 20_000;
 const MAX_BYTES: usize = 8 << 20;
 /// Sync after so many rows: the write-ahead file stays small.
 const SYNC_ROWS: usize = 100_000;
-/// Ended instances are looked for this often, and so many are deleted at a time.
-const FORGET_EVERY: Duration = Duration::from_secs(1);
-const FORGET_SLICE: usize = 200;
+/// Rows of a process instance that is deleted, for that.
+const ROWS_OF_INSTANCE: usize = 10;
 
 /// The exporter that fills a store.
 pub struct Filling {
@@ -42,7 +42,7 @@ pub struct Filling {
     flushed: Position,
     durable: Position,
     rows_since_sync: usize,
-    next_forget: Instant,
+    forgetting: Forgetting,
     /// The last record that was taken in, and the one with which a window ends that is written once more; see [`Target::begun`].
     taken: u64,
     begun: u64,
@@ -59,6 +59,7 @@ impl Filling {
         seeds: Vec<Bytes>,
     ) -> Filling {
         let audit = Audit::new(&config.audit);
+        let forgetting = Forgetting::new(Instant::now(), target.slice());
         Filling {
             target,
             config,
@@ -72,7 +73,7 @@ impl Filling {
             flushed: position,
             durable: position,
             rows_since_sync: 0,
-            next_forget: Instant::now() + FORGET_EVERY,
+            forgetting,
             taken: 0,
             begun: 0,
         }
@@ -169,8 +170,10 @@ impl Exporter for Filling {
             return Ok(());
         }
         self.begun = 0;
+        let began = Instant::now();
         settle(&mut self.changes, self.target.as_ref())?;
         self.target.write(&self.changes, to)?;
+        self.forgetting.wrote(began.elapsed());
         self.freshness.count(&self.changes);
         self.rows_since_sync += self.changes.len();
         self.changes.clear();
@@ -191,25 +194,22 @@ impl Exporter for Filling {
         self.durable
     }
 
-    fn keep_house(&mut self) -> Result<(), String> {
-        let now = Instant::now();
-        if now < self.next_forget {
-            return Ok(());
-        }
+    fn keep_house(&mut self) -> Result<Duration, String> {
+        let began = Instant::now();
+        // A window that is there in part comes first.
+        let slice = match self.forgetting.due(began) {
+            Ok(slice) if self.begun == 0 => slice,
+            Ok(_) => return Ok(Duration::MAX),
+            Err(rest) => return Ok(rest),
+        };
         let today = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
         let before = today.saturating_sub(self.config.history_ttl).as_millis();
         let before = i64::try_from(before).unwrap_or(i64::MAX);
-        let forgotten = self.target.forget(before, FORGET_SLICE)?;
-        // With a whole slice there are more, and nothing else is to do.
-        let pause = if forgotten == FORGET_SLICE {
-            Duration::ZERO
-        } else {
-            FORGET_EVERY
-        };
-        self.next_forget = now + pause;
-        Ok(())
+        let forgotten = self.target.forget(before, slice)?;
+        self.rows_since_sync += forgotten * ROWS_OF_INSTANCE;
+        Ok(self.forgetting.forgot(forgotten, (began, Instant::now())))
     }
 
     fn finishes(&self) -> bool {

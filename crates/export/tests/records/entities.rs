@@ -453,13 +453,14 @@ fn elements_are_counted_over_all_instances_and_over_some() {
 }
 
 #[test]
-fn timers_and_signals_are_open_until_they_come() {
+fn timers_signals_and_conditions_are_open_until_they_come() {
     let (mut rig, store) = rig();
     rig.deploy(
         Bpmn::process("p")
             .start("start")
             .catch_duration("timer", "PT1M")
             .catch_signal("signal", "go")
+            .catch_condition("condition", "=late = true")
             .end("end"),
     );
     let instance = rig.create("p", "{}");
@@ -480,6 +481,13 @@ fn timers_and_signals_are_open_until_they_come() {
     assert_eq!(
         (&signal["kind"], &signal["signalName"]),
         (&json!("SIGNAL"), &json!("go"))
+    );
+    rig.broadcast("go", "{}");
+    follow(&mut rig, &store);
+    let condition = store.one(&EVENT_WAIT, &of_instance);
+    assert_eq!(
+        (&condition["kind"], &condition["condition"]),
+        (&json!("CONDITION"), &json!("late = true"))
     );
     rig.cancel(instance).unwrap();
     follow(&mut rig, &store);

@@ -83,6 +83,7 @@ enum What {
     JobStatistics(JobStatistics),
     Usage(usage::Usage),
     WaitingStates(Key),
+    WaitStateStatistics(Key),
     CallHierarchy(Key),
     SequenceFlows(Key),
     ElementStatistics(Key),
@@ -109,6 +110,7 @@ pub fn decode(
             key: key(name)?,
         })
     };
+    let of_key = |name, what: fn(Key) -> What| key(name).map(what).map_err(Problem::from);
     let page = |entity| read(entity, body, parts).map(What::Page);
     let content = |entity, name, field, content_type| {
         Ok(What::Content {
@@ -160,9 +162,7 @@ pub fn decode(
             let at = const { PROCESS_DEFINITION.column("xml") };
             content(&PROCESS_DEFINITION, "processDefinitionKey", at, TEXT_XML)
         }
-        Op::GetDecisionDefinitionXml => key("decisionDefinitionKey")
-            .map(What::DecisionXml)
-            .map_err(Problem::from),
+        Op::GetDecisionDefinitionXml => of_key("decisionDefinitionKey", What::DecisionXml),
         Op::GetDecisionRequirementsXml => {
             let at = const { DECISION_REQUIREMENTS.column("xml") };
             content(
@@ -180,15 +180,10 @@ pub fn decode(
             };
             content(&RESOURCE, "resourceKey", at, content_type)
         }
-        Op::GetWaitingStates => key("processInstanceKey")
-            .map(What::WaitingStates)
-            .map_err(Problem::from),
-        Op::GetStartForm => key("processDefinitionKey")
-            .map(What::StartForm)
-            .map_err(Problem::from),
-        Op::GetUserTaskForm => key("userTaskKey")
-            .map(What::UserTaskForm)
-            .map_err(Problem::from),
+        Op::GetWaitingStates => of_key("processInstanceKey", What::WaitingStates),
+        Op::GetWaitStateStatistics => of_key("processInstanceKey", What::WaitStateStatistics),
+        Op::GetStartForm => of_key("processDefinitionKey", What::StartForm),
+        Op::GetUserTaskForm => of_key("userTaskKey", What::UserTaskForm),
         Op::IncidentsByError
         | Op::IncidentsByDefinition
         | Op::SubscriptionStatistics
@@ -219,15 +214,9 @@ pub fn decode(
         Op::GetTenantClusterVariable => {
             related::cluster_variable(parts, parameter).map(What::Named)
         }
-        Op::GetCallHierarchy => key("processInstanceKey")
-            .map(What::CallHierarchy)
-            .map_err(Problem::from),
-        Op::GetSequenceFlows => key("processInstanceKey")
-            .map(What::SequenceFlows)
-            .map_err(Problem::from),
-        Op::GetElementStatistics => key("processInstanceKey")
-            .map(What::ElementStatistics)
-            .map_err(Problem::from),
+        Op::GetCallHierarchy => of_key("processInstanceKey", What::CallHierarchy),
+        Op::GetSequenceFlows => of_key("processInstanceKey", What::SequenceFlows),
+        Op::GetElementStatistics => of_key("processInstanceKey", What::ElementStatistics),
         _ => return None,
     };
     let asked = what.and_then(|what| {
@@ -337,6 +326,7 @@ pub async fn respond(front: &FrontEnd, asked: Asked) -> Result<Response<RestBody
         What::StartForm(key) => related::form(ask.start_form(key).await?),
         What::UserTaskForm(key) => related::form(ask.user_task_form(key).await?),
         What::WaitingStates(key) => encode::json(ask.waiting_states(key).await?),
+        What::WaitStateStatistics(key) => encode::json(ask.wait_state_statistics(key).await?),
         What::Statistics(asked) => encode::json(ask.statistics(asked).await?),
         What::JobStatistics(asked) => encode::json(ask.job_statistics(asked).await?),
         What::Usage(asked) => encode::json(ask.usage(asked).await?),

@@ -72,6 +72,7 @@ pub enum Op {
     GetUserTask,
     SearchUserTasks,
     GetWaitingStates,
+    GetWaitStateStatistics,
     IncidentsByError,
     IncidentsByDefinition,
     SubscriptionStatistics,
@@ -329,6 +330,7 @@ pub const ROUTES: &[Route] = routes! {
     GET "/v2/forms/{formKey}" getFormByKey => GetForm;
     POST "/v2/resources/search" searchResources => SearchResources;
     POST "/v2/process-definitions/{processDefinitionKey}/variable-names/search" searchProcessDefinitionVariableNames => SearchVariableNames;
+    GET "/v2/process-instances/{processInstanceKey}/statistics/wait-states" getProcessInstanceWaitStateStatistics => GetWaitStateStatistics;
     GET "/v2/resources/{resourceKey}/content/binary" getResourceContentBinary => GetResourceBytes;
 
     // our own

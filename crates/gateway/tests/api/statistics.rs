@@ -103,6 +103,29 @@ async fn jobs_are_counted_as_documented() {
     }
 }
 
+/// Operations of 8.10.
+#[tokio::test]
+async fn names_of_variables_and_what_is_waited_for_are_grouped() {
+    let gateway = start().await;
+    let path = format!("/v2/process-definitions/{KEY}/variable-names/search");
+    let names = post(
+        gateway.rest,
+        &path,
+        r#"{"filter": {"name": {"$like": "x*"}}}"#,
+    )
+    .await;
+    assert_eq!(names.json()["items"], json!([{"name": "x"}]));
+    let sorted = post(gateway.rest, &path, r#"{"sort": [{"field": "name"}]}"#).await;
+    assert_eq!(sorted.status, 400);
+    // Jobs, user tasks, messages and other events: 7 of each.
+    let path = format!("/v2/process-instances/{KEY}/statistics/wait-states");
+    let waits = get(gateway.rest, &path).await.json();
+    assert_eq!(
+        waits["items"],
+        json!([{"elementId": "x", "waitingCount": 28}])
+    );
+}
+
 /// Operations of 8.10; the fake store has everything, of which it knows nothing.
 #[tokio::test]
 async fn forms_and_resources_are_got_by_their_keys() {

@@ -1,4 +1,4 @@
-//! Timers and signals that element instances wait, or waited, for. The API has no search for them; they tell why an instance
+//! Timers, signals and conditions that element instances wait, or waited, for. The API has no search for them; they tell why an instance
 //! does not go on.
 
 use crate::entity::{Entity, Field, Kind, Leaves, Ops};
@@ -8,13 +8,18 @@ pub static EVENT_WAIT: Entity = Entity {
     table: "event_wait",
     fields: &[
         Field::new("key", Kind::Key, Ops::PLAIN),
-        Field::new("kind", Kind::Enum(&["TIMER", "SIGNAL"]), Ops::PLAIN),
+        Field::new(
+            "kind",
+            Kind::Enum(&["TIMER", "SIGNAL", "CONDITION"]),
+            Ops::PLAIN,
+        ),
         Field::new("elementInstanceKey", Kind::Key, Ops::PLAIN),
         Field::new("processInstanceKey", Kind::Key, Ops::PLAIN),
         // The event itself: a boundary event stands at the element instance.
         Field::new("elementId", Kind::Text, Ops::PLAIN),
         Field::new("dueDate", Kind::Time, Ops::PLAIN),
         Field::new("signalName", Kind::Text, Ops::PLAIN),
+        Field::new("condition", Kind::Text, Ops::PLAIN),
         Field::new("creationTime", Kind::Time, Ops::PLAIN),
         Field::new("isOpen", Kind::Bool, Ops::PLAIN),
     ],

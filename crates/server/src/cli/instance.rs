@@ -183,6 +183,11 @@ fn waits_for(thing: &Value) -> String {
             word("signalName"),
             word("elementId")
         ),
+        "CONDITION" => format!(
+            "condition '{}' since {since} ({})",
+            word("condition"),
+            word("elementId")
+        ),
         "CALLED_INSTANCE" => format!(
             "called process instance {} of '{}' since {since}; see `skep instance {0}`",
             word("processInstanceKey"),

@@ -1,12 +1,14 @@
 //! Why a process instance does not go on: each of its element instances that waits, with what it waits for and since when.
 //! This is an addition of our own.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value as Json, json};
 use skep_protocol::Key;
 use skep_query::entities::{
     ELEMENT_INSTANCE, EVENT_WAIT, INCIDENT, JOB, MESSAGE_SUBSCRIPTION, PROCESS_INSTANCE, USER_TASK,
 };
-use skep_query::{Condition, Entity, Op, Row, Search, Value, answer};
+use skep_query::{Condition, Entity, Groups, Measure, Op, Query, Row, Search, Value, answer};
 
 use super::Ask;
 use crate::rest::problem::Problem;
@@ -33,6 +35,7 @@ fn is(field: usize, op: Op) -> Condition {
     Condition::Field { field, op }
 }
 
+/// Of these the first is why something else is waited for longer, and the last waits itself.
 const KINDS: [Kind; 6] = [
     Kind {
         name: Some("INCIDENT"),
@@ -119,7 +122,7 @@ const KINDS: [Kind; 6] = [
             )
         },
         since: "creationTime",
-        told: &["key", "elementId", "dueDate", "signalName"],
+        told: &["key", "elementId", "dueDate", "signalName", "condition"],
     },
     Kind {
         name: Some("CALLED_INSTANCE"),
@@ -171,6 +174,31 @@ impl Ask<'_> {
         let rows = self.found(search).await?;
         *more |= rows.len() >= MAX_TOLD as usize;
         Ok(rows)
+    }
+
+    /// How many things are waited for at each element: jobs, user tasks, and events of all kinds.
+    pub(super) async fn wait_state_statistics(&mut self, instance: Key) -> Result<String, Problem> {
+        let mut counts: BTreeMap<String, i64> = BTreeMap::new();
+        let [_, waits @ .., _] = &KINDS;
+        for kind in waits {
+            let of_instance = is(kind.instance, Op::Eq(Value::Int(instance.0)));
+            let groups = Groups {
+                search: Search::all(kind.entity, vec![of_instance, (kind.open)()], 0),
+                by: kind.entity.index_of("elementId").into_iter().collect(),
+                span: None,
+                measures: vec![Measure::Rows],
+            };
+            for row in self.rows(Query::Groups(groups)).await? {
+                if let [element, count] = &row[..] {
+                    let element = element.as_text().unwrap_or_default().to_string();
+                    *counts.entry(element).or_default() += count.as_int().unwrap_or_default();
+                }
+            }
+        }
+        let items = counts
+            .iter()
+            .map(|(element, count)| json!({"elementId": element, "waitingCount": count}));
+        Ok(json!({"items": items.collect::<Vec<_>>()}).to_string())
     }
 
     pub(super) async fn waiting_states(&mut self, instance: Key) -> Result<String, Problem> {

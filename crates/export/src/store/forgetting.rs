@@ -1,0 +1,139 @@
+//! When history is deleted, and how much at a time: who writes or reads is hardly to notice.
+
+use std::time::{Duration, Instant};
+
+/// Where nothing was old it is looked again after this.
+const EVERY: Duration = Duration::from_secs(1);
+/// Process instances that are deleted at a time: at first, at least and at most.
+const FIRST: usize = 200;
+const LEAST: usize = 20;
+const MOST: usize = 2_000;
+/// A slice is followed by a pause of so many times its length: less than a twentieth of the time while there is much to write, a
+/// quarter of it otherwise.
+const PAUSES_WHILE_BUSY: u32 = 24;
+const PAUSES: u32 = 3;
+/// There is much to write when writing takes more than this part of the time. Below that deleting keeps up with what is written.
+const BUSY: u32 = 3;
+
+#[derive(Debug)]
+pub struct Forgetting {
+    next: Instant,
+    /// Since when is summed up how long writing took.
+    since: Instant,
+    writing: Duration,
+    slice: usize,
+    /// What a slice is to take.
+    span: Duration,
+}
+
+impl Forgetting {
+    pub fn new(now: Instant, span: Duration) -> Forgetting {
+        Forgetting {
+            next: now + EVERY,
+            since: now,
+            writing: Duration::ZERO,
+            slice: FIRST,
+            span,
+        }
+    }
+
+    /// New rows were written, which took so long.
+    pub fn wrote(&mut self, took: Duration) {
+        self.writing += took;
+    }
+
+    /// How many process instances are to be deleted now, or how long there is to wait.
+    pub fn due(&self, now: Instant) -> Result<usize, Duration> {
+        match self.next.saturating_duration_since(now) {
+            Duration::ZERO => Ok(self.slice),
+            rest => Err(rest),
+        }
+    }
+
+    /// So many were deleted. How long there is to wait until the next ones.
+    pub fn forgot(&mut self, count: usize, (began, ended): (Instant, Instant)) -> Duration {
+        let took = ended.saturating_duration_since(began);
+        let busy = self.writing * BUSY > began.saturating_duration_since(self.since);
+        let mut pause = took * if busy { PAUSES_WHILE_BUSY } else { PAUSES };
+        if count < self.slice {
+            pause = pause.max(EVERY);
+        } else {
+            let fits = self.span.as_secs_f64() / took.as_secs_f64().max(1e-6);
+            let slice = self.slice as f64 * fits.clamp(0.5, 2.0);
+            self.slice = (slice as usize).clamp(LEAST, MOST);
+        }
+        (self.next, self.since, self.writing) = (ended + pause, ended, Duration::ZERO);
+        pause
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    /// Deletes for ten minutes where a process instance takes `each`, and writing `writes` of every 100 ms. What share of the
+    /// time deleting took, and how many were deleted.
+    fn ten_minutes(each: Duration, writes: Duration) -> (f64, usize) {
+        let begin = Instant::now();
+        let mut forgetting = Forgetting::new(begin, 10 * MS);
+        let (mut now, mut spent, mut deleted) = (begin, Duration::ZERO, 0);
+        while now < begin + 600_000 * MS {
+            forgetting.wrote(writes);
+            now += 100 * MS;
+            if let Ok(slice) = forgetting.due(now) {
+                let took = each * u32::try_from(slice).unwrap();
+                forgetting.forgot(slice, (now, now + took));
+                (now, spent, deleted) = (now + took, spent + took, deleted + slice);
+            }
+        }
+        (spent.as_secs_f64() / 600.0, deleted)
+    }
+
+    #[test]
+    fn deleting_takes_little_of_the_time_while_there_is_much_to_write() {
+        for each in [MS / 100, MS / 10, MS, 10 * MS] {
+            let (share, deleted) = ten_minutes(each, 60 * MS);
+            assert!(
+                share < 0.05 && deleted > 200,
+                "{each:?}: {share}, {deleted}"
+            );
+            let (quiet, more) = ten_minutes(each, MS);
+            assert!(quiet < 0.3 && more >= deleted, "{each:?}: {quiet}, {more}");
+        }
+    }
+
+    #[test]
+    fn slices_fit_the_time_that_they_may_take() {
+        for (each, fits) in [
+            (MS / 100, 1_000),
+            (MS / 20, 200),
+            (MS / 10, 100),
+            (MS, LEAST),
+        ] {
+            let begin = Instant::now();
+            let mut forgetting = Forgetting::new(begin, 10 * MS);
+            let mut now = begin;
+            for _ in 0..20 {
+                now += 10_000 * MS;
+                let slice = forgetting.due(now).unwrap();
+                forgetting.forgot(slice, (now, now + each * u32::try_from(slice).unwrap()));
+            }
+            let slice = forgetting.due(now + 10_000 * MS).unwrap();
+            assert!(slice.abs_diff(fits) <= 1, "{each:?}: {slice}");
+        }
+    }
+
+    #[test]
+    fn where_nothing_is_old_it_is_looked_again_after_a_while() {
+        let begin = Instant::now();
+        let mut forgetting = Forgetting::new(begin, 10 * MS);
+        assert_eq!(forgetting.due(begin), Err(EVERY));
+        let now = begin + EVERY;
+        assert_eq!(forgetting.due(now), Ok(FIRST));
+        forgetting.forgot(0, (now, now + MS));
+        assert_eq!(forgetting.due(now + EVERY), Err(MS));
+        assert_eq!(forgetting.due(now + EVERY + MS), Ok(FIRST));
+    }
+}
