@@ -135,6 +135,10 @@ fn element(event: &Glance<'_>) -> Option<ProcessInstanceValue> {
     body.skip_key()?; // definition
     body.skip_key()?; // process instance
     let (element, flow_scope_key) = (body.u32()?, body.key()?);
+    if flow_scope_key == Key::NONE {
+        // A process: its row needs the keys.
+        return None;
+    }
     body.skip_key()?; // parent process instance
     body.skip_key()?; // parent element instance
     body.skip_key()?; // root process instance
