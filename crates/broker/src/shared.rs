@@ -271,6 +271,11 @@ impl Outlet for Shared {
         }
     }
 
+    fn is_heard(&self, node: u32) -> bool {
+        let cluster = self.cluster.get();
+        cluster.is_some_and(|cluster| cluster.is_heard(node))
+    }
+
     fn replicated(&self, partition: u32) -> u64 {
         let cluster = self.cluster.get();
         cluster.map_or(u64::MAX, |cluster| cluster.replicated(partition))

@@ -42,7 +42,10 @@ impl LogProgress {
     /// Entries up to this one are committed. To be told before what depends on them leaves, so that who has an answer and
     /// then asks finds what it told of. Costs nothing while the exporters are busy.
     pub fn commit(&self, index: u64) {
-        self.committed.fetch_max(index, Ordering::Release);
+        if self.committed.fetch_max(index, Ordering::Release) >= index {
+            // They were woken for it already.
+            return;
+        }
         // An exporter says that it sleeps before it looks a last time: one of the two sees the other.
         std::sync::atomic::fence(Ordering::SeqCst);
         if self.asleep.load(Ordering::Relaxed) > 0 {

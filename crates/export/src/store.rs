@@ -202,11 +202,10 @@ impl Store {
             Place::Embedded => {
                 let writer = sqlite::Writer::open(place.clone())?;
                 let position = writer.position()?;
-                let mut sources: Vec<Box<dyn Source>> = Vec::new();
-                for _ in 0..config.readers.max(1) {
-                    sources.push(Box::new(sqlite::Reader::open(place.clone())?));
-                }
-                let readers = Readers::start(sources, &format!("query-{id}"));
+                let source =
+                    |_| -> Box<dyn Source> { Box::new(sqlite::Reader::new(place.clone())) };
+                let sources = (0..config.readers.max(1)).map(source).collect();
+                let readers = Readers::new(sources, &format!("query-{id}"));
                 let status = measured(position);
                 (Box::new(writer), Some(position), status, Arc::new(readers))
             }

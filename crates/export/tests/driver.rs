@@ -31,6 +31,8 @@ impl CommittedLog for Log {
 #[derive(Default)]
 struct Target {
     stored: Vec<u64>,
+    /// How often it has looked after its house.
+    looks: usize,
     lost: Vec<u64>,
     /// Flushes that fail.
     failures: usize,
@@ -109,6 +111,11 @@ impl Exporter for Fake {
     fn lost(&mut self, to: u64) {
         self.target.lock().lost.push(to);
     }
+
+    fn keep_house(&mut self) -> Result<Duration, String> {
+        self.target.lock().looks += 1;
+        Ok(Duration::MAX)
+    }
 }
 
 fn at(entry: u64) -> Position {
@@ -186,6 +193,22 @@ fn it_goes_on_behind_its_position_and_with_what_is_committed_later() {
     running.catches_up(6);
     progress.commit(27);
     running.catches_up(6);
+}
+
+#[test]
+fn nobody_is_woken_by_what_was_told_before() {
+    let progress = committed(25);
+    let running = Running::new(&progress, Target::default(), 0, 1);
+    running.catches_up(1);
+    let before = running.target.lock().looks;
+    for _ in 0..2000 {
+        progress.commit(25);
+        std::thread::yield_now();
+    }
+    progress.commit(26);
+    running.catches_up(1);
+    let looks = running.target.lock().looks - before;
+    assert!(looks < 100, "it was woken {looks} times for one entry");
 }
 
 #[test]

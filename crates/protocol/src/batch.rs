@@ -10,6 +10,7 @@
 use std::any::Any;
 
 use crate::failure::Rejection;
+use crate::glance::Glance;
 use crate::intent::{Intent, ValueType};
 use crate::key::{self, Key};
 use crate::origin::Origin;
@@ -364,29 +365,45 @@ impl<'a> BatchReader<'a> {
         Some(())
     }
 
-    /// The next record, without going past it, and where the reader stands behind it.
+    /// The next record at a glance, without going past it, and where the reader stands behind it. `None` also where it cannot be
+    /// read.
     #[inline(always)]
-    pub fn peek(&self) -> Option<(Record<'a>, Ahead<'a>)> {
-        if !self.run.more.is_empty() {
-            return None;
+    pub fn glance(&self) -> Option<(Glance<'a>, Ahead<'a>)> {
+        let (mut run, mut at) = (self.run, self.at);
+        if let Some((intent, more)) = run.more.split_first() {
+            let [_, _, in_run, _] = &mut run.head;
+            (*in_run, run.more) = (*intent, more);
+        } else {
+            run = record::read_raw(self.bytes, &mut at)?;
         }
-        let mut at = self.at;
-        let raw = record::read_raw(self.bytes, &mut at)?;
-        Some((record::of_raw(&raw)?, Ahead { at, run: raw }))
+        Some((Glance::of(&run), Ahead { at, run }))
     }
 
-    /// Goes past a record that was peeked at.
+    /// Goes past a record that was glanced at.
     #[inline(always)]
     pub fn pass(&mut self, ahead: Ahead<'a>) {
         self.at = ahead.at;
-        if !ahead.run.more.is_empty() {
-            self.run = ahead.run;
+        match ahead.run.more {
+            [] => self.run.more = &[],
+            _ => self.run = ahead.run,
         }
         self.position += 1;
     }
+
+    /// The event that was glanced at, when the reader stood at this place.
+    #[inline(always)]
+    pub fn event(&self, event: &Glance<'a>, place: Place) -> Result<Record<'a>, DecodeError> {
+        let record = record::of_glance(event);
+        let mut record = record.ok_or_else(|| record::damage(self.bytes, place.at))?;
+        record.position = place.position;
+        record.timestamp = self.timestamp;
+        record.source = self.source;
+        record.command = self.command;
+        Ok(record)
+    }
 }
 
-/// Behind a record that was peeked at.
+/// Behind a record that was glanced at.
 #[derive(Clone, Copy, Debug)]
 pub struct Ahead<'a> {
     at: usize,
@@ -399,34 +416,30 @@ impl<'a> Iterator for BatchReader<'a> {
     // Else a record is copied on its way, which waits until it has been written to memory.
     #[inline(always)]
     fn next(&mut self) -> Option<Self::Item> {
-        let begin = self.at;
-        let mut raw = None;
-        if let Some((intent, rest)) = self.run.more.split_first() {
-            let [_, _, in_run, _] = &mut self.run.head;
-            (*in_run, self.run.more) = (*intent, rest);
-            raw = Some(self.run);
-        } else if self.at >= self.bytes.len() {
+        if self.is_at_end() {
             return None;
-        } else if let Some(read) = record::read_raw(self.bytes, &mut self.at) {
-            if !read.more.is_empty() {
-                self.run = read;
-            }
-            raw = Some(read);
         }
-        let Some(mut record) = raw.and_then(|raw| record::of_raw(&raw)) else {
+        let place = self.place();
+        let Some((glance, ahead)) = self.glance() else {
             self.at = self.bytes.len();
-            return Some(Err(record::damage(self.bytes, begin)));
+            return Some(Err(record::damage(self.bytes, place.at)));
         };
-        record.position = self.position;
-        record.timestamp = self.timestamp;
+        self.pass(ahead);
+        let mut record = match self.event(&glance, place) {
+            Ok(record) => record,
+            Err(error) => {
+                self.go_to(Place {
+                    at: self.bytes.len(),
+                    ..place
+                });
+                return Some(Err(error));
+            }
+        };
         if record.record_type == RecordType::Command {
-            self.source = Some(self.position);
+            self.source = Some(place.position);
             self.command = record.body;
-        } else {
-            record.source = self.source;
+            (record.source, record.command) = (None, record.body);
         }
-        record.command = self.command;
-        self.position += 1;
         Some(Ok(record))
     }
 }
@@ -555,8 +568,11 @@ mod tests {
                 _ => true,
             });
             assert!(!reader.skip_events(kind, [ids[0]], key));
-            let (record, ahead) = reader.peek().unwrap();
-            assert_eq!((reader.position(), record.key), (5, other));
+            let place = reader.place();
+            let (event, ahead) = reader.glance().unwrap();
+            assert_eq!((reader.position(), event.key), (5, other));
+            let record = reader.event(&event, place);
+            assert_eq!(Some(record), reader.clone().next());
             reader.pass(ahead);
             assert_eq!((reader.position(), reader.is_at_end()), (6, true));
         }

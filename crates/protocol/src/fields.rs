@@ -45,23 +45,25 @@ impl<'a> Fields<'a> {
 
     #[inline(always)]
     pub fn signed(&mut self) -> Result<i64, DecodeError> {
-        let number = self.unsigned()?;
-        Ok((number >> 1) as i64 ^ -((number & 1) as i64))
+        match self.body.signed() {
+            Some(number) => Ok(number),
+            None => Err(self.error("number")),
+        }
     }
 
     #[inline(always)]
     pub fn u32(&mut self) -> Result<u32, DecodeError> {
-        match u32::try_from(self.unsigned()?) {
-            Ok(number) => Ok(number),
-            Err(_) => Err(self.error("32-bit number")),
+        match self.body.u32() {
+            Some(number) => Ok(number),
+            None => Err(self.error("32-bit number")),
         }
     }
 
     #[inline(always)]
     pub fn i32(&mut self) -> Result<i32, DecodeError> {
-        match i32::try_from(self.signed()?) {
-            Ok(number) => Ok(number),
-            Err(_) => Err(self.error("32-bit number")),
+        match self.body.i32() {
+            Some(number) => Ok(number),
+            None => Err(self.error("32-bit number")),
         }
     }
 
@@ -120,10 +122,9 @@ impl<'a> Fields<'a> {
     /// An optional field: is it there? Its value follows.
     #[inline(always)]
     pub fn is_some(&mut self) -> Result<bool, DecodeError> {
-        match self.unsigned()? {
-            0 => Ok(false),
-            1 => Ok(true),
-            _ => Err(self.error("option")),
+        match self.body.is_some() {
+            Some(is_some) => Ok(is_some),
+            None => Err(self.error("option")),
         }
     }
 }

@@ -4,7 +4,7 @@
 
 use crate::batch::Place;
 use crate::key::{self, Key};
-use crate::record;
+use crate::record::{self, Raw, RecordType};
 use crate::varint;
 
 /// Goes over the records of a batch.
@@ -27,6 +27,22 @@ pub struct Glance<'a> {
 }
 
 impl<'a> Glance<'a> {
+    #[inline(always)]
+    pub(crate) fn of(raw: &Raw<'a>) -> Glance<'a> {
+        Glance {
+            head: raw.head,
+            key: key::from_wire(raw.key),
+            body: Skim::new(raw.tail, raw.length),
+            more: raw.more,
+        }
+    }
+
+    #[inline(always)]
+    pub fn is_event(&self) -> bool {
+        let [record_type, ..] = self.head;
+        record_type == RecordType::Event as u8
+    }
+
     /// The event of the run with this intent.
     #[inline(always)]
     pub fn with_intent(self, intent: u8) -> Glance<'a> {
@@ -75,12 +91,7 @@ impl<'a> Glances<'a> {
     pub fn next(&mut self) -> Option<Glance<'a>> {
         let raw = record::read_raw(self.bytes, &mut self.at)?;
         self.position += 1 + raw.more.len() as u64;
-        Some(Glance {
-            head: raw.head,
-            key: key::from_wire(raw.key),
-            body: Skim::new(raw.tail, raw.length),
-            more: raw.more,
-        })
+        Some(Glance::of(&raw))
     }
 }
 
@@ -93,6 +104,12 @@ impl<'a> Skim<'a> {
             at: 0,
             end: length,
         }
+    }
+
+    /// The whole, and what follows it.
+    #[inline(always)]
+    pub(crate) fn all(&self) -> (&'a [u8], usize) {
+        (self.bytes, self.end)
     }
 
     /// Bytes that were read.
@@ -114,6 +131,40 @@ impl<'a> Skim<'a> {
         let number = varint::read_long(self.bytes, &mut at)?;
         self.go_to(at)?;
         Some(key::from_wire(number))
+    }
+
+    /// Goes past a key.
+    #[inline(always)]
+    pub fn skip_key(&mut self) -> Option<()> {
+        let mut at = self.at;
+        varint::read_long(self.bytes, &mut at)?;
+        self.go_to(at)
+    }
+
+    #[inline(always)]
+    pub fn u32(&mut self) -> Option<u32> {
+        u32::try_from(self.number()?).ok()
+    }
+
+    #[inline(always)]
+    pub fn signed(&mut self) -> Option<i64> {
+        let number = self.number()?;
+        Some((number >> 1) as i64 ^ -((number & 1) as i64))
+    }
+
+    #[inline(always)]
+    pub fn i32(&mut self) -> Option<i32> {
+        i32::try_from(self.signed()?).ok()
+    }
+
+    /// An optional field: is it there? Its value follows.
+    #[inline(always)]
+    pub fn is_some(&mut self) -> Option<bool> {
+        match self.number()? {
+            0 => Some(false),
+            1 => Some(true),
+            _ => None,
+        }
     }
 
     /// Goes past a number.

@@ -79,13 +79,20 @@ pub(crate) fn to_wire(key: Key) -> u64 {
     }
 }
 
-#[inline]
+#[inline(always)]
 pub(crate) fn from_wire(wire: u64) -> Key {
-    let (partition, counter) = match wire {
-        NONE => return Key::NONE,
-        _ if wire & 1 == 0 => (wire >> 1 & 0xf, wire >> 5),
-        _ => (wire >> 1 & 0xfff, wire >> 13),
-    };
+    // Nearly all keys are of this kind.
+    if wire & 1 == 0 {
+        return of_parts(wire >> 1 & 0xf, wire >> 5);
+    }
+    match wire {
+        NONE => Key::NONE,
+        _ => of_parts(wire >> 1 & 0xfff, wire >> 13),
+    }
+}
+
+#[inline(always)]
+fn of_parts(partition: u64, counter: u64) -> Key {
     Key((partition << COUNTER_BITS | counter & COUNTER_MASK as u64) as i64)
 }
 

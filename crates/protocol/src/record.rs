@@ -117,22 +117,6 @@ impl<'a> Record<'a> {
         })
     }
 
-    /// The record as one that is glanced at.
-    #[inline]
-    pub fn glance(&self) -> Glance<'a> {
-        Glance {
-            head: [
-                self.record_type as u8,
-                self.value_type as u8,
-                self.intent,
-                self.version,
-            ],
-            key: self.key,
-            body: Skim::new(self.tail, self.body.len()),
-            more: &[],
-        }
-    }
-
     /// Decodes the body, also that of an earlier version.
     pub fn value<V: RecordValue>(&self) -> Result<V, DecodeError> {
         if self.version == V::VERSION {
@@ -255,10 +239,11 @@ pub(crate) fn read_raw<'a>(bytes: &'a [u8], at: &mut usize) -> Option<Raw<'a>> {
     })
 }
 
-/// The record that stands there, which the caller tells where it stands.
+/// The record as it was seen at a glance; the caller tells it where it stands.
 #[inline(always)]
-pub(crate) fn of_raw<'a>(raw: &Raw<'a>) -> Option<Record<'a>> {
-    let [record_type, value_type, intent, version] = raw.head;
+pub(crate) fn of_glance<'a>(glance: &Glance<'a>) -> Option<Record<'a>> {
+    let [record_type, value_type, intent, version] = glance.head;
+    let (tail, length) = glance.body.all();
     Some(Record {
         position: 0,
         source: None,
@@ -273,9 +258,9 @@ pub(crate) fn of_raw<'a>(raw: &Raw<'a>) -> Option<Record<'a>> {
         value_type: ValueType::from_id(value_type)?,
         intent,
         version,
-        key: key::from_wire(raw.key),
-        body: raw.tail.get(..raw.length)?,
-        tail: raw.tail,
+        key: glance.key,
+        body: tail.get(..length)?,
+        tail,
     })
 }
 

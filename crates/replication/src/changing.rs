@@ -69,6 +69,8 @@ impl Group {
         if library.state != StateRole::Leader || !announced {
             return Err(not_leader);
         }
+        self.stir();
+        let library = &self.raft.raft;
         let is_busy = library.has_pending_conf() || library.lead_transferee.is_some();
         if is_busy || self.changing.is_some() {
             return Err(ChangeError::Busy);

@@ -16,6 +16,7 @@ use crate::majority::Heard;
 use crate::members::{Change, Members};
 use crate::message::{Kind, Message};
 use crate::output::{Append, Event, Role};
+use crate::rest::Rest;
 use crate::snapshot::{Incoming, Outgoing};
 use crate::state::HardState;
 
@@ -77,6 +78,7 @@ pub struct Group {
     /// The number of the append that makes an installed snapshot the beginning of the log. Until it is persisted the
     /// library must not stand for election: it would look for entries that are gone.
     pub(crate) restoring: Option<u64>,
+    pub(crate) rest: Rest,
     /// Events and messages for the next poll.
     pub(crate) events: Vec<Event>,
     pub(crate) messages: Vec<Message>,
@@ -206,6 +208,7 @@ impl Group {
             members_on_disk: OnDisk::new(members.index),
             installing: None,
             restoring: None,
+            rest: Rest::default(),
             events: Vec::new(),
             messages: Vec::new(),
             appends: Vec::new(),
@@ -310,6 +313,7 @@ impl Group {
         if let Some(to) = self.raft.raft.lead_transferee {
             return Err(ProposeError::Transferring { to });
         }
+        self.stir();
         self.raft
             .step(proposal(self.config.node, TAG_NORMAL, payload))
             .map_err(|_| not_leader(self))?;
@@ -319,8 +323,11 @@ impl Group {
         Ok(EntryId { index, term })
     }
 
-    /// Lets time pass: one tick.
+    /// Lets time pass: one tick. While the member [rests](Group::rests) there is no time.
     pub fn tick(&mut self) {
+        if self.rests() {
+            return;
+        }
         // Who has not applied all that is committed may not know the members: it must not stand for election.
         let behind = self.raft.raft.raft_log.committed > self.delivered;
         let follows = self.raft.raft.state != StateRole::Leader;
@@ -328,6 +335,7 @@ impl Group {
             self.tick_library();
         }
         self.tick_snapshots();
+        self.rest_if_calm();
     }
 
     /// Everything handed out in [`crate::Output::appends`] up to this number is durable.
@@ -361,6 +369,7 @@ impl Group {
             && self.members().voters.contains(&to)
             && to != self.config.node;
         if possible {
+            self.stir();
             self.raft.transfer_leader(to);
         }
         possible

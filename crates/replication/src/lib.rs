@@ -23,6 +23,7 @@ mod message;
 mod output;
 mod ready;
 mod receive;
+mod rest;
 mod snapshot;
 mod state;
 pub mod transport;

@@ -31,6 +31,7 @@ pub enum Kind {
     TimeoutNow = 9,
     SnapshotChunk = 10,
     SnapshotAck = 11,
+    Rest = 12,
     /// A leader that no majority answers gives up.
     Resignation = 13,
 }
@@ -50,6 +51,7 @@ impl Kind {
             Self::TimeoutNow => "TransferRequest",
             Self::SnapshotChunk => "InstallRequest",
             Self::SnapshotAck => "InstallResponse",
+            Self::Rest => "RestRequest",
             Self::Resignation => "Resignation",
         }
     }
@@ -61,7 +63,10 @@ impl Kind {
 
     /// Only a leader says this.
     pub fn is_of_leader(self) -> bool {
-        matches!(self, Self::Append | Self::Heartbeat | Self::SnapshotChunk)
+        matches!(
+            self,
+            Self::Append | Self::Heartbeat | Self::SnapshotChunk | Self::Rest
+        )
     }
 
     fn from_byte(byte: u8) -> Option<Self> {
@@ -77,6 +82,7 @@ impl Kind {
             9 => Self::TimeoutNow,
             10 => Self::SnapshotChunk,
             11 => Self::SnapshotAck,
+            12 => Self::Rest,
             13 => Self::Resignation,
             _ => return None,
         })

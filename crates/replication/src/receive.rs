@@ -25,8 +25,10 @@ impl Group {
             return;
         }
         message.from = from;
+        let answers = self.is_roused_by(&message);
         self.note_answer(&message);
         match message.kind {
+            Kind::Rest => self.receive_rest(&message),
             Kind::SnapshotChunk => self.receive_chunk(message),
             Kind::SnapshotAck => self.receive_ack(&message),
             Kind::Resignation => self.leader_resigns(&message),
@@ -35,6 +37,9 @@ impl Group {
                     self.step(message);
                 }
             }
+        }
+        if answers {
+            self.raft.ping();
         }
     }
 

@@ -17,6 +17,7 @@ struct Tally {
     restarts: AtomicU64,
     transfers: AtomicU64,
     changes: AtomicU64,
+    rests: AtomicU64,
 }
 
 fn run(seed: u64, mutation: Mutation, tally: &Tally) {
@@ -32,6 +33,7 @@ fn live(mut world: World, tally: &Tally) {
     add(&tally.restarts, world.restarts);
     add(&tally.transfers, world.transfers);
     add(&tally.changes, world.changes);
+    add(&tally.rests, world.rests);
 }
 
 #[test]
@@ -52,6 +54,7 @@ fn groups_of_three_stay_correct_whatever_happens_and_make_progress_when_it_ends(
     assert!(
         count(&tally.snapshots) > seeds
             && count(&tally.restarts) > seeds
+            && count(&tally.rests) > seeds
             && count(&tally.transfers) > seeds / 2
     );
 }

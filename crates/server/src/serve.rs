@@ -23,6 +23,8 @@ use crate::process::ProcessMetrics;
 /// After the gateways have stopped, partitions get this long for a last checkpoint. Without it nothing is lost: the next
 /// start replays a little more of the log.
 const CHECKPOINT_GRACE: Duration = Duration::from_secs(20);
+/// Partitions of which a node may have more before it does without huge pages.
+const PARTITIONS_WITH_HUGE_PAGES: u32 = 8;
 
 const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 
@@ -188,8 +190,19 @@ fn cannot_listen(error: impl std::fmt::Display) -> Coded {
     Coded::new("CANNOT_LISTEN", error.to_string())
 }
 
+/// Memory in pages of 2 MiB makes few partitions quicker. Each of many would fill a small part of its pages.
+fn without_huge_pages() {
+    #[cfg(target_os = "linux")]
+    if let Err(error) = rustix::thread::disable_transparent_huge_pages(true) {
+        tracing::debug!(%error, "memory stays in huge pages");
+    }
+}
+
 async fn open_broker(settings: &Settings) -> anyhow::Result<Arc<Broker>> {
     let config = settings.broker_config();
+    if config.partitions > PARTITIONS_WITH_HUGE_PAGES {
+        without_huge_pages();
+    }
     let clock = Arc::new(Clock::default());
     let opened = tokio::task::spawn_blocking(move || Broker::open(config, clock)).await?;
     opened.map_err(|error| match error {

@@ -3,6 +3,7 @@
 mod changes;
 pub mod founding;
 mod gateways;
+mod heartbeats;
 mod management;
 mod members;
 mod own_group;
@@ -34,6 +35,7 @@ use tokio::runtime::Handle;
 
 use self::founding::Founding;
 use self::gateways::Visitors;
+use self::heartbeats::Heartbeats;
 use self::management::Asked;
 pub use self::management::{Answer, Ask};
 use self::members::Members;
@@ -71,6 +73,7 @@ pub struct Cluster {
     broker: OnceLock<Weak<Shared>>,
     requests: Requests,
     members: Members,
+    heartbeats: Heartbeats,
     wanted: Wanted,
     streams: RemoteStreams,
     queries: Queries,
@@ -117,6 +120,7 @@ impl Cluster {
             broker: OnceLock::new(),
             requests: Requests::new(metrics),
             members: Members::default(),
+            heartbeats: Heartbeats::default(),
             wanted: Wanted::default(),
             streams: RemoteStreams::default(),
             queries: Queries::default(),
@@ -153,6 +157,7 @@ impl Cluster {
                 }
             }
         });
+        heartbeats::keep_beating(&this, transport.runtime());
         // The cell is fresh.
         let _ = this.transport.set(transport);
         Ok(this)
@@ -578,6 +583,7 @@ impl Owner for Cluster {
 
     fn received(self: &Arc<Self>, from: u32, class: Class, message: Bytes) {
         match class {
+            Class::Consensus if message.is_empty() => self.hears(from),
             Class::Consensus => self.replica_message(from, message),
             Class::Requests => self.received_by_node(from, &message),
             Class::Bulk => match message.first() {
@@ -607,6 +613,7 @@ impl Owner for Cluster {
             );
             self.lost(node);
         }
+        self.hears_no_more(node);
     }
 
     fn opened(self: &Arc<Self>, node: u32, _: Class, incarnation: u64) {
@@ -622,5 +629,6 @@ impl Owner for Cluster {
         if class == Class::Requests {
             self.lost(node);
         }
+        self.hears_no_more(node);
     }
 }

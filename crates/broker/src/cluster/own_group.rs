@@ -153,7 +153,8 @@ pub(super) fn start(
         source: Box::new(log.reader()),
     };
     let own = replica.own;
-    let begins = first.is_some() && replica.members.voters.first() == Some(&own);
+    let is_first = replica.members.voters.first() == Some(&own);
+    let begins = first.is_some() && is_first && recovered.log.last.index == 0;
     let mut group = GroupConfig::joining(GROUP, own, replica.members);
     group.heartbeat_ticks = 4;
     let (inbox, told) = crossbeam_channel::bounded(MAX_WAITING);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
-use skep_cluster::{Layout, NodeState, State, member};
+use skep_cluster::{Layout, NodeState, State, member, node_of};
 use skep_replication::{Members, Message as ReplicaMessage};
 
 use super::Cluster;
@@ -138,30 +138,45 @@ impl Cluster {
             return self.wait_for_state();
         }
         let there = ReplicaOf::read(&self.own_group_directory()).map_err(|e| e.to_string())?;
-        if let Some(replica) = there {
-            self.start_own_group(replica, None)?;
-        } else if self.known.own.lock().is_none() {
-            // A node that was alone is the first of its cluster.
-            let nodes = match claimed.alone {
-                true => vec![self.node()],
-                false => (0..self.cluster.size).collect(),
-            };
-            let copies = match claimed.alone {
-                true => 1,
-                false => self.cluster.replication_factor,
-            };
-            let voters = nodes.iter().map(|node| member(*node, 0)).collect();
-            let layout = Layout {
-                nodes,
-                copies,
-                partitions: claimed.partitions,
-            };
-            let id = self.founding.identity().cluster_id;
-            let first = State::founded(id, &layout, super::changes::now());
-            let replica = ReplicaOf::founding(member(self.node(), 0), voters);
-            self.start_own_group(replica, Some(first))?;
+        let founds = member(self.node(), 0);
+        match there {
+            Some(replica) if replica.own != founds => self.start_own_group(replica, None)?,
+            // Also if it was begun before: all nodes may have stopped before they had agreed on how the cluster begins.
+            _ if self.known.own.lock().is_none() => {
+                let nodes = self.founders(there.as_ref(), claimed.alone);
+                let voters = nodes.iter().map(|node| member(*node, 0)).collect();
+                let first = self.layout_of(nodes, claimed.partitions);
+                let replica = there.unwrap_or_else(|| ReplicaOf::founding(founds, voters));
+                self.start_own_group(replica, Some(first))?;
+            }
+            _ => {}
         }
         self.wait_for_state()
+    }
+
+    /// The nodes with which the cluster begins: those with which this one has begun, if it has. A node that was alone is the first of
+    /// its cluster.
+    fn founders(&self, begun: Option<&ReplicaOf>, alone: bool) -> Vec<u32> {
+        match begun {
+            Some(begun) => {
+                let voters = begun.members.voters.iter().copied();
+                voters.filter_map(node_of).collect()
+            }
+            None if alone => vec![self.node()],
+            None => (0..self.cluster.size).collect(),
+        }
+    }
+
+    /// How the cluster begins.
+    fn layout_of(&self, nodes: Vec<u32>, partitions: u32) -> State {
+        let most = u32::try_from(nodes.len()).unwrap_or(u32::MAX);
+        let layout = Layout {
+            copies: self.cluster.replication_factor.min(most),
+            nodes,
+            partitions,
+        };
+        let id = self.founding.identity().cluster_id;
+        State::founded(id, &layout, super::changes::now())
     }
 
     fn start_own_group(

@@ -113,6 +113,11 @@ pub enum Message {
         message: skep_replication::Message,
         place: Place,
     },
+    /// Another node gives no signs of life since then.
+    NotHeard {
+        node: u32,
+        since: Instant,
+    },
     CheckpointDone {
         /// Which capture it was.
         number: u64,
@@ -211,6 +216,8 @@ pub trait Outlet: Send + Sync {
     fn jobs_available(&self, job_type: &Arc<str>);
     /// To a replica of the partition on another node. It may be lost.
     fn replicate(&self, message: skep_replication::Message);
+    /// The other node gives signs of life. When it ceases to, [`Message::NotHeard`] comes.
+    fn is_heard(&self, node: u32) -> bool;
     /// Up to which entry all other replicas have the partition's log.
     fn replicated(&self, partition: u32) -> u64;
     /// Asks whoever has the rows of a partition.
@@ -305,7 +312,7 @@ pub struct Partition {
 }
 
 impl Partition {
-    fn run(mut self) {
+    fn run(mut self: Box<Self>) {
         tracing::info!(partition = self.status.partition, "partition starts");
         let group = self.core.group();
         self.status.is_member(group.config().node, group.members());
@@ -436,6 +443,7 @@ impl Partition {
                 self.replica_metrics.receives(&message);
                 self.core.group_mut().receive(from, message);
             }
+            Message::NotHeard { node, since } => self.not_heard(node, since),
             Message::StoreArrived => self.store_arrived(),
             Message::ChangeMembers(change) => self.change_members(change),
             Message::HandOver(to) => self.hand_over_to(&to),
@@ -572,7 +580,7 @@ impl Partition {
         }
     }
 
-    fn close(mut self) {
+    fn close(mut self: Box<Self>) {
         self.abort_all("the node shuts down");
         self.status.set_role(PartitionRole::Inactive);
         if let Some(writer) = self.writer.take()

@@ -484,6 +484,25 @@ async fn a_node_that_stops_is_replaced_and_comes_back() {
     assert_eq!(done, created);
 }
 
+/// Nobody else would tell how the cluster begins.
+#[tokio::test(flavor = "multi_thread")]
+async fn nodes_that_all_stopped_before_they_had_agreed_on_how_they_begin_agree_later() {
+    let nodes = Nodes::new(3, 3);
+    for rig in nodes.all().await {
+        stop(rig).await;
+    }
+    for directory in &nodes.directories {
+        // The rest is there: which member it is, and the cluster's id.
+        let own = directory.path().join("cluster-state");
+        std::fs::remove_file(own.join("state")).unwrap();
+        std::fs::remove_dir_all(own.join("log")).unwrap();
+        assert!(own.join("replica").exists());
+    }
+    let rigs = nodes.all().await;
+    rigs[0].deploy(&one_task()).await;
+    new_one(&rigs[1]).await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_majority_commands_are_refused_at_once_with_the_cause() {
     let nodes = Nodes::new(3, 1);

@@ -48,9 +48,10 @@ pub(crate) mod window;
 
 use skep_protocol::ValueType;
 use skep_protocol::batch::{BatchReader, BatchWriter};
+use skep_protocol::glance::Glance;
 use skep_protocol::intent::Intent;
 use skep_protocol::key::Key;
-use skep_protocol::record::{DecodeError, Record, RecordType};
+use skep_protocol::record::{DecodeError, Record};
 use skep_protocol::value::*;
 
 use crate::state::State;
@@ -129,13 +130,29 @@ pub(crate) fn apply_batch(
     state: &mut State,
     reader: &mut BatchReader<'_>,
 ) -> Result<(), DecodeError> {
-    while let Some(record) = reader.next() {
-        let record = record?;
-        if record.record_type == RecordType::Event && !replay::apply(state, &record, reader)? {
-            apply_record(state, &record)?;
-        }
+    while !reader.is_at_end() {
+        apply_next(state, reader, |_, _| false)?;
     }
     Ok(())
+}
+
+/// Applies the next record, and perhaps some that follow, unless it is an event that is to be passed over.
+#[inline(always)]
+fn apply_next(
+    state: &mut State,
+    reader: &mut BatchReader<'_>,
+    is_passed_over: impl FnOnce(&mut State, &Glance<'_>) -> bool,
+) -> Result<(), DecodeError> {
+    let place = reader.place();
+    let next = reader.glance().filter(|(glance, _)| glance.is_event());
+    let Some((event, ahead)) = next else {
+        return reader.next().map_or(Ok(()), |other| other.map(drop));
+    };
+    reader.pass(ahead);
+    if is_passed_over(state, &event) || replay::apply(state, &event, reader).is_some() {
+        return Ok(());
+    }
+    apply_record(state, &reader.event(&event, place)?)
 }
 
 fn go<V: RecordValue>(state: &mut State, record: &Record<'_>) -> Result<(), DecodeError>

@@ -68,7 +68,9 @@ pub(super) fn ended(state: &mut State, key: Key, how: Ended) {
 
 /// What is left of an element that activates and completes with nothing in between: the tokens that it consumed.
 pub(super) fn passed_through(state: &mut State, value: &ProcessInstanceValue) {
-    if let Some(scope) = state.elements.get_mut(value.flow_scope_key) {
+    if value.consumed_flows > 0
+        && let Some(scope) = state.elements.get_mut(value.flow_scope_key)
+    {
         scope.activated_by(value.element, value.consumed_flows);
     }
 }

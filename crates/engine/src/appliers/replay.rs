@@ -10,11 +10,11 @@ use std::sync::Arc;
 
 use skep_model::ElementIndex;
 use skep_protocol::batch::BatchReader;
+use skep_protocol::glance::Glance;
 use skep_protocol::intent::{
     Intent, JobBatchIntent, JobIntent, ProcessInstanceCreationIntent, ProcessInstanceIntent,
     VariableIntent,
 };
-use skep_protocol::record::{DecodeError, Record, RecordType};
 use skep_protocol::value::ProcessInstanceValue;
 use skep_protocol::{Key, ValueType};
 
@@ -24,28 +24,34 @@ use crate::state::{ElementState, Ended, JobState, State, Variable};
 /// The only version of the bodies that the short ways know.
 const VERSION: u8 = 1;
 
-/// Applies the event, and perhaps some that follow, if there is a short way for it.
+/// Applies the event, which the reader has passed, and perhaps some that follow. `None`: there is no short way for it, or it
+/// cannot be read. Nothing has changed then that the long way does not change likewise.
 #[inline]
 pub(super) fn apply(
     state: &mut State,
-    record: &Record<'_>,
+    event: &Glance<'_>,
     rest: &mut BatchReader<'_>,
-) -> Result<bool, DecodeError> {
-    if record.version != VERSION {
-        return Ok(false);
+) -> Option<()> {
+    let [_, value_type, intent, version] = event.head;
+    if version != VERSION {
+        return None;
     }
-    let done = match record.value_type {
-        ValueType::ProcessInstance => process_instance(state, record, rest)?,
-        ValueType::Job => job(state, record, rest)?,
-        ValueType::Variable => variable(state, record)?,
-        ValueType::JobBatch => job_batch(state, record)?,
-        ValueType::ProcessInstanceCreation => creation(record)?,
-        _ => false,
-    };
-    if done {
-        state.observe_key(record.key);
+    match ValueType::from_id(value_type)? {
+        ValueType::ProcessInstance => process_instance(state, event, rest)?,
+        ValueType::Job => job(state, event, rest)?,
+        ValueType::Variable if intent == VariableIntent::Created.id() => variable(state, event)?,
+        ValueType::JobBatch if intent == JobBatchIntent::Activated.id() => {
+            jobs_activated(state, event)?;
+        }
+        ValueType::ProcessInstanceCreation
+            if intent == ProcessInstanceCreationIntent::Created.id() =>
+        {
+            is_plain_creation(event)?.then_some(())?;
+        }
+        _ => return None,
     }
-    Ok(done)
+    state.observe_key(event.key);
+    Some(())
 }
 
 /// Goes past the next record if it is this event in the life of the element `key`.
@@ -67,72 +73,100 @@ fn next_are<const N: usize>(
 
 fn process_instance(
     state: &mut State,
-    record: &Record<'_>,
+    event: &Glance<'_>,
     rest: &mut BatchReader<'_>,
-) -> Result<bool, DecodeError> {
+) -> Option<()> {
     use ProcessInstanceIntent as Intent;
-    let key = record.key;
-    match Intent::from_id(record.intent) {
-        Some(Intent::ElementActivated) => {
+    let key = event.key;
+    let [_, _, intent, _] = event.head;
+    match Intent::from_id(intent)? {
+        Intent::ElementActivated => {
             process_instance::set_state(state, key, ElementState::Activated);
         }
-        Some(Intent::ElementCompleting) => {
+        Intent::ElementCompleting => {
             if next_is(rest, Intent::ElementCompleted, key) {
                 process_instance::ended(state, key, Ended::Completed);
             } else {
                 process_instance::set_state(state, key, ElementState::Completing);
             }
         }
-        Some(Intent::ElementTerminating) => {
+        Intent::ElementTerminating => {
             if next_is(rest, Intent::ElementTerminated, key) {
                 process_instance::ended(state, key, Ended::Terminated);
             } else {
                 process_instance::set_state(state, key, ElementState::Terminating);
             }
         }
-        Some(Intent::ElementCompleted) => process_instance::ended(state, key, Ended::Completed),
-        Some(Intent::ElementTerminated) => process_instance::ended(state, key, Ended::Terminated),
-        Some(Intent::ElementActivating) => activating(state, key, &element(record)?, rest),
-        Some(Intent::SequenceFlowTaken) => flow_taken(state, &flow(record)?, rest)?,
-        _ => return Ok(false),
+        Intent::ElementCompleted => process_instance::ended(state, key, Ended::Completed),
+        Intent::ElementTerminated => process_instance::ended(state, key, Ended::Terminated),
+        Intent::ElementActivating => activating(state, key, &element(event)?, rest),
+        Intent::SequenceFlowTaken => flow_taken(state, event, rest)?,
+        _ => return None,
     }
-    Ok(true)
+    Some(())
 }
 
+/// What follows the beginning of an element in the same run, if nothing comes in between: as with events and gateways.
 #[inline(always)]
-fn element(record: &Record<'_>) -> Result<ProcessInstanceValue, DecodeError> {
-    let mut fields = record.fields();
-    Ok(ProcessInstanceValue {
-        process_definition_key: fields.key()?,
-        process_instance_key: fields.key()?,
-        element: fields.u32()?,
-        flow_scope_key: fields.key()?,
-        parent_process_instance_key: fields.key()?,
-        parent_element_instance_key: fields.key()?,
-        root_process_instance_key: fields.key()?,
-        consumed_flows: fields.u32()?,
-    })
+fn is_whole_life(more: &[u8]) -> bool {
+    use ProcessInstanceIntent as Life;
+    matches!(more, [activated, completing, completed, ..]
+        if *activated == Life::ElementActivated.id()
+            && *completing == Life::ElementCompleting.id()
+            && *completed == Life::ElementCompleted.id())
 }
 
-/// What there is to know of a flow that a token takes.
+/// The body of an event in the life of an element; of one whose whole life follows only what is needed of it.
 #[inline(always)]
-fn flow(record: &Record<'_>) -> Result<ProcessInstanceValue, DecodeError> {
-    let mut fields = record.fields();
-    let process_definition_key = fields.key()?;
-    fields.skip_number()?; // process instance
-    Ok(ProcessInstanceValue {
+fn element(event: &Glance<'_>) -> Option<ProcessInstanceValue> {
+    let mut body = event.body;
+    if !is_whole_life(event.more) {
+        return Some(ProcessInstanceValue {
+            process_definition_key: body.key()?,
+            process_instance_key: body.key()?,
+            element: body.u32()?,
+            flow_scope_key: body.key()?,
+            parent_process_instance_key: body.key()?,
+            parent_element_instance_key: body.key()?,
+            root_process_instance_key: body.key()?,
+            consumed_flows: body.u32()?,
+        });
+    }
+    body.skip_key()?; // definition
+    body.skip_key()?; // process instance
+    let (element, flow_scope_key) = (body.u32()?, body.key()?);
+    if flow_scope_key == Key::NONE {
+        // A process: its row needs the keys.
+        return None;
+    }
+    body.skip_key()?; // parent process instance
+    body.skip_key()?; // parent element instance
+    body.skip_key()?; // root process instance
+    let consumed_flows = body.u32()?;
+    Some(short(Key::NONE, element, flow_scope_key, consumed_flows))
+}
+
+/// So much of a body.
+#[inline(always)]
+fn short(
+    process_definition_key: Key,
+    element: u32,
+    flow_scope_key: Key,
+    consumed_flows: u32,
+) -> ProcessInstanceValue {
+    ProcessInstanceValue {
         process_definition_key,
         process_instance_key: Key::NONE,
-        element: fields.u32()?,
-        flow_scope_key: fields.key()?,
+        element,
+        flow_scope_key,
         parent_process_instance_key: Key::NONE,
         parent_element_instance_key: Key::NONE,
         root_process_instance_key: Key::NONE,
-        consumed_flows: 0,
-    })
+        consumed_flows,
+    }
 }
 
-/// No row need be made for an element whose whole life follows without anything in between, as with events and gateways.
+/// No row need be made for an element whose whole life follows without anything in between.
 fn activating(
     state: &mut State,
     key: Key,
@@ -156,61 +190,69 @@ fn activating(
 }
 
 /// Mostly the flow's target is activated at once and consumes the token: the scope need not be told.
-fn flow_taken(
-    state: &mut State,
-    flow: &ProcessInstanceValue,
-    rest: &mut BatchReader<'_>,
-) -> Result<(), DecodeError> {
-    let towards = process_instance::towards(state, flow);
+fn flow_taken(state: &mut State, event: &Glance<'_>, rest: &mut BatchReader<'_>) -> Option<()> {
+    let mut body = event.body;
+    let definition = body.key()?;
+    body.skip_key()?; // process instance
+    let flow = short(definition, body.u32()?, body.key()?, 0);
+    let towards = process_instance::towards(state, &flow);
     if towards == process_instance::Towards::Anything
-        && let Some((record, ahead)) = rest.peek()
-        && record.record_type == RecordType::Event
-        && record.value_type == ValueType::ProcessInstance
-        && record.intent == ProcessInstanceIntent::ElementActivating.id()
-        && record.version == VERSION
+        && let Some((next, ahead)) = rest.glance()
+        && next.is_event()
+        && let [_, value_type, intent, VERSION] = next.head
+        && value_type == ValueType::ProcessInstance as u8
+        && intent == ProcessInstanceIntent::ElementActivating.id()
+        && let Some(mut target) = element(&next)
+        && target.consumed_flows == 1
+        && target.flow_scope_key == flow.flow_scope_key
     {
-        let mut target = element(&record)?;
-        if target.consumed_flows == 1 && target.flow_scope_key == flow.flow_scope_key {
-            target.consumed_flows = 0;
-            rest.pass(ahead);
-            state.observe_key(record.key);
-            activating(state, record.key, &target, rest);
-            return Ok(());
-        }
+        target.consumed_flows = 0;
+        rest.pass(ahead);
+        state.observe_key(next.key);
+        activating(state, next.key, &target, rest);
+        return Some(());
     }
-    process_instance::flow_taken(state, flow, towards);
-    Ok(())
+    process_instance::flow_taken(state, &flow, towards);
+    Some(())
 }
 
-fn job(
-    state: &mut State,
-    record: &Record<'_>,
-    rest: &mut BatchReader<'_>,
-) -> Result<bool, DecodeError> {
-    let intent = JobIntent::from_id(record.intent);
-    let created = match intent {
-        Some(JobIntent::Created) => true,
-        Some(JobIntent::Completed | JobIntent::Canceled) => false,
-        _ => return Ok(false),
-    };
-    let mut fields = record.fields();
-    let job_type = fields.bytes()?;
-    let process_definition_key = fields.key()?;
-    let process_instance_key = fields.key()?;
-    let root_process_instance_key = fields.key()?;
-    let element = fields.u32()?;
-    let element_instance_key = fields.key()?;
-    let retries = fields.i32()?;
-    // Those of listeners, for instance, change more than their element.
-    if fields.is_some()? {
-        return Ok(false);
+fn job(state: &mut State, event: &Glance<'_>, rest: &mut BatchReader<'_>) -> Option<()> {
+    let [_, _, intent, _] = event.head;
+    let mut body = event.body;
+    match JobIntent::from_id(intent)? {
+        JobIntent::Created => return job_created(state, event, rest),
+        JobIntent::Completed | JobIntent::Canceled => {}
+        _ => return None,
     }
-    if !created {
-        removed(state, record.key, element_instance_key, rest);
-        return Ok(true);
+    body.skip_text()?; // type
+    body.skip_key()?; // definition
+    body.skip_key()?; // process instance
+    body.skip_key()?; // root process instance
+    body.skip_number()?; // element
+    let element_instance_key = body.key()?;
+    body.skip_number()?; // retries
+    // Those of listeners, for instance, change more than their element.
+    if body.is_some()? {
+        return None;
+    }
+    removed(state, event.key, element_instance_key, rest);
+    Some(())
+}
+
+fn job_created(state: &mut State, event: &Glance<'_>, rest: &mut BatchReader<'_>) -> Option<()> {
+    let mut body = event.body;
+    let job_type = body.text()?;
+    let process_definition_key = body.key()?;
+    let process_instance_key = body.key()?;
+    let root_process_instance_key = body.key()?;
+    let element = body.u32()?;
+    let element_instance_key = body.key()?;
+    let retries = body.i32()?;
+    if body.is_some()? {
+        return None;
     }
     let mut job = crate::state::Job {
-        job_type: name(state, record, job_type)?,
+        job_type: name(state, job_type)?,
         state: JobState::Activatable,
         element,
         element_instance_key,
@@ -228,8 +270,8 @@ fn job(
         ProcessInstanceIntent::ElementActivated,
         element_instance_key,
     );
-    job::insert(state, record.key, job, activated);
-    Ok(true)
+    job::insert(state, event.key, job, activated);
+    Some(())
 }
 
 /// Mostly the job's element completes at once.
@@ -244,65 +286,59 @@ fn removed(state: &mut State, key: Key, element_instance_key: Key, rest: &mut Ba
     }
 }
 
-/// The shared copy of a text in the record's body.
-fn name(state: &mut State, record: &Record<'_>, text: &[u8]) -> Result<Arc<str>, DecodeError> {
-    let name = state.names.find(text);
-    name.map_or_else(|| record.text(text).map(|text| state.names.get(text)), Ok)
+/// The shared copy of a text.
+fn name(state: &mut State, text: &[u8]) -> Option<Arc<str>> {
+    match state.names.find(text) {
+        Some(name) => Some(name),
+        None => Some(state.names.get(str::from_utf8(text).ok()?)),
+    }
 }
 
-fn variable(state: &mut State, record: &Record<'_>) -> Result<bool, DecodeError> {
-    if record.intent != VariableIntent::Created.id() {
-        return Ok(false);
-    }
-    let mut fields = record.fields();
-    let (name, value) = (fields.bytes()?, fields.text()?);
-    let scope_key = fields.key()?;
+fn variable(state: &mut State, event: &Glance<'_>) -> Option<()> {
+    let mut body = event.body;
+    let (name, value) = (body.text()?, body.text()?);
+    let scope_key = body.key()?;
     let variable = Variable {
-        key: record.key,
-        name: self::name(state, record, name)?,
-        value: value.into(),
+        key: event.key,
+        value: str::from_utf8(value).ok()?.into(),
+        name: self::name(state, name)?,
     };
     state.elements.add_variable(scope_key, variable);
-    Ok(true)
+    Some(())
 }
 
-fn job_batch(state: &mut State, record: &Record<'_>) -> Result<bool, DecodeError> {
-    if record.intent != JobBatchIntent::Activated.id() {
-        return Ok(false);
-    }
-    let mut fields = record.fields();
-    fields.skip_text()?; // job type
-    let worker = name(state, record, fields.bytes()?)?;
-    fields.skip_number()?; // time-out
-    let deadline = fields.signed()?;
-    fields.skip_number()?; // jobs asked for
-    for _ in 0..fields.length()? {
-        state.jobs.update(fields.key()?, |job| {
+/// Workers have taken these jobs.
+fn jobs_activated(state: &mut State, event: &Glance<'_>) -> Option<()> {
+    let mut body = event.body;
+    body.skip_text()?; // job type
+    let worker = name(state, body.text()?)?;
+    body.skip_number()?; // time-out
+    let deadline = body.signed()?;
+    body.skip_number()?; // jobs asked for
+    for _ in 0..body.length()? {
+        state.jobs.update(body.key()?, |job| {
             job.state = JobState::Activated;
             job.due = deadline;
             job.worker = worker.clone();
         });
     }
-    Ok(true)
+    Some(())
 }
 
 /// Nothing is kept of a plain creation; what was asked for beyond goes the long way.
-fn creation(record: &Record<'_>) -> Result<bool, DecodeError> {
-    if record.intent != ProcessInstanceCreationIntent::Created.id() {
-        return Ok(false);
+fn is_plain_creation(event: &Glance<'_>) -> Option<bool> {
+    let mut body = event.body;
+    body.skip_key()?; // process definition
+    body.skip_key()?; // process instance
+    body.skip_text()?; // process id
+    body.skip_number()?; // version
+    for _ in 0..body.length()? {
+        body.skip_number()?; // start elements
     }
-    let mut fields = record.fields();
-    fields.skip_number()?; // process definition
-    fields.skip_number()?; // process instance
-    fields.skip_text()?; // process id
-    fields.skip_number()?; // version
-    for _ in 0..fields.length()? {
-        fields.skip_number()?; // start elements
-    }
-    let terminate_after = fields.length()?;
+    let terminate_after = body.length()?;
     if terminate_after > 0 {
-        return Ok(false);
+        return Some(false);
     }
-    let tags = fields.length()?;
-    Ok(tags == 0 && !fields.is_some()?)
+    let tags = body.length()?;
+    Some(tags == 0 && !body.is_some()?)
 }

@@ -13,10 +13,10 @@ use skep_protocol::glance::{Glance, Glances, Skim};
 use skep_protocol::intent::{
     Intent, JobIntent, ProcessInstanceCreationIntent, ProcessInstanceIntent,
 };
-use skep_protocol::record::{DecodeError, Record, RecordType};
+use skep_protocol::record::{DecodeError, RecordType};
 use skep_protocol::{Key, ValueType};
 
-use super::{apply_record, replay};
+use super::apply_next;
 use crate::state::State;
 
 /// The only version of the bodies whose fields are read here.
@@ -341,31 +341,25 @@ impl Window {
                 continue;
             }
             let some_are_over = block.owner == Owner::Several;
-            while reader.place() < block.end
-                && let Some(record) = reader.next()
-            {
-                let record = record?;
-                if record.record_type != RecordType::Event
-                    || some_are_over && self.passes_over(state, &record)
-                    || replay::apply(state, &record, &mut reader)?
-                {
-                    continue;
-                }
-                apply_record(state, &record)?;
+            while reader.place() < block.end && !reader.is_at_end() {
+                apply_next(state, &mut reader, |state, event| {
+                    some_are_over && self.passes_over(state, event)
+                })?;
             }
         }
         Ok(())
     }
 
-    fn passes_over(&self, state: &mut State, record: &Record<'_>) -> bool {
-        let Some(Meaning::Own(key)) = meaning(&record.glance()) else {
+    fn passes_over(&self, state: &mut State, event: &Glance<'_>) -> bool {
+        let Some(Meaning::Own(key)) = meaning(event) else {
             return false;
         };
         let Some(instance) = self.of(key) else {
             return false;
         };
-        state.observe_key(record.key);
-        if record.value_type == ValueType::ProcessInstanceCreation
+        state.observe_key(event.key);
+        let [_, value_type, ..] = event.head;
+        if value_type == ValueType::ProcessInstanceCreation as u8
             && let Some(definition) = instance.created
         {
             state.elements.has_run(definition);

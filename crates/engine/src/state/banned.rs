@@ -96,7 +96,7 @@ impl Banned {
 
     /// The instance has ended.
     pub(in crate::appliers) fn remove(&mut self, process_instance: Key) {
-        if self.keys.remove(&process_instance).is_some() {
+        if !self.keys.is_empty() && self.keys.remove(&process_instance).is_some() {
             self.table.remove(process_instance);
             self.revision += 1;
         }

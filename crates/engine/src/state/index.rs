@@ -49,7 +49,7 @@ impl Index {
         self.part(hash)?.find(hash, has_key).copied()
     }
 
-    /// Adds a cell that has got its key, which no other one has.
+    /// Adds the cell of a key that no other one has; it may get its key afterwards.
     #[inline]
     pub fn add<V>(&mut self, key: Key, at: u32, cells: &Cells<V>) {
         let hash = hash(key);

@@ -214,8 +214,10 @@ pub struct Table<V> {
     tables: Arc<Tables>,
     /// Rows of the store, resident or not. While it is 0, a miss in memory is a miss.
     stored: usize,
-    /// The highest key that the store may hold: what is newer need not be looked for. Keys are given in rising order.
+    /// The highest key that the store may hold: what is newer need not be looked for there. Keys are given in rising order.
     highest_stored: Key,
+    /// The highest key that a row has ever had: what is newer need not be looked for at all.
+    highest: Key,
     len: usize,
     /// Of the rows in memory, as they were weighed last.
     weight: usize,
@@ -282,6 +284,7 @@ impl<V: Row> Table<V> {
             tables: tables.clone(),
             stored,
             highest_stored,
+            highest: highest_stored.max(Key(0)),
             len: stored,
             weight: 0,
             grown: 0,
@@ -322,20 +325,38 @@ impl<V: Row> Table<V> {
     }
 
     /// The cell of the key, in memory or read into it.
+    ///
+    /// Half of all keys asked for are new ones, or none.
     #[inline]
     fn find(&mut self, key: Key) -> Option<u32> {
-        let recent = self.recent.get_mut(key.0 as usize % RECENT)?;
-        if self.cells.key(*recent) == key && !key.is_none() {
-            return Some(*recent);
+        // As a number without a sign, that of no row is above all others.
+        if key.0 as u64 > self.highest.0 as u64 {
+            return None;
         }
+        let recent = *self.recent.get(key.0 as usize % RECENT)?;
+        match self.cells.key(recent) == key {
+            true => Some(recent),
+            false => self.find_by_index(key),
+        }
+    }
+
+    #[inline(never)]
+    fn find_by_index(&mut self, key: Key) -> Option<u32> {
         if let Some(at) = self.index.get(key, &self.cells) {
-            *recent = at;
+            self.note_recent(key, at);
             return Some(at);
         }
-        if self.stored == 0 || key.is_none() || key > self.highest_stored {
+        if self.stored == 0 || key > self.highest_stored {
             return None;
         }
         self.read(key)
+    }
+
+    #[inline]
+    fn note_recent(&mut self, key: Key, at: u32) {
+        if let Some(recent) = self.recent.get_mut(key.0 as usize % RECENT) {
+            *recent = at;
+        }
     }
 
     /// As [`Table::find`], of a row that there may be.
@@ -383,6 +404,7 @@ impl<V: Row> Table<V> {
         cell.row.as_mut()
     }
 
+    #[inline]
     pub(in crate::appliers) fn insert(&mut self, key: Key, row: V) {
         let weight = row.weight();
         self.weight += weight;
@@ -399,12 +421,11 @@ impl<V: Row> Table<V> {
             None => {
                 let at = self.cells.take();
                 self.len += 1;
+                self.highest = self.highest.max(key);
+                self.note_recent(key, at);
+                self.index.add(key, at, &self.cells);
                 if let Some(cell) = self.cells.get_mut(at) {
                     cell.fill(key, row, weight, false);
-                }
-                self.index.add(key, at, &self.cells);
-                if let Some(recent) = self.recent.get_mut(key.0 as usize % RECENT) {
-                    *recent = at;
                 }
                 at
             }

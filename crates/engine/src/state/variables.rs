@@ -35,7 +35,7 @@ pub struct ScopeVariables(Option<Box<Variables>>);
 struct Variables {
     list: Vec<Variable>,
     /// There when the list is longer than [`FEW`].
-    index: Option<Index>,
+    index: Option<Box<Index>>,
 }
 
 #[derive(Clone, Debug)]
@@ -92,7 +92,7 @@ impl ScopeVariables {
 
 impl Variables {
     fn of(list: Vec<Variable>) -> Variables {
-        let index = (list.len() > FEW).then(|| Index::of(&list));
+        let index = (list.len() > FEW).then(|| Box::new(Index::of(&list)));
         Variables { list, index }
     }
 
@@ -128,7 +128,7 @@ impl Variables {
         }
         self.list.push(variable);
         if self.index.is_none() && self.list.len() > FEW {
-            self.index = Some(Index::of(&self.list));
+            self.index = Some(Box::new(Index::of(&self.list)));
         }
         weight
     }

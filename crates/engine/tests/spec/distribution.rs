@@ -1,7 +1,6 @@
 //! Deployments and deletions reach all partitions, whatever the network does.
 
-use std::cell::RefCell;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 use crate::support::*;
 use skep_engine::RemoteCommand;
@@ -145,10 +144,11 @@ fn commands_name_what_is_distributed() {
 #[test]
 fn a_late_duplicate_is_acknowledged_and_not_carried_out_again() {
     let mut rig = Rig::with_partitions(2);
-    let sent = Rc::new(RefCell::new(Vec::new()));
+    let sent = Arc::new(Mutex::new(Vec::new()));
+    let taken = || std::mem::take(&mut *sent.lock().unwrap());
     let copies = sent.clone();
     rig.fate = Box::new(move |command| {
-        copies.borrow_mut().push(command.clone());
+        copies.lock().unwrap().push(command.clone());
         Fate::Arrives
     });
     rig.send(Command::PinClock { timestamp: START }).unwrap();
@@ -161,7 +161,7 @@ fn a_late_duplicate_is_acknowledged_and_not_carried_out_again() {
     .unwrap();
     rig.send(Command::ResetClock).unwrap();
     let is_distribution = |c: &RemoteCommand| matches!(c, RemoteCommand::Distribute { .. });
-    let late: Vec<_> = sent.take().into_iter().filter(is_distribution).collect();
+    let late: Vec<_> = taken().into_iter().filter(is_distribution).collect();
     assert_eq!(late.len(), 4);
     let dump = rig.engine(2).state.dump();
     let written = rig.seen.iter().filter(|r| r.is_event()).count();
@@ -172,7 +172,7 @@ fn a_late_duplicate_is_acknowledged_and_not_carried_out_again() {
     }
     assert_eq!(rig.engine(2).state.pinned_clock(), None);
     assert_eq!(rig.seen.iter().filter(|r| r.is_event()).count(), written);
-    let acknowledged = sent.take();
+    let acknowledged = taken();
     assert_eq!(acknowledged.len(), 4, "each is answered");
     rig.send(Command::PinClock { timestamp: START }).unwrap();
     assert_eq!(rig.engine(2).state.pinned_clock(), Some(START));

@@ -100,7 +100,7 @@ pub struct Rig {
     pub now: i64,
     pub streams: Streams,
     pub seen: Vec<Seen>,
-    pub fate: Box<dyn FnMut(&RemoteCommand) -> Fate>,
+    pub fate: Box<dyn FnMut(&RemoteCommand) -> Fate + Send>,
     pub network: VecDeque<(u32, Sent)>,
     answers: HashMap<RequestId, Result<Response, Rejection>>,
     next_request: RequestId,

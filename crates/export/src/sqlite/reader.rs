@@ -21,31 +21,52 @@ const TIME_LIMIT: Duration = Duration::from_secs(10);
 /// Steps of SQLite's machine between two looks at the clock.
 const STEPS: i32 = 10_000;
 
+/// The reader of a file that a writer has prepared.
 pub struct Reader {
-    connection: Connection,
     place: Place,
+    /// It knows the whole schema, which takes memory: it is opened for the first query.
+    connection: Option<Connection>,
     /// What one query may take.
     limit: Duration,
 }
 
 impl Reader {
-    /// Opens a file that a writer has prepared.
-    pub fn open(place: Place) -> Result<Reader, SqliteError> {
-        let connection = place.open(OpenFlags::SQLITE_OPEN_READ_ONLY, CACHE_KIB)?;
-        Ok(Reader {
-            connection,
+    pub fn new(place: Place) -> Reader {
+        Reader {
             place,
+            connection: None,
             limit: TIME_LIMIT,
-        })
+        }
     }
 
     /// The time of a query runs from now on.
-    fn begin(&mut self) {
+    fn begin(&mut self) -> Result<Session<'_>, QueryError> {
+        let mut connection = match self.connection.take() {
+            Some(connection) => connection,
+            None => {
+                let opened = self.place.open(OpenFlags::SQLITE_OPEN_READ_ONLY, CACHE_KIB);
+                opened.map_err(|error| cannot_read(&error))?
+            }
+        };
         let deadline = Instant::now() + self.limit;
         let is_over = move || Instant::now() >= deadline;
-        let _ = self.connection.progress_handler(STEPS, Some(is_over));
+        let _ = connection.progress_handler(STEPS, Some(is_over));
+        Ok(Session {
+            connection: self.connection.insert(connection),
+            place: &self.place,
+            limit: self.limit,
+        })
     }
+}
 
+/// One query.
+struct Session<'a> {
+    connection: &'a Connection,
+    place: &'a Place,
+    limit: Duration,
+}
+
+impl Session<'_> {
     fn read(&self, sql: &Sql<'_>, columns: usize) -> rusqlite::Result<Vec<Row>> {
         let mut statement = self.connection.prepare_cached(&sql.text)?;
         let parameters = params_from_iter(sql.parameters.iter().map(Bound));
@@ -68,12 +89,11 @@ impl Source for Reader {
     }
 
     fn answer(&mut self, query: &Query) -> Result<Answer, QueryError> {
-        self.begin();
-        answer::answer(self, query)
+        answer::answer(&self.begin()?, query)
     }
 }
 
-impl Database for Reader {
+impl Database for Session<'_> {
     fn sql(&self) -> Sql<'_> {
         Sql::new(Dialect::Sqlite, "")
     }
@@ -85,12 +105,13 @@ impl Database for Reader {
                 seconds: self.limit.as_secs(),
             },
             Some(rusqlite::ErrorCode::TooBig) => TooLarge.into(),
-            _ => QueryError::Unavailable(format!(
-                "Secondary storage cannot be read: {}.",
-                self.place.error(error)
-            )),
+            _ => cannot_read(&self.place.error(error)),
         })
     }
+}
+
+fn cannot_read(error: &SqliteError) -> QueryError {
+    QueryError::Unavailable(format!("Secondary storage cannot be read: {error}."))
 }
 
 /// The first values of a row.
@@ -117,17 +138,17 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let place = Place::new(&directory.path().join("query.sqlite"));
         let _writer = Writer::open(place.clone()).unwrap();
-        let mut reader = Reader::open(place).unwrap();
+        let mut reader = Reader::new(place);
         reader.limit = Duration::from_millis(20);
         let endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x FROM n WHERE x < 0";
-        reader.begin();
-        let mut sql = reader.sql();
+        let session = reader.begin().unwrap();
+        let mut sql = session.sql();
         sql.text = endless.to_string();
-        let cut = reader.rows(&sql, 1);
+        let cut = session.rows(&sql, 1);
         assert!(matches!(cut, Err(QueryError::TooLong { .. })), "{cut:?}");
-        reader.begin();
-        let mut sql = reader.sql();
+        let session = reader.begin().unwrap();
+        let mut sql = session.sql();
         sql.text = "SELECT entry FROM position".to_string();
-        assert_eq!(reader.rows(&sql, 1), Ok(vec![vec![Value::Int(0)]]));
+        assert_eq!(session.rows(&sql, 1), Ok(vec![vec![Value::Int(0)]]));
     }
 }

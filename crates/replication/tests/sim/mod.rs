@@ -2,6 +2,7 @@
 
 pub mod machine;
 pub mod node;
+pub mod resting;
 pub mod world;
 
 pub use skep_sim::{Random, agenda, hash, network, oracle};
@@ -22,4 +23,6 @@ pub enum Mutation {
     IgnoreReplacement,
     /// Write a checkpoint of speculative state before it is committed.
     SpeculativeCheckpoint,
+    /// Rest without a look at the nodes of the others.
+    WatchNobody,
 }

@@ -14,12 +14,25 @@ use super::{Mutation, Random};
 /// Microseconds between two ticks of a node, more or less.
 pub const TICK: u64 = 10_000;
 const COUNTERS: u64 = 3;
+/// Microseconds without a sign of life after which a node is not heard any more.
+const SILENT_AFTER: u64 = 5 * TICK;
 
 #[derive(Debug)]
 enum Happening {
     Arrive(Flight),
-    Tick { node: u64, life: u64 },
-    DiskDone { node: u64, life: u64 },
+    /// A node's sign of life, for all its groups.
+    Beat {
+        from: u64,
+        to: u64,
+    },
+    Tick {
+        node: u64,
+        life: u64,
+    },
+    DiskDone {
+        node: u64,
+        life: u64,
+    },
     Client,
     Fault,
 }
@@ -36,6 +49,12 @@ pub struct World {
     faults: bool,
     mutation: Mutation,
     seed: u64,
+    /// When a node (first) heard another one last.
+    heard: BTreeMap<(u64, u64), u64>,
+    /// Messages between members so far.
+    pub sent: u64,
+    /// Ticks in which a member rested.
+    pub rests: u64,
     /// The members change now and then; the newest that took effect anywhere.
     members: Option<Members>,
     next_member: u64,
@@ -68,6 +87,9 @@ impl World {
             faults: true,
             mutation,
             seed,
+            heard: BTreeMap::new(),
+            sent: 0,
+            rests: 0,
             members: None,
             next_member: 4,
             changes: 0,
@@ -80,6 +102,16 @@ impl World {
         }
         world.after(1000, Happening::Client);
         world.after(200_000, Happening::Fault);
+        world
+    }
+
+    /// A world without faults in which nobody wants anything.
+    pub fn idle(seed: u64, mutation: Mutation) -> Self {
+        let mut world = Self::new(seed, mutation);
+        world.heal();
+        world
+            .agenda
+            .retain(|happening| !matches!(happening, Happening::Client));
         world
     }
 
@@ -200,10 +232,15 @@ impl World {
                 }
                 self.settle(flight.to);
             }
+            Happening::Beat { from, to } => {
+                self.heard.insert((to, from), self.agenda.now);
+            }
             Happening::Tick { node, life } => {
                 if !self.lives(node, life) {
                     return;
                 }
+                self.beat(node);
+                self.tell_silence(node);
                 if let Some(running) = self
                     .nodes
                     .get_mut(&node)
@@ -231,7 +268,11 @@ impl World {
             }
             Happening::Client => {
                 self.client();
-                let pause = 500 + self.random.below(20_000);
+                let pause = match self.random.below(40) {
+                    // Long enough for a group to come to rest.
+                    0 if self.faults => 100_000 + self.random.below(200_000),
+                    _ => 500 + self.random.below(20_000),
+                };
                 self.after(pause, Happening::Client);
             }
             Happening::Fault => {
@@ -241,6 +282,33 @@ impl World {
                 let pause = 20_000 + self.random.below(250_000);
                 self.after(pause, Happening::Fault);
             }
+        }
+    }
+
+    /// The node tells all others that it is there.
+    fn beat(&mut self, from: u64) {
+        for to in self.ids().into_iter().filter(|to| *to != from) {
+            for delay in self.network.deliveries(&mut self.random, from, to) {
+                self.after(delay, Happening::Beat { from, to });
+            }
+        }
+    }
+
+    /// The node tells its member who is not heard.
+    fn tell_silence(&mut self, id: u64) {
+        if self.mutation == Mutation::WatchNobody {
+            return;
+        }
+        let (now, heard) = (self.agenda.now, &self.heard);
+        let silence = |of: u64| now - heard.get(&(id, of)).copied().unwrap_or_default();
+        if let Some(node) = self.nodes.get_mut(&id)
+            && let Some(running) = &mut node.running
+        {
+            self.rests += u64::from(running.group.rests());
+            let leader = running.group.leader().map_or(0, silence);
+            let ticks = usize::try_from(leader / TICK).unwrap_or(usize::MAX);
+            let is_silent = |of| silence(of) > SILENT_AFTER;
+            running.group.not_heard(is_silent, ticks);
         }
     }
 
@@ -272,6 +340,7 @@ impl World {
             if message.is_snapshot() {
                 self.snapshots += 1;
             }
+            self.sent += 1;
             let to = message.to();
             let bytes = message.encode();
             for delay in self.network.deliveries(&mut self.random, id, to) {
@@ -358,7 +427,7 @@ impl World {
         }
     }
 
-    fn restart_all(&mut self) {
+    pub fn restart_all(&mut self) {
         for id in self.ids() {
             let Some(node) = self.nodes.get_mut(&id) else {
                 continue;
@@ -373,11 +442,45 @@ impl World {
         }
     }
 
-    /// Ends all faults. Then the group must elect a leader, commit new commands, and become equal on all nodes.
-    pub fn heal_and_check_progress(&mut self) {
+    /// Nothing fails any more.
+    fn heal(&mut self) {
         self.faults = false;
         self.network.heal();
         self.flush = 500;
+    }
+
+    /// Nobody reaches this node any more, nor it anybody.
+    pub fn isolate(&mut self, id: u64) {
+        let others = self.ids();
+        self.network.isolate(id, others);
+    }
+
+    pub fn crash(&mut self, id: u64) {
+        if let Some(node) = self.nodes.get_mut(&id) {
+            node.crash(&mut self.random);
+        }
+    }
+
+    /// One command for whoever leads.
+    pub fn command_once(&mut self) {
+        self.client();
+    }
+
+    /// Who leads, of those that are not in `without`.
+    pub fn leader_but(&self, without: u64) -> Option<u64> {
+        let mut nodes = self.nodes.values();
+        let leads = |node: &&Node| node.id != without && node.leads();
+        nodes.find(leads).map(|node| node.id)
+    }
+
+    /// Lets time pass.
+    pub fn run_for(&mut self, time: u64) {
+        self.run_until(self.agenda.now + time);
+    }
+
+    /// Ends all faults. Then the group must elect a leader, commit new commands, and become equal on all nodes.
+    pub fn heal_and_check_progress(&mut self) {
+        self.heal();
         self.follow_members();
         self.restart_all();
         for _ in 0..3 {

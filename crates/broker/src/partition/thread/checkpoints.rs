@@ -145,6 +145,8 @@ impl Partition {
     }
 
     /// Replaces a void state by that of the last committed entry, from the checkpoint and the log.
+    // Engines are large and made on the stack, which is not to be touched that deep where none is made.
+    #[inline(never)]
     pub(super) fn rebuild(&mut self, why: &str) -> Result<(), CoreError> {
         self.abort_all(why);
         if let Some(storing) = self.checkpoint.take().and_then(|captured| captured.storing) {

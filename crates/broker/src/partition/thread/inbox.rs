@@ -82,6 +82,7 @@ impl Inbox {
         let to = match &message {
             Message::Log(_)
             | Message::Replica { .. }
+            | Message::NotHeard { .. }
             | Message::HandOver(_)
             | Message::CheckpointDone { .. }
             | Message::TakeSnapshot(_)

@@ -46,7 +46,7 @@ pub(crate) fn start(
     let (secondary, exporters) = open_exporters(of, &mut engine, meta.index, log);
     let (board, progress) = (exporters.board.clone(), exporters.progress.clone());
     let now = Instant::now();
-    let worker = Partition {
+    let worker = Box::new(Partition {
         config: config.clone(),
         engine_config,
         core: PartitionCore::new(engine, group, (meta.index, meta.term)),
@@ -91,7 +91,7 @@ pub(crate) fn start(
         handing_over: None,
         incoming: None,
         replica_metrics,
-    };
+    });
     metrics.bootstrap.set(millis(opened));
     let thread = spawn(worker).map_err(io)?;
     Ok(Arc::new(PartitionHandle {
@@ -142,7 +142,7 @@ fn status_of(config: &BrokerConfig, partition: u32) -> PartitionStatus {
     )
 }
 
-fn spawn(worker: Partition) -> std::io::Result<std::thread::JoinHandle<()>> {
+fn spawn(worker: Box<Partition>) -> std::io::Result<std::thread::JoinHandle<()>> {
     std::thread::Builder::new()
         .name(format!("partition-{}", worker.status.partition))
         .stack_size(STACK_BYTES)
@@ -201,11 +201,14 @@ fn follow(
 
 /// Ticks between two heartbeats of a leader.
 pub const HEARTBEAT_TICKS: u32 = 4;
+/// Ticks without work after which replicas rest.
+const REST_AFTER_TICKS: usize = 30;
 
 fn group_config(partition: u32, replica: &ReplicaOf) -> GroupConfig {
     let mut group = GroupConfig::joining(partition, replica.own, replica.members.clone());
     // A heartbeat is a small message, and four of them may be lost before anybody thinks of an election.
     group.heartbeat_ticks = HEARTBEAT_TICKS as usize;
+    group.rest_after_ticks = Some(REST_AFTER_TICKS);
     group
 }
 

@@ -5,6 +5,7 @@ use std::io::{BufReader, Read, Write};
 use std::path::PathBuf;
 
 use bytes::Bytes;
+use skep_cluster::node_of;
 use skep_replication::{Event, Role, SnapshotPoll, SnapshotSource};
 use skep_storage::kv::{KvView, StreamReader, StreamWriter};
 
@@ -69,6 +70,22 @@ impl Partition {
             }
         }
         Ok(())
+    }
+
+    /// Members on nodes that are not heard: who rests would not notice that they are gone.
+    pub(super) fn rest_while_all_are_heard(&mut self) {
+        if self.core.group().rests() {
+            let outlet = &self.outlet;
+            let silent = |member| node_of(member).is_some_and(|node| !outlet.is_heard(node));
+            self.core.group_mut().not_heard(silent, 0);
+        }
+    }
+
+    pub(super) fn not_heard(&mut self, node: u32, since: Instant) {
+        let ticks = since.elapsed().as_nanos() / self.config.tick().as_nanos().max(1);
+        let ticks = usize::try_from(ticks).unwrap_or(usize::MAX);
+        let silent = |member| node_of(member) == Some(node);
+        self.core.group_mut().not_heard(silent, ticks);
     }
 
     /// One that cannot be made now is asked for again.
@@ -241,6 +258,8 @@ impl Partition {
     }
 
     /// The snapshot takes the place of the state.
+    // Engines are large and made on the stack, which is not to be touched that deep where none is made.
+    #[inline(never)]
     fn install(&mut self, id: EntryId) -> Result<(), CoreError> {
         let began = Instant::now();
         self.replica_metrics.snapshot_ends(true);

@@ -7,6 +7,9 @@ const MAX_WORK_INFLIGHT: usize = 2 << 20;
 /// Between two checkpoints that are made because rows fill the memory.
 const CROWDED_PAUSE: Duration = Duration::from_secs(5);
 
+/// A follower that rests looks around this many times more rarely: nothing comes but by messages.
+const RESTING_CHECKS: u32 = 5;
+
 /// Changed rows may fill this part of the memory for rows, then a checkpoint is taken.
 const DIRTY_PART: usize = 8;
 
@@ -14,14 +17,17 @@ impl Partition {
     /// Timers, time-outs and the replica's ticks.
     pub(super) fn run_scheduled(&mut self) -> Result<(), CoreError> {
         let now = Instant::now();
-        if now >= self.next_tick {
+        let rests = self.core.group().rests();
+        if now >= self.next_tick && !rests {
             self.next_tick = now + self.config.tick();
             self.core.group_mut().tick();
+            self.rest_while_all_are_heard();
             self.replica_metrics.tick(!self.core.is_leader());
             self.replica_metrics.pauses(self.handing_over.is_some());
         }
         if self.follows() && now >= self.next_check {
-            self.next_check = now + self.config.check_interval;
+            let pause = if rests { RESTING_CHECKS } else { 1 };
+            self.next_check = now + self.config.check_interval * pause;
             self.publish_status();
             // Operators tell all replicas of a store what they tell one.
             self.follow_exporting();
@@ -225,8 +231,9 @@ impl Partition {
 
     pub(super) fn idle_time(&self) -> Duration {
         let now = Instant::now();
-        // A single member has no one to send heartbeats to, and nothing to elect.
-        let tick = if self.core.is_leader() && self.core.group().is_alone() {
+        let group = self.core.group();
+        // A single member has no one to send heartbeats to, and nothing to elect. Who rests has time.
+        let tick = if self.core.is_leader() && group.is_alone() || group.rests() {
             self.next_check
         } else {
             self.next_tick

@@ -1,0 +1,135 @@
+//! Signs of life between nodes: one message for all partitions. Replicas without work rest, and rely on being told here when a node
+//! is not heard any more.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+use skep_transport::Class;
+use tokio::runtime::Handle;
+
+use super::Cluster;
+use crate::partition::Message;
+use crate::partition::thread::HEARTBEAT_TICKS;
+
+/// Signs of life that may be late or lost before a node is not heard any more. Replicas then count the time since the last one.
+const MAY_BE_LOST: u32 = 3;
+
+/// When another node was heard last.
+struct Heard {
+    at: Instant,
+    silent: bool,
+}
+
+#[derive(Default)]
+pub(super) struct Heartbeats(Mutex<BTreeMap<u32, Heard>>);
+
+impl Heartbeats {
+    fn hear(&self, node: u32) {
+        let heard = Heard {
+            at: Instant::now(),
+            silent: false,
+        };
+        self.0.lock().insert(node, heard);
+    }
+
+    /// The nodes that are not heard any more, and since when; each once.
+    fn fall_silent(&self, is_silent: impl Fn(u32, Duration) -> bool) -> Vec<(u32, Instant)> {
+        let mut nodes = self.0.lock();
+        let mut silent = Vec::new();
+        for (node, heard) in nodes.iter_mut() {
+            if !heard.silent && is_silent(*node, heard.at.elapsed()) {
+                heard.silent = true;
+                silent.push((*node, heard.at));
+            }
+        }
+        silent
+    }
+
+    fn is_heard(&self, node: u32) -> bool {
+        self.0.lock().get(&node).is_some_and(|heard| !heard.silent)
+    }
+}
+
+/// Gives signs of life as long as there is this node.
+pub(super) fn keep_beating(cluster: &Arc<Cluster>, runtime: &Handle) {
+    let (heartbeat, cluster) = (cluster.heartbeat(), Arc::downgrade(cluster));
+    runtime.spawn(async move {
+        let mut pace = tokio::time::interval(heartbeat);
+        pace.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            pace.tick().await;
+            let Some(cluster) = cluster.upgrade() else {
+                return;
+            };
+            cluster.beat();
+        }
+    });
+}
+
+impl Cluster {
+    /// Between two signs of life.
+    fn heartbeat(&self) -> Duration {
+        self.config.tick() * HEARTBEAT_TICKS
+    }
+
+    /// Tells all others that this node is here, and the replicas here who is not heard any more.
+    fn beat(&self) {
+        if let Some(transport) = self.transport.get() {
+            for node in transport.peers() {
+                let _ = transport.send(node, Class::Consensus, Bytes::new());
+            }
+        }
+        let longest = self.heartbeat() * MAY_BE_LOST;
+        self.tell_silent(|_, silence| silence >= longest);
+    }
+
+    /// The node is there.
+    pub(super) fn hears(&self, node: u32) {
+        self.heartbeats.hear(node);
+    }
+
+    /// The connection to the node is lost: replicas need not wait until it was silent for long.
+    pub(super) fn hears_no_more(&self, lost: u32) {
+        self.tell_silent(|node, _| node == lost);
+    }
+
+    /// Without it replicas that have members on this node must not rest.
+    pub(crate) fn is_heard(&self, node: u32) -> bool {
+        self.heartbeats.is_heard(node)
+    }
+
+    fn tell_silent(&self, is_silent: impl Fn(u32, Duration) -> bool) {
+        let Some(broker) = self.broker() else {
+            return;
+        };
+        for (node, since) in self.heartbeats.fall_silent(is_silent) {
+            for handle in broker.partitions() {
+                handle.inbox.send(Message::NotHeard { node, since });
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_falls_silent_is_told_of_once_until_it_is_heard_again() {
+        let nodes = Heartbeats::default();
+        assert!(!nodes.is_heard(1), "it was never heard");
+        nodes.hear(1);
+        nodes.hear(2);
+        let of = |wanted| move |node, _| node == wanted;
+        assert!(nodes.fall_silent(of(3)).is_empty());
+        assert_eq!(nodes.fall_silent(of(1)).len(), 1);
+        assert!(nodes.fall_silent(of(1)).is_empty());
+        assert_eq!((nodes.is_heard(1), nodes.is_heard(2)), (false, true));
+        nodes.hear(1);
+        assert!(nodes.is_heard(1));
+        assert_eq!(nodes.fall_silent(of(1)).len(), 1);
+    }
+}
