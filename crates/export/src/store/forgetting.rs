@@ -12,6 +12,8 @@ const MOST: usize = 2_000;
 /// quarter of it otherwise.
 const PAUSES_WHILE_BUSY: u32 = 24;
 const PAUSES: u32 = 3;
+/// No pause is longer: a slice that took long once, on a server that had much to do, does not put history off for minutes.
+const LONGEST: Duration = Duration::from_secs(10);
 /// There is much to write when writing takes more than this part of the time. Below that deleting keeps up with what is written.
 const BUSY: u32 = 3;
 
@@ -62,6 +64,7 @@ impl Forgetting {
             let slice = self.slice as f64 * fits.clamp(0.5, 2.0);
             self.slice = (slice as usize).clamp(LEAST, MOST);
         }
+        pause = pause.min(LONGEST);
         (self.next, self.since, self.writing) = (ended + pause, ended, Duration::ZERO);
         pause
     }
@@ -123,6 +126,17 @@ mod tests {
             let slice = forgetting.due(now + 10_000 * MS).unwrap();
             assert!(slice.abs_diff(fits) <= 1, "{each:?}: {slice}");
         }
+    }
+
+    #[test]
+    fn a_slice_that_took_long_does_not_put_the_next_ones_off_for_long() {
+        let begin = Instant::now();
+        let mut forgetting = Forgetting::new(begin, 10 * MS);
+        let now = begin + EVERY;
+        forgetting.wrote(EVERY);
+        let pause = forgetting.forgot(FIRST, (now, now + 60_000 * MS));
+        assert_eq!(pause, LONGEST);
+        assert_eq!(forgetting.due(now + 60_000 * MS + LONGEST), Ok(FIRST / 2));
     }
 
     #[test]

@@ -94,7 +94,7 @@ fn what_has_ended_leaves_with_all_that_belongs_to_it() {
         Leaves::WithInstanceOrAt(_) => count(&short, entity) == of_open(&kept, entity),
         Leaves::Never | Leaves::LaterAt(..) => count(&short, entity) == count(&kept, entity),
     };
-    let deadline = Instant::now() + Duration::from_secs(60);
+    let deadline = Instant::now() + Duration::from_secs(600);
     loop {
         let left = entities::ALL.into_iter().find(|entity| !is_gone(entity));
         let Some(left) = left else { break };
