@@ -2,8 +2,8 @@
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// It ends when it goes out of scope; its connections end with one of their sides.
@@ -12,6 +12,17 @@ pub struct Proxy {
     port: u16,
     over: Arc<AtomicBool>,
     held: Arc<AtomicBool>,
+    open: Arc<Open>,
+}
+
+/// The near sides of connections, by number.
+#[derive(Debug, Default)]
+struct Open(Mutex<Vec<(usize, TcpStream)>>);
+
+impl Open {
+    fn with<R>(&self, look: impl FnOnce(&mut Vec<(usize, TcpStream)>) -> R) -> R {
+        look(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
 }
 
 impl Proxy {
@@ -24,9 +35,10 @@ impl Proxy {
         let port = listener.local_addr()?.port();
         let over = Arc::new(AtomicBool::new(false));
         let held = Arc::new(AtomicBool::new(false));
-        let (ends, holds) = (over.clone(), held.clone());
+        let open = Arc::new(Open::default());
+        let (ends, holds, opens) = (over.clone(), held.clone(), open.clone());
         std::thread::spawn(move || {
-            for near in listener.incoming() {
+            for (number, near) in listener.incoming().enumerate() {
                 if ends.load(Ordering::Relaxed) {
                     return;
                 }
@@ -35,14 +47,39 @@ impl Proxy {
                 else {
                     continue;
                 };
-                if let (Ok(back), Ok(forth)) = (near.try_clone(), far.try_clone()) {
-                    let (there, here) = (holds.clone(), holds.clone());
-                    std::thread::spawn(move || pass(near, forth, delay, &there));
+                if let (Ok(known), Ok(back), Ok(forth)) =
+                    (near.try_clone(), near.try_clone(), far.try_clone())
+                {
+                    opens.with(|open| open.push((number, known)));
+                    let (there, here, opens) = (holds.clone(), holds.clone(), opens.clone());
+                    std::thread::spawn(move || {
+                        pass(near, forth, delay, &there);
+                        opens.with(|open| open.retain(|(other, _)| *other != number));
+                    });
                     std::thread::spawn(move || pass(far, back, delay, &here));
                 }
             }
         });
-        Ok(Proxy { port, over, held })
+        Ok(Proxy {
+            port,
+            over,
+            held,
+            open,
+        })
+    }
+
+    /// How many connections there are.
+    pub fn connections(&self) -> usize {
+        self.open.with(|open| open.len())
+    }
+
+    /// Ends all connections.
+    pub fn cut(&self) {
+        self.open.with(|open| {
+            for (_, near) in open.iter() {
+                let _ = near.shutdown(std::net::Shutdown::Both);
+            }
+        });
     }
 
     /// Nothing is passed on any more, and nothing ends: what is sent is held up until this is over.

@@ -8,6 +8,9 @@ use skep_testbed::Proxy;
 use super::*;
 use support::sandbox;
 
+/// Connections from one node to another: one for each class of messages.
+const CLASSES: usize = 3;
+
 /// Three nodes that reach each other through proxies only, with TLS.
 struct Net {
     nodes: Nodes,
@@ -101,7 +104,23 @@ impl Net {
         for server in starting {
             servers.push(server.await.unwrap());
         }
+        self.let_each_go_its_own_way().await;
         servers
+    }
+
+    /// A node that has heard from another where the third one is goes the way of that other, until it has asked its own contact
+    /// point and connects again.
+    async fn let_each_go_its_own_way(&self) {
+        eventually("each node to go its own way to each other", async || {
+            let elsewhere = |link: &Proxy| link.connections() < CLASSES;
+            if !self.links.values().any(elsewhere) {
+                return true;
+            }
+            self.links.values().for_each(Proxy::cut);
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            false
+        })
+        .await;
     }
 
     /// Nothing that one says arrives at the other, or everything that was held up.
