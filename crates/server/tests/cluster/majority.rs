@@ -99,5 +99,5 @@ fn finds(server: &Server, key: i64) -> (u16, bool) {
     let search = format!(r#"{{"filter":{{"processInstanceKey":"{key}"}}}}"#);
     let (status, found) = rest(server, "POST", "/v2/process-instances/search", &search);
     let one = &found["items"][0]["processInstanceKey"];
-    (status, *one == key.to_string())
+    (status, one.as_str() == Some(key.to_string().as_str()))
 }
