@@ -4,9 +4,11 @@
 //! Processing and replay take turns, so that both see the same machine, and are timed by the CPU time of the thread, so
 //! that other work on the machine counts for neither.
 //!
-//! `cargo run --release -p skep-engine --example throughput [INSTANCES]`
+//! `cargo run --release -p skep-engine --example throughput [INSTANCES [UNCOMMITTED]]`. With a number of uncommitted batches
+//! the engine keeps what a leader needs that may have to take these back.
 
 use std::alloc::{GlobalAlloc, Layout};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -76,6 +78,8 @@ fn main() {
         .unwrap_or(300_000);
     let mut worker = Worker::default();
     let mut engine = one_task::engine();
+    let uncommitted: Option<usize> = std::env::args().nth(2).and_then(|n| n.parse().ok());
+    engine.keep_undo(uncommitted.is_some());
     engine.process(0, Some(0), &deployment(PROCESS), &mut worker);
     let mut follower = self::follower();
     let (batch, effects) = engine.take_batch();
@@ -91,6 +95,7 @@ fn main() {
     let (mut recovery, mut passed) = (Duration::ZERO, 0);
     let mut waiting: Vec<Key> = Vec::new();
     let mut log = Vec::new();
+    let mut in_flight = VecDeque::new();
     while done < instances {
         let allocated = ALLOCATIONS.load(Ordering::Relaxed);
         let started = cpu_time();
@@ -106,6 +111,12 @@ fn main() {
             let (batch, effects) = engine.take_batch();
             waiting.extend(effects.pushes.iter().map(|(_, job)| job.key));
             log.extend(batch);
+            in_flight.push_back(engine.next_position());
+            if in_flight.len() > uncommitted.unwrap_or(0)
+                && let Some(position) = in_flight.pop_front()
+            {
+                engine.settle(position);
+            }
         }
         processing += cpu_time() - started;
         allocations += ALLOCATIONS.load(Ordering::Relaxed) - allocated;

@@ -1,6 +1,7 @@
 //! The engine of one partition.
 
 mod recovery;
+mod stepping_down;
 
 use skep_protocol::batch::{BatchReader, BatchWriter};
 use skep_protocol::command::{Command, Request};
@@ -326,6 +327,20 @@ impl Engine {
         }
     }
 
+    /// Other partitions have not answered: [`Engine::run_due`] asks them again.
+    pub fn awaits_answers(&self) -> bool {
+        let state = &self.state;
+        let mut told = state.batch_operations.told();
+        !state.distributions.table.is_empty()
+            || told.any(|key| key.partition() != Some(state.partition))
+            || (state.message_subscriptions.pending_after(Key::NONE))
+                .next()
+                .is_some()
+            || (state.process_subscriptions.pending_after(Key::NONE))
+                .next()
+                .is_some()
+    }
+
     /// The finished batch with its effects. `None` when no record was written; effects then stand for themselves and may
     /// leave at once.
     pub fn take_batch(&mut self) -> (Option<Vec<u8>>, Effects) {
@@ -335,6 +350,7 @@ impl Engine {
             effects.noted.timestamp = self.out.timestamp();
             batch
         });
+        self.state.begin_batch(self.out.next_position());
         (batch, effects)
     }
 

@@ -11,6 +11,8 @@ mod support;
 mod migrations;
 #[path = "replay/modifications.rs"]
 mod modifications;
+#[path = "replay/undo.rs"]
+mod undo;
 
 use std::sync::Arc;
 
@@ -169,7 +171,6 @@ enum Change {
     Migrate,
 }
 
-/// `share`: one of so many commands modifies an instance, or migrates it. Returns how many of them did.
 /// What a run came to.
 #[derive(Default)]
 struct Tally {
@@ -198,16 +199,9 @@ fn change_one(rig: &mut Rig, random: &mut Random, change: Change, ids: &[String]
     }
 }
 
-fn run(seed: u64, share: u64, change: Change) -> Tally {
-    let mut changed = 0;
-    let mut random_source = Random(seed);
-    let partitions = 1 + random_source.next(3) as u32;
-    let mut rig = Rig::with_partitions(partitions);
-    let mut followers: Vec<Follower> = (1..=partitions)
-        .map(|id| Follower::new(id, partitions))
-        .collect();
-    rig.record_batches();
-    let mut log = Vec::new();
+/// Deploys what the run is about: a random process, and others that it meets. Returns its elements at which an instance may begin or
+/// end, and the ids of all.
+fn prepared(rig: &mut Rig, random_source: &mut Random, seed: u64) -> (Vec<String>, Vec<String>) {
     rig.deploy(called());
     rig.deploy(started());
     rig.deployed(vec![("decided.dmn", decided("3"))]);
@@ -220,6 +214,21 @@ fn run(seed: u64, share: u64, change: Change) -> Tally {
         migrations::renamed(&bpmn.clone().xml()),
     )]);
     rig.deploy(bpmn);
+    (elements, ids)
+}
+
+/// `share`: one of so many commands modifies an instance, or migrates it. Returns how many of them did.
+fn run(seed: u64, share: u64, change: Change) -> Tally {
+    let mut changed = 0;
+    let mut random_source = Random(seed);
+    let partitions = 1 + random_source.next(3) as u32;
+    let mut rig = Rig::with_partitions(partitions);
+    let mut followers: Vec<Follower> = (1..=partitions)
+        .map(|id| Follower::new(id, partitions))
+        .collect();
+    rig.record_batches();
+    let mut log = Vec::new();
+    let (elements, ids) = prepared(&mut rig, &mut random_source, seed);
     let mut fates = Random(seed ^ 0xfa7e);
     rig.fate = Box::new(move |_| match fates.next(12) {
         0 => Fate::Lost,

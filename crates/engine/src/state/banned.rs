@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 use skep_protocol::Key;
 use skep_protocol::value::ErrorValue;
 
-use super::State;
 use super::table::{Row, StoreError, Table, Tables};
+use super::undo::Indexed;
+use super::{Jobs, State, Timers};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BannedInstance {
@@ -103,6 +104,22 @@ impl Banned {
     }
 }
 
+impl Indexed<BannedInstance> for Banned {
+    fn rows(&mut self) -> &mut Table<BannedInstance> {
+        &mut self.table
+    }
+
+    fn add_to_index(&mut self, key: Key, row: &BannedInstance) {
+        self.keys.insert(key, row.frozen);
+        self.revision += 1;
+    }
+
+    fn take_from_index(&mut self, key: Key, _row: &BannedInstance) {
+        self.keys.remove(&key);
+        self.revision += 1;
+    }
+}
+
 impl State {
     pub(in crate::appliers) fn ban(&mut self, error: &ErrorValue) {
         let instance = error.process_instance_key;
@@ -122,6 +139,20 @@ impl State {
     }
 
     fn hold_work_of(&mut self, instance: Key) {
+        self.each_work_of(instance, Timers::hold, Jobs::hold);
+    }
+
+    /// The instance was not banned after all.
+    pub(super) fn release_work_of(&mut self, instance: Key) {
+        self.each_work_of(instance, Timers::release, Jobs::release);
+    }
+
+    fn each_work_of(
+        &mut self,
+        instance: Key,
+        with_timer: fn(&mut Timers, Key),
+        with_job: fn(&mut Jobs, Key),
+    ) {
         let mut scopes = vec![instance];
         while let Some(scope) = scopes.pop() {
             let Some(element) = self.elements.get(scope) else {
@@ -130,10 +161,10 @@ impl State {
             let job = element.job_key;
             let extra = element.extra.as_ref();
             for timer in extra.map(|extra| extra.timers.clone()).unwrap_or_default() {
-                self.timers.hold(timer);
+                with_timer(&mut self.timers, timer);
             }
             if let Some(job) = job.some() {
-                self.jobs.hold(job);
+                with_job(&mut self.jobs, job);
             }
             let mut child = self.elements.child_after(scope, Key::NONE);
             while let Some(next) = child.some() {

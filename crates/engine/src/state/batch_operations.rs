@@ -11,6 +11,7 @@ use skep_protocol::value::{
 };
 
 use super::table::{Row, StoreError, Table, Tables};
+use super::undo::Indexed;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BatchOperation {
@@ -113,6 +114,14 @@ struct Open {
 }
 
 impl Open {
+    fn of(row: &BatchOperation) -> Open {
+        Open {
+            phase: row.phase,
+            suspended: row.suspended,
+            chunks: BTreeSet::new(),
+        }
+    }
+
     fn is_ready(&self) -> bool {
         match self.phase {
             BatchPhase::Choosing | BatchPhase::Done => false,
@@ -126,14 +135,7 @@ impl BatchOperations {
     pub fn open(tables: &Arc<Tables>) -> Result<BatchOperations, StoreError> {
         let mut open = BTreeMap::new();
         let table = Table::open_with(tables, |key, row: BatchOperation| {
-            open.insert(
-                key,
-                Open {
-                    phase: row.phase,
-                    suspended: row.suspended,
-                    chunks: BTreeSet::new(),
-                },
-            );
+            open.insert(key, Open::of(&row));
         })?;
         let chunks = Table::open_with(tables, |key, row: BatchChunk| {
             if let Some(of) = open.get_mut(&row.batch_operation_key) {
@@ -195,12 +197,7 @@ impl BatchOperations {
     }
 
     pub(in crate::appliers) fn insert(&mut self, key: Key, row: BatchOperation) {
-        let open = Open {
-            phase: row.phase,
-            suspended: row.suspended,
-            chunks: BTreeSet::new(),
-        };
-        self.open.insert(key, open);
+        self.open.insert(key, Open::of(&row));
         self.table.insert(key, row);
     }
 
@@ -269,6 +266,52 @@ impl BatchOperations {
             self.ready.insert(key);
         } else {
             self.ready.remove(&key);
+        }
+    }
+}
+
+impl BatchOperations {
+    pub(super) fn undo(&mut self, position: u64) {
+        Indexed::<BatchOperation>::undo(self, position);
+        Indexed::<BatchChunk>::undo(self, position);
+        // There are few of them.
+        let open = self.open.iter().filter(|(_, open)| open.is_ready());
+        self.ready = open.map(|(key, _)| *key).collect();
+    }
+}
+
+impl Indexed<BatchOperation> for BatchOperations {
+    fn rows(&mut self) -> &mut Table<BatchOperation> {
+        &mut self.table
+    }
+
+    fn add_to_index(&mut self, key: Key, row: &BatchOperation) {
+        let open = self.open.entry(key).or_insert_with(|| Open::of(row));
+        (open.phase, open.suspended) = (row.phase, row.suspended);
+    }
+
+    fn take_from_index(&mut self, key: Key, _row: &BatchOperation) {
+        if !self.table.contains(key) {
+            self.open.remove(&key);
+            self.ready.remove(&key);
+        }
+    }
+}
+
+impl Indexed<BatchChunk> for BatchOperations {
+    fn rows(&mut self) -> &mut Table<BatchChunk> {
+        &mut self.chunks
+    }
+
+    fn add_to_index(&mut self, key: Key, row: &BatchChunk) {
+        if let Some(open) = self.open.get_mut(&row.batch_operation_key) {
+            open.chunks.insert(key);
+        }
+    }
+
+    fn take_from_index(&mut self, key: Key, row: &BatchChunk) {
+        if let Some(open) = self.open.get_mut(&row.batch_operation_key) {
+            open.chunks.remove(&key);
         }
     }
 }

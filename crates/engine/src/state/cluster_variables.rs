@@ -11,6 +11,7 @@ use skep_protocol::value::ClusterVariableValue;
 use skep_protocol::{Key, TenantId};
 
 use super::table::{Row, StoreError, Table, Tables};
+use super::undo::Indexed;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClusterVariable(pub ClusterVariableValue);
@@ -166,6 +167,20 @@ impl ClusterVariables {
         entries
             .map(|(name, variable)| (name.clone(), variable.value.clone()))
             .collect()
+    }
+}
+
+impl Indexed<ClusterVariable> for ClusterVariables {
+    fn rows(&mut self) -> &mut Table<ClusterVariable> {
+        &mut self.table
+    }
+
+    fn add_to_index(&mut self, key: Key, row: &ClusterVariable) {
+        self.index(key, &row.0);
+    }
+
+    fn take_from_index(&mut self, _key: Key, row: &ClusterVariable) {
+        self.forget(&row.0);
     }
 }
 

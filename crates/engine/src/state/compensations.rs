@@ -8,6 +8,7 @@ use skep_protocol::Key;
 use skep_protocol::value::CompensationSubscriptionValue;
 
 use super::table::{Row, StoreError, Table, Tables};
+use super::undo::Indexed;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Compensation {
@@ -193,6 +194,20 @@ impl Compensations {
 }
 
 /// The keys of this owner behind `after`; with none, all.
+impl Indexed<Compensation> for Compensations {
+    fn rows(&mut self) -> &mut Table<Compensation> {
+        &mut self.table
+    }
+
+    fn add_to_index(&mut self, key: Key, row: &Compensation) {
+        self.index.add(key, row);
+    }
+
+    fn take_from_index(&mut self, key: Key, row: &Compensation) {
+        self.index.remove(key, row);
+    }
+}
+
 fn of(keys: &BTreeSet<(Key, Key)>, owner: Key, after: Key) -> impl Iterator<Item = Key> + '_ {
     let from = match after.some() {
         Some(after) => Key(after.0.saturating_add(1)),

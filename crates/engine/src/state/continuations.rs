@@ -11,6 +11,7 @@ use skep_protocol::origin::Origin;
 use skep_protocol::value::{ContinuationValue, QueuedStep, Step};
 
 use super::table::{Row, StoreError, Table, Tables};
+use super::undo::Indexed;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Continuation {
@@ -28,6 +29,19 @@ impl Row for Continuation {
         let origin = self.origin.as_ref().map_or(0, |origin| origin.weight());
         size_of::<Self>() + self.steps.len() * size_of::<QueuedStep>() + origin
     }
+
+    /// There may be very many steps: what becomes of them is noted where it happens.
+    fn image(&self) -> Continuation {
+        Continuation {
+            steps: VecDeque::new(),
+            runaway: self.runaway,
+            origin: self.origin.clone(),
+        }
+    }
+
+    fn restore(&mut self, image: Continuation) {
+        (self.runaway, self.origin) = (image.runaway, image.origin);
+    }
 }
 
 pub struct Continuations {
@@ -43,9 +57,7 @@ impl Continuations {
         let (mut keys, mut activations) = (BTreeSet::new(), HashMap::new());
         let table = Table::open_with(tables, |key, row: Continuation| {
             keys.insert(key);
-            for scope in row.steps.iter().filter_map(activates_in) {
-                *activations.entry(scope).or_default() += 1;
-            }
+            count(&mut activations, row.steps.iter());
         })?;
         Ok(Continuations {
             table,
@@ -105,22 +117,23 @@ impl Continuations {
             };
             self.table.insert(key, row);
         }
+        let (taken, added) = (value.taken as usize, value.steps.len());
+        self.table.changes_part(key, |row| {
+            let taken: Vec<QueuedStep> = row.steps.iter().take(taken).copied().collect();
+            move |row: &mut Continuation| {
+                row.steps.truncate(row.steps.len().saturating_sub(added));
+                for step in taken.into_iter().rev() {
+                    row.steps.push_front(step);
+                }
+            }
+        });
         let Some(row) = self.table.get_mut(key) else {
             return;
         };
-        let taken = (value.taken as usize).min(row.steps.len());
-        for scope in value.steps.iter().filter_map(activates_in) {
-            *self.activations.entry(scope).or_default() += 1;
-        }
+        let taken = taken.min(row.steps.len());
+        count(&mut self.activations, value.steps.iter());
         for step in row.steps.drain(..taken) {
-            if let Some(scope) = activates_in(&step)
-                && let Entry::Occupied(mut count) = self.activations.entry(scope)
-            {
-                *count.get_mut() -= 1;
-                if *count.get() == 0 {
-                    count.remove();
-                }
-            }
+            count_down(&mut self.activations, &step);
         }
         row.steps.extend(&value.steps);
         row.runaway = value.runaway;
@@ -139,5 +152,41 @@ fn activates_in(step: &QueuedStep) -> Option<Key> {
     match &step.step {
         Step::Activate(activation) => Some(activation.scope),
         _ => None,
+    }
+}
+
+impl Indexed<Continuation> for Continuations {
+    fn rows(&mut self) -> &mut Table<Continuation> {
+        &mut self.table
+    }
+
+    fn add_to_index(&mut self, key: Key, row: &Continuation) {
+        self.keys.insert(key);
+        count(&mut self.activations, row.steps.iter());
+    }
+
+    fn take_from_index(&mut self, key: Key, row: &Continuation) {
+        self.keys.remove(&key);
+        for step in &row.steps {
+            count_down(&mut self.activations, step);
+        }
+    }
+}
+
+/// Counts the steps that activate something, by its scope.
+fn count<'a>(counts: &mut HashMap<Key, usize>, steps: impl Iterator<Item = &'a QueuedStep>) {
+    for scope in steps.filter_map(activates_in) {
+        *counts.entry(scope).or_default() += 1;
+    }
+}
+
+fn count_down(counts: &mut HashMap<Key, usize>, step: &QueuedStep) {
+    if let Some(scope) = activates_in(step)
+        && let Entry::Occupied(mut count) = counts.entry(scope)
+    {
+        *count.get_mut() -= 1;
+        if *count.get() == 0 {
+            count.remove();
+        }
     }
 }

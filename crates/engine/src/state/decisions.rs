@@ -81,6 +81,34 @@ impl Decisions {
     }
 
     /// The file that holds the decision is removed after it.
+    pub(super) fn undo(&mut self, position: u64) {
+        // Keys come again.
+        self.kept.clear();
+        for key in self.requirements.undo(position) {
+            match self.requirements.get(key) {
+                None => drop(self.compiled.remove(&key)),
+                Some(row) if !self.compiled.contains_key(&key) => {
+                    let graph = compile(row);
+                    self.compiled
+                        .insert(key, Arc::new(DeployedDecisions { graph }));
+                }
+                Some(_) => {}
+            }
+        }
+        for key in self.decisions.undo(position) {
+            self.of_requirements
+                .values_mut()
+                .for_each(|of| of.retain(|k| *k != key));
+            if let Some(row) = self.decisions.get(key) {
+                let of = self.of_requirements.entry(row.decision_requirements_key);
+                let of = of.or_default();
+                of.push(key);
+                of.sort_unstable();
+            }
+        }
+        self.of_requirements.retain(|_, of| !of.is_empty());
+    }
+
     pub(in crate::appliers) fn remove_decision(&mut self, key: Key) {
         self.decisions.remove(key);
     }

@@ -1,6 +1,6 @@
 //! What is deployed, by key and by the versions of its id. Rows may be cold; what a look-up by id needs stays in memory.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -13,6 +13,7 @@ use skep_protocol::value::{
 use skep_protocol::{Key, TenantId};
 
 use super::table::{CheckpointWriter, Row, Rows, StoreError, Table, Tables, write_row};
+use super::undo::Indexed;
 
 /// A row that is one version of something.
 pub trait Versioned: Row {
@@ -45,6 +46,8 @@ pub struct Definitions<V> {
     last_versions: ById<i32>,
     /// What of it is not in the store yet.
     changed: BTreeSet<(TenantId, Arc<str>)>,
+    /// Last versions as they were before a batch that may have to be taken back, with the position of its first record.
+    versions_before: VecDeque<(u64, TenantId, Arc<str>, Option<i32>)>,
 }
 
 /// Each tenant has ids of its own.
@@ -59,7 +62,7 @@ impl<V: Versioned> Definitions<V> {
         let (mut pins, mut by_id) = (FxHashMap::default(), ById::new());
         let table = Table::open_with(tables, |key, row: V| {
             if let Some(pin) = row.pin() {
-                index(&mut by_id, key, &pin);
+                pin_down(&mut by_id, key, &pin);
                 pins.insert(key, pin);
             }
             visit(key, &row);
@@ -77,18 +80,26 @@ impl<V: Versioned> Definitions<V> {
             by_id,
             last_versions,
             changed: BTreeSet::new(),
+            versions_before: VecDeque::new(),
         })
     }
 
     pub(in crate::appliers) fn insert(&mut self, key: Key, row: V) {
         if let Some(pin) = row.pin() {
-            index(&mut self.by_id, key, &pin);
             let ids = self.last_versions.entry(pin.tenant.clone()).or_default();
-            let last = ids.entry(pin.id.clone()).or_default();
-            *last = (*last).max(pin.version);
-            self.changed.insert((pin.tenant.clone(), pin.id.clone()));
-            self.pins.insert(key, pin);
+            let before = ids.get(&pin.id).copied();
+            ids.insert(
+                pin.id.clone(),
+                before.map_or(pin.version, |last| last.max(pin.version)),
+            );
+            if let Some(undo) = &self.table.undo {
+                let (tenant, id) = (pin.tenant.clone(), pin.id.clone());
+                self.versions_before
+                    .push_back((undo.mark(), tenant, id, before));
+            }
+            self.changed.insert((pin.tenant, pin.id));
         }
+        self.add_to_index(key, &row);
         self.table.insert(key, row);
     }
 
@@ -108,6 +119,20 @@ impl<V: Versioned> Definitions<V> {
     pub(in crate::appliers) fn remove(&mut self, key: Key) {
         self.unpin(key);
         self.table.remove(key);
+    }
+
+    /// Takes back what batches from this position on have changed. Returns the keys of those rows.
+    pub(super) fn undo(&mut self, position: u64) -> Vec<Key> {
+        let is_later = |change: &mut (u64, _, _, _)| change.0 >= position;
+        while let Some((_, tenant, id, before)) = self.versions_before.pop_back_if(is_later) {
+            let ids = self.last_versions.entry(tenant.clone()).or_default();
+            match before {
+                Some(version) => ids.insert(id.clone(), version),
+                None => ids.remove(&id),
+            };
+            self.changed.insert((tenant, id));
+        }
+        Indexed::undo(self, position)
     }
 
     fn unpin(&mut self, key: Key) {
@@ -205,9 +230,12 @@ impl<V: Versioned> Rows for Definitions<V> {
         self.table.checkpoint(out);
         for (tenant, id) in std::mem::take(&mut self.changed) {
             let ids = self.last_versions.get(&tenant);
-            if let Some(version) = ids.and_then(|ids| ids.get(&id)) {
-                let (key, row) = last_version::<V>(&tenant, &id, *version);
-                out.put(LastVersion::TABLE, &key, row);
+            match ids.and_then(|ids| ids.get(&id)) {
+                Some(version) => {
+                    let (key, row) = last_version::<V>(&tenant, &id, *version);
+                    out.put(LastVersion::TABLE, &key, row);
+                }
+                None => out.delete(LastVersion::TABLE, &key_of_version::<V>(&tenant, &id)),
             }
         }
     }
@@ -221,21 +249,57 @@ impl<V: Versioned> Rows for Definitions<V> {
             }
         }
     }
+
+    fn keep_undo(&mut self, from: Option<u64>) {
+        self.versions_before.clear();
+        self.table.keep_undo(from);
+    }
+
+    fn begin_batch(&mut self, position: u64) {
+        self.table.begin_batch(position);
+    }
+
+    fn settle(&mut self, position: u64) {
+        let is_settled = |change: &mut (u64, _, _, _)| change.0 < position;
+        while self.versions_before.pop_front_if(is_settled).is_some() {}
+        self.table.settle(position);
+    }
 }
 
-fn index(by_id: &mut ById<BTreeMap<i32, Key>>, key: Key, pin: &Pin) {
+impl<V: Versioned> Indexed<V> for Definitions<V> {
+    fn rows(&mut self) -> &mut Table<V> {
+        &mut self.table
+    }
+
+    fn add_to_index(&mut self, key: Key, row: &V) {
+        if let Some(pin) = row.pin() {
+            pin_down(&mut self.by_id, key, &pin);
+            self.pins.insert(key, pin);
+        }
+    }
+
+    fn take_from_index(&mut self, key: Key, _row: &V) {
+        self.unpin(key);
+    }
+}
+
+fn pin_down(by_id: &mut ById<BTreeMap<i32, Key>>, key: Key, pin: &Pin) {
     let ids = by_id.entry(pin.tenant.clone()).or_default();
     let versions = ids.entry(pin.id.clone()).or_default();
     versions.insert(pin.version, key);
 }
 
 /// Key and row. No id contains the byte between tenant and id.
+fn key_of_version<V: Versioned>(tenant: &TenantId, id: &str) -> Vec<u8> {
+    [&[V::KIND], tenant.as_str().as_bytes(), &[0], id.as_bytes()].concat()
+}
+
 fn last_version<V: Versioned>(
     tenant: &TenantId,
     id: &Arc<str>,
     version: i32,
 ) -> (Vec<u8>, Vec<u8>) {
-    let key = [&[V::KIND], tenant.as_str().as_bytes(), &[0], id.as_bytes()].concat();
+    let key = key_of_version::<V>(tenant, id);
     let row = LastVersion {
         tenant: tenant.clone(),
         id: id.clone(),

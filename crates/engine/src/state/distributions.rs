@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use skep_protocol::Key;
 
 use super::table::{Row, StoreError, Table, Tables};
+use super::undo::Indexed;
 use crate::remote::Order;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -89,5 +90,25 @@ impl Distributions {
     /// The oldest that the partition has not acknowledged.
     pub fn next_for(&self, partition: u32) -> Option<Key> {
         self.waiting.get(&partition)?.first().copied()
+    }
+}
+
+impl Indexed<Distribution> for Distributions {
+    fn rows(&mut self) -> &mut Table<Distribution> {
+        &mut self.table
+    }
+
+    fn add_to_index(&mut self, key: Key, row: &Distribution) {
+        for partition in &row.pending {
+            self.waiting.entry(*partition).or_default().insert(key);
+        }
+    }
+
+    fn take_from_index(&mut self, key: Key, row: &Distribution) {
+        for partition in &row.pending {
+            if let Some(keys) = self.waiting.get_mut(partition) {
+                keys.remove(&key);
+            }
+        }
     }
 }

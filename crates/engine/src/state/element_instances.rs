@@ -256,6 +256,21 @@ impl Row for ElementInstance {
         let extra = self.extra.as_ref().map_or(0, |_| size_of::<Extra>() + 64);
         size_of::<Self>() + variables + called + extra
     }
+
+    /// There may be very many variables: what becomes of them is noted one by one.
+    fn image(&self) -> ElementInstance {
+        ElementInstance {
+            variables: ScopeVariables::default(),
+            called: self.called.clone(),
+            extra: self.extra.clone(),
+            ..*self
+        }
+    }
+
+    fn restore(&mut self, image: ElementInstance) {
+        let variables = std::mem::take(&mut self.variables);
+        *self = ElementInstance { variables, ..image };
+    }
 }
 
 /// Names and values, each name once.
@@ -323,6 +338,9 @@ impl ElementInstances {
 
     /// Gives a scope a new variable; a process instance may get it before it begins.
     pub(in crate::appliers) fn add_variable(&mut self, scope: Key, variable: Variable) {
+        self.table.changes_part(scope, |_| {
+            |row: &mut ElementInstance| row.variables.forget_last()
+        });
         match self.table.get_mut(scope) {
             Some(scope) => {
                 let weight = scope.variables.add(variable);
@@ -342,6 +360,14 @@ impl ElementInstances {
 
     /// Gives a variable of a scope another value.
     pub(in crate::appliers) fn set_variable(&mut self, scope: Key, name: &str, value: &JsonText) {
+        self.table.changes_part(scope, |row| {
+            let before = row.variables.get(name).cloned();
+            move |row: &mut ElementInstance| {
+                if let Some(Variable { name, value, .. }) = before {
+                    row.variables.set(&name, &value);
+                }
+            }
+        });
         if let Some(scope) = self.table.get_mut(scope) {
             let grown = scope.variables.set(name, value);
             self.table.add_weight(grown);
@@ -409,6 +435,12 @@ impl ElementInstances {
             Some(running) => running.instances += 1,
             None => self.running.insert(definition, Running { instances: 1 }),
         }
+    }
+
+    pub(super) fn undo(&mut self, position: u64) {
+        self.unborn = Unborn::default();
+        self.table.undo(position, |_, _| {});
+        self.running.undo(position, |_, _| {});
     }
 
     /// An instance has begun and ended: what is left of it.

@@ -49,6 +49,13 @@ impl Exporting {
         self.revision
     }
 
+    pub(super) fn undo(&mut self, position: u64) {
+        self.table.undo(position, |_, _| {});
+        let row = self.table.get(ROW);
+        self.value = row.map_or_else(ExportingValue::default, |row| row.0.clone());
+        self.revision += 1;
+    }
+
     pub(in crate::appliers) fn set(&mut self, value: ExportingValue) {
         self.table.insert(ROW, StoredExporting(value.clone()));
         self.value = value;

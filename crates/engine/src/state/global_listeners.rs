@@ -7,6 +7,7 @@ use skep_protocol::Key;
 use skep_protocol::value::{GlobalListenerValue, ListenerEvent};
 
 use super::table::{Row, StoreError, Table, Tables};
+use super::undo::Indexed;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GlobalListener(pub GlobalListenerValue);
@@ -84,5 +85,20 @@ impl GlobalListeners {
     fn sort(&mut self) {
         let by = |value: &GlobalListenerValue| (-i64::from(value.priority), value.id.clone());
         self.ordered.sort_by_key(|(_, value)| by(value));
+    }
+}
+
+impl Indexed<GlobalListener> for GlobalListeners {
+    fn rows(&mut self) -> &mut Table<GlobalListener> {
+        &mut self.table
+    }
+
+    fn add_to_index(&mut self, key: Key, row: &GlobalListener) {
+        self.ordered.push((key, row.0.clone()));
+        self.sort();
+    }
+
+    fn take_from_index(&mut self, key: Key, _row: &GlobalListener) {
+        self.ordered.retain(|(k, _)| *k != key);
     }
 }

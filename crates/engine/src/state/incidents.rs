@@ -9,6 +9,7 @@ use skep_protocol::Key;
 use skep_protocol::value::{ErrorType, IncidentValue};
 
 use super::table::{Row, StoreError, Table, Tables};
+use super::undo::Indexed;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IncidentRow {
@@ -96,5 +97,19 @@ impl Incidents {
     pub fn after(&self, after: Key) -> impl Iterator<Item = Key> {
         let range = (Bound::Excluded(after), Bound::Unbounded);
         self.keys.range(range).copied()
+    }
+}
+
+impl Indexed<IncidentRow> for Incidents {
+    fn rows(&mut self) -> &mut Table<IncidentRow> {
+        &mut self.table
+    }
+
+    fn add_to_index(&mut self, key: Key, _row: &IncidentRow) {
+        self.keys.insert(key);
+    }
+
+    fn take_from_index(&mut self, key: Key, _row: &IncidentRow) {
+        self.keys.remove(&key);
     }
 }

@@ -8,6 +8,7 @@ use skep_protocol::value::JobKind;
 use skep_protocol::{Key, TenantId};
 
 use super::table::{Row, StoreError, Table, Tables};
+use super::undo::Indexed;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum JobState {
@@ -294,6 +295,13 @@ impl Jobs {
         }
     }
 
+    /// Nobody held it.
+    pub(super) fn release(&mut self, key: Key) {
+        if let Some(job) = self.table.get(key) {
+            self.indices.add(key, job.place());
+        }
+    }
+
     /// Changes a job and keeps the indices true.
     pub(in crate::appliers) fn update(&mut self, key: Key, change: impl FnOnce(&mut Job)) {
         let Some(job) = self.table.get_mut(key) else {
@@ -381,5 +389,19 @@ impl Jobs {
     pub fn activatable_count(&self) -> usize {
         let types = self.indices.activatable.values();
         types.flat_map(Waiting::queues).map(BTreeSet::len).sum()
+    }
+}
+
+impl Indexed<Job> for Jobs {
+    fn rows(&mut self) -> &mut Table<Job> {
+        &mut self.table
+    }
+
+    fn add_to_index(&mut self, key: Key, row: &Job) {
+        self.indices.add(key, row.place());
+    }
+
+    fn take_from_index(&mut self, key: Key, row: &Job) {
+        self.indices.remove(key, &row.place());
     }
 }

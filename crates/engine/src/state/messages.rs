@@ -8,7 +8,9 @@ use skep_protocol::document::JsonText;
 use skep_protocol::value::MessageValue;
 use skep_protocol::{Key, TenantId};
 
+use super::subscriptions::remove_from;
 use super::table::{Row, StoreError, Table, Tables, weight_of};
+use super::undo::Indexed;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Message {
@@ -90,43 +92,20 @@ impl Messages {
             by_id: HashMap::new(),
             deadlines: BTreeSet::new(),
         };
-        tables.scan_by_key::<Message>(&mut |key, row| messages.index(key, &row))?;
+        tables.scan_by_key::<Message>(&mut |key, row| messages.add_to_index(key, &row))?;
         Ok(messages)
-    }
-
-    fn index(&mut self, key: Key, message: &Message) {
-        let name = name_of(message);
-        self.by_name.entry(name).or_default().insert(key);
-        if !message.message_id.is_empty() {
-            self.by_id.insert(id_of(message), key);
-        }
-        // One that is not buffered ends when all that wait have it, which may take several turns.
-        if message.time_to_live > 0 {
-            self.deadlines.insert((message.deadline, key));
-        }
     }
 
     pub(in crate::appliers) fn insert(&mut self, key: Key, value: &MessageValue) {
         let message = Message::of(value);
-        self.index(key, &message);
+        self.add_to_index(key, &message);
         self.table.insert(key, message);
     }
 
     pub(in crate::appliers) fn remove(&mut self, key: Key) {
-        let Some(message) = self.table.remove(key) else {
-            return;
-        };
-        let name = name_of(&message);
-        if let Some(keys) = self.by_name.get_mut(&name) {
-            keys.remove(&key);
-            if keys.is_empty() {
-                self.by_name.remove(&name);
-            }
+        if let Some(message) = self.table.remove(key) {
+            self.take_from_index(key, &message);
         }
-        if !message.message_id.is_empty() {
-            self.by_id.remove(&id_of(&message));
-        }
-        self.deadlines.remove(&(message.deadline, key));
     }
 
     /// A process took the message.
@@ -183,6 +162,31 @@ impl Messages {
 
     pub fn is_empty(&self) -> bool {
         self.table.is_empty()
+    }
+}
+
+impl Indexed<Message> for Messages {
+    fn rows(&mut self) -> &mut Table<Message> {
+        &mut self.table
+    }
+
+    fn add_to_index(&mut self, key: Key, row: &Message) {
+        self.by_name.entry(name_of(row)).or_default().insert(key);
+        if !row.message_id.is_empty() {
+            self.by_id.insert(id_of(row), key);
+        }
+        // One that is not buffered ends when all that wait have it, which may take several turns.
+        if row.time_to_live > 0 {
+            self.deadlines.insert((row.deadline, key));
+        }
+    }
+
+    fn take_from_index(&mut self, key: Key, row: &Message) {
+        remove_from(&mut self.by_name, &name_of(row), key);
+        if !row.message_id.is_empty() {
+            self.by_id.remove(&id_of(row));
+        }
+        self.deadlines.remove(&(row.deadline, key));
     }
 }
 

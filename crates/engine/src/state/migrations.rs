@@ -12,6 +12,7 @@ use skep_protocol::value::{
 
 use super::State;
 use super::table::{Row, StoreError, Table, Tables};
+use super::undo::Indexed;
 
 /// By process instance.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -97,15 +98,9 @@ impl Migrations {
             row.progress = value.progress;
             return;
         }
-        *self
-            .roots
-            .entry(value.root_process_instance_key)
-            .or_default() += 1;
-        *self
-            .targets
-            .entry(value.target_process_definition_key)
-            .or_default() += 1;
-        self.table.insert(key, Migration::of(value));
+        let row = Migration::of(value);
+        self.add_to_index(key, &row);
+        self.table.insert(key, row);
     }
 
     pub(in crate::appliers) fn remove(&mut self, key: Key) -> Option<Migration> {
@@ -113,9 +108,25 @@ impl Migrations {
             return None;
         }
         let row = self.table.remove(key)?;
+        self.take_from_index(key, &row);
+        Some(row)
+    }
+}
+
+impl Indexed<Migration> for Migrations {
+    fn rows(&mut self) -> &mut Table<Migration> {
+        &mut self.table
+    }
+
+    fn add_to_index(&mut self, _key: Key, row: &Migration) {
+        let root = self.roots.entry(row.root_process_instance_key);
+        *root.or_default() += 1;
+        *self.targets.entry(row.target).or_default() += 1;
+    }
+
+    fn take_from_index(&mut self, _key: Key, row: &Migration) {
         one_less(&mut self.roots, row.root_process_instance_key);
         one_less(&mut self.targets, row.target);
-        Some(row)
     }
 }
 

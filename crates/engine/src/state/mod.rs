@@ -43,6 +43,7 @@ pub mod subscriptions;
 pub mod table;
 pub mod timers;
 pub mod triggers;
+mod undo;
 pub mod user_tasks;
 mod variables;
 
@@ -137,6 +138,7 @@ pub struct State {
     pub modifications: Modifications,
     pub exporting: Exporting,
     pub(crate) names: Names,
+    undo: undo::CountersBefore,
     tables: Arc<Tables>,
 }
 
@@ -190,6 +192,7 @@ impl State {
             modifications: Modifications::open(&tables)?,
             exporting: Exporting::open(&tables)?,
             names: Names::default(),
+            undo: undo::CountersBefore::default(),
             tables,
         })
     }

@@ -144,6 +144,26 @@ impl Processes {
     }
 
     /// The definition is about to be deleted with its history.
+    pub(super) fn undo(&mut self, position: u64) {
+        // Keys come again.
+        self.compiled.clear();
+        for key in self.definitions.undo(position) {
+            self.draining.remove(&key);
+            let Some(row) = self.definitions.get(key) else {
+                self.by_key.remove(&key);
+                continue;
+            };
+            if row.draining {
+                self.draining.insert(key, row.forgotten);
+            }
+            let is_known = self.by_key.get(&key);
+            if is_known.is_none_or(|process| process.checksum != row.value.checksum) {
+                let process = deployed(&row.value, compile(&row.value));
+                self.by_key.insert(key, Arc::new(process));
+            }
+        }
+    }
+
     pub(in crate::appliers) fn forget(&mut self, key: Key) {
         self.definitions.change(key, |row| row.forgotten = true);
     }

@@ -11,6 +11,7 @@ use skep_protocol::record::{decode, encode};
 
 use super::cells::{Cell, Cells};
 use super::index::Index;
+use super::undo::Undo;
 
 /// A row of state. A stored row begins with the version of its encoding. A shape that has been released does not change: a new
 /// one gets the next version, and [`Row::read_earlier`] goes on reading the old one.
@@ -27,6 +28,17 @@ pub trait Row: Serialize + DeserializeOwned + Clone + Send + Sync + 'static {
 
     /// Estimated bytes in memory, with all texts and lists that the row owns.
     fn weight(&self) -> usize;
+
+    /// What [`Row::restore`] needs to take back changes: a copy, without parts that may be large and whose changes are noted one
+    /// by one ([`Table::changes_part`]).
+    fn image(&self) -> Self {
+        self.clone()
+    }
+
+    /// Makes the row what it was when this image of it was taken.
+    fn restore(&mut self, image: Self) {
+        *self = image;
+    }
 }
 
 /// The stored form of a row.
@@ -227,6 +239,8 @@ pub struct Table<V> {
     dirty_weight: usize,
     /// Cells of rows that the last checkpoints have deleted.
     deleted: Vec<u32>,
+    /// What may have to be taken back, where that may be.
+    pub(super) undo: Option<Box<Undo<V>>>,
 }
 
 /// Marks a cell as changed.
@@ -290,6 +304,7 @@ impl<V: Row> Table<V> {
             grown: 0,
             dirty_weight: 0,
             deleted: Vec::new(),
+            undo: None,
         })
     }
 
@@ -401,19 +416,40 @@ impl<V: Row> Table<V> {
         let at = self.find_row(key)?;
         let cell = self.cells.get_mut(at)?;
         change(cell, at, &mut self.changed, &mut self.dirty_weight);
+        if let (Some(undo), Some(row)) = (&mut self.undo, &cell.row) {
+            undo.changes(key, row);
+        }
         cell.row.as_mut()
+    }
+
+    /// A part of the row that its image lacks is about to be changed: `part` gives what takes that back.
+    pub(super) fn changes_part<F: FnOnce(&mut V) + Send + Sync + 'static>(
+        &mut self,
+        key: Key,
+        part: impl FnOnce(&V) -> F,
+    ) {
+        if self.undo.is_none() {
+            return;
+        }
+        if let Some(at) = self.find_row(key)
+            && let Some(row) = self.cells.get(at).and_then(|cell| cell.row.as_ref())
+            && let Some(undo) = &mut self.undo
+        {
+            undo.changes_part(key, || Box::new(part(row)));
+        }
     }
 
     #[inline]
     pub(in crate::appliers) fn insert(&mut self, key: Key, row: V) {
         let weight = row.weight();
         self.weight += weight;
+        let mut before = None;
         let at = match self.find(key) {
             Some(at) => {
                 if let Some(cell) = self.cells.get_mut(at) {
                     self.len += usize::from(cell.row.is_none());
                     self.weight = self.weight.saturating_sub(cell.weight());
-                    cell.row = Some(row);
+                    before = cell.row.replace(row);
                     cell.set_weight(weight);
                 }
                 at
@@ -433,12 +469,18 @@ impl<V: Row> Table<V> {
         if let Some(cell) = self.cells.get_mut(at) {
             change(cell, at, &mut self.changed, &mut self.dirty_weight);
         }
+        if let Some(undo) = &mut self.undo {
+            undo.replaces(key, before);
+        }
     }
 
     pub(in crate::appliers) fn remove(&mut self, key: Key) -> Option<V> {
         let at = self.find_row(key)?;
         let cell = self.cells.get_mut(at)?;
-        cell.row.as_ref()?;
+        let row = cell.row.as_ref()?;
+        if let Some(undo) = &mut self.undo {
+            undo.removes(key, row);
+        }
         let weight = cell.weight();
         cell.set_weight(0);
         let row = if cell.stored {
@@ -492,6 +534,12 @@ pub trait Rows {
     /// deleted before the last checkpoint is forgotten.
     fn evict(&mut self, limit: usize, resident: &mut usize) -> usize;
     fn dump(&self, all: &mut BTreeMap<(u8, Vec<u8>), Vec<u8>>);
+    /// From this position on changes can be taken back; `None`: not any more.
+    fn keep_undo(&mut self, from: Option<u64>);
+    /// The next changes belong to a batch that begins with this position.
+    fn begin_batch(&mut self, position: u64);
+    /// What batches before this position have changed stays.
+    fn settle(&mut self, position: u64);
 }
 
 impl<V: Row> Rows for Table<V> {
@@ -571,6 +619,22 @@ impl<V: Row> Rows for Table<V> {
                 Some(row) => all.insert(key, write_row(row)),
                 None => all.remove(&key),
             };
+        }
+    }
+
+    fn keep_undo(&mut self, from: Option<u64>) {
+        self.undo = from.map(|position| Box::new(Undo::new(position)));
+    }
+
+    fn begin_batch(&mut self, position: u64) {
+        if let Some(undo) = &mut self.undo {
+            undo.begin(position);
+        }
+    }
+
+    fn settle(&mut self, position: u64) {
+        if let Some(undo) = &mut self.undo {
+            undo.settle(position);
         }
     }
 }

@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 use skep_protocol::Key;
 use skep_protocol::value::TimerValue;
 
+use super::subscriptions::remove_from;
 use super::table::{Row, StoreError, Table, Tables};
+use super::undo::Indexed;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Timer {
@@ -103,24 +105,13 @@ impl Timers {
     }
 
     pub(in crate::appliers) fn insert(&mut self, key: Key, timer: Timer) {
-        self.due.insert((timer.due_date, key));
-        if timer.is_of_definition() {
-            let keys = self.by_definition.entry(timer.process_definition_key);
-            keys.or_default().insert(key);
-        }
+        self.add_to_index(key, &timer);
         self.table.insert(key, timer);
     }
 
     pub(in crate::appliers) fn remove(&mut self, key: Key) {
-        let Some(timer) = self.table.remove(key) else {
-            return;
-        };
-        self.due.remove(&(timer.due_date, key));
-        if let Some(keys) = self.by_definition.get_mut(&timer.process_definition_key) {
-            keys.remove(&key);
-            if keys.is_empty() {
-                self.by_definition.remove(&timer.process_definition_key);
-            }
+        if let Some(timer) = self.table.remove(key) {
+            self.take_from_index(key, &timer);
         }
     }
 
@@ -143,6 +134,13 @@ impl Timers {
         }
     }
 
+    /// Nothing holds it any more.
+    pub(super) fn release(&mut self, key: Key) {
+        if let Some(due_date) = self.get(key).map(|timer| timer.due_date) {
+            self.due.insert((due_date, key));
+        }
+    }
+
     /// How many wait for the start events of definitions.
     pub fn of_definitions(&self) -> usize {
         self.by_definition.values().map(BTreeSet::len).sum()
@@ -162,5 +160,24 @@ impl Timers {
     /// Due date of the next timer, epoch milliseconds.
     pub fn next_due(&self) -> Option<i64> {
         self.due.first().map(|(due, _)| *due)
+    }
+}
+
+impl Indexed<Timer> for Timers {
+    fn rows(&mut self) -> &mut Table<Timer> {
+        &mut self.table
+    }
+
+    fn add_to_index(&mut self, key: Key, row: &Timer) {
+        self.due.insert((row.due_date, key));
+        if row.is_of_definition() {
+            let keys = self.by_definition.entry(row.process_definition_key);
+            keys.or_default().insert(key);
+        }
+    }
+
+    fn take_from_index(&mut self, key: Key, row: &Timer) {
+        self.due.remove(&(row.due_date, key));
+        remove_from(&mut self.by_definition, &row.process_definition_key, key);
     }
 }

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use skep_protocol::Key;
 
 use super::table::{Row, StoreError, Table, Tables, weight_of};
+use super::undo::Indexed;
 use crate::remote::Variables;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -78,26 +79,13 @@ impl Triggers {
     }
 
     pub(in crate::appliers) fn insert(&mut self, key: Key, trigger: Trigger) {
-        if trigger.begins_instance() {
-            self.beginning.insert(trigger.process_instance_key, key);
-            let count = self.of_definition.entry(trigger.process_definition_key);
-            *count.or_default() += 1;
-        }
+        self.add_to_index(key, &trigger);
         self.table.insert(key, trigger);
     }
 
     pub(in crate::appliers) fn remove(&mut self, key: Key) {
-        if let Some(trigger) = self.table.remove(key)
-            && trigger.begins_instance()
-        {
-            self.beginning.remove(&trigger.process_instance_key);
-            let definition = trigger.process_definition_key;
-            if let Some(count) = self.of_definition.get_mut(&definition) {
-                *count = count.saturating_sub(1);
-                if *count == 0 {
-                    self.of_definition.remove(&definition);
-                }
-            }
+        if let Some(trigger) = self.table.remove(key) {
+            self.take_from_index(key, &trigger);
         }
     }
 
@@ -124,5 +112,33 @@ impl Triggers {
     /// The trigger that begins this process instance.
     pub fn beginning(&self, instance: Key) -> Option<Key> {
         self.beginning.get(&instance).copied()
+    }
+}
+
+impl Indexed<Trigger> for Triggers {
+    fn rows(&mut self) -> &mut Table<Trigger> {
+        &mut self.table
+    }
+
+    fn add_to_index(&mut self, key: Key, row: &Trigger) {
+        if row.begins_instance() {
+            self.beginning.insert(row.process_instance_key, key);
+            let count = self.of_definition.entry(row.process_definition_key);
+            *count.or_default() += 1;
+        }
+    }
+
+    fn take_from_index(&mut self, _key: Key, row: &Trigger) {
+        if !row.begins_instance() {
+            return;
+        }
+        self.beginning.remove(&row.process_instance_key);
+        let definition = row.process_definition_key;
+        if let Some(count) = self.of_definition.get_mut(&definition) {
+            *count = count.saturating_sub(1);
+            if *count == 0 {
+                self.of_definition.remove(&definition);
+            }
+        }
     }
 }

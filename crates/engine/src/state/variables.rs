@@ -83,6 +83,18 @@ impl ScopeVariables {
         variables.map_or(0, |variables| variables.set(name, value))
     }
 
+    /// Takes back what was added last.
+    pub(super) fn forget_last(&mut self) {
+        let variables = self.0.as_mut();
+        if let Some(variables) = variables
+            && let Some(variable) = variables.list.pop()
+            && let Some(index) = &mut variables.index
+        {
+            index.weight = index.weight.saturating_sub(variable.weight());
+            index.positions.remove(&variable.name);
+        }
+    }
+
     /// Those of the variables that are asked for, in the order of their creation.
     pub fn select<'a>(&'a self, names: &'a VariableNames) -> impl Iterator<Item = &'a Variable> {
         let variables = self.0.as_ref().into_iter();

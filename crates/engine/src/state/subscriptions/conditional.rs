@@ -10,6 +10,7 @@ use skep_protocol::{Key, TenantId};
 
 use crate::remote::Variables;
 use crate::state::table::{Row, StoreError, Table, Tables, weight_of};
+use crate::state::undo::Indexed;
 
 /// What its records say beside this is in the model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -104,38 +105,19 @@ impl ConditionalSubscriptions {
             by_tenant: HashMap::new(),
         };
         for (key, row) in rows {
-            subscriptions.index(key, &row);
+            subscriptions.add_to_index(key, &row);
         }
         Ok(subscriptions)
     }
 
-    fn index(&mut self, key: Key, row: &ConditionalSubscription) {
-        for scope in &row.scopes {
-            self.by_scope.entry(*scope).or_default().insert(key);
-        }
-        if row.is_of_definition() {
-            let definition = self.by_definition.entry(row.process_definition_key);
-            definition.or_default().insert(key);
-            let tenant = self.by_tenant.entry(row.tenant.clone());
-            tenant.or_default().insert(key);
-        }
-    }
-
     pub(in crate::appliers) fn insert(&mut self, key: Key, row: ConditionalSubscription) {
-        self.index(key, &row);
+        self.add_to_index(key, &row);
         self.table.insert(key, row);
     }
 
     pub(in crate::appliers) fn remove(&mut self, key: Key) {
-        let Some(row) = self.table.remove(key) else {
-            return;
-        };
-        for scope in &row.scopes {
-            super::remove_from(&mut self.by_scope, scope, key);
-        }
-        if row.is_of_definition() {
-            super::remove_from(&mut self.by_definition, &row.process_definition_key, key);
-            super::remove_from(&mut self.by_tenant, &row.tenant, key);
+        if let Some(row) = self.table.remove(key) {
+            self.take_from_index(key, &row);
         }
     }
 
@@ -220,6 +202,34 @@ impl ConditionalSubscriptions {
         last: Key,
     ) -> Option<Key> {
         next(self.starts(tenant, definition)?, after, last)
+    }
+}
+
+impl Indexed<ConditionalSubscription> for ConditionalSubscriptions {
+    fn rows(&mut self) -> &mut Table<ConditionalSubscription> {
+        &mut self.table
+    }
+
+    fn add_to_index(&mut self, key: Key, row: &ConditionalSubscription) {
+        for scope in &row.scopes {
+            self.by_scope.entry(*scope).or_default().insert(key);
+        }
+        if row.is_of_definition() {
+            let definition = self.by_definition.entry(row.process_definition_key);
+            definition.or_default().insert(key);
+            let tenant = self.by_tenant.entry(row.tenant.clone());
+            tenant.or_default().insert(key);
+        }
+    }
+
+    fn take_from_index(&mut self, key: Key, row: &ConditionalSubscription) {
+        for scope in &row.scopes {
+            super::remove_from(&mut self.by_scope, scope, key);
+        }
+        if row.is_of_definition() {
+            super::remove_from(&mut self.by_definition, &row.process_definition_key, key);
+            super::remove_from(&mut self.by_tenant, &row.tenant, key);
+        }
     }
 }
 

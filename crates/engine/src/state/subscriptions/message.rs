@@ -11,6 +11,7 @@ use skep_protocol::{Key, TenantId};
 
 use crate::remote::Variables;
 use crate::state::table::{Row, StoreError, Table, Tables, weight_of};
+use crate::state::undo::Indexed;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MessageSubscription {
@@ -115,18 +116,10 @@ impl MessageSubscriptions {
             correlating: BTreeSet::new(),
             under_way: HashMap::new(),
         };
-        tables
-            .scan_by_key::<MessageSubscription>(&mut |key, row| subscriptions.index(key, &row))?;
+        tables.scan_by_key::<MessageSubscription>(&mut |key, row| {
+            subscriptions.add_to_index(key, &row)
+        })?;
         Ok(subscriptions)
-    }
-
-    fn index(&mut self, key: Key, row: &MessageSubscription) {
-        let element = (row.element_instance_key, row.message_name.clone());
-        self.by_element.insert(element, key);
-        match &row.under_way {
-            Some(message) => self.sent(key, message.message_key),
-            None => self.waits(key, row.awaited(), &row.bpmn_process_id),
-        }
     }
 
     fn sent(&mut self, key: Key, message_key: Key) {
@@ -165,26 +158,16 @@ impl MessageSubscriptions {
         }
     }
 
-    fn unindex_state(&mut self, key: Key, row: &MessageSubscription) {
-        match &row.under_way {
-            Some(message) => self.answered(key, message.message_key),
-            None => self.waits_no_more(key, row.awaited(), &row.bpmn_process_id),
-        }
-    }
-
     pub(in crate::appliers) fn insert(&mut self, key: Key, value: &MessageSubscriptionValue) {
         let row = MessageSubscription::of(value);
-        self.index(key, &row);
+        self.add_to_index(key, &row);
         self.table.insert(key, row);
     }
 
     pub(in crate::appliers) fn remove(&mut self, key: Key) {
-        let Some(row) = self.table.remove(key) else {
-            return;
-        };
-        self.unindex_state(key, &row);
-        self.by_element
-            .remove(&(row.element_instance_key, row.message_name));
+        if let Some(row) = self.table.remove(key) {
+            self.take_from_index(key, &row);
+        }
     }
 
     /// The instance was migrated: the subscription is that of an event of another definition. What it waits for stays.
@@ -281,5 +264,29 @@ impl MessageSubscriptions {
     pub fn pending_after(&self, key: Key) -> impl Iterator<Item = Key> + '_ {
         let rest = (Bound::Excluded(key), Bound::Unbounded);
         self.correlating.range(rest).copied()
+    }
+}
+
+impl Indexed<MessageSubscription> for MessageSubscriptions {
+    fn rows(&mut self) -> &mut Table<MessageSubscription> {
+        &mut self.table
+    }
+
+    fn add_to_index(&mut self, key: Key, row: &MessageSubscription) {
+        let element = (row.element_instance_key, row.message_name.clone());
+        self.by_element.insert(element, key);
+        match &row.under_way {
+            Some(message) => self.sent(key, message.message_key),
+            None => self.waits(key, row.awaited(), &row.bpmn_process_id),
+        }
+    }
+
+    fn take_from_index(&mut self, key: Key, row: &MessageSubscription) {
+        match &row.under_way {
+            Some(message) => self.answered(key, message.message_key),
+            None => self.waits_no_more(key, row.awaited(), &row.bpmn_process_id),
+        }
+        let element = (row.element_instance_key, row.message_name.clone());
+        self.by_element.remove(&element);
     }
 }

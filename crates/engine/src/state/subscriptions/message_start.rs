@@ -9,6 +9,7 @@ use skep_protocol::{Key, TenantId};
 
 use super::{copied, remove_from};
 use crate::state::table::{Row, StoreError, Table, Tables};
+use crate::state::undo::Indexed;
 
 /// A start event of the latest version of a process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -108,20 +109,9 @@ impl MessageStarts {
             running,
         };
         for (key, row) in rows {
-            starts.index(key, &row);
+            starts.add_to_index(key, &row);
         }
         Ok(starts)
-    }
-
-    fn index(&mut self, key: Key, row: &MessageStart) {
-        let tenant = row.tenant.clone();
-        let names = self.by_name.entry((tenant, row.message_name.clone()));
-        names.or_default().insert(key);
-        let tenant = row.tenant.clone();
-        let processes = self.by_process.entry((tenant, row.bpmn_process_id.clone()));
-        processes.or_default().insert(key);
-        let definitions = self.by_definition.entry(row.process_definition_key);
-        definitions.or_default().insert(key);
     }
 
     pub(in crate::appliers) fn insert(
@@ -130,19 +120,19 @@ impl MessageStarts {
         value: &MessageStartEventSubscriptionValue,
     ) {
         let row = MessageStart::of(value);
-        self.index(key, &row);
+        self.add_to_index(key, &row);
         self.table.insert(key, row);
     }
 
     pub(in crate::appliers) fn remove(&mut self, key: Key) {
-        let Some(row) = self.table.remove(key) else {
-            return;
-        };
-        let name = (row.tenant.clone(), row.message_name);
-        remove_from(&mut self.by_name, &name, key);
-        let process = (row.tenant, row.bpmn_process_id);
-        remove_from(&mut self.by_process, &process, key);
-        remove_from(&mut self.by_definition, &row.process_definition_key, key);
+        if let Some(row) = self.table.remove(key) {
+            self.take_from_index(key, &row);
+        }
+    }
+
+    pub(in crate::appliers::state) fn undo(&mut self, position: u64) {
+        Indexed::<MessageStart>::undo(self, position);
+        Indexed::<StartedByMessage>::undo(self, position);
     }
 
     pub fn get(&mut self, key: Key) -> Option<&MessageStart> {
@@ -167,7 +157,7 @@ impl MessageStarts {
 
     /// A message has started this instance.
     pub(in crate::appliers) fn begin(&mut self, instance: Key, started: StartedByMessage) {
-        self.running.insert(started.keeps_others(), instance);
+        self.add_to_index(instance, &started);
         self.started.insert(instance, started);
     }
 
@@ -177,7 +167,7 @@ impl MessageStarts {
             return;
         }
         if let Some(row) = self.started.remove(instance) {
-            self.running.remove(&row.keeps_others());
+            self.take_from_index(instance, &row);
         }
     }
 
@@ -198,5 +188,44 @@ impl MessageStarts {
             return None;
         }
         self.started.get(instance).cloned()
+    }
+}
+
+impl Indexed<MessageStart> for MessageStarts {
+    fn rows(&mut self) -> &mut Table<MessageStart> {
+        &mut self.table
+    }
+
+    fn add_to_index(&mut self, key: Key, row: &MessageStart) {
+        let tenant = row.tenant.clone();
+        let names = self.by_name.entry((tenant, row.message_name.clone()));
+        names.or_default().insert(key);
+        let tenant = row.tenant.clone();
+        let processes = self.by_process.entry((tenant, row.bpmn_process_id.clone()));
+        processes.or_default().insert(key);
+        let definitions = self.by_definition.entry(row.process_definition_key);
+        definitions.or_default().insert(key);
+    }
+
+    fn take_from_index(&mut self, key: Key, row: &MessageStart) {
+        let name = (row.tenant.clone(), row.message_name.clone());
+        remove_from(&mut self.by_name, &name, key);
+        let process = (row.tenant.clone(), row.bpmn_process_id.clone());
+        remove_from(&mut self.by_process, &process, key);
+        remove_from(&mut self.by_definition, &row.process_definition_key, key);
+    }
+}
+
+impl Indexed<StartedByMessage> for MessageStarts {
+    fn rows(&mut self) -> &mut Table<StartedByMessage> {
+        &mut self.started
+    }
+
+    fn add_to_index(&mut self, key: Key, row: &StartedByMessage) {
+        self.running.insert(row.keeps_others(), key);
+    }
+
+    fn take_from_index(&mut self, _key: Key, row: &StartedByMessage) {
+        self.running.remove(&row.keeps_others());
     }
 }

@@ -26,7 +26,11 @@ fn copied(keys: Option<&BTreeSet<Key>>) -> Vec<Key> {
     keys.into_iter().flatten().copied().collect()
 }
 
-fn remove_from<K: Hash + Eq>(index: &mut HashMap<K, BTreeSet<Key>>, entry: &K, key: Key) {
+pub(super) fn remove_from<K: Hash + Eq>(
+    index: &mut HashMap<K, BTreeSet<Key>>,
+    entry: &K,
+    key: Key,
+) {
     if let Some(keys) = index.get_mut(entry) {
         keys.remove(&key);
         if keys.is_empty() {

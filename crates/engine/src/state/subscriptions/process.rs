@@ -9,6 +9,7 @@ use skep_protocol::Key;
 use skep_protocol::value::ProcessMessageSubscriptionValue;
 
 use crate::state::table::{Row, StoreError, Table, Tables};
+use crate::state::undo::Indexed;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SubscriptionState {
@@ -101,17 +102,9 @@ impl ProcessMessageSubscriptions {
             pending: BTreeSet::new(),
         };
         tables.scan_by_key::<ProcessMessageSubscription>(&mut |key, row| {
-            subscriptions.index(key, &row)
+            subscriptions.add_to_index(key, &row)
         })?;
         Ok(subscriptions)
-    }
-
-    fn index(&mut self, key: Key, row: &ProcessMessageSubscription) {
-        let element = (row.element_instance_key, row.message_name.clone());
-        self.by_element.insert(element, key);
-        if row.state != SubscriptionState::Opened {
-            self.pending.insert(key);
-        }
     }
 
     pub(in crate::appliers) fn insert(
@@ -120,7 +113,7 @@ impl ProcessMessageSubscriptions {
         value: &ProcessMessageSubscriptionValue,
     ) {
         let row = ProcessMessageSubscription::of(value);
-        self.index(key, &row);
+        self.add_to_index(key, &row);
         self.table.insert(key, row);
     }
 
@@ -157,9 +150,7 @@ impl ProcessMessageSubscriptions {
 
     pub(in crate::appliers) fn remove(&mut self, key: Key) {
         if let Some(row) = self.table.remove(key) {
-            self.by_element
-                .remove(&(row.element_instance_key, row.message_name));
-            self.pending.remove(&key);
+            self.take_from_index(key, &row);
         }
     }
 
@@ -177,5 +168,25 @@ impl ProcessMessageSubscriptions {
     pub fn pending_after(&self, key: Key) -> impl Iterator<Item = Key> + '_ {
         let rest = (Bound::Excluded(key), Bound::Unbounded);
         self.pending.range(rest).copied()
+    }
+}
+
+impl Indexed<ProcessMessageSubscription> for ProcessMessageSubscriptions {
+    fn rows(&mut self) -> &mut Table<ProcessMessageSubscription> {
+        &mut self.table
+    }
+
+    fn add_to_index(&mut self, key: Key, row: &ProcessMessageSubscription) {
+        let element = (row.element_instance_key, row.message_name.clone());
+        self.by_element.insert(element, key);
+        if row.state != SubscriptionState::Opened {
+            self.pending.insert(key);
+        }
+    }
+
+    fn take_from_index(&mut self, key: Key, row: &ProcessMessageSubscription) {
+        let element = (row.element_instance_key, row.message_name.clone());
+        self.by_element.remove(&element);
+        self.pending.remove(&key);
     }
 }

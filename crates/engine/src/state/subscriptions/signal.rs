@@ -10,6 +10,7 @@ use skep_protocol::value::SignalSubscriptionValue;
 
 use crate::remote::Variables;
 use crate::state::table::{Row, StoreError, Table, Tables, weight_of};
+use crate::state::undo::Indexed;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SignalSubscription {
@@ -92,33 +93,20 @@ impl SignalSubscriptions {
             by_definition: HashMap::new(),
         };
         for (key, row) in rows {
-            subscriptions.index(key, &row);
+            subscriptions.add_to_index(key, &row);
         }
         Ok(subscriptions)
     }
 
-    fn index(&mut self, key: Key, row: &SignalSubscription) {
-        let names = self.by_name.entry(row.signal_name.clone());
-        names.or_default().insert(key);
-        if row.is_of_definition() {
-            let definitions = self.by_definition.entry(row.process_definition_key);
-            definitions.or_default().insert(key);
-        }
-    }
-
     pub(in crate::appliers) fn insert(&mut self, key: Key, value: &SignalSubscriptionValue) {
         let row = SignalSubscription::of(value);
-        self.index(key, &row);
+        self.add_to_index(key, &row);
         self.table.insert(key, row);
     }
 
     pub(in crate::appliers) fn remove(&mut self, key: Key) {
-        let Some(row) = self.table.remove(key) else {
-            return;
-        };
-        super::remove_from(&mut self.by_name, &row.signal_name, key);
-        if row.is_of_definition() {
-            super::remove_from(&mut self.by_definition, &row.process_definition_key, key);
+        if let Some(row) = self.table.remove(key) {
+            self.take_from_index(key, &row);
         }
     }
 
@@ -153,5 +141,27 @@ impl SignalSubscriptions {
     /// How many wait for the start events of definitions.
     pub fn of_definitions(&self) -> usize {
         self.by_definition.values().map(BTreeSet::len).sum()
+    }
+}
+
+impl Indexed<SignalSubscription> for SignalSubscriptions {
+    fn rows(&mut self) -> &mut Table<SignalSubscription> {
+        &mut self.table
+    }
+
+    fn add_to_index(&mut self, key: Key, row: &SignalSubscription) {
+        let names = self.by_name.entry(row.signal_name.clone());
+        names.or_default().insert(key);
+        if row.is_of_definition() {
+            let definitions = self.by_definition.entry(row.process_definition_key);
+            definitions.or_default().insert(key);
+        }
+    }
+
+    fn take_from_index(&mut self, key: Key, row: &SignalSubscription) {
+        super::remove_from(&mut self.by_name, &row.signal_name, key);
+        if row.is_of_definition() {
+            super::remove_from(&mut self.by_definition, &row.process_definition_key, key);
+        }
     }
 }

@@ -1,0 +1,45 @@
+//! A leader that is none any more: what it has evaluated and was not committed is taken back.
+
+use super::{Engine, Key};
+use crate::effects::Effects;
+use crate::processing::Volatile;
+use crate::processing::bpmn::Steps;
+
+impl Engine {
+    /// From now on, or not any more, changes can be taken back until they are settled. Only between batches.
+    pub fn keep_undo(&mut self, keep: bool) {
+        if keep != self.state.keeps_undo() {
+            self.state.keep_undo(keep.then(|| self.next_position()));
+        }
+    }
+
+    /// Whether changes can be taken back.
+    pub fn keeps_undo(&self) -> bool {
+        self.state.keeps_undo()
+    }
+
+    /// The records before this position are committed.
+    pub fn settle(&mut self, position: u64) {
+        self.state.settle(position);
+    }
+
+    /// Takes back the records from this position on, with all that waits for them. `false`: it was not kept what that would
+    /// need, and nothing has happened.
+    pub fn undo(&mut self, position: u64) -> bool {
+        if !self.state.undo(position) {
+            return false;
+        }
+        self.out.reset(position);
+        self.effects = Effects::default();
+        self.volatile = Volatile::default();
+        self.steps = Steps::default();
+        self.new_jobs.clear();
+        self.prepared = None;
+        self.last_continued = Key::NONE;
+        self.last_batch = Key::NONE;
+        self.was_batch = false;
+        self.last_retry = 0;
+        self.working_for = Key::NONE;
+        true
+    }
+}

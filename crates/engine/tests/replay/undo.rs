@@ -1,0 +1,268 @@
+//! A leader that loses its leadership, again and again: what was not committed is taken back, and the state is what the committed
+//! log gives, with all that is found in it.
+
+use std::collections::VecDeque;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use skep_engine::Engine;
+use skep_engine::state::State;
+use skep_protocol::batch::BatchReader;
+use skep_protocol::{Key, TenantId};
+
+use crate::support::*;
+use crate::{Change, Random, change_one, command, exporting, finish, prepared};
+
+/// What a command has written, and how many records the rig had seen then.
+struct Step {
+    batches: Vec<Vec<u8>>,
+    seen: usize,
+}
+
+/// A leader over a store, and what of its log is committed.
+struct Leader {
+    store: MemoryStore,
+    /// A checkpoint on its way to the store, with the position behind it; `None`: it will never be stored as it is.
+    pending: Option<(Pending, Option<u64>)>,
+    stored_position: u64,
+    committed: Vec<(u64, Vec<u8>)>,
+    position: u64,
+    seen: usize,
+    uncommitted: VecDeque<Step>,
+}
+
+impl Leader {
+    fn of(rig: &mut Rig) -> Leader {
+        let store = MemoryStore::default();
+        rig.partitions[0].engine = opened(store.clone(), 1, &[]);
+        rig.engine(1).keep_undo(true);
+        Leader {
+            store,
+            pending: None,
+            stored_position: 1,
+            committed: Vec::new(),
+            position: 1,
+            seen: 0,
+            uncommitted: VecDeque::new(),
+        }
+    }
+
+    fn wrote(&mut self, rig: &mut Rig) {
+        let batches = std::mem::take(&mut rig.batches);
+        self.uncommitted.push_back(Step {
+            batches: batches.into_iter().map(|(_, batch)| batch).collect(),
+            seen: rig.seen.len(),
+        });
+    }
+
+    fn commit(&mut self, rig: &mut Rig, steps: usize) {
+        for step in self.uncommitted.drain(..steps) {
+            for batch in step.batches {
+                let mut reader = BatchReader::new(&batch).unwrap();
+                reader.by_ref().for_each(drop);
+                let next = reader.position();
+                self.committed.push((self.position, batch));
+                self.position = next;
+            }
+            self.seen = step.seen;
+        }
+        rig.engine(1).settle(self.position);
+    }
+
+    fn checkpoint(&mut self, rig: &mut Rig) {
+        let engine = rig.engine(1);
+        match &mut self.pending {
+            Some((_, Some(_))) => {}
+            // The rows of one that came to nothing go with the next.
+            Some((rows, None)) => {
+                engine.state.checkpoint(rows);
+                self.pending.as_mut().unwrap().1 = Some(engine.next_position());
+            }
+            none => {
+                let mut rows = Pending::default();
+                engine.state.checkpoint(&mut rows);
+                *none = Some((rows, Some(engine.next_position())));
+            }
+        }
+    }
+
+    fn store_checkpoint(&mut self, rig: &mut Rig) {
+        let committed = self.position;
+        let is_committed =
+            |(_, behind): &mut (_, Option<u64>)| behind.is_some_and(|b| b <= committed);
+        if let Some((rows, Some(behind))) = self.pending.take_if(is_committed) {
+            self.store.write(rows);
+            self.stored_position = behind;
+            let state = &mut rig.engine(1).state;
+            // Twice: rows that were used lately get a second chance.
+            state.evict(0);
+            state.evict(0);
+        }
+    }
+
+    fn recovered(&self) -> Engine {
+        let log = self.committed.iter();
+        let behind: Vec<&[u8]> = log
+            .filter(|(at, _)| *at >= self.stored_position)
+            .map(|(_, batch)| &batch[..])
+            .collect();
+        opened(self.store.snapshot(), self.stored_position, &behind)
+    }
+
+    fn step_down(&mut self, rig: &mut Rig, seed: u64) {
+        let expected = self.recovered();
+        assert!(rig.engine(1).undo(self.position), "seed {seed}");
+        let undone = rig.engine(1);
+        assert!(
+            undone.state.dump() == expected.state.dump(),
+            "seed {seed}: the state differs after changes were taken back"
+        );
+        assert_eq!(undone.next_position(), expected.next_position());
+        assert_eq!(found(undone), found(&expected), "seed {seed}");
+        undone.keep_undo(false);
+        undone.keep_undo(true);
+        if let Some((_, behind)) = &mut self.pending
+            && behind.is_some_and(|behind| behind > self.position)
+        {
+            *behind = None;
+        }
+        self.uncommitted.clear();
+        rig.seen.truncate(self.seen);
+        rig.streams.take();
+        rig.partitions[0].twin = expected;
+    }
+}
+
+fn opened(store: MemoryStore, position: u64, log: &[&[u8]]) -> Engine {
+    let state = State::open_to_replay(1, Arc::new(store)).unwrap();
+    let mut engine = Engine::new(config(1, 1), state, position);
+    for batch in log {
+        engine.apply(batch).unwrap();
+    }
+    engine.promote().unwrap();
+    engine
+}
+
+/// What is found by something else than its key.
+fn found(engine: &Engine) -> String {
+    let (state, tenant) = (&engine.state, TenantId::default());
+    let mut all = String::new();
+    let mut add = |what: &dyn Debug| all += &format!("{what:?}\n");
+    for job_type in ["job", "listener"] {
+        let waiting: Vec<_> = state.jobs.activatable(job_type, &tenant).collect();
+        add(&waiting);
+    }
+    add(&state.jobs.timed_out(i64::MAX).collect::<Vec<_>>());
+    add(&state.jobs.backed_off(i64::MAX).collect::<Vec<_>>());
+    add(&state.messages.expired(i64::MAX).collect::<Vec<_>>());
+    for name in ["message", "other-message"] {
+        let (name, key) = (name.into(), "key".into());
+        add(&state.messages.waiting(&tenant, &name, &key));
+        add(&state.message_subscriptions.takers(&tenant, &name, &key));
+        add(&state.message_starts.named(&tenant, &name));
+        add(&state
+            .message_starts
+            .is_running(&tenant, &"started".into(), &key));
+    }
+    add(&state
+        .message_subscriptions
+        .pending_after(Key::NONE)
+        .collect::<Vec<_>>());
+    add(&state
+        .process_subscriptions
+        .pending_after(Key::NONE)
+        .collect::<Vec<_>>());
+    add(&state.signals.newest("signal"));
+    add(&state.conditions.of_definitions());
+    add(&state.incidents.after(Key::NONE).collect::<Vec<_>>());
+    add(&state.continuations.len());
+    add(&(
+        state.batch_operations.len(),
+        state.batch_operations.has_work(),
+    ));
+    add(&state.batch_operations.to_choose().collect::<Vec<_>>());
+    add(&state.banned.len());
+    add(&state.exporting.value());
+    add(&state.migrations.is_empty());
+    for id in ["random", "called", "started"] {
+        let definitions = &state.processes.definitions;
+        add(&definitions.versions(&tenant, id).collect::<Vec<_>>());
+        add(&definitions.next_version(&tenant, id));
+    }
+    let mut definitions: Vec<_> = state.processes.iter().map(|p| p.key).collect();
+    definitions.sort_unstable();
+    add(&definitions);
+    let requirements = state.decisions.requirements.versions(&tenant, "decided");
+    for key in requirements {
+        add(&(
+            key,
+            state.decisions.of(key),
+            state.decisions.compiled(key).is_some(),
+        ));
+    }
+    add(&state
+        .distributions
+        .waiting()
+        .filter(|(_, n)| *n > 0)
+        .collect::<Vec<_>>());
+    all
+}
+
+/// Returns how often leadership was lost with something uncommitted.
+fn run(seed: u64) -> usize {
+    let mut random = Random(seed);
+    let mut lost = 0;
+    let mut rig = Rig::new();
+    let mut leader = Leader::of(&mut rig);
+    rig.record_batches();
+    let (elements, ids) = prepared(&mut rig, &mut random, seed);
+    leader.wrote(&mut rig);
+    let is_deployed = random.next(8) > 0;
+    leader.commit(&mut rig, usize::from(is_deployed));
+    rig.turn_steps([1, 2, 7, 1000][random.next(4) as usize]);
+    for _ in 0..60 {
+        rig.interrupted = random.next(3) != 0;
+        let change = match random.next(16) {
+            0 => Some(Change::Modify),
+            1 => Some(Change::Migrate),
+            _ => None,
+        };
+        match change {
+            Some(change) => drop(change_one(&mut rig, &mut random, change, &ids)),
+            None => command(&mut rig, &mut random, 1, &elements),
+        }
+        exporting(&mut rig, &mut random);
+        for _ in 0..random.next(3) {
+            rig.run_work();
+        }
+        leader.wrote(&mut rig);
+        match random.next(10) {
+            0 | 1 => leader.checkpoint(&mut rig),
+            2 | 3 => leader.store_checkpoint(&mut rig),
+            4 | 5 => {
+                let steps = random.next(leader.uncommitted.len() as u64 + 1) as usize;
+                leader.commit(&mut rig, steps);
+            }
+            6 => {
+                lost += usize::from(!leader.uncommitted.is_empty());
+                leader.step_down(&mut rig, seed);
+            }
+            _ => {}
+        }
+    }
+    leader.step_down(&mut rig, seed);
+    if is_deployed {
+        finish(&mut rig, seed);
+    }
+    lost
+}
+
+#[test]
+fn a_state_that_takes_changes_back_is_that_of_the_committed_log() {
+    let (mut runs, mut lost) = (0, 0);
+    skep_sim::each(25, |seed| {
+        runs += 1;
+        lost += run(seed);
+    });
+    assert!(runs < 25 || lost > 2 * runs, "{lost} times in {runs} runs");
+}
