@@ -76,7 +76,7 @@ async fn serve<O: Owner>(shared: &Shared<O>, stream: TcpStream) -> Result<(), Er
     let node = greeting.node;
     if let Some(peer) = shared.peers.get(node) {
         match shared.owner.moves(node) {
-            true => peer.was_found_at(&greeting.address),
+            true => peer.has_moved_to(&greeting.address),
             false => peer.is_said_to_be_at(&greeting.address),
         }
     }

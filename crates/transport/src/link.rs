@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 use crate::frame;
 use crate::greeting::{Greeting, Opening, Reply};
-use crate::peers::Peer;
+use crate::peers::{Peer, Place};
 use crate::queue::Queue;
 use crate::tls::{self, Stream};
 use crate::transport::Shared;
@@ -49,18 +50,21 @@ pub(crate) async fn run<O: Owner>(shared: Arc<Shared<O>>, node: u32, class: Clas
     let Some(peer) = shared.peers.get(node) else {
         return;
     };
-    let mut addresses = peer.address.subscribe();
+    let mut places = peer.place.subscribe();
     let mut pause = BACK_OFF;
     loop {
-        let address = addresses.borrow_and_update().clone();
-        let Some(address) = address else {
-            if addresses.changed().await.is_err() {
+        let place = places.borrow_and_update().clone();
+        let Some(Place { address, .. }) = place else {
+            if places.changed().await.is_err() {
                 return;
             }
             continue;
         };
         let began = Instant::now();
-        let ended = send_to(&shared, peer, class, &address).await;
+        let ended = tokio::select! {
+            ended = send_to(&shared, peer, class, &address) => ended,
+            () = is_elsewhere(&mut places, &address) => Ok(()),
+        };
         if peer.queue(class).is_open() {
             peer.queue(class).close();
             shared.owner.disconnected(node, class);
@@ -71,8 +75,19 @@ pub(crate) async fn run<O: Owner>(shared: Arc<Shared<O>>, node: u32, class: Clas
         }
         // Not all at the same moment, and at once at another address.
         let jitter = pause.mul_f64(f64::from(shared.random()) / f64::from(u32::MAX));
-        let _ = timeout(pause + jitter, addresses.changed()).await;
+        let _ = timeout(pause + jitter, places.changed()).await;
         pause = (pause * 2).min(MAX_BACK_OFF);
+    }
+}
+
+/// Comes when the node is known to be at another address than this one.
+async fn is_elsewhere(places: &mut watch::Receiver<Option<Place>>, address: &str) {
+    let elsewhere = |place: &Option<Place>| {
+        let place = place.as_ref();
+        place.is_some_and(|place| place.address != address)
+    };
+    if places.wait_for(elsewhere).await.is_err() {
+        std::future::pending().await
     }
 }
 
@@ -99,7 +114,7 @@ async fn send_to<O: Owner>(
     if greeting.node != peer.node {
         // Addresses have moved: the contact points tell where it is now.
         let (found, wanted) = (greeting.node, peer.node);
-        peer.address.send_replace(None);
+        peer.place.send_replace(None);
         return Err(Ended::Refused(format!(
             "node {found} answers at the address of node {wanted}"
         )));

@@ -9,11 +9,19 @@ use tokio::sync::watch;
 use crate::Class;
 use crate::queue::Queue;
 
+/// Where a node is reached.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    pub(crate) address: String,
+    /// It was found there by a contact point, or says itself where it is now. Otherwise it is hearsay.
+    found: bool,
+}
+
 #[derive(Debug)]
 pub(crate) struct Peer {
     pub(crate) node: u32,
-    /// Where it is reached; none while nobody has told.
-    pub(crate) address: watch::Sender<Option<String>>,
+    /// None while nobody has told.
+    pub(crate) place: watch::Sender<Option<Place>>,
     queues: [Queue; 3],
     /// What it said of itself last, for those who read logs: the same refusal is told once.
     refused: Mutex<Option<String>>,
@@ -23,7 +31,7 @@ impl Peer {
     fn new(node: u32) -> Peer {
         Peer {
             node,
-            address: watch::Sender::new(None),
+            place: watch::Sender::new(None),
             queues: Class::ALL.map(|class| Queue::new(class.bounds())),
             refused: Mutex::default(),
         }
@@ -46,12 +54,19 @@ impl Peer {
         news
     }
 
-    /// Where the node says that it is. An address at which it was found is better.
+    fn is_connected(&self) -> bool {
+        self.queues.iter().any(Queue::is_open)
+    }
+
+    /// What others say, and what the node says of itself. An address at which it was found is better.
     pub(crate) fn is_said_to_be_at(&self, address: &str) {
-        self.address.send_if_modified(|known| {
+        self.place.send_if_modified(|known| {
             let first = known.is_none() && !address.is_empty();
             if first {
-                *known = Some(address.to_string());
+                *known = Some(Place {
+                    address: address.to_string(),
+                    found: false,
+                });
             }
             first
         });
@@ -59,22 +74,35 @@ impl Peer {
 
     /// It is not there any more, and says where it is when it comes again.
     pub(crate) fn has_left(&self, address: &str) {
-        self.address.send_if_modified(|known| {
-            let left = known.as_deref() == Some(address);
-            if left {
-                *known = None;
-            }
-            left
+        self.place.send_if_modified(|known| {
+            let place = known.take_if(|place| place.address == address);
+            place.is_some()
         });
     }
 
+    /// A contact point has led to it. Several may: what works is kept.
     pub(crate) fn was_found_at(&self, address: &str) {
-        self.address.send_if_modified(|known| {
-            let news = known.as_deref() != Some(address);
-            *known = Some(address.to_string());
-            news
+        let works = self.is_connected();
+        self.place.send_if_modified(|known| {
+            let keeps = known.as_ref().is_some_and(|place| place.found && works);
+            !keeps && found_at(known, address)
         });
     }
+
+    /// It comes at another address each time, and says that it is there now.
+    pub(crate) fn has_moved_to(&self, address: &str) {
+        self.place
+            .send_if_modified(|known| found_at(known, address));
+    }
+}
+
+/// True if that is news.
+fn found_at(known: &mut Option<Place>, address: &str) -> bool {
+    let before = known.replace(Place {
+        address: address.to_string(),
+        found: true,
+    });
+    before.is_none_or(|place| place.address != address)
 }
 
 /// Who was refused before it said who it is.
@@ -126,7 +154,10 @@ impl Peers {
 
     /// Nodes with the addresses that are known.
     pub(crate) fn known(&self) -> Vec<(u32, String)> {
-        let known = |peer: &Peer| Some((peer.node, peer.address.borrow().clone()?));
+        let known = |peer: &Peer| {
+            let place = peer.place.borrow();
+            Some((peer.node, place.as_ref()?.address.clone()))
+        };
         self.iter().filter_map(known).collect()
     }
 }

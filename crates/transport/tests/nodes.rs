@@ -2,6 +2,10 @@
 
 mod support;
 
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use bytes::Bytes;
 use skep_transport::{Class, SendError};
 use support::{Node, Seen, Start, all_connected, start, wait_for};
@@ -113,4 +117,48 @@ fn something_that_is_no_node_costs_nothing() {
     assert!(answer.is_empty());
     let (_one, of_one) = start(Start::new(1, &[of_zero.address()]));
     wait_for("the connections", || all_connected(&of_one, 0));
+}
+
+/// Another way to a node: what comes here goes there. Counts the connections that are open.
+fn way(door: TcpListener, to: SocketAddr) -> Arc<AtomicUsize> {
+    let open = Arc::new(AtomicUsize::new(0));
+    let counted = open.clone();
+    std::thread::spawn(move || {
+        for here in door.incoming().flatten() {
+            let Ok(there) = TcpStream::connect(to) else {
+                continue;
+            };
+            counted.fetch_add(1, Ordering::Relaxed);
+            for (mut from, mut to, counted) in [
+                (here.try_clone().unwrap(), there.try_clone().unwrap(), None),
+                (there, here, Some(counted.clone())),
+            ] {
+                std::thread::spawn(move || {
+                    let _ = std::io::copy(&mut from, &mut to);
+                    let _ = to.shutdown(std::net::Shutdown::Both);
+                    counted.map(|open| open.fetch_sub(1, Ordering::Relaxed));
+                });
+            }
+        }
+    });
+    open
+}
+
+#[test]
+fn a_contact_point_is_better_than_what_others_say() {
+    let door = TcpListener::bind(support::any()).unwrap();
+    let (_zero, of_zero) = start(Start::new(0, &[door.local_addr().unwrap()]));
+    // Node 1 says itself where it is, before the contact point leads anywhere.
+    let (one, of_one) = start(Start::new(1, &[of_zero.address()]));
+    wait_for("the connections", || {
+        all_connected(&of_zero, 1) && all_connected(&of_one, 0)
+    });
+    let open = way(door, of_one.address());
+    wait_for("the connections to come by the contact point", || {
+        open.load(Ordering::Relaxed) >= Class::ALL.len() && all_connected(&of_zero, 1)
+    });
+    wait_for("a message", || {
+        let _ = of_zero.send(1, Class::Requests, Bytes::from_static(b"here"));
+        messages(&one, 0, Class::Requests).contains(&Bytes::from_static(b"here"))
+    });
 }
